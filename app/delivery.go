@@ -1,0 +1,107 @@
+package app
+
+import (
+	"crypto"
+	"time"
+)
+
+// Stage is the step of an SMTP transaction that a result belongs to.
+type Stage string
+
+// The stages in their order. StageDot is the reply to the final dot.
+const (
+	StageCompose Stage = "compose"
+	StageConnect Stage = "connect"
+	StageTLS     Stage = "tls"
+	StageAuth    Stage = "auth"
+	StageMail    Stage = "mail"
+	StageRcpt    Stage = "rcpt"
+	StageData    Stage = "data"
+	StageDot     Stage = "dot"
+)
+
+// Reply is what a relay answered, or, with Code 0, what was seen instead of an
+// answer (a timeout, a closed connection), in words.
+type Reply struct {
+	Code     int    // RFC 5321 4.2; 0: none
+	Enhanced string // RFC 3463, like "5.1.1"; empty: none
+	Text     string // one line, at most 500 bytes, printable
+}
+
+// DKIMKey signs for a domain under a selector (RFC 6376).
+type DKIMKey struct {
+	Domain   string
+	Selector string
+	Signer   crypto.Signer
+}
+
+// Outgoing is one SMTP transaction to carry out: a message and those of its
+// recipients that still need it.
+type Outgoing struct {
+	EmailID      string
+	EnvelopeFrom string
+	Recipients   []string
+	MessageID    string    // without angle brackets
+	Date         time.Time // acceptance: repeated on each attempt
+	Mail         *Mail
+	DKIM         *DKIMKey // nil: not signed
+	// Signature is the DKIM-Signature field of an earlier final dot, CRLF
+	// included. It is used again instead of signing, so that a repeated message
+	// has the same bytes.
+	Signature string
+}
+
+// ResultKind says what a transaction came to.
+type ResultKind string
+
+// The kinds of result.
+const (
+	// ResultDone: every recipient has a verdict of its own.
+	ResultDone ResultKind = "done"
+	// ResultTrouble: the relay itself can't be used (dial, TLS, banner, AUTH,
+	// 421, 454, a timeout, a connection lost before the dot). It says nothing of
+	// the message and counts no attempt.
+	ResultTrouble ResultKind = "trouble"
+	// ResultWithdrawn: hold answered an error, the dot was not sent.
+	ResultWithdrawn ResultKind = "withdrawn"
+	// ResultDoubt: the final dot was sent and no reply came.
+	ResultDoubt ResultKind = "doubt"
+	// ResultDeferred: a 4xx that names no recipient (MAIL, DATA, the dot).
+	ResultDeferred ResultKind = "deferred"
+	// ResultRefused: a 5xx that names no recipient (MAIL, DATA, the dot), or a
+	// message that this relay can't carry at all (SIZE, SMTPUTF8).
+	ResultRefused ResultKind = "refused"
+)
+
+// Verdict is a recipient's part of a result.
+type Verdict string
+
+// The verdicts. The simulated ones come from test recipients only.
+const (
+	Accepted         Verdict = "accepted" // the relay took it for this recipient
+	Refused          Verdict = "refused"  // 5xx to RCPT
+	Postponed        Verdict = "postponed"
+	SimulatedSuccess Verdict = "simulated_delivered"
+	SimulatedBounce  Verdict = "simulated_bounced"
+	SimulatedSpam    Verdict = "simulated_complained"
+	SimulatedDelay   Verdict = "simulated_delayed"
+	SimulatedBlock   Verdict = "simulated_suppressed"
+)
+
+// RecipientResult is the verdict on one recipient and the reply it rests on.
+type RecipientResult struct {
+	Address string
+	Verdict Verdict
+	Stage   Stage
+	Reply   Reply
+}
+
+// Result is what came of an Outgoing. Recipients holds those that were decided
+// one by one; Kind, Stage and Reply speak for all others.
+type Result struct {
+	Kind       ResultKind
+	Stage      Stage
+	Reply      Reply
+	Recipients []RecipientResult
+	Captured   []byte // the whole message, by the capture transport only
+}

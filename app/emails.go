@@ -1,0 +1,122 @@
+package app
+
+import "time"
+
+// Limits of one email (api.md, Sending rules and Limits; decisions.md 4).
+const (
+	MaxRecipients  = 50
+	MaxTags        = 50
+	MaxTagLength   = 256
+	MaxAttachments = 100
+	// MaxSubject is in bytes: what a mail reader can show is far less, and one
+	// header must not outgrow what relays take.
+	MaxSubject = 2000
+	// DefaultMaxAttachmentBytes is the decoded sum that a self-hosted server
+	// takes in one email.
+	DefaultMaxAttachmentBytes = 25 << 20
+)
+
+// EmailInput is a send as the caller wrote it, before any check. Empty strings
+// and empty lists stand for absent ones; Text tells absent (nil) from opted
+// out ("").
+type EmailInput struct {
+	From        string
+	To          []string
+	Cc          []string
+	Bcc         []string
+	ReplyTo     []string
+	Subject     string
+	HTML        string
+	Text        *string
+	Headers     map[string]string
+	Tags        []Tag
+	Attachments []Attachment
+}
+
+// Tag is a name and value of the caller's that comes back in events.
+type Tag struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Header is one custom header field of a message, its value unfolded.
+type Header struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+// Attachment is a file of an email. Content is nil where only the metadata was
+// asked for; Size is in bytes.
+type Attachment struct {
+	ID          string
+	Filename    string
+	ContentType string
+	Size        int64
+	Content     []byte
+}
+
+// Mail is what a send says once it is checked: the part of an email that never
+// changes after acceptance.
+type Mail struct {
+	From        Address
+	To          []Address
+	Cc          []Address
+	Bcc         []Address
+	ReplyTo     []Address
+	Subject     string
+	HTML        string
+	Text        string
+	Headers     []Header // sorted by name, so that the bytes repeat
+	Tags        []Tag
+	Attachments []Attachment
+}
+
+// Recipients is the envelope: to, cc and bcc in that order, each mailbox once
+// (compared without case).
+func (m *Mail) Recipients() []string {
+	seen := make(map[string]bool, len(m.To)+len(m.Cc)+len(m.Bcc))
+	var out []string
+	for _, list := range [][]Address{m.To, m.Cc, m.Bcc} {
+		for _, a := range list {
+			mailbox := a.Mailbox()
+			key := FoldAddress(mailbox)
+			if !seen[key] {
+				seen[key] = true
+				out = append(out, mailbox)
+			}
+		}
+	}
+	return out
+}
+
+// Size is roughly what the message weighs on the wire, in bytes; the engine
+// bounds memory with it.
+func (m *Mail) Size() int64 {
+	n := int64(len(m.HTML) + len(m.Text) + 2048)
+	for _, a := range m.Attachments {
+		n += a.Size * 4 / 3
+	}
+	return n
+}
+
+// AttachmentBytes is the decoded sum of all attachments.
+func (m *Mail) AttachmentBytes() int64 {
+	var n int64
+	for _, a := range m.Attachments {
+		n += a.Size
+	}
+	return n
+}
+
+// Email is an email as it is kept and read back.
+type Email struct {
+	ID          string
+	TeamID      string
+	KeyID       string // the key that sent it; empty for the command line
+	Relay       string // region of the relay that it leaves through
+	MessageID   string // without angle brackets
+	CreatedAt   time.Time
+	ScheduledAt time.Time // zero: at once
+	LastEvent   LastEvent
+	Mail
+}

@@ -1,0 +1,77 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+)
+
+// Code is the stable name of an error, as clients see it in the member "name"
+// (api.md, Errors).
+type Code string
+
+// The codes that Mailer answers with; the HTTP status of each is web's affair.
+const (
+	CodeMissingAPIKey           Code = "missing_api_key"
+	CodeInvalidAPIKey           Code = "invalid_api_key"
+	CodeRestrictedAPIKey        Code = "restricted_api_key"
+	CodeForbidden               Code = "forbidden"
+	CodeSendingPaused           Code = "sending_paused"
+	CodeNotFound                Code = "not_found"
+	CodeConflict                Code = "conflict"
+	CodeConcurrentIdempotent    Code = "concurrent_idempotent_requests"
+	CodeInvalidIdempotent       Code = "invalid_idempotent_request"
+	CodeInvalidIdempotencyKey   Code = "invalid_idempotency_key"
+	CodeInvalidParameter        Code = "invalid_parameter"
+	CodeInvalidPayload          Code = "invalid_payload"
+	CodeValidation              Code = "validation_error"
+	CodeAllRecipientsSuppressed Code = "all_recipients_suppressed"
+	CodePayloadTooLarge         Code = "payload_too_large"
+	CodeMethodNotAllowed        Code = "method_not_allowed"
+	CodeRateLimitExceeded       Code = "rate_limit_exceeded"
+	CodeDailyQuotaExceeded      Code = "daily_quota_exceeded"
+	CodeInternal                Code = "internal_server_error"
+	CodeServiceUnavailable      Code = "service_unavailable"
+)
+
+// Error is a refusal that a client may read. Err, when set, is the cause; it
+// goes to the log and never to the client.
+type Error struct {
+	Code    Code
+	Message string
+	Err     error
+}
+
+// Error implements error.
+func (e *Error) Error() string {
+	if e.Err != nil {
+		return fmt.Sprintf("%s: %s: %v", e.Code, e.Message, e.Err)
+	}
+	return fmt.Sprintf("%s: %s", e.Code, e.Message)
+}
+
+// Unwrap gives the cause.
+func (e *Error) Unwrap() error { return e.Err }
+
+// Errorf makes an Error of the given code.
+func Errorf(code Code, format string, args ...any) *Error {
+	return &Error{Code: code, Message: fmt.Sprintf(format, args...)}
+}
+
+// Invalid makes a validation_error whose message names the field first.
+func Invalid(field, format string, args ...any) *Error {
+	return Errorf(CodeValidation, "`%s` %s", field, fmt.Sprintf(format, args...))
+}
+
+// NotFound makes a not_found for a kind of resource ("email", "domain").
+func NotFound(kind string) *Error {
+	return Errorf(CodeNotFound, "The requested %s was not found", kind)
+}
+
+// CodeOf gives the code of err, or CodeInternal when err is no *Error.
+func CodeOf(err error) Code {
+	var e *Error
+	if errors.As(err, &e) {
+		return e.Code
+	}
+	return CodeInternal
+}

@@ -1,0 +1,56 @@
+package app
+
+import "time"
+
+// EventType names a line of an email's timeline: the values of last_event, and
+// the types below, which move no last_event.
+type EventType string
+
+// Types of the timeline beyond the values of LastEvent.
+const (
+	// EventDeferred: the relay refused for now; the email waits for its next try.
+	EventDeferred EventType = "deferred"
+	// EventInDoubt: the final dot was sent and no reply came back.
+	EventInDoubt EventType = "in_doubt"
+	// EventRelayTrouble: the relay could not be used at all; no attempt counted.
+	EventRelayTrouble EventType = "relay_trouble"
+	// EventRelayRecovered: the relay takes mail again.
+	EventRelayRecovered EventType = "relay_recovered"
+)
+
+// Event is a line of an email's timeline.
+type Event struct {
+	ID        string
+	TeamID    string
+	EmailID   string
+	Type      EventType
+	Recipient string // empty: the whole email
+	Detail    EventDetail
+	CreatedAt time.Time
+}
+
+// EventDetail says in words and in codes what happened.
+type EventDetail struct {
+	Message       string `json:"message"`
+	ReplyCode     int    `json:"reply_code,omitempty"`    // RFC 5321 4.2
+	EnhancedCode  string `json:"enhanced_code,omitempty"` // RFC 3463
+	Reply         string `json:"reply,omitempty"`         // the relay's own words
+	Stage         Stage  `json:"stage,omitempty"`
+	Relay         string `json:"relay,omitempty"`
+	Attempt       int    `json:"attempt,omitempty"`
+	NextAttemptAt string `json:"next_attempt_at,omitempty"`
+}
+
+// Doubt is a transaction whose outcome at the relay is unknown: the final dot
+// was sent, the reply was lost (RFC 5321 4.5.3.2.6).
+type Doubt struct {
+	ID         string
+	TeamID     string
+	EmailID    string
+	MessageID  string
+	Recipients []string
+	Relay      string
+	CreatedAt  time.Time
+	SettledAt  time.Time // zero: open
+	Settled    string    // in words; empty: open
+}

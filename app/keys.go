@@ -1,0 +1,123 @@
+package app
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"crypto/subtle"
+	"strings"
+	"time"
+)
+
+// Permission says what an API key may do (api.md, Authentication 2).
+type Permission string
+
+// The two permissions.
+const (
+	FullAccess    Permission = "full_access"
+	SendingAccess Permission = "sending_access"
+)
+
+// Role is what the holder of a key may change within the team (decisions.md 3).
+type Role string
+
+// The roles, highest first.
+const (
+	RoleOwner  Role = "owner"
+	RoleAdmin  Role = "admin"
+	RoleMember Role = "member"
+)
+
+// Key is an API key as it is kept: never the secret itself.
+type Key struct {
+	ID         string
+	TeamID     string
+	TeamName   string
+	Name       string
+	Permission Permission
+	Role       Role
+	DomainID   string // empty: may send from every domain of the team
+	DomainName string
+	Public     string
+	Hash       []byte // SHA-256 of the secret part
+	CreatedAt  time.Time
+	LastUsedAt time.Time // zero: never; written at most once a minute
+}
+
+// KeyInput is what a caller says of a new key.
+type KeyInput struct {
+	Name       string
+	Permission Permission
+	Role       Role
+	Domain     string // name; only with SendingAccess
+}
+
+// Validate checks the fields: name 1 to 50 characters, permission and role of
+// their lists, a domain only with sending_access.
+func (in *KeyInput) Validate() error {
+	if n := len([]rune(in.Name)); n < 1 || n > 50 {
+		return Invalid("name", "must be 1 to 50 characters long")
+	}
+	switch in.Permission {
+	case FullAccess, SendingAccess:
+	default:
+		return Invalid("permission", "must be full_access or sending_access")
+	}
+	switch in.Role {
+	case RoleOwner, RoleAdmin, RoleMember:
+	default:
+		return Invalid("role", "must be owner, admin or member")
+	}
+	if in.Domain != "" && in.Permission != SendingAccess {
+		return Invalid("domain", "can be given only with permission sending_access")
+	}
+	return nil
+}
+
+const (
+	keyPrefix    = "mlr_"
+	keyPublicLen = 16
+	keySecretLen = 43 // 62^43 > 2^256
+	alphanumeric = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+)
+
+// NewKey makes a key: the token to show once, and the public part and hash to
+// keep.
+func NewKey() (token, public string, hash []byte) {
+	public = randomText(keyPublicLen)
+	secret := randomText(keySecretLen)
+	sum := sha256.Sum256([]byte(secret))
+	return keyPrefix + public + "_" + secret, public, sum[:]
+}
+
+// ParseKey splits a token into its public part and the hash of its secret. It
+// answers false for anything that cannot be a key of ours.
+func ParseKey(token string) (public string, hash []byte, ok bool) {
+	rest, found := strings.CutPrefix(token, keyPrefix)
+	if !found || len(rest) != keyPublicLen+1+keySecretLen || rest[keyPublicLen] != '_' {
+		return "", nil, false
+	}
+	sum := sha256.Sum256([]byte(rest[keyPublicLen+1:]))
+	return rest[:keyPublicLen], sum[:], true
+}
+
+// Matches compares a presented hash with the kept one in constant time.
+func (k *Key) Matches(hash []byte) bool {
+	return subtle.ConstantTimeCompare(k.Hash, hash) == 1
+}
+
+// randomText gives n characters of [0-9A-Za-z], each equally likely.
+func randomText(n int) string {
+	out := make([]byte, 0, n)
+	buf := make([]byte, 2*n)
+	for {
+		_, _ = rand.Read(buf) // never fails: crypto/rand aborts the program instead
+		for _, b := range buf {
+			if b < 4*62 {
+				out = append(out, alphanumeric[b%62])
+				if len(out) == n {
+					return string(out)
+				}
+			}
+		}
+	}
+}

@@ -1,0 +1,32 @@
+package app
+
+// Page is a window on a list that stands newest first.
+type Page struct {
+	Limit  int    // 1 to 100
+	After  string // id; rows older than it
+	Before string // id; rows newer than it
+}
+
+// DefaultLimit is the page size where none is asked for.
+const DefaultLimit = 20
+
+// Validate checks limit 1 to 100, and at most one cursor, which must be an id.
+func (p *Page) Validate() error {
+	if p.Limit < 1 || p.Limit > 100 {
+		return Invalid("limit", "must be a number between 1 and 100")
+	}
+	if p.After != "" && p.Before != "" {
+		return Invalid("after", "and `before` can't be used together")
+	}
+	for name, cursor := range map[string]*string{"after": &p.After, "before": &p.Before} {
+		if *cursor == "" {
+			continue
+		}
+		id, ok := ParseID(*cursor)
+		if !ok {
+			return Invalid(name, "must be an id that this list returned")
+		}
+		*cursor = id
+	}
+	return nil
+}
