@@ -5,9 +5,9 @@ import "strings"
 // Address is one mailbox: an optional display name and an addr-spec whose
 // domain is in lower-case A-labels (RFC 5321 4.1.2, RFC 5890).
 type Address struct {
-	Name   string
-	Local  string
-	Domain string
+	Name   string `json:"name,omitzero"`
+	Local  string `json:"local"`
+	Domain string `json:"domain"`
 }
 
 // Mailbox is the bare addr-spec, as it stands in MAIL and RCPT commands.

@@ -1,6 +1,12 @@
 package app
 
-import "time"
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"golang.org/x/net/idna"
+)
 
 // DomainStatus is how far the DNS records of a domain are proven.
 type DomainStatus string
@@ -41,9 +47,42 @@ type DNSRecord struct {
 	Priority int    `json:"priority,omitempty"`
 }
 
+// DefaultTeam is the name of the team that exists from the start.
+const DefaultTeam = "Default"
+
 // Team owns everything else: no row of one team is seen by another.
 type Team struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
+}
+
+// Records are the rows that a domain's owner publishes (decisions.md 7).
+func (d *Domain) Records() []DNSRecord {
+	status := string(d.Status)
+	return []DNSRecord{
+		{Record: "DKIM", Name: d.Selector + "._domainkey." + d.Name, Type: "TXT", TTL: "Auto", Status: status,
+			Value: "v=DKIM1; k=rsa; p=" + d.DKIMPublic},
+		{Record: "DMARC", Name: "_dmarc." + d.Name, Type: "TXT", TTL: "Auto", Status: status, Value: "v=DMARC1; p=none"},
+	}
+}
+
+// ParseDomain checks a domain name and gives it in lower-case A-labels (RFC
+// 5890): at least two labels, each of 1 to 63 characters, 253 in all.
+func ParseDomain(s string) (string, error) {
+	name, err := idna.Lookup.ToASCII(strings.TrimSuffix(strings.TrimSpace(s), "."))
+	if err != nil {
+		return "", fmt.Errorf("%q is not a domain name", s)
+	}
+	name = strings.ToLower(name)
+	labels := strings.Split(name, ".")
+	if len(labels) < 2 || len(name) > 253 {
+		return "", fmt.Errorf("%q is not a domain name with at least two labels and 253 characters at most", s)
+	}
+	for _, label := range labels {
+		if len(label) < 1 || len(label) > 63 {
+			return "", fmt.Errorf("%q is not a domain name: a label has 1 to 63 characters", s)
+		}
+	}
+	return name, nil
 }
