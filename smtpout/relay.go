@@ -139,8 +139,8 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	if len(m.Recipients) == 0 {
 		return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
 	}
-	if r.closing.Err() != nil {
-		return r.trouble(ctx, app.StageConnect, r.closing.Err())
+	if err := errors.Join(r.closing.Err(), ctx.Err()); err != nil {
+		return r.trouble(ctx, app.StageConnect, err)
 	}
 	ending, cancel := context.WithCancel(ctx)
 	defer cancel()

@@ -42,6 +42,8 @@ func TestSendResults(t *testing.T) {
 		{"one of three refused", oneBad("550 5.1.1 unknown"), three, "done/dot/250 a=accepted/250 b=refused/550 c=accepted/250", 1, false},
 		{"one of three postponed", oneBad("450 4.2.1 busy"), three, "done/dot/250 a=accepted/250 b=postponed/450 c=accepted/250", 1, false},
 		{"too many recipients", oneBad("452 4.5.3 too many"), three, "done/dot/250 a=accepted/250 b=postponed/452 c=accepted/250", 1, false},
+		{"too many recipients, called permanent", oneBad("552 5.5.3 too many"), three, "done/dot/250 a=accepted/250 b=postponed/552 c=accepted/250", 1, false},
+		{"mailbox full", oneBad("552 5.2.2 full"), three, "done/dot/250 a=accepted/250 b=refused/552 c=accepted/250", 1, false},
 		{"none accepted", on("RCPT", "550 5.1.1 unknown"), three[:2], "done/rcpt/0 a=refused/550 b=refused/550", 0, true},
 		{"421 at RCPT after a refusal", oneBad("421 4.3.2 later"), three, "trouble/rcpt/421", 0, false},
 		{"454 at RCPT", oneBad("454 4.7.0 later"), three, "trouble/rcpt/454", 0, false},

@@ -147,9 +147,7 @@ func (x *exchange) recipients() error {
 				return err
 			}
 			res.Reply = x.relay.clean.replyOf(answer)
-			if res.Verdict = app.Postponed; kindOf(answer.Code) == app.ResultRefused {
-				res.Verdict = app.Refused
-			}
+			res.Verdict = verdictOf(res.Reply)
 		}
 		if res.Verdict == app.Accepted {
 			x.accepted++
@@ -157,6 +155,15 @@ func (x *exchange) recipients() error {
 		x.results = append(x.results, res)
 	}
 	return nil
+}
+
+// verdictOf sorts a 4xx or 5xx to RCPT. "Too many recipients" is about the
+// others, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
+func verdictOf(reply app.Reply) app.Verdict {
+	if kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
+		return app.Refused
+	}
+	return app.Postponed
 }
 
 // clear makes the connection fit for the next transaction.

@@ -32,7 +32,7 @@ func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, hold func(ctx con
 		return s.next.Send(ctx, m, hold)
 	}
 	held := false
-	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: verdicts[0].Reply}
+	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
 	if len(others) > 0 {
 		rest := *m
 		rest.Recipients = others

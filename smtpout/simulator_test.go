@@ -33,12 +33,12 @@ func (n *next) Close() { n.closed = true }
 
 func TestSimulatorAlone(t *testing.T) {
 	tests := map[string]string{
-		"delivered@simulator.mailer.test":          "done/dot/250 delivered=simulated_delivered/250",
-		"bounced@simulator.mailer.test":            "done/dot/550 bounced=simulated_bounced/550",
-		"complained@resend.dev":                    "done/dot/250 complained=simulated_complained/250",
-		"delayed@resend.dev":                       "done/dot/450 delayed=simulated_delayed/450",
+		"delivered@simulator.mailer.test":          "done/dot/0 delivered=simulated_delivered/250",
+		"bounced@simulator.mailer.test":            "done/dot/0 bounced=simulated_bounced/550",
+		"complained@resend.dev":                    "done/dot/0 complained=simulated_complained/250",
+		"delayed@resend.dev":                       "done/dot/0 delayed=simulated_delayed/450",
 		"suppressed@resend.dev":                    "done/dot/0 suppressed=simulated_suppressed/0",
-		"BOUNCED+label+more@Simulator.Mailer.TEST": "done/dot/550 BOUNCED+label+more=simulated_bounced/550",
+		"BOUNCED+label+more@Simulator.Mailer.TEST": "done/dot/0 BOUNCED+label+more=simulated_bounced/550",
 	}
 	for address, line := range tests {
 		t.Run(address, func(t *testing.T) {
