@@ -85,6 +85,24 @@ func (b *budget) release(h *held) {
 // the limit (by Content-Length before anything is read), 408 for a client that
 // is too slow, CodeServiceUnavailable when memory stays short.
 func (h *Handler) readBody(x *exchange, r *http.Request) error {
+	err := h.fillBody(x, r)
+	if err != nil {
+		// What is left of the body is not worth reading, and would be taken for
+		// the next request; the answer must not wait for it either.
+		x.Header().Set("Connection", "close")
+		return err
+	}
+	setReadDeadline(x, time.Time{})
+	return nil
+}
+
+// setReadDeadline bounds reading from the client. Not every writer has
+// deadlines (tests' have none); a server's has.
+func setReadDeadline(x *exchange, at time.Time) {
+	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
+}
+
+func (h *Handler) fillBody(x *exchange, r *http.Request) error {
 	if r.ContentLength > h.limits.body {
 		return h.bodyTooLarge()
 	}
@@ -99,16 +117,14 @@ func (h *Handler) readBody(x *exchange, r *http.Request) error {
 		x.Header().Set("Retry-After", "5")
 		return err
 	}
-	// Not every writer has deadlines (tests' have none); servers' have.
-	rc := http.NewResponseController(x.ResponseWriter)
-	_ = rc.SetReadDeadline(time.Now().Add(h.limits.bodyTimeout))
-	defer func() { _ = rc.SetReadDeadline(time.Time{}) }()
+	// Anew: the wait for room was not the client's.
+	setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
 	if r.ContentLength < 0 {
 		return h.readChunked(x, r)
 	}
 	x.body = make([]byte, r.ContentLength)
 	_, err := io.ReadFull(r.Body, x.body)
-	return h.readError(x, err)
+	return readError(err)
 }
 
 // readChunked reads a body of unknown length. One that outgrows the small lane
@@ -127,7 +143,7 @@ func (h *Handler) readChunked(x *exchange, r *http.Request) error {
 		return h.bodyTooLarge()
 	}
 	x.body = buf.Bytes()
-	return h.readError(x, err)
+	return readError(err)
 }
 
 func (h *Handler) bodyTooLarge() error {
@@ -135,13 +151,11 @@ func (h *Handler) bodyTooLarge() error {
 		fmt.Sprintf("The request body is larger than %d bytes", h.limits.body))
 }
 
-func (h *Handler) readError(x *exchange, err error) error {
+func readError(err error) error {
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		// The rest of the body would be taken for the next request.
-		x.Header().Set("Connection", "close")
 		return bodyTimeout()
 	}
 	return newError(app.CodeInvalidPayload, "The request body could not be read to its end")

@@ -63,6 +63,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	head["X-Content-Type-Options"] = []string{"nosniff"}
 	h.rate.announce(head, h.rate.limit)
 	defer h.finish(x, r, start)
+	if r.ContentLength != 0 {
+		// Also where no body is wanted: net/http reads on after the answer, and
+		// would wait for ever for a client that sends nothing.
+		setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+	}
 	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
 

@@ -60,6 +60,10 @@ func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v) }
 func register[I, O any](h *Handler, rt route, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
 	op.Metadata = map[string]any{routeMetadata: &rt}
 	op.Errors = slices.Concat(commonErrors(rt), op.Errors)
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	validates := slices.Contains(op.Errors, http.StatusUnprocessableEntity)
 	if !rt.public {
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
@@ -74,6 +78,9 @@ func register[I, O any](h *Handler, rt route, op huma.Operation, handler func(co
 		}
 		return out, nil
 	})
+	if !validates {
+		delete(op.Responses, "422") // huma's guess wherever a path has a parameter
+	}
 }
 
 func commonErrors(rt route) []int {

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -28,6 +30,7 @@ const (
 
 // fakeService is an engine that keeps one email and remembers the last send.
 type fakeService struct {
+	mu       sync.Mutex // of sent and opts
 	sent     *app.EmailInput
 	opts     engine.SendOptions
 	page     app.Page
@@ -73,6 +76,8 @@ func (f *fakeService) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInpu
 	if f.blocking != nil {
 		<-f.blocking
 	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
 	f.sent, f.opts = in, opts
 	return emailID, f.err
 }
@@ -146,7 +151,7 @@ type bench struct {
 	handler *Handler
 	clock   time.Time
 	log     bytes.Buffer
-	route   string // of the last request
+	route   atomic.Value // of the last request, a string
 }
 
 func newBench(t testing.TB, change ...func(*Config, *limits)) *bench {
@@ -198,7 +203,7 @@ func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
 		head.Get("Ratelimit-Reset") != "1" || !strings.HasSuffix(head.Get("Ratelimit-Policy"), ";w=1")) {
 		b.t.Errorf("ratelimit headers missing: %v", head)
 	}
-	pattern := b.route
+	pattern := b.route.Load().(string)
 	response := b.response(method, pattern, w.Code)
 	if response == nil {
 		b.t.Errorf("%s %s answers %d, which openapi.json does not list", method, pattern, w.Code)
@@ -236,7 +241,7 @@ func (b *bench) response(method, pattern string, status int) *huma.Response {
 // routeSpy notes the route of each request's log line on its way to the log.
 type routeSpy struct {
 	slog.Handler
-	route *string
+	route *atomic.Value
 }
 
 func (s routeSpy) Enabled(context.Context, slog.Level) bool { return true }
@@ -244,7 +249,7 @@ func (s routeSpy) Enabled(context.Context, slog.Level) bool { return true }
 func (s routeSpy) Handle(ctx context.Context, r slog.Record) error {
 	r.Attrs(func(a slog.Attr) bool {
 		if a.Key == "route" {
-			*s.route = a.Value.String()
+			s.route.Store(a.Value.String())
 		}
 		return true
 	})
