@@ -1,12 +1,6 @@
 package app
 
-import (
-	"fmt"
-	"strings"
-	"time"
-
-	"golang.org/x/net/idna"
-)
+import "time"
 
 // DomainStatus is how far the DNS records of a domain are proven.
 type DomainStatus string
@@ -65,24 +59,4 @@ func (d *Domain) Records() []DNSRecord {
 			Value: "v=DKIM1; k=rsa; p=" + d.DKIMPublic},
 		{Record: "DMARC", Name: "_dmarc." + d.Name, Type: "TXT", TTL: "Auto", Status: status, Value: "v=DMARC1; p=none"},
 	}
-}
-
-// ParseDomain checks a domain name and gives it in lower-case A-labels (RFC
-// 5890): at least two labels, each of 1 to 63 characters, 253 in all.
-func ParseDomain(s string) (string, error) {
-	name, err := idna.Lookup.ToASCII(strings.TrimSuffix(strings.TrimSpace(s), "."))
-	if err != nil {
-		return "", fmt.Errorf("%q is not a domain name", s)
-	}
-	name = strings.ToLower(name)
-	labels := strings.Split(name, ".")
-	if len(labels) < 2 || len(name) > 253 {
-		return "", fmt.Errorf("%q is not a domain name with at least two labels and 253 characters at most", s)
-	}
-	for _, label := range labels {
-		if len(label) < 1 || len(label) > 63 {
-			return "", fmt.Errorf("%q is not a domain name: a label has 1 to 63 characters", s)
-		}
-	}
-	return name, nil
 }

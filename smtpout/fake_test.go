@@ -368,8 +368,8 @@ func certificate(t *testing.T) (*tls.Config, string) {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, file
 }
 
-// testKey is a DKIM key for example.com.
-func testKey(t testing.TB) *app.DKIMKey {
+// scriptKey is a DKIM key for example.com.
+func scriptKey(t testing.TB) *app.DKIMKey {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {

@@ -299,12 +299,3 @@ func hasControl(s string) bool {
 	}
 	return false
 }
-
-func isASCII(s string) bool {
-	for i := 0; i < len(s); i++ {
-		if s[i] >= utf8.RuneSelf {
-			return false
-		}
-	}
-	return true
-}

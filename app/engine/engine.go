@@ -164,6 +164,20 @@ func (e *Engine) Stop(ctx context.Context) {
 	}
 }
 
+// Relays names the relays in their order, without credentials.
+func (e *Engine) Relays() []string {
+	var names []string
+	for _, l := range e.lanes {
+		if !e.cfg.Capture {
+			names = append(names, l.relay.String())
+		}
+	}
+	return names
+}
+
+// Captures tells whether no mail leaves.
+func (e *Engine) Captures() bool { return e.cfg.Capture }
+
 // Drain has Ready answer no, so that no new work comes while the doors close.
 func (e *Engine) Drain() { e.draining.Store(true) }
 

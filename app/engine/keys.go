@@ -146,3 +146,35 @@ func (e *Engine) ListKeys(ctx context.Context, teamID string) (keys []app.Key, e
 func (e *Engine) RevokeKey(ctx context.Context, id string) error {
 	return lookup("API key", e.db.WriteVital(ctx, func(tx *db.Tx) error { return tx.DeleteKey(id) }))
 }
+
+const devKeySetting = "dev_key"
+
+// DevKey gives the token of the key that `serve --dev` shows; it is made at the
+// first call and kept sealed, so that the line that shows it works each time.
+func (e *Engine) DevKey(ctx context.Context) (string, error) {
+	var sealed []byte
+	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+		sealed, err = r.Setting(devKeySetting)
+		return err
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", unavailable(err)
+	}
+	if token, err := e.cfg.Sealer.Open(devKeySetting, "", sealed); err == nil {
+		if _, err := e.Authenticate(ctx, string(token)); err == nil {
+			return string(token), nil
+		}
+	}
+	team, err := e.FindTeam(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	token, _, err := e.CreateKey(ctx, team.ID, app.KeyInput{Name: "dev", Permission: app.FullAccess, Role: app.RoleOwner})
+	if err != nil {
+		return "", err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		return tx.SetSetting(devKeySetting, e.cfg.Sealer.Seal(devKeySetting, "", []byte(token)))
+	})
+	return token, unavailable(err)
+}

@@ -44,12 +44,20 @@ func (l *lane) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) 
 			answer = fmt.Sprintf("%d %s %s", r.Code, r.Enhanced, r.Text)
 		}
 	}
-	d.Message = fmt.Sprintf("Relay %s %s: %s", l.relay, stageWords[stage], answer)
+	d.Message = fmt.Sprintf("Relay %s %s: %s", l.label(), stageWords[stage], answer)
 	if !next.IsZero() {
 		d.NextAttemptAt = app.FormatTime(next)
 		d.Message += "; next try at " + d.NextAttemptAt
 	}
 	return d
+}
+
+// label names the relay in words for the sender of an email.
+func (l *lane) label() string {
+	if l.e.cfg.Capture {
+		return l.name
+	}
+	return l.relay.String()
 }
 
 // settleRecipient records the verdict on one recipient.
