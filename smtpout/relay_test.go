@@ -234,7 +234,7 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
 	m := letter("a@example.net")
-	m.DKIM, m.Signature = testKey(t), "DKIM-Signature: v=1; b=earlier\r\n"
+	m.DKIM, m.Signature = scriptKey(t), "DKIM-Signature: v=1; b=earlier\r\n"
 	message, err := compose(m)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 }
 
 func TestSigning(t *testing.T) {
-	key := testKey(t)
+	key := scriptKey(t)
 	for _, tt := range []struct {
 		name   string
 		dkim   bool
