@@ -62,6 +62,13 @@ func (tx *Tx) insertContent(e *app.Email) error {
 
 // SetLastEvent moves last_event up by rank; a lower event changes nothing.
 func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
+	// Nearly always this is the first thing that happens to the email.
+	if app.NextLastEvent(app.Queued, event) == event {
+		n, err := tx.exec(`UPDATE emails SET last_event = ? WHERE id = ? AND last_event = 'queued'`, string(event), emailID)
+		if err != nil || n > 0 {
+			return err
+		}
+	}
 	var current app.LastEvent
 	if err := tx.row(`SELECT last_event FROM emails WHERE id = ?`, []any{emailID}, &current); err != nil {
 		return err

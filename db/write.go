@@ -77,9 +77,6 @@ func (d *DB) submit(r *request) error {
 }
 
 func (d *DB) enqueue(r *request) error {
-	if d.writer.Load() == goroutineID() {
-		panic("db: Write called inside a Write closure; pass the *Tx on instead")
-	}
 	select {
 	case <-d.failed:
 		return d.Err()
@@ -97,11 +94,26 @@ func (d *DB) enqueue(r *request) error {
 	}
 }
 
+// nestedAfter is how long a Write waits before it asks whether it waits for
+// itself: knowing the goroutine is too dear to be asked each time.
+const nestedAfter = 2 * time.Second
+
 func (d *DB) await(r *request) error {
+	nested := time.NewTimer(nestedAfter)
+	defer nested.Stop()
 	select {
 	case err := <-r.done:
 		return err
-	case <-d.done: // the writer may have ended between the two selects
+	case <-nested.C:
+		if d.writer.Load() == goroutineID() {
+			panic("db: Write called inside a Write closure; pass the *Tx on instead")
+		}
+	case <-d.done:
+	}
+	select {
+	case err := <-r.done:
+		return err
+	case <-d.done: // the writer may have answered before it ended
 		select {
 		case err := <-r.done:
 			return err

@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"bufio"
 	"errors"
 	"net"
 	"time"
@@ -11,6 +12,9 @@ import (
 // maxAnswer bounds what a relay may send between two writes of ours, in bytes:
 // net/textproto joins the lines of a reply without any limit of its own.
 const maxAnswer = 64 << 10
+
+// bodyBuffer is how much of a message goes to the connection at once, in bytes.
+const bodyBuffer = 16 << 10
 
 // quitTimeout is how long the answer to QUIT is worth waiting for.
 const quitTimeout = 2 * time.Second
@@ -68,6 +72,7 @@ func (g *greeted) Read(b []byte) (int, error) {
 type conn struct {
 	wire   *wire
 	client *smtp.Client
+	out    *bufio.Writer // the stream that client speaks on: for bodies
 	hello  string
 	used   int       // transactions begun
 	since  time.Time // idle since

@@ -173,31 +173,43 @@ func (w *messageWriter) textPart(mediaType, s string) {
 // textEncoding chooses how a body travels: as it is when that is safe
 // everywhere, in base64 when mostly not ASCII, else in quoted-printable.
 func textEncoding(s string) string {
-	plain, column, wide := true, 0, 0
-	for i := 0; i < len(s); i++ {
-		switch c := s[i]; {
-		case c == '\n':
-			column = 0
-			continue
-		case c == '\r':
-			continue // a bare one is safeAsIs's affair
-		case c >= 0x80:
-			wide++
-			plain = false
-		case c < ' ' && c != '\t' || c == 0x7f:
-			plain = false
-		}
-		if column++; column > maxLine {
-			plain = false
-		}
+	var wide, control int
+	for i := range len(s) {
+		control += int(unsafeByte[s[i]])
+		wide += int(s[i] >> 7)
 	}
 	switch {
-	case plain && safeAsIs(s):
+	case wide == 0 && control == 0 && shortLines(s) && safeAsIs(s):
 		return "7bit"
 	case wide > len(s)/3: // Latin scripts stay readable, others become shorter
 		return "base64"
 	}
 	return "quoted-printable"
+}
+
+// unsafeByte marks the control characters that 7bit text must not hold; CR and
+// LF are safeAsIs's affair.
+var unsafeByte = func() (table [256]byte) {
+	for c := range byte(' ') {
+		table[c] = 1
+	}
+	table['\t'], table['\r'], table['\n'], table[0x7f] = 0, 0, 0, 1
+	return table
+}()
+
+// shortLines tells whether no line is longer than maxLine.
+func shortLines(s string) bool {
+	for len(s) > maxLine {
+		at := strings.LastIndexByte(s[:maxLine+1], '\n')
+		if at < 0 {
+			// A CR before the line end does not count.
+			if at = strings.IndexByte(s[:min(len(s), maxLine+2)], '\n'); at < 0 || s[at-1] != '\r' {
+				return false
+			}
+		}
+		s = s[at+1:]
+	}
+	return true
 }
 
 // safeAsIs: no bare CR, nothing like a boundary, no line that a mailbox file

@@ -76,7 +76,7 @@ func (r *Relay) prepare(ctx context.Context, c *conn) error {
 
 // greetClear says EHLO in the clear, and again under TLS where that is used.
 func (r *Relay) greetClear(ctx context.Context, c *conn) error {
-	c.client = r.newClient(c.wire)
+	r.speak(c, c.wire)
 	if err := c.client.Hello(c.hello); err != nil {
 		return atStage(app.StageConnect, err)
 	}
@@ -125,15 +125,16 @@ func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) er
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return atStage(app.StageTLS, err)
 	}
-	c.client = r.newClient(&greeted{Conn: secure, greeting: greeting})
+	r.speak(c, &greeted{Conn: secure, greeting: greeting})
 	return atStage(app.StageConnect, c.client.Hello(c.hello))
 }
 
-func (r *Relay) newClient(c net.Conn) *smtp.Client {
-	client := smtp.NewClient(c)
-	client.CommandTimeout = r.cfg.Timeout
-	client.SubmissionTimeout = dotFactor * r.cfg.Timeout
-	return client
+// speak has c speak SMTP over stream: the socket, or TLS on it.
+func (r *Relay) speak(c *conn, stream net.Conn) {
+	c.out = bufio.NewWriterSize(stream, bodyBuffer)
+	c.client = smtp.NewClient(stream)
+	c.client.CommandTimeout = r.cfg.Timeout
+	c.client.SubmissionTimeout = dotFactor * r.cfg.Timeout
 }
 
 // authenticate proves who we are where credentials are configured: PLAIN

@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"strconv"
@@ -81,7 +82,7 @@ func (x *exchange) upToDot() (data *smtp.DataCommand, res app.Result, end connEn
 		}
 		return nil, res, end
 	}
-	if err := x.body(data); err != nil {
+	if err := x.body(); err != nil {
 		res, _ = x.failed(app.StageData, err)
 		return nil, res, connBad
 	}
@@ -174,14 +175,40 @@ func (x *exchange) clear() connEnd {
 	return connGood
 }
 
-// body writes all but the final dot. go-smtp doubles leading dots, and holds the
-// last 4 KiB back until the dot: they then leave in one packet with it.
-func (x *exchange) body(w io.Writer) error {
-	if _, err := io.WriteString(w, x.message.signature); err != nil {
+// body writes all but the message's last CRLF and the final dot, which go-smtp's
+// writer ends it with. It goes past that writer, which looks at every byte and
+// would hold the last 4 KiB back until the dot.
+func (x *exchange) body() error {
+	out := x.conn.out
+	if _, err := out.WriteString(x.message.signature); err != nil {
 		return err
 	}
-	_, err := w.Write(x.message.message)
-	return err
+	if err := writeStuffed(out, bytes.TrimSuffix(x.message.message, crlf)); err != nil {
+		return err
+	}
+	return out.Flush()
+}
+
+var crlf = []byte("\r\n")
+
+// writeStuffed doubles each dot at the start of a line (RFC 5321 4.5.2).
+func writeStuffed(w io.Writer, message []byte) error {
+	if bytes.HasPrefix(message, []byte(".")) {
+		if _, err := w.Write([]byte(".")); err != nil {
+			return err
+		}
+	}
+	for {
+		at := bytes.Index(message, []byte("\r\n."))
+		if at < 0 {
+			_, err := w.Write(message)
+			return err
+		}
+		if _, err := w.Write(message[:at+3]); err != nil {
+			return err
+		}
+		message = message[at+2:] // its dot once more
+	}
 }
 
 // failed is the result of an error that came before the final dot.

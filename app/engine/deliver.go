@@ -85,14 +85,9 @@ func (l *lane) undot(j *job) {
 
 // outgoing reads the message of a unit and the recipients that still wait.
 func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
-	var email *app.Email
-	var open []string
-	err := l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
-		email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID)
-		return err
-	})
+	email, open, err := l.content(j)
 	if err != nil {
-		return nil, fmt.Errorf("read email: %w", err)
+		return nil, err
 	}
 	key, err := l.e.dkimKey(l.e.sending, j.unit.TeamID, email.From.Domain)
 	if err != nil {
@@ -102,6 +97,23 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 		EmailID: email.ID, EnvelopeFrom: email.From.Mailbox(), Recipients: open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: &email.Mail, DKIM: key, Signature: j.unit.Signature,
 	}, nil
+}
+
+// content gives the email of a unit and the recipients that still wait: all of
+// them at the first attempt of one that was just accepted.
+func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
+	email = l.e.fresh.take(j.unit.EmailID)
+	if email != nil && j.unit.Attempts == 1 {
+		return email, email.Recipients(), nil
+	}
+	err = l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
+		email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID)
+		return err
+	})
+	if err != nil {
+		return nil, nil, fmt.Errorf("read email: %w", err)
+	}
+	return email, open, nil
 }
 
 // hold is the last word before the final dot: it proves that the email was not

@@ -76,7 +76,10 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) er
 		return fmt.Errorf("insert unit: %w", err)
 	}
 	if l := e.laneOf(region); l != nil {
-		tx.AfterCommit(l.wake)
+		tx.AfterCommit(func() {
+			e.fresh.put(email)
+			l.wake()
+		})
 	}
 	return claim.keep(tx, email.ID)
 }

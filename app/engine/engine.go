@@ -64,6 +64,7 @@ type Engine struct {
 	keys     keyCache
 	dkim     dkimCache
 	inflight inflight
+	fresh    freshMail
 	lanes    []*lane
 	cron     *cron.Cron
 	draining atomic.Bool
