@@ -38,6 +38,7 @@ type behaviour struct {
 type sink struct {
 	addr     string
 	password string // when set, AUTH is asked for and must match
+	startTLS *tls.Config
 	behave   atomic.Pointer[behaviour]
 	cert     atomic.Pointer[tls.Certificate]
 	dials    atomic.Int64
@@ -51,6 +52,7 @@ type sink struct {
 // sinkOptions say how a sink is reached; the zero value is plain SMTP.
 type sinkOptions struct {
 	implicit *tls.Certificate // TLS from the first byte
+	startTLS *tls.Certificate // offered
 	password string
 	addr     string // empty: a free port
 }
@@ -70,6 +72,9 @@ func newSink(t *testing.T, opts sinkOptions) *sink {
 	}
 	s.behave.Store(&behaviour{})
 	s.cert.Store(opts.implicit)
+	if opts.startTLS != nil {
+		s.startTLS = &tls.Config{Certificates: []tls.Certificate{*opts.startTLS}}
+	}
 	if opts.implicit != nil {
 		l = tls.NewListener(l, &tls.Config{GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 			return s.cert.Load(), nil
@@ -85,6 +90,7 @@ func (s *sink) run(t *testing.T, l net.Listener) {
 		return &sinkSession{sink: s, conn: c}, nil
 	}))
 	server.Domain = "sink.test"
+	server.TLSConfig = s.startTLS
 	server.AllowInsecureAuth = true
 	server.ReadTimeout, server.WriteTimeout = time.Minute, time.Minute
 	server.ErrorLog = quiet{}
