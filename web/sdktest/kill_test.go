@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -108,7 +109,11 @@ func TestKillNineLosesNothing(t *testing.T) {
 	wait()
 	t.Logf("%d emails accepted over %d kills", len(l.accepted), rounds)
 	l.waitAllSent(t)
-	checkArrivals(t, in, relay, l, rounds)
+	arrived, doubted := relay.messages(), doubtIDs(t, in)
+	t.Logf("%d messages arrived, %d doubts listed", len(arrived), len(doubted))
+	for _, problem := range arrivalProblems(arrived, l.accepted, doubted, killLimit(rounds)) {
+		t.Error(problem)
+	}
 }
 
 func killCount() int {
@@ -159,51 +164,72 @@ func (l *load) waitAllSent(t *testing.T) {
 	})
 }
 
-// checkArrivals compares what the relay got with what was answered.
-func checkArrivals(t *testing.T, in *instance, relay *sink, l *load, rounds int) {
-	t.Helper()
+// killLimit is how many emails may be repeated, and listed as doubts, at most.
+func killLimit(rounds int) int { return rounds * killConnections }
+
+// arrivalProblems compares what the relay got with what was answered: accepted
+// maps email ids to marks, doubted holds the ids that the service lists.
+func arrivalProblems(arrived []message, accepted map[string]string, doubted map[string]bool, limit int) []string {
+	var problems []string
+	complain := func(format string, args ...any) { problems = append(problems, fmt.Sprintf(format, args...)) }
 	copies := map[string][]message{}
-	idsOfMark := map[string]map[string]bool{}
-	for _, m := range relay.messages() {
+	idOfMark := map[string]string{}
+	for _, m := range arrived {
 		id, mark := m.header("X-Mailer-Email-ID"), m.header("Subject")
 		copies[id] = append(copies[id], m)
-		if idsOfMark[mark] == nil {
-			idsOfMark[mark] = map[string]bool{}
+		if other := idOfMark[mark]; other != "" && other != id {
+			complain("TWO EMAILS: %s was sent under one Idempotency-Key and became %s and %s", mark, other, id)
 		}
-		idsOfMark[mark][id] = true
+		idOfMark[mark] = id
 	}
-	for id, mark := range l.accepted {
+	for id, mark := range accepted {
 		if len(copies[id]) == 0 {
-			t.Errorf("LOST: %s (%s) was answered 200 and never arrived", id, mark)
+			complain("LOST: %s (%s) was answered 200 and never arrived", id, mark)
 		}
 	}
-	for mark, ids := range idsOfMark {
-		if len(ids) > 1 {
-			t.Errorf("%s was sent under one Idempotency-Key and became %d emails", mark, len(ids))
-		}
-	}
-	checkRepeats(t, doubtIDs(t, in), copies, rounds)
-}
-
-func checkRepeats(t *testing.T, doubted map[string]bool, copies map[string][]message, rounds int) {
-	t.Helper()
 	repeats := 0
 	for id, list := range copies {
-		if len(list) == 1 {
-			continue
-		}
 		repeats += len(list) - 1
-		if !doubted[id] {
-			t.Errorf("DOUBLE: %s arrived %d times and is not among the doubts", id, len(list))
+		if len(list) > 1 && !doubted[id] {
+			complain("DOUBLE: %s arrived %d times and is not among the doubts", id, len(list))
 		}
 		for _, m := range list[1:] {
 			if !bytes.Equal(m.Raw, list[0].Raw) {
-				t.Errorf("%s: the repeated message has other bytes:\n%s\n---\n%s", id, list[0].Raw, m.Raw)
+				complain("CHANGED: %s came again with other bytes:\n%s\n---\n%s", id, list[0].Raw, m.Raw)
 			}
 		}
 	}
-	t.Logf("%d messages arrived, %d of them repeated; %d doubts listed", len(copies), repeats, len(doubted))
-	if limit := rounds * killConnections; repeats > limit || len(doubted) > limit {
-		t.Errorf("%d repeats and %d doubts after %d kills with %d connections", repeats, len(doubted), rounds, killConnections)
+	if repeats > limit || len(doubted) > limit {
+		complain("TOO MANY: %d repeats and %d doubts, at most %d can be explained", repeats, len(doubted), limit)
+	}
+	return problems
+}
+
+func TestHarnessArrivalProblems(t *testing.T) {
+	mail := func(id, mark, body string) message {
+		return message{Raw: []byte("X-Mailer-Email-ID: " + id + "\r\nSubject: " + mark + "\r\n\r\n" + body + "\r\n")}
+	}
+	a, b := mail("1", "one", "x"), mail("2", "two", "x")
+	accepted := map[string]string{"1": "one", "2": "two"}
+	cases := []struct {
+		name    string
+		arrived []message
+		doubted map[string]bool
+		want    string // start of the only problem; empty: none
+	}{
+		{"all well", []message{a, b}, nil, ""},
+		{"lost", []message{a}, nil, "LOST"},
+		{"doubtful repeat", []message{a, b, b}, map[string]bool{"2": true}, ""},
+		{"silent repeat", []message{a, b, b}, map[string]bool{"1": true}, "DOUBLE"},
+		{"changed repeat", []message{a, b, mail("2", "two", "y")}, map[string]bool{"2": true}, "CHANGED"},
+		{"accepted twice", []message{a, b, mail("3", "two", "x")}, nil, "TWO EMAILS"},
+		{"too many", []message{a, b, b, b}, map[string]bool{"2": true}, "TOO MANY"},
+	}
+	for _, tc := range cases {
+		got := arrivalProblems(tc.arrived, accepted, tc.doubted, 1)
+		switch {
+		case tc.want == "" && len(got) > 0, tc.want != "" && (len(got) != 1 || !strings.HasPrefix(got[0], tc.want)):
+			t.Errorf("%s: %q, want %q", tc.name, got, tc.want)
+		}
 	}
 }
