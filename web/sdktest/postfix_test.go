@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -33,13 +34,8 @@ func startPostfix(t *testing.T, next *sink, cert *tls.Certificate) *postfix {
 	p := &postfix{addr: freeAddr(t), dir: postfixDirs(t)}
 	p.configure(t, next.addr, cert)
 	p.control(t, program, "check")
+	p.stopWithTest(t, program)
 	p.control(t, program, "start")
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("Postfix's log (end):\n%s", tail(p.log(), 4000))
-		}
-		p.control(t, program, "stop")
-	})
 	p.waitReady(t)
 	return p
 }
@@ -123,7 +119,7 @@ postlog unix-dgram n - n - 1 postlogd
 `
 }
 
-// control says check, start or stop to this Postfix and no other.
+// control says a word to this Postfix and no other.
 func (p *postfix) control(t *testing.T, program, word string) {
 	t.Helper()
 	cmd := exec.Command(program, "-c", p.dir+"/config", word)
@@ -139,6 +135,28 @@ func (p *postfix) control(t *testing.T, program, word string) {
 		text, _ := os.ReadFile(out.Name())
 		t.Errorf("postfix %s: %v\n%s%s", word, err, text, tail(p.log(), 4000))
 	}
+}
+
+// stopWithTest stops this Postfix when the test ends, and also when the test's
+// process dies without a word: a shell waits for the end of its standard input
+// and stops it then.
+func (p *postfix) stopWithTest(t *testing.T, program string) {
+	t.Helper()
+	cmd := exec.Command("/bin/sh", "-c", `read -r _; exec "$0" -c "$1" stop`, program, p.dir+"/config")
+	cmd.Env = []string{"PATH=/usr/sbin:/usr/bin:/sbin:/bin"}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} // Ctrl-C is not for it
+	lifeline, err := cmd.StdinPipe()
+	must(t, err)
+	must(t, cmd.Start())
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Logf("Postfix's log (end):\n%s", tail(p.log(), 4000))
+		}
+		lifeline.Close()
+		if err := cmd.Wait(); err != nil {
+			t.Errorf("postfix stop: %v\n%s", err, tail(p.log(), 4000))
+		}
+	})
 }
 
 func (p *postfix) waitReady(t *testing.T) {

@@ -85,6 +85,7 @@ func (in *instance) serve(t *testing.T) {
 	in.cmd = exec.Command(binary.path, args...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
 	in.cmd.Stdout, in.cmd.Stderr = logs, logs
+	in.cmd.SysProcAttr = endWithParent()
 	if err := in.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
