@@ -105,3 +105,25 @@ type Result struct {
 	Recipients []RecipientResult
 	Captured   []byte // the whole message, by the capture transport only
 }
+
+// Unit is open work: the transaction of one email and when to try it next.
+type Unit struct {
+	EmailID   string
+	TeamID    string
+	Relay     string
+	Attempts  int // begun; relay-wide trouble is not counted
+	NextAt    time.Time
+	Since     time.Time // when the 48 hours of GiveUpAfter began
+	Size      int64     // bytes on the wire, roughly
+	Signature string    // of an earlier final dot; empty: none yet
+}
+
+// RelayTrouble is a time during which a relay could not be used.
+type RelayTrouble struct {
+	ID        string
+	Relay     string
+	StartedAt time.Time
+	EndedAt   time.Time // zero: still
+	Failures  int
+	Detail    EventDetail // the latest failure
+}

@@ -41,9 +41,22 @@ type DNSRecord struct {
 	Priority int    `json:"priority,omitempty"`
 }
 
+// DefaultTeam is the name of the team that exists from the start.
+const DefaultTeam = "Default"
+
 // Team owns everything else: no row of one team is seen by another.
 type Team struct {
 	ID        string
 	Name      string
 	CreatedAt time.Time
+}
+
+// Records are the rows that a domain's owner publishes (decisions.md 7).
+func (d *Domain) Records() []DNSRecord {
+	status := string(d.Status)
+	return []DNSRecord{
+		{Record: "DKIM", Name: d.Selector + "._domainkey." + d.Name, Type: "TXT", TTL: "Auto", Status: status,
+			Value: "v=DKIM1; k=rsa; p=" + d.DKIMPublic},
+		{Record: "DMARC", Name: "_dmarc." + d.Name, Type: "TXT", TTL: "Auto", Status: status, Value: "v=DMARC1; p=none"},
+	}
 }

@@ -14,8 +14,6 @@ const (
 	EventInDoubt EventType = "in_doubt"
 	// EventRelayTrouble: the relay could not be used at all; no attempt counted.
 	EventRelayTrouble EventType = "relay_trouble"
-	// EventRelayRecovered: the relay takes mail again.
-	EventRelayRecovered EventType = "relay_recovered"
 )
 
 // Event is a line of an email's timeline.

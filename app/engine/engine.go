@@ -9,10 +9,17 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/robfig/cron/v3"
+
 	"mailer/app"
+	"mailer/db"
 )
 
 // Sender carries out one SMTP transaction. Just before the final dot it calls
@@ -27,74 +34,180 @@ type Sender interface {
 	Close()
 }
 
-// SendOptions are what a send carries beside its body.
-type SendOptions struct {
-	IdempotencyKey string // empty: none
-	Payload        []byte // canonical form of the body, what idempotency compares
+// Route is a relay and the Sender that speaks to it.
+type Route struct {
+	Relay  app.Relay
+	Sender Sender
 }
 
-var errStub = errors.New("engine: not built yet")
+// Config is what an Engine is made of.
+type Config struct {
+	DB     *db.DB
+	Sealer *app.Sealer
+	Log    *slog.Logger
+	// Routes: the first is the default region. None: no mail leaves and Start
+	// must not be called (the command line beside a server).
+	Routes []Route
+	// Capture: the one route is the capture transport, so a from-domain need not
+	// be verified.
+	Capture        bool
+	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes
+	DoubtDelay     time.Duration // 0: 60 s
+	Jitter         func() float64
+}
 
 // Engine is the whole service behind its doors.
 type Engine struct {
-	log *slog.Logger
+	cfg      Config
+	db       *db.DB
+	log      *slog.Logger
+	keys     keyCache
+	dkim     dkimCache
+	inflight inflight
+	lanes    []*lane
+	cron     *cron.Cron
+	draining atomic.Bool
+	taking   context.Context // ends when no new unit may be begun
+	stop     context.CancelFunc
+	sending  context.Context // ends when running transactions must be dropped
+	abort    context.CancelFunc
+	workers  sync.WaitGroup
 }
 
-// Authenticate finds the key of an API token. Errors: CodeInvalidAPIKey.
-func (e *Engine) Authenticate(ctx context.Context, token string) (*app.Key, error) {
-	return nil, errStub
+// New makes an Engine and proves that the sealer fits the database. Error:
+// app.ErrSeal for another master key.
+func New(ctx context.Context, cfg Config) (*Engine, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	if cfg.MaxAttachments == 0 {
+		cfg.MaxAttachments = app.DefaultMaxAttachmentBytes
+	}
+	if cfg.DoubtDelay == 0 {
+		cfg.DoubtDelay = time.Minute
+	}
+	if cfg.Jitter == nil {
+		cfg.Jitter = rand.Float64
+	}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log}
+	e.taking, e.stop = context.WithCancel(context.Background())
+	e.sending, e.abort = context.WithCancel(context.Background())
+	if err := e.checkMasterKey(ctx); err != nil {
+		return nil, err
+	}
+	for _, route := range cfg.Routes {
+		e.lanes = append(e.lanes, newLane(e, route))
+	}
+	return e, nil
 }
 
-// SendEmail accepts one email and answers its id once it is safe on disk.
-func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
-	return "", errStub
+const masterKeyCheck = "master_key_check"
+
+// checkMasterKey leaves a sealed word in a fresh database and opens it in every
+// later start: a wrong key file must not show only at the first signature.
+func (e *Engine) checkMasterKey(ctx context.Context) error {
+	return e.db.Write(ctx, func(tx *db.Tx) error {
+		sealed, err := tx.Setting(masterKeyCheck)
+		if errors.Is(err, db.ErrNotFound) {
+			return tx.SetSetting(masterKeyCheck, e.cfg.Sealer.Seal("check", "", []byte("ok")))
+		}
+		if err != nil {
+			return fmt.Errorf("check master key: %w", err)
+		}
+		_, err = e.cfg.Sealer.Open("check", "", sealed)
+		return err
+	})
 }
 
-// ListEmails gives a page of the team's emails, newest first, without bodies
-// and attachments, and whether there are more.
-func (e *Engine) ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error) {
-	return nil, false, errStub
+// Start settles what an earlier process left in doubt and sets the workers to
+// work.
+func (e *Engine) Start(ctx context.Context) error {
+	if err := e.rememberTransport(ctx); err != nil {
+		return err
+	}
+	if err := e.recoverDoubts(ctx); err != nil {
+		return err
+	}
+	for _, l := range e.lanes {
+		if err := l.start(ctx); err != nil {
+			return err
+		}
+	}
+	return e.startCron()
 }
 
-// GetEmail gives one email with its bodies and the metadata of its attachments.
-func (e *Engine) GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error) {
-	return nil, errStub
+// Stop lets running transactions end until ctx does, then drops those that have
+// not sent their dot, and waits for all workers.
+func (e *Engine) Stop(ctx context.Context) {
+	e.draining.Store(true)
+	if e.cron != nil {
+		<-e.cron.Stop().Done()
+	}
+	e.stop()
+	done := make(chan struct{})
+	go func() {
+		e.workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		e.abort()
+		<-done
+	}
+	e.abort()
+	for _, l := range e.lanes {
+		l.sender.Close()
+	}
+	if err := e.flushKeys(context.WithoutCancel(ctx)); err != nil {
+		e.log.Warn("last use of keys not stored", "err", err)
+	}
 }
 
-// ListEvents gives a page of an email's timeline, newest first.
-func (e *Engine) ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error) {
-	return nil, false, errStub
+// Relays names the relays in their order, without credentials.
+func (e *Engine) Relays() []string {
+	var names []string
+	for _, l := range e.lanes {
+		if !e.cfg.Capture {
+			names = append(names, l.relay.String())
+		}
+	}
+	return names
 }
 
-// ListAttachments gives a page of the metadata of an email's attachments.
-func (e *Engine) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error) {
-	return nil, false, errStub
-}
+// Captures tells whether no mail leaves.
+func (e *Engine) Captures() bool { return e.cfg.Capture }
 
-// GetAttachment gives the metadata of one attachment.
-func (e *Engine) GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
-	return nil, errStub
-}
-
-// AttachmentToken makes the signed part of a download address and says when it
-// ends.
-func (e *Engine) AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time) {
-	return "", time.Time{}
-}
-
-// OpenAttachment gives the attachment that a download token names. Errors:
-// CodeNotFound for a forged or ended token.
-func (e *Engine) OpenAttachment(ctx context.Context, token string) (*app.Attachment, error) {
-	return nil, errStub
-}
-
-// GetCaptured gives the whole message as the capture transport kept it. Errors:
-// CodeNotFound where nothing was captured.
-func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error) {
-	return nil, errStub
-}
+// Drain has Ready answer no, so that no new work comes while the doors close.
+func (e *Engine) Drain() { e.draining.Store(true) }
 
 // Ready is nil while mail can be accepted, else an *app.Error of
 // CodeServiceUnavailable that says why.
-func (e *Engine) Ready() error { return errStub }
+func (e *Engine) Ready() error {
+	if e.draining.Load() {
+		return app.Errorf(app.CodeServiceUnavailable, "The server is shutting down")
+	}
+	return unavailable(e.db.Err())
+}
 
+// unavailable words the store's refusals for callers; other errors pass.
+func unavailable(err error) error {
+	switch {
+	case errors.Is(err, db.ErrFull):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server is full; nothing new is accepted until there is room", Err: err}
+	case errors.Is(err, db.ErrFailed):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The storage of the server failed", Err: err}
+	case errors.Is(err, db.ErrClosed):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The server is shutting down", Err: err}
+	}
+	return err
+}
+
+// lookup words a missing row as not_found of that kind, and the rest as
+// unavailable does.
+func lookup(kind string, err error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return app.NotFound(kind)
+	}
+	return unavailable(err)
+}

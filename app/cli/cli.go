@@ -1,0 +1,97 @@
+// Package cli is the operator's terminal: flags that also come from the
+// environment, and how lists look as tables and as JSON.
+//
+// Failure policy: every error comes back; nothing is printed half.
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/pflag"
+)
+
+// ReadEnvironment gives each flag that was not set the value of its variable:
+// with the prefix MAILER_, --base-url is MAILER_BASE_URL, or the content of the
+// file that MAILER_BASE_URL_FILE names. Lists are separated by spaces.
+func ReadEnvironment(flags *pflag.FlagSet, prefix string) error {
+	var errs []error
+	flags.VisitAll(func(f *pflag.Flag) {
+		if f.Changed || f.Name == "help" {
+			return
+		}
+		name := prefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+		value := os.Getenv(name)
+		if path := os.Getenv(name + "_FILE"); value == "" && path != "" {
+			content, err := os.ReadFile(path)
+			if err != nil {
+				errs = append(errs, fmt.Errorf("%s_FILE: %w", name, err))
+				return
+			}
+			value = strings.TrimSpace(string(content))
+		}
+		if value == "" {
+			return
+		}
+		var err error
+		if list, ok := f.Value.(pflag.SliceValue); ok {
+			err = list.Replace(strings.Fields(value))
+		} else {
+			err = flags.Set(f.Name, value)
+		}
+		if err != nil {
+			errs = append(errs, fmt.Errorf("%s: %w", name, err))
+		}
+	})
+	return errors.Join(errs...)
+}
+
+// Row is one entry of a list: its JSON form and its cells.
+type Row struct {
+	Object any
+	Cells  []string
+}
+
+// Table is a list with its head.
+type Table struct {
+	Head []string
+	Rows []Row
+}
+
+// Print writes a table, or with asJSON one object {object: "list", data}.
+func Print(w io.Writer, asJSON bool, t Table) error {
+	if asJSON {
+		data := make([]any, 0, len(t.Rows))
+		for _, row := range t.Rows {
+			data = append(data, row.Object)
+		}
+		return PrintJSON(w, map[string]any{"object": "list", "data": data})
+	}
+	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	lines := [][]string{t.Head}
+	for _, row := range t.Rows {
+		lines = append(lines, row.Cells)
+	}
+	for _, cells := range lines {
+		if _, err := fmt.Fprintln(tw, strings.Join(cells, "\t")); err != nil {
+			return err
+		}
+	}
+	return tw.Flush()
+}
+
+// PrintJSON writes v, indented, and a line end.
+func PrintJSON(w io.Writer, v any) error {
+	b, err := json.Marshal(v, jsontext.WithIndent("  "), json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode: %w", err)
+	}
+	_, err = w.Write(append(b, '\n'))
+	return err
+}

@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"runtime/debug"
+	"strings"
+
+	"mailer/app"
+)
+
+// Keys is a list of API keys; secrets are not known.
+func Keys(keys []app.Key) Table {
+	t := Table{Head: []string{"ID", "NAME", "PERMISSION", "ROLE", "DOMAIN", "CREATED", "LAST USED"}}
+	for _, k := range keys {
+		used := app.FormatTimePtr(k.LastUsedAt)
+		t.Rows = append(t.Rows, Row{
+			Object: map[string]any{"id": k.ID, "name": k.Name, "permission": k.Permission, "role": k.Role,
+				"domain": orNull(k.DomainName), "created_at": app.FormatTime(k.CreatedAt), "last_used_at": used},
+			Cells: []string{k.ID, k.Name, string(k.Permission), string(k.Role), orDash(k.DomainName), app.FormatTime(k.CreatedAt), orDash(deref(used))},
+		})
+	}
+	return t
+}
+
+// Teams is a list of teams.
+func Teams(teams []app.Team) Table {
+	t := Table{Head: []string{"ID", "NAME", "CREATED"}}
+	for _, team := range teams {
+		t.Rows = append(t.Rows, Row{
+			Object: map[string]any{"id": team.ID, "name": team.Name, "created_at": app.FormatTime(team.CreatedAt)},
+			Cells:  []string{team.ID, team.Name, app.FormatTime(team.CreatedAt)},
+		})
+	}
+	return t
+}
+
+// Domains is a list of sending domains.
+func Domains(domains []app.Domain) Table {
+	t := Table{Head: []string{"ID", "NAME", "STATUS", "REGION", "CREATED"}}
+	for _, d := range domains {
+		t.Rows = append(t.Rows, Row{
+			Object: map[string]any{"id": d.ID, "name": d.Name, "status": d.Status, "region": d.Region, "created_at": app.FormatTime(d.CreatedAt)},
+			Cells:  []string{d.ID, d.Name, string(d.Status), d.Region, app.FormatTime(d.CreatedAt)},
+		})
+	}
+	return t
+}
+
+// Records is the DNS records of a domain.
+func Records(records []app.DNSRecord) Table {
+	t := Table{Head: []string{"RECORD", "TYPE", "NAME", "STATUS", "VALUE"}}
+	for _, r := range records {
+		t.Rows = append(t.Rows, Row{Object: r, Cells: []string{r.Record, r.Type, r.Name, r.Status, r.Value}})
+	}
+	return t
+}
+
+// Doubts is a list of transactions whose outcome is or was unknown.
+func Doubts(doubts []app.Doubt) Table {
+	t := Table{Head: []string{"EMAIL", "RECIPIENTS", "RELAY", "SINCE", "SETTLED", "HOW"}}
+	for _, d := range doubts {
+		settled := app.FormatTimePtr(d.SettledAt)
+		t.Rows = append(t.Rows, Row{
+			Object: map[string]any{"email_id": d.EmailID, "message_id": d.MessageID, "recipients": d.Recipients, "relay": d.Relay,
+				"created_at": app.FormatTime(d.CreatedAt), "settled_at": settled, "settled": orNull(d.Settled)},
+			Cells: []string{d.EmailID, strings.Join(d.Recipients, ","), d.Relay, app.FormatTime(d.CreatedAt), orDash(deref(settled)), orDash(d.Settled)},
+		})
+	}
+	return t
+}
+
+// BuildVersion says what this program was built from.
+func BuildVersion(sqlite string) map[string]string {
+	v := map[string]string{"version": "(devel)", "commit": "unknown", "sqlite": sqlite}
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return v
+	}
+	if info.Main.Version != "" {
+		v["version"] = info.Main.Version
+	}
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			v["commit"] = s.Value
+		}
+	}
+	return v
+}
+
+func orDash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func deref(s *string) string {
+	if s == nil {
+		return ""
+	}
+	return *s
+}

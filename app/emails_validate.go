@@ -1,0 +1,165 @@
+package app
+
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// Validate checks everything about a send that needs no database (api.md,
+// Sending rules 1 to 4) and gives it in the form that is kept and sent: parsed
+// addresses, sorted headers, a text part made of the HTML where none was given
+// (nil; "" opts out), attachments with ids. Every error is a validation_error
+// that names the field. The ceiling on attachments is not checked here.
+func (in *EmailInput) Validate() (*Mail, error) {
+	m := &Mail{Subject: in.Subject}
+	for _, check := range []func(*Mail) error{
+		in.addresses, in.subject, in.bodies, in.headers, in.tags, in.attachments,
+	} {
+		if err := check(m); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+func (in *EmailInput) addresses(m *Mail) (err error) {
+	if in.From == "" {
+		return Invalid("from", "is required")
+	}
+	if m.From, err = ParseAddress(in.From); err != nil {
+		return Invalid("from", "%v", err)
+	}
+	to, cc, bcc, replyTo := present(in.To), present(in.Cc), present(in.Bcc), present(in.ReplyTo)
+	if len(to) == 0 {
+		return Invalid("to", "is required")
+	}
+	// Before parsing: the count bounds the work.
+	if len(to)+len(cc)+len(bcc) > MaxRecipients {
+		return Invalid("to", "cc and bcc must not hold more than %d addresses together", MaxRecipients)
+	}
+	if len(replyTo) > MaxRecipients {
+		return Invalid("reply_to", "must not hold more than %d addresses", MaxRecipients)
+	}
+	for _, list := range []struct {
+		field string
+		in    []string
+		out   *[]Address
+	}{{"to", to, &m.To}, {"cc", cc, &m.Cc}, {"bcc", bcc, &m.Bcc}, {"reply_to", replyTo, &m.ReplyTo}} {
+		if *list.out, err = parseAddresses(list.field, list.in); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// present: [""] is what an empty string becomes where a string or a list may
+// stand, so it is absent too.
+func present(list []string) []string {
+	if len(list) == 1 && list[0] == "" {
+		return nil
+	}
+	return list
+}
+
+func parseAddresses(field string, list []string) ([]Address, error) {
+	var out []Address
+	for i, s := range list {
+		a, err := ParseAddress(s)
+		if err != nil {
+			return nil, Invalid(fmt.Sprintf("%s[%d]", field, i), "%v", err)
+		}
+		out = append(out, a)
+	}
+	return out, nil
+}
+
+func (in *EmailInput) subject(*Mail) error { return checkSubject(in.Subject) }
+
+func checkSubject(s string) error {
+	switch {
+	case strings.TrimSpace(s) == "":
+		return Invalid("subject", "is required")
+	case len(s) > MaxSubject:
+		return Invalid("subject", "must not be longer than %d bytes", MaxSubject)
+	case !utf8.ValidString(s):
+		return Invalid("subject", "must be valid UTF-8")
+	case strings.ContainsAny(s, "\r\n\x00"):
+		return Invalid("subject", "must not contain line breaks or NUL")
+	}
+	return nil
+}
+
+func (in *EmailInput) bodies(m *Mail) error {
+	if err := checkBody("html", in.HTML); err != nil {
+		return err
+	}
+	m.HTML = in.HTML
+	switch {
+	case in.Text != nil:
+		if err := checkBody("text", *in.Text); err != nil {
+			return err
+		}
+		m.Text = *in.Text
+	case in.HTML != "":
+		m.Text = TextFromHTML(in.HTML)
+	}
+	if m.HTML == "" && m.Text == "" {
+		return Invalid("html", "or `text` is required")
+	}
+	return nil
+}
+
+func checkBody(field, s string) error {
+	if !utf8.ValidString(s) {
+		return Invalid(field, "must be valid UTF-8")
+	}
+	if strings.IndexByte(s, 0) >= 0 {
+		return Invalid(field, "must not contain NUL")
+	}
+	return nil
+}
+
+func (in *EmailInput) headers(m *Mail) (err error) {
+	m.Headers, err = parseHeaders(in.Headers)
+	return err
+}
+
+func (in *EmailInput) attachments(m *Mail) (err error) {
+	m.Attachments, err = parseAttachments(in.Attachments)
+	return err
+}
+
+func (in *EmailInput) tags(m *Mail) error {
+	if len(in.Tags) > MaxTags {
+		return Invalid("tags", "must not hold more than %d tags", MaxTags)
+	}
+	seen := make(map[string]bool, len(in.Tags))
+	for i, tag := range in.Tags {
+		field := fmt.Sprintf("tags[%d]", i)
+		if err := checkTagText(field+".name", tag.Name); err != nil {
+			return err
+		}
+		if err := checkTagText(field+".value", tag.Value); err != nil {
+			return err
+		}
+		if seen[tag.Name] {
+			return Invalid(field+".name", "is given twice")
+		}
+		seen[tag.Name] = true
+	}
+	m.Tags = append([]Tag(nil), in.Tags...)
+	return nil
+}
+
+func checkTagText(field, s string) error {
+	ok := s != "" && len(s) <= MaxTagLength
+	for i := 0; ok && i < len(s); i++ {
+		c := s[i] | 0x20
+		ok = c >= 'a' && c <= 'z' || s[i] >= '0' && s[i] <= '9' || s[i] == '-' || s[i] == '_'
+	}
+	if !ok {
+		return Invalid(field, "must be 1 to %d ASCII letters, digits, dashes and underscores", MaxTagLength)
+	}
+	return nil
+}

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"mailer/db"
+)
+
+// purgeChunk is how many rows one cleaning transaction removes at most.
+const purgeChunk = 1000
+
+// startCron sets the pacemaker going. Every job is idempotent and derived from
+// the database; a missed tick costs a delay and nothing else.
+func (e *Engine) startCron() error {
+	e.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{e}), cron.SkipIfStillRunning(cronLog{e})))
+	for spec, job := range map[string]func(context.Context) error{
+		"@every 10s": e.flushKeys,
+		"@every 1m":  e.sweep,
+		"@every 1h":  e.purge,
+	} {
+		if _, err := e.cron.AddFunc(spec, func() {
+			if err := job(e.taking); err != nil && e.taking.Err() == nil {
+				e.log.Error("cron job", "every", spec, "err", err)
+			}
+		}); err != nil {
+			return fmt.Errorf("set cron job %s: %w", spec, err)
+		}
+	}
+	e.cron.Start()
+	return e.sweep(e.taking)
+}
+
+// sweep finds what a wake-up could miss.
+func (e *Engine) sweep(ctx context.Context) error {
+	if err := e.adopt(ctx); err != nil {
+		return err
+	}
+	for _, l := range e.lanes {
+		l.wake()
+	}
+	return nil
+}
+
+// purge removes what is out of date, in small transactions.
+func (e *Engine) purge(ctx context.Context) error {
+	for {
+		var n int64
+		err := e.db.Write(ctx, func(tx *db.Tx) (err error) {
+			if err := tx.PurgeUsage(tx.Now.Unix()/60 - dayMinutes); err != nil {
+				return err
+			}
+			n, err = tx.PurgeAnswers(tx.Now.Add(-idempotencyTTL), purgeChunk)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("remove old rows: %w", err)
+		}
+		if n < purgeChunk {
+			return nil
+		}
+	}
+}
+
+// cronLog gives cron's own messages to our log.
+type cronLog struct{ e *Engine }
+
+func (l cronLog) Info(msg string, kv ...any) { l.e.log.Debug("cron: "+msg, kv...) }
+
+func (l cronLog) Error(err error, msg string, kv ...any) {
+	l.e.log.Error("cron: "+msg, append(kv, "err", err)...)
+}

@@ -1,0 +1,160 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// run carries one claimed unit through one transaction and records what came of
+// it. It waits while the relay rests, its rate is used up or memory is short.
+func (l *lane) run(j *job) {
+	p, ok := l.gate.enter(l.e.taking)
+	if !ok {
+		return
+	}
+	defer l.gate.unclear(p)
+	defer func() {
+		if r := recover(); r != nil {
+			l.e.log.Error("panic in a delivery", "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	minute, ok := l.admit(p, j)
+	if !ok {
+		return
+	}
+	weight := min(j.unit.Size, laneMemory)
+	if l.memory.Acquire(l.e.taking, weight) != nil {
+		l.limits.unreserve(minute)
+		return
+	}
+	defer l.memory.Release(weight)
+	l.transact(p, j, minute)
+}
+
+// admit waits for the relay's rate and takes a place in its daily limit.
+func (l *lane) admit(p pass, j *job) (minute int64, ok bool) {
+	minute, free, ok := l.limits.reserve(time.Now())
+	if !ok {
+		l.dailyUsed(p, j, free)
+		return 0, false
+	}
+	if !l.limits.wait(l.e.taking) {
+		l.limits.unreserve(minute)
+		return 0, false
+	}
+	return minute, true
+}
+
+// transact loads the message, has it sent and records the result.
+func (l *lane) transact(p pass, j *job, minute int64) {
+	out, err := l.outgoing(j)
+	if err != nil {
+		l.limits.unreserve(minute)
+		l.broken(j, err)
+		return
+	}
+	res := l.sender.Send(l.e.sending, out, func(_ context.Context, signature string) error {
+		l.dots <- struct{}{}
+		j.dotted = true
+		j.held = l.hold(j, signature, minute)
+		return j.held
+	})
+	if !j.dotted || j.held != nil {
+		l.limits.unreserve(minute)
+	}
+	l.conclude(p, j, out, res)
+	l.undot(j)
+}
+
+// undot gives the token of a dot back. It is taken before the mark is written
+// and given back once the result is queued behind it: Writes are committed in
+// their order, so at any moment at most one unit a connection is marked dotted
+// without a result.
+func (l *lane) undot(j *job) {
+	if j.dotted {
+		j.dotted = false
+		<-l.dots
+	}
+}
+
+// outgoing reads the message of a unit and the recipients that still wait.
+func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
+	var email *app.Email
+	var open []string
+	err := l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
+		email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID)
+		return err
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read email: %w", err)
+	}
+	key, err := l.e.dkimKey(l.e.sending, j.unit.TeamID, email.From.Domain)
+	if err != nil {
+		return nil, err
+	}
+	return &app.Outgoing{
+		EmailID: email.ID, EnvelopeFrom: email.From.Mailbox(), Recipients: open, MessageID: email.MessageID,
+		Date: email.CreatedAt, Mail: &email.Mail, DKIM: key, Signature: j.unit.Signature,
+	}, nil
+}
+
+// hold is the last word before the final dot: it proves that the email was not
+// withdrawn and marks the unit dotted, in one Write.
+func (l *lane) hold(j *job, signature string, minute int64) error {
+	return l.e.db.Write(context.WithoutCancel(l.e.sending), func(tx *db.Tx) error {
+		if err := tx.MarkDotted(j.unit.EmailID, signature); err != nil {
+			return err
+		}
+		if j.unit.Attempts > 1 {
+			if err := tx.SettleDoubts(j.unit.EmailID, "sent again with the same Message-ID"); err != nil {
+				return fmt.Errorf("settle doubts: %w", err)
+			}
+		}
+		return l.limits.count(tx, minute)
+	})
+}
+
+// broken handles a unit whose message can't be read: it is tried again later
+// and never dropped.
+func (l *lane) broken(j *job, err error) {
+	if l.e.taking.Err() != nil {
+		return
+	}
+	l.e.log.Error("read a unit", "email", j.unit.EmailID, "err", err)
+	l.record(j, func(tx *db.Tx) error {
+		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))))
+	})
+}
+
+// ignoreGone lets a unit that was withdrawn meanwhile pass.
+func ignoreGone(err error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// record stores a result, however long it takes: what happened at the relay
+// must not be forgotten while this process lives. It gives up only when storage
+// failed for good or the store closes.
+func (l *lane) record(j *job, fn func(*db.Tx) error) {
+	wait := l.e.db.WriteVitalAsync(context.Background(), fn)
+	l.undot(j)
+	for {
+		err := wait()
+		if err == nil || errors.Is(err, db.ErrFailed) || errors.Is(err, db.ErrClosed) {
+			return
+		}
+		l.e.log.Error("record a result", "email", j.unit.EmailID, "err", err)
+		if !pause(l.e.sending, sweepEvery, nil) {
+			return
+		}
+		wait = l.e.db.WriteVitalAsync(context.Background(), fn)
+	}
+}

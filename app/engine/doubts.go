@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// recoverDoubts turns the transactions that an earlier process left between
+// their dot and its reply into doubts. Everything else is surely unsent.
+func (e *Engine) recoverDoubts(ctx context.Context) error {
+	n := 0
+	err := e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		units, err := tx.DottedUnits()
+		if err != nil {
+			return err
+		}
+		n = len(units)
+		for _, u := range units {
+			if err := e.doubt(tx, u, "The server stopped between the end of the message and the relay's reply"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("settle doubts: %w", err)
+	}
+	if n > 0 {
+		e.log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", n, "sent again after", e.cfg.DoubtDelay)
+	}
+	return nil
+}
+
+// doubt records that the outcome of a unit's transaction is unknown and has it
+// sent again, unless an event of the provider settles it before.
+func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
+	open, err := tx.OpenRecipients(u.EmailID)
+	if err != nil {
+		return err
+	}
+	earlier, err := tx.CountDoubts(u.EmailID)
+	if err != nil {
+		return err
+	}
+	// A relay that loses every reply must not get the same message each minute.
+	next := tx.Now.Add(e.cfg.DoubtDelay << min(earlier, 10))
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+		return err
+	}
+	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
+		Message: why + ": the relay may have taken it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
+	if err := tx.InsertEvent(newEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
+		return err
+	}
+	return tx.RequeueUnit(u.EmailID, u.Attempts, next)
+}
+
+func newEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+}
+
+// maxDoubts is how many doubts one call lists at most.
+const maxDoubts = 100_000
+
+// ListDoubts gives the transactions whose outcome was or is unknown, of all
+// teams, oldest first. withDotted adds those that no process works on now: the
+// server that left them is down.
+func (e *Engine) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.Doubt, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withDotted {
+			return err
+		}
+		units, err := r.DottedUnits()
+		for _, u := range units {
+			open, err := r.OpenRecipients(u.EmailID)
+			if err != nil {
+				return err
+			}
+			doubts = append(doubts, app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Recipients: open, Relay: u.Relay, CreatedAt: time.Now()})
+		}
+		return err
+	})
+	return doubts, unavailable(err)
+}

@@ -1,0 +1,233 @@
+package engine
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// SendOptions are what a send carries beside its body.
+type SendOptions struct {
+	IdempotencyKey string // empty: none
+	Payload        []byte // canonical form of the body, what idempotency compares
+}
+
+// routeEmails names the operation in the idempotency table.
+const routeEmails = "POST /emails"
+
+// SendEmail accepts one email and answers its id once it is safe on disk. The
+// checks come in the order of decisions.md 4. Errors: CodeValidation,
+// CodeRestrictedAPIKey, CodePayloadTooLarge, those of idempotency, and
+// CodeServiceUnavailable.
+func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
+	if err := e.Ready(); err != nil {
+		return "", err
+	}
+	mail, err := in.Validate()
+	if err != nil {
+		return "", err
+	}
+	if key.DomainName != "" && mail.From.Domain != key.DomainName {
+		return "", app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
+	}
+	claim, answer, err := e.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
+	if err != nil || answer != "" {
+		return answer, err
+	}
+	defer claim.release()
+	email := newEmail(key, mail)
+	err = e.db.Write(ctx, func(tx *db.Tx) error { return e.accept(tx, email, claim) })
+	if err != nil {
+		return "", unavailable(err)
+	}
+	return email.ID, nil
+}
+
+func newEmail(key *app.Key, mail *app.Mail) *app.Email {
+	id := app.NewID()
+	return &app.Email{
+		ID: id, TeamID: key.TeamID, KeyID: key.ID, MessageID: id + "@" + mail.From.Domain,
+		CreatedAt: time.Now(), LastEvent: app.Queued, Mail: *mail,
+	}
+}
+
+// accept writes an email with all that belongs to it. It runs inside Write.
+func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) error {
+	region, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
+	if err != nil {
+		return err
+	}
+	if n := email.AttachmentBytes(); n > e.cfg.MaxAttachments {
+		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
+	}
+	email.Relay = region
+	if err := tx.InsertEmail(email, email.Recipients()); err != nil {
+		return err
+	}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: email.CreatedAt, Since: email.CreatedAt, Size: email.Size()}
+	if err := tx.InsertUnit(unit); err != nil {
+		return fmt.Errorf("insert unit: %w", err)
+	}
+	if l := e.laneOf(region); l != nil {
+		tx.AfterCommit(l.wake)
+	}
+	return claim.keep(tx, email.ID)
+}
+
+// sendingRegion proves that a team may send from a domain and gives the relay
+// that its mail leaves through.
+func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, error) {
+	region, status, err := tx.DomainStatus(teamID, domain)
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return "", err
+	case e.captures(tx):
+		return app.CaptureRegion, nil
+	case err != nil:
+		return "", app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+	case status != app.DomainVerified:
+		return "", app.Invalid("from", "uses the domain %s, which is not verified (its status is %s)", domain, status)
+	}
+	if l := e.laneOf(region); l == nil && len(e.lanes) > 0 {
+		return e.lanes[0].name, nil // its relay is no longer configured
+	}
+	return region, nil
+}
+
+// laneOf gives the lane of a region, nil where this process has none.
+func (e *Engine) laneOf(region string) *lane {
+	for _, l := range e.lanes {
+		if l.name == region {
+			return l
+		}
+	}
+	return nil
+}
+
+// ListEmails gives a page of the team's emails, newest first, without bodies
+// and attachments, and whether there are more.
+func (e *Engine) ListEmails(ctx context.Context, key *app.Key, page app.Page) (emails []app.Email, more bool, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		emails, more, err = r.ListEmails(key.TeamID, page)
+		return err
+	})
+	return emails, more, cursor(page, err)
+}
+
+// cursor words a cursor that the list does not hold.
+func cursor(page app.Page, err error) error {
+	if !errors.Is(err, db.ErrNotFound) {
+		return unavailable(err)
+	}
+	if page.Before != "" {
+		return app.Invalid("before", "must be an id that this list returned")
+	}
+	return app.Invalid("after", "must be an id that this list returned")
+}
+
+// GetEmail gives one email with its bodies and the metadata of its attachments.
+func (e *Engine) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		email, err = r.Email(key.TeamID, id)
+		return err
+	})
+	return email, lookup("email", err)
+}
+
+// ListAttachments gives a page of the metadata of an email's attachments.
+func (e *Engine) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
+	if _, err := e.GetEmail(ctx, key, emailID); err != nil {
+		return nil, false, err
+	}
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListAttachments(key.TeamID, emailID, page)
+		return err
+	})
+	return rows, more, cursor(page, err)
+}
+
+// GetAttachment gives the metadata of one attachment.
+func (e *Engine) GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
+	return e.attachment(ctx, key.TeamID, emailID, id, false)
+}
+
+func (e *Engine) attachment(ctx context.Context, teamID, emailID, id string, content bool) (a *app.Attachment, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		a, err = r.Attachment(teamID, emailID, id, content)
+		return err
+	})
+	return a, lookup("attachment", err)
+}
+
+// downloadTTL is how long a download address works.
+const downloadTTL = time.Hour
+
+const downloadPurpose = "attachment v1"
+
+// AttachmentToken makes the signed part of a download address and says when it
+// ends. It holds ids and a time, and its MAC.
+func (e *Engine) AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time) {
+	expires = time.Now().Add(downloadTTL).Truncate(time.Second)
+	message := binary.BigEndian.AppendUint64(nil, uint64(expires.Unix()))
+	message = append(message, key.TeamID+emailID+id...)
+	return base64.RawURLEncoding.EncodeToString(append(message, e.cfg.Sealer.MAC(downloadPurpose, message)...)), expires
+}
+
+// OpenAttachment gives the attachment that a download token names, with its
+// content. Errors: CodeNotFound for a forged or ended token.
+func (e *Engine) OpenAttachment(ctx context.Context, token string) (*app.Attachment, error) {
+	const idLen, macLen = 36, 16
+	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	if err != nil || len(raw) != 8+3*idLen+macLen {
+		return nil, app.NotFound("attachment")
+	}
+	message, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
+	if !e.cfg.Sealer.VerifyMAC(downloadPurpose, message, mac) || time.Now().Unix() > int64(binary.BigEndian.Uint64(message)) {
+		return nil, app.NotFound("attachment")
+	}
+	ids := string(message[8:])
+	return e.attachment(ctx, ids[:idLen], ids[idLen:2*idLen], ids[2*idLen:], true)
+}
+
+// GetCaptured gives the whole message as the capture transport kept it. Errors:
+// CodeNotFound where nothing was captured.
+func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) (message []byte, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		message, err = r.Capture(key.TeamID, emailID)
+		return err
+	})
+	return message, lookup("captured message", err)
+}
+
+const transportSetting = "transport"
+
+// rememberTransport notes whether this server captures: a command beside it
+// accepts by the same rule.
+func (e *Engine) rememberTransport(ctx context.Context) error {
+	transport := "relay"
+	if e.cfg.Capture {
+		transport = app.CaptureRegion
+	}
+	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(transportSetting, []byte(transport)) })
+	if err != nil {
+		return fmt.Errorf("note transport: %w", err)
+	}
+	return nil
+}
+
+// captures tells whether mail of this database is captured: by this process, or
+// by the server whose database a command works on.
+func (e *Engine) captures(tx *db.Tx) bool {
+	if e.cfg.Capture || len(e.lanes) > 0 {
+		return e.cfg.Capture
+	}
+	value, err := tx.Setting(transportSetting)
+	return err == nil && strings.EqualFold(string(value), app.CaptureRegion)
+}

@@ -1,0 +1,93 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// ListEvents gives a page of an email's timeline, newest first. Three sources
+// make it: the email's own events, its acceptance (which is the email's row),
+// and the times when its relay could not be used while it waited.
+func (e *Engine) ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error) {
+	var events []app.Event
+	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+		events, err = timeline(r, key.TeamID, emailID)
+		return err
+	})
+	if err != nil {
+		return nil, false, lookup("email", err)
+	}
+	return window(events, page)
+}
+
+func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
+	email, err := r.Email(teamID, emailID)
+	if err != nil {
+		return nil, err
+	}
+	events, err := r.Events(emailID)
+	if err != nil {
+		return nil, err
+	}
+	until := time.Now()
+	open, err := r.HasUnit(emailID)
+	if err != nil {
+		return nil, err
+	}
+	if !open && len(events) > 0 {
+		until = events[0].CreatedAt
+	}
+	troubles, err := r.Troubles(email.Relay, email.CreatedAt, until)
+	if err != nil {
+		return nil, err
+	}
+	for _, t := range troubles {
+		events = append(events, troubleEvent(email, t))
+	}
+	events = append(events, acceptedEvent(email))
+	slices.SortFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
+	return events, nil
+}
+
+// acceptedEvent is the first line of a timeline; its id is the email's.
+func acceptedEvent(email *app.Email) app.Event {
+	return app.Event{ID: email.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventType(app.Queued), CreatedAt: email.CreatedAt,
+		Detail: app.EventDetail{Message: "Accepted and stored; it waits for its turn at the relay " + email.Relay, Relay: email.Relay}}
+}
+
+func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
+	detail := t.Detail
+	if t.EndedAt.IsZero() {
+		detail.Message += fmt.Sprintf(" (%d failed tries since %s)", t.Failures, app.FormatTime(t.StartedAt))
+	} else {
+		detail.Message += fmt.Sprintf(" (%d failed tries, over at %s)", t.Failures, app.FormatTime(t.EndedAt))
+		detail.NextAttemptAt = ""
+	}
+	return app.Event{ID: t.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventRelayTrouble, CreatedAt: t.StartedAt, Detail: detail}
+}
+
+// window cuts a page out of a whole list that stands newest first.
+func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
+	from, to := 0, len(events)
+	if c := page.After + page.Before; c != "" {
+		at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.ID == c })
+		if at < 0 {
+			return nil, false, cursor(page, db.ErrNotFound)
+		}
+		if page.After != "" {
+			from = at + 1
+		} else {
+			to = at
+			from = max(0, to-page.Limit)
+			return events[from:to], from > 0, nil
+		}
+	}
+	more := to-from > page.Limit
+	return events[from:min(to, from+page.Limit)], more, nil
+}

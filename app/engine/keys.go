@@ -1,0 +1,180 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// keyTTL is how long a key that was looked up is believed: a key that another
+// process revokes stops within it.
+const keyTTL = time.Second
+
+// maxCachedKeys bounds the cache; above it, it is emptied.
+const maxCachedKeys = 10_000
+
+type cachedKey struct {
+	key app.Key
+	at  time.Time
+}
+
+// keyCache spares a database read for each request.
+type keyCache struct {
+	mu   sync.Mutex
+	keys map[string]cachedKey
+	used map[string]time.Time // key id -> last use that is not stored yet
+}
+
+func (c *keyCache) get(public string, now time.Time) (app.Key, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	k, ok := c.keys[public]
+	return k.key, ok && now.Sub(k.at) < keyTTL
+}
+
+func (c *keyCache) put(k app.Key, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.keys == nil || len(c.keys) >= maxCachedKeys {
+		c.keys = map[string]cachedKey{}
+	}
+	c.keys[k.Public] = cachedKey{key: k, at: now}
+}
+
+func (c *keyCache) touch(id string, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.used == nil {
+		c.used = map[string]time.Time{}
+	}
+	c.used[id] = now
+}
+
+func (c *keyCache) takeUsed() map[string]time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	used := c.used
+	c.used = nil
+	return used
+}
+
+// Authenticate finds the key of an API token; the secret is compared in
+// constant time. Errors: CodeInvalidAPIKey.
+func (e *Engine) Authenticate(ctx context.Context, token string) (*app.Key, error) {
+	invalid := app.Errorf(app.CodeInvalidAPIKey, "API key is invalid")
+	public, hash, ok := app.ParseKey(token)
+	if !ok {
+		return nil, invalid
+	}
+	now := time.Now()
+	k, ok := e.keys.get(public, now)
+	if !ok {
+		err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+			k, err = r.FindKey(public)
+			return err
+		})
+		if errors.Is(err, db.ErrNotFound) {
+			return nil, invalid
+		}
+		if err != nil {
+			return nil, unavailable(err)
+		}
+		e.keys.put(k, now)
+	}
+	if !k.Matches(hash) {
+		return nil, invalid
+	}
+	if now.Sub(k.LastUsedAt) > time.Minute {
+		e.keys.touch(k.ID, now)
+	}
+	return &k, nil
+}
+
+// flushKeys stores when keys were last used.
+func (e *Engine) flushKeys(ctx context.Context) error {
+	used := e.keys.takeUsed()
+	if len(used) == 0 {
+		return nil
+	}
+	return e.db.Write(ctx, func(tx *db.Tx) error {
+		for id, at := range used {
+			if err := tx.TouchKey(id, at.UnixMilli()); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// CreateKey makes an API key of a team and gives its token, which is kept
+// nowhere. Errors: CodeNotFound for an unknown domain.
+func (e *Engine) CreateKey(ctx context.Context, teamID string, in app.KeyInput) (token string, k app.Key, err error) {
+	if err := in.Validate(); err != nil {
+		return "", app.Key{}, err
+	}
+	token, public, hash := app.NewKey()
+	k = app.Key{ID: app.NewID(), TeamID: teamID, Name: in.Name, Permission: in.Permission, Role: in.Role,
+		Public: public, Hash: hash, CreatedAt: time.Now()}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if in.Domain != "" {
+			d, err := tx.DomainByName(teamID, in.Domain)
+			if err != nil {
+				return lookup("domain", err)
+			}
+			k.DomainID, k.DomainName = d.ID, d.Name
+		}
+		return tx.InsertKey(k)
+	})
+	return token, k, unavailable(err)
+}
+
+// ListKeys gives the keys of a team, newest first.
+func (e *Engine) ListKeys(ctx context.Context, teamID string) (keys []app.Key, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		keys, err = r.ListKeys(teamID)
+		return err
+	})
+	return keys, unavailable(err)
+}
+
+// RevokeKey ends a key of any team; servers obey within a second. Errors:
+// CodeNotFound.
+func (e *Engine) RevokeKey(ctx context.Context, id string) error {
+	return lookup("API key", e.db.WriteVital(ctx, func(tx *db.Tx) error { return tx.DeleteKey(id) }))
+}
+
+const devKeySetting = "dev_key"
+
+// DevKey gives the token of the key that `serve --dev` shows; it is made at the
+// first call and kept sealed, so that the line that shows it works each time.
+func (e *Engine) DevKey(ctx context.Context) (string, error) {
+	var sealed []byte
+	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+		sealed, err = r.Setting(devKeySetting)
+		return err
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", unavailable(err)
+	}
+	if token, err := e.cfg.Sealer.Open(devKeySetting, "", sealed); err == nil {
+		if _, err := e.Authenticate(ctx, string(token)); err == nil {
+			return string(token), nil
+		}
+	}
+	team, err := e.FindTeam(ctx, "")
+	if err != nil {
+		return "", err
+	}
+	token, _, err := e.CreateKey(ctx, team.ID, app.KeyInput{Name: "dev", Permission: app.FullAccess, Role: app.RoleOwner})
+	if err != nil {
+		return "", err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		return tx.SetSetting(devKeySetting, e.cfg.Sealer.Seal(devKeySetting, "", []byte(token)))
+	})
+	return token, unavailable(err)
+}

@@ -1,0 +1,256 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"runtime"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+const (
+	// sweepEvery bounds how long a unit that another process wrote, or that a
+	// lost wake-up left, can lie unseen.
+	sweepEvery = time.Second
+	// laneMemory bounds the bytes of messages that a lane works on at once; a
+	// larger message has the lane for itself.
+	laneMemory = 64 << 20
+)
+
+// lane carries the units of one relay: a dispatcher claims those that are due,
+// fairly between teams, and workers send them.
+type lane struct {
+	e       *Engine
+	name    string
+	relay   app.Relay
+	sender  Sender
+	gate    *gate
+	breaker breaker
+	limits  *limits
+	memory  *semaphore.Weighted
+	dots    chan struct{} // one token a connection: see hold
+	jobs    chan *job
+	woken   chan struct{}
+	turn    int // which team the next round begins with
+
+	mu      sync.Mutex
+	claimed map[string]bool
+	strikes map[string]int // troubles in a row that an email met after MAIL
+	trouble *app.RelayTrouble
+}
+
+// job is a claimed unit.
+type job struct {
+	unit   app.Unit // Attempts counts the one that begins now
+	dotted bool     // it holds a token of lane.dots
+	held   error    // why hold refused the dot
+}
+
+func newLane(e *Engine, route Route) *lane {
+	connections := max(route.Relay.Connections, 1)
+	return &lane{
+		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
+		gate: newGate(), limits: newLimits(route.Relay), memory: semaphore.NewWeighted(laneMemory),
+		dots: make(chan struct{}, connections), jobs: make(chan *job, 4*(connections+runtime.GOMAXPROCS(0))), woken: make(chan struct{}, 1),
+		claimed: map[string]bool{}, strikes: map[string]int{},
+	}
+}
+
+// start sets the dispatcher and the workers to work: one for each connection,
+// and as many more as there are processors, to compose and sign meanwhile.
+func (l *lane) start(ctx context.Context) error {
+	if err := l.limits.load(ctx, l.e.db); err != nil {
+		return err
+	}
+	if err := l.closeTroubles(); err != nil { // of an earlier process: how the relay is now shows soon
+		return fmt.Errorf("close old troubles: %w", err)
+	}
+	l.e.workers.Go(func() {
+		defer close(l.jobs)
+		l.dispatch(l.e.taking)
+	})
+	for range cap(l.dots) + runtime.GOMAXPROCS(0) {
+		l.e.workers.Go(func() {
+			for j := range l.jobs {
+				if 2*len(l.jobs) < cap(l.jobs) {
+					l.wake()
+				}
+				l.run(j)
+				l.release(j.unit)
+			}
+		})
+	}
+	return nil
+}
+
+// wake has the dispatcher look for due units; it never blocks.
+func (l *lane) wake() {
+	select {
+	case l.woken <- struct{}{}:
+	default:
+	}
+}
+
+// dispatch claims due units until ctx ends.
+func (l *lane) dispatch(ctx context.Context) {
+	for {
+		next := sweepEvery
+		// Half the places at once: a claim costs a commit, however many it takes.
+		if room := cap(l.jobs) - len(l.jobs); 2*room >= cap(l.jobs) && l.gate.room(room) > 0 {
+			due, err := l.claim(ctx, l.gate.room(room))
+			if err != nil && ctx.Err() == nil {
+				l.e.log.Error("claim units", "relay", l.name, "err", err)
+			}
+			if err == nil {
+				next = due
+			}
+		}
+		if !pause(ctx, next, l.woken) {
+			return
+		}
+	}
+}
+
+// claim takes up to room due units, stores that their attempts begin, and hands
+// them to the workers. It answers how long to sleep.
+func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
+	units, next, err := l.due(ctx, room)
+	if err != nil || len(units) == 0 {
+		return next, err
+	}
+	err = l.e.db.Write(ctx, func(tx *db.Tx) error {
+		for i := range units {
+			u := &units[i]
+			if err := tx.BeginAttempt(u.EmailID, u.Attempts+1, tx.Now.Add(app.CrashDelay(u.Attempts+1))); err != nil {
+				return fmt.Errorf("begin attempt: %w", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		l.release(units...)
+		return 0, err
+	}
+	for _, u := range units {
+		u.Attempts++
+		l.jobs <- &job{unit: u} // there is room: only the dispatcher fills it
+	}
+	return next, nil
+}
+
+// due reads what may be sent now, at most room units, each team in turn, and
+// marks them claimed. next is when to look again.
+func (l *lane) due(ctx context.Context, room int) (units []app.Unit, next time.Duration, err error) {
+	now := time.Now()
+	next = sweepEvery
+	err = l.e.db.Read(ctx, func(r *db.Reader) error {
+		teams, err := r.DueTeams(l.name)
+		if err != nil {
+			return err
+		}
+		var waiting []string
+		for _, t := range teams {
+			if d := t.NextAt.Sub(now); d > 0 {
+				next = min(next, d)
+				continue
+			}
+			waiting = append(waiting, t.TeamID)
+		}
+		units, err = l.shares(r, waiting, now, room)
+		return err
+	})
+	if len(units) == room {
+		next = sweepEvery // a worker that takes one wakes us
+	}
+	return units, next, err
+}
+
+// shares gives each waiting team an equal part of room, beginning with another
+// team each time, so that a long queue of one does not delay the others.
+func (l *lane) shares(r *db.Reader, teams []string, now time.Time, room int) ([]app.Unit, error) {
+	var out []app.Unit
+	for i := range teams {
+		if len(out) >= room {
+			break
+		}
+		share := max(1, (room-len(out))/(len(teams)-i))
+		team := teams[(l.turn+i)%len(teams)]
+		units, err := r.DueUnits(l.name, team, now, share+l.busy())
+		if err != nil {
+			l.release(out...)
+			return nil, err
+		}
+		out = append(out, l.take(units, share)...)
+	}
+	l.turn++
+	return out, nil
+}
+
+// busy is how many units are claimed.
+func (l *lane) busy() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.claimed)
+}
+
+// take claims up to n of the units that nobody works on.
+func (l *lane) take(units []app.Unit, n int) []app.Unit {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	var out []app.Unit
+	for _, u := range units {
+		if len(out) < n && !l.claimed[u.EmailID] {
+			l.claimed[u.EmailID] = true
+			out = append(out, u)
+		}
+	}
+	return out
+}
+
+func (l *lane) release(units ...app.Unit) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, u := range units {
+		delete(l.claimed, u.EmailID)
+	}
+}
+
+// adopt takes over units of relays that this server does not have: its
+// configuration changed, or a command wrote them for a default region.
+func (e *Engine) adopt(ctx context.Context) error {
+	if len(e.lanes) == 0 {
+		return nil
+	}
+	var foreign []string
+	err := e.db.Read(ctx, func(r *db.Reader) error {
+		relays, err := r.UnitRelays()
+		for _, name := range relays {
+			if e.laneOf(name) == nil {
+				foreign = append(foreign, name)
+			}
+		}
+		return err
+	})
+	if err != nil || len(foreign) == 0 {
+		return err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		for _, name := range foreign {
+			if err := tx.MoveUnits(name, e.lanes[0].name); err != nil {
+				return err
+			}
+		}
+		tx.AfterCommit(e.lanes[0].wake)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take over units: %w", err)
+	}
+	e.log.Warn("units of relays that are not configured leave through the default relay", "relays", foreign, "relay", e.lanes[0].name)
+	return nil
+}

@@ -1,0 +1,112 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// stageWords say where in a transaction something happened.
+var stageWords = map[app.Stage]string{
+	app.StageCompose: "while the message was made",
+	app.StageConnect: "while connecting",
+	app.StageTLS:     "while setting up TLS",
+	app.StageAuth:    "while signing in",
+	app.StageMail:    "at the sender (MAIL FROM)",
+	app.StageRcpt:    "at the recipient (RCPT TO)",
+	app.StageData:    "at the message (DATA)",
+	app.StageDot:     "at the end of the message",
+}
+
+// simulated says what a test recipient stands for: the state that it ends in
+// and the words of its event.
+var simulated = map[app.Verdict]struct {
+	state app.LastEvent
+	words string
+}{
+	app.SimulatedSuccess: {app.Delivered, "Test recipient: delivered, without leaving this server"},
+	app.SimulatedBounce:  {app.Bounced, "Test recipient: bounced, without leaving this server"},
+	app.SimulatedSpam:    {app.Complained, "Test recipient: reported as spam, without leaving this server"},
+	app.SimulatedDelay:   {app.DeliveryDelayed, "Test recipient: delayed, without leaving this server"},
+	app.SimulatedBlock:   {app.Suppressed, "Test recipient: suppressed, without leaving this server"},
+}
+
+// detail words a relay's answer.
+func (l *lane) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
+	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.name, Attempt: u.Attempts}
+	answer := r.Text
+	if r.Code != 0 {
+		answer = fmt.Sprintf("%d %s", r.Code, r.Text)
+		if r.Enhanced != "" {
+			answer = fmt.Sprintf("%d %s %s", r.Code, r.Enhanced, r.Text)
+		}
+	}
+	d.Message = fmt.Sprintf("Relay %s %s: %s", l.label(), stageWords[stage], answer)
+	if !next.IsZero() {
+		d.NextAttemptAt = app.FormatTime(next)
+		d.Message += "; next try at " + d.NextAttemptAt
+	}
+	return d
+}
+
+// label names the relay in words for the sender of an email.
+func (l *lane) label() string {
+	if l.e.cfg.Capture {
+		return l.name
+	}
+	return l.relay.String()
+}
+
+// settleRecipient records the verdict on one recipient.
+func (l *lane) settleRecipient(tx *db.Tx, u app.Unit, v app.RecipientResult, next time.Time) error {
+	if sim, ok := simulated[v.Verdict]; ok {
+		d := l.detail(u, "", v.Reply, time.Time{})
+		d.Message = sim.words
+		return l.finish(tx, u, v.Address, sim.state, d)
+	}
+	switch v.Verdict {
+	case app.Accepted:
+		return l.finish(tx, u, v.Address, app.Sent, l.detail(u, v.Stage, v.Reply, time.Time{}))
+	case app.Refused:
+		return l.finish(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
+	}
+	return tx.InsertEvent(newEvent(tx, u, app.EventDeferred, v.Address, l.detail(u, v.Stage, v.Reply, next)))
+}
+
+// noteTrouble keeps the relay's trouble for the timelines of all emails that
+// wait for it.
+func (l *lane) noteTrouble(failures int, until time.Time, res app.Result) {
+	l.mu.Lock()
+	if l.trouble == nil {
+		l.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, StartedAt: time.Now()}
+	}
+	l.trouble.Failures = failures
+	l.trouble.Detail = l.detail(app.Unit{}, res.Stage, res.Reply, until)
+	l.trouble.Detail.Message += "; no attempt is counted"
+	trouble := *l.trouble
+	l.mu.Unlock()
+	l.e.log.Warn("relay can't be used", "relay", l.name, "stage", res.Stage, "code", res.Reply.Code, "reply", res.Reply.Text, "next try", until)
+	err := l.e.db.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.OpenTrouble(trouble) })
+	if err != nil {
+		l.e.log.Error("note a relay's trouble", "relay", l.name, "err", err)
+	}
+}
+
+func (l *lane) closeTroubles() error {
+	return l.e.db.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTroubles(l.name) })
+}
+
+// dailyUsed rests the lane until the daily limit has a place again.
+func (l *lane) dailyUsed(p pass, j *job, free time.Time) {
+	_, until, fresh := l.gate.trouble(p, func(int) time.Duration { return time.Until(free) })
+	if fresh {
+		l.noteTrouble(1, until, app.Result{Stage: app.StageConnect, Reply: app.Reply{
+			Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
+	}
+	l.record(j, func(tx *db.Tx) error {
+		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, until))
+	})
+}

@@ -1,0 +1,86 @@
+package app
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+)
+
+// MasterKeySize is the length of the master key in bytes.
+const MasterKeySize = 32
+
+// ErrSeal says that sealed data can't be opened: another master key, another
+// purpose, or damage.
+var ErrSeal = errors.New("sealed data can't be opened with this master key")
+
+// Sealer keeps secrets at rest: AES-256-GCM under keys that are derived from
+// the master key, one a purpose (RFC 5869).
+type Sealer struct {
+	master []byte
+}
+
+// NewSealer takes a master key of MasterKeySize bytes.
+func NewSealer(master []byte) (*Sealer, error) {
+	if len(master) != MasterKeySize {
+		return nil, fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(master))
+	}
+	return &Sealer{master: master}, nil
+}
+
+func (s *Sealer) derive(purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, s.master, nil, "mailer "+purpose, 32)
+	if err != nil {
+		panic(err) // only for a length beyond what SHA-256 can give
+	}
+	return key
+}
+
+func (s *Sealer) aead(purpose string) cipher.AEAD {
+	block, err := aes.NewCipher(s.derive(purpose))
+	if err != nil {
+		panic(err) // only for a wrong key length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return aead
+}
+
+// Seal encrypts plain for a purpose and binds it to context (an id, say).
+func (s *Sealer) Seal(purpose, context string, plain []byte) []byte {
+	return s.aead(purpose).Seal(nil, nil, plain, []byte(context))
+}
+
+// Open gives back what Seal was given. Error: ErrSeal.
+func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
+	plain, err := s.aead(purpose).Open(nil, nil, sealed, []byte(context))
+	if err != nil {
+		return nil, ErrSeal
+	}
+	return plain, nil
+}
+
+// MAC authenticates message for a purpose: HMAC-SHA256, cut to 16 bytes.
+func (s *Sealer) MAC(purpose string, message []byte) []byte {
+	mac := hmac.New(sha256.New, s.derive("mac "+purpose))
+	mac.Write(message)
+	return mac.Sum(nil)[:16]
+}
+
+// NewMasterKey makes a random master key.
+func NewMasterKey() []byte {
+	key := make([]byte, MasterKeySize)
+	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
+	return key
+}
+
+// VerifyMAC tells in constant time whether mac is the MAC of message.
+func (s *Sealer) VerifyMAC(purpose string, message, mac []byte) bool {
+	return hmac.Equal(s.MAC(purpose, message), mac)
+}

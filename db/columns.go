@@ -1,0 +1,56 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+)
+
+// nullText stores "" as NULL.
+func nullText(s string) any {
+	if s == "" {
+		return nil
+	}
+	return s
+}
+
+// nullTime stores the zero time as NULL.
+func nullTime(t time.Time) any {
+	if t.IsZero() {
+		return nil
+	}
+	return t.UnixMilli()
+}
+
+// asJSON writes a JSON column; an empty list is NULL.
+func asJSON[T any](v []T) (any, error) {
+	if len(v) == 0 {
+		return nil, nil
+	}
+	b, err := json.Marshal(v)
+	if err != nil {
+		return nil, fmt.Errorf("encode column: %w", err)
+	}
+	return string(b), nil
+}
+
+// fromJSON reads a JSON column; NULL leaves v as it is.
+func fromJSON(column sql.NullString, v any) error {
+	if !column.Valid {
+		return nil
+	}
+	if err := json.Unmarshal([]byte(column.String), v); err != nil {
+		return fmt.Errorf("decode column: %w", err)
+	}
+	return nil
+}
+
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}

@@ -1,0 +1,281 @@
+// Package db is the store: one SQLite file, one writer with group commit, a
+// pool of read-only connections, and one file of SQL per resource.
+//
+// Failure policy: a Write that answers nil is on disk (synchronous=FULL). The
+// first I/O error latches: every later Write is refused and Failed is closed,
+// so that the server can stop. A full disk refuses new work, lets WriteVital
+// through on a reserve kept for it, and recovers by itself. Not found is an
+// error (ErrNotFound).
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net/url"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	_ "modernc.org/sqlite" // registers the driver "sqlite"
+)
+
+// Errors of the store.
+var (
+	ErrNotFound = errors.New("db: not found")
+	ErrConflict = errors.New("db: already there")
+	// ErrFull: the disk is full; only vital writes go through.
+	ErrFull = errors.New("db: disk full")
+	// ErrFailed: storage failed and the store stopped for good.
+	ErrFailed = errors.New("db: storage failed")
+	// ErrClosed: the store is closed or closing.
+	ErrClosed = errors.New("db: closed")
+	// ErrInUse: another server holds the lock of this database.
+	ErrInUse = errors.New("db: in use by another server")
+	// ErrOld and ErrNew: the database is of another version of Mailer.
+	ErrOld = errors.New("db: of an older version; run mailer migrate")
+	ErrNew = errors.New("db: of a newer version of mailer")
+)
+
+// Options say how to open a database.
+type Options struct {
+	Path   string
+	Schema string // the text of schema.sql
+	Create bool   // make a missing one
+	Lock   bool   // hold the lock file: a server
+	Log    *slog.Logger
+}
+
+const readers = 4
+
+// DB is an open database. All methods are safe for concurrent use.
+type DB struct {
+	log     *slog.Logger
+	path    string
+	lock    *os.File
+	pool    *sql.DB // writer's, one connection
+	ro      *sql.DB
+	readers chan *Reader
+	queue   chan *request
+	closing chan struct{}
+	done    chan struct{} // the writer has ended
+	writer  atomic.Int64  // its goroutine id
+	full    atomic.Bool
+	failed  chan struct{} // closed by the latch
+	latch   sync.Once
+	cause   error // what latched; set before failed is closed
+	once    sync.Once
+	tasks   sync.WaitGroup
+}
+
+// Open opens or makes the database and starts its writer. Errors: ErrInUse,
+// ErrOld, ErrNew, ErrNotFound (no file and not Create), or a storage error.
+func Open(ctx context.Context, opts Options) (*DB, error) {
+	d := &DB{
+		log:     opts.Log,
+		path:    opts.Path,
+		readers: make(chan *Reader, readers),
+		queue:   make(chan *request, 4*maxGroup),
+		closing: make(chan struct{}),
+		done:    make(chan struct{}),
+		failed:  make(chan struct{}),
+	}
+	if d.log == nil {
+		d.log = slog.New(slog.DiscardHandler)
+	}
+	if err := d.open(ctx, opts); err != nil {
+		d.release()
+		return nil, err
+	}
+	return d, nil
+}
+
+func (d *DB) open(ctx context.Context, opts Options) error {
+	if _, err := os.Stat(opts.Path); err != nil && !opts.Create {
+		if errors.Is(err, os.ErrNotExist) {
+			return fmt.Errorf("%w: no database at %s", ErrNotFound, opts.Path)
+		}
+		return fmt.Errorf("open database: %w", err)
+	}
+	if opts.Lock {
+		lock, err := lockFile(opts.Path+".lock", lockPatience)
+		if err != nil {
+			return err
+		}
+		d.lock = lock
+	}
+	if err := createPrivate(opts.Path); err != nil {
+		return fmt.Errorf("create database: %w", err)
+	}
+	conn, err := d.openWriter(ctx)
+	if err != nil {
+		return fmt.Errorf("open database: %w", err)
+	}
+	if err := prepareSchema(ctx, conn, opts.Schema); err != nil {
+		return err
+	}
+	if err := d.openReaders(ctx); err != nil {
+		return fmt.Errorf("open readers: %w", err)
+	}
+	if opts.Lock {
+		if err := d.makeReserve(); err != nil {
+			d.setFull(err)
+		}
+	}
+	go d.writeLoop(newSession(conn))
+	return nil
+}
+
+// createPrivate makes an empty file that only its owner can read; SQLite gives
+// its side files the same mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func dsn(path, query string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query
+}
+
+func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
+	pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_dqs=0&_defensive=1"+
+		"&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)&_pragma=journal_size_limit(67108864)"))
+	if err != nil {
+		return nil, err
+	}
+	d.pool = pool
+	pool.SetMaxOpenConns(1)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn, assertPragmas(ctx, conn, map[string]string{
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0", "secure_delete": "1", "busy_timeout": "5000",
+	})
+}
+
+func (d *DB) openReaders(ctx context.Context) error {
+	pool, err := sql.Open("sqlite", dsn(d.path, "mode=ro&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
+	if err != nil {
+		return err
+	}
+	d.ro = pool
+	pool.SetMaxOpenConns(readers)
+	for range readers {
+		conn, err := pool.Conn(ctx)
+		if err != nil {
+			return err
+		}
+		if err := assertPragmas(ctx, conn, map[string]string{"query_only": "1", "trusted_schema": "0"}); err != nil {
+			return err
+		}
+		d.readers <- &Reader{session: newSession(conn)}
+	}
+	return nil
+}
+
+// assertPragmas reads back what the DSN asked for: a misspelt DSN key is
+// dropped in silence by the driver.
+func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) error {
+	for name, value := range want {
+		var got string
+		if err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); err != nil {
+			return fmt.Errorf("read pragma %s: %w", name, err)
+		}
+		if got != value {
+			return fmt.Errorf("pragma %s is %s, must be %s", name, got, value)
+		}
+	}
+	return nil
+}
+
+// Read runs fn on a read-only connection, in one snapshot. It waits for a free
+// connection until ctx ends.
+func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
+	var r *Reader
+	select {
+	case r = <-d.readers:
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-d.closing:
+		return ErrClosed
+	}
+	defer func() { d.readers <- r }()
+	if _, err := r.exec("BEGIN"); err != nil {
+		return fmt.Errorf("begin read: %w", err)
+	}
+	err := fn(r)
+	if _, cerr := r.exec("COMMIT"); cerr != nil && err == nil {
+		err = fmt.Errorf("end read: %w", cerr)
+	}
+	return err
+}
+
+// Failed is closed when storage has failed for good; Err then says why.
+func (d *DB) Failed() <-chan struct{} { return d.failed }
+
+// Err is nil while writes are taken, ErrFull (wrapped) while the disk is full,
+// ErrFailed (wrapped, with its cause) after the latch, ErrClosed after Close.
+func (d *DB) Err() error {
+	select {
+	case <-d.failed:
+		return fmt.Errorf("%w: %w", ErrFailed, d.cause)
+	case <-d.closing:
+		return ErrClosed
+	default:
+	}
+	if d.full.Load() {
+		return ErrFull
+	}
+	return nil
+}
+
+// Close ends the readers, then the writer once it has done what was queued,
+// then gives the lock back.
+func (d *DB) Close() error {
+	var err error
+	d.once.Do(func() {
+		close(d.closing)
+		<-d.done
+		d.tasks.Wait()
+		err = d.release()
+	})
+	return err
+}
+
+func (d *DB) release() error {
+	var errs []error
+	for range len(d.readers) {
+		r := <-d.readers
+		errs = append(errs, r.close())
+	}
+	if d.ro != nil {
+		errs = append(errs, d.ro.Close())
+	}
+	if d.pool != nil {
+		errs = append(errs, d.pool.Close())
+	}
+	if d.lock != nil {
+		errs = append(errs, os.Remove(d.reservePath()), d.lock.Close())
+	}
+	err := errors.Join(errs...)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil
+	}
+	return err
+}
+
+func milli(t time.Time) int64 { return t.UnixMilli() }
+
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
+	}
+	return time.UnixMilli(ms).UTC()
+}

@@ -1,0 +1,48 @@
+package db
+
+import (
+	"database/sql"
+
+	"mailer/app"
+)
+
+// InsertDoubt notes a transaction whose outcome is unknown.
+func (tx *Tx) InsertDoubt(d app.Doubt) error {
+	recipients, err := asJSON(d.Recipients)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO doubts (id, team_id, email_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		d.ID, d.TeamID, d.EmailID, recipients, d.Relay, milli(d.CreatedAt))
+	return err
+}
+
+// SettleDoubts says in words what became of the open doubts of an email.
+func (tx *Tx) SettleDoubts(emailID, how string) error {
+	_, err := tx.exec(`UPDATE doubts SET settled_at = ?, settled = ? WHERE email_id = ? AND settled_at IS NULL`, milli(tx.Now), how, emailID)
+	return err
+}
+
+// ListDoubts gives all doubts of all teams, oldest first, those after the id
+// cursor, at most limit: for the operator.
+func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
+	return list(&r.session, func(s scanner) (app.Doubt, error) {
+		var d app.Doubt
+		var recipients, settled sql.NullString
+		var created int64
+		var settledAt sql.NullInt64
+		if err := s.Scan(&d.ID, &d.TeamID, &d.EmailID, &d.MessageID, &recipients, &d.Relay, &created, &settledAt, &settled); err != nil {
+			return d, err
+		}
+		d.CreatedAt, d.SettledAt, d.Settled = fromMilli(created), fromMilli(settledAt.Int64), settled.String
+		return d, fromJSON(recipients, &d.Recipients)
+	}, `SELECT d.id, d.team_id, d.email_id, e.message_id, d.recipients, d.relay, d.created_at, d.settled_at, d.settled
+		FROM doubts AS d JOIN emails AS e ON e.id = d.email_id WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
+}
+
+// CountDoubts says how often an email was in doubt.
+func (r *Reader) CountDoubts(emailID string) (int, error) {
+	var n int
+	err := r.row(`SELECT count(*) FROM doubts WHERE email_id = ?`, []any{emailID}, &n)
+	return n, err
+}

@@ -1,0 +1,255 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+	"slices"
+
+	"mailer/app"
+)
+
+// InsertEmail writes an accepted email whole: its row, content, attachments and
+// envelope. An email to an envelope of 50 costs 50 small rows.
+func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
+	var columns [5]any
+	var err error
+	for i, list := range [][]app.Address{{e.From}, e.To, e.Cc, e.Bcc, e.ReplyTo} {
+		if columns[i], err = asJSON(list); err != nil {
+			return err
+		}
+	}
+	tags, err := asJSON(e.Tags)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
+		subject, tags, attachments, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
+		e.Subject, tags, len(e.Attachments), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
+	if err != nil {
+		return fmt.Errorf("insert email: %w", err)
+	}
+	if err := tx.insertContent(e); err != nil {
+		return err
+	}
+	for n, address := range recipients {
+		if _, err := tx.exec(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
+			return fmt.Errorf("insert recipient: %w", err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) insertContent(e *app.Email) error {
+	headers, err := asJSON(e.Headers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers) VALUES (?, ?, ?, ?)`,
+		e.ID, nullText(e.HTML), nullText(e.Text), headers)
+	if err != nil {
+		return fmt.Errorf("insert content: %w", err)
+	}
+	for _, a := range e.Attachments {
+		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, size, content) VALUES (?, ?, ?, ?, ?, ?)`,
+			a.ID, e.ID, a.Filename, a.ContentType, a.Size, a.Content)
+		if err != nil {
+			return fmt.Errorf("insert attachment: %w", err)
+		}
+	}
+	return nil
+}
+
+// SetLastEvent moves last_event up by rank; a lower event changes nothing.
+func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
+	var current app.LastEvent
+	if err := tx.row(`SELECT last_event FROM emails WHERE id = ?`, []any{emailID}, &current); err != nil {
+		return err
+	}
+	next := app.NextLastEvent(current, event)
+	if next == current {
+		return nil
+	}
+	_, err := tx.exec(`UPDATE emails SET last_event = ? WHERE id = ?`, string(next), emailID)
+	return err
+}
+
+const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
+	e.subject, e.tags, e.attachments, e.created_at, e.scheduled_at, e.last_event`
+
+// emailRow is a row of emailColumns on its way to an app.Email.
+type emailRow struct {
+	email                             app.Email
+	key, sender, to, cc, bcc, replyTo sql.NullString
+	tags                              sql.NullString
+	attachments                       int
+	created                           int64
+	scheduled                         sql.NullInt64
+}
+
+func (r *emailRow) dest() []any {
+	e := &r.email
+	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
+		&e.Subject, &r.tags, &r.attachments, &r.created, &r.scheduled, &e.LastEvent}
+}
+
+func (r *emailRow) finish() (app.Email, error) {
+	e := &r.email
+	e.KeyID = r.key.String
+	e.CreatedAt, e.ScheduledAt = fromMilli(r.created), fromMilli(r.scheduled.Int64)
+	var from []app.Address
+	for column, dest := range map[*sql.NullString]any{&r.sender: &from, &r.to: &e.To, &r.cc: &e.Cc, &r.bcc: &e.Bcc, &r.replyTo: &e.ReplyTo, &r.tags: &e.Tags} {
+		if err := fromJSON(*column, dest); err != nil {
+			return *e, fmt.Errorf("email %s: %w", e.ID, err)
+		}
+	}
+	if len(from) == 1 {
+		e.From = from[0]
+	}
+	return *e, nil
+}
+
+func scanEmail(s scanner) (app.Email, error) {
+	var r emailRow
+	if err := s.Scan(r.dest()...); err != nil {
+		return app.Email{}, err
+	}
+	return r.finish()
+}
+
+// ListEmails gives a page of a team's emails, newest first, and whether there
+// are more in the direction that was walked. Error: ErrNotFound for a cursor
+// that is no email of the team.
+func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		var one int
+		return r.row(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
+	}, func(limit int) ([]app.Email, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
+				WHERE e.team_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
+				WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
+			WHERE e.team_id = ? ORDER BY e.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// keyset reads one row more than the page to know whether there are more, and
+// turns a page that was walked backwards to newest first.
+func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) ([]T, bool, error) {
+	if cursor := page.After + page.Before; cursor != "" {
+		if err := exists(cursor); err != nil {
+			return nil, false, err
+		}
+	}
+	rows, err := read(page.Limit + 1)
+	if err != nil {
+		return nil, false, err
+	}
+	more := len(rows) > page.Limit
+	if more {
+		rows = rows[:page.Limit]
+	}
+	if page.Before != "" {
+		slices.Reverse(rows)
+	}
+	return rows, more, nil
+}
+
+// Email gives one email of a team with its bodies and the metadata of its
+// attachments.
+func (r *Reader) Email(teamID, id string) (*app.Email, error) {
+	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers FROM emails AS e JOIN contents AS c ON c.email_id = e.id
+		WHERE e.team_id = ? AND e.id = ?`)
+	if err != nil {
+		return nil, err
+	}
+	var row emailRow
+	var html, plain, headers sql.NullString
+	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers)...); err != nil {
+		return nil, notFound(err)
+	}
+	e, err := row.finish()
+	if err != nil {
+		return nil, err
+	}
+	e.HTML, e.Text = html.String, plain.String
+	if err := fromJSON(headers, &e.Headers); err != nil {
+		return nil, err
+	}
+	if row.attachments > 0 {
+		e.Attachments, err = r.attachments(id)
+	}
+	return &e, err
+}
+
+func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
+	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
+		WHERE email_id = ? ORDER BY id`, emailID)
+}
+
+func scanAttachment(s scanner) (app.Attachment, error) {
+	var a app.Attachment
+	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &a.Size)
+	return a, err
+}
+
+// OwnsEmail is nil when the email is the team's, else ErrNotFound.
+func (r *Reader) OwnsEmail(teamID, id string) error {
+	var one int
+	return r.row(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, id}, &one)
+}
+
+// ListAttachments gives a page of the metadata of an email's attachments,
+// newest first. Error: ErrNotFound for a foreign email or cursor.
+func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.Attachment, bool, error) {
+	if err := r.OwnsEmail(teamID, emailID); err != nil {
+		return nil, false, err
+	}
+	return keyset(r, page, func(cursor string) error {
+		var one int
+		return r.row(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, []any{emailID, cursor}, &one)
+	}, func(limit int) ([]app.Attachment, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
+				WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, emailID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
+				WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID, page.Before, limit)
+		}
+		return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
+			WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
+	})
+}
+
+// Attachment gives one attachment of a team's email, with its content when
+// asked for.
+func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
+	var a app.Attachment
+	err := r.row(`SELECT a.id, a.filename, a.content_type, a.size, CASE WHEN ? THEN a.content END
+		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
+		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &a.Size, &a.Content)
+	return &a, err
+}
+
+// InsertCapture keeps a message of the capture transport; a repeated one
+// replaces it.
+func (tx *Tx) InsertCapture(emailID string, message []byte) error {
+	_, err := tx.exec(`INSERT INTO captures (email_id, message, created_at) VALUES (?, ?, ?)
+		ON CONFLICT (email_id) DO UPDATE SET message = excluded.message, created_at = excluded.created_at`,
+		emailID, message, milli(tx.Now))
+	return err
+}
+
+// Capture gives the captured message of a team's email.
+func (r *Reader) Capture(teamID, emailID string) ([]byte, error) {
+	var message []byte
+	err := r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
+		[]any{teamID, emailID}, &message)
+	return message, err
+}

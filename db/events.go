@@ -1,0 +1,108 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+// InsertEvent adds a line to an email's timeline.
+func (tx *Tx) InsertEvent(ev app.Event) error {
+	detail, err := json.Marshal(ev.Detail)
+	if err != nil {
+		return fmt.Errorf("encode event: %w", err)
+	}
+	_, err = tx.exec(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		ev.EmailID, ev.ID, string(ev.Type), nullText(ev.Recipient), string(detail), milli(ev.CreatedAt))
+	return err
+}
+
+// maxTimeline bounds what is read of one email's timeline: the newest lines.
+const maxTimeline = 2000
+
+// Events gives the timeline of an email, newest first.
+func (r *Reader) Events(emailID string) ([]app.Event, error) {
+	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
+		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, maxTimeline)
+}
+
+func scanEvent(s scanner) (app.Event, error) {
+	var ev app.Event
+	var recipient, detail sql.NullString
+	var created int64
+	if err := s.Scan(&ev.EmailID, &ev.ID, &ev.Type, &recipient, &detail, &created); err != nil {
+		return ev, err
+	}
+	ev.Recipient, ev.CreatedAt = recipient.String, fromMilli(created)
+	return ev, fromJSON(detail, &ev.Detail)
+}
+
+// OpenTrouble notes that a relay can't be used from now on.
+func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
+	detail, err := json.Marshal(t.Detail)
+	if err != nil {
+		return fmt.Errorf("encode trouble: %w", err)
+	}
+	_, err = tx.exec(`INSERT INTO relay_troubles (id, relay, started_at, failures, detail) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (id) DO UPDATE SET failures = excluded.failures, detail = excluded.detail`,
+		t.ID, t.Relay, milli(t.StartedAt), t.Failures, string(detail))
+	return err
+}
+
+// CloseTroubles notes that a relay takes mail again.
+func (tx *Tx) CloseTroubles(relay string) error {
+	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
+	return err
+}
+
+// Troubles gives the latest troubles of a relay that touch the time from from
+// to to, newest first, at most 200.
+func (r *Reader) Troubles(relay string, from, to time.Time) ([]app.RelayTrouble, error) {
+	return list(&r.session, scanTrouble, `SELECT id, relay, started_at, ended_at, failures, detail FROM relay_troubles
+		WHERE relay = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?) ORDER BY started_at DESC LIMIT 200`,
+		relay, milli(to), milli(from))
+}
+
+func scanTrouble(s scanner) (app.RelayTrouble, error) {
+	var t app.RelayTrouble
+	var started int64
+	var ended sql.NullInt64
+	var detail sql.NullString
+	if err := s.Scan(&t.ID, &t.Relay, &started, &ended, &t.Failures, &detail); err != nil {
+		return t, err
+	}
+	t.StartedAt, t.EndedAt = fromMilli(started), fromMilli(ended.Int64)
+	return t, fromJSON(detail, &t.Detail)
+}
+
+// AddUsage counts messages of a relay in the minute of at.
+func (tx *Tx) AddUsage(relay string, at time.Time, n int64) error {
+	_, err := tx.exec(`INSERT INTO relay_usage (relay, minute, sent) VALUES (?, ?, ?)
+		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent`, relay, at.Unix()/60, n)
+	return err
+}
+
+// UsageMinute is what a relay sent in one minute.
+type UsageMinute struct {
+	Minute int64 // Unix minutes
+	Sent   int64
+}
+
+// Usage gives the counts of a relay from a minute on, oldest first.
+func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
+	return list(&r.session, func(s scanner) (UsageMinute, error) {
+		var u UsageMinute
+		err := s.Scan(&u.Minute, &u.Sent)
+		return u, err
+	}, `SELECT minute, sent FROM relay_usage WHERE relay = ? AND minute >= ? ORDER BY minute`, relay, minute)
+}
+
+// PurgeUsage drops counts from before a minute.
+func (tx *Tx) PurgeUsage(minute int64) error {
+	_, err := tx.exec(`DELETE FROM relay_usage WHERE minute < ?`, minute)
+	return err
+}

@@ -1,0 +1,36 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// SQLiteVersion says which SQLite is built in.
+func SQLiteVersion(ctx context.Context) (string, error) {
+	pool, err := sql.Open("sqlite", "file::memory:")
+	if err != nil {
+		return "", fmt.Errorf("ask SQLite: %w", err)
+	}
+	defer pool.Close()
+	var version string
+	if err := pool.QueryRowContext(ctx, "SELECT sqlite_version()").Scan(&version); err != nil {
+		return "", fmt.Errorf("ask SQLite: %w", err)
+	}
+	return version, nil
+}
+
+// IsStorage tells whether err is a fault of the disk or of the database file.
+func IsStorage(err error) bool { return isStorage(err) }
+
+// Fresh tells whether nothing in the database was sealed yet, so that a missing
+// master key may be made.
+func (d *DB) Fresh(ctx context.Context) (fresh bool, err error) {
+	err = d.Read(ctx, func(r *Reader) error {
+		var n int
+		err := r.row("SELECT count(*) FROM settings", nil, &n)
+		fresh = n == 0
+		return err
+	})
+	return fresh, err
+}

@@ -1,0 +1,206 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+	"time"
+
+	"mailer/app"
+)
+
+// steps are the numbered changes of the schema since the first release. Until
+// then schema.sql alone is edited.
+//
+//go:embed all:migrations
+var steps embed.FS
+
+// baseVersion is the user_version of schema.sql without any step.
+const baseVersion = 1
+
+// stepNames lists the steps of dir in their order: NNN_name.sql, from 002 on,
+// without gaps.
+func stepNames(dir fs.FS) ([]string, error) {
+	names, err := fs.Glob(dir, "migrations/*.sql")
+	if err != nil {
+		return nil, fmt.Errorf("list migrations: %w", err)
+	}
+	for i, name := range names {
+		if !strings.HasPrefix(name, fmt.Sprintf("migrations/%03d_", baseVersion+1+i)) {
+			return nil, fmt.Errorf("migration %s: number %03d expected", name, baseVersion+1+i)
+		}
+	}
+	return names, nil
+}
+
+func userVersion(ctx context.Context, conn *sql.Conn) (int, error) {
+	var v int
+	if err := conn.QueryRowContext(ctx, "PRAGMA user_version").Scan(&v); err != nil {
+		return 0, fmt.Errorf("read schema version: %w", err)
+	}
+	return v, nil
+}
+
+// prepareSchema makes the schema of an empty database and refuses one of
+// another version. Errors: ErrOld, ErrNew.
+func prepareSchema(ctx context.Context, conn *sql.Conn, schema string) error {
+	names, err := stepNames(steps)
+	if err != nil {
+		return err
+	}
+	want := baseVersion + len(names)
+	have, err := userVersion(ctx, conn)
+	switch {
+	case err != nil:
+		return err
+	case have == want:
+		return nil
+	case have > want:
+		return fmt.Errorf("%w: it has version %d, this program knows %d", ErrNew, have, want)
+	case have > 0:
+		return fmt.Errorf("%w: it has version %d, this program needs %d", ErrOld, have, want)
+	}
+	return inTransaction(ctx, conn, func() error {
+		// Another process may have made it while we waited for the lock.
+		if have, err = userVersion(ctx, conn); err != nil || have == want {
+			return err
+		}
+		if _, err := conn.ExecContext(ctx, schema); err != nil {
+			return fmt.Errorf("make schema: %w", err)
+		}
+		if _, err := conn.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?)",
+			app.NewID(), app.DefaultTeam, time.Now().UnixMilli()); err != nil {
+			return fmt.Errorf("make first team: %w", err)
+		}
+		_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", want))
+		return err
+	})
+}
+
+func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
+	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	if err := fn(); err != nil {
+		_, rerr := conn.ExecContext(ctx, "ROLLBACK")
+		return errors.Join(err, rerr)
+	}
+	if _, err := conn.ExecContext(ctx, "COMMIT"); err != nil {
+		return fmt.Errorf("commit: %w", err)
+	}
+	return nil
+}
+
+// Migration is what Migrate did or, in a dry run, would do.
+type Migration struct {
+	From  int      `json:"from"`
+	To    int      `json:"to"`
+	Steps []string `json:"steps"`
+	Copy  string   `json:"copy,omitempty"` // where the old database was copied to
+}
+
+// Migrate brings the database at opts.Path to this version, one step a
+// transaction, after copying it aside. It makes a missing database when
+// opts.Create. Errors: ErrInUse, ErrNew, ErrNotFound.
+func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) {
+	return migrate(ctx, opts, dryRun, steps)
+}
+
+func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migration, error) {
+	names, err := stepNames(dir)
+	if err != nil {
+		return Migration{}, err
+	}
+	if _, err := os.Stat(opts.Path); errors.Is(err, os.ErrNotExist) {
+		return createFresh(ctx, opts, dryRun, baseVersion+len(names))
+	}
+	lock, err := lockFile(opts.Path+".lock", lockPatience)
+	if err != nil {
+		return Migration{}, err
+	}
+	defer lock.Close()
+	pool, err := sql.Open("sqlite", dsn(opts.Path, "_busy_timeout=5000&_foreign_keys=0"))
+	if err != nil {
+		return Migration{}, fmt.Errorf("open database: %w", err)
+	}
+	defer pool.Close()
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return Migration{}, fmt.Errorf("open database: %w", err)
+	}
+	defer conn.Close()
+	return runSteps(ctx, conn, opts.Path, dryRun, dir, names)
+}
+
+func createFresh(ctx context.Context, opts Options, dryRun bool, version int) (Migration, error) {
+	m := Migration{From: 0, To: version, Steps: []string{"schema.sql"}}
+	if dryRun {
+		return m, nil
+	}
+	opts.Create, opts.Lock = true, true
+	d, err := Open(ctx, opts)
+	if err != nil {
+		return Migration{}, err
+	}
+	return m, d.Close()
+}
+
+func runSteps(ctx context.Context, conn *sql.Conn, path string, dryRun bool, dir fs.FS, names []string) (Migration, error) {
+	have, err := userVersion(ctx, conn)
+	if err != nil {
+		return Migration{}, err
+	}
+	m := Migration{From: have, To: baseVersion + len(names)}
+	if have > m.To {
+		return m, fmt.Errorf("%w: it has version %d, this program knows %d", ErrNew, have, m.To)
+	}
+	if have < baseVersion {
+		return m, fmt.Errorf("migrate: %s is no database of mailer", path)
+	}
+	m.Steps = names[have-baseVersion:]
+	if dryRun || len(m.Steps) == 0 {
+		return m, nil
+	}
+	m.Copy = fmt.Sprintf("%s.v%d-%s", path, have, time.Now().UTC().Format("20060102T150405Z"))
+	if _, err := conn.ExecContext(ctx, "VACUUM INTO ?", m.Copy); err != nil {
+		return m, fmt.Errorf("copy database aside: %w", err)
+	}
+	for i, name := range m.Steps {
+		if err := runStep(ctx, conn, dir, name, have+i+1); err != nil {
+			return m, err
+		}
+	}
+	return m, nil
+}
+
+// runStep runs one step with foreign keys off, since a rebuilt table would
+// otherwise take its child rows along, and checks them before the commit.
+func runStep(ctx context.Context, conn *sql.Conn, dir fs.FS, name string, version int) error {
+	text, err := fs.ReadFile(dir, name)
+	if err != nil {
+		return fmt.Errorf("read migration: %w", err)
+	}
+	return inTransaction(ctx, conn, func() error {
+		if _, err := conn.ExecContext(ctx, string(text)); err != nil {
+			return fmt.Errorf("migration %s: %w", name, err)
+		}
+		rows, err := conn.QueryContext(ctx, "PRAGMA foreign_key_check")
+		if err != nil {
+			return fmt.Errorf("migration %s: check foreign keys: %w", name, err)
+		}
+		broken := rows.Next()
+		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
+			return fmt.Errorf("migration %s: check foreign keys: %w", name, err)
+		}
+		if broken {
+			return fmt.Errorf("migration %s: it breaks a foreign key", name)
+		}
+		_, err = conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
+		return err
+	})
+}

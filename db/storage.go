@@ -1,0 +1,107 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// Primary result codes of SQLite.
+const (
+	sqliteError    = 1
+	sqliteBusy     = 5
+	sqliteNoMem    = 7
+	sqliteReadOnly = 8
+	sqliteIOErr    = 10
+	sqliteCorrupt  = 11
+	sqliteFull     = 13
+	sqliteCantOpen = 14
+	sqliteNotADB   = 26
+)
+
+func primaryCode(err error) int {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return 0
+	}
+	return se.Code() & 0xff
+}
+
+func isFull(err error) bool { return primaryCode(err) == sqliteFull }
+
+// isStorage tells faults of the disk or the file from faults of a statement.
+func isStorage(err error) bool {
+	switch primaryCode(err) {
+	case sqliteNoMem, sqliteReadOnly, sqliteIOErr, sqliteCorrupt, sqliteFull, sqliteCantOpen, sqliteNotADB:
+		return true
+	}
+	return false
+}
+
+// fail latches: nothing is written any more, and whoever listens to Failed
+// stops.
+func (d *DB) fail(err error) {
+	d.latch.Do(func() {
+		d.cause = err
+		close(d.failed)
+		d.log.Error("storage failed; nothing more is accepted or sent", "err", err)
+	})
+}
+
+// The reserve is disk space kept for vital writes: a file that is removed when
+// the disk is full and made again when there is room.
+const (
+	reserveSize  = 4 << 20
+	recoverEvery = time.Second
+)
+
+func (d *DB) reservePath() string { return d.path + ".reserve" }
+
+// makeReserve writes real bytes: a sparse file would reserve nothing.
+func (d *DB) makeReserve() error {
+	f, err := os.OpenFile(d.reservePath(), os.O_CREATE|os.O_TRUNC|os.O_WRONLY, 0o600)
+	if err != nil {
+		return fmt.Errorf("make reserve: %w", err)
+	}
+	_, err = f.Write(make([]byte, reserveSize))
+	if err == nil {
+		err = f.Sync()
+	}
+	if err = errors.Join(err, f.Close()); err != nil {
+		return errors.Join(fmt.Errorf("make reserve: %w", err), os.Remove(d.reservePath()))
+	}
+	return nil
+}
+
+// setFull gives the reserve free for vital writes and looks every second
+// whether there is room again.
+func (d *DB) setFull(err error) {
+	if d.full.Swap(true) {
+		return
+	}
+	if rerr := os.Remove(d.reservePath()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
+		d.log.Error("reserve not freed", "err", rerr)
+	}
+	d.log.Error("disk full; new work is refused until there is room", "err", err)
+	d.tasks.Go(func() {
+		tick := time.NewTicker(recoverEvery)
+		defer tick.Stop()
+		for {
+			select {
+			case <-d.closing:
+				return
+			case <-d.failed:
+				return
+			case <-tick.C:
+			}
+			if d.makeReserve() == nil {
+				d.full.Store(false)
+				d.log.Info("disk has room again; new work is taken")
+				return
+			}
+		}
+	})
+}

@@ -1,0 +1,47 @@
+package db
+
+import (
+	"mailer/app"
+)
+
+// InsertTeam adds a team. Error: ErrConflict for a name that exists.
+func (tx *Tx) InsertTeam(t app.Team) error {
+	n, err := tx.exec(`INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?) ON CONFLICT (name) DO NOTHING`,
+		t.ID, t.Name, milli(t.CreatedAt))
+	return oneRow(n, err, ErrConflict)
+}
+
+// oneRow turns "no row touched" into an error.
+func oneRow(n int64, err, none error) error {
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}
+
+// FindTeam gives the team with that name or id; the first team for "".
+func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
+	if nameOrID == "" {
+		return scanTeamRow(r, `SELECT id, name, created_at FROM teams ORDER BY id LIMIT 1`)
+	}
+	return scanTeamRow(r, `SELECT id, name, created_at FROM teams WHERE name = ? OR id = ?`, nameOrID, nameOrID)
+}
+
+func scanTeamRow(r *Reader, query string, args ...any) (app.Team, error) {
+	var t app.Team
+	var created int64
+	err := r.row(query, args, &t.ID, &t.Name, &created)
+	t.CreatedAt = fromMilli(created)
+	return t, err
+}
+
+// ListTeams gives all teams, oldest first.
+func (r *Reader) ListTeams() ([]app.Team, error) {
+	return list(&r.session, func(s scanner) (app.Team, error) {
+		var t app.Team
+		var created int64
+		err := s.Scan(&t.ID, &t.Name, &created)
+		t.CreatedAt = fromMilli(created)
+		return t, err
+	}, `SELECT id, name, created_at FROM teams ORDER BY id`)
+}

@@ -1,0 +1,152 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// InsertUnit adds the open work of an email that was just accepted.
+func (tx *Tx) InsertUnit(u app.Unit) error {
+	_, err := tx.exec(`INSERT INTO units (email_id, team_id, relay, state, attempts, next_at, since, size) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?)`,
+		u.EmailID, u.TeamID, u.Relay, u.Attempts, milli(u.NextAt), milli(u.Since), u.Size)
+	return err
+}
+
+// TeamDue is the earliest open unit of a team at a relay.
+type TeamDue struct {
+	TeamID string
+	NextAt time.Time
+}
+
+// DueTeams gives each team that has open units at a relay and when its first
+// is due: one probe of the index a team, however long the queues are.
+func (r *Reader) DueTeams(relay string) ([]TeamDue, error) {
+	return list(&r.session, func(s scanner) (TeamDue, error) {
+		var t TeamDue
+		var next int64
+		err := s.Scan(&t.TeamID, &next)
+		t.NextAt = fromMilli(next)
+		return t, err
+	}, `WITH RECURSIVE teams_open (team_id) AS (
+			SELECT (SELECT team_id FROM units WHERE relay = ?1 ORDER BY team_id LIMIT 1)
+			UNION ALL
+			SELECT (SELECT u.team_id FROM units AS u WHERE u.relay = ?1 AND u.team_id > o.team_id ORDER BY u.team_id LIMIT 1)
+			FROM teams_open AS o WHERE o.team_id IS NOT NULL)
+		SELECT o.team_id, (SELECT min(u.next_at) FROM units AS u WHERE u.relay = ?1 AND u.team_id = o.team_id)
+		FROM teams_open AS o WHERE o.team_id IS NOT NULL`, relay)
+}
+
+// DueUnits gives a team's units that are due at a relay, earliest first.
+func (r *Reader) DueUnits(relay, teamID string, now time.Time, limit int) ([]app.Unit, error) {
+	return list(&r.session, scanUnit, `SELECT email_id, team_id, relay, attempts, next_at, since, size, signature FROM units
+		WHERE relay = ? AND team_id = ? AND next_at <= ? ORDER BY next_at LIMIT ?`, relay, teamID, milli(now), limit)
+}
+
+// DottedUnits gives units whose final dot may have been sent without its reply
+// being recorded. While a server runs these are transactions in progress.
+func (r *Reader) DottedUnits() ([]app.Unit, error) {
+	return list(&r.session, scanUnit, `SELECT email_id, team_id, relay, attempts, next_at, since, size, signature FROM units
+		WHERE state = 'dotted' ORDER BY email_id`)
+}
+
+func scanUnit(s scanner) (app.Unit, error) {
+	var u app.Unit
+	var next, since int64
+	var signature sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &u.Relay, &u.Attempts, &next, &since, &u.Size, &signature)
+	u.NextAt, u.Since, u.Signature = fromMilli(next), fromMilli(since), signature.String
+	return u, err
+}
+
+// BeginAttempt stores that an attempt begins and when the next one is due if
+// this process dies in it. Error: ErrNotFound when the unit is gone.
+func (tx *Tx) BeginAttempt(emailID string, attempt int, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued'`, attempt, milli(next), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// MarkDotted notes that the final dot is about to be sent, with the signature
+// of these bytes. Error: ErrNotFound when the unit was withdrawn.
+func (tx *Tx) MarkDotted(emailID, signature string) error {
+	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued'`, nullText(signature), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// RequeueUnit has a unit tried again at next. Error: ErrNotFound when the unit
+// is gone.
+func (tx *Tx) RequeueUnit(emailID string, attempts int, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ?`, attempts, milli(next), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteUnit ends the work on an email. Error: ErrNotFound when it was over.
+func (tx *Tx) DeleteUnit(emailID string) error {
+	n, err := tx.exec(`DELETE FROM units WHERE email_id = ?`, emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// HasUnit tells whether an email has open work.
+func (r *Reader) HasUnit(emailID string) (bool, error) {
+	var n int
+	err := r.row(`SELECT count(*) FROM units WHERE email_id = ?`, []any{emailID}, &n)
+	return n > 0, err
+}
+
+// OpenRecipients gives the recipients of an email that still wait, in the order
+// of the envelope.
+func (r *Reader) OpenRecipients(emailID string) ([]string, error) {
+	return list(&r.session, func(s scanner) (string, error) {
+		var address string
+		err := s.Scan(&address)
+		return address, err
+	}, `SELECT address FROM recipients WHERE email_id = ? AND state = 'queued' ORDER BY n`, emailID)
+}
+
+// SettleRecipient notes what became of a waiting recipient.
+func (tx *Tx) SettleRecipient(emailID, address string, state app.LastEvent) error {
+	n, err := tx.exec(`UPDATE recipients SET state = ? WHERE email_id = ? AND address = ? AND state = 'queued'`, string(state), emailID, address)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Outgoing gives an email as a relay needs it: bodies, attachments with their
+// content, and the recipients that still wait.
+func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) {
+	e, err := r.Email(teamID, emailID)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i := range e.Attachments {
+		a := &e.Attachments[i]
+		if err := r.row(`SELECT content FROM attachments WHERE id = ?`, []any{a.ID}, &a.Content); err != nil {
+			return nil, nil, fmt.Errorf("attachment %s: %w", a.ID, err)
+		}
+	}
+	open, err := r.OpenRecipients(emailID)
+	return e, open, err
+}
+
+// UnitRelays gives the names of relays that have open units.
+func (r *Reader) UnitRelays() ([]string, error) {
+	return list(&r.session, func(s scanner) (string, error) {
+		var name string
+		err := s.Scan(&name)
+		return name, err
+	}, `WITH RECURSIVE relays_open (relay) AS (
+			SELECT (SELECT relay FROM units ORDER BY relay LIMIT 1)
+			UNION ALL
+			SELECT (SELECT u.relay FROM units AS u WHERE u.relay > o.relay ORDER BY u.relay LIMIT 1)
+			FROM relays_open AS o WHERE o.relay IS NOT NULL)
+		SELECT relay FROM relays_open WHERE relay IS NOT NULL`)
+}
+
+// MoveUnits gives all open units of one relay to another.
+func (tx *Tx) MoveUnits(from, to string) error {
+	if _, err := tx.exec(`UPDATE emails SET relay = ? WHERE id IN (SELECT email_id FROM units WHERE relay = ?)`, to, from); err != nil {
+		return err
+	}
+	_, err := tx.exec(`UPDATE units SET relay = ? WHERE relay = ?`, to, from)
+	return err
+}

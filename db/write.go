@@ -1,0 +1,276 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"modernc.org/sqlite"
+)
+
+// maxGroup is how many closures share one commit at most.
+const maxGroup = 64
+
+// Tx is a write transaction, valid inside its closure only. Now is set once:
+// SQL never asks for the time.
+type Tx struct {
+	Reader
+	Now   time.Time
+	after []func()
+}
+
+// AfterCommit has fn called once the transaction is on disk, before Write
+// answers; never when it rolled back. fn must not block.
+func (tx *Tx) AfterCommit(fn func()) { tx.after = append(tx.after, fn) }
+
+// request is a closure on its way through the writer.
+type request struct {
+	ctx   context.Context
+	fn    func(*Tx) error
+	vital bool
+	tx    *Tx
+	err   error
+	done  chan error
+}
+
+// Write runs fn in a transaction and answers once it is on disk. Waiting
+// closures share one commit; one that fails rolls back alone, and its error
+// comes back as it is. fn may be run again after a failed commit, so it must
+// set what it captures rather than add to it; it must not wait, and it must not
+// call Write. When ctx ends before fn has begun, ctx's error comes back; after
+// that the outcome is awaited. Errors of the store: ErrFull, ErrFailed,
+// ErrClosed.
+func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
+	if d.full.Load() {
+		return ErrFull
+	}
+	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
+}
+
+// WriteVital is Write for what must not wait for disk space: results of mail
+// that left, opt-outs, cancels. On a full disk it uses the reserve.
+func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
+	return d.submit(&request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)})
+}
+
+// WriteVitalAsync puts fn in the queue before it returns and gives the function
+// that waits for its outcome. Writes are committed in the order in which they
+// were queued.
+func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
+	r := &request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)}
+	if err := d.enqueue(r); err != nil {
+		return func() error { return err }
+	}
+	return func() error { return d.await(r) }
+}
+
+func (d *DB) submit(r *request) error {
+	if err := d.enqueue(r); err != nil {
+		return err
+	}
+	return d.await(r)
+}
+
+func (d *DB) enqueue(r *request) error {
+	if d.writer.Load() == goroutineID() {
+		panic("db: Write called inside a Write closure; pass the *Tx on instead")
+	}
+	select {
+	case <-d.failed:
+		return d.Err()
+	case <-d.closing:
+		return ErrClosed
+	default:
+	}
+	select {
+	case d.queue <- r:
+		return nil
+	case <-r.ctx.Done():
+		return r.ctx.Err()
+	case <-d.done:
+		return ErrClosed
+	}
+}
+
+func (d *DB) await(r *request) error {
+	select {
+	case err := <-r.done:
+		return err
+	case <-d.done: // the writer may have ended between the two selects
+		select {
+		case err := <-r.done:
+			return err
+		default:
+			return ErrClosed
+		}
+	}
+}
+
+// writeLoop owns the one write connection until Close, then does what is
+// queued and ends.
+func (d *DB) writeLoop(s session) {
+	defer close(d.done)
+	defer s.close()
+	d.writer.Store(goroutineID())
+	for {
+		select {
+		case r := <-d.queue:
+			d.commit(&s, d.gather(r))
+		case <-d.closing:
+			for {
+				select {
+				case r := <-d.queue:
+					d.commit(&s, d.gather(r))
+				default:
+					return
+				}
+			}
+		}
+	}
+}
+
+// gather takes what else is waiting, up to a group.
+func (d *DB) gather(first *request) []*request {
+	group := []*request{first}
+	for len(group) < maxGroup {
+		select {
+		case r := <-d.queue:
+			group = append(group, r)
+		default:
+			return group
+		}
+	}
+	return group
+}
+
+// commit runs a group in one transaction and answers every request of it.
+func (d *DB) commit(s *session, group []*request) {
+	err := d.tryCommit(s, group)
+	if isFull(err) {
+		d.setFull(err)
+		group = d.keepVital(group)
+		if len(group) > 0 {
+			err = d.tryCommit(s, group)
+		}
+	}
+	if err != nil && isStorage(err) && !isFull(err) {
+		d.fail(err)
+		err = d.Err()
+	}
+	if isFull(err) {
+		err = ErrFull
+	}
+	for _, r := range group {
+		if err == nil && r.err == nil {
+			for _, fn := range r.tx.after {
+				fn()
+			}
+		}
+		if err != nil {
+			r.err = err
+		}
+		r.done <- r.err
+	}
+}
+
+// keepVital answers the requests that a full disk refuses and gives the rest.
+func (d *DB) keepVital(group []*request) []*request {
+	var vital []*request
+	for _, r := range group {
+		if r.vital {
+			vital = append(vital, r)
+			continue
+		}
+		r.done <- ErrFull
+	}
+	return vital
+}
+
+// tryCommit answers with the error of the transaction as a whole; what one
+// closure did wrong stands in its request.
+func (d *DB) tryCommit(s *session, group []*request) error {
+	select {
+	case <-d.failed:
+		return d.Err()
+	default:
+	}
+	if _, err := s.exec("BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	now := time.Now()
+	for _, r := range group {
+		if err := d.runOne(s, r, now); err != nil {
+			return errors.Join(err, rollback(s))
+		}
+	}
+	if _, err := s.exec("COMMIT"); err != nil {
+		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))
+	}
+	return nil
+}
+
+// runOne runs one closure in a savepoint. The error it gives is one that the
+// whole transaction must not survive.
+func (d *DB) runOne(s *session, r *request, now time.Time) error {
+	if r.err = r.ctx.Err(); r.err != nil && !r.vital {
+		return nil
+	}
+	if _, err := s.exec("SAVEPOINT one"); err != nil {
+		return fmt.Errorf("savepoint: %w", err)
+	}
+	r.tx = &Tx{Reader: Reader{session: *s}, Now: now}
+	if r.err = d.call(r); r.err == nil {
+		_, err := s.exec("RELEASE one")
+		return err
+	}
+	if isStorage(r.err) {
+		return r.err // SQLite may have rolled back everything already
+	}
+	if _, err := s.exec("ROLLBACK TO one"); err != nil {
+		return fmt.Errorf("rollback to savepoint: %w", err)
+	}
+	_, err := s.exec("RELEASE one")
+	return err
+}
+
+// call turns a panic of a closure into its error: one bad request must not end
+// the writer.
+func (d *DB) call(r *request) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			d.log.Error("panic in a write", "panic", p, "stack", string(debug.Stack()))
+			err = fmt.Errorf("db: panic in a write: %v", p)
+		}
+	}()
+	return r.fn(r.tx)
+}
+
+// rollback ends the transaction; SQLite may have ended it by itself, which is
+// no error.
+func rollback(s *session) error {
+	_, err := s.exec("ROLLBACK")
+	var se *sqlite.Error
+	if errors.As(err, &se) && se.Code()&0xff == sqliteError {
+		return nil
+	}
+	return err
+}
+
+// goroutineID reads the number from the first line of the stack,
+// "goroutine 7 [running]:". It serves one check: a Write inside a Write would
+// wait for itself for ever.
+func goroutineID() int64 {
+	var buf [32]byte
+	line := buf[:runtime.Stack(buf[:], false)]
+	field := bytes.Fields(line)[1]
+	id, err := strconv.ParseInt(string(field), 10, 64)
+	if err != nil {
+		panic("db: unreadable stack header")
+	}
+	return id
+}

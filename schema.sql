@@ -1,0 +1,180 @@
+-- The whole schema of a Mailer database: what a fresh one gets.
+--
+-- Ids are UUID v7 as text, so their order is the order of creation. Times are
+-- Unix milliseconds. JSON columns are written and read whole, by Go. States are
+-- CHECK lists. Lists are read by keyset on an index that starts with team_id.
+
+-- What the server keeps for itself: the master key's check value.
+CREATE TABLE settings (
+  name  TEXT NOT NULL PRIMARY KEY,
+  value BLOB NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- A team owns all that follows; no row of one team is seen by another.
+CREATE TABLE teams (
+  id         TEXT NOT NULL PRIMARY KEY,
+  name       TEXT NOT NULL UNIQUE,
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- API keys: the public part and SHA-256 of the secret part, never the secret.
+CREATE TABLE keys (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  name         TEXT NOT NULL,
+  permission   TEXT NOT NULL CHECK (permission IN ('full_access', 'sending_access')),
+  role         TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  domain_id    TEXT REFERENCES domains (id) ON DELETE CASCADE, -- NULL: any domain
+  public       TEXT NOT NULL UNIQUE,
+  hash         BLOB NOT NULL,
+  created_at   INTEGER NOT NULL,
+  last_used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX keys_team ON keys (team_id, id);
+
+-- Sending domains with their DKIM key pair; the private half is sealed.
+CREATE TABLE domains (
+  id          TEXT NOT NULL PRIMARY KEY,
+  team_id     TEXT NOT NULL REFERENCES teams (id),
+  name        TEXT NOT NULL, -- lower-case A-labels
+  status      TEXT NOT NULL CHECK (status IN ('not_started', 'pending', 'verified', 'failed')),
+  region      TEXT NOT NULL,
+  return_path TEXT NOT NULL,
+  selector    TEXT NOT NULL,
+  dkim_public TEXT NOT NULL,
+  dkim_sealed BLOB NOT NULL,
+  created_at  INTEGER NOT NULL,
+  UNIQUE (team_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX domains_team ON domains (team_id, id);
+
+-- Emails: what lists show. Bodies and attachments stand in tables of their own.
+CREATE TABLE emails (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  key_id       TEXT, -- the key that sent it; NULL: the command line
+  relay        TEXT NOT NULL,
+  message_id   TEXT NOT NULL, -- without angle brackets
+  sender       TEXT NOT NULL, -- JSON: address
+  to_list      TEXT NOT NULL, -- JSON: addresses
+  cc_list      TEXT,
+  bcc_list     TEXT,
+  reply_to     TEXT,
+  subject      TEXT NOT NULL,
+  tags         TEXT,          -- JSON: [{name,value}]
+  attachments  INTEGER NOT NULL,
+  created_at   INTEGER NOT NULL,
+  scheduled_at INTEGER,
+  last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
+    'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'))
+) STRICT, WITHOUT ROWID;
+CREATE INDEX emails_team ON emails (team_id, id);
+
+-- What an email says; never changed after acceptance. Rows are large, so these
+-- two tables keep them out of their keys.
+CREATE TABLE contents (
+  email_id TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  html     TEXT,
+  plain    TEXT,
+  headers  TEXT -- JSON: [{name,value}]
+) STRICT;
+
+CREATE TABLE attachments (
+  id           TEXT NOT NULL PRIMARY KEY,
+  email_id     TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  filename     TEXT NOT NULL,
+  content_type TEXT NOT NULL,
+  size         INTEGER NOT NULL,
+  content      BLOB NOT NULL
+) STRICT;
+CREATE INDEX attachments_email ON attachments (email_id, id);
+
+-- Units: open work only. One SMTP transaction for an email; the row goes when
+-- nothing is left to try. 'dotted' means that the final dot may have been sent
+-- and its reply is not recorded: found at start, it is a doubt.
+CREATE TABLE units (
+  email_id  TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  team_id   TEXT NOT NULL,
+  relay     TEXT NOT NULL,
+  state     TEXT NOT NULL CHECK (state IN ('queued', 'dotted')),
+  attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
+  next_at   INTEGER NOT NULL,
+  since     INTEGER NOT NULL, -- when the 48 hours of trying began
+  size      INTEGER NOT NULL, -- bytes on the wire, roughly
+  signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
+) STRICT, WITHOUT ROWID;
+CREATE INDEX units_due ON units (relay, team_id, next_at);
+CREATE INDEX units_dotted ON units (relay) WHERE state = 'dotted';
+
+-- The envelope of an email and what became of each recipient.
+CREATE TABLE recipients (
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  n        INTEGER NOT NULL,
+  address  TEXT NOT NULL,
+  state    TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'delivery_delayed', 'delivered',
+    'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+  PRIMARY KEY (email_id, n)
+) STRICT, WITHOUT ROWID;
+
+-- The timeline of an email. Its first line, the acceptance, is the row in
+-- emails itself.
+CREATE TABLE events (
+  email_id   TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  id         TEXT NOT NULL,
+  type       TEXT NOT NULL,
+  recipient  TEXT,
+  detail     TEXT NOT NULL, -- JSON
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (email_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- Transactions whose outcome at the relay is unknown (RFC 5321 4.5.3.2.6).
+CREATE TABLE doubts (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL,
+  email_id   TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  recipients TEXT NOT NULL, -- JSON: addresses
+  relay      TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  settled_at INTEGER,
+  settled    TEXT
+) STRICT, WITHOUT ROWID;
+CREATE INDEX doubts_email ON doubts (email_id, id);
+
+-- Times when a relay could not be used; every email that waited shows them.
+CREATE TABLE relay_troubles (
+  id         TEXT NOT NULL PRIMARY KEY,
+  relay      TEXT NOT NULL,
+  started_at INTEGER NOT NULL,
+  ended_at   INTEGER, -- NULL: still
+  failures   INTEGER NOT NULL,
+  detail     TEXT NOT NULL -- JSON: the latest failure
+) STRICT, WITHOUT ROWID;
+CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
+
+-- Messages per relay and minute, kept for relays with a daily limit.
+CREATE TABLE relay_usage (
+  relay  TEXT NOT NULL,
+  minute INTEGER NOT NULL, -- Unix minutes
+  sent   INTEGER NOT NULL,
+  PRIMARY KEY (relay, minute)
+) STRICT, WITHOUT ROWID;
+
+-- Whole messages of the capture transport, which sends nothing.
+CREATE TABLE captures (
+  email_id   TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  message    BLOB NOT NULL,
+  created_at INTEGER NOT NULL
+) STRICT;
+
+-- Answers to sends that carried an Idempotency-Key; kept 24 h.
+CREATE TABLE idempotency (
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  route      TEXT NOT NULL,
+  key        TEXT NOT NULL,
+  hash       BLOB NOT NULL, -- SHA-256 of the canonical body
+  response   TEXT NOT NULL,
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (team_id, route, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX idempotency_age ON idempotency (created_at);

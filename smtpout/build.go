@@ -1,0 +1,88 @@
+package smtpout
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"runtime"
+
+	"mailer/app"
+)
+
+// built is a message ready for the wire.
+type built struct {
+	signature string // DKIM-Signature field with its CRLF; empty: unsigned
+	message   []byte
+	utf8      bool // a header field holds UTF-8 as it is (RFC 6532)
+}
+
+// size is what RFC 1870 counts: the message before dots are doubled.
+func (b *built) size() int64 { return int64(len(b.signature) + len(b.message)) }
+
+// builder composes and signs, a bounded number of messages at once: signing
+// costs a millisecond of processor, and accepting mail must keep its share.
+type builder struct {
+	slots   chan struct{}
+	sign    bool
+	profile app.Profile
+}
+
+func newBuilder(n int, sign bool, profile app.Profile) *builder {
+	if n <= 0 {
+		n = runtime.GOMAXPROCS(0)
+	}
+	return &builder{slots: make(chan struct{}, n), sign: sign, profile: profile}
+}
+
+// build answers the message's bytes, or the result that ends the transaction.
+func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
+	select {
+	case b.slots <- struct{}{}:
+	case <-ctx.Done():
+		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
+	}
+	defer func() { <-b.slots }()
+	out, err := b.make(m)
+	if err != nil {
+		text := cleaner{}.words("could not compose the message: " + err.Error())
+		return nil, &app.Result{Kind: app.ResultRefused, Stage: app.StageCompose, Reply: app.Reply{Enhanced: "5.6.0", Text: text}}
+	}
+	return out, nil
+}
+
+func (b *builder) make(m *app.Outgoing) (*built, error) {
+	message, err := compose(m)
+	if err != nil {
+		return nil, err
+	}
+	out := &built{signature: m.Signature, message: message}
+	if out.signature == "" && b.sign && m.DKIM != nil {
+		if out.signature, err = sign(message, m.DKIM, b.profile); err != nil {
+			return nil, err
+		}
+	}
+	if !cleanLines(message) || !cleanLines([]byte(out.signature)) {
+		return nil, errBareLine
+	}
+	head, _, _ := bytes.Cut(message, []byte("\r\n\r\n"))
+	out.utf8 = !isASCII(head)
+	return out, nil
+}
+
+var errBareLine = errors.New("a bare CR or LF in the message")
+
+// cleanLines is the last guard against SMTP smuggling: servers differ on what a
+// lone CR or LF before a dot means, so neither may ever reach the wire.
+func cleanLines(b []byte) bool {
+	n := bytes.Count(b, []byte("\r\n"))
+	return bytes.Count(b, []byte("\n")) == n && bytes.Count(b, []byte("\r")) == n
+}
+
+func isASCII[T string | []byte](s T) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}

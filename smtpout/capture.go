@@ -1,0 +1,39 @@
+package smtpout
+
+import (
+	"context"
+
+	"mailer/app"
+)
+
+// Capture is the transport where no relay is configured: messages are composed
+// and signed as for a relay and handed back whole. It never opens a socket.
+type Capture struct {
+	builder *builder
+}
+
+// NewCapture makes the capture transport.
+func NewCapture(opts Options) *Capture {
+	return &Capture{builder: newBuilder(opts.Builders, true, app.ProfileGeneric)}
+}
+
+// Send accepts m for every recipient; Captured of the result is the message.
+func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+	message, bad := c.builder.build(ctx, m)
+	if bad != nil {
+		return *bad
+	}
+	if err := hold(ctx, message.signature); err != nil {
+		return withdrawn()
+	}
+	reply := app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Captured: nothing left this machine"}
+	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot, Reply: reply}
+	for _, address := range m.Recipients {
+		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: reply})
+	}
+	res.Captured = append(append(make([]byte, 0, message.size()), message.signature...), message.message...)
+	return res
+}
+
+// Close does nothing: there are no connections.
+func (c *Capture) Close() {}

@@ -1,0 +1,54 @@
+// Package smtpout carries mail out of the house: it makes a message's bytes,
+// signs them and hands them to a relay by SMTP (RFC 5321), or keeps them where
+// no relay is configured.
+//
+// Failure policy: a message is refused only by a 5xx that was really received,
+// or because it can't be carried at all; whatever else goes wrong before the
+// final dot is trouble of the relay and says nothing of the message; whatever
+// goes wrong after it, short of a readable reply, is doubt. Nothing is retried
+// here, but for one thing: a pooled connection that the relay closed while it
+// was idle is replaced once, unseen. Results carry their reason in words, and no
+// credential ever stands in them.
+package smtpout
+
+import (
+	"context"
+	"log/slog"
+
+	"mailer/app"
+)
+
+// Transport carries out one SMTP transaction at a time for each caller. It has
+// the shape that the engine asks of its Sender.
+type Transport interface {
+	// Send tries m once. It calls hold just before the final dot, at most once,
+	// and sends the dot only if hold answers nil.
+	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
+	// Close ends every connection; a Send that still runs ends soon.
+	Close()
+}
+
+var (
+	_ Transport = (*Relay)(nil)
+	_ Transport = (*Capture)(nil)
+	_ Transport = (*Simulator)(nil)
+)
+
+// Options are what all transports of a server share.
+type Options struct {
+	Hello    string       // our name in EHLO; empty: localhost
+	Log      *slog.Logger // nil: nothing is logged
+	Builders int          // messages composed and signed at once; 0: GOMAXPROCS
+}
+
+func (o Options) logger() *slog.Logger {
+	if o.Log == nil {
+		return slog.New(slog.DiscardHandler)
+	}
+	return o.Log
+}
+
+// withdrawn is the result when hold said no.
+func withdrawn() app.Result {
+	return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot, Reply: app.Reply{Text: "withdrawn before the final dot"}}
+}

@@ -1,0 +1,280 @@
+package smtpout
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"mime/quotedprintable"
+	"strings"
+
+	"mailer/app"
+)
+
+// compose writes the whole unsigned message (RFC 5322, RFC 2045) with CRLF line
+// ends: the same bytes for the same Outgoing on every call, ASCII only but for
+// local parts that need SMTPUTF8, no line longer than 998 octets, no bare CR or
+// LF. It fails on a mail that app.EmailInput.Validate did not make.
+func compose(m *app.Outgoing) ([]byte, error) {
+	if err := checkOutgoing(m); err != nil {
+		return nil, fmt.Errorf("compose message: %w", err)
+	}
+	w := messageWriter{id: m.EmailID}
+	w.buf = make([]byte, 0, estimate(m.Mail))
+	w.messageHeaders(m)
+	w.field("MIME-Version", "1.0")
+	w.body(m.Mail)
+	return w.buf, nil
+}
+
+// checkOutgoing is the last line before a header: none of it can fail for a
+// mail that was validated, and none of it may pass if that check was missed.
+func checkOutgoing(m *app.Outgoing) error {
+	mail := m.Mail
+	switch {
+	case mail == nil || len(mail.To) == 0:
+		return errors.New("no recipient in To")
+	case mail.HTML == "" && mail.Text == "":
+		return errors.New("no body")
+	case !isBoundaryText(m.EmailID):
+		return errors.New("email id is not an id")
+	case m.MessageID == "" || hasControl(m.MessageID) || strings.ContainsAny(m.MessageID, " <>"):
+		return errors.New("message id is not valid")
+	case strings.ContainsAny(mail.Subject, "\r\n\x00"):
+		return errors.New("line break in Subject")
+	}
+	for _, list := range [][]app.Address{{mail.From}, mail.To, mail.Cc, mail.ReplyTo} {
+		for _, a := range list {
+			if hasControl(a.Name) || hasControl(a.Local) || hasControl(a.Domain) {
+				return errors.New("control character in an address")
+			}
+		}
+	}
+	for _, h := range mail.Headers {
+		if h.Name == "" || h.Value == "" || strings.ContainsAny(h.Name, ": ") || hasControl(h.Name) || hasControl(h.Value) {
+			return errors.New("custom header is not valid")
+		}
+	}
+	for _, a := range mail.Attachments {
+		if hasControl(a.Filename) || hasControl(a.ContentType) || int64(len(a.Content)) != a.Size {
+			return errors.New("attachment is not valid")
+		}
+	}
+	return nil
+}
+
+// estimate is a little more than the message will weigh, so that the buffer
+// grows at most once: attachments are the bulk, and theirs is exact.
+func estimate(m *app.Mail) int {
+	n := 4096 + (len(m.HTML)+len(m.Text))*6/5
+	for _, a := range m.Attachments {
+		n += (len(a.Content)/57+1)*78 + 1024
+	}
+	return n
+}
+
+type messageWriter struct {
+	headerWriter
+	id string
+}
+
+func (w *messageWriter) messageHeaders(m *app.Outgoing) {
+	mail := m.Mail
+	w.field("Date", m.Date.UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"))
+	w.addresses("From", []app.Address{mail.From})
+	w.addresses("To", mail.To)
+	w.addresses("Cc", mail.Cc)
+	w.addresses("Reply-To", mail.ReplyTo)
+	w.text("Subject", mail.Subject)
+	w.field("Message-ID", "<"+m.MessageID+">")
+	w.field("X-Mailer-Email-ID", m.EmailID)
+	for _, h := range mail.Headers {
+		w.custom(h.Name, h.Value)
+	}
+}
+
+// body writes the content header fields and what follows them: one part alone,
+// else text and html as alternatives, all of it mixed with the attachments.
+func (w *messageWriter) body(m *app.Mail) {
+	defer w.endLine()
+	if len(m.Attachments) == 0 {
+		w.textParts(m)
+		return
+	}
+	boundary := w.multipart("mixed")
+	w.delimiter(boundary)
+	w.textParts(m)
+	for i := range m.Attachments {
+		w.delimiter(boundary)
+		w.attachment(&m.Attachments[i])
+	}
+	w.closeDelimiter(boundary)
+}
+
+func (w *messageWriter) textParts(m *app.Mail) {
+	switch {
+	case m.HTML == "":
+		w.textPart("text/plain", m.Text)
+	case m.Text == "":
+		w.textPart("text/html", m.HTML)
+	default:
+		boundary := w.multipart("alternative")
+		w.delimiter(boundary)
+		w.textPart("text/plain", m.Text)
+		w.delimiter(boundary)
+		w.textPart("text/html", m.HTML)
+		w.closeDelimiter(boundary)
+	}
+}
+
+// boundaryMark begins every boundary. "=_" can't occur in quoted-printable, "_"
+// not in base64, and 7bit is not chosen for a text that has it (RFC 2045 6.7).
+const boundaryMark = "=_"
+
+// multipart writes the header of a multipart, but for the blank line that its
+// first delimiter brings along, and gives the boundary. It is made of the
+// email's id: no caller knows that when writing the body.
+func (w *messageWriter) multipart(subtype string) string {
+	boundary := boundaryMark + subtype + "_" + w.id
+	w.raw("Content-Type: multipart/", subtype, ";\r\n boundary=\"", boundary, "\"\r\n")
+	return boundary
+}
+
+// delimiter begins a part; its CRLF is its own, not the end of what stands
+// before it (RFC 2046 5.1.1).
+func (w *messageWriter) delimiter(boundary string) {
+	w.raw("\r\n--", boundary, "\r\n")
+}
+
+func (w *messageWriter) closeDelimiter(boundary string) {
+	w.raw("\r\n--", boundary, "--")
+}
+
+func (w *messageWriter) textPart(mediaType, s string) {
+	encoding := textEncoding(s)
+	w.raw("Content-Type: ", mediaType, "; charset=utf-8\r\nContent-Transfer-Encoding: ", encoding, "\r\n\r\n")
+	switch encoding {
+	case "7bit":
+		w.lines(s)
+	case "base64":
+		w.base64([]byte(normalLines(s)))
+	default:
+		qp := quotedprintable.NewWriter(w)
+		_, _ = qp.Write([]byte(s)) // w never fails
+		_ = qp.Close()
+	}
+}
+
+// textEncoding chooses how a body travels: as it is when that is safe
+// everywhere, in base64 when mostly not ASCII, else in quoted-printable.
+func textEncoding(s string) string {
+	plain, column, wide := true, 0, 0
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\n':
+			column = 0
+			continue
+		case c == '\r':
+			continue // a bare one is safeAsIs's affair
+		case c >= 0x80:
+			wide++
+			plain = false
+		case c < ' ' && c != '\t' || c == 0x7f:
+			plain = false
+		}
+		if column++; column > maxLine {
+			plain = false
+		}
+	}
+	switch {
+	case plain && safeAsIs(s):
+		return "7bit"
+	case wide > len(s)/3: // Latin scripts stay readable, others become shorter
+		return "base64"
+	}
+	return "quoted-printable"
+}
+
+// safeAsIs: no bare CR, nothing like a boundary, no line that a mailbox file
+// would change ("From ").
+func safeAsIs(s string) bool {
+	if strings.Contains(s, "--"+boundaryMark) || strings.HasPrefix(s, "From ") || strings.Contains(s, "\nFrom ") {
+		return false
+	}
+	return strings.Count(s, "\r") == strings.Count(s, "\r\n")
+}
+
+// lines writes s with CRLF line ends.
+func (w *messageWriter) lines(s string) {
+	for {
+		line, rest, found := strings.Cut(s, "\n")
+		w.raw(strings.TrimSuffix(line, "\r"))
+		if !found {
+			return
+		}
+		w.raw("\r\n")
+		s = rest
+	}
+}
+
+// normalLines gives s with CRLF for every CRLF, CR and LF: the form that text
+// has inside base64 (RFC 2046 4.1.1).
+func normalLines(s string) string {
+	return strings.NewReplacer("\r\n", "\r\n", "\r", "\r\n", "\n", "\r\n").Replace(s)
+}
+
+func (w *messageWriter) attachment(a *app.Attachment) {
+	w.name("Content-Type")
+	for i, param := range strings.Split(a.ContentType, "; ") {
+		if i > 0 {
+			w.buf = append(w.buf, ';')
+		}
+		w.word(param)
+	}
+	w.end()
+	w.raw("Content-Transfer-Encoding: base64\r\n")
+	w.name("Content-Disposition")
+	w.word("attachment;")
+	w.filename(a.Filename)
+	w.end()
+	w.raw("\r\n")
+	w.base64(a.Content)
+}
+
+// base64 writes lines of 76 characters with CRLF between them (RFC 2045 6.8).
+func (w *messageWriter) base64(content []byte) {
+	const perLine = 57
+	for len(content) > perLine {
+		w.buf = base64.StdEncoding.AppendEncode(w.buf, content[:perLine])
+		w.buf = append(w.buf, '\r', '\n')
+		content = content[perLine:]
+	}
+	w.buf = base64.StdEncoding.AppendEncode(w.buf, content)
+}
+
+// Write appends, for the encoder of the standard library.
+func (w *messageWriter) Write(p []byte) (int, error) {
+	w.buf = append(w.buf, p...)
+	return len(p), nil
+}
+
+func (w *messageWriter) raw(parts ...string) {
+	for _, s := range parts {
+		w.buf = append(w.buf, s...)
+	}
+}
+
+func (w *messageWriter) endLine() {
+	if !bytes.HasSuffix(w.buf, []byte("\r\n")) {
+		w.raw("\r\n")
+	}
+}
+
+func isBoundaryText(s string) bool {
+	ok := s != "" && len(s) <= 40
+	for i := 0; ok && i < len(s); i++ {
+		c := s[i] | 0x20
+		ok = c >= 'a' && c <= 'z' || s[i] >= '0' && s[i] <= '9' || s[i] == '-'
+	}
+	return ok
+}

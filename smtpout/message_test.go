@@ -1,0 +1,488 @@
+package smtpout
+
+import (
+	"bytes"
+	"encoding/base64"
+	"flag"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"mime/quotedprintable"
+	"net/mail"
+	"net/textproto"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+
+	"mailer/app"
+)
+
+var update = flag.Bool("update", false, "write the golden files anew")
+
+const testID = "0198c0de-0000-7000-8000-000000000001"
+
+// outgoing validates in and makes a transaction of it, as the engine would.
+func outgoing(t testing.TB, in app.EmailInput) *app.Outgoing {
+	t.Helper()
+	m, err := in.Validate()
+	if err != nil {
+		t.Fatalf("Validate: %v", err)
+	}
+	return transaction(m)
+}
+
+func transaction(m *app.Mail) *app.Outgoing {
+	return &app.Outgoing{
+		EmailID:      testID,
+		EnvelopeFrom: "bounce@send.acme.test",
+		Recipients:   m.Recipients(),
+		MessageID:    testID + "@" + m.From.Domain,
+		Date:         time.Date(2026, 8, 17, 14, 0, 0, 0, time.FixedZone("", 7200)),
+		Mail:         m,
+	}
+}
+
+func ptr(s string) *string { return &s }
+
+// goldenInputs are mails whose bytes are kept in testdata.
+func goldenInputs() map[string]app.EmailInput {
+	return map[string]app.EmailInput{
+		"text": {
+			From: "Acme Inc. <hi@acme.test>", To: []string{"ann@example.org"},
+			Subject: "Your receipt", Text: ptr("Hello Ann,\n\nthank you.\n"),
+		},
+		"html_only": {
+			From: "hi@acme.test", To: []string{"ann@example.org"},
+			Subject: "Hello", HTML: "<p>Grüße aus Köln</p>", Text: ptr(""),
+		},
+		"alternative": {
+			From: "Jörg Müller <joerg@acme.test>", To: []string{"Ann O'Neil <ann@example.org>", `"Bell, Bob" <bob@example.org>`},
+			Cc: []string{"carl@bücher.example"}, Bcc: []string{"secret@example.org"},
+			ReplyTo: []string{"Support <support@acme.test>"},
+			Subject: "Grüße aus Köln: Ihre Bestellung 4711 ist unterwegs und kommt voraussichtlich am Donnerstag",
+			HTML:    `<h1>Grüße</h1><p>Siehe <a href="https://acme.test/o/4711">Ihre Bestellung</a>.</p>`,
+		},
+		"attachments": {
+			From: "hi@acme.test", To: []string{"ann@example.org"},
+			Subject: "=?utf-8?q?not_encoded?= and  two spaces ",
+			Text:    ptr("see below"), HTML: "<p>see below</p>",
+			Attachments: []app.Attachment{
+				{Filename: "invoice.pdf", Content: bytes.Repeat([]byte("%PDF"), 50)},
+				{Filename: "Rechnung für März.pdf", Content: []byte("x")},
+				{Filename: strings.Repeat("長い名前", 12) + ".txt", ContentType: "text/plain; charset=utf-8; format=flowed", Content: []byte("y\n")},
+				{Filename: `a "quoted" name; with=signs.txt`, Content: []byte{}},
+			},
+		},
+		"headers": {
+			From: "hi@acme.test", To: []string{"ann@example.org"},
+			Subject: strings.TrimSpace(strings.Repeat("word ", 60)), Text: ptr("日本語のメール。\r\n改行\rと\n改行"),
+			Headers: map[string]string{
+				"X-Entity-Ref-ID": "123", "X-Note": "Grüße " + strings.Repeat("é", 100),
+				"References":            "<1@acme.test> <2@acme.test> <" + strings.Repeat("3", 120) + "@acme.test>",
+				"X-Long":                strings.Repeat("x", 990),
+				"List-Unsubscribe":      "<https://acme.test/u/" + strings.Repeat("t", 120) + ">, <mailto:u@acme.test>",
+				"List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
+			},
+		},
+		"smtputf8": {
+			From: "用户 <用户@acme.test>", To: []string{"jörg@example.org"},
+			Subject: "x", Text: ptr("From here\nFrom there"),
+		},
+	}
+}
+
+func TestGolden(t *testing.T) {
+	for name, in := range goldenInputs() {
+		t.Run(name, func(t *testing.T) {
+			m := outgoing(t, in)
+			for i := range m.Mail.Attachments {
+				m.Mail.Attachments[i].ID = ""
+			}
+			got, err := compose(m)
+			if err != nil {
+				t.Fatal(err)
+			}
+			path := filepath.Join("testdata", name+".eml")
+			if *update {
+				if err := os.WriteFile(path, got, 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(string(want), string(got)); d != "" {
+				t.Errorf("differs from %s (-want +got):\n%s", path, d)
+			}
+			again, _ := compose(m)
+			if !bytes.Equal(got, again) {
+				t.Error("a second call gives other bytes")
+			}
+			checkWire(t, got)
+			checkReadsBack(t, m, got)
+		})
+	}
+}
+
+// checkWire asserts what every relay may rely on.
+func checkWire(t testing.TB, b []byte) {
+	t.Helper()
+	if !bytes.HasSuffix(b, []byte("\r\n")) {
+		t.Fatal("does not end with CRLF")
+	}
+	for i, line := range strings.Split(strings.TrimSuffix(string(b), "\r\n"), "\r\n") {
+		if strings.ContainsAny(line, "\r\n\x00") {
+			t.Fatalf("line %d has a bare CR, bare LF or NUL: %q", i+1, line)
+		}
+		if len(line) > 998 {
+			t.Fatalf("line %d has %d octets", i+1, len(line))
+		}
+	}
+	header, body, found := bytes.Cut(b, []byte("\r\n\r\n"))
+	if !found {
+		t.Fatal("no end of header")
+	}
+	for i, line := range strings.Split(string(header), "\r\n") {
+		if strings.TrimSpace(line) == "" {
+			t.Fatalf("header line %d is blank", i+1)
+		}
+	}
+	if i := bytes.IndexFunc(body, func(r rune) bool { return r >= 0x7f || r == 0 }); i >= 0 {
+		t.Fatalf("the body is not 7-bit at %d: %q", i, body[i:min(len(body), i+20)])
+	}
+}
+
+type readFile struct{ Name, Type, Content string }
+
+type readMail struct {
+	Header     mail.Header
+	Text, HTML []string
+	Files      []readFile
+}
+
+// readBack parses with the standard library alone.
+func readBack(t testing.TB, b []byte) readMail {
+	t.Helper()
+	msg, err := mail.ReadMessage(bytes.NewReader(b))
+	if err != nil {
+		t.Fatalf("ReadMessage: %v\n%s", err, b)
+	}
+	out := readMail{Header: msg.Header}
+	out.entity(t, textproto.MIMEHeader(msg.Header), msg.Body)
+	return out
+}
+
+func (r *readMail) entity(t testing.TB, h textproto.MIMEHeader, body io.Reader) {
+	t.Helper()
+	mediaType, params, err := mime.ParseMediaType(h.Get("Content-Type"))
+	if err != nil {
+		t.Fatalf("Content-Type %q: %v", h.Get("Content-Type"), err)
+	}
+	if strings.HasPrefix(mediaType, "multipart/") {
+		parts := multipart.NewReader(body, params["boundary"])
+		for {
+			p, err := parts.NextRawPart()
+			if err == io.EOF {
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			r.entity(t, p.Header, p)
+		}
+	}
+	switch h.Get("Content-Transfer-Encoding") {
+	case "base64":
+		body = base64.NewDecoder(base64.StdEncoding, body)
+	case "quoted-printable":
+		body = quotedprintable.NewReader(body)
+	case "7bit":
+	default:
+		t.Fatalf("unknown encoding %q", h.Get("Content-Transfer-Encoding"))
+	}
+	content, err := io.ReadAll(body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := h.Get("Content-Disposition"); d != "" {
+		kind, params, err := mime.ParseMediaType(d)
+		if err != nil || kind != "attachment" {
+			t.Fatalf("Content-Disposition %q: %v", d, err)
+		}
+		r.Files = append(r.Files, readFile{params["filename"], h.Get("Content-Type"), string(content)})
+		return
+	}
+	switch mediaType {
+	case "text/plain":
+		r.Text = append(r.Text, string(content))
+	case "text/html":
+		r.HTML = append(r.HTML, string(content))
+	default:
+		t.Fatalf("part of type %s", mediaType)
+	}
+}
+
+// checkReadsBack asserts that the message says exactly what the mail said.
+func checkReadsBack(t testing.TB, m *app.Outgoing, b []byte) {
+	t.Helper()
+	got := readBack(t, b)
+	wantHeader := map[string]int{
+		"Date": 1, "From": 1, "To": 1, "Subject": 1, "Message-Id": 1, "X-Mailer-Email-Id": 1,
+		"Mime-Version": 1, "Content-Type": 1,
+	}
+	if len(m.Mail.Attachments) == 0 && (m.Mail.Text == "" || m.Mail.HTML == "") {
+		wantHeader["Content-Transfer-Encoding"] = 1
+	}
+	lists := map[string][]app.Address{"From": {m.Mail.From}, "To": m.Mail.To, "Cc": m.Mail.Cc, "Reply-To": m.Mail.ReplyTo}
+	for name, want := range lists {
+		if len(want) == 0 {
+			continue
+		}
+		wantHeader[name] = 1
+		list, err := got.Header.AddressList(name)
+		if err != nil {
+			t.Fatalf("%s %q: %v", name, got.Header.Get(name), err)
+		}
+		var read []app.Address
+		for _, a := range list {
+			local, domain, _ := strings.Cut(a.Address, "@")
+			read = append(read, app.Address{Name: a.Name, Local: local, Domain: domain})
+		}
+		if d := cmp.Diff(want, read); d != "" {
+			t.Errorf("%s (-want +got):\n%s", name, d)
+		}
+	}
+	for _, h := range m.Mail.Headers {
+		wantHeader[textproto.CanonicalMIMEHeaderKey(h.Name)]++
+		read := decodeWords(t, got.Header.Get(h.Name))
+		if want := h.Value; !isASCII(want) && read != want || isASCII(want) && oneSpace(got.Header.Get(h.Name)) != oneSpace(want) {
+			t.Errorf("%s = %q, want %q", h.Name, read, want)
+		}
+	}
+	count := map[string]int{}
+	for name, values := range got.Header {
+		count[name] = len(values)
+	}
+	if d := cmp.Diff(wantHeader, count); d != "" {
+		t.Errorf("header fields (-want +got):\n%s", d)
+	}
+	if s := decodeWords(t, got.Header.Get("Subject")); s != m.Mail.Subject {
+		t.Errorf("Subject = %q, want %q", s, m.Mail.Subject)
+	}
+	if s := got.Header.Get("Message-ID"); s != "<"+m.MessageID+">" {
+		t.Errorf("Message-ID = %q", s)
+	}
+	if date, err := got.Header.Date(); err != nil || !date.Equal(m.Date) {
+		t.Errorf("Date = %v, %v", date, err)
+	}
+	checkBody(t, "text", got.Text, m.Mail.Text)
+	checkBody(t, "html", got.HTML, m.Mail.HTML)
+	var want []readFile
+	for _, a := range m.Mail.Attachments {
+		want = append(want, readFile{a.Filename, a.ContentType, string(a.Content)})
+	}
+	if d := cmp.Diff(want, got.Files); d != "" {
+		t.Errorf("attachments (-want +got):\n%s", d)
+	}
+}
+
+// oneSpace: the standard library's reader makes one space of a fold and those
+// around it.
+func oneSpace(s string) string { return strings.Join(strings.Fields(s), " ") }
+
+func checkBody(t testing.TB, name string, got []string, want string) {
+	t.Helper()
+	if want == "" {
+		if len(got) != 0 {
+			t.Errorf("%s: a part that was not asked for: %q", name, got)
+		}
+		return
+	}
+	if len(got) != 1 {
+		t.Fatalf("%s: %d parts", name, len(got))
+	}
+	// A message ends with a line end, so that one more or less says nothing.
+	normal := func(s string) string { return strings.TrimSuffix(normalLines(s), "\r\n") }
+	if g, w := normal(got[0]), normal(want); g != w {
+		t.Errorf("%s = %q, want %q", name, g, w)
+	}
+}
+
+func decodeWords(t testing.TB, s string) string {
+	t.Helper()
+	out, err := new(mime.WordDecoder).DecodeHeader(s)
+	if err != nil {
+		t.Fatalf("decode %q: %v", s, err)
+	}
+	return out
+}
+
+func TestBccNeverInHeader(t *testing.T) {
+	b, err := compose(outgoing(t, goldenInputs()["alternative"]))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if bytes.Contains(b, []byte("secret@")) || bytes.Contains(bytes.ToLower(b), []byte("\nbcc")) {
+		t.Error("the blind copy shows")
+	}
+}
+
+func TestTextEncoding(t *testing.T) {
+	for _, c := range []struct{ in, want string }{
+		{"short\nlines\r\n", "7bit"},
+		{"tab\there", "7bit"},
+		{strings.Repeat("x", 78) + "\r\n", "7bit"},
+		{strings.Repeat("x", 79), "quoted-printable"},
+		{"bare\rCR", "quoted-printable"},
+		{"From here", "quoted-printable"},
+		{"ok\nFrom here", "quoted-printable"},
+		{"form\ffeed", "quoted-printable"},
+		{"del\x7f", "quoted-printable"},
+		{"--=_mixed_" + testID, "quoted-printable"},
+		{"Größe und so weiter", "quoted-printable"},
+		{"日本語のメール", "base64"},
+	} {
+		if got := textEncoding(c.in); got != c.want {
+			t.Errorf("%q: %s, want %s", c.in, got, c.want)
+		}
+	}
+}
+
+// The SMTP smuggling family lives on line ends other than CRLF around a dot:
+// whatever a body holds, they must not come out.
+func TestNoSmuggling(t *testing.T) {
+	for _, evil := range []string{
+		"a\r\n.\r\nMAIL FROM:<x@y.z>", "a\n.\nb", "a\r.\rb", "a\n.\r\nb", "a\r\n.\nb", "a\r.\r\nb", "a\r\n.\rb", "\r\n.\r\n", ".\r\n", "\r", "\n", "x\r",
+		"a\r\n\x0b.\r\nb", "é\r\n.\r", strings.Repeat("é", 50) + "\n.\r",
+	} {
+		m := outgoing(t, app.EmailInput{From: "a@b.test", To: []string{"c@d.test"}, Subject: "s", HTML: evil, Text: &evil})
+		b, err := compose(m)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkWire(t, b)
+		checkReadsBack(t, m, b)
+	}
+}
+
+// What a missed check would let through must stop here: go-mail and Nodemailer
+// had advisories for each.
+func TestComposeRefuses(t *testing.T) {
+	good := func() *app.Outgoing { return outgoing(t, goldenInputs()["attachments"]) }
+	for name, spoil := range map[string]func(*app.Outgoing){
+		"no mail":                func(m *app.Outgoing) { m.Mail = nil },
+		"no to":                  func(m *app.Outgoing) { m.Mail.To = nil },
+		"no body":                func(m *app.Outgoing) { m.Mail.HTML, m.Mail.Text = "", "" },
+		"id":                     func(m *app.Outgoing) { m.EmailID = "x\r\n--" },
+		"empty id":               func(m *app.Outgoing) { m.EmailID = "" },
+		"message id":             func(m *app.Outgoing) { m.MessageID = "a@b>\r\nBcc: x@y.z" },
+		"empty message id":       func(m *app.Outgoing) { m.MessageID = "" },
+		"subject":                func(m *app.Outgoing) { m.Mail.Subject = "x\r\nBcc: x@y.z" },
+		"name":                   func(m *app.Outgoing) { m.Mail.From.Name = "x\nBcc: x@y.z" },
+		"local part":             func(m *app.Outgoing) { m.Mail.To[0].Local = "x\r" },
+		"domain":                 func(m *app.Outgoing) { m.Mail.To[0].Domain = "x> SIZE=1\r\n" },
+		"header value":           func(m *app.Outgoing) { m.Mail.Headers = []app.Header{{Name: "X-A", Value: "1\r\nBcc: x"}} },
+		"header name":            func(m *app.Outgoing) { m.Mail.Headers = []app.Header{{Name: "X-A: 1\r\nBcc", Value: "1"}} },
+		"empty header":           func(m *app.Outgoing) { m.Mail.Headers = []app.Header{{Name: "X-A"}} },
+		"file name":              func(m *app.Outgoing) { m.Mail.Attachments[0].Filename = "a\r\n\r\nb" },
+		"content type":           func(m *app.Outgoing) { m.Mail.Attachments[0].ContentType = "a/b\r\nX: y" },
+		"content was not loaded": func(m *app.Outgoing) { m.Mail.Attachments[0].Content = nil },
+	} {
+		m := good()
+		spoil(m)
+		if b, err := compose(m); err == nil {
+			t.Errorf("%s: composed\n%s", name, b)
+		}
+	}
+}
+
+func TestHeaderLinesAreShort(t *testing.T) {
+	in := goldenInputs()["alternative"]
+	in.Subject = strings.Repeat("Ünicode wörds ", 120)
+	for i := range 40 {
+		in.Cc = append(in.Cc, fmt.Sprintf("Person Number %d <person%d@example.org>", i, i))
+	}
+	m := outgoing(t, in)
+	b, err := compose(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	checkReadsBack(t, m, b)
+	header, _, _ := bytes.Cut(b, []byte("\r\n\r\n"))
+	for _, line := range strings.Split(string(header), "\r\n") {
+		if len(line) > 78 || strings.Contains(line, "=?") && len(line) > 76 {
+			t.Errorf("%d octets: %s", len(line), line)
+		}
+	}
+}
+
+// FuzzCompose: whatever Validate lets through reads back as exactly that.
+func FuzzCompose(f *testing.F) {
+	f.Add("Acme <a@b.co>", "c@d.org", "Subject", "<p>x</p>", "text", "X-Foo", "value", "file.pdf", "application/pdf", []byte("x"))
+	f.Add("=?utf-8?q?J=C3=B6rg?= <a@b.co>", `"x, y" <c@d.org>`, "=?utf-8?q?x?=", "", "\r.\r\n", "Comments", "é  é", "é.pdf", "", []byte{0})
+	f.Add("a@b.co", "ü@ü.example", " x ", "<b>\r", "From x", "References", strings.Repeat("x", 997), strings.Repeat("é", 127), "text/plain; x*=utf-8''%41", []byte{})
+	f.Add("a@b.co", "c@d.org", "a\tb", "", "--=_mixed_"+testID, "X-A", "a   b", `"`, `text/plain; name="a; b"`, []byte("\r\n"))
+	f.Fuzz(func(t *testing.T, from, to, subject, html, text, name, value, filename, contentType string, content []byte) {
+		if content == nil {
+			content = []byte{}
+		}
+		in := app.EmailInput{
+			From: from, To: []string{to, to}, Cc: []string{to}, ReplyTo: []string{from}, Subject: subject, HTML: html, Text: &text,
+			Headers:     map[string]string{name: value},
+			Attachments: []app.Attachment{{Filename: filename, ContentType: contentType, Content: content}},
+		}
+		if filename == "" {
+			in.Attachments = nil
+		}
+		valid, err := in.Validate()
+		if err != nil {
+			if app.CodeOf(err) != app.CodeValidation || !utf8.ValidString(err.Error()) {
+				t.Fatalf("not a readable refusal: %q", err)
+			}
+			return
+		}
+		m := transaction(valid)
+		b, err := compose(m)
+		if err != nil {
+			t.Fatalf("valid, but not composed: %v", err)
+		}
+		checkWire(t, b)
+		checkReadsBack(t, m, b)
+	})
+}
+
+func benchmarkMail(b testing.TB) *app.Outgoing {
+	paragraph := `<p style="margin:0 0 16px;font-family:Helvetica,Arial,sans-serif;font-size:16px">Hello Ann, your order is on its way – see <a href="https://acme.test/orders/4711">details</a>.</p>` + "\n"
+	return outgoing(b, app.EmailInput{
+		From: "Acme <hi@acme.test>", To: []string{"Ann <ann@example.org>"}, Subject: "Your order 4711 is on its way",
+		HTML: strings.Repeat(paragraph, 5000/len(paragraph)),
+	})
+}
+
+func BenchmarkCompose(b *testing.B) {
+	m := benchmarkMail(b)
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := compose(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkComposeAttachment10MB(b *testing.B) {
+	m := benchmarkMail(b)
+	m.Mail.Attachments = []app.Attachment{{Filename: "a.bin", ContentType: "application/octet-stream", Size: 10 << 20, Content: make([]byte, 10<<20)}}
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := compose(m); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

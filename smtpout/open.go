@@ -1,0 +1,194 @@
+package smtpout
+
+import (
+	"bufio"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/textproto"
+	"time"
+
+	"github.com/emersion/go-sasl"
+	"github.com/emersion/go-smtp"
+
+	"mailer/app"
+)
+
+// stageError is an error with the step that it belongs to.
+type stageError struct {
+	stage app.Stage
+	err   error
+}
+
+func (e *stageError) Error() string { return e.err.Error() }
+func (e *stageError) Unwrap() error { return e.err }
+
+func atStage(stage app.Stage, err error) error {
+	if err == nil {
+		return nil
+	}
+	return &stageError{stage, err}
+}
+
+var (
+	errNoTLS       = errors.New("the relay does not offer STARTTLS")
+	errInjected    = errors.New("the relay sent data in the clear after it agreed to TLS")
+	errNoAuth      = errors.New("the relay does not offer AUTH, but credentials are configured")
+	errNoMechanism = errors.New("the relay offers neither AUTH PLAIN nor AUTH LOGIN")
+)
+
+// open dials the relay and goes as far as MAIL may be said.
+func (r *Relay) open(ctx context.Context) (*conn, error) {
+	dialer := net.Dialer{Timeout: r.cfg.Timeout}
+	socket, err := dialer.DialContext(ctx, "tcp", r.addr)
+	if err != nil {
+		return nil, atStage(app.StageConnect, err)
+	}
+	c := &conn{wire: newWire(socket, r.cfg.Timeout), hello: r.hello}
+	release := context.AfterFunc(ctx, c.cut)
+	if err := r.prepare(ctx, c); err != nil {
+		release()
+		c.cut()
+		return nil, err
+	}
+	if !release() {
+		return nil, atStage(app.StageConnect, ctx.Err())
+	}
+	r.log.Debug("smtp: connected")
+	return c, nil
+}
+
+// prepare greets, encrypts and authenticates, in an order that lets no
+// credential out before the certificate is verified.
+func (r *Relay) prepare(ctx context.Context, c *conn) error {
+	var err error
+	if r.cfg.TLS == app.TLSImplicit {
+		err = r.greetEncrypted(ctx, c, "")
+	} else {
+		err = r.greetClear(ctx, c)
+	}
+	if err != nil {
+		return err
+	}
+	return atStage(app.StageAuth, r.authenticate(c))
+}
+
+// greetClear says EHLO in the clear, and again under TLS where that is used.
+func (r *Relay) greetClear(ctx context.Context, c *conn) error {
+	c.client = r.newClient(c.wire)
+	if err := c.client.Hello(c.hello); err != nil {
+		return atStage(app.StageConnect, err)
+	}
+	if r.cfg.TLS == app.TLSOff {
+		return nil
+	}
+	if offered, _ := c.client.Extension("STARTTLS"); !offered {
+		if r.cfg.TLS == app.TLSOpportunistic {
+			return nil
+		}
+		return atStage(app.StageTLS, errNoTLS)
+	}
+	if err := r.askTLS(c); err != nil {
+		return atStage(app.StageTLS, err)
+	}
+	return r.greetEncrypted(ctx, c, "220 \r\n")
+}
+
+// askTLS says STARTTLS by hand (RFC 3207): go-smtp can only do so after an EHLO
+// with the name localhost, which some relays refuse. Whatever the first client
+// has read ahead in the clear is forgotten with it.
+func (r *Relay) askTLS(c *conn) error {
+	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
+		return err
+	}
+	if _, err := c.wire.Write([]byte("STARTTLS\r\n")); err != nil {
+		return err
+	}
+	in := bufio.NewReader(c.wire)
+	if _, _, err := textproto.NewReader(in).ReadResponse(220); err != nil {
+		return err
+	}
+	if in.Buffered() > 0 {
+		return errInjected
+	}
+	return nil
+}
+
+// greetEncrypted shakes hands, verifies the certificate and says EHLO. greeting
+// stands in for the relay's where it has greeted before.
+func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) error {
+	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
+		return atStage(app.StageTLS, err)
+	}
+	secure := tls.Client(c.wire, r.tls)
+	if err := secure.HandshakeContext(ctx); err != nil {
+		return atStage(app.StageTLS, err)
+	}
+	c.client = r.newClient(&greeted{Conn: secure, greeting: greeting})
+	return atStage(app.StageConnect, c.client.Hello(c.hello))
+}
+
+func (r *Relay) newClient(c net.Conn) *smtp.Client {
+	client := smtp.NewClient(c)
+	client.CommandTimeout = r.cfg.Timeout
+	client.SubmissionTimeout = dotFactor * r.cfg.Timeout
+	return client
+}
+
+// authenticate proves who we are where credentials are configured: PLAIN
+// (RFC 4616), else LOGIN.
+func (r *Relay) authenticate(c *conn) error {
+	if r.cfg.User == "" && r.cfg.Password == "" {
+		return nil
+	}
+	if offered, _ := c.client.Extension("AUTH"); !offered {
+		return errNoAuth
+	}
+	if c.client.SupportsAuth(sasl.Plain) {
+		return c.client.Auth(sasl.NewPlainClient("", r.cfg.User, r.cfg.Password))
+	}
+	if c.client.SupportsAuth(sasl.Login) {
+		return c.client.Auth(sasl.NewLoginClient(r.cfg.User, r.cfg.Password))
+	}
+	return errNoMechanism
+}
+
+// answerIn finds a reply of the relay in err; nil: there was none.
+func answerIn(err error) *smtp.SMTPError {
+	var answer *smtp.SMTPError
+	if errors.As(err, &answer) {
+		return answer
+	}
+	var raw *textproto.Error
+	if errors.As(err, &raw) {
+		return &smtp.SMTPError{Code: raw.Code, Message: raw.Msg}
+	}
+	return nil
+}
+
+// checkPath refuses an address unfit to stand between angle brackets. What
+// is stored was checked long before; this keeps a lapse there from becoming a
+// command or a parameter on our authenticated session.
+func checkPath(address string) error {
+	quoted, escaped := false, false
+	for i := range len(address) {
+		switch ch := address[i]; {
+		case ch < ' ' || ch == 0x7f:
+			return fmt.Errorf("a control character in the address %q", address)
+		case escaped:
+			escaped = false
+		case quoted && ch == '\\':
+			escaped = true
+		case ch == '"':
+			quoted = !quoted
+		case !quoted && (ch == ' ' || ch == '<' || ch == '>'):
+			return fmt.Errorf("not an address: %q", address)
+		}
+	}
+	if quoted {
+		return fmt.Errorf("an open quote in the address %q", address)
+	}
+	return nil
+}

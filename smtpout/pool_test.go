@@ -1,0 +1,234 @@
+package smtpout
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+// counts is what the fake saw of connections.
+func (f *fake) counts() (opened, peak int) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.opened, f.peak
+}
+
+func TestConnectionIsReused(t *testing.T) {
+	// Results that leave the session in order must not cost the connection.
+	script := func(_ int, verb, line string) string {
+		switch {
+		case verb == "RCPT" && strings.Contains(line, "<refused@"):
+			return "550 5.1.1 unknown"
+		case verb == "MAIL" && strings.Contains(line, "<sender@"):
+			return "550 5.1.8 sender"
+		}
+		return ""
+	}
+	f := startFake(t, &fake{script: script})
+	r := relayTo(t, f)
+	for i := range 3 {
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		want(t, r.Send(t.Context(), letter("refused@example.net"), agree), "done/rcpt/0 refused=refused/550")
+		m := letter("a@example.net")
+		m.EnvelopeFrom = "sender@example.com"
+		want(t, r.Send(t.Context(), m, agree), "refused/mail/550")
+		if opened, _ := f.counts(); opened != 1 {
+			t.Fatalf("round %d: %d connections", i, opened)
+		}
+	}
+	for _, line := range f.said("EHLO") {
+		if line != "EHLO mailer.example.com" {
+			t.Errorf("said %q", line)
+		}
+	}
+	r.Close()
+	f.wait("QUIT", func() bool { return f.open == 0 })
+	if n := len(f.said("QUIT")); n != 1 {
+		t.Errorf("QUIT said %d times", n)
+	}
+}
+
+// What ends the session at the relay, or may have, must not be used again.
+func TestConnectionIsDropped(t *testing.T) {
+	for verb, reply := range map[string]string{
+		"RCPT": "421 4.3.2 busy", "DATA": "454 4.7.0 later", "DOT": "421 4.3.2 busy",
+	} {
+		t.Run(verb, func(t *testing.T) {
+			f := startFake(t, &fake{script: func(n int, v, _ string) string {
+				if n == 1 && v == verb {
+					return reply
+				}
+				return ""
+			}})
+			r := relayTo(t, f)
+			if res := r.Send(t.Context(), letter("a@example.net"), agree); res.Kind == app.ResultDone {
+				t.Errorf("got %s", summary(res))
+			}
+			f.wait("the end of the connection", func() bool { return f.open == 0 })
+			want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		})
+	}
+}
+
+func TestConnectionLimit(t *testing.T) {
+	f := startFake(t, &fake{})
+	r := relayTo(t, f)
+	r.pool.connLimit = 3
+	for range 7 {
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	}
+	f.wait("two goodbyes", func() bool { return f.open == 1 })
+	if opened, _ := f.counts(); opened != 3 || len(f.said("QUIT")) != 2 {
+		t.Errorf("%d connections, %d goodbyes", opened, len(f.said("QUIT")))
+	}
+}
+
+func TestDeadIdleConnectionIsReplaced(t *testing.T) {
+	for _, goodbye := range []string{hangUp, "421 4.4.2 idle for too long"} {
+		t.Run(strings.TrimLeft(goodbye, "\x00"), func(t *testing.T) {
+			var mails atomic.Int32
+			f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
+				if verb == "MAIL" && mails.Add(1) == 2 {
+					return goodbye
+				}
+				return ""
+			}})
+			r := relayTo(t, f)
+			var h holder
+			for range 3 {
+				want(t, r.Send(t.Context(), letter("a@example.net"), h.hold), "done/dot/250 a=accepted/250")
+			}
+			if opened, _ := f.counts(); opened != 2 || h.calls() != 3 || len(f.bodies()) != 3 {
+				t.Errorf("%d connections, %d holds, %d messages", opened, h.calls(), len(f.bodies()))
+			}
+		})
+	}
+}
+
+// The relay closed the idle connection by itself, long before MAIL.
+func TestIdleConnectionClosedByRelay(t *testing.T) {
+	f := startFake(t, &fake{})
+	r := relayTo(t, f)
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	f.mu.Lock()
+	f.conns[0].Close()
+	f.mu.Unlock()
+	f.wait("the close", func() bool { return f.open == 0 })
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+}
+
+// Only once: a relay that hangs up on each MAIL is in trouble.
+func TestDeadConnectionIsReplacedOnce(t *testing.T) {
+	var mails atomic.Int32
+	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
+		if verb == "MAIL" && mails.Add(1) > 1 {
+			return hangUp
+		}
+		return ""
+	}})
+	r := relayTo(t, f)
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "trouble/mail/0")
+	if opened, _ := f.counts(); opened != 2 {
+		t.Errorf("%d connections", opened)
+	}
+}
+
+func TestIdleConnectionIsLeft(t *testing.T) {
+	f := startFake(t, &fake{})
+	r := relayTo(t, f)
+	r.pool.idleLimit = 20 * time.Millisecond
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	f.wait("the goodbye", func() bool { return f.open == 0 })
+	if n := len(f.said("QUIT")); n != 1 {
+		t.Errorf("QUIT said %d times", n)
+	}
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+}
+
+// A relay that never answers QUIT must not keep Close waiting for long.
+func TestCloseWithMuteRelay(t *testing.T) {
+	f := startFake(t, &fake{script: on("QUIT", stall)})
+	cfg := configFor(f.listener)
+	cfg.Timeout = 50 * time.Millisecond
+	r := newRelay(t, cfg)
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	start := time.Now()
+	r.Close()
+	if took := time.Since(start); took > 5*time.Second {
+		t.Errorf("took %s", took)
+	}
+}
+
+func TestConnectionCap(t *testing.T) {
+	// No message ends before three are in hand, so the cap is really reached.
+	var inHand atomic.Int32
+	full := make(chan struct{})
+	f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
+		if verb == "DATA" {
+			if inHand.Add(1) == 3 {
+				close(full)
+			}
+			<-full
+		}
+		return ""
+	}})
+	cfg := configFor(f.listener)
+	cfg.Connections = 3
+	r := newRelay(t, cfg)
+	r.pool.connLimit = 5
+	var wg sync.WaitGroup
+	for i := range 50 {
+		wg.Go(func() {
+			want(t, r.Send(t.Context(), letter(fmt.Sprintf("u%d@example.net", i)), agree), fmt.Sprintf("done/dot/250 u%d=accepted/250", i))
+		})
+	}
+	wg.Wait()
+	// A closed connection is seen late by the fake when it did not say goodbye;
+	// all of these did.
+	if _, peak := f.counts(); peak != 3 {
+		t.Errorf("%d connections at once, want 3", peak)
+	}
+	if n := len(f.bodies()); n != 50 {
+		t.Errorf("%d messages arrived", n)
+	}
+}
+
+func TestWaitForAConnectionEndsWithContext(t *testing.T) {
+	busy := make(chan struct{})
+	f := startFake(t, &fake{})
+	cfg := configFor(f.listener)
+	cfg.Connections = 1
+	r := newRelay(t, cfg)
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		h := holder{do: func() { close(busy); <-ctx.Done() }}
+		want(t, r.Send(t.Context(), letter("a@example.net"), h.hold), "done/dot/250 a=accepted/250")
+	})
+	<-busy
+	var res app.Result
+	wg.Go(func() { res = r.Send(ctx, letter("b@example.net"), agree) })
+	cancel()
+	wg.Wait()
+	// The second Send may get the connection just before it sees the end.
+	if res.Kind != app.ResultTrouble {
+		t.Errorf("got %s", summary(res))
+	}
+}
+
+func TestBuildersAreBounded(t *testing.T) {
+	b := newBuilder(1, false, app.ProfileGeneric)
+	b.slots <- struct{}{}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, bad := b.build(ctx, letter("a@example.net")); bad == nil || bad.Kind != app.ResultTrouble {
+		t.Errorf("built beside a full pool: %v", bad)
+	}
+}

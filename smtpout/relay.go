@@ -1,0 +1,223 @@
+package smtpout
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"strconv"
+	"time"
+
+	"mailer/app"
+)
+
+const (
+	defaultConnections = 8
+	defaultTimeout     = 30 * time.Second
+	// dotFactor times the timeout is how long the reply to the final dot may
+	// take: giving up on it early makes doubt and then duplicates (RFC 5321
+	// 4.5.3.2.6).
+	dotFactor = 10
+)
+
+// Relay hands messages to one SMTP server over a few pooled connections. It is
+// safe for concurrent use.
+type Relay struct {
+	cfg      app.Relay
+	addr     string
+	hello    string
+	tls      *tls.Config
+	log      *slog.Logger
+	builder  *builder
+	pool     *pool
+	clean    cleaner
+	closing  context.Context // ends with Close
+	endClose context.CancelFunc
+}
+
+// NewRelay makes the client of a relay; it opens no connection. Errors: a
+// setting that can't work, or cfg.CAFile unreadable or without a certificate.
+func NewRelay(cfg app.Relay, opts Options) (*Relay, error) {
+	cfg, err := withDefaults(cfg)
+	if err != nil {
+		return nil, err
+	}
+	hello, err := helloName(opts.Hello)
+	if err != nil {
+		return nil, err
+	}
+	config, err := tlsConfig(cfg)
+	if err != nil {
+		return nil, err
+	}
+	r := &Relay{
+		cfg:     cfg,
+		addr:    net.JoinHostPort(cfg.Host, strconv.Itoa(cfg.Port)),
+		hello:   hello,
+		tls:     config,
+		log:     opts.logger().With("relay", cfg.Region),
+		builder: newBuilder(opts.Builders, cfg.DKIM, cfg.Profile),
+		clean:   newCleaner(cfg.User, cfg.Password),
+	}
+	r.pool = newPool(cfg.Connections, r.log)
+	r.closing, r.endClose = context.WithCancel(context.Background())
+	return r, nil
+}
+
+func withDefaults(cfg app.Relay) (app.Relay, error) {
+	if cfg.Host == "" {
+		return cfg, errors.New("a relay needs a host")
+	}
+	switch cfg.TLS {
+	case "":
+		cfg.TLS = app.TLSRequired
+	case app.TLSRequired, app.TLSImplicit, app.TLSOpportunistic, app.TLSOff:
+	default:
+		return cfg, fmt.Errorf("relay %s: unknown TLS mode %q", cfg, cfg.TLS)
+	}
+	if cfg.Port == 0 {
+		cfg.Port = 587
+		if cfg.TLS == app.TLSImplicit {
+			cfg.Port = 465
+		}
+	}
+	if cfg.Connections <= 0 {
+		cfg.Connections = defaultConnections
+	}
+	if cfg.Timeout <= 0 {
+		cfg.Timeout = defaultTimeout
+	}
+	return cfg, nil
+}
+
+// helloName refuses what would break the EHLO line.
+func helloName(name string) (string, error) {
+	if name == "" {
+		return "localhost", nil
+	}
+	for i := range len(name) {
+		if name[i] <= ' ' || name[i] >= 0x7f {
+			return "", fmt.Errorf("not a name for EHLO: %q", name)
+		}
+	}
+	return name, nil
+}
+
+func tlsConfig(cfg app.Relay) (*tls.Config, error) {
+	config := &tls.Config{
+		ServerName:         cfg.Host,
+		MinVersion:         tls.VersionTLS12,
+		ClientSessionCache: tls.NewLRUClientSessionCache(cfg.Connections),
+	}
+	if cfg.CAFile == "" {
+		return config, nil
+	}
+	pem, err := os.ReadFile(cfg.CAFile)
+	if err != nil {
+		return nil, fmt.Errorf("relay %s: reading its ca file: %w", cfg, err)
+	}
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool()
+	}
+	if !roots.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("relay %s: no certificate in its ca file %s", cfg, cfg.CAFile)
+	}
+	config.RootCAs = roots
+	return config, nil
+}
+
+// Send hands m to the relay once. It composes and signs first, waits for a
+// connection, and calls hold just before the final dot. When ctx ends before the
+// dot, the socket is closed at once (ResultTrouble, even if hold had agreed);
+// after it only the timeout or Close ends the waiting for the reply.
+func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+	if len(m.Recipients) == 0 {
+		return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
+	}
+	if err := errors.Join(r.closing.Err(), ctx.Err()); err != nil {
+		return r.trouble(ctx, app.StageConnect, err)
+	}
+	ending, cancel := context.WithCancel(ctx)
+	defer cancel()
+	defer context.AfterFunc(r.closing, cancel)()
+	message, bad := r.builder.build(ending, m)
+	if bad != nil {
+		return *bad
+	}
+	c, err := r.connect(ending)
+	if err != nil {
+		return r.trouble(ending, app.StageConnect, err)
+	}
+	reused := c.used > 0
+	res, end := r.transact(ctx, ending, c, m, message, hold)
+	if end == connStale && reused {
+		if c, err = r.replace(ending, c); err != nil {
+			return r.trouble(ending, app.StageConnect, err)
+		}
+		res, end = r.transact(ctx, ending, c, m, message, hold)
+	}
+	if end != connGood {
+		r.pool.drop(c)
+		return res
+	}
+	r.pool.give(c)
+	return res
+}
+
+// connect gives a pooled connection or a new one.
+func (r *Relay) connect(ctx context.Context) (*conn, error) {
+	c, err := r.pool.take(ctx)
+	if c != nil || err != nil {
+		return c, err
+	}
+	return r.replace(ctx, nil)
+}
+
+// replace opens a connection in the slot of one that was found dead.
+func (r *Relay) replace(ctx context.Context, dead *conn) (*conn, error) {
+	if dead != nil {
+		dead.cut()
+	}
+	c, err := r.open(ctx)
+	if err != nil {
+		r.pool.drop(nil)
+		return nil, err
+	}
+	return c, nil
+}
+
+// Close ends all connections: QUIT on the idle ones, the others at once. It
+// waits for the goodbyes, a few seconds at most. A Send that waits for the reply
+// to its final dot ends with ResultDoubt, any other with ResultTrouble.
+func (r *Relay) Close() {
+	r.endClose()
+	r.pool.close()
+}
+
+// trouble is the result when the relay could not be used.
+func (r *Relay) trouble(ctx context.Context, stage app.Stage, err error) app.Result {
+	var at *stageError
+	if errors.As(err, &at) {
+		stage = at.stage
+	}
+	return app.Result{Kind: app.ResultTrouble, Stage: stage, Reply: r.replyTo(ctx, err, r.cfg.Timeout)}
+}
+
+// replyTo is what the relay answered, or what came instead, in words.
+func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) app.Reply {
+	if answer := answerIn(err); answer != nil {
+		return r.clean.replyOf(answer)
+	}
+	if r.closing.Err() != nil {
+		return app.Reply{Text: "stopped: the relay's client is closed"}
+	}
+	if ctx.Err() != nil {
+		return app.Reply{Text: "stopped before the relay answered"}
+	}
+	return app.Reply{Text: r.clean.words(sayError(err, timeout))}
+}

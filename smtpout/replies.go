@@ -1,0 +1,170 @@
+package smtpout
+
+import (
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/emersion/go-smtp"
+
+	"mailer/app"
+)
+
+// maxReplyText bounds the text of an app.Reply, in bytes.
+const maxReplyText = 500
+
+// cleaner makes a relay's words fit to be stored, logged and shown. The zero
+// value hides no secrets.
+type cleaner struct {
+	secrets *strings.Replacer
+}
+
+// newCleaner hides the password in the forms in which a relay that repeats our
+// commands could send it back.
+func newCleaner(user, password string) cleaner {
+	if password == "" {
+		return cleaner{}
+	}
+	encode := base64.StdEncoding.EncodeToString
+	return cleaner{secrets: strings.NewReplacer(
+		encode([]byte("\x00"+user+"\x00"+password)), "***",
+		encode([]byte(password)), "***",
+		password, "***",
+	)}
+}
+
+// words gives text as one printable line of at most maxReplyText bytes.
+func (c cleaner) words(text string) string {
+	// Twice: squeezing blanks may put together what was apart before.
+	return cut(c.hide(oneLine(c.hide(text))), maxReplyText)
+}
+
+func (c cleaner) hide(text string) string {
+	if c.secrets == nil {
+		return text
+	}
+	return c.secrets.Replace(text)
+}
+
+// reply makes the Reply of a code and the text behind it, lines joined by LF.
+func (c cleaner) reply(code int, text string) app.Reply {
+	enhanced, rest := splitEnhanced(code, text)
+	return app.Reply{Code: code, Enhanced: enhanced, Text: c.words(rest)}
+}
+
+// replyOf makes the Reply of an error that go-smtp read as an answer.
+func (c cleaner) replyOf(e *smtp.SMTPError) app.Reply {
+	text := e.Message
+	if e.EnhancedCode != (smtp.EnhancedCode{}) {
+		// go-smtp takes any three numbers for an enhanced code: judge again.
+		text = fmt.Sprintf("%d.%d.%d %s", e.EnhancedCode[0], e.EnhancedCode[1], e.EnhancedCode[2], text)
+	}
+	return c.reply(e.Code, text)
+}
+
+// splitEnhanced takes the enhanced status code off the front of each line of a
+// reply (RFC 2034, RFC 3463 2). Its class must be that of the reply code.
+func splitEnhanced(code int, text string) (enhanced, rest string) {
+	first := text
+	if i := strings.IndexAny(text, " \n"); i >= 0 {
+		first = text[:i]
+	}
+	if !isEnhanced(first) || int(first[0]-'0') != code/100 {
+		return "", text
+	}
+	rest = strings.ReplaceAll(text[len(first):], "\n"+first+" ", "\n")
+	return first, rest
+}
+
+func isEnhanced(s string) bool {
+	parts := strings.Split(s, ".")
+	if len(parts) != 3 || len(parts[0]) != 1 || !strings.Contains("245", parts[0]) {
+		return false
+	}
+	return isShortNumber(parts[1]) && isShortNumber(parts[2])
+}
+
+func isShortNumber(s string) bool {
+	if len(s) < 1 || len(s) > 3 {
+		return false
+	}
+	return strings.Trim(s, "0123456789") == ""
+}
+
+// oneLine turns everything that can't be printed into blanks and squeezes them.
+func oneLine(text string) string {
+	var b strings.Builder
+	b.Grow(min(len(text), 2*maxReplyText))
+	blank := false
+	for _, r := range strings.ToValidUTF8(text, "?") {
+		if r == ' ' || !unicode.IsPrint(r) {
+			blank = b.Len() > 0
+			continue
+		}
+		if blank {
+			b.WriteByte(' ')
+			blank = false
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}
+
+// cut shortens text to at most n bytes and splits no rune.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return strings.TrimRight(text[:n], " ")
+}
+
+func isTimeout(err error) bool {
+	var ne net.Error
+	return errors.As(err, &ne) && ne.Timeout()
+}
+
+// sayError puts an error of the network into words.
+func sayError(err error, timeout time.Duration) string {
+	switch {
+	case isTimeout(err):
+		return fmt.Sprintf("no answer within %s", timeout)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return "the relay closed the connection"
+	case errors.Is(err, syscall.ECONNRESET), errors.Is(err, syscall.EPIPE):
+		return "the relay reset the connection"
+	}
+	return err.Error()
+}
+
+// kindOf sorts a reply that came before the final dot. Codes that speak of the
+// session (RFC 5321 4.2, RFC 4954 6, RFC 3207 4) say nothing of the message:
+// 421 and 454, a command out of order or unknown, authentication missing.
+// What is no error code at all means that the two sides lost step.
+func kindOf(code int) app.ResultKind {
+	switch code {
+	case 421, 454, 502, 503, 530, 534, 535, 538:
+		return app.ResultTrouble
+	}
+	return kindAtDot(code, app.ResultTrouble)
+}
+
+// kindAtDot sorts a reply by its class alone.
+func kindAtDot(code int, other app.ResultKind) app.ResultKind {
+	switch code / 100 {
+	case 4:
+		return app.ResultDeferred
+	case 5:
+		return app.ResultRefused
+	}
+	return other
+}

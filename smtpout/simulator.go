@@ -1,0 +1,96 @@
+package smtpout
+
+import (
+	"context"
+	"strings"
+
+	"mailer/app"
+)
+
+// Simulator answers for the test recipients itself and hands all others to the
+// next transport.
+type Simulator struct {
+	next Transport
+}
+
+// WithSimulator puts the test recipients of every transport before next: the
+// mailboxes delivered, bounced, complained, delayed and suppressed, with or
+// without a +label, at simulator.mailer.test and resend.dev, in any case. Mail
+// for them never reaches next.
+func WithSimulator(next Transport) *Simulator { return &Simulator{next: next} }
+
+// Close closes the next transport.
+func (s *Simulator) Close() { s.next.Close() }
+
+// Send answers for test recipients once hold has agreed, as it must for a dot.
+// They get their verdicts with whatever decides on the message, since a refusal
+// or doubt of the others is none of theirs; where nothing was decided
+// (ResultTrouble, ResultWithdrawn) they wait with the others for the next try.
+func (s *Simulator) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result {
+	others, verdicts := simulate(m.Recipients)
+	if len(verdicts) == 0 {
+		return s.next.Send(ctx, m, hold)
+	}
+	held := false
+	res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
+	if len(others) > 0 {
+		rest := *m
+		rest.Recipients = others
+		res = s.next.Send(ctx, &rest, func(ctx context.Context, signature string) error {
+			held = true
+			return hold(ctx, signature)
+		})
+	}
+	if res.Kind == app.ResultTrouble || res.Kind == app.ResultWithdrawn {
+		return res
+	}
+	if !held {
+		if err := hold(ctx, m.Signature); err != nil {
+			return withdrawn()
+		}
+	}
+	res.Recipients = append(res.Recipients, verdicts...)
+	return res
+}
+
+// simulate parts the recipients from the test ones.
+func simulate(recipients []string) (others []string, verdicts []app.RecipientResult) {
+	for _, address := range recipients {
+		if res, ok := simulated(address); ok {
+			verdicts = append(verdicts, res)
+			continue
+		}
+		others = append(others, address)
+	}
+	return others, verdicts
+}
+
+// simulated is the verdict on a test recipient; false: address is none.
+func simulated(address string) (app.RecipientResult, bool) {
+	local, domain, _ := strings.Cut(app.FoldAddress(address), "@")
+	if domain != "simulator.mailer.test" && domain != "resend.dev" {
+		return app.RecipientResult{}, false
+	}
+	name, _, _ := strings.Cut(local, "+")
+	res := app.RecipientResult{Address: address, Stage: app.StageRcpt}
+	switch name {
+	case "delivered":
+		res.Verdict, res.Stage = app.SimulatedSuccess, app.StageDot
+		res.Reply = app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Simulated: delivered"}
+	case "bounced":
+		res.Verdict = app.SimulatedBounce
+		res.Reply = app.Reply{Code: 550, Enhanced: "5.1.1", Text: "Simulated: no such mailbox"}
+	case "complained":
+		res.Verdict, res.Stage = app.SimulatedSpam, app.StageDot
+		res.Reply = app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Simulated: delivered, then reported as spam"}
+	case "delayed":
+		res.Verdict = app.SimulatedDelay
+		res.Reply = app.Reply{Code: 450, Enhanced: "4.2.1", Text: "Simulated: the mailbox is busy"}
+	case "suppressed":
+		res.Verdict = app.SimulatedBlock
+		res.Reply = app.Reply{Text: "Simulated: the address is suppressed"}
+	default:
+		return app.RecipientResult{}, false
+	}
+	return res, true
+}

@@ -1,0 +1,161 @@
+package web
+
+import (
+	"context"
+	"mime"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// AttachmentMeta is an attachment without its content.
+type AttachmentMeta struct {
+	ID                 string `json:"id" format:"uuid"`
+	Filename           string `json:"filename"`
+	Size               int64  `json:"size" doc:"In bytes"`
+	ContentType        string `json:"content_type"`
+	ContentDisposition string `json:"content_disposition" enum:"attachment"`
+}
+
+// AttachmentItem is an attachment with an address to download it from.
+type AttachmentItem struct {
+	AttachmentMeta
+	DownloadURL string `json:"download_url" format:"uri" doc:"Needs no key; whoever has it can read the file until it expires"`
+	ExpiresAt   string `json:"expires_at" format:"date-time"`
+}
+
+type attachmentRecord struct {
+	Object string `json:"object" enum:"attachment"`
+	AttachmentItem
+}
+
+type (
+	attachmentPath struct {
+		EmailPath
+		AttachmentID string `path:"attachment_id" format:"uuid"`
+	}
+	attachmentOutput struct{ Body attachmentRecord }
+	downloadInput    struct {
+		Token string `path:"token"`
+	}
+	downloadOutput struct {
+		ContentType        string `header:"Content-Type" hidden:"true"`
+		ContentDisposition string `header:"Content-Disposition"`
+		ContentSecurity    string `header:"Content-Security-Policy"`
+		CacheControl       string `header:"Cache-Control"`
+		Body               []byte
+	}
+)
+
+func (h *Handler) registerAttachments() {
+	register(h, route{}, huma.Operation{
+		OperationID: "list-attachments", Method: http.MethodGet, Path: "/emails/{id}/attachments",
+		Summary: "List the attachments of an email", Tags: emailTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listAttachments)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
+		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getAttachment)
+	register(h, route{public: true}, huma.Operation{
+		OperationID: "download-attachment", Method: http.MethodGet, Path: "/attachments/{token}",
+		Summary: "Download an attachment by its signed address", Tags: emailTags,
+		Errors: []int{http.StatusNotFound},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "The file",
+			Content: map[string]*huma.MediaType{
+				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
+			},
+		}},
+	}, h.download)
+}
+
+func (h *Handler) listAttachments(ctx context.Context, in *emailPageInput) (*listOutput[AttachmentItem], error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListAttachments(ctx, keyOf(ctx), id, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, func(a *app.Attachment) AttachmentItem {
+		return h.newAttachmentItem(keyOf(ctx), id, a)
+	}), nil
+}
+
+func (h *Handler) getAttachment(ctx context.Context, in *attachmentPath) (*attachmentOutput, error) {
+	emailID, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	id, err := pathID("attachment", in.AttachmentID)
+	if err != nil {
+		return nil, err
+	}
+	a, err := h.service.GetAttachment(ctx, keyOf(ctx), emailID, id)
+	if err != nil {
+		return nil, err
+	}
+	return &attachmentOutput{attachmentRecord{"attachment", h.newAttachmentItem(keyOf(ctx), emailID, a)}}, nil
+}
+
+// download serves bytes that some caller chose to whoever holds the address. A
+// browser must never take them for a page of this server.
+func (h *Handler) download(ctx context.Context, in *downloadInput) (*downloadOutput, error) {
+	a, err := h.service.OpenAttachment(ctx, in.Token)
+	if err != nil {
+		return nil, err
+	}
+	return &downloadOutput{
+		ContentType:        mediaType(a.ContentType),
+		ContentDisposition: disposition(a.Filename),
+		ContentSecurity:    "default-src 'none'; sandbox",
+		CacheControl:       "private, no-store",
+		Body:               a.Content,
+	}, nil
+}
+
+func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
+	return AttachmentMeta{
+		ID: a.ID, Filename: a.Filename, Size: a.Size,
+		ContentType: a.ContentType, ContentDisposition: "attachment",
+	}
+}
+
+func (h *Handler) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
+	token, expires := h.service.AttachmentToken(key, emailID, a.ID)
+	return AttachmentItem{
+		AttachmentMeta: newAttachmentMeta(a),
+		DownloadURL:    h.baseURL + "/attachments/" + token,
+		ExpiresAt:      app.FormatTime(expires),
+	}
+}
+
+func mediaType(s string) string {
+	t, params, err := mime.ParseMediaType(s)
+	if err != nil || !strings.Contains(t, "/") {
+		return "application/octet-stream"
+	}
+	if out := mime.FormatMediaType(t, params); out != "" {
+		return out
+	}
+	return "application/octet-stream"
+}
+
+// disposition names the file (RFC 6266); without a usable name the browser
+// makes one up.
+func disposition(filename string) string {
+	if s := mime.FormatMediaType("attachment", map[string]string{"filename": filename}); s != "" {
+		return s
+	}
+	return "attachment"
+}

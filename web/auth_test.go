@@ -1,0 +1,148 @@
+package web
+
+import (
+	"fmt"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+func TestKeys(t *testing.T) {
+	b := newBench(t)
+	for _, header := range []string{"", "Bearer", "Bearer  ", "Basic Zm9v", "full", "Bearerfull", "Token full"} {
+		w := b.do("GET", "/emails", "", "Authorization: "+header)
+		wantError(t, w, 401, app.CodeMissingAPIKey)
+		if w.Header().Get("Www-Authenticate") != "Bearer" {
+			t.Errorf("%q: no WWW-Authenticate", header)
+		}
+	}
+	wantError(t, b.do("GET", "/emails", ""), 401, app.CodeMissingAPIKey)
+	wantError(t, b.do("GET", "/emails", "", "Authorization: Bearer nope"), 401, app.CodeInvalidAPIKey)
+	for _, header := range []string{"Bearer full", "bearer full", "BEARER   full "} {
+		wantStatus(t, b.do("GET", "/emails", "", "Authorization: "+header), 200)
+	}
+}
+
+func TestSendingKeys(t *testing.T) {
+	b := newBench(t)
+	const auth = "Authorization: Bearer " + sendingToken
+	wantStatus(t, b.do("POST", "/emails", goodSend, auth), 200)
+	for _, path := range []string{"/emails", "/emails/" + emailID, "/emails/" + emailID + "/events", "/emails/" + emailID + "/raw",
+		"/emails/" + emailID + "/attachments", "/emails/" + emailID + "/attachments/" + attachmentID, "/emails/x"} {
+		wantError(t, b.do("GET", path, "", auth), 403, app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
+	}
+}
+
+// untouchedBody fails the test when it is read.
+type untouchedBody struct{ t *testing.T }
+
+func (u untouchedBody) Read([]byte) (int, error) {
+	u.t.Error("the body was read")
+	return 0, fmt.Errorf("no")
+}
+
+func TestBodyIsNotReadWithoutAKey(t *testing.T) {
+	b := newBench(t)
+	for _, header := range []string{"", "Bearer nope"} {
+		r := httptest.NewRequest("POST", "/emails", untouchedBody{t})
+		r.Header.Set("Authorization", header)
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		wantStatus(t, w, 401)
+	}
+}
+
+func TestFailedAuthenticationsAreLimited(t *testing.T) {
+	b := newBench(t)
+	wrong := func(from string) *httptest.ResponseRecorder {
+		r := httptest.NewRequest("GET", "/emails", nil)
+		r.RemoteAddr = from
+		r.Header.Set("Authorization", "Bearer nope")
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		return w
+	}
+	for i := range 20 {
+		wantError(t, wrong(fmt.Sprintf("203.0.113.7:%d", 1000+i)), 401, app.CodeInvalidAPIKey)
+	}
+	b.clock = b.clock.Add(10 * time.Second)
+	w := wrong("203.0.113.7:1")
+	wantError(t, w, 429, app.CodeRateLimitExceeded)
+	if got := w.Header().Get("Retry-After"); got != "51" {
+		t.Errorf("retry-after %q", got)
+	}
+	wantError(t, wrong("203.0.113.8:1"), 401, app.CodeInvalidAPIKey)
+	wantStatus(t, b.auth("GET", "/emails", ""), 200)
+	b.clock = b.clock.Add(50 * time.Second)
+	wantError(t, wrong("203.0.113.7:1"), 401, app.CodeInvalidAPIKey)
+}
+
+func TestFailureLimiterIsBounded(t *testing.T) {
+	l := newFailureLimiter(func() time.Time { return testTime })
+	for i := range maxFailureAddrs + 100 {
+		l.count(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255))
+	}
+	if len(l.counts) > maxFailureAddrs+1 {
+		t.Errorf("%d addresses are kept", len(l.counts))
+	}
+}
+
+func TestClientPrefix(t *testing.T) {
+	same := [][2]string{
+		{"192.0.2.1:1", "192.0.2.1:2"},
+		{"192.0.2.1:1", "[::ffff:192.0.2.1]:1"},
+		{"[2001:db8::1]:1", "[2001:db8::ffff:1%eth0]:9"},
+		{"@", ""},
+	}
+	for _, p := range same {
+		if clientPrefix(p[0]) != clientPrefix(p[1]) {
+			t.Errorf("%v are two clients", p)
+		}
+	}
+	if clientPrefix("192.0.2.1:1") == clientPrefix("192.0.2.2:1") || clientPrefix("[2001:db8::1]:1") == clientPrefix("[2001:db8:0:1::1]:1") {
+		t.Error("two clients are one")
+	}
+}
+
+func TestRateLimit(t *testing.T) {
+	b := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 3 })
+	for i := range 3 {
+		w := b.auth("GET", "/emails", "")
+		wantStatus(t, w, 200)
+		head := w.Header()
+		if head.Get("Ratelimit-Limit") != "3" || head.Get("Ratelimit-Remaining") != itoa(2-i) || head.Get("Ratelimit-Policy") != "3;w=1" {
+			t.Errorf("headers: %v", head)
+		}
+		if head.Get("Retry-After") != "" {
+			t.Error("retry-after on a success")
+		}
+	}
+	w := b.auth("POST", "/emails", goodSend)
+	wantError(t, w, 429, app.CodeRateLimitExceeded, "3 requests per second")
+	if w.Header().Get("Retry-After") != "1" || w.Header().Get("Ratelimit-Remaining") != "0" {
+		t.Errorf("headers: %v", w.Header())
+	}
+	wantStatus(t, b.do("POST", "/emails", goodSend, "Authorization: Bearer "+sendingToken), 200) // another key
+	wantStatus(t, b.do("GET", "/healthz", ""), 200)
+	b.clock = b.clock.Add(time.Second)
+	wantStatus(t, b.auth("GET", "/emails", ""), 200)
+	if n := len(b.handler.rate.counts); n != 1 {
+		t.Errorf("%d keys are kept of an earlier second", n)
+	}
+}
+
+func TestRateLimitOff(t *testing.T) {
+	b := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 0 })
+	for range 300 {
+		w := b.auth("GET", "/emails", "")
+		wantStatus(t, w, 200)
+		for name := range w.Header() {
+			if strings.HasPrefix(name, "Ratelimit") {
+				t.Fatalf("header %s", name)
+			}
+		}
+	}
+}

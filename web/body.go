@@ -1,0 +1,162 @@
+package web
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"time"
+
+	"golang.org/x/sync/semaphore"
+
+	"mailer/app"
+)
+
+// limits bounds what requests may cost. Sizes are in bytes.
+type limits struct {
+	body        int64         // of one request
+	smallBody   int64         // up to here a body counts in the small lane
+	smallBudget int64         // all small bodies that are being worked on
+	largeBudget int64         // all other ones
+	bodyWait    time.Duration // for a place in the budget
+	bodyTimeout time.Duration // for a whole body to arrive
+	header      time.Duration // for the header to arrive
+	idle        time.Duration // of a kept-alive connection
+	write       time.Duration // for everything from the header to the end of the answer
+}
+
+func defaultLimits() limits {
+	return limits{
+		body:        40 << 20,
+		smallBody:   64 << 10,
+		smallBudget: 64 << 20,
+		largeBudget: 192 << 20,
+		bodyWait:    30 * time.Second,
+		bodyTimeout: time.Minute,
+		header:      10 * time.Second,
+		idle:        2 * time.Minute,
+		write:       5 * time.Minute,
+	}
+}
+
+// budget bounds the memory of all bodies together. Small bodies have a lane of
+// their own, so that a few uploads can't hold up ordinary sends.
+type budget struct {
+	limits
+	small, large *semaphore.Weighted
+}
+
+func newBudget(l limits) *budget {
+	return &budget{limits: l, small: semaphore.NewWeighted(l.smallBudget), large: semaphore.NewWeighted(l.largeBudget)}
+}
+
+// held is an exchange's share of the budget.
+type held struct{ small, large int64 }
+
+// take waits for room for a body of n bytes. A body counts twice: as it came,
+// and decoded. Errors: CodeServiceUnavailable when no room came free in time.
+func (b *budget) take(ctx context.Context, h *held, n int64) error {
+	lane, capacity, share := b.small, b.smallBudget, &h.small
+	if n > b.smallBody {
+		lane, capacity, share = b.large, b.largeBudget, &h.large
+	}
+	weight := min(2*n, capacity)
+	if !lane.TryAcquire(weight) {
+		ctx, cancel := context.WithTimeout(ctx, b.bodyWait)
+		defer cancel()
+		if err := lane.Acquire(ctx, weight); err != nil {
+			return newError(app.CodeServiceUnavailable, "The server has too many large requests at work; try again later")
+		}
+	}
+	*share += weight
+	return nil
+}
+
+func (b *budget) release(h *held) {
+	b.small.Release(h.small)
+	b.large.Release(h.large)
+	*h = held{}
+}
+
+// readBody reads the whole body into x.body. Errors: CodePayloadTooLarge over
+// the limit (by Content-Length before anything is read), 408 for a client that
+// is too slow, CodeServiceUnavailable when memory stays short.
+func (h *Handler) readBody(x *exchange, r *http.Request) error {
+	err := h.fillBody(x, r)
+	if err != nil {
+		// What is left of the body is not worth reading, and would be taken for
+		// the next request; the answer must not wait for it either.
+		x.Header().Set("Connection", "close")
+		return err
+	}
+	setReadDeadline(x, time.Time{})
+	return nil
+}
+
+// setReadDeadline bounds reading from the client. Not every writer has
+// deadlines (tests' have none); a server's has.
+func setReadDeadline(x *exchange, at time.Time) {
+	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
+}
+
+func (h *Handler) fillBody(x *exchange, r *http.Request) error {
+	if r.ContentLength > h.limits.body {
+		return h.bodyTooLarge()
+	}
+	if r.ContentLength == 0 {
+		return nil
+	}
+	n := r.ContentLength
+	if n < 0 {
+		n = h.limits.smallBody // chunked: most bodies are small
+	}
+	if err := h.budget.take(r.Context(), &x.held, n); err != nil {
+		x.Header().Set("Retry-After", "5")
+		return err
+	}
+	// Anew: the wait for room was not the client's.
+	setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+	if r.ContentLength < 0 {
+		return h.readChunked(x, r)
+	}
+	x.body = make([]byte, r.ContentLength)
+	_, err := io.ReadFull(r.Body, x.body)
+	return readError(err)
+}
+
+// readChunked reads a body of unknown length. One that outgrows the small lane
+// asks for the most that it may become.
+func (h *Handler) readChunked(x *exchange, r *http.Request) error {
+	var buf bytes.Buffer
+	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.smallBody+1))
+	if err == nil && n > h.limits.smallBody {
+		if err := h.budget.take(r.Context(), &x.held, h.limits.body); err != nil {
+			x.Header().Set("Retry-After", "5")
+			return err
+		}
+		_, err = io.Copy(&buf, io.LimitReader(r.Body, h.limits.body+1-n))
+	}
+	if int64(buf.Len()) > h.limits.body {
+		return h.bodyTooLarge()
+	}
+	x.body = buf.Bytes()
+	return readError(err)
+}
+
+func (h *Handler) bodyTooLarge() error {
+	return newError(app.CodePayloadTooLarge,
+		fmt.Sprintf("The request body is larger than %d bytes", h.limits.body))
+}
+
+func readError(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, os.ErrDeadlineExceeded):
+		return bodyTimeout()
+	}
+	return newError(app.CodeInvalidPayload, "The request body could not be read to its end")
+}

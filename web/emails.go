@@ -1,0 +1,267 @@
+package web
+
+import (
+	"context"
+	"crypto/sha256"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+// EmailItem is an email in a list. Like the other exported shapes it is exported
+// because huma leaves out embedded structs that are not.
+type EmailItem struct {
+	ID          string        `json:"id" format:"uuid"`
+	MessageID   string        `json:"message_id" doc:"The Message-ID header, with its angle brackets"`
+	From        string        `json:"from"`
+	To          []string      `json:"to"`
+	Cc          []string      `json:"cc"`
+	Bcc         []string      `json:"bcc"`
+	ReplyTo     []string      `json:"reply_to"`
+	Subject     string        `json:"subject"`
+	CreatedAt   string        `json:"created_at" format:"date-time"`
+	ScheduledAt *string       `json:"scheduled_at" format:"date-time"`
+	LastEvent   app.LastEvent `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
+}
+
+type emailRecord struct {
+	Object string `json:"object" enum:"email"`
+	EmailItem
+	HTML        *string           `json:"html"`
+	Text        *string           `json:"text"`
+	Tags        []app.Tag         `json:"tags"`
+	Headers     map[string]string `json:"headers"`
+	TopicID     *string           `json:"topic_id"`
+	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
+	Score       *float64          `json:"score"`
+}
+
+type eventItem struct {
+	ID        string          `json:"id" format:"uuid"`
+	Type      app.EventType   `json:"type"`
+	CreatedAt string          `json:"created_at" format:"date-time"`
+	Recipient string          `json:"recipient,omitempty" doc:"Absent where the event is about the whole email"`
+	Detail    app.EventDetail `json:"detail"`
+}
+
+type emailRaw struct {
+	Object  string `json:"object" enum:"email_raw"`
+	ID      string `json:"id" format:"uuid"`
+	Message string `json:"message" doc:"The message as it would have gone to the relay"`
+}
+
+type createdEmail struct {
+	ID string `json:"id" format:"uuid"`
+}
+
+// EmailPath is the path parameter of everything below an email.
+type EmailPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the email"`
+}
+
+type (
+	sendInput struct {
+		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+	}
+	sendOutput     struct{ Body createdEmail }
+	recordOutput   struct{ Body emailRecord }
+	rawOutput      struct{ Body emailRaw }
+	emailPageInput struct {
+		EmailPath
+		PageParams
+	}
+)
+
+var emailTags = []string{"Emails"}
+
+func (h *Handler) registerEmails() {
+	register(h, route{sending: true, body: true}, huma.Operation{
+		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
+		Summary: "Send an email", Tags: emailTags,
+		Errors: []int{http.StatusConflict},
+	}, h.sendEmail)
+	documentBody[sendEmailRequest](h, "/emails")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
+		Summary: "List emails, newest first", Tags: emailTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listEmails)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
+		Summary: "Get an email", Tags: emailTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getEmail)
+	register(h, route{}, huma.Operation{
+		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
+		Summary: "List what happened to an email, newest first", Tags: emailTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listEvents)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
+		Summary: "Get the whole message, where no relay is configured", Tags: emailTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getRaw)
+}
+
+func (h *Handler) sendEmail(ctx context.Context, in *sendInput) (*sendOutput, error) {
+	x := exchangeOf(ctx)
+	var request sendEmailRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	email := request.input()
+	opts, err := sendOptions(x.header, in.IdempotencyKey, email)
+	if err != nil {
+		return nil, err
+	}
+	id, err := h.service.SendEmail(ctx, x.key, email, opts)
+	if err != nil {
+		return nil, err
+	}
+	return &sendOutput{createdEmail{id}}, nil
+}
+
+// sendOptions adds what idempotency compares: a digest of the canonical form of
+// the body, so that a large one is not kept twice. Members that are absent are
+// absent from it, so that a field of a later version changes no digest.
+func sendOptions(header http.Header, key string, email *app.EmailInput) (engine.SendOptions, error) {
+	if key == "" {
+		if _, given := header["Idempotency-Key"]; given {
+			return engine.SendOptions{}, app.Errorf(app.CodeInvalidIdempotencyKey, "The idempotency key must be 1 to 256 characters long")
+		}
+		return engine.SendOptions{}, nil
+	}
+	digest := sha256.New()
+	err := json.MarshalWrite(digest, email, json.Deterministic(true), json.OmitZeroStructFields(true))
+	if err != nil {
+		return engine.SendOptions{}, err
+	}
+	return engine.SendOptions{IdempotencyKey: key, Payload: digest.Sum(nil)}, nil
+}
+
+func (h *Handler) listEmails(ctx context.Context, in *PageParams) (*listOutput[EmailItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	emails, more, err := h.service.ListEmails(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(emails, more, newEmailItem), nil
+}
+
+func (h *Handler) getEmail(ctx context.Context, in *EmailPath) (*recordOutput, error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	email, err := h.service.GetEmail(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &recordOutput{newEmailRecord(email)}, nil
+}
+
+func (h *Handler) listEvents(ctx context.Context, in *emailPageInput) (*listOutput[eventItem], error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	events, more, err := h.service.ListEvents(ctx, keyOf(ctx), id, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(events, more, newEventItem), nil
+}
+
+func (h *Handler) getRaw(ctx context.Context, in *EmailPath) (*rawOutput, error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	message, err := h.service.GetCaptured(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &rawOutput{emailRaw{Object: "email_raw", ID: id, Message: string(message)}}, nil
+}
+
+func newEmailItem(e *app.Email) EmailItem {
+	return EmailItem{
+		ID:          e.ID,
+		MessageID:   "<" + e.MessageID + ">",
+		From:        formatAddress(e.From),
+		To:          formatAddresses(e.To),
+		Cc:          formatAddresses(e.Cc),
+		Bcc:         formatAddresses(e.Bcc),
+		ReplyTo:     formatAddresses(e.ReplyTo),
+		Subject:     e.Subject,
+		CreatedAt:   app.FormatTime(e.CreatedAt),
+		ScheduledAt: app.FormatTimePtr(e.ScheduledAt),
+		LastEvent:   e.LastEvent,
+	}
+}
+
+func newEmailRecord(e *app.Email) emailRecord {
+	r := emailRecord{
+		Object: "email", EmailItem: newEmailItem(e),
+		HTML: orNull(e.HTML), Text: orNull(e.Text),
+		Tags: e.Tags, Headers: make(map[string]string, len(e.Headers)),
+		Attachments: make([]AttachmentMeta, len(e.Attachments)),
+	}
+	for _, header := range e.Headers {
+		r.Headers[header.Name] = header.Value
+	}
+	for i := range e.Attachments {
+		r.Attachments[i] = newAttachmentMeta(&e.Attachments[i])
+	}
+	return r
+}
+
+func newEventItem(e *app.Event) eventItem {
+	return eventItem{
+		ID: e.ID, Type: e.Type, CreatedAt: app.FormatTime(e.CreatedAt),
+		Recipient: e.Recipient, Detail: e.Detail,
+	}
+}
+
+func orNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}
+
+func formatAddresses(list []app.Address) []string {
+	out := make([]string, len(list))
+	for i, a := range list {
+		out[i] = formatAddress(a)
+	}
+	return out
+}
+
+// formatAddress writes Name <user@host>, or the bare mailbox where there is no
+// name. A name with RFC 5322 specials is quoted, so that what is read back can
+// be sent again.
+func formatAddress(a app.Address) string {
+	if a.Name == "" {
+		return a.Mailbox()
+	}
+	name := a.Name
+	if strings.ContainsAny(name, `()<>[]:;@\,."`) {
+		name = `"` + quotedName.Replace(name) + `"`
+	}
+	return name + " <" + a.Mailbox() + ">"
+}
+
+var quotedName = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

@@ -1,0 +1,191 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+// Error is the body of every answer that is no success (api.md, Error).
+type Error struct {
+	StatusCode int      `json:"statusCode" doc:"The HTTP status of the answer" example:"422"`
+	Name       app.Code `json:"name" doc:"The stable name of the error; branch on it" example:"validation_error"`
+	Message    string   `json:"message" doc:"The error in words; may change"`
+	// Legacy repeats the name where Resend's own list does not have it: its PHP
+	// client takes a body with an unknown name for a success unless it finds a
+	// member "error".
+	Legacy app.Code `json:"error,omitempty" doc:"Repeats the name of errors that not every client knows"`
+}
+
+// Error implements error.
+func (e *Error) Error() string { return string(e.Name) + ": " + e.Message }
+
+// GetStatus implements huma.StatusError.
+func (e *Error) GetStatus() int { return e.StatusCode }
+
+func newError(code app.Code, message string) *Error {
+	e := &Error{StatusCode: statusOf(code), Name: code, Message: message}
+	if unknownToResend(code) {
+		e.Legacy = code
+	}
+	return e
+}
+
+func internalError() *Error {
+	return newError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
+}
+
+// statusOf is the one map from code to HTTP status (api.md, Errors;
+// decisions.md 1).
+func statusOf(code app.Code) int {
+	switch code {
+	case app.CodeInvalidParameter, app.CodeInvalidPayload, app.CodeInvalidIdempotencyKey:
+		return http.StatusBadRequest
+	case app.CodeMissingAPIKey, app.CodeInvalidAPIKey:
+		return http.StatusUnauthorized
+	case app.CodeRestrictedAPIKey, app.CodeForbidden, app.CodeSendingPaused:
+		return http.StatusForbidden
+	case app.CodeNotFound:
+		return http.StatusNotFound
+	case app.CodeMethodNotAllowed:
+		return http.StatusMethodNotAllowed
+	case app.CodeConflict, app.CodeConcurrentIdempotent, app.CodeInvalidIdempotent:
+		return http.StatusConflict
+	case app.CodePayloadTooLarge:
+		return http.StatusRequestEntityTooLarge
+	case app.CodeValidation, app.CodeAllRecipientsSuppressed:
+		return http.StatusUnprocessableEntity
+	case app.CodeRateLimitExceeded, app.CodeDailyQuotaExceeded:
+		return http.StatusTooManyRequests
+	case app.CodeServiceUnavailable:
+		return http.StatusServiceUnavailable
+	}
+	return http.StatusInternalServerError
+}
+
+// unknownToResend tells the names that Resend's API never answers with
+// (decisions.md 1; service_unavailable is one of the kind).
+func unknownToResend(code app.Code) bool {
+	switch code {
+	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeForbidden, app.CodeConflict,
+		app.CodeInvalidPayload, app.CodePayloadTooLarge, app.CodeServiceUnavailable:
+		return true
+	}
+	return false
+}
+
+// errorFor turns any error into what the caller may see, and logs the rest.
+func (h *Handler) errorFor(x *exchange, err error) *Error {
+	var own *Error
+	if errors.As(err, &own) {
+		return own
+	}
+	var known *app.Error
+	if !errors.As(err, &known) {
+		if errors.Is(err, context.Canceled) {
+			// The client went away: no fault of ours, and nobody reads the answer.
+			h.log.Debug("request canceled", "request_id", x.id, "route", x.pattern)
+		} else {
+			h.log.Error("request failed", "request_id", x.id, "route", x.pattern, "error", err)
+		}
+		return internalError()
+	}
+	e := newError(known.Code, known.Message)
+	if known.Err != nil {
+		h.log.Warn("request refused", "request_id", x.id, "route", x.pattern, "name", known.Code, "error", known.Err)
+	}
+	if e.StatusCode == http.StatusInternalServerError {
+		if known.Err == nil {
+			h.log.Error("request failed", "request_id", x.id, "route", x.pattern, "error", known)
+		}
+		return internalError()
+	}
+	return e
+}
+
+// writeError answers with e outside of huma.
+func (h *Handler) writeError(x *exchange, e *Error) {
+	x.Header().Set("Content-Type", "application/json")
+	x.WriteHeader(e.StatusCode)
+	// An error here is a connection that is gone.
+	_ = json.MarshalWrite(x, e, encoding)
+}
+
+// setHumaGlobals changes what huma keeps in package variables: its errors get
+// our shape, names of members are case-sensitive, arrays are not nullable. They
+// are the same for every Handler, and set once, since handlers may be made
+// while others run.
+var setHumaGlobals = sync.OnceFunc(func() {
+	huma.NewError = humaError
+	huma.ValidateStrictCasing = true
+	huma.DefaultArrayNullable = false
+})
+
+// humaError gives huma's own refusals their name. It names the field of the
+// first detail and never passes on a value.
+func humaError(status int, message string, errs ...error) huma.StatusError {
+	switch {
+	case status == http.StatusRequestTimeout:
+		return bodyTimeout()
+	case status == http.StatusRequestEntityTooLarge:
+		return newError(app.CodePayloadTooLarge, "The request body is too large")
+	case status == http.StatusBadRequest:
+		return newError(app.CodeInvalidPayload, "The request body is not valid JSON")
+	case status == http.StatusUnprocessableEntity, status == http.StatusUnsupportedMediaType:
+		return newError(app.CodeValidation, firstDetail(errs))
+	case status >= 400 && status < 500:
+		return newError(app.CodeValidation, message)
+	}
+	return internalError()
+}
+
+func firstDetail(errs []error) string {
+	for _, err := range errs {
+		d, ok := err.(huma.ErrorDetailer)
+		if !ok {
+			continue
+		}
+		detail := d.ErrorDetail()
+		field := detail.Location
+		for _, prefix := range []string{"body.", "query.", "path.", "header."} {
+			field = strings.TrimPrefix(field, prefix)
+		}
+		if detail.Message == "unexpected property" {
+			return unknownField(field)
+		}
+		if name, ok := missingProperty(detail.Message); ok {
+			if field == "body" {
+				return "`" + name + "` is required"
+			}
+			return "`" + field + "." + name + "` is required"
+		}
+		return "`" + field + "`: " + detail.Message
+	}
+	return "The request is not valid"
+}
+
+// missingProperty reads the name out of huma's only message that holds it.
+func missingProperty(message string) (string, bool) {
+	rest, ok := strings.CutPrefix(message, "expected required property ")
+	if !ok {
+		return "", false
+	}
+	return strings.CutSuffix(rest, " to be present")
+}
+
+func unknownField(field string) string {
+	return "`" + field + "` is not a field that this endpoint supports"
+}
+
+func bodyTimeout() *Error {
+	e := newError(app.CodeInvalidPayload, "The request body did not arrive in time")
+	e.StatusCode = http.StatusRequestTimeout
+	return e
+}

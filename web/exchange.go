@@ -1,0 +1,118 @@
+package web
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"runtime/debug"
+	"time"
+
+	"mailer/app"
+)
+
+// exchange is one request on its way to its answer: what was found out about
+// the request, and the writer that remembers what was answered.
+type exchange struct {
+	http.ResponseWriter
+	id      string   // request id
+	pattern string   // of the route; empty: none
+	key     *app.Key // nil: public route, or not authenticated
+	header  http.Header
+	body    []byte // of routes that take one
+	held    held   // of the budget for bodies
+	quiet   bool   // not worth a log line at info
+	status  int    // 0: nothing answered yet
+}
+
+// WriteHeader notes the status.
+func (x *exchange) WriteHeader(status int) {
+	if x.status == 0 {
+		x.status = status
+	}
+	x.ResponseWriter.WriteHeader(status)
+}
+
+// Write notes that the status is 200 where none was given.
+func (x *exchange) Write(b []byte) (int, error) {
+	if x.status == 0 {
+		x.status = http.StatusOK
+	}
+	return x.ResponseWriter.Write(b)
+}
+
+// Unwrap lets http.ResponseController reach the connection's deadlines.
+func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+
+type exchangeKey struct{}
+
+// exchangeOf gives the exchange that a handler's context belongs to.
+func exchangeOf(ctx context.Context) *exchange {
+	return ctx.Value(exchangeKey{}).(*exchange)
+}
+
+// keyOf gives the key that the request was made with. It is never nil on a
+// route that is not public.
+func keyOf(ctx context.Context) *app.Key { return exchangeOf(ctx).key }
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	start := h.now()
+	x := &exchange{ResponseWriter: w, id: app.NewID(), header: r.Header}
+	head := w.Header()
+	head["X-Request-Id"] = []string{x.id}
+	head["X-Content-Type-Options"] = []string{"nosniff"}
+	h.rate.announce(head, h.rate.limit)
+	defer h.finish(x, r, start)
+	if r.ContentLength != 0 {
+		// Also where no body is wanted: net/http reads on after the answer, and
+		// would wait for ever for a client that sends nothing.
+		setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+	}
+	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+}
+
+// finish gives back what the exchange held, turns a panic into a 500 and writes
+// the one log line of the request.
+func (h *Handler) finish(x *exchange, r *http.Request, start time.Time) {
+	p := recover()
+	h.budget.release(&x.held)
+	if p != nil && p != http.ErrAbortHandler {
+		h.log.Error("panic in a request handler", "request_id", x.id, "panic", p, "stack", string(debug.Stack()))
+		if x.status == 0 {
+			h.writeError(x, internalError())
+			p = nil
+		}
+	}
+	h.logRequest(x, r, start)
+	if p != nil {
+		// A part of the answer is out: closing the connection is the only way
+		// left to say that the rest won't come.
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (h *Handler) logRequest(x *exchange, r *http.Request, start time.Time) {
+	level := slog.LevelInfo
+	if x.quiet {
+		level = slog.LevelDebug
+	}
+	keyID := ""
+	if x.key != nil {
+		keyID = x.key.ID
+	}
+	h.log.LogAttrs(r.Context(), level, "request",
+		slog.String("method", logMethod(r.Method)),
+		slog.String("route", x.pattern),
+		slog.Int("status", x.status),
+		slog.Duration("duration", h.now().Sub(start)),
+		slog.String("request_id", x.id),
+		slog.String("key_id", keyID))
+}
+
+// logMethod keeps a made-up method, which is any token, out of the log.
+func logMethod(method string) string {
+	if len(method) > len(http.MethodOptions) {
+		return "other"
+	}
+	return method
+}

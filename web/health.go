@@ -1,0 +1,39 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+type healthStatus struct {
+	Status string `json:"status" doc:"ok or ready"`
+}
+
+type healthOutput struct{ Body healthStatus }
+
+func (h *Handler) registerHealth() {
+	rt := route{public: true, quiet: true}
+	register(h, rt, huma.Operation{
+		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
+		Summary: "Tell that the process lives", Tags: []string{"Health"},
+	}, func(context.Context, *struct{}) (*healthOutput, error) {
+		return &healthOutput{healthStatus{"ok"}}, nil
+	})
+	register(h, rt, huma.Operation{
+		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",
+		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
+		Errors: []int{http.StatusServiceUnavailable},
+	}, func(context.Context, *struct{}) (*healthOutput, error) {
+		if h.draining.Load() {
+			return nil, newError(app.CodeServiceUnavailable, "The server is shutting down")
+		}
+		if err := h.service.Ready(); err != nil {
+			return nil, err
+		}
+		return &healthOutput{healthStatus{"ready"}}, nil
+	})
+}

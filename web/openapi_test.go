@@ -1,0 +1,124 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+var update = flag.Bool("update", false, "write testdata/openapi.json anew")
+
+func TestOpenAPIGolden(t *testing.T) {
+	b := newBench(t)
+	w := b.do("GET", "/openapi.json", "")
+	wantStatus(t, w, 200)
+	var indented bytes.Buffer
+	if err := json.Indent(&indented, w.Body.Bytes(), "", "  "); err != nil {
+		t.Fatal(err)
+	}
+	indented.WriteByte('\n')
+	golden := filepath.Join("testdata", "openapi.json")
+	if *update {
+		if err := os.MkdirAll("testdata", 0o755); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(golden, indented.Bytes(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(golden)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(indented.Bytes(), want) {
+		t.Error("the API changed: look at the diff of testdata/openapi.json after go test ./web -run OpenAPIGolden -update")
+	}
+}
+
+// TestOpenAPIDocument checks what a reader of the document relies on.
+func TestOpenAPIDocument(t *testing.T) {
+	b := newBench(t)
+	var doc map[string]any
+	if err := json.Unmarshal(b.do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	info := doc["info"].(map[string]any)
+	if doc["openapi"] != "3.1.0" || info["title"] != "Mailer" || info["version"] != "1.0.0" {
+		t.Errorf("openapi %v, info %v", doc["openapi"], info)
+	}
+	public := map[string]bool{"/openapi.json": true, "/healthz": true, "/readyz": true, "/attachments/{token}": true}
+	for path, item := range doc["paths"].(map[string]any) {
+		for method, v := range item.(map[string]any) {
+			op := v.(map[string]any)
+			if _, secured := op["security"]; secured == public[path] {
+				t.Errorf("%s %s: security %v", method, path, op["security"])
+			}
+			checkOperation(t, method+" "+path, op, public[path])
+		}
+	}
+	checkRefs(t, doc, doc)
+	if strings.Contains(string(b.handler.document), "$schema") {
+		t.Error("answers link to schemas")
+	}
+}
+
+func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
+	t.Helper()
+	responses := op["responses"].(map[string]any)
+	want := []string{"200", "500"}
+	if !public {
+		want = append(want, "401", "403", "429")
+	}
+	if strings.Contains(name, "{") {
+		want = append(want, "404")
+	}
+	if strings.HasPrefix(name, "post") {
+		want = append(want, "400", "408", "409", "413", "422", "503")
+		body := op["requestBody"].(map[string]any)
+		if content := body["content"].(map[string]any); body["required"] != true || len(content) != 1 || content["application/json"] == nil {
+			t.Errorf("%s: request body %v", name, body)
+		}
+	}
+	for _, status := range want {
+		response, ok := responses[status].(map[string]any)
+		if !ok {
+			t.Errorf("%s: no response %s", name, status)
+			continue
+		}
+		if status[0] == '2' {
+			continue
+		}
+		media := response["content"].(map[string]any)["application/json"].(map[string]any)
+		if ref := media["schema"].(map[string]any)["$ref"]; ref != "#/components/schemas/Error" {
+			t.Errorf("%s: response %s is %v", name, status, ref)
+		}
+	}
+}
+
+// checkRefs finds every $ref in the document.
+func checkRefs(t *testing.T, doc, v any) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			checkRefs(t, doc, item)
+		}
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			at := doc
+			for _, token := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
+				m, _ := at.(map[string]any)
+				at = m[token]
+			}
+			if at == nil {
+				t.Errorf("%s leads nowhere", ref)
+			}
+		}
+		for _, item := range v {
+			checkRefs(t, doc, item)
+		}
+	}
+}

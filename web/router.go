@@ -1,0 +1,171 @@
+package web
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/danielgtaylor/huma/v2/adapters/humago"
+	"github.com/julienschmidt/httprouter"
+
+	"mailer/app"
+)
+
+// httprouter can't hold a literal and a parameter at the same place of a tree
+// (/emails/batch beside /emails/:id/cancel), so there are two trees: routes
+// without parameters, asked first, and routes with them. They are asked through
+// Lookup, which knows nothing of redirects, of OPTIONS or of 405, and takes the
+// path apart from the request.
+func newTree() *httprouter.Router { return &httprouter.Router{} }
+
+// route is what this package has to know of an operation beyond huma's part.
+type route struct {
+	public  bool // needs no key
+	sending bool // open to keys that may only send
+	body    bool // takes a JSON body, which is read before the handler runs
+	quiet   bool // logged at debug
+}
+
+const routeMetadata = "route"
+
+// adapter lets huma put its operations into the two trees.
+type adapter struct{ h *Handler }
+
+// Handle implements huma.Adapter.
+func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
+	rt := op.Metadata[routeMetadata].(*route)
+	tree := a.h.literals
+	if strings.Contains(op.Path, "{") {
+		tree = a.h.parameters
+	}
+	tree.Handle(op.Method, colons.Replace(op.Path), func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+		x := w.(*exchange)
+		x.pattern, x.quiet = op.Path, rt.quiet
+		if err := a.h.admit(x, r, rt); err != nil {
+			a.h.writeError(x, a.h.errorFor(x, err))
+			return
+		}
+		handler(humaContext{humago.NewContext(op, r, x), x, ps})
+	})
+	if !slices.Contains(a.h.methods, op.Method) {
+		a.h.methods = append(a.h.methods, op.Method)
+		slices.Sort(a.h.methods)
+	}
+}
+
+// ServeHTTP implements huma.Adapter.
+func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.h.ServeHTTP(w, r) }
+
+// colons turns huma's {name} into httprouter's :name.
+var colons = strings.NewReplacer("{", ":", "}", "")
+
+// admit does what comes before the handler: key, rate, scope, and then the
+// body, so that nobody without a key can make the server read one.
+func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
+	if err := h.authorize(x, r, rt); err != nil {
+		return err
+	}
+	if !rt.body {
+		return nil
+	}
+	return h.readBody(x, r)
+}
+
+// base gives the embedded field a name that is not the name of its method.
+type base = huma.Context
+
+// humaContext is huma's own context for net/http with the parameters of
+// httprouter and the body that was read already.
+type humaContext struct {
+	base
+	x      *exchange
+	params httprouter.Params
+}
+
+// Param gives a decoded path segment.
+func (c humaContext) Param(name string) string { return c.params.ByName(name) }
+
+// Header reads a request header. There is one format only: whatever the client
+// says of the body it sends (curl -d says a form) and of the type it likes, it
+// is JSON.
+func (c humaContext) Header(name string) string {
+	switch name {
+	case "Content-Type", "Accept":
+		return "application/json"
+	}
+	return c.base.Header(name)
+}
+
+// BodyReader gives the body that admit read.
+func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.body) }
+
+// dispatch finds the route of a request and runs it, or says 404 or 405.
+// Neither asks for a key: there is nothing behind the path to protect.
+func (h *Handler) dispatch(x *exchange, r *http.Request) {
+	path, escaped := routingPath(r.URL)
+	if handle, params := h.lookup(r.Method, path); handle != nil {
+		if escaped {
+			unescapeParams(params)
+		}
+		handle(x, r, params)
+		return
+	}
+	allow := h.allowed(path)
+	if len(allow) == 0 {
+		h.writeError(x, newError(app.CodeNotFound, "There is nothing at this address"))
+		return
+	}
+	x.Header().Set("Allow", strings.Join(allow, ", "))
+	h.writeError(x, newError(app.CodeMethodNotAllowed, "This address does not answer the method of the request"))
+}
+
+func (h *Handler) lookup(method, path string) (httprouter.Handle, httprouter.Params) {
+	if handle, _, _ := h.literals.Lookup(method, path); handle != nil {
+		return handle, nil
+	}
+	handle, params, _ := h.parameters.Lookup(method, path)
+	return handle, params
+}
+
+// allowed lists the methods that some route at path answers.
+func (h *Handler) allowed(path string) []string {
+	var out []string
+	for _, method := range h.methods {
+		if handle, _ := h.lookup(method, path); handle != nil {
+			out = append(out, method)
+		}
+	}
+	return out
+}
+
+// routingPath is the path to look up: doubled slashes made one (the Node client
+// with a base address that ends in a slash sends //emails, and a redirect would
+// turn its POST into a GET), segments decoded. Where a segment holds an encoded
+// slash the path stays encoded, so that the slash divides nothing, and the
+// parameters have to be decoded afterwards.
+func routingPath(u *url.URL) (path string, escaped bool) {
+	path = u.Path
+	if u.RawPath != "" && strings.Contains(strings.ToLower(u.RawPath), "%2f") {
+		path, escaped = u.RawPath, true
+	}
+	if !strings.HasPrefix(path, "/") {
+		return "/" + path, escaped // "*", as in OPTIONS *
+	}
+	for strings.Contains(path, "//") {
+		path = strings.ReplaceAll(path, "//", "/")
+	}
+	return path, escaped
+}
+
+// unescapeParams decodes each value; PathUnescape leaves a plus sign alone.
+func unescapeParams(params httprouter.Params) {
+	for i := range params {
+		if v, err := url.PathUnescape(params[i].Value); err == nil {
+			params[i].Value = v
+		}
+	}
+}

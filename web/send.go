@@ -1,0 +1,333 @@
+package web
+
+import (
+	"bytes"
+	"encoding/base64"
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// sendEmailRequest is the body of a send. It is decoded in one pass and checked
+// by its types: letting huma check it would parse it twice, once into trees of
+// any, where an attachment written as an array of numbers grows thirtyfold.
+// Lists stop at their limit while they are read, for the same reason.
+type sendEmailRequest struct {
+	From        string         `json:"from" doc:"One mailbox, with or without a display name" example:"Acme <hello@example.com>"`
+	To          addressList    `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
+	Cc          addressList    `json:"cc,omitempty"`
+	Bcc         addressList    `json:"bcc,omitempty"`
+	ReplyTo     addressList    `json:"reply_to,omitempty"`
+	Subject     string         `json:"subject" maxLength:"2000"`
+	HTML        string         `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
+	Text        *string        `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
+	Headers     headerMap      `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
+	Tags        tagList        `json:"tags,omitempty"`
+	Attachments attachmentList `json:"attachments,omitempty"`
+
+	// Fields of Resend's that are not served: empty, as some clients always send
+	// them, they mean nothing.
+	ScheduledAt notServed `json:"scheduled_at" hidden:"true"`
+	TopicID     notServed `json:"topic_id" hidden:"true"`
+	Template    notServed `json:"template" hidden:"true"`
+}
+
+type attachmentRequest struct {
+	Filename    string            `json:"filename"`
+	Content     attachmentContent `json:"content"`
+	ContentType string            `json:"content_type,omitempty" doc:"A media type; by the file name where absent"`
+
+	Path            remotePath `json:"path" hidden:"true"`
+	ContentID       contentID  `json:"content_id" hidden:"true"`
+	InlineContentID contentID  `json:"inline_content_id" hidden:"true"`
+}
+
+// input is the request in the words of the engine.
+func (r *sendEmailRequest) input() *app.EmailInput {
+	in := &app.EmailInput{
+		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
+		Subject: r.Subject, HTML: r.HTML, Text: r.Text, Headers: r.Headers, Tags: r.Tags,
+	}
+	for i := range r.Attachments {
+		a := &r.Attachments[i]
+		in.Attachments = append(in.Attachments, app.Attachment{
+			Filename: a.Filename, ContentType: a.ContentType,
+			Size: int64(len(a.Content)), Content: a.Content,
+		})
+	}
+	return in
+}
+
+// addressList is a string or an array of strings. Null, "" and [] are absent.
+type addressList []string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *addressList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*l = nil
+	if d.PeekKind() != '"' {
+		return decodeList(d, (*[]string)(l), app.MaxRecipients, "a string or an array of strings")
+	}
+	var one string
+	if err := json.UnmarshalDecode(d, &one); err != nil {
+		return err
+	}
+	if one != "" {
+		*l = addressList{one}
+	}
+	return nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (addressList) Schema(huma.Registry) *huma.Schema {
+	most := app.MaxRecipients
+	text := &huma.Schema{Type: huma.TypeString}
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		text, {Type: huma.TypeArray, Items: text, MaxItems: &most},
+	}}
+}
+
+// tagList and attachmentList are arrays of bounded length.
+type (
+	tagList        []app.Tag
+	attachmentList []attachmentRequest
+)
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *tagList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]app.Tag)(l), app.MaxTags, "an array")
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *attachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]attachmentRequest)(l), app.MaxAttachments, "an array")
+}
+
+// decodeList reads an array of at most limit items, or null.
+func decodeList[T any](d *jsontext.Decoder, out *[]T, limit int, shape string) error {
+	*out = nil
+	switch kind := d.PeekKind(); kind {
+	case 'n':
+		return d.SkipValue()
+	case '[':
+	default:
+		return wrongShape(d, shape)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	at := d.StackPointer()
+	for d.PeekKind() != ']' {
+		if len(*out) == limit {
+			return &shapeError{at, fmt.Sprintf("can hold at most %d items", limit)}
+		}
+		var item T
+		if err := json.UnmarshalDecode(d, &item); err != nil {
+			return err
+		}
+		*out = append(*out, item)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// wrongShape reads the next value and refuses it, or finds that it is no JSON.
+func wrongShape(d *jsontext.Decoder, shape string) error {
+	if err := d.SkipValue(); err != nil {
+		return err
+	}
+	return &shapeError{d.StackPointer(), "must be " + shape}
+}
+
+// maxHeaders bounds the custom headers of an email while they are read.
+const maxHeaders = 200
+
+// headerMap is an object of strings, of bounded size.
+type headerMap map[string]string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (m *headerMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*m = nil
+	switch d.PeekKind() {
+	case 'n':
+		return d.SkipValue()
+	case '{':
+	default:
+		return wrongShape(d, "an object")
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	out := headerMap{}
+	for d.PeekKind() != '}' {
+		if len(out) == maxHeaders {
+			return &shapeError{d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d items", maxHeaders)}
+		}
+		var name, value string
+		if err := json.UnmarshalDecode(d, &name); err != nil {
+			return err
+		}
+		if err := json.UnmarshalDecode(d, &value); err != nil {
+			return err
+		}
+		out[name] = value
+	}
+	*m = out
+	_, err := d.ReadToken()
+	return err
+}
+
+// notServed accepts only emptiness: null, "", [] or {}.
+type notServed struct{}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (*notServed) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return emptyOnly(d, "is not a field that this endpoint supports")
+}
+
+type remotePath struct{}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (*remotePath) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return emptyOnly(d, "is not supported: files are never fetched, send the `content` itself")
+}
+
+type contentID struct{}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (*contentID) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return emptyOnly(d, "is not supported: attachments can't be shown inside the HTML")
+}
+
+func emptyOnly(d *jsontext.Decoder, words string) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch string(v) {
+	case `null`, `""`, `[]`, `{}`:
+		return nil
+	}
+	return &shapeError{d.StackPointer(), words}
+}
+
+// attachmentContent is the bytes of a file: a base64 string, an array of byte
+// values, or what Node's Buffer turns into.
+type attachmentContent []byte
+
+const contentShape = "a base64 string or an array of byte values"
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (c *attachmentContent) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	kind := d.PeekKind()
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	*c, err = decodeContent(kind, v)
+	if err != nil {
+		return &shapeError{d.StackPointer(), err.Error()}
+	}
+	return nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (attachmentContent) Schema(huma.Registry) *huma.Schema {
+	least, most := 0.0, 255.0
+	octets := &huma.Schema{
+		Type:  huma.TypeArray,
+		Items: &huma.Schema{Type: huma.TypeInteger, Minimum: &least, Maximum: &most},
+	}
+	return &huma.Schema{AnyOf: []*huma.Schema{
+		{Type: huma.TypeString, ContentEncoding: "base64"},
+		octets,
+		{
+			Type: huma.TypeObject, Required: []string{"type", "data"}, AdditionalProperties: false,
+			Properties: map[string]*huma.Schema{
+				"type": {Type: huma.TypeString, Enum: []any{"Buffer"}},
+				"data": octets,
+			},
+		},
+	}}
+}
+
+var errContent = fmt.Errorf("must be %s", contentShape)
+
+func decodeContent(kind jsontext.Kind, v jsontext.Value) ([]byte, error) {
+	switch kind {
+	case 'n':
+		return nil, nil
+	case '"':
+		return decodeBase64(v)
+	case '[':
+		return decodeOctets(v)
+	case '{':
+		var buffer struct {
+			Type string         `json:"type"`
+			Data jsontext.Value `json:"data"`
+		}
+		err := json.Unmarshal(v, &buffer, json.RejectUnknownMembers(true))
+		if err != nil || buffer.Type != "Buffer" || buffer.Data.Kind() != '[' {
+			return nil, errContent
+		}
+		return decodeOctets(buffer.Data)
+	}
+	return nil, errContent
+}
+
+// decodeBase64 reads a JSON string of RFC 4648 section 4, with or without
+// padding, and with line breaks as MIME encoders leave them.
+func decodeBase64(v jsontext.Value) ([]byte, error) {
+	text := []byte(v[1 : len(v)-1])
+	if bytes.IndexByte(text, '\\') >= 0 {
+		unquoted, err := jsontext.AppendUnquote(nil, v)
+		if err != nil {
+			return nil, err
+		}
+		text = unquoted
+	}
+	if bytes.ContainsAny(text, " \t\r\n") {
+		text = bytes.Join(bytes.Fields(text), nil)
+	}
+	padded := len(text)
+	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("=")), []byte("="))
+	if len(text) != padded && padded%4 != 0 {
+		return nil, fmt.Errorf("must be valid base64")
+	}
+	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
+	n, err := base64.RawStdEncoding.Decode(out, text)
+	if err != nil {
+		// The cause would tell a piece of the content.
+		return nil, fmt.Errorf("must be valid base64")
+	}
+	return out[:n], nil
+}
+
+// decodeOctets reads a JSON array, known to be valid JSON, of whole numbers
+// from 0 to 255. It goes byte by byte, for such arrays are millions long.
+func decodeOctets(v jsontext.Value) ([]byte, error) {
+	out := make([]byte, 0, bytes.Count(v, []byte(","))+1)
+	number, digits := 0, 0
+	for _, c := range v[1:] {
+		switch {
+		case c >= '0' && c <= '9':
+			number = number*10 + int(c-'0')
+			digits++
+			if number > 255 {
+				return nil, errContent
+			}
+		case c == ',' || c == ']':
+			if digits > 0 { // none only in an empty array
+				out = append(out, byte(number))
+			}
+			number, digits = 0, 0
+		case c == ' ' || c == '\t' || c == '\r' || c == '\n':
+		default:
+			return nil, errContent
+		}
+	}
+	return out, nil
+}

@@ -1,0 +1,51 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+)
+
+const maxHeaderBytes = 64 << 10
+
+// Server serves a Handler on listeners, with bounds against slow clients: 10 s
+// for a header of at most 64 KiB, one minute for a body, 2 minutes idle.
+type Server struct {
+	handler *Handler
+	http    *http.Server
+}
+
+// NewServer makes a server that does not listen yet.
+func NewServer(h *Handler) *Server {
+	return &Server{handler: h, http: &http.Server{
+		Handler:           h,
+		ReadHeaderTimeout: h.limits.header,
+		WriteTimeout:      h.limits.write,
+		IdleTimeout:       h.limits.idle,
+		MaxHeaderBytes:    maxHeaderBytes,
+		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+	}}
+}
+
+// Serve answers on l until Shutdown, and is nil then. It closes l.
+func (s *Server) Serve(l net.Listener) error {
+	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
+	}
+	return nil
+}
+
+// Shutdown stops listening and waits for the requests at work; from its start
+// on /readyz says 503. When ctx ends first, the connections left are cut and
+// the error is that of ctx.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.handler.draining.Store(true)
+	if err := s.http.Shutdown(ctx); err != nil {
+		_ = s.http.Close()
+		return fmt.Errorf("waiting for open requests: %w", err)
+	}
+	return nil
+}
