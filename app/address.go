@@ -142,17 +142,12 @@ func addrSpec(s string) (string, error) {
 			}
 			continue
 		}
+		if err := refusedSpecial(c); err != nil {
+			return "", err
+		}
 		switch c {
 		case '"':
 			quoted = true
-		case '(', ')':
-			return "", errors.New("must not contain comments: put a name with parentheses in double quotes")
-		case ':', ';':
-			return "", errors.New("must not be a group: put a name with : or ; in double quotes")
-		case ',':
-			return "", errors.New("must be a single address: put a name with a comma in double quotes")
-		case '[', ']':
-			return "", errors.New("must have a domain name, not an address literal")
 		case '<':
 			if open >= 0 {
 				return "", errors.New("must have one pair of angle brackets at most")
@@ -177,6 +172,22 @@ func addrSpec(s string) (string, error) {
 		return "", errors.New("must not have a quoted part before the @")
 	}
 	return s, nil
+}
+
+// refusedSpecial says what a special character (RFC 5322 3.2.3) outside of quotes
+// would begin.
+func refusedSpecial(c byte) error {
+	switch c {
+	case '(', ')':
+		return errors.New("must not contain comments: put a name with parentheses in double quotes")
+	case ':', ';':
+		return errors.New("must not be a group: put a name with : or ; in double quotes")
+	case ',':
+		return errors.New("must be a single address: put a name with a comma in double quotes")
+	case '[', ']':
+		return errors.New("must have a domain name, not an address literal")
+	}
+	return nil
 }
 
 // checkDisplayName checks a decoded name: an encoded word can hide anything.

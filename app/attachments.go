@@ -94,75 +94,54 @@ func attachmentType(field string, a Attachment) (string, error) {
 	return normal, nil
 }
 
-// typeByName knows the files that people attach. A table of our own, because
-// the one of package mime depends on files of the machine.
+// typeByName gives the media type that the ending of a file name stands for.
 func typeByName(name string) string {
-	dot := strings.LastIndexByte(name, '.')
-	switch strings.ToLower(name[dot+1:]) {
-	case "pdf":
-		return "application/pdf"
-	case "txt", "log", "md":
-		return "text/plain; charset=utf-8"
-	case "csv":
-		return "text/csv; charset=utf-8"
-	case "html", "htm":
-		return "text/html; charset=utf-8"
-	case "ics":
-		return "text/calendar; charset=utf-8"
-	case "vcf":
-		return "text/vcard; charset=utf-8"
-	case "json":
-		return "application/json"
-	case "xml":
-		return "application/xml"
-	case "zip":
-		return "application/zip"
-	case "gz", "tgz":
-		return "application/gzip"
-	case "7z":
-		return "application/x-7z-compressed"
-	case "tar":
-		return "application/x-tar"
-	case "rtf":
-		return "application/rtf"
-	case "png":
-		return "image/png"
-	case "jpg", "jpeg":
-		return "image/jpeg"
-	case "gif":
-		return "image/gif"
-	case "webp":
-		return "image/webp"
-	case "svg":
-		return "image/svg+xml"
-	case "tif", "tiff":
-		return "image/tiff"
-	case "heic":
-		return "image/heic"
-	case "mp3":
-		return "audio/mpeg"
-	case "wav":
-		return "audio/wav"
-	case "mp4":
-		return "video/mp4"
-	case "mov":
-		return "video/quicktime"
-	case "doc":
-		return "application/msword"
-	case "xls":
-		return "application/vnd.ms-excel"
-	case "ppt":
-		return "application/vnd.ms-powerpoint"
-	case "docx":
-		return "application/vnd.openxmlformats-officedocument.wordprocessingml.document"
-	case "xlsx":
-		return "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet"
-	case "pptx":
-		return "application/vnd.openxmlformats-officedocument.presentationml.presentation"
-	case "odt":
-		return "application/vnd.oasis.opendocument.text"
-	case "ods":
-		return "application/vnd.oasis.opendocument.spreadsheet"
+	ending := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
+	if known, ok := typesByEnding[ending]; ok {
+		return known
 	}
 	return octetStream
+}
+
+// typesByEnding holds the files that people attach. A table of our own, because
+// the one of package mime depends on files of the machine.
+var typesByEnding = map[string]string{
+	"pdf":  "application/pdf",
+	"txt":  "text/plain; charset=utf-8",
+	"log":  "text/plain; charset=utf-8",
+	"md":   "text/plain; charset=utf-8",
+	"csv":  "text/csv; charset=utf-8",
+	"html": "text/html; charset=utf-8",
+	"htm":  "text/html; charset=utf-8",
+	"ics":  "text/calendar; charset=utf-8",
+	"vcf":  "text/vcard; charset=utf-8",
+	"json": "application/json",
+	"xml":  "application/xml",
+	"zip":  "application/zip",
+	"gz":   "application/gzip",
+	"tgz":  "application/gzip",
+	"7z":   "application/x-7z-compressed",
+	"tar":  "application/x-tar",
+	"rtf":  "application/rtf",
+	"png":  "image/png",
+	"jpg":  "image/jpeg",
+	"jpeg": "image/jpeg",
+	"gif":  "image/gif",
+	"webp": "image/webp",
+	"svg":  "image/svg+xml",
+	"tif":  "image/tiff",
+	"tiff": "image/tiff",
+	"heic": "image/heic",
+	"mp3":  "audio/mpeg",
+	"wav":  "audio/wav",
+	"mp4":  "video/mp4",
+	"mov":  "video/quicktime",
+	"doc":  "application/msword",
+	"xls":  "application/vnd.ms-excel",
+	"ppt":  "application/vnd.ms-powerpoint",
+	"docx": "application/vnd.openxmlformats-officedocument.wordprocessingml.document",
+	"xlsx": "application/vnd.openxmlformats-officedocument.spreadsheetml.sheet",
+	"pptx": "application/vnd.openxmlformats-officedocument.presentationml.presentation",
+	"odt":  "application/vnd.oasis.opendocument.text",
+	"ods":  "application/vnd.oasis.opendocument.spreadsheet",
 }

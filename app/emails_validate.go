@@ -36,7 +36,7 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 	}
 	// Before parsing: the count bounds the work.
 	if len(to)+len(cc)+len(bcc) > MaxRecipients {
-		return Invalid("to", "cc and bcc must not hold more than %d addresses together", MaxRecipients)
+		return Invalid("to", "must not hold more than %d addresses together with cc and bcc", MaxRecipients)
 	}
 	if len(replyTo) > MaxRecipients {
 		return Invalid("reply_to", "must not hold more than %d addresses", MaxRecipients)

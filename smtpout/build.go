@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"runtime"
 
 	"mailer/app"
@@ -85,4 +86,29 @@ func isASCII[T string | []byte](s T) bool {
 		}
 	}
 	return true
+}
+
+// checkPath refuses an address unfit to stand between angle brackets. What
+// is stored was checked long before; this keeps a lapse there from becoming a
+// command or a parameter on our authenticated session.
+func checkPath(address string) error {
+	quoted, escaped := false, false
+	for i := range len(address) {
+		switch ch := address[i]; {
+		case ch < ' ' || ch == 0x7f:
+			return fmt.Errorf("a control character in the address %q", address)
+		case escaped:
+			escaped = false
+		case quoted && ch == '\\':
+			escaped = true
+		case ch == '"':
+			quoted = !quoted
+		case !quoted && (ch == ' ' || ch == '<' || ch == '>'):
+			return fmt.Errorf("not an address: %q", address)
+		}
+	}
+	if quoted {
+		return fmt.Errorf("an open quote in the address %q", address)
+	}
+	return nil
 }

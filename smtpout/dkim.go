@@ -5,6 +5,7 @@ import (
 	"crypto"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/emersion/go-msgauth/dkim"
@@ -83,7 +84,9 @@ func headerKeys(header []byte, profile app.Profile) []string {
 }
 
 // foldKeys mixes the two lists, each kept in its order, so that no line of the
-// list is longer than 78 while there are absent names to fold at.
+// list is longer than 78 while there are absent names to fold at. A name with a
+// fold must stand behind the present ones of that name: verifiers count from
+// the left.
 func foldKeys(present, absent []string) []string {
 	keys := make([]string, 0, len(present)+len(absent))
 	column := len(" h=")
@@ -95,7 +98,7 @@ func foldKeys(present, absent []string) []string {
 		name := (*next)[0]
 		*next = (*next)[1:]
 		column += len(name) + 1
-		if column > maxLine && next == &absent {
+		if column > maxLine && next == &absent && !slices.Contains(present, name) {
 			keys = append(keys, "\r\n "+name)
 			column = len(name) + 2
 			continue

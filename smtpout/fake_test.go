@@ -97,9 +97,10 @@ func (f *fake) accept() {
 			n = f.opened
 		})
 		f.work.Go(func() {
-			defer f.change(func() { f.open-- })
+			gone := sync.OnceFunc(func() { f.change(func() { f.open-- }) })
+			defer gone()
 			defer c.Close()
-			f.serve(n, c)
+			f.serve(n, c, gone)
 		})
 	}
 }
@@ -196,7 +197,9 @@ func (f *fake) say(c net.Conn, reply string) bool {
 	return err == nil
 }
 
-func (f *fake) serve(n int, c net.Conn) {
+// serve carries on a session. gone is called before the reply to QUIT, since the
+// client may open its next connection as soon as it has that.
+func (f *fake) serve(n int, c net.Conn, gone func()) {
 	if !f.say(c, f.answer(n, "BANNER", "")) {
 		return
 	}
@@ -210,6 +213,9 @@ func (f *fake) serve(n int, c net.Conn) {
 		f.change(func() { f.commands = append(f.commands, line) })
 		verb, _, _ := strings.Cut(line, " ")
 		reply := f.answer(n, verb, line)
+		if verb == "QUIT" {
+			gone()
+		}
 		if !f.say(c, reply) || verb == "QUIT" {
 			return
 		}

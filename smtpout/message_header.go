@@ -19,10 +19,7 @@ const (
 	maxEncodedLine = 76
 )
 
-// headerWriter writes header fields word by word, folding between words. It is
-// our own because go-mail can't be told where to fold: it writes folded values
-// in random order, leaves words that are too long, and lets a text that looks
-// like an encoded word be decoded.
+// headerWriter writes header fields word by word, folding between words.
 type headerWriter struct {
 	buf    []byte
 	column int

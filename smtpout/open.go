@@ -5,7 +5,6 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"fmt"
 	"net"
 	"net/textproto"
 	"time"
@@ -153,42 +152,4 @@ func (r *Relay) authenticate(c *conn) error {
 		return c.client.Auth(sasl.NewLoginClient(r.cfg.User, r.cfg.Password))
 	}
 	return errNoMechanism
-}
-
-// answerIn finds a reply of the relay in err; nil: there was none.
-func answerIn(err error) *smtp.SMTPError {
-	var answer *smtp.SMTPError
-	if errors.As(err, &answer) {
-		return answer
-	}
-	var raw *textproto.Error
-	if errors.As(err, &raw) {
-		return &smtp.SMTPError{Code: raw.Code, Message: raw.Msg}
-	}
-	return nil
-}
-
-// checkPath refuses an address unfit to stand between angle brackets. What
-// is stored was checked long before; this keeps a lapse there from becoming a
-// command or a parameter on our authenticated session.
-func checkPath(address string) error {
-	quoted, escaped := false, false
-	for i := range len(address) {
-		switch ch := address[i]; {
-		case ch < ' ' || ch == 0x7f:
-			return fmt.Errorf("a control character in the address %q", address)
-		case escaped:
-			escaped = false
-		case quoted && ch == '\\':
-			escaped = true
-		case ch == '"':
-			quoted = !quoted
-		case !quoted && (ch == ' ' || ch == '<' || ch == '>'):
-			return fmt.Errorf("not an address: %q", address)
-		}
-	}
-	if quoted {
-		return fmt.Errorf("an open quote in the address %q", address)
-	}
-	return nil
 }

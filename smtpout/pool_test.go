@@ -111,6 +111,44 @@ func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
+// go-smtp says EHLO again after RSET; a relay that refuses it then has not
+// refused the next message.
+func TestEHLORefusedAfterRSET(t *testing.T) {
+	var hellos atomic.Int32
+	f := startFake(t, &fake{script: func(_ int, verb, line string) string {
+		switch {
+		case verb == "EHLO" && hellos.Add(1) == 2:
+			return "550 5.7.1 you have said so"
+		case verb == "RCPT" && strings.Contains(line, "<refused@"):
+			return "550 5.1.1 unknown"
+		}
+		return ""
+	}})
+	r := relayTo(t, f)
+	want(t, r.Send(t.Context(), letter("refused@example.net"), agree), "done/rcpt/0 refused=refused/550")
+	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+}
+
+// A connection whose socket the end of a context closes must not be pooled,
+// even where the transaction came to a result of its own.
+func TestConnectionOfEndedContextIsDropped(t *testing.T) {
+	r := relayTo(t, startFake(t, &fake{}))
+	c, err := r.connect(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	m := letter("a@example.net")
+	m.EnvelopeFrom = "<" // refused without a word to the relay
+	res, end := r.transact(ctx, ctx, c, m, &built{}, agree)
+	r.pool.drop(c)
+	want(t, res, "refused/mail/0")
+	if end != connBad {
+		t.Errorf("the connection ended as %d", end)
+	}
+}
+
 // The relay closed the idle connection by itself, long before MAIL.
 func TestIdleConnectionClosedByRelay(t *testing.T) {
 	f := startFake(t, &fake{})
@@ -190,8 +228,6 @@ func TestConnectionCap(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	// A closed connection is seen late by the fake when it did not say goodbye;
-	// all of these did.
 	if _, peak := f.counts(); peak != 3 {
 		t.Errorf("%d connections at once, want 3", peak)
 	}

@@ -52,7 +52,7 @@ func TestSendResults(t *testing.T) {
 
 		{"421 at the banner", on("BANNER", "421 4.3.2 busy"), three, "trouble/connect/421", 0, false},
 		{"554 at the banner", on("BANNER", "554 5.7.1 go away"), three, "trouble/connect/554", 0, false},
-		{"not SMTP", on("BANNER", "SSH-2.0-OpenSSH"), three, "trouble/connect/0", 0, false},
+		{"not SMTP", on("BANNER", "+OK POP3 ready"), three, "trouble/connect/0", 0, false},
 		{"550 at EHLO", on("EHLO", "550 5.7.1 bad name"), three, "trouble/connect/550", 0, false},
 		{"421 at EHLO", on("EHLO", "421 4.7.0 bad name"), three, "trouble/connect/421", 0, false},
 
@@ -234,7 +234,7 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 	cfg := configFor(f.listener)
 	cfg.DKIM = true
 	m := letter("a@example.net")
-	m.DKIM, m.Signature = testKey(t), "DKIM-Signature: v=1; b=earlier\r\n"
+	m.DKIM, m.Signature = scriptKey(t), "DKIM-Signature: v=1; b=earlier\r\n"
 	message, err := compose(m)
 	if err != nil {
 		t.Fatal(err)
@@ -250,7 +250,7 @@ func TestEarlierSignatureIsUsedAgain(t *testing.T) {
 }
 
 func TestSigning(t *testing.T) {
-	key := testKey(t)
+	key := scriptKey(t)
 	for _, tt := range []struct {
 		name   string
 		dkim   bool
@@ -404,8 +404,12 @@ func TestCloseEndsTheWaitForTheReply(t *testing.T) {
 		wantWords(t, res, "closed")
 	})
 	<-dotted
+	start := time.Now()
 	r.Close()
 	wg.Wait()
+	if took := time.Since(start); took > 10*time.Second { // the timeout is five times that
+		t.Errorf("took %s", took)
+	}
 	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "trouble/connect/0")
 }
 

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/textproto"
 	"strings"
 	"syscall"
 	"time"
@@ -167,4 +168,17 @@ func kindAtDot(code int, other app.ResultKind) app.ResultKind {
 		return app.ResultRefused
 	}
 	return other
+}
+
+// answerIn finds a reply of the relay in err; nil: there was none.
+func answerIn(err error) *smtp.SMTPError {
+	var answer *smtp.SMTPError
+	if errors.As(err, &answer) {
+		return answer
+	}
+	var raw *textproto.Error
+	if errors.As(err, &raw) {
+		return &smtp.SMTPError{Code: raw.Code, Message: raw.Msg}
+	}
+	return nil
 }

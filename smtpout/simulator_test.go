@@ -123,7 +123,7 @@ func TestCapture(t *testing.T) {
 	c := NewCapture(Options{})
 	defer c.Close()
 	m := letter("a@example.net", "b@example.net")
-	m.DKIM = testKey(t)
+	m.DKIM = scriptKey(t)
 	var h holder
 	res := c.Send(t.Context(), m, h.hold)
 	want(t, res, "done/dot/250 a=accepted/250 b=accepted/250")

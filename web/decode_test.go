@@ -2,6 +2,7 @@ package web
 
 import (
 	"encoding/json"
+	"log/slog"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -40,8 +41,9 @@ func FuzzSend(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
+	b := newBench(f, func(c *Config, _ *limits) { c.RateLimit = 0 })
+	b.handler.log = slog.New(slog.DiscardHandler)
 	f.Fuzz(func(t *testing.T, body []byte) {
-		b := newBench(t)
 		r := httptest.NewRequest("POST", "/emails", strings.NewReader(string(body)))
 		r.Header.Set("Authorization", "Bearer full")
 		r.Header.Set("Idempotency-Key", "k")

@@ -216,7 +216,7 @@ func newEmailRecord(e *app.Email) emailRecord {
 	r := emailRecord{
 		Object: "email", EmailItem: newEmailItem(e),
 		HTML: orNull(e.HTML), Text: orNull(e.Text),
-		Tags: e.Tags, Headers: make(map[string]string, len(e.Headers)),
+		Tags: append([]app.Tag{}, e.Tags...), Headers: make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}
 	for _, header := range e.Headers {

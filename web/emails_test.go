@@ -214,6 +214,21 @@ func TestGetEmail(t *testing.T) {
 	}
 }
 
+func TestAbsentListsAreEmpty(t *testing.T) {
+	var out strings.Builder
+	if err := marshal(&out, newEmailRecord(&app.Email{})); err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"to", "cc", "bcc", "reply_to", "tags", "attachments"} {
+		if !strings.Contains(out.String(), `"`+want+`":[]`) {
+			t.Errorf("%s: %s", want, out.String())
+		}
+	}
+	if !strings.Contains(out.String(), `"headers":{}`) || !strings.Contains(out.String(), `"message_id":"<`) {
+		t.Error(out.String())
+	}
+}
+
 func TestEmailEvents(t *testing.T) {
 	b := newBench(t)
 	wantJSON(t, b.auth("GET", "/emails/"+emailID+"/events?limit=2", ""), `{"object":"list","has_more":false,"data":[

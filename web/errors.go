@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
 
 	"mailer/app"
 )
@@ -115,7 +114,7 @@ func (h *Handler) writeError(x *exchange, e *Error) {
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(e.StatusCode)
 	// An error here is a connection that is gone.
-	_ = json.MarshalWrite(x, e, encoding)
+	_ = marshal(x, e)
 }
 
 // setHumaGlobals changes what huma keeps in package variables: its errors get

@@ -10,14 +10,7 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	jsonv2 "github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
-	jsonv1 "github.com/go-json-experiment/json/v1"
 )
-
-// encoding is how answers are written: nil lists are [], and text of unknown
-// origin (a captured message) can't break an answer that is half out. The tags
-// of app's types follow encoding/json, in whose sense a 0 is empty.
-var encoding = jsonv2.JoinOptions(jsontext.AllowInvalidUTF8(true), jsonv1.OmitEmptyWithLegacySemantics(true))
 
 // bearerScheme is the name of the security scheme in the document.
 const bearerScheme = "bearer"
@@ -50,7 +43,14 @@ func newAPI(h *Handler) huma.API {
 	}, adapter{h})
 }
 
-func marshal(w io.Writer, v any) error { return jsonv2.MarshalWrite(w, v, encoding) }
+// marshal writes answers with encoding/json, which takes half the time of
+// version 2 for them, and turns invalid UTF-8 (of a captured message) into
+// U+FFFD. Nil lists would be null: the handlers make empty ones.
+func marshal(w io.Writer, v any) error {
+	enc := json.NewEncoder(w)
+	enc.SetEscapeHTML(false) // nothing of this is HTML, and <message ids> stay legible
+	return enc.Encode(v)
+}
 
 // unmarshal refuses duplicate names and invalid UTF-8 besides what is no JSON.
 func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v) }

@@ -14,6 +14,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/engine"
 )
 
 func TestUnknownPathsNeedNoKey(t *testing.T) {
@@ -305,6 +306,15 @@ func TestHealth(t *testing.T) {
 	b.handler.draining.Store(true)
 	wantError(t, b.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable, "shutting down")
 	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
+}
+
+func TestNewNeedsNothingButAnEngine(t *testing.T) {
+	h := New(Config{Engine: &engine.Engine{}, Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
+	w := get(h, "/healthz")
+	wantJSON(t, w, `{"status":"ok"}`)
+	if w.Header().Get("Ratelimit-Policy") != "100;w=1" {
+		t.Errorf("headers: %v", w.Header())
+	}
 }
 
 func TestCanceledRequestIsNoError(t *testing.T) {

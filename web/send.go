@@ -289,8 +289,10 @@ func decodeBase64(v jsontext.Value) ([]byte, error) {
 		}
 		text = unquoted
 	}
-	if bytes.ContainsAny(text, " \t\r\n") {
-		text = bytes.Join(bytes.Fields(text), nil)
+	for _, space := range []string{" ", "\t", "\r", "\n"} { // each search is far quicker than ContainsAny
+		if bytes.Contains(text, []byte(space)) {
+			text = bytes.ReplaceAll(text, []byte(space), nil)
+		}
 	}
 	padded := len(text)
 	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("=")), []byte("="))

@@ -12,7 +12,8 @@ import (
 const maxHeaderBytes = 64 << 10
 
 // Server serves a Handler on listeners, with bounds against slow clients: 10 s
-// for a header of at most 64 KiB, one minute for a body, 2 minutes idle.
+// for a header of at most 64 KiB, one minute for a body, 5 minutes for the whole
+// exchange, 2 minutes idle.
 type Server struct {
 	handler *Handler
 	http    *http.Server
@@ -26,7 +27,9 @@ func NewServer(h *Handler) *Server {
 		WriteTimeout:      h.limits.write,
 		IdleTimeout:       h.limits.idle,
 		MaxHeaderBytes:    maxHeaderBytes,
-		ErrorLog:          slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		// OPTIONS * gets the 404 of any unknown path, in JSON.
+		DisableGeneralOptionsHandler: true,
+		ErrorLog:                     slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
 	}}
 }
 

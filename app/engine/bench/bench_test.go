@@ -1,0 +1,120 @@
+package bench
+
+import (
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/sha256"
+	"fmt"
+	"os"
+	"path/filepath"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// signingLimit is how many RSA-2048 signatures a second all cores make, and
+// what one costs in processor time.
+func signingLimit(tb testing.TB) (rate float64, each time.Duration) {
+	tb.Helper()
+	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	digest := sha256.Sum256([]byte("digest"))
+	const span = time.Second
+	var n atomic.Int64
+	var wg sync.WaitGroup
+	start := time.Now()
+	for range runtime.GOMAXPROCS(0) {
+		wg.Go(func() {
+			for time.Since(start) < span {
+				if _, err := rsa.SignPKCS1v15(nil, key, crypto.SHA256, digest[:]); err != nil {
+					tb.Error(err)
+					return
+				}
+				n.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	rate = float64(n.Load()) / time.Since(start).Seconds()
+	return rate, time.Duration(float64(runtime.GOMAXPROCS(0)) / rate * float64(time.Second))
+}
+
+// syncLimit is how many appends of 8 KB with fdatasync the disk does a second,
+// one after the other: what a commit of its own costs each email at least.
+func syncLimit(tb testing.TB) float64 {
+	tb.Helper()
+	f, err := os.Create(filepath.Join(tb.TempDir(), "sync"))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	defer f.Close()
+	block := make([]byte, 8<<10)
+	start := time.Now()
+	n := 0
+	for time.Since(start) < 500*time.Millisecond {
+		if _, err := f.Write(block); err != nil {
+			tb.Fatal(err)
+		}
+		if err := f.Sync(); err != nil {
+			tb.Fatal(err)
+		}
+		n++
+	}
+	return float64(n) / time.Since(start).Seconds()
+}
+
+// BenchmarkAccept posts emails while the server also sends them: unsigned, then
+// signed. The ratio is to single fdatasyncs a second of the same disk.
+func BenchmarkAccept(b *testing.B) {
+	for _, mode := range []string{"dkim=off", "dkim=on"} {
+		for _, clients := range []int{1, 16, 64} {
+			b.Run(fmt.Sprintf("%s/clients=%d", mode, clients), func(b *testing.B) {
+				limit := syncLimit(b)
+				sink := newSink(b)
+				s := startServer(b, b.TempDir(), "smtp://"+sink.addr()+"?tls=off&connections=16&"+mode)
+				s.load(200, clients) // warm up
+				b.ResetTimer()
+				latencies := s.load(b.N, clients)
+				b.StopTimer()
+				rate := float64(b.N) / b.Elapsed().Seconds()
+				b.ReportMetric(rate, "accepts/s")
+				b.ReportMetric(rate/limit, "x-fsync")
+				b.ReportMetric(float64(quantile(latencies, 0.50).Microseconds())/1000, "p50-ms")
+				b.ReportMetric(float64(quantile(latencies, 0.99).Microseconds())/1000, "p99-ms")
+				b.ReportMetric(float64(sink.messages.Load()), "sent-meanwhile")
+			})
+		}
+	}
+}
+
+// BenchmarkEndToEnd measures from the first accept to the last message at the
+// sink. The ratios are to RSA-2048 signing alone on the same cores.
+func BenchmarkEndToEnd(b *testing.B) {
+	for _, mode := range []string{"dkim=off", "dkim=on"} {
+		b.Run(mode, func(b *testing.B) {
+			limit, each := signingLimit(b)
+			sink := newSink(b)
+			s := startServer(b, b.TempDir(), "smtp://"+sink.addr()+"?tls=off&connections=16&"+mode)
+			s.load(200, 16)
+			sink.waitFor(200)
+			cpu := s.cpu()
+			b.ResetTimer()
+			s.load(b.N, 16)
+			sink.waitFor(200 + int64(b.N))
+			b.StopTimer()
+			cpu = s.cpu() - cpu
+			rate := float64(b.N) / b.Elapsed().Seconds()
+			perMessage := cpu / time.Duration(b.N)
+			b.ReportMetric(rate, "messages/s")
+			b.ReportMetric(rate/limit, "x-signing-rate")
+			b.ReportMetric(float64(perMessage.Microseconds()), "cpu-us/message")
+			b.ReportMetric(float64(perMessage)/float64(each), "x-signing-cpu")
+			b.ReportMetric(s.memory("VmHWM"), "peak-MB")
+		})
+	}
+}
