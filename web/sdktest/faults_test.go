@@ -79,7 +79,7 @@ func testFault(t *testing.T, f fault) {
 	checkFaultEvent(t, f, e)
 	if !f.message { // it goes on trying, and the email stays what it was
 		eventually(t, 20*time.Second, "a second try", func() (bool, string) {
-			n := relay.dials.Load()
+			n := len(relay.dialled())
 			return n >= 2, fmt.Sprintf("%d connections", n)
 		})
 	}
@@ -89,6 +89,7 @@ func testFault(t *testing.T, f fault) {
 	f.heal(t, relay, ca)
 	api.waitLast(t, id, recovery, "sent")
 	checkNothingFailed(t, api.events(t, id))
+	checkPunctual(t, e, relay.dialled())
 	if found := relay.matching(subjectIs(f.name)); len(found) != 1 {
 		t.Errorf("%d copies arrived, want one", len(found))
 	}
@@ -146,6 +147,20 @@ func checkFaultEvent(t *testing.T, f fault, e event) {
 	}
 	if next, err := time.Parse(time.RFC3339, e.Detail.NextAttemptAt); err != nil || time.Until(next).Abs() > 2*time.Minute {
 		t.Errorf("the event's next try %q: %v", e.Detail.NextAttemptAt, err)
+	}
+}
+
+// checkPunctual fails the test unless the second connection came when the first
+// event said, with some seconds of grace: other mail may go first.
+func checkPunctual(t *testing.T, e event, dialled []time.Time) {
+	t.Helper()
+	next, err := time.Parse(time.RFC3339, e.Detail.NextAttemptAt)
+	if err != nil || len(dialled) < 2 {
+		t.Errorf("no second try to compare: %v, %v", err, dialled)
+		return
+	}
+	if late := dialled[1].Sub(next); late < -time.Second || late > 8*time.Second {
+		t.Errorf("the event promised the next try for %s, it came %s later", next, late)
 	}
 }
 

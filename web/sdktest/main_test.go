@@ -22,7 +22,24 @@ var binary struct {
 
 func TestMain(m *testing.M) {
 	flag.Parse()
+	if err := waitTogether(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
 	os.Exit(runAll(m))
+}
+
+// waitTogether lets more tests run at once than there are processors, unless
+// the caller said how many: most of their time is waiting for retries.
+func waitTogether() error {
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() != parallel.DefValue {
+		return nil
+	}
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		return fmt.Errorf("set -parallel: %w", err)
+	}
+	return nil
 }
 
 func runAll(m *testing.M) int {

@@ -41,10 +41,10 @@ type sink struct {
 	startTLS *tls.Config
 	behave   atomic.Pointer[behaviour]
 	cert     atomic.Pointer[tls.Certificate]
-	dials    atomic.Int64
 	closed   chan struct{}
 
 	mu      sync.Mutex
+	dials   []time.Time // when connections came
 	msgs    []message
 	changed chan struct{} // closed and replaced with each message
 }
@@ -114,7 +114,9 @@ func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 		if err != nil {
 			return
 		}
-		s.dials.Add(1)
+		s.mu.Lock()
+		s.dials = append(s.dials, time.Now())
+		s.mu.Unlock()
 		if take := s.behave.Load().conn; take != nil {
 			wg.Go(func() { s.takeOver(c, take) })
 			continue
@@ -151,6 +153,13 @@ func (s *sink) keep(m message) {
 	s.msgs = append(s.msgs, m)
 	close(s.changed)
 	s.changed = make(chan struct{})
+}
+
+// dialled is when connections came so far.
+func (s *sink) dialled() []time.Time {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.dials)
 }
 
 // messages is what came so far.
