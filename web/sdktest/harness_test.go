@@ -8,7 +8,6 @@ import (
 	"crypto/x509"
 	"encoding/base64"
 	"net"
-	"os"
 	"strings"
 	"testing"
 	"time"
@@ -149,9 +148,6 @@ func TestHarnessNodeClientSurfacesErrors(t *testing.T) {
 	needNode(t)
 	api := stubAPI(t)
 	out := runNode(t, api, "re_stub", "errors.mjs", map[string]string{"RESTRICTED_KEY": "r", "WRONG_KEY": "w", "FROM": "a@example.test", "UNVERIFIED": "a@other.test"})
-	if os.Getenv("SDKTEST_SHOW") != "" {
-		t.Logf("%v", out)
-	}
 	got := out.errors(t)["wrong_key"]
 	if got.StatusCode != 418 || got.Name != "stub" {
 		t.Errorf("the client gave %+v", got)
