@@ -63,6 +63,7 @@ type DB struct {
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
 	writer  atomic.Int64  // its goroutine id
+	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool
 	failed  chan struct{} // closed by the latch
 	latch   sync.Once

@@ -146,14 +146,38 @@ func (d *DB) writeLoop(s session) {
 	}
 }
 
-// gather takes what else is waiting, up to a group.
+// gatherFor is how long a group waits for more company where there is some: a
+// commit costs the same pages and the same sync for one closure as for many.
+const gatherFor = time.Millisecond
+
+// crowded is the mean group from which it pays to wait.
+const crowded = 3
+
+// gather takes what else is waiting, up to a group. Under load it waits a little
+// for more; a lone writer never waits.
 func (d *DB) gather(first *request) []*request {
 	group := []*request{first}
+	defer func() { d.crowd += (float64(len(group)) - d.crowd) / 8 }()
+	var timeout <-chan time.Time
+	if d.crowd >= crowded {
+		timer := time.NewTimer(gatherFor)
+		defer timer.Stop()
+		timeout = timer.C
+	}
 	for len(group) < maxGroup {
 		select {
 		case r := <-d.queue:
 			group = append(group, r)
+			continue
 		default:
+		}
+		if timeout == nil {
+			return group
+		}
+		select {
+		case r := <-d.queue:
+			group = append(group, r)
+		case <-timeout:
 			return group
 		}
 	}

@@ -137,12 +137,8 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 		l.settle(j, out, app.Result{Stage: res.Stage, Reply: res.Reply}, app.Postponed)
 		return
 	}
-	next := until
-	if inTransaction {
-		next = until.Add(secondOpinion) // others go first
-	}
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, next))
+		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, until)) // who waits longer goes first
 	})
 }
 
