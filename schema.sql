@@ -160,6 +160,22 @@ CREATE TABLE relay_usage (
   PRIMARY KEY (relay, minute)
 ) STRICT, WITHOUT ROWID;
 
+-- Addresses that a team's mail must not go to. Mail is compared by address
+-- alone; email is what lists show. It may be NULL for an entry that still
+-- blocks and that nobody may see any more.
+CREATE TABLE suppressions (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  email      TEXT,          -- as given, in lower case
+  address    TEXT NOT NULL, -- lower case, the domain in A-labels
+  origin     TEXT NOT NULL CHECK (origin IN ('bounce', 'complaint', 'manual', 'unsubscribe')),
+  source_id  TEXT,
+  created_at INTEGER NOT NULL,
+  UNIQUE (team_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX suppressions_team ON suppressions (team_id, id);
+CREATE INDEX suppressions_origin ON suppressions (team_id, origin, id);
+
 -- Whole messages of the capture transport, which sends nothing.
 CREATE TABLE captures (
   email_id   TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,

@@ -52,6 +52,12 @@ type service interface {
 	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
 	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
 	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
+	AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error)
+	AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error)
+	ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error)
+	GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (app.Suppression, error)
+	RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error)
+	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
 	Ready() error
 }
 
@@ -95,6 +101,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerHealth()
 	h.registerEmails()
 	h.registerAttachments()
+	h.registerSuppressions()
 	h.registerDocument()
 	return h
 }

@@ -59,10 +59,14 @@ func (l *lane) transact(p pass, j *job, minute int64) {
 		l.broken(j, err)
 		return
 	}
+	if l.obeyed(j, out.Recipients) {
+		l.limits.unreserve(minute)
+		return
+	}
 	res := l.sender.Send(l.e.sending, out, func(_ context.Context, signature string) error {
 		l.dots <- struct{}{}
 		j.dotted = true
-		j.held = l.hold(j, signature, minute)
+		j.held = l.hold(j, out.Recipients, signature, minute)
 		return j.held
 	})
 	if !j.dotted || j.held != nil {
@@ -99,15 +103,17 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	}, nil
 }
 
-// content gives the email of a unit and the recipients that still wait: all of
-// them at the first attempt of one that was just accepted.
+// content gives the email of a unit and the recipients that still wait: those it
+// was accepted for at the first attempt of one that is fresh.
 func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
-	email = l.e.fresh.take(j.unit.EmailID)
+	email, open = l.e.fresh.take(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 {
-		return email, email.Recipients(), nil
+		return email, open, nil
 	}
 	err = l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
-		email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID)
+		if email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID); err == nil {
+			j.blocked, err = blockedAmong(r, j.unit.TeamID, open)
+		}
 		return err
 	})
 	if err != nil {
@@ -117,9 +123,13 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 }
 
 // hold is the last word before the final dot: it proves that the email was not
-// withdrawn and marks the unit dotted, in one Write.
-func (l *lane) hold(j *job, signature string, minute int64) error {
-	return l.e.db.Write(context.WithoutCancel(l.e.sending), func(tx *db.Tx) error {
+// withdrawn and none of its recipients suppressed, and marks the unit dotted, in
+// one Write.
+func (l *lane) hold(j *job, recipients []string, signature string, minute int64) error {
+	err := l.e.db.Write(context.WithoutCancel(l.e.sending), func(tx *db.Tx) (err error) {
+		if j.obeyed, err = obey(tx, j.unit, recipients); err != nil || j.obeyed {
+			return err
+		}
 		if err := tx.MarkDotted(j.unit.EmailID, signature); err != nil {
 			return err
 		}
@@ -130,6 +140,10 @@ func (l *lane) hold(j *job, signature string, minute int64) error {
 		}
 		return l.limits.count(tx, minute)
 	})
+	if err == nil && j.obeyed {
+		return errObeyed
+	}
+	return err
 }
 
 // broken handles a unit whose message can't be read: it is tried again later

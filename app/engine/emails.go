@@ -67,17 +67,28 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) er
 	if n := email.AttachmentBytes(); n > e.cfg.MaxAttachments {
 		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
 	}
+	recipients := email.Recipients()
+	blocked, err := blockedAmong(&tx.Reader, email.TeamID, recipients)
+	if err != nil {
+		return err
+	}
+	if blocked.Refuses(email.To) {
+		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
+	}
 	email.Relay = region
-	if err := tx.InsertEmail(email, email.Recipients()); err != nil {
+	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
 	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: email.CreatedAt, Since: email.CreatedAt, Size: email.Size()}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
+	if err := leaveOut(tx, unit, recipients, blocked); err != nil {
+		return err
+	}
 	if l := e.laneOf(region); l != nil {
 		tx.AfterCommit(func() {
-			e.fresh.put(email)
+			e.fresh.put(email, blocked.Open(recipients))
 			l.wake()
 		})
 	}

@@ -16,15 +16,21 @@ const maxFreshMail = 256 << 10
 
 // freshMail holds emails that were just accepted. What an email says never
 // changes after acceptance, so an entry is as good as its rows; only the first
-// attempt uses it, when all recipients still wait.
+// attempt uses it, when all those wait that waited then.
 type freshMail struct {
 	mu     sync.Mutex
-	emails map[string]*app.Email
+	emails map[string]freshEmail
 	bytes  int64
 }
 
+// freshEmail is an email and its recipients but those left out at acceptance.
+type freshEmail struct {
+	*app.Email
+	open []string
+}
+
 // put keeps an email where there is room.
-func (f *freshMail) put(e *app.Email) {
+func (f *freshMail) put(e *app.Email, open []string) {
 	size := e.Size()
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -32,20 +38,21 @@ func (f *freshMail) put(e *app.Email) {
 		return
 	}
 	if f.emails == nil {
-		f.emails = map[string]*app.Email{}
+		f.emails = map[string]freshEmail{}
 	}
-	f.emails[e.ID] = e
+	f.emails[e.ID] = freshEmail{e, open}
 	f.bytes += size
 }
 
-// take gives an email out, once; nil where it is not kept.
-func (f *freshMail) take(id string) *app.Email {
+// take gives an email and its open recipients out, once; nil where it is not
+// kept.
+func (f *freshMail) take(id string) (*app.Email, []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	e := f.emails[id]
-	if e != nil {
+	e, ok := f.emails[id]
+	if ok {
 		delete(f.emails, id)
 		f.bytes -= e.Size()
 	}
-	return e
+	return e.Email, e.open
 }

@@ -46,9 +46,11 @@ type lane struct {
 
 // job is a claimed unit.
 type job struct {
-	unit   app.Unit // Attempts counts the one that begins now
-	dotted bool     // it holds a token of lane.dots
-	held   error    // why hold refused the dot
+	unit    app.Unit    // Attempts counts the one that begins now
+	dotted  bool        // it holds a token of lane.dots
+	held    error       // why hold refused the dot
+	blocked app.Blocked // what was found of its recipients when it was read
+	obeyed  bool        // recipients were left out; the rest of the unit is due
 }
 
 func newLane(e *Engine, route Route) *lane {
@@ -82,6 +84,9 @@ func (l *lane) start(ctx context.Context) error {
 				}
 				l.run(j)
 				l.release(j.unit)
+				if j.obeyed {
+					l.wake()
+				}
 			}
 		})
 	}

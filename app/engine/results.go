@@ -64,9 +64,10 @@ func anyAccepted(res app.Result) bool {
 }
 
 // withdrawn ends a transaction whose dot was refused by hold: a unit that is
-// gone needs nothing; one that storage could not mark is tried again.
+// gone, or was put right by obey, needs nothing; one that storage could not mark
+// is tried again.
 func (l *lane) withdrawn(p pass, j *job) {
-	if errors.Is(j.held, db.ErrNotFound) {
+	if errors.Is(j.held, db.ErrNotFound) || errors.Is(j.held, errObeyed) {
 		return
 	}
 	l.rest(p, app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})

@@ -1,0 +1,231 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// AddSuppression puts an address on the team's list. One that stands there
+// already stays as it is and is the answer. Errors: CodeValidation.
+func (e *Engine) AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error) {
+	s, err := in.Validate()
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	added, err := e.suppress(ctx, key.TeamID, []app.Suppression{s})
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	return added[0], nil
+}
+
+// AddSuppressions is AddSuppression for a batch: all of it or, with an error,
+// nothing. It answers a suppression for each address, in their order. Errors:
+// CodeValidation.
+func (e *Engine) AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error) {
+	list, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	return e.suppress(ctx, key.TeamID, list)
+}
+
+// suppress writes down a list in one vital Write: an opt-out must not wait for
+// room on the disk.
+func (e *Engine) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
+	out := make([]app.Suppression, len(list))
+	err := e.db.WriteVital(ctx, func(tx *db.Tx) (err error) {
+		for i, s := range list {
+			s.ID, s.TeamID, s.CreatedAt = app.NewID(), teamID, tx.Now
+			if out[i], err = tx.AddSuppression(s); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, unavailable(err)
+}
+
+// ListSuppressions gives a page of the team's list, newest first, and whether
+// there are more. An empty origin stands for all. Errors: CodeValidation.
+func (e *Engine) ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) (rows []app.Suppression, more bool, err error) {
+	if origin != "" {
+		if err := origin.Validate(); err != nil {
+			return nil, false, err
+		}
+	}
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListSuppressions(key.TeamID, origin, page)
+		return err
+	})
+	return rows, more, cursor(page, err)
+}
+
+// GetSuppression gives the suppression with that id, or of that address. Errors:
+// CodeNotFound.
+func (e *Engine) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (s app.Suppression, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		s, err = findSuppression(r, key.TeamID, idOrEmail)
+		return err
+	})
+	return s, lookup("suppression", err)
+}
+
+// findSuppression reads what a path can name a suppression by. What is neither
+// an id nor an address names nothing.
+func findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, error) {
+	if id, ok := app.ParseID(idOrEmail); ok {
+		return r.Suppression(teamID, id)
+	}
+	_, address, err := app.ParseBareAddress(idOrEmail)
+	if err != nil {
+		return app.Suppression{}, db.ErrNotFound
+	}
+	return r.SuppressionByAddress(teamID, address)
+}
+
+// RemoveSuppression takes the suppression with that id, or of that address, off
+// the list and gives its id. Errors: CodeNotFound.
+func (e *Engine) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
+	err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		s, err := findSuppression(&tx.Reader, key.TeamID, idOrEmail)
+		if err != nil {
+			return err
+		}
+		id = s.ID
+		return tx.DeleteSuppression(key.TeamID, id)
+	})
+	return id, lookup("suppression", err)
+}
+
+// RemoveSuppressions takes many off the list, skips those that are not on it,
+// and gives the ids of those that were. Errors: CodeValidation.
+func (e *Engine) RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (removed []string, err error) {
+	addresses, ids, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		found := ids
+		for _, address := range addresses {
+			s, err := tx.SuppressionByAddress(key.TeamID, address)
+			if err == nil {
+				found = append(found, s.ID)
+			} else if !errors.Is(err, db.ErrNotFound) {
+				return err
+			}
+		}
+		removed, err = deleteSuppressions(tx, key.TeamID, found)
+		return err
+	})
+	return removed, unavailable(err)
+}
+
+func deleteSuppressions(tx *db.Tx, teamID string, ids []string) (removed []string, err error) {
+	for _, id := range ids {
+		err := tx.DeleteSuppression(teamID, id)
+		if err == nil {
+			removed = append(removed, id)
+		} else if !errors.Is(err, db.ErrNotFound) {
+			return nil, err
+		}
+	}
+	return removed, nil
+}
+
+// blockedAmong gives what keeps mail of a team from recipients. No send has a
+// topic.
+func blockedAmong(r *db.Reader, teamID string, recipients []string) (app.Blocked, error) {
+	folded := make([]string, len(recipients))
+	for i, mailbox := range recipients {
+		folded[i] = app.FoldAddress(mailbox)
+	}
+	list, err := r.Suppressions(teamID, folded)
+	if err != nil {
+		return nil, fmt.Errorf("look up suppressions: %w", err)
+	}
+	if len(list) == 0 {
+		return nil, nil
+	}
+	return app.NewBlocked(list, false), nil
+}
+
+// leaveOut settles those recipients of an email that are blocked and still wait,
+// each with its line in the timeline.
+func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
+	for _, address := range recipients {
+		s := blocked.Of(address)
+		if s == nil {
+			continue
+		}
+		err := tx.SettleRecipient(u.EmailID, address, app.Suppressed)
+		if errors.Is(err, db.ErrNotFound) {
+			continue // it is settled already
+		}
+		if err != nil {
+			return err
+		}
+		detail := app.EventDetail{Message: s.Reason()}
+		if err := tx.InsertEvent(newEvent(tx, u, app.EventType(app.Suppressed), address, detail)); err != nil {
+			return err
+		}
+		if err := tx.SetLastEvent(u.EmailID, app.Suppressed); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errObeyed is why hold refuses the dot of a unit some of whose recipients are
+// suppressed. The unit stands as obey left it.
+var errObeyed = errors.New("engine: recipients are suppressed")
+
+// obey leaves out recipients of an open unit that were suppressed since it was
+// accepted, and answers whether there were any. Then the unit is due at once for
+// the others, its attempt not counted, or over. Error: db.ErrNotFound, and
+// nothing written, for a unit that was withdrawn. It runs inside the Write that
+// lets a message leave: whoever was told before that an address is suppressed
+// can rely on it.
+func obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
+	blocked, err := blockedAmong(&tx.Reader, u.TeamID, recipients)
+	if err != nil || len(blocked) == 0 {
+		return false, err
+	}
+	waiting, err := tx.OpenRecipients(u.EmailID)
+	if err != nil {
+		return false, err
+	}
+	if len(blocked.Open(waiting)) > 0 {
+		err = tx.RequeueUnit(u.EmailID, u.Attempts-1, tx.Now)
+	} else {
+		err = endSuppressed(tx, u)
+	}
+	if err != nil {
+		return false, err
+	}
+	return true, leaveOut(tx, u, waiting, blocked)
+}
+
+func endSuppressed(tx *db.Tx, u app.Unit) error {
+	if err := tx.DeleteUnit(u.EmailID); err != nil {
+		return err
+	}
+	return tx.SettleDoubts(u.EmailID, "not sent again: its recipients are suppressed")
+}
+
+// obeyed spares a unit its transaction where recipients were suppressed while it
+// waited. What comes after content looked, hold sees.
+func (l *lane) obeyed(j *job, recipients []string) bool {
+	if len(j.blocked) == 0 {
+		return false
+	}
+	l.record(j, func(tx *db.Tx) (err error) {
+		j.obeyed, err = obey(tx, j.unit, recipients)
+		return ignoreGone(err)
+	})
+	return j.obeyed
+}

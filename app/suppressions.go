@@ -1,0 +1,230 @@
+package app
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+)
+
+// SuppressionOrigin says why an address is on a team's suppression list.
+type SuppressionOrigin string
+
+// The origins (api.md, Suppression).
+const (
+	OriginBounce      SuppressionOrigin = "bounce"
+	OriginComplaint   SuppressionOrigin = "complaint"
+	OriginManual      SuppressionOrigin = "manual"
+	OriginUnsubscribe SuppressionOrigin = "unsubscribe"
+)
+
+// Blocks tells whether a suppression of this origin keeps a send from its
+// address. Who unsubscribed still gets what belongs to no topic (api.md, Sending
+// rule 6).
+func (o SuppressionOrigin) Blocks(hasTopic bool) bool {
+	return o != OriginUnsubscribe || hasTopic
+}
+
+// Validate checks that the origin is one of the four.
+func (o SuppressionOrigin) Validate() error {
+	switch o {
+	case OriginBounce, OriginComplaint, OriginManual, OriginUnsubscribe:
+		return nil
+	}
+	return Invalid("origin", "must be bounce, complaint, manual or unsubscribe")
+}
+
+// Suppression is an address that a team's mail must not go to.
+type Suppression struct {
+	ID        string
+	TeamID    string
+	Email     string // as it was given, trimmed and in lower case
+	Address   string // by which it is found: FoldAddress of the mailbox
+	Origin    SuppressionOrigin
+	SourceID  string // the email or contact that led to it; empty: none
+	CreatedAt time.Time
+}
+
+// Reason says in words why a recipient was left out.
+func (s *Suppression) Reason() string {
+	return fmt.Sprintf("Not sent to this recipient: the address is on the suppression list since %s (origin %s)", FormatTime(s.CreatedAt), s.Origin)
+}
+
+// Blocked are the suppressions that count for a send, by folded address.
+type Blocked map[string]*Suppression
+
+// NewBlocked picks those of a list that count for a send with or without a
+// topic.
+func NewBlocked(list []Suppression, hasTopic bool) Blocked {
+	out := make(Blocked, len(list))
+	for i := range list {
+		if list[i].Origin.Blocks(hasTopic) {
+			out[list[i].Address] = &list[i]
+		}
+	}
+	return out
+}
+
+// Of gives what keeps mail from a mailbox; nil: nothing.
+func (b Blocked) Of(mailbox string) *Suppression {
+	if len(b) == 0 {
+		return nil
+	}
+	return b[FoldAddress(mailbox)]
+}
+
+// Open gives the mailboxes that nothing keeps mail from, in their order.
+func (b Blocked) Open(mailboxes []string) []string {
+	if len(b) == 0 {
+		return mailboxes
+	}
+	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Of(mailbox) != nil })
+}
+
+// Refuses tells whether a send is to be refused: every recipient in to is
+// suppressed, whoever else gets a copy (api.md, Sending rule 6).
+func (b Blocked) Refuses(to []Address) bool {
+	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Of(a.Mailbox()) == nil })
+}
+
+// MaxSuppressionBatch is how many addresses or ids one batch can hold.
+const MaxSuppressionBatch = 1000
+
+// SuppressionInput is an address to suppress. An empty origin is manual.
+type SuppressionInput struct {
+	Email  string
+	Origin SuppressionOrigin
+}
+
+// Validate checks address and origin and gives the suppression without id, team
+// and time.
+func (in *SuppressionInput) Validate() (Suppression, error) {
+	if in.Email == "" {
+		return Suppression{}, Invalid("email", "is required")
+	}
+	origin, err := originOrManual(in.Origin)
+	if err != nil {
+		return Suppression{}, err
+	}
+	return newSuppression("email", in.Email, origin)
+}
+
+// SuppressionBatch is 1 to MaxSuppressionBatch addresses to suppress; repeated
+// ones are fine. An empty origin is manual.
+type SuppressionBatch struct {
+	Emails []string
+	Origin SuppressionOrigin
+}
+
+// Validate checks all addresses and the origin and gives a suppression for each
+// address in their order, without ids, team and times.
+func (in *SuppressionBatch) Validate() ([]Suppression, error) {
+	if err := checkBatch("emails", len(in.Emails)); err != nil {
+		return nil, err
+	}
+	origin, err := originOrManual(in.Origin)
+	if err != nil {
+		return nil, err
+	}
+	out := make([]Suppression, len(in.Emails))
+	for i, email := range in.Emails {
+		if out[i], err = newSuppression(fmt.Sprintf("emails[%d]", i), email, origin); err != nil {
+			return nil, err
+		}
+	}
+	return out, nil
+}
+
+// SuppressionRemoval names suppressions to remove, 1 to MaxSuppressionBatch, by
+// addresses or by ids.
+type SuppressionRemoval struct {
+	Emails []string
+	IDs    []string
+}
+
+// Validate checks that one of the two lists is given and that its items can be
+// what they stand for. It gives folded addresses or ids, each once.
+func (in *SuppressionRemoval) Validate() (addresses, ids []string, err error) {
+	switch {
+	case len(in.Emails) > 0 && len(in.IDs) > 0:
+		return nil, nil, Invalid("emails", "and `ids` can't be used together")
+	case len(in.Emails) == 0 && len(in.IDs) == 0:
+		return nil, nil, Invalid("emails", "or `ids` is required")
+	case len(in.IDs) > 0:
+		ids, err = eachOnce("ids", in.IDs, func(field, s string) (string, error) {
+			if id, ok := ParseID(s); ok {
+				return id, nil
+			}
+			return "", Invalid(field, "must be the id of a suppression")
+		})
+		return nil, ids, err
+	}
+	addresses, err = eachOnce("emails", in.Emails, func(field, s string) (string, error) {
+		_, address, err := ParseBareAddress(s)
+		if err != nil {
+			return "", Invalid(field, "%s", err)
+		}
+		return address, nil
+	})
+	return addresses, nil, err
+}
+
+func eachOnce(field string, items []string, parse func(field, s string) (string, error)) ([]string, error) {
+	if err := checkBatch(field, len(items)); err != nil {
+		return nil, err
+	}
+	seen := make(map[string]bool, len(items))
+	var out []string
+	for i, item := range items {
+		v, err := parse(fmt.Sprintf("%s[%d]", field, i), item)
+		if err != nil {
+			return nil, err
+		}
+		if !seen[v] {
+			seen[v] = true
+			out = append(out, v)
+		}
+	}
+	return out, nil
+}
+
+func checkBatch(field string, n int) error {
+	switch {
+	case n == 0:
+		return Invalid(field, "is required")
+	case n > MaxSuppressionBatch:
+		return Invalid(field, "can hold at most %d items", MaxSuppressionBatch)
+	}
+	return nil
+}
+
+func originOrManual(o SuppressionOrigin) (SuppressionOrigin, error) {
+	if o == "" {
+		return OriginManual, nil
+	}
+	return o, o.Validate()
+}
+
+func newSuppression(field, s string, origin SuppressionOrigin) (Suppression, error) {
+	email, address, err := ParseBareAddress(s)
+	if err != nil {
+		return Suppression{}, Invalid(field, "%s", err)
+	}
+	return Suppression{Email: email, Address: address, Origin: origin}, nil
+}
+
+// ParseBareAddress reads an address without a display name, white space around
+// it apart. email is what it shows: lower case; address is what it is compared
+// by: the same with the domain in A-labels. The error does not name a field.
+func ParseBareAddress(s string) (email, address string, err error) {
+	s = strings.TrimSpace(s)
+	a, err := ParseAddress(s)
+	if err != nil {
+		return "", "", err
+	}
+	if strings.ContainsAny(s, "<>") {
+		return "", "", errors.New("must be an address alone, without a display name")
+	}
+	return strings.ToLower(s), FoldAddress(a.Mailbox()), nil
+}

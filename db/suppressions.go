@@ -1,0 +1,128 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+)
+
+const suppressionColumns = `id, team_id, email, address, origin, source_id, created_at`
+
+func scanSuppression(s scanner) (app.Suppression, error) {
+	var v app.Suppression
+	var source sql.NullString
+	var created int64
+	err := s.Scan(&v.ID, &v.TeamID, &v.Email, &v.Address, &v.Origin, &source, &created)
+	v.SourceID, v.CreatedAt = source.String, fromMilli(created)
+	return v, err
+}
+
+// AddSuppression puts an address on its team's list and gives the suppression
+// that stands there: the earlier one, unchanged, where there is one.
+func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
+	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team_id, address) DO NOTHING`,
+		s.ID, s.TeamID, s.Email, s.Address, string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
+	if err != nil {
+		return s, fmt.Errorf("insert suppression: %w", err)
+	}
+	if n == 0 {
+		return tx.SuppressionByAddress(s.TeamID, s.Address)
+	}
+	return s, nil
+}
+
+// Suppression gives one suppression of a team.
+func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
+	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND id = ?`)
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	s, err := scanSuppression(stmt.QueryRow(teamID, id))
+	return s, notFound(err)
+}
+
+// SuppressionByAddress gives a team's suppression of a folded address.
+func (r *Reader) SuppressionByAddress(teamID, address string) (app.Suppression, error) {
+	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND address = ?`)
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	s, err := scanSuppression(stmt.QueryRow(teamID, address))
+	return s, notFound(err)
+}
+
+// Suppressions gives those of a team's suppressions that stand for one of the
+// folded addresses, at most app.MaxRecipients of them: one query, whose cost is
+// a probe of the index for each address.
+func (r *Reader) Suppressions(teamID string, addresses []string) ([]app.Suppression, error) {
+	switch n := len(addresses); {
+	case n == 0:
+		return nil, nil
+	case n == 1: // most emails
+		s, err := r.SuppressionByAddress(teamID, addresses[0])
+		if errors.Is(err, ErrNotFound) {
+			return nil, nil
+		}
+		return []app.Suppression{s}, err
+	case n > app.MaxRecipients:
+		return nil, fmt.Errorf("suppressions of %d addresses at once", n)
+	}
+	args := make([]any, 1, 1+app.MaxRecipients)
+	args[0] = teamID
+	for i := range app.MaxRecipients {
+		args = append(args, addresses[min(i, len(addresses)-1)]) // the rest repeats the last
+	}
+	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address IN (
+		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
+		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+}
+
+// DeleteSuppression takes a suppression off a team's list.
+func (tx *Tx) DeleteSuppression(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM suppressions WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// ListSuppressions gives a page of a team's list, newest first, all or those of
+// one origin, and whether there are more in the direction that was walked.
+// Error: ErrNotFound for a cursor that is not in that list.
+func (r *Reader) ListSuppressions(teamID string, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		s, err := r.Suppression(teamID, cursor)
+		if err == nil && origin != "" && s.Origin != origin {
+			return ErrNotFound
+		}
+		return err
+	}, func(limit int) ([]app.Suppression, error) {
+		if origin != "" {
+			return r.suppressionsOf(teamID, origin, page, limit)
+		}
+		switch {
+		case page.After != "":
+			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
+				WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
+				WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
+			WHERE team_id = ? ORDER BY id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// suppressionsOf is the part of ListSuppressions for one origin.
+func (r *Reader) suppressionsOf(teamID string, origin app.SuppressionOrigin, page app.Page, limit int) ([]app.Suppression, error) {
+	switch {
+	case page.After != "":
+		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
+			WHERE team_id = ? AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), page.After, limit)
+	case page.Before != "":
+		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
+			WHERE team_id = ? AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin), page.Before, limit)
+	}
+	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
+		WHERE team_id = ? AND origin = ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), limit)
+}

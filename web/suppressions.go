@@ -1,0 +1,202 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// SuppressionItem is a suppression in a list.
+type SuppressionItem struct {
+	ID        string                `json:"id" format:"uuid"`
+	Email     string                `json:"email"`
+	Origin    app.SuppressionOrigin `json:"origin" enum:"bounce,complaint,manual,unsubscribe"`
+	SourceID  *string               `json:"source_id" format:"uuid" doc:"What led to it, where something did"`
+	CreatedAt string                `json:"created_at" format:"date-time"`
+}
+
+type suppressionRecord struct {
+	Object string `json:"object" enum:"suppression"`
+	SuppressionItem
+}
+
+type suppressionRef struct {
+	Object string `json:"object" enum:"suppression"`
+	ID     string `json:"id" format:"uuid"`
+}
+
+type removedSuppression struct {
+	Object  string `json:"object" enum:"suppression"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted"`
+}
+
+type addedSuppressions struct {
+	Data []suppressionRef `json:"data" doc:"One row for each address of the request, in its order"`
+}
+
+type removedSuppressions struct {
+	Data []removedSuppression `json:"data" doc:"One row for each suppression that was on the list"`
+}
+
+// suppressionItems is an array of strings that stops at the limit while it is
+// read.
+type suppressionItems []string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *suppressionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]string)(l), app.MaxSuppressionBatch, "an array of strings")
+}
+
+type addSuppressionRequest struct {
+	Email  string                `json:"email" doc:"An address without a display name"`
+	Origin app.SuppressionOrigin `json:"origin,omitempty" enum:"bounce,complaint,manual,unsubscribe" default:"manual"`
+}
+
+type addSuppressionsRequest struct {
+	Emails suppressionItems      `json:"emails" minItems:"1" maxItems:"1000"`
+	Origin app.SuppressionOrigin `json:"origin,omitempty" enum:"bounce,complaint,manual,unsubscribe" default:"manual"`
+}
+
+type removeSuppressionsRequest struct {
+	Emails suppressionItems `json:"emails,omitempty" maxItems:"1000" doc:"Addresses; either these or ids"`
+	IDs    suppressionItems `json:"ids,omitempty" maxItems:"1000"`
+}
+
+// SuppressionPath is the path parameter of one suppression.
+type SuppressionPath struct {
+	ID string `path:"id" doc:"The id of the suppression, or its email address, percent-encoded"`
+}
+
+type (
+	suppressionPageInput struct {
+		PageParams
+		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only those of this origin"`
+	}
+	suppressionOutput         struct{ Body suppressionRecord }
+	removedSuppressionOutput  struct{ Body removedSuppression }
+	addedSuppressionsOutput   struct{ Body addedSuppressions }
+	removedSuppressionsOutput struct{ Body removedSuppressions }
+)
+
+var suppressionTags = []string{"Suppressions"}
+
+func (h *Handler) registerSuppressions() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
+		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
+	}, h.addSuppression)
+	documentBody[addSuppressionRequest](h, "/suppressions")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
+		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listSuppressions)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
+		Summary: "Get a suppression by its id or address", Tags: suppressionTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getSuppression)
+	register(h, route{}, huma.Operation{
+		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
+		Summary: "Remove a suppression by its id or address", Tags: suppressionTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.removeSuppression)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
+		Summary: "Suppress many addresses", Tags: suppressionTags,
+	}, h.addSuppressions)
+	documentBody[addSuppressionsRequest](h, "/suppressions/batch/add")
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
+		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
+	}, h.removeSuppressions)
+	documentBody[removeSuppressionsRequest](h, "/suppressions/batch/remove")
+}
+
+func (h *Handler) addSuppression(ctx context.Context, _ *struct{}) (*suppressionOutput, error) {
+	x := exchangeOf(ctx)
+	var request addSuppressionRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	s, err := h.service.AddSuppression(ctx, x.key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
+	if err != nil {
+		return nil, err
+	}
+	return &suppressionOutput{newSuppressionRecord(&s)}, nil
+}
+
+func (h *Handler) addSuppressions(ctx context.Context, _ *struct{}) (*addedSuppressionsOutput, error) {
+	x := exchangeOf(ctx)
+	var request addSuppressionsRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	added, err := h.service.AddSuppressions(ctx, x.key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
+	if err != nil {
+		return nil, err
+	}
+	out := &addedSuppressionsOutput{addedSuppressions{make([]suppressionRef, len(added))}}
+	for i := range added {
+		out.Body.Data[i] = suppressionRef{Object: "suppression", ID: added[i].ID}
+	}
+	return out, nil
+}
+
+func (h *Handler) listSuppressions(ctx context.Context, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListSuppressions(ctx, keyOf(ctx), app.SuppressionOrigin(in.Origin), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newSuppressionItem), nil
+}
+
+func (h *Handler) getSuppression(ctx context.Context, in *SuppressionPath) (*suppressionOutput, error) {
+	s, err := h.service.GetSuppression(ctx, keyOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &suppressionOutput{newSuppressionRecord(&s)}, nil
+}
+
+func (h *Handler) removeSuppression(ctx context.Context, in *SuppressionPath) (*removedSuppressionOutput, error) {
+	id, err := h.service.RemoveSuppression(ctx, keyOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &removedSuppressionOutput{removedSuppression{Object: "suppression", ID: id, Deleted: true}}, nil
+}
+
+func (h *Handler) removeSuppressions(ctx context.Context, _ *struct{}) (*removedSuppressionsOutput, error) {
+	x := exchangeOf(ctx)
+	var request removeSuppressionsRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	ids, err := h.service.RemoveSuppressions(ctx, x.key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
+	if err != nil {
+		return nil, err
+	}
+	out := &removedSuppressionsOutput{removedSuppressions{make([]removedSuppression, len(ids))}}
+	for i, id := range ids {
+		out.Body.Data[i] = removedSuppression{Object: "suppression", ID: id, Deleted: true}
+	}
+	return out, nil
+}
+
+func newSuppressionItem(s *app.Suppression) SuppressionItem {
+	return SuppressionItem{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: orNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
+}
+
+func newSuppressionRecord(s *app.Suppression) suppressionRecord {
+	return suppressionRecord{Object: "suppression", SuppressionItem: newSuppressionItem(s)}
+}
