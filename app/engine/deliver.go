@@ -119,7 +119,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 // hold is the last word before the final dot: it proves that the email was not
 // withdrawn and marks the unit dotted, in one Write.
 func (l *lane) hold(j *job, signature string, minute int64) error {
-	return l.e.db.Write(context.WithoutCancel(l.e.sending), func(tx *db.Tx) error {
+	return l.e.db.WritePatient(context.WithoutCancel(l.e.sending), func(tx *db.Tx) error {
 		if err := tx.MarkDotted(j.unit.EmailID, signature); err != nil {
 			return err
 		}
