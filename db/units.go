@@ -46,7 +46,9 @@ func (r *Reader) DueUnits(relay, teamID string, now time.Time, limit int) ([]app
 }
 
 // DottedUnits gives units whose final dot may have been sent without its reply
-// being recorded. While a server runs these are transactions in progress.
+// being recorded. While a server runs these are transactions in progress. It
+// reads all open units: it is asked at start and by the operator, and an index
+// would cost every message.
 func (r *Reader) DottedUnits() ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT email_id, team_id, relay, attempts, next_at, since, size, signature FROM units
 		WHERE state = 'dotted' ORDER BY email_id`)

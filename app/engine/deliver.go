@@ -126,7 +126,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 // withdrawn and none of its recipients suppressed, and marks the unit dotted, in
 // one Write.
 func (l *lane) hold(j *job, recipients []string, signature string, minute int64) error {
-	err := l.e.db.Write(context.WithoutCancel(l.e.sending), func(tx *db.Tx) (err error) {
+	err := l.e.db.WritePatient(context.WithoutCancel(l.e.sending), func(tx *db.Tx) (err error) {
 		if j.obeyed, err = obey(tx, j.unit, recipients); err != nil || j.obeyed {
 			return err
 		}

@@ -128,7 +128,7 @@ func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
 	if err != nil || len(units) == 0 {
 		return next, err
 	}
-	err = l.e.db.Write(ctx, func(tx *db.Tx) error {
+	err = l.e.db.WritePatient(ctx, func(tx *db.Tx) error {
 		for i := range units {
 			u := &units[i]
 			if err := tx.BeginAttempt(u.EmailID, u.Attempts+1, tx.Now.Add(app.CrashDelay(u.Attempts+1))); err != nil {

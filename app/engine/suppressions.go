@@ -187,12 +187,15 @@ var errObeyed = errors.New("engine: recipients are suppressed")
 // obey leaves out recipients of an open unit that were suppressed since it was
 // accepted, and answers whether there were any. Then the unit is due at once for
 // the others, its attempt not counted, or over. Error: db.ErrNotFound, and
-// nothing written, for a unit that was withdrawn. It runs inside the Write that
+// nothing written, for a unit that was withdrawn or moved. It runs inside the Write that
 // lets a message leave: whoever was told before that an address is suppressed
 // can rely on it.
 func obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
 	blocked, err := blockedAmong(&tx.Reader, u.TeamID, recipients)
 	if err != nil || len(blocked) == 0 {
+		return false, err
+	}
+	if err := tx.InAttempt(u.EmailID, u.Attempts); err != nil {
 		return false, err
 	}
 	waiting, err := tx.OpenRecipients(u.EmailID)
