@@ -1,0 +1,190 @@
+package app_test
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+func TestWhichOriginsBlock(t *testing.T) {
+	for _, c := range []struct {
+		origin         app.SuppressionOrigin
+		plain, inTopic bool
+	}{
+		{app.OriginBounce, true, true},
+		{app.OriginComplaint, true, true},
+		{app.OriginManual, true, true},
+		{app.OriginUnsubscribe, false, true},
+	} {
+		if c.origin.Blocks(false) != c.plain || c.origin.Blocks(true) != c.inTopic {
+			t.Errorf("%s blocks %v without and %v with a topic", c.origin, c.origin.Blocks(false), c.origin.Blocks(true))
+		}
+		if err := c.origin.Validate(); err != nil {
+			t.Error(err)
+		}
+	}
+	for _, bad := range []app.SuppressionOrigin{"", "Bounce", "spam"} {
+		if app.CodeOf(bad.Validate()) != app.CodeValidation {
+			t.Errorf("origin %q passes", bad)
+		}
+	}
+}
+
+func TestWhoIsBlocked(t *testing.T) {
+	list := []app.Suppression{
+		{Address: "bounced@example.org", Origin: app.OriginBounce},
+		{Address: "out@example.org", Origin: app.OriginUnsubscribe},
+	}
+	for _, c := range []struct {
+		to       string // separated by spaces
+		hasTopic bool
+		open     string
+		refused  bool
+	}{
+		{"a@example.org", false, "a@example.org", false},
+		{"Bounced@Example.ORG", false, "", true},
+		{"bounced@example.org a@example.org", false, "a@example.org", false},
+		{"a@example.org BOUNCED@example.org b@example.org", false, "a@example.org b@example.org", false},
+		{"out@example.org", false, "out@example.org", false},
+		{"out@example.org", true, "", true},
+		{"out@example.org bounced@example.org", false, "out@example.org", false},
+		{"out@example.org bounced@example.org", true, "", true},
+		{"out@example.org a@example.org", true, "a@example.org", false},
+	} {
+		b := app.NewBlocked(list, c.hasTopic)
+		var to []app.Address
+		for _, mailbox := range strings.Fields(c.to) {
+			a, err := app.ParseAddress(mailbox)
+			if err != nil {
+				t.Fatal(err)
+			}
+			to = append(to, a)
+		}
+		given := strings.Fields(c.to)
+		if open := strings.Join(b.Open(given), " "); open != c.open || b.Refuses(to) != c.refused {
+			t.Errorf("%s (topic %v): open %q, refused %v", c.to, c.hasTopic, open, b.Refuses(to))
+		}
+		if strings.Join(given, " ") != c.to {
+			t.Errorf("the caller's list became %q", given)
+		}
+	}
+	var none app.Blocked
+	if none.Refuses([]app.Address{{Local: "a", Domain: "example.org"}}) || none.Of("a@example.org") != nil || len(none.Open([]string{"a@example.org"})) != 1 {
+		t.Error("an empty list blocks")
+	}
+}
+
+func TestTheReasonSaysOriginAndTime(t *testing.T) {
+	s := app.Suppression{Origin: app.OriginComplaint, CreatedAt: time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)}
+	if got := s.Reason(); !strings.Contains(got, "complaint") || !strings.Contains(got, "2026-08-17T12:00:00.000Z") {
+		t.Error(got)
+	}
+}
+
+func TestBareAddresses(t *testing.T) {
+	for _, c := range []struct{ in, email, address string }{
+		{"a@example.org", "a@example.org", "a@example.org"},
+		{" \tA.B+C@Example.ORG\r\n", "a.b+c@example.org", "a.b+c@example.org"},
+		{"Ärger@Bücher.example", "ärger@bücher.example", "ärger@xn--bcher-kva.example"},
+	} {
+		email, address, err := app.ParseBareAddress(c.in)
+		if err != nil || email != c.email || address != c.address {
+			t.Errorf("%q: %q %q %v", c.in, email, address, err)
+		}
+	}
+	for _, bad := range []string{"", " ", "a", "a@b", "Ann <a@example.org>", "<a@example.org>", "a@example.org,b@example.org", "a\n@example.org"} {
+		if email, _, err := app.ParseBareAddress(bad); err == nil {
+			t.Errorf("%q passes as %q", bad, email)
+		}
+	}
+}
+
+func TestASuppressionFindsTheRecipientsItIsFor(t *testing.T) {
+	for _, mailbox := range []string{"a@example.org", "A.b+C@Example.ORG", "Ärger@BÜCHER.example", "İ@example.org", "ẞ@example.org"} {
+		a, err := app.ParseAddress(mailbox)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s, err := (&app.SuppressionInput{Email: strings.ToLower(mailbox)}).Validate()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if app.NewBlocked([]app.Suppression{s}, false).Of(a.Mailbox()) == nil {
+			t.Errorf("%s passes beside %+v", a.Mailbox(), s)
+		}
+	}
+}
+
+// fieldOf is the field that a refusal names.
+func fieldOf(err error) string {
+	var e *app.Error
+	if !errors.As(err, &e) || e.Code != app.CodeValidation {
+		return fmt.Sprint(err)
+	}
+	_, rest, _ := strings.Cut(e.Message, "`")
+	field, _, _ := strings.Cut(rest, "`")
+	return field
+}
+
+func many(n int, one func(i int) string) []string {
+	out := make([]string, n)
+	for i := range out {
+		out[i] = one(i)
+	}
+	return out
+}
+
+func TestSuppressionBatches(t *testing.T) {
+	address := func(i int) string { return fmt.Sprintf("u%d@example.org", i) }
+	list, err := (&app.SuppressionBatch{Emails: many(1000, address)}).Validate()
+	if err != nil || len(list) != 1000 || list[999].Address != "u999@example.org" || list[0].Origin != app.OriginManual {
+		t.Errorf("%d suppressions, %v", len(list), err)
+	}
+	for _, c := range []struct {
+		in    app.SuppressionBatch
+		field string
+	}{
+		{app.SuppressionBatch{}, "emails"},
+		{app.SuppressionBatch{Emails: many(1001, address)}, "emails"},
+		{app.SuppressionBatch{Emails: []string{address(1), "no"}}, "emails[1]"},
+		{app.SuppressionBatch{Emails: []string{address(1)}, Origin: "x"}, "origin"},
+	} {
+		if _, err := c.in.Validate(); fieldOf(err) != c.field {
+			t.Errorf("%v, want %s", err, c.field)
+		}
+	}
+}
+
+func TestSuppressionRemovals(t *testing.T) {
+	id := func(int) string { return app.NewID() }
+	address := func(i int) string { return fmt.Sprintf("u%d@example.org", i) }
+	addresses, ids, err := (&app.SuppressionRemoval{Emails: []string{"B@example.org", "a@example.org", "b@Example.org"}}).Validate()
+	if err != nil || ids != nil || !slices.Equal(addresses, []string{"b@example.org", "a@example.org"}) {
+		t.Errorf("%v %v %v", addresses, ids, err)
+	}
+	one := app.NewID()
+	addresses, ids, err = (&app.SuppressionRemoval{IDs: []string{one, strings.ToUpper(one)}}).Validate()
+	if err != nil || addresses != nil || !slices.Equal(ids, []string{one}) {
+		t.Errorf("%v %v %v", addresses, ids, err)
+	}
+	for _, c := range []struct {
+		in    app.SuppressionRemoval
+		field string
+	}{
+		{app.SuppressionRemoval{}, "emails"},
+		{app.SuppressionRemoval{Emails: many(1, address), IDs: many(1, id)}, "emails"},
+		{app.SuppressionRemoval{Emails: many(1001, address)}, "emails"},
+		{app.SuppressionRemoval{IDs: many(1001, id)}, "ids"},
+		{app.SuppressionRemoval{Emails: []string{"a@example.org", "no"}}, "emails[1]"},
+		{app.SuppressionRemoval{IDs: []string{one, one, "no"}}, "ids[2]"},
+	} {
+		if _, _, err := c.in.Validate(); fieldOf(err) != c.field {
+			t.Errorf("%v, want %s", err, c.field)
+		}
+	}
+}
