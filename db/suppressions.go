@@ -2,7 +2,6 @@ package db
 
 import (
 	"database/sql"
-	"errors"
 	"fmt"
 
 	"mailer/app"
@@ -54,30 +53,46 @@ func (r *Reader) SuppressionByAddress(teamID, address string) (app.Suppression, 
 	return s, notFound(err)
 }
 
-// Suppressions gives those of a team's suppressions that stand for one of the
-// folded addresses, at most app.MaxRecipients of them: one query, whose cost is
-// a probe of the index for each address.
+// Suppressions gives address, origin and time of those of a team's suppressions
+// that stand for one of the folded addresses, at most app.MaxRecipients of them:
+// one query, whose cost is a probe of the index for each address.
 func (r *Reader) Suppressions(teamID string, addresses []string) ([]app.Suppression, error) {
 	switch n := len(addresses); {
 	case n == 0:
 		return nil, nil
 	case n == 1: // most emails
-		s, err := r.SuppressionByAddress(teamID, addresses[0])
-		if errors.Is(err, ErrNotFound) {
-			return nil, nil
-		}
-		return []app.Suppression{s}, err
+		return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions
+			WHERE team_id = ? AND address = ?`, teamID, addresses[0])
+	case n <= fewAddresses: // most others: 50 parameters cost more than a few probes
+		return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions
+			WHERE team_id = ? AND address IN (?, ?, ?, ?, ?)`, padded(teamID, addresses, fewAddresses)...)
 	case n > app.MaxRecipients:
 		return nil, fmt.Errorf("suppressions of %d addresses at once", n)
 	}
-	args := make([]any, 1, 1+app.MaxRecipients)
-	args[0] = teamID
-	for i := range app.MaxRecipients {
-		args = append(args, addresses[min(i, len(addresses)-1)]) // the rest repeats the last
-	}
-	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address IN (
+	return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (
 		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?,
-		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, args...)
+		?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, padded(teamID, addresses, app.MaxRecipients)...)
+}
+
+func scanBlock(s scanner) (app.Suppression, error) {
+	var v app.Suppression
+	var created int64
+	err := s.Scan(&v.Address, &v.Origin, &created)
+	v.CreatedAt = fromMilli(created)
+	return v, err
+}
+
+const fewAddresses = 5
+
+// padded gives the arguments of a query for a team and n addresses; the last
+// address is repeated.
+func padded(teamID string, addresses []string, n int) []any {
+	args := make([]any, 1, 1+n)
+	args[0] = teamID
+	for i := range n {
+		args = append(args, addresses[min(i, len(addresses)-1)])
+	}
+	return args
 }
 
 // InAttempt is nil while a unit is in its n-th attempt and has not reached the
