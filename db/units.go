@@ -11,7 +11,7 @@ import (
 // InsertUnit adds the open work of an email that was just accepted.
 func (tx *Tx) InsertUnit(u app.Unit) error {
 	_, err := tx.exec(`INSERT INTO units (email_id, team_id, relay, state, attempts, next_at, since, size) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?)`,
-		u.EmailID, u.TeamID, u.Relay, u.Attempts, milli(u.NextAt), milli(u.Since), u.Size)
+		u.EmailID, u.TeamID, u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size)
 	return err
 }
 
@@ -54,10 +54,11 @@ func (r *Reader) DottedUnits() ([]app.Unit, error) {
 
 func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
-	var next, since int64
+	var next int64
+	var since sql.NullInt64
 	var signature sql.NullString
 	err := s.Scan(&u.EmailID, &u.TeamID, &u.Relay, &u.Attempts, &next, &since, &u.Size, &signature)
-	u.NextAt, u.Since, u.Signature = fromMilli(next), fromMilli(since), signature.String
+	u.NextAt, u.Since, u.Signature = fromMilli(next), fromMilli(since.Int64), signature.String
 	return u, err
 }
 
@@ -80,6 +81,12 @@ func (tx *Tx) MarkDotted(emailID, signature string) error {
 func (tx *Tx) RequeueUnit(emailID string, attempts int, next time.Time) error {
 	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ?`, attempts, milli(next), emailID)
 	return oneRow(n, err, ErrNotFound)
+}
+
+// BeginTrying notes when a unit was first put off.
+func (tx *Tx) BeginTrying(emailID string) error {
+	_, err := tx.exec(`UPDATE units SET since = ? WHERE email_id = ? AND since IS NULL`, milli(tx.Now), emailID)
+	return err
 }
 
 // DeleteUnit ends the work on an email. Error: ErrNotFound when it was over.
