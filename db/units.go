@@ -62,10 +62,12 @@ func scanUnit(s scanner) (app.Unit, error) {
 	return u, err
 }
 
-// BeginAttempt stores that an attempt begins and when the next one is due if
-// this process dies in it. Error: ErrNotFound when the unit is gone.
-func (tx *Tx) BeginAttempt(emailID string, attempt int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued'`, attempt, milli(next), emailID)
+// BeginAttempt stores that a unit's next attempt begins and when another one is
+// due if this process dies in it. Error: ErrNotFound when the unit is gone or no
+// longer as it was read.
+func (tx *Tx) BeginAttempt(u app.Unit, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?`,
+		u.Attempts+1, milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 

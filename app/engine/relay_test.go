@@ -21,6 +21,7 @@ type fakeRelay struct {
 	open    int
 	maxOpen int
 	closed  bool
+	gone    chan struct{} // closed by Close
 }
 
 // try is one transaction that the engine asked for.
@@ -41,7 +42,7 @@ func newRelay(script script) *fakeRelay {
 }
 
 func newRelayOf(relay app.Relay, script script) *fakeRelay {
-	return &fakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}}
+	return &fakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, gone: make(chan struct{})}
 }
 
 // always gives the same answer to everything.
@@ -102,7 +103,10 @@ func (r *fakeRelay) end() {
 func (r *fakeRelay) Close() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.closed = true
+	if !r.closed {
+		r.closed = true
+		close(r.gone)
+	}
 }
 
 // follow changes the script.

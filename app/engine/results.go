@@ -36,6 +36,11 @@ func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
 		// A relay that loses its replies must not make a doubt of the whole queue.
 		l.rest(p, res)
 		l.record(j, func(tx *db.Tx) error {
+			for _, v := range res.Recipients {
+				if err := l.settleRecipient(tx, j.unit, v, time.Time{}); err != nil {
+					return err
+				}
+			}
 			return l.e.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text)
 		})
 	case app.ResultRefused:
@@ -129,7 +134,8 @@ func (l *lane) rest(p pass, res app.Result) time.Time {
 // unless the email meets trouble again and again where others do not.
 func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 	if l.e.sending.Err() != nil {
-		return // we dropped the connection ourselves, to stop
+		l.handBack(j) // we dropped the connection ourselves, to stop
+		return
 	}
 	until := l.rest(p, res)
 	inTransaction := res.Stage == app.StageMail || res.Stage == app.StageRcpt || res.Stage == app.StageData
