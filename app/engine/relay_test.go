@@ -230,3 +230,20 @@ func forgetLast(ctx context.Context, m *app.Outgoing, hold func() error) app.Res
 	}
 	return res
 }
+
+// simulatedAs answers for a test recipient.
+func simulatedAs(v app.Verdict) answer {
+	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		if hold() != nil {
+			return app.Result{Kind: app.ResultWithdrawn}
+		}
+		return app.Result{Kind: app.ResultDone, Stage: app.StageDot, Recipients: []app.RecipientResult{{Address: m.Recipients[0], Verdict: v}}}
+	}
+}
+
+// captured is what the capture transport answers.
+func captured(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+	res := accept(ctx, m, hold)
+	res.Captured = []byte("the message")
+	return res
+}
