@@ -221,6 +221,9 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	if _, cerr := r.exec("COMMIT"); cerr != nil && err == nil {
 		err = fmt.Errorf("end read: %w", cerr)
 	}
+	if isDamage(err) {
+		d.fail(err)
+	}
 	return err
 }
 
