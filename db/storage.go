@@ -22,6 +22,8 @@ const (
 	sqliteFull     = 13
 	sqliteCantOpen = 14
 	sqliteNotADB   = 26
+
+	sqliteShmSize = sqliteIOErr | 19<<8 // an extended code
 )
 
 func primaryCode(err error) int {
@@ -32,7 +34,12 @@ func primaryCode(err error) int {
 	return se.Code() & 0xff
 }
 
-func isFull(err error) bool { return primaryCode(err) == sqliteFull }
+// isFull also knows the one fault of a full disk that SQLite counts among the
+// I/O errors: the -shm file could not grow.
+func isFull(err error) bool {
+	var se *sqlite.Error
+	return errors.As(err, &se) && (se.Code()&0xff == sqliteFull || se.Code() == sqliteShmSize)
+}
 
 // isStorage tells faults of the disk or the file from faults of a statement.
 func isStorage(err error) bool {
@@ -47,7 +54,7 @@ func isStorage(err error) bool {
 func isDamage(err error) bool {
 	switch primaryCode(err) {
 	case sqliteIOErr, sqliteCorrupt, sqliteNotADB:
-		return true
+		return !isFull(err)
 	}
 	return false
 }

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -211,5 +212,91 @@ func TestAnErrorOfACallerDoesNotLatch(t *testing.T) {
 	}
 	if err := d.Err(); err != nil {
 		t.Errorf("Err is %v", err)
+	}
+}
+
+// TestAFullDiskUnderTheIndexOfTheLogIsNoDamage: SQLite says IOERR_SHMSIZE, not
+// FULL, when the -shm file can't grow, which it does every 4096 frames of the
+// log.
+func TestAFullDiskUnderTheIndexOfTheLogIsNoDamage(t *testing.T) {
+	const frame, perIndexPage = 4096 + 24, 4062
+	dir := smallDisk(t, "64m")
+	path := filepath.Join(dir, "x.db")
+	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Create: true, Lock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer d.Close()
+	n := 0
+	write := func() error {
+		if n++; n > 20_000 {
+			return errors.New("the log does not grow")
+		}
+		return d.Write(t.Context(), func(tx *Tx) error { return tx.SetSetting("x", []byte{byte(n), byte(n >> 8)}) })
+	}
+	// An open snapshot keeps the log from beginning anew.
+	done, reading := make(chan struct{}), make(chan struct{})
+	var wg sync.WaitGroup
+	wg.Go(func() {
+		_ = d.Read(context.Background(), func(r *Reader) error {
+			_, err := r.Setting("x")
+			close(reading)
+			<-done
+			return err
+		})
+	})
+	defer wg.Wait()
+	defer close(done)
+	<-reading
+	for logSize(t, path) < (perIndexPage-3)*frame {
+		if err := write(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		t.Fatal(err)
+	}
+	free := fs.Bavail * uint64(fs.Bsize)
+	if err := os.WriteFile(filepath.Join(dir, "ballast"), make([]byte, free-24<<10), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for err = nil; err == nil; {
+		err = write()
+	}
+	if !errors.Is(err, ErrFull) {
+		t.Errorf("new work: %v", err)
+	}
+	if err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
+		t.Errorf("a vital write: %v", err)
+	}
+	if err := d.Err(); !errors.Is(err, ErrFull) {
+		t.Errorf("Err is %v", err)
+	}
+}
+
+func logSize(t *testing.T, path string) int64 {
+	t.Helper()
+	info, err := os.Stat(path + "-wal")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return info.Size()
+}
+
+func TestAServerStartsOnAnAlmostFullDisk(t *testing.T) {
+	dir := smallDisk(t, "3m") // less than the reserve
+	d, err := Open(t.Context(), Options{Path: filepath.Join(dir, "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Write(t.Context(), func(*Tx) error { return nil }); !errors.Is(err, ErrFull) {
+		t.Errorf("new work: %v", err)
+	}
+	if err := d.WriteVital(t.Context(), func(tx *Tx) error { return tx.SetSetting("vital", []byte("x")) }); err != nil {
+		t.Errorf("a vital write: %v", err)
+	}
+	if err := d.Close(); err != nil {
+		t.Errorf("close: %v", err)
 	}
 }
