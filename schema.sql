@@ -99,7 +99,7 @@ CREATE TABLE units (
   state     TEXT NOT NULL CHECK (state IN ('queued', 'dotted')),
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
   next_at   INTEGER NOT NULL,
-  since     INTEGER NOT NULL, -- when the 48 hours of trying began
+  since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;

@@ -113,7 +113,7 @@ type Unit struct {
 	Relay     string
 	Attempts  int // begun; relay-wide trouble is not counted
 	NextAt    time.Time
-	Since     time.Time // when the 48 hours of GiveUpAfter began
+	Since     time.Time // when the 48 hours of GiveUpAfter began; zero: never put off yet
 	Size      int64     // bytes on the wire, roughly
 	Signature string    // of an earlier final dot; empty: none yet
 }

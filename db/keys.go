@@ -39,9 +39,10 @@ func (tx *Tx) DeleteKey(id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// TouchKey notes when a key was last used.
+// TouchKey notes when a key was last used, unless it was noted within the last
+// minute: what the caller knows of that may be a second old.
 func (tx *Tx) TouchKey(id string, ms int64) error {
-	_, err := tx.exec(`UPDATE keys SET last_used_at = ? WHERE id = ?`, ms, id)
+	_, err := tx.exec(`UPDATE keys SET last_used_at = ? WHERE id = ? AND (last_used_at IS NULL OR last_used_at <= ?)`, ms, id, ms-60_000)
 	return err
 }
 

@@ -95,13 +95,6 @@ func padded(teamID string, addresses []string, n int) []any {
 	return args
 }
 
-// InAttempt is nil while a unit is in its n-th attempt and has not reached the
-// dot. Error: ErrNotFound when it is gone or began anew.
-func (r *Reader) InAttempt(emailID string, n int) error {
-	var one int
-	return r.row(`SELECT 1 FROM units WHERE email_id = ? AND state = 'queued' AND attempts = ?`, []any{emailID, n}, &one)
-}
-
 // DeleteSuppression takes a suppression off a team's list.
 func (tx *Tx) DeleteSuppression(teamID, id string) error {
 	n, err := tx.exec(`DELETE FROM suppressions WHERE team_id = ? AND id = ?`, teamID, id)

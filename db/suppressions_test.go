@@ -1,10 +1,8 @@
 package db
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -47,102 +45,6 @@ func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 		t.Fatal(err)
 	}
 	return d, team
-}
-
-// plansOf runs fn and gives the plans of the statements that it ran.
-func plansOf(t *testing.T, d *DB, fn func(*Tx) error) string {
-	t.Helper()
-	var out strings.Builder
-	err := d.Write(context.Background(), func(tx *Tx) error {
-		before := maps.Clone(tx.stmts)
-		if err := fn(tx); err != nil {
-			return err
-		}
-		for text := range tx.stmts {
-			if before[text] != nil {
-				continue
-			}
-			rows, err := tx.conn.QueryContext(context.Background(), "EXPLAIN QUERY PLAN "+text, make([]any, strings.Count(text, "?"))...)
-			if err != nil {
-				return err
-			}
-			for rows.Next() {
-				var id, parent, unused int
-				var detail string
-				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-					return err
-				}
-				out.WriteString(detail + "\n")
-			}
-			if err := rows.Close(); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	return out.String()
-}
-
-func TestSuppressionsAreFoundByTheirIndexes(t *testing.T) {
-	d, team := suppressionStore(t, 10)
-	id := app.NewID()
-	ignore := func(err error) error {
-		if errors.Is(err, ErrNotFound) {
-			return nil
-		}
-		return err
-	}
-	list := func(origin app.SuppressionOrigin, page app.Page) func(*Tx) error {
-		return func(tx *Tx) error {
-			var known []app.Suppression
-			known, _, err := tx.ListSuppressions(team.ID, origin, app.Page{Limit: 1})
-			if err != nil {
-				return err
-			}
-			if page.After != "" {
-				page.After = known[0].ID
-			}
-			if page.Before != "" {
-				page.Before = known[0].ID
-			}
-			_, _, err = tx.ListSuppressions(team.ID, origin, page)
-			return err
-		}
-	}
-	for _, c := range []struct {
-		name string
-		run  func(*Tx) error
-		plan string
-	}{
-		{"one recipient", func(tx *Tx) error { _, err := tx.Suppressions(team.ID, []string{"a"}); return err },
-			"SEARCH suppressions USING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)"},
-		{"more recipients", func(tx *Tx) error { _, err := tx.Suppressions(team.ID, []string{"a", "b"}); return err },
-			"SEARCH suppressions USING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)"},
-		{"many recipients", func(tx *Tx) error {
-			_, err := tx.Suppressions(team.ID, []string{"a", "b", "c", "d", "e", "f"})
-			return err
-		}, "SEARCH suppressions USING INDEX sqlite_autoindex_suppressions_2 (team_id=? AND address=?)"},
-		{"by id", func(tx *Tx) error { _, err := tx.Suppression(team.ID, id); return ignore(err) },
-			"SEARCH suppressions USING PRIMARY KEY (id=?)"},
-		{"delete", func(tx *Tx) error { return ignore(tx.DeleteSuppression(team.ID, id)) },
-			"SEARCH suppressions USING PRIMARY KEY (id=?)"},
-		{"unit", func(tx *Tx) error { return ignore(tx.InAttempt(id, 1)) },
-			"SEARCH units USING PRIMARY KEY (email_id=?)"},
-		{"list", list("", app.Page{Limit: 5}), "suppressions_team (team_id=?)"},
-		{"list after", list("", app.Page{Limit: 5, After: "x"}), "suppressions_team (team_id=? AND id<?)"},
-		{"list before", list("", app.Page{Limit: 5, Before: "x"}), "suppressions_team (team_id=? AND id>?)"},
-		{"origin", list(app.OriginManual, app.Page{Limit: 5}), "suppressions_origin (team_id=? AND origin=?)"},
-		{"origin after", list(app.OriginManual, app.Page{Limit: 5, After: "x"}), "suppressions_origin (team_id=? AND origin=? AND id<?)"},
-		{"origin before", list(app.OriginManual, app.Page{Limit: 5, Before: "x"}), "suppressions_origin (team_id=? AND origin=? AND id>?)"},
-	} {
-		plans := plansOf(t, d, c.run)
-		if !strings.Contains(plans, c.plan) || strings.Contains(plans, "SCAN") || strings.Contains(plans, "TEMP B-TREE") {
-			t.Errorf("%s: want %s, got\n%s", c.name, c.plan, plans)
-		}
-	}
 }
 
 func TestSuppressionsOfManyAddresses(t *testing.T) {

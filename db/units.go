@@ -11,7 +11,7 @@ import (
 // InsertUnit adds the open work of an email that was just accepted.
 func (tx *Tx) InsertUnit(u app.Unit) error {
 	_, err := tx.exec(`INSERT INTO units (email_id, team_id, relay, state, attempts, next_at, since, size) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?)`,
-		u.EmailID, u.TeamID, u.Relay, u.Attempts, milli(u.NextAt), milli(u.Since), u.Size)
+		u.EmailID, u.TeamID, u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size)
 	return err
 }
 
@@ -56,32 +56,45 @@ func (r *Reader) DottedUnits() ([]app.Unit, error) {
 
 func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
-	var next, since int64
+	var next int64
+	var since sql.NullInt64
 	var signature sql.NullString
 	err := s.Scan(&u.EmailID, &u.TeamID, &u.Relay, &u.Attempts, &next, &since, &u.Size, &signature)
-	u.NextAt, u.Since, u.Signature = fromMilli(next), fromMilli(since), signature.String
+	u.NextAt, u.Since, u.Signature = fromMilli(next), fromMilli(since.Int64), signature.String
 	return u, err
 }
 
-// BeginAttempt stores that an attempt begins and when the next one is due if
-// this process dies in it. Error: ErrNotFound when the unit is gone.
-func (tx *Tx) BeginAttempt(emailID string, attempt int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued'`, attempt, milli(next), emailID)
+// BeginAttempt stores that a unit's next attempt begins and when another one is
+// due if this process dies in it. Error: ErrNotFound when the unit is gone or no
+// longer as it was read.
+func (tx *Tx) BeginAttempt(u app.Unit, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?`,
+		u.Attempts+1, milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 
-// MarkDotted notes that the final dot is about to be sent, with the signature
-// of these bytes. Error: ErrNotFound when the unit was withdrawn.
-func (tx *Tx) MarkDotted(emailID, signature string) error {
-	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued'`, nullText(signature), emailID)
+// MarkDotted notes that the final dot of a unit's attempt is about to be sent,
+// with the signature of these bytes. Error: ErrNotFound when the unit was
+// withdrawn, or moved to another time, since the attempt began.
+func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
+	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued' AND attempts = ?`,
+		nullText(signature), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
 
-// RequeueUnit has a unit tried again at next. Error: ErrNotFound when the unit
-// is gone.
-func (tx *Tx) RequeueUnit(emailID string, attempts int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ?`, attempts, milli(next), emailID)
+// RequeueUnit ends an attempt and has the unit tried again at next, with
+// attempts counted. Error: ErrNotFound when the unit is gone, or was moved to
+// another time since the attempt began.
+func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ? AND attempts = ?`,
+		attempts, milli(next), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
+}
+
+// BeginTrying notes when a unit was first put off.
+func (tx *Tx) BeginTrying(emailID string) error {
+	_, err := tx.exec(`UPDATE units SET since = ? WHERE email_id = ? AND since IS NULL`, milli(tx.Now), emailID)
+	return err
 }
 
 // DeleteUnit ends the work on an email. Error: ErrNotFound when it was over.

@@ -156,7 +156,7 @@ func (d *DB) writeLoop(s session) {
 	}
 }
 
-// gatherFor is how long a group waits for more company where there is some: a
+// gatherFor is how long a group waits for company where nothing else is said: a
 // commit costs the same pages and the same sync for one closure as for many.
 const gatherFor = time.Millisecond
 
@@ -178,11 +178,11 @@ func (d *DB) gather(first *request) []*request {
 			continue
 		default:
 		}
-		if hurried && d.crowd < crowded {
+		if d.wait < 0 || hurried && d.crowd < crowded {
 			return group
 		}
 		if timeout == nil {
-			timer := time.NewTimer(gatherFor)
+			timer := time.NewTimer(d.wait)
 			defer timer.Stop()
 			timeout = timer.C
 		}

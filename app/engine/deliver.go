@@ -16,63 +16,82 @@ import (
 func (l *lane) run(j *job) {
 	p, ok := l.gate.enter(l.e.taking)
 	if !ok {
+		l.handBack(j)
 		return
 	}
 	defer l.gate.unclear(p)
-	defer func() {
-		if r := recover(); r != nil {
-			l.e.log.Error("panic in a delivery", "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
-		}
-	}()
-	minute, ok := l.admit(p, j)
-	if !ok {
+	if !l.admit(p, j) {
 		return
 	}
 	weight := min(j.unit.Size, laneMemory)
 	if l.memory.Acquire(l.e.taking, weight) != nil {
-		l.limits.unreserve(minute)
+		l.limits.unreserve(j.minute)
+		l.handBack(j)
 		return
 	}
 	defer l.memory.Release(weight)
-	l.transact(p, j, minute)
+	l.transact(p, j)
+}
+
+// handBack returns a unit whose transaction did not take place because the
+// server stops: a restart counts no attempt.
+func (l *lane) handBack(j *job) {
+	l.record(j, func(tx *db.Tx) error {
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
+	})
 }
 
 // admit waits for the relay's rate and takes a place in its daily limit.
-func (l *lane) admit(p pass, j *job) (minute int64, ok bool) {
-	minute, free, ok := l.limits.reserve(time.Now())
-	if !ok {
+func (l *lane) admit(p pass, j *job) (ok bool) {
+	var free time.Time
+	if j.minute, free, ok = l.limits.reserve(time.Now()); !ok {
 		l.dailyUsed(p, j, free)
-		return 0, false
+		return false
 	}
 	if !l.limits.wait(l.e.taking) {
-		l.limits.unreserve(minute)
-		return 0, false
+		l.limits.unreserve(j.minute)
+		l.handBack(j)
+		return false
 	}
-	return minute, true
+	return true
 }
 
 // transact loads the message, has it sent and records the result.
-func (l *lane) transact(p pass, j *job, minute int64) {
+func (l *lane) transact(p pass, j *job) {
+	defer l.ended(j)
 	out, err := l.outgoing(j)
 	if err != nil {
-		l.limits.unreserve(minute)
 		l.broken(j, err)
 		return
 	}
 	if l.obeyed(j, out.Recipients) {
-		l.limits.unreserve(minute)
 		return
 	}
 	res := l.sender.Send(l.e.sending, out, func(_ context.Context, signature string) error {
 		l.dots <- struct{}{}
 		j.dotted = true
-		j.held = l.hold(j, out.Recipients, signature, minute)
+		j.held = l.hold(j, out.Recipients, signature)
+		j.left = j.held == nil
 		return j.held
 	})
-	if !j.dotted || j.held != nil {
-		l.limits.unreserve(minute)
-	}
 	l.conclude(p, j, out, res)
+}
+
+// ended tidies up after a transaction, also after one that panicked: its unit
+// must neither stay marked nor be forgotten.
+func (l *lane) ended(j *job) {
+	if r := recover(); r != nil {
+		l.e.log.Error("panic in a delivery", "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
+		l.record(j, func(tx *db.Tx) error {
+			if j.left {
+				return ignoreGone(l.e.doubt(tx, j.unit, "A fault of this server came after the end of the message"))
+			}
+			return l.requeue(tx, j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter())))
+		})
+	}
+	if !j.left {
+		l.limits.unreserve(j.minute)
+	}
 	l.undot(j)
 }
 
@@ -125,12 +144,13 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 // hold is the last word before the final dot: it proves that the email was not
 // withdrawn and none of its recipients suppressed, and marks the unit dotted, in
 // one Write.
-func (l *lane) hold(j *job, recipients []string, signature string, minute int64) error {
+func (l *lane) hold(j *job, recipients []string, signature string) error {
+	j.minute = l.limits.renew(j.minute, time.Now())
 	err := l.e.db.WritePatient(context.WithoutCancel(l.e.sending), func(tx *db.Tx) (err error) {
 		if j.obeyed, err = obey(tx, j.unit, recipients); err != nil || j.obeyed {
 			return err
 		}
-		if err := tx.MarkDotted(j.unit.EmailID, signature); err != nil {
+		if err := tx.MarkDotted(j.unit, signature); err != nil {
 			return err
 		}
 		if j.unit.Attempts > 1 {
@@ -138,7 +158,7 @@ func (l *lane) hold(j *job, recipients []string, signature string, minute int64)
 				return fmt.Errorf("settle doubts: %w", err)
 			}
 		}
-		return l.limits.count(tx, minute)
+		return l.limits.count(tx, j.minute)
 	})
 	if err == nil && j.obeyed {
 		return errObeyed
@@ -154,7 +174,7 @@ func (l *lane) broken(j *job, err error) {
 	}
 	l.e.log.Error("read a unit", "email", j.unit.EmailID, "err", err)
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))))
 	})
 }
 

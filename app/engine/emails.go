@@ -80,7 +80,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) er
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: email.CreatedAt, Since: email.CreatedAt, Size: email.Size()}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: email.CreatedAt, Size: email.Size()}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}

@@ -30,7 +30,8 @@ import (
 // ctx ends before the dot, the transaction is dropped with ResultTrouble.
 type Sender interface {
 	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
-	// Close says QUIT on idle connections and drops them.
+	// Close says QUIT on idle connections and drops the others: a Send that waits
+	// for the reply to its dot ends with ResultDoubt. It may be called again.
 	Close()
 }
 
@@ -155,14 +156,19 @@ func (e *Engine) Stop(ctx context.Context) {
 	case <-done:
 	case <-ctx.Done():
 		e.abort()
+		e.closeSenders() // a relay may let us wait for minutes for the reply to a dot
 		<-done
 	}
 	e.abort()
-	for _, l := range e.lanes {
-		l.sender.Close()
-	}
+	e.closeSenders()
 	if err := e.flushKeys(context.WithoutCancel(ctx)); err != nil {
 		e.log.Warn("last use of keys not stored", "err", err)
+	}
+}
+
+func (e *Engine) closeSenders() {
+	for _, l := range e.lanes {
+		l.sender.Close()
 	}
 }
 

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -47,8 +48,10 @@ type lane struct {
 // job is a claimed unit.
 type job struct {
 	unit    app.Unit    // Attempts counts the one that begins now
+	minute  int64       // whose place it has in the daily limit
 	dotted  bool        // it holds a token of lane.dots
-	held    error       // why hold refused the dot
+	left    bool        // hold agreed to the dot
+	held    error       // why hold refused it
 	blocked app.Blocked // what was found of its recipients when it was read
 	obeyed  bool        // recipients were left out; the rest of the unit is due
 }
@@ -128,11 +131,18 @@ func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
 	if err != nil || len(units) == 0 {
 		return next, err
 	}
+	var begun, stale []app.Unit
 	err = l.e.db.WritePatient(ctx, func(tx *db.Tx) error {
-		for i := range units {
-			u := &units[i]
-			if err := tx.BeginAttempt(u.EmailID, u.Attempts+1, tx.Now.Add(app.CrashDelay(u.Attempts+1))); err != nil {
+		begun, stale = nil, nil
+		for _, u := range units {
+			err := tx.BeginAttempt(u, tx.Now.Add(app.CrashDelay(u.Attempts+1)))
+			switch {
+			case errors.Is(err, db.ErrNotFound): // withdrawn, or another attempt ended, since it was read
+				stale = append(stale, u)
+			case err != nil:
 				return fmt.Errorf("begin attempt: %w", err)
+			default:
+				begun = append(begun, u)
 			}
 		}
 		return nil
@@ -141,7 +151,8 @@ func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
 		l.release(units...)
 		return 0, err
 	}
-	for _, u := range units {
+	l.release(stale...)
+	for _, u := range begun {
 		u.Attempts++
 		l.jobs <- &job{unit: u} // there is room: only the dispatcher fills it
 	}

@@ -82,6 +82,24 @@ func (l *limits) reserve(now time.Time) (minute int64, free time.Time, ok bool) 
 	return minute, time.Time{}, true
 }
 
+// renew moves a place to the minute of now: the message may have waited long
+// for its turn, and the 24 hours run from its dot.
+func (l *limits) renew(minute int64, now time.Time) int64 {
+	current := now.Unix() / 60
+	if l.daily == 0 || current == minute {
+		return current
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.minutes[minute] > 0 {
+		l.minutes[minute]--
+	} else {
+		l.total++
+	}
+	l.minutes[current]++
+	return current
+}
+
 // unreserve gives a place back.
 func (l *limits) unreserve(minute int64) {
 	if l.daily == 0 {

@@ -36,6 +36,11 @@ func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
 		// A relay that loses its replies must not make a doubt of the whole queue.
 		l.rest(p, res)
 		l.record(j, func(tx *db.Tx) error {
+			for _, v := range res.Recipients {
+				if err := l.settleRecipient(tx, j.unit, v, time.Time{}); err != nil {
+					return err
+				}
+			}
 			return l.e.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text)
 		})
 	case app.ResultRefused:
@@ -73,7 +78,7 @@ func (l *lane) withdrawn(p pass, j *job) {
 	l.rest(p, app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
 	l.e.log.Error("mark a unit dotted", "email", j.unit.EmailID, "err", j.held)
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, tx.Now.Add(sweepEvery)))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, tx.Now.Add(sweepEvery)))
 	})
 }
 
@@ -130,7 +135,8 @@ func (l *lane) rest(p pass, res app.Result) time.Time {
 // unless the email meets trouble again and again where others do not.
 func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 	if l.e.sending.Err() != nil {
-		return // we dropped the connection ourselves, to stop
+		l.handBack(j) // we dropped the connection ourselves, to stop
+		return
 	}
 	until := l.rest(p, res)
 	inTransaction := res.Stage == app.StageMail || res.Stage == app.StageRcpt || res.Stage == app.StageData
@@ -139,7 +145,7 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 		return
 	}
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, until)) // who waits longer goes first
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, until)) // who waits longer goes first
 	})
 }
 
@@ -175,7 +181,7 @@ func breakerDelay(failures int) time.Duration {
 // unless its time is over.
 func (l *lane) hesitate(j *job, res app.Result, next time.Time, why string) {
 	l.record(j, func(tx *db.Tx) error {
-		if tx.Now.Sub(j.unit.Since) > app.GiveUpAfter {
+		if tooLate(j.unit, tx.Now) {
 			return l.giveUp(tx, j.unit, res)
 		}
 		detail := l.detail(j.unit, res.Stage, res.Reply, next)
@@ -183,8 +189,23 @@ func (l *lane) hesitate(j *job, res app.Result, next time.Time, why string) {
 		if err := tx.InsertEvent(newEvent(tx, j.unit, app.EventDeferred, "", detail)); err != nil {
 			return err
 		}
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, next))
+		return l.requeue(tx, j.unit, j.unit.Attempts-1, next)
 	})
+}
+
+// tooLate tells whether a try at next would come after the 48 hours. They begin
+// when the relay first puts the email off: waiting for the relay itself, or for
+// its daily limit, is no trying.
+func tooLate(u app.Unit, next time.Time) bool {
+	return !u.Since.IsZero() && next.Sub(u.Since) > app.GiveUpAfter
+}
+
+// requeue has an email tried again that the relay put off.
+func (l *lane) requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
+	if err := tx.BeginTrying(u.EmailID); err != nil {
+		return err
+	}
+	return ignoreGone(tx.RequeueUnit(u, attempts, next))
 }
 
 // settle records a transaction in which the relay answered: the recipients that
@@ -193,29 +214,46 @@ func (l *lane) hesitate(j *job, res app.Result, next time.Time, why string) {
 func (l *lane) settle(j *job, out *app.Outgoing, res app.Result, rest app.Verdict) {
 	l.record(j, func(tx *db.Tx) error {
 		next := tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))
-		postponed := rest == app.Postponed
-		for _, v := range res.Recipients {
-			postponed = postponed || v.Verdict == app.Postponed
-			if err := l.settleRecipient(tx, j.unit, v, next); err != nil {
-				return err
-			}
+		open := undecided(out, res)
+		postponed := postpones(res, open, rest)
+		over := postponed && tooLate(j.unit, next)
+		if over {
+			next = time.Time{}
 		}
-		if err := l.settleRest(tx, j.unit, undecided(out, res), res, rest, next); err != nil {
+		if err := l.settleEach(tx, j.unit, res, open, rest, next); err != nil {
 			return err
 		}
-		if res.Captured != nil {
-			if err := tx.InsertCapture(j.unit.EmailID, res.Captured); err != nil {
-				return err
-			}
-		}
-		if !postponed {
+		switch {
+		case !postponed:
 			return ignoreGone(tx.DeleteUnit(j.unit.EmailID))
-		}
-		if next.Sub(j.unit.Since) > app.GiveUpAfter {
+		case over:
 			return l.giveUp(tx, j.unit, res)
 		}
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts, next))
+		return l.requeue(tx, j.unit, j.unit.Attempts, next)
 	})
+}
+
+// postpones tells whether somebody is left to try. A recipient that the result
+// forgets is tried again, never dropped.
+func postpones(res app.Result, open []string, rest app.Verdict) bool {
+	return len(open) > 0 && rest != app.Refused ||
+		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Verdict == app.Postponed })
+}
+
+// settleEach records what was decided on each recipient, and the message where
+// the capture transport kept it.
+func (l *lane) settleEach(tx *db.Tx, u app.Unit, res app.Result, open []string, rest app.Verdict, next time.Time) error {
+	for _, v := range res.Recipients {
+		if err := l.settleRecipient(tx, u, v, next); err != nil {
+			return err
+		}
+	}
+	if res.Captured != nil {
+		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
+			return err
+		}
+	}
+	return l.settleRest(tx, u, open, res, rest, next)
 }
 
 // undecided are the recipients that a result says nothing of one by one.

@@ -195,20 +195,17 @@ func obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
-	if err := tx.InAttempt(u.EmailID, u.Attempts); err != nil {
+	if err := tx.RequeueUnit(u, u.Attempts-1, tx.Now); err != nil {
 		return false, err
 	}
 	waiting, err := tx.OpenRecipients(u.EmailID)
 	if err != nil {
 		return false, err
 	}
-	if len(blocked.Open(waiting)) > 0 {
-		err = tx.RequeueUnit(u.EmailID, u.Attempts-1, tx.Now)
-	} else {
-		err = endSuppressed(tx, u)
-	}
-	if err != nil {
-		return false, err
+	if len(blocked.Open(waiting)) == 0 {
+		if err := endSuppressed(tx, u); err != nil {
+			return false, err
+		}
 	}
 	return true, leaveOut(tx, u, waiting, blocked)
 }

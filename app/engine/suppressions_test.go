@@ -324,7 +324,7 @@ func TestAnEmailInDoubtIsNotRepeatedToASuppressedAddress(t *testing.T) {
 func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 	for name, withdraw := range map[string]func(*db.Tx, string) error{
 		"gone":  func(tx *db.Tx, id string) error { return tx.DeleteUnit(id) },
-		"moved": func(tx *db.Tx, id string) error { return tx.RequeueUnit(id, 0, tx.Now.Add(time.Hour)) },
+		"moved": func(tx *db.Tx, id string) error { return tx.MoveUnit(id, tx.Now.Add(time.Hour)) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			inMailroom(t, func(m *mailroom) {

@@ -1,0 +1,260 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+)
+
+func TestOneEmailIsSentWithItsReplyInTheTimeline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(nil)
+		w := serving(t, relay)
+		id := w.send("bob@example.net")
+		synctest.Wait()
+		w.wantLast(id, app.Sent)
+		ev := w.eventOf(id, app.EventType(app.Sent))
+		if ev.Recipient != "bob@example.net" || ev.Detail.ReplyCode != 250 || ev.Detail.EnhancedCode != "2.0.0" || ev.Detail.Reply != "Ok: taken" ||
+			ev.Detail.Relay != app.DefaultRegion || ev.Detail.Attempt != 1 || !strings.Contains(ev.Detail.Message, "250 2.0.0 Ok: taken") {
+			t.Errorf("event %+v", ev)
+		}
+		if u := w.unit(id); u != nil {
+			t.Errorf("the unit is still there: %+v", u)
+		}
+		m := relay.seen(id)[0].m
+		if m.EnvelopeFrom != "ann@example.com" || m.MessageID != id+"@example.com" || m.DKIM == nil || m.DKIM.Domain != testDomain {
+			t.Errorf("outgoing %+v", m)
+		}
+	})
+}
+
+func TestARefusedRecipientBouncesAloneAndAPostponedOneIsTriedAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(firstly(byName(map[string]int{"no@example.net": 550, "later@example.net": 451})))
+		w := serving(t, relay)
+		id := w.send("yes@example.net", "no@example.net", "later@example.net")
+		synctest.Wait()
+		w.wantLast(id, app.Bounced)
+		if ev := w.eventOf(id, app.EventType(app.Bounced)); ev.Recipient != "no@example.net" || ev.Detail.ReplyCode != 550 || ev.Detail.Stage != app.StageRcpt {
+			t.Errorf("bounce %+v", ev)
+		}
+		if ev := w.eventOf(id, app.EventDeferred); ev.Recipient != "later@example.net" || ev.Detail.NextAttemptAt == "" {
+			t.Errorf("deferral %+v", ev)
+		}
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		tries := relay.seen(id)
+		if len(tries) != 2 || !slices.Equal(tries[1].m.Recipients, []string{"later@example.net"}) {
+			t.Fatalf("tries %+v", tries)
+		}
+		w.wantLast(id, app.Bounced)
+		if w.unit(id) != nil {
+			t.Error("the unit is still there")
+		}
+	})
+}
+
+func TestADeferredEmailIsTriedAtTheTimesOfTheTable(t *testing.T) {
+	for _, jitter := range []float64{0, 0.5, 0.999} {
+		t.Run(fmt.Sprint(jitter), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				relay := newRelay(always(byName(map[string]int{"bob@example.net": 450})))
+				w := idle(t, relay)
+				w.e.cfg.Jitter = func() float64 { return jitter }
+				w.start()
+				id := w.send("bob@example.net")
+				synctest.Wait()
+				table := []time.Duration{time.Minute, 5 * time.Minute, 15 * time.Minute, 30 * time.Minute, time.Hour, 2 * time.Hour, 4 * time.Hour, 8 * time.Hour, 8 * time.Hour}
+				for i, step := range table {
+					want := time.Duration(float64(step) * (0.8 + 0.4*jitter))
+					if got := w.unit(id).NextAt.Sub(relay.seen(id)[i].at); got != want.Truncate(time.Millisecond) {
+						t.Errorf("after attempt %d it waits %v, want %v", i+1, got, want)
+					}
+					if i > 2 {
+						w.due(id)
+						w.e.lanes[0].wake()
+					} else {
+						time.Sleep(time.Until(w.unit(id).NextAt) - 2*time.Second)
+						if got := len(relay.seen(id)); got != i+1 {
+							t.Errorf("%d attempts before the time of attempt %d", got, i+2)
+						}
+						time.Sleep(3 * time.Second)
+					}
+					synctest.Wait()
+					if got := len(relay.seen(id)); got != i+2 {
+						t.Fatalf("%d attempts, want %d", got, i+2)
+					}
+				}
+			})
+		})
+	}
+}
+
+func TestAnEmailFailsInWordsAfter48Hours(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(always(says(app.StageMail, 451, "try later")))
+		w := serving(t, relay)
+		id := w.send("bob@example.net", "eve@example.net")
+		synctest.Wait()
+		if ev := w.eventOf(id, app.EventDeferred); ev.Detail.ReplyCode != 451 || ev.Detail.Stage != app.StageMail {
+			t.Errorf("deferral %+v", ev)
+		}
+		w.stop()
+		time.Sleep(47 * time.Hour)
+		w.open()
+		w.start()
+		synctest.Wait()
+		w.wantLast(id, app.Queued)
+		w.stop()
+		time.Sleep(time.Hour - time.Minute)
+		w.open()
+		w.start()
+		synctest.Wait()
+		w.wantLast(id, app.Failed)
+		n := 0
+		for _, ev := range w.events(id) {
+			if ev.Type == app.EventType(app.Failed) {
+				n++
+				if !strings.Contains(ev.Detail.Message, "Given up after 48 hours and 3 attempts") || !strings.Contains(ev.Detail.Message, "451 try later") {
+					t.Errorf("words %q", ev.Detail.Message)
+				}
+			}
+		}
+		if n != 2 || w.unit(id) != nil {
+			t.Errorf("%d failures, unit %v", n, w.unit(id))
+		}
+	})
+}
+
+func TestAnEmailThatWaitedTwoDaysForItsRelayIsStillRetried(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(firstly(says(app.StageMail, 450, "greylisted")))
+		w := idle(t, relay)
+		id := w.send("bob@example.net")
+		time.Sleep(50 * time.Hour)
+		w.start()
+		synctest.Wait()
+		w.wantLast(id, app.Queued)
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		w.wantLast(id, app.Sent)
+	})
+}
+
+func TestARefusalWithoutARecipientGetsASecondOpinion(t *testing.T) {
+	for _, heals := range []bool{true, false} {
+		t.Run(fmt.Sprint("heals=", heals), func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				relay := newRelay(firstly(says(app.StageDot, 554, "5.6.0 no")))
+				if !heals {
+					relay.follow(always(says(app.StageDot, 554, "5.6.0 no")))
+				}
+				w := serving(t, relay)
+				id := w.send("bob@example.net")
+				synctest.Wait()
+				w.wantLast(id, app.Queued)
+				if len(w.dotted()) != 0 {
+					t.Error("a refused dot is still marked")
+				}
+				time.Sleep(4 * time.Second)
+				synctest.Wait()
+				if got := len(relay.seen(id)); got != 1 {
+					t.Errorf("%d attempts within 4 s", got)
+				}
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if heals {
+					w.wantLast(id, app.Sent)
+					return
+				}
+				w.wantLast(id, app.Failed)
+				if ev := w.eventOf(id, app.EventType(app.Failed)); ev.Detail.ReplyCode != 554 || ev.Recipient != "bob@example.net" {
+					t.Errorf("failure %+v", ev)
+				}
+			})
+		})
+	}
+}
+
+func TestAMessageThatTheRelayCantCarryFailsAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(always(refuseLocally))
+		w := serving(t, relay)
+		id := w.send("bob@example.net")
+		synctest.Wait()
+		w.wantLast(id, app.Failed)
+		if w.unit(id) != nil {
+			t.Error("the unit is still there")
+		}
+	})
+}
+
+func TestABurstOfTheSameRefusalBouncesNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(nil)
+		relay.follow(func(m *app.Outgoing, n int) answer {
+			return says(app.StageDot, 550, "account suspended, ticket 4F"+m.EmailID[30:]+"7")
+		})
+		w := idle(t, relay)
+		var ids []string
+		for i := range 50 {
+			ids = append(ids, w.send(fmt.Sprintf("u%d@example.net", i)))
+		}
+		w.start()
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		if n := len(relay.seen("")); n > 50 {
+			t.Errorf("the relay was asked %d times", n)
+		}
+		for _, id := range ids {
+			w.wantLast(id, app.Queued)
+		}
+		if !strings.Contains(w.story(ids[20]), "account suspended") {
+			t.Errorf("the timeline does not say why:\n%s", w.story(ids[20]))
+		}
+		relay.follow(nil)
+		time.Sleep(11 * time.Minute)
+		synctest.Wait()
+		for _, id := range ids {
+			w.wantLast(id, app.Sent)
+		}
+	})
+}
+
+func TestRefusedRecipientsNeverOpenTheBreaker(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(nil)
+		relay.follow(func(m *app.Outgoing, n int) answer { return byName(map[string]int{m.Recipients[0]: 550}) })
+		w := idle(t, relay)
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, w.send(fmt.Sprintf("u%d@example.net", i)))
+		}
+		w.start()
+		synctest.Wait()
+		for _, id := range ids {
+			w.wantLast(id, app.Bounced)
+		}
+	})
+}
+
+func TestARecipientThatAResultForgetsIsTriedAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(firstly(forgetLast))
+		w := serving(t, relay)
+		id := w.send("a@example.net", "b@example.net")
+		synctest.Wait()
+		w.wantLast(id, app.Sent)
+		time.Sleep(61 * time.Second)
+		synctest.Wait()
+		tries := relay.seen(id)
+		if len(tries) != 2 || !slices.Equal(tries[1].m.Recipients, []string{"b@example.net"}) {
+			t.Fatalf("tries %+v", tries)
+		}
+	})
+}
