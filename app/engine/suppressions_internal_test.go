@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -9,6 +10,40 @@ import (
 	"mailer/app"
 	"mailer/db"
 )
+
+func TestTheSuppressionListChangesWhileTheDiskIsFull(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := idle(t, newRelay(nil))
+		ctx := t.Context()
+		old, err := w.e.AddSuppression(ctx, w.key, app.SuppressionInput{Email: "old@example.net"})
+		must(t, err)
+		for _, change := range []func() error{
+			func() error {
+				_, err := w.e.AddSuppression(ctx, w.key, app.SuppressionInput{Email: "bob@example.net"})
+				return err
+			},
+			func() error {
+				_, err := w.e.AddSuppressions(ctx, w.key, app.SuppressionBatch{Emails: []string{"eve@example.net", "joe@example.net"}})
+				return err
+			},
+			func() error { _, err := w.e.RemoveSuppression(ctx, w.key, old.ID); return err },
+			func() error {
+				_, err := w.e.RemoveSuppressions(ctx, w.key, app.SuppressionRemoval{Emails: []string{"joe@example.net"}})
+				return err
+			},
+		} {
+			if err := w.strike(fullStorage(t)); !errors.Is(err, db.ErrFull) {
+				t.Fatal(err)
+			}
+			must(t, change())
+		}
+		list, _, err := w.e.ListSuppressions(ctx, w.key, "", app.Page{Limit: 10})
+		must(t, err)
+		if len(list) != 2 || list[0].Email != "eve@example.net" || list[1].Email != "bob@example.net" {
+			t.Errorf("list %+v", list)
+		}
+	})
+}
 
 // BenchmarkAcceptClosure is what accepting an email costs inside its Write: all
 // but the commit, which others share.
