@@ -8,6 +8,7 @@ const (
 	MaxTags        = 50
 	MaxTagLength   = 256
 	MaxAttachments = 100
+	MaxBatch       = 100 // emails in one POST /emails/batch
 	// MaxSubject is in bytes: what a mail reader can show is far less, and one
 	// header must not outgrow what relays take.
 	MaxSubject = 2000
@@ -31,6 +32,7 @@ type EmailInput struct {
 	Headers     map[string]string
 	Tags        []Tag
 	Attachments []Attachment
+	ScheduledAt string // as the caller wrote it: what idempotency compares
 }
 
 // Tag is a name and value of the caller's that comes back in events.

@@ -62,7 +62,7 @@ func ParseSchedule(s string, now time.Time) (time.Time, error) {
 	if err != nil {
 		return time.Time{}, err
 	}
-	now = now.UTC().Round(0) // without its monotonic reading: the result is a wall time
+	now = now.UTC() // which also drops its monotonic reading: the result is a wall time
 	var t time.Time
 	if isDigit(words[0][0]) {
 		t, err = parseISOTime(strings.Join(words, " "))
@@ -126,8 +126,8 @@ func parseISOTime(s string) (time.Time, error) {
 // an instant.
 func wallTime(year, month, dayOfMonth, hour, minute int) (time.Time, error) {
 	t := time.Date(year, time.Month(month), dayOfMonth, hour, minute, 0, 0, time.UTC)
-	if t.Month() != time.Month(month) || t.Day() != dayOfMonth || t.Hour() != hour || t.Minute() != minute {
-		return time.Time{}, errors.New(scheduleNoSuch) // time.Date carries 30 February over to March
+	if t.Month() != time.Month(month) || hour > 23 || minute > 59 { // 30 February has become March
+		return time.Time{}, errors.New(scheduleNoSuch)
 	}
 	return t, nil
 }

@@ -63,6 +63,7 @@ type DB struct {
 	pool    *sql.DB // writer's, one connection
 	ro      *sql.DB
 	readers chan *Reader
+	opened  int // readers
 	queue   chan *request
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
@@ -183,6 +184,7 @@ func (d *DB) openReaders(ctx context.Context) error {
 			return err
 		}
 		d.readers <- &Reader{session: newSession(conn)}
+		d.opened++
 	}
 	return nil
 }
@@ -261,7 +263,7 @@ func (d *DB) Close() error {
 
 func (d *DB) release() error {
 	var errs []error
-	for range len(d.readers) {
+	for range d.opened { // also those that a Read still has
 		r := <-d.readers
 		errs = append(errs, r.close())
 	}

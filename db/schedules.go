@@ -6,14 +6,19 @@ import (
 	"mailer/app"
 )
 
-// EmailHead gives what a change of an email must know: its relay, key and last
-// event.
+// EmailHead gives an email without its addresses, subject and content: key,
+// relay, Message-ID, schedule and last event.
 func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	e := app.Email{ID: id, TeamID: teamID}
 	var key *string
-	err := r.row(`SELECT key_id, relay, last_event FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, id}, &key, &e.Relay, &e.LastEvent)
+	var scheduled *int64
+	err := r.row(`SELECT key_id, relay, message_id, scheduled_at, last_event FROM emails WHERE team_id = ? AND id = ?`,
+		[]any{teamID, id}, &key, &e.Relay, &e.MessageID, &scheduled, &e.LastEvent)
 	if key != nil {
 		e.KeyID = *key
+	}
+	if scheduled != nil {
+		e.ScheduledAt = fromMilli(*scheduled)
 	}
 	return e, err
 }

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"crypto/sha256"
+	"io"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -84,7 +85,7 @@ func (h *Handler) registerEmails() {
 		Summary: "Send an email", Tags: emailTags,
 		Errors: []int{http.StatusConflict},
 	}, h.sendEmail)
-	documentBody[sendEmailRequest](h, "/emails")
+	documentBody[sendEmailRequest](h, http.MethodPost, "/emails")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
 		Summary: "List emails, newest first", Tags: emailTags,
@@ -105,6 +106,8 @@ func (h *Handler) registerEmails() {
 		Summary: "Get the whole message, where no relay is configured", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getRaw)
+	h.registerBatches()
+	h.registerSchedules()
 }
 
 func (h *Handler) sendEmail(ctx context.Context, in *sendInput) (*sendOutput, error) {
@@ -129,18 +132,31 @@ func (h *Handler) sendEmail(ctx context.Context, in *sendInput) (*sendOutput, er
 // the body, so that a large one is not kept twice. Members that are absent are
 // absent from it, so that a field of a later version changes no digest.
 func sendOptions(header http.Header, key string, email *app.EmailInput) (engine.SendOptions, error) {
-	if key == "" {
-		if _, given := header["Idempotency-Key"]; given {
-			return engine.SendOptions{}, app.Errorf(app.CodeInvalidIdempotencyKey, "The idempotency key must be 1 to 256 characters long")
-		}
-		return engine.SendOptions{}, nil
+	if given, err := keyGiven(header, key); err != nil || !given {
+		return engine.SendOptions{}, err
 	}
 	digest := sha256.New()
-	err := json.MarshalWrite(digest, email, json.Deterministic(true), json.OmitZeroStructFields(true))
-	if err != nil {
+	if err := canonical(digest, email); err != nil {
 		return engine.SendOptions{}, err
 	}
 	return engine.SendOptions{IdempotencyKey: key, Payload: digest.Sum(nil)}, nil
+}
+
+// keyGiven tells whether a request has an Idempotency-Key; an empty one is
+// refused.
+func keyGiven(header http.Header, key string) (bool, error) {
+	if key != "" {
+		return true, nil
+	}
+	if _, given := header["Idempotency-Key"]; given {
+		return false, app.Errorf(app.CodeInvalidIdempotencyKey, "The idempotency key must be 1 to 256 characters long")
+	}
+	return false, nil
+}
+
+// canonical writes the form of a send that idempotency compares.
+func canonical(w io.Writer, email *app.EmailInput) error {
+	return json.MarshalWrite(w, email, json.Deterministic(true), json.OmitZeroStructFields(true))
 }
 
 func (h *Handler) listEmails(ctx context.Context, in *PageParams) (*listOutput[EmailItem], error) {

@@ -99,7 +99,8 @@ func TestSendRefused(t *testing.T) {
 		{"header as number", `{"headers":{"X-A":1}}`, 422, app.CodeValidation, "`headers.X-A` must be a string"},
 		{"tag field", `{"tags":[{"key":"a"}]}`, 422, app.CodeValidation, "`tags[0].key` is not a field"},
 		{"tags as object", `{"tags":{}}`, 422, app.CodeValidation, "`tags` must be an array"},
-		{"scheduled", member(`"scheduled_at":"in 1 min"`), 422, app.CodeValidation, "`scheduled_at` is not a field"},
+		{"a topic", member(`"topic_id":"01920000-0000-7000-8000-000000000001"`), 422, app.CodeValidation, "`topic_id` is not a field"},
+		{"scheduled by number", member(`"scheduled_at":5`), 422, app.CodeValidation, "`scheduled_at` must be a string"},
 		{"template", member(`"template":{"id":"x"}`), 422, app.CodeValidation, "`template` is not a field"},
 		{"topic", member(`"topic_id":"x"`), 422, app.CodeValidation, "`topic_id` is not a field"},
 		{"path", `{"attachments":[{"path":"https://x"}]}`, 422, app.CodeValidation, "`attachments[0].path` is not supported"},
@@ -133,7 +134,7 @@ func TestSendErrorsEchoNoValues(t *testing.T) {
 	b := newBench(t)
 	for _, body := range []string{
 		`{"subject":{"s3cret":1}}`, `{"to":{"s3cret":1}}`, `{"html":["s3cret"]}`,
-		`{"attachments":[{"content":"s3cret!"}]}`, `{"scheduled_at":"s3cret"}`, `{"x":"s3cret"`,
+		`{"attachments":[{"content":"s3cret!"}]}`, `{"topic_id":"s3cret"}`, `{"x":"s3cret"`,
 	} {
 		w := b.auth("POST", "/emails", body)
 		if w.Code < 400 || strings.Contains(w.Body.String(), "s3cret") {

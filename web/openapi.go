@@ -98,9 +98,14 @@ func commonErrors(rt route) []int {
 // documentBody puts the schema of a body into the document for an operation
 // whose handler decodes the body itself. Since huma is told only afterwards, it
 // reads no body there.
-func documentBody[B any](h *Handler, path string) {
+func documentBody[B any](h *Handler, method, path string) {
 	schema := huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, typeOf[B]())
-	h.api.OpenAPI().Paths[path].Post.RequestBody = &huma.RequestBody{
+	item := h.api.OpenAPI().Paths[path]
+	operation := item.Post
+	if method == http.MethodPatch {
+		operation = item.Patch
+	}
+	operation.RequestBody = &huma.RequestBody{
 		Required: true,
 		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
 	}

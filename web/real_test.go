@@ -240,7 +240,7 @@ func (r *real) eventually(key, target, text string) *httptest.ResponseRecorder {
 func (r *real) operations(emailID, attachmentID string) (out [][2]string) {
 	fill := strings.NewReplacer("{id}", emailID, "{attachment_id}", attachmentID)
 	for path, item := range r.handler.api.OpenAPI().Paths {
-		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post} {
+		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete} {
 			if op != nil && op.Security != nil {
 				out = append(out, [2]string{method, fill.Replace(path)})
 			}
@@ -269,12 +269,20 @@ func TestRealKeysOnEveryRoute(t *testing.T) {
 			r.clock = r.clock.Add(time.Hour) // too many in a minute are refused before they are looked at
 			wantError(t, r.as(wrong, method, target, goodSend), 401, app.CodeInvalidAPIKey)
 		}
+		// What a sending key may do, it may do to its own emails; id is another's.
 		w := r.as(sending, method, target, goodSend)
-		if method == "POST" && target == "/emails" {
+		switch method + " " + strings.Replace(target, id, "{id}", 1) {
+		case "POST /emails":
 			wantStatus(t, w, 200)
-			continue
+		case "POST /emails/batch":
+			wantError(t, w, 422, app.CodeValidation, "array")
+		case "POST /emails/{id}/cancel":
+			wantError(t, w, 404, app.CodeNotFound)
+		case "PATCH /emails/{id}":
+			wantError(t, r.as(sending, method, target, `{"scheduled_at":"in 1 hour"}`), 404, app.CodeNotFound)
+		default:
+			wantError(t, w, 403, app.CodeRestrictedAPIKey)
 		}
-		wantError(t, w, 403, app.CodeRestrictedAPIKey)
 	}
 }
 
@@ -381,14 +389,20 @@ func TestRealForeignAndUnknownIDsAreNotFound(t *testing.T) {
 			continue
 		}
 		with++
-		wantStatus(t, r.as(r.full, op[0], op[1], ""), 200)
-		wantError(t, r.as(otherKey, op[0], op[1], ""), 404, app.CodeNotFound)
+		body := ""
+		switch op[0] {
+		case "GET":
+			wantStatus(t, r.as(r.full, op[0], op[1], ""), 200)
+		case "PATCH":
+			body = `{"scheduled_at":"in 1 hour"}`
+		}
+		wantError(t, r.as(otherKey, op[0], op[1], body), 404, app.CodeNotFound)
 		for _, unknown := range []string{unknownID, app.NewID(), "x", "%00", strings.Repeat("9", 4000), id + "0", "..%2f" + id} {
-			wantError(t, r.as(r.full, op[0], strings.Replace(op[1], id, unknown, 1), ""), 404, app.CodeNotFound)
+			wantError(t, r.as(r.full, op[0], strings.Replace(op[1], id, unknown, 1), body), 404, app.CodeNotFound)
 		}
 		// One's own email does not open another's attachment.
 		if strings.Contains(op[1], attachment) {
-			wantError(t, r.as(otherKey, op[0], strings.Replace(op[1], id, otherID, 1), ""), 404, app.CodeNotFound)
+			wantError(t, r.as(otherKey, op[0], strings.Replace(op[1], id, otherID, 1), body), 404, app.CodeNotFound)
 			wantError(t, r.as(r.full, op[0], strings.Replace(op[1], attachment, unknownID, 1), ""), 404, app.CodeNotFound)
 		}
 	}

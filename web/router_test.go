@@ -32,7 +32,7 @@ func TestMethodNotAllowed(t *testing.T) {
 		{"PUT", "//emails", "GET, POST"},
 		{"OPTIONS", "/emails", "GET, POST"},
 		{"HEAD", "/healthz", "GET"},
-		{"POST", "/emails/" + emailID, "GET"},
+		{"POST", "/emails/" + emailID, "DELETE, GET, PATCH"},
 		{"POST", "/emails/" + emailID + "/events", "GET"},
 		{"PROPFIND", "/attachments/tok", "GET"},
 	} {

@@ -28,12 +28,12 @@ type sendEmailRequest struct {
 	Headers     headerMap      `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
 	Tags        tagList        `json:"tags,omitempty"`
 	Attachments attachmentList `json:"attachments,omitempty"`
+	ScheduledAt string         `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 
 	// Fields of Resend's that are not served: empty, as some clients always send
 	// them, they mean nothing.
-	ScheduledAt notServed `json:"scheduled_at" hidden:"true"`
-	TopicID     notServed `json:"topic_id" hidden:"true"`
-	Template    notServed `json:"template" hidden:"true"`
+	TopicID  notServed `json:"topic_id" hidden:"true"`
+	Template notServed `json:"template" hidden:"true"`
 }
 
 type attachmentRequest struct {
@@ -51,6 +51,7 @@ func (r *sendEmailRequest) input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
 		Subject: r.Subject, HTML: r.HTML, Text: r.Text, Headers: r.Headers, Tags: r.Tags,
+		ScheduledAt: r.ScheduledAt,
 	}
 	for i := range r.Attachments {
 		a := &r.Attachments[i]

@@ -90,7 +90,7 @@ func (h *Handler) registerSuppressions() {
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
 	}, h.addSuppression)
-	documentBody[addSuppressionRequest](h, "/suppressions")
+	documentBody[addSuppressionRequest](h, http.MethodPost, "/suppressions")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
 		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
@@ -110,12 +110,12 @@ func (h *Handler) registerSuppressions() {
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress many addresses", Tags: suppressionTags,
 	}, h.addSuppressions)
-	documentBody[addSuppressionsRequest](h, "/suppressions/batch/add")
+	documentBody[addSuppressionsRequest](h, http.MethodPost, "/suppressions/batch/add")
 	register(h, route{body: true}, huma.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
 		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
 	}, h.removeSuppressions)
-	documentBody[removeSuppressionsRequest](h, "/suppressions/batch/remove")
+	documentBody[removeSuppressionsRequest](h, http.MethodPost, "/suppressions/batch/remove")
 }
 
 func (h *Handler) addSuppression(ctx context.Context, _ *struct{}) (*suppressionOutput, error) {

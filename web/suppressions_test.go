@@ -363,3 +363,33 @@ func TestARefusedSendLeavesItsIdempotencyKeyFree(t *testing.T) {
 	b.want(200, "DELETE", "/suppressions/"+added.ID, "")
 	wantStatus(t, b.do("POST", "/emails", body, headers...), 200)
 }
+
+func TestASuppressedItemOfABatchIsAnInvalidItem(t *testing.T) {
+	b := newSuppressionBench(t)
+	b.want(201, "POST", "/suppressions", `{"email":"gone@example.org"}`)
+	item := func(to string) string {
+		return `{"from":"a@example.com","subject":"s","text":"t","to":"` + to + `","cc":"fine@example.org"}`
+	}
+	body := "[" + item("a@example.org") + "," + item("Gone@example.org") + "," + item("b@example.org") + "]"
+	w := b.call("POST", "/emails/batch", body)
+	wantError(t, w, 422, app.CodeAllRecipientsSuppressed, "emails.1: All recipients are suppressed")
+	if got := b.want(200, "GET", "/emails", ""); len(got.Data) != 0 {
+		t.Errorf("a refused batch left %+v", got.Data)
+	}
+	w = b.as(b.full, "POST", "/emails/batch", body, "x-batch-validation: permissive")
+	wantStatus(t, w, 200)
+	var answer struct {
+		Data   []struct{ ID string }
+		Errors []struct {
+			Index   int
+			Message string
+		}
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil || len(answer.Data) != 2 || len(answer.Errors) != 1 ||
+		answer.Errors[0].Index != 1 || answer.Errors[0].Message != "All recipients are suppressed" {
+		t.Errorf("answer %s", w.Body)
+	}
+	if got := b.want(200, "GET", "/emails", ""); len(got.Data) != 2 {
+		t.Errorf("%d emails", len(got.Data))
+	}
+}

@@ -44,6 +44,10 @@ type Config struct {
 type service interface {
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts engine.SendOptions) (string, error)
+	SendBatch(ctx context.Context, key *app.Key, items []engine.BatchItem, permissive bool, opts engine.SendOptions) (*engine.BatchResult, error)
+	RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error
+	CancelEmail(ctx context.Context, key *app.Key, id string) error
+	DeleteEmail(ctx context.Context, key *app.Key, id string) error
 	ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error)
 	GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error)
 	ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error)

@@ -15,12 +15,12 @@ import (
 
 func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	mail, err := letter("bob@example.net").Validate()
-	must(t, err)
 	claim := &idempotencyClaim{owner: &inflight{}, team: w.key.TeamID, route: routeEmails, key: "k", hash: [32]byte{1}}
 	boom := errors.New("boom")
-	email := newEmail(w.key, mail)
-	err = w.db.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(w.e.accept(tx, email, claim), boom) })
+	email, err := newEmail(w.key, letter("bob@example.net"))
+	must(t, err)
+	write := func(tx *db.Tx) error { return errors.Join(w.e.accept(tx, email), claim.keep(tx, email.ID)) }
+	err = w.db.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(write(tx), boom) })
 	if !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
@@ -31,7 +31,7 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 		}
 		return nil
 	})
-	must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return w.e.accept(tx, email, claim) }))
+	must(t, w.db.Write(t.Context(), write))
 	if w.unit(email.ID) == nil {
 		t.Error("no unit")
 	}

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"time"
 
 	"mailer/app"
 	"mailer/db"
@@ -75,14 +74,30 @@ func (e *Engine) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.
 			return err
 		}
 		units, err := r.DottedUnits()
+		if err != nil {
+			return err
+		}
 		for _, u := range units {
-			open, err := r.OpenRecipients(u.EmailID)
+			d, err := abandoned(r, u)
 			if err != nil {
 				return err
 			}
-			doubts = append(doubts, app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Recipients: open, Relay: u.Relay, CreatedAt: time.Now()})
+			doubts = append(doubts, d)
 		}
-		return err
+		return nil
 	})
 	return doubts, unavailable(err)
+}
+
+// abandoned is the doubt that a unit becomes when a server starts. Its time is
+// that of the attempt.
+func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
+	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt.Add(-app.CrashDelay(u.Attempts))}
+	email, err := r.EmailHead(u.TeamID, u.EmailID)
+	if err != nil {
+		return d, err
+	}
+	d.MessageID = email.MessageID
+	d.Recipients, err = r.OpenRecipients(u.EmailID)
+	return d, err
 }

@@ -19,8 +19,11 @@ type SendOptions struct {
 	Payload        []byte // canonical form of the body, what idempotency compares
 }
 
-// routeEmails names the operation in the idempotency table.
-const routeEmails = "POST /emails"
+// The operations in the idempotency table.
+const (
+	routeEmails = "POST /emails"
+	routeBatch  = "POST /emails/batch"
+)
 
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
@@ -31,36 +34,65 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 	if err := e.Ready(); err != nil {
 		return "", err
 	}
-	mail, err := in.Validate()
+	email, err := newEmail(key, in)
 	if err != nil {
 		return "", err
-	}
-	if key.DomainName != "" && mail.From.Domain != key.DomainName {
-		return "", app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
 	}
 	claim, answer, err := e.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
 	if err != nil || answer != "" {
 		return answer, err
 	}
 	defer claim.release()
-	email := newEmail(key, mail)
-	err = e.db.Write(ctx, func(tx *db.Tx) error { return e.accept(tx, email, claim) })
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if err := e.accept(tx, email); err != nil {
+			return err
+		}
+		return claim.keep(tx, email.ID)
+	})
 	if err != nil {
 		return "", unavailable(err)
 	}
 	return email.ID, nil
 }
 
-func newEmail(key *app.Key, mail *app.Mail) *app.Email {
-	id := app.NewID()
-	return &app.Email{
-		ID: id, TeamID: key.TeamID, KeyID: key.ID, MessageID: id + "@" + mail.From.Domain,
-		CreatedAt: time.Now(), LastEvent: app.Queued, Mail: *mail,
+// newEmail makes an email of a send, after the checks that need no database:
+// shape, then the key's domain.
+func newEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
+	mail, err := in.Validate()
+	if err != nil {
+		return nil, err
 	}
+	now := time.Now()
+	id := app.NewID()
+	email := &app.Email{
+		ID: id, TeamID: key.TeamID, KeyID: key.ID, MessageID: id + "@" + mail.From.Domain,
+		CreatedAt: now, LastEvent: app.Queued, Mail: *mail,
+	}
+	if in.ScheduledAt != "" {
+		if email.ScheduledAt, err = app.ParseSchedule(in.ScheduledAt, now); err != nil {
+			return nil, app.Invalid("scheduled_at", "%s", err)
+		}
+		if email.ScheduledAt.After(now) {
+			email.LastEvent = app.Scheduled
+		}
+	}
+	if key.DomainName != "" && mail.From.Domain != key.DomainName {
+		return nil, app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
+	}
+	return email, nil
 }
 
-// accept writes an email with all that belongs to it. It runs inside Write.
-func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) error {
+// dueAt is when an email may leave.
+func dueAt(email *app.Email) time.Time {
+	if email.LastEvent == app.Scheduled {
+		return email.ScheduledAt
+	}
+	return email.CreatedAt
+}
+
+// accept proves that an email may be sent and writes it with all that belongs
+// to it. It runs inside Write; an *app.Error comes before anything is written.
+func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	region, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
 	if err != nil {
 		return err
@@ -80,7 +112,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) er
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: email.CreatedAt, Size: email.Size()}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
@@ -89,11 +121,13 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email, claim *idempotencyClaim) er
 	}
 	if l := e.laneOf(region); l != nil {
 		tx.AfterCommit(func() {
-			e.fresh.put(email, blocked.Open(recipients))
+			if email.LastEvent == app.Queued {
+				e.fresh.put(email, blocked.Open(recipients))
+			}
 			l.wake()
 		})
 	}
-	return claim.keep(tx, email.ID)
+	return nil
 }
 
 // sendingRegion proves that a team may send from a domain and gives the relay

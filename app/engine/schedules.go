@@ -117,5 +117,5 @@ func ownEmail(tx *db.Tx, key *app.Key, id string) (app.Email, error) {
 	if key.Permission != app.FullAccess && email.KeyID != key.ID {
 		return email, app.NotFound("email")
 	}
-	return email, nil
+	return withoutLeftOut(tx, email)
 }

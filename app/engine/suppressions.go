@@ -180,6 +180,24 @@ func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) e
 	return nil
 }
 
+// withoutLeftOut gives an email's head with the last event that it would have if
+// nobody had been left out: one that waits for others can still be moved and
+// canceled, though it shows as suppressed.
+func withoutLeftOut(tx *db.Tx, email app.Email) (app.Email, error) {
+	if email.LastEvent != app.Suppressed {
+		return email, nil
+	}
+	waits, err := tx.HasUnit(email.ID)
+	switch {
+	case !waits:
+	case email.ScheduledAt.IsZero():
+		email.LastEvent = app.Queued
+	default:
+		email.LastEvent = app.Scheduled
+	}
+	return email, err
+}
+
 // errObeyed is why hold refuses the dot of a unit some of whose recipients are
 // suppressed. The unit stands as obey left it.
 var errObeyed = errors.New("engine: recipients are suppressed")

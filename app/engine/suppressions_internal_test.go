@@ -60,9 +60,10 @@ func BenchmarkAcceptClosure(b *testing.B) {
 			}
 			defer store.Close()
 			e := &Engine{cfg: Config{Capture: true, MaxAttachments: 1}, db: store}
-			mail := &app.Mail{From: app.Address{Local: "a", Domain: "example.com"}, Subject: "s", Text: "t"}
+			text := "t"
+			mail := &app.EmailInput{From: "a@example.com", Subject: "s", Text: &text}
 			for i := range n {
-				mail.To = append(mail.To, app.Address{Local: fmt.Sprintf("u%d", i), Domain: "example.org"})
+				mail.To = append(mail.To, fmt.Sprintf("u%d@example.org", i))
 			}
 			err = store.Write(b.Context(), func(tx *db.Tx) error {
 				team, err := tx.FindTeam("")
@@ -71,7 +72,11 @@ func BenchmarkAcceptClosure(b *testing.B) {
 				}
 				key := &app.Key{TeamID: team.ID}
 				for b.Loop() {
-					if err := e.accept(tx, newEmail(key, mail), &idempotencyClaim{}); err != nil {
+					email, err := newEmail(key, mail)
+					if err != nil {
+						return err
+					}
+					if err := e.accept(tx, email); err != nil {
 						return err
 					}
 				}

@@ -121,8 +121,13 @@ func (m *mailroom) suppress(email string, origin app.SuppressionOrigin) {
 
 func (m *mailroom) send(to ...string) string {
 	m.Helper()
+	return m.sendAt("", to...)
+}
+
+func (m *mailroom) sendAt(at string, to ...string) string {
+	m.Helper()
 	text := "Hello"
-	id, err := m.SendEmail(m.Context(), m.key, &app.EmailInput{From: "ann@example.com", To: to, Subject: "Hi", Text: &text}, engine.SendOptions{})
+	id, err := m.SendEmail(m.Context(), m.key, &app.EmailInput{From: "ann@example.com", To: to, Subject: "Hi", Text: &text, ScheduledAt: at}, engine.SendOptions{})
 	m.must(err)
 	return id
 }
@@ -353,6 +358,38 @@ func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 			})
 		})
 	}
+}
+
+func TestAScheduledEmailThatLeavesSomebodyOutIsMovedAndCanceled(t *testing.T) {
+	inMailroom(t, func(m *mailroom) {
+		m.suppress("carl@example.org", app.OriginManual)
+		soon := app.FormatTime(time.Now().Add(time.Hour))
+		moved, canceled := m.sendAt(soon, "bob@example.org", "carl@example.org"), m.sendAt(soon, "bob@example.org", "carl@example.org")
+		m.must(m.RescheduleEmail(m.Context(), m.key, moved, app.FormatTime(time.Now().Add(2*time.Hour))))
+		m.must(m.CancelEmail(m.Context(), m.key, canceled))
+		m.rest(time.Hour + time.Minute)
+		m.wantTries()
+		m.rest(time.Hour)
+		m.wantTries("bob@example.org.")
+		m.want(moved, app.Suppressed, "suppressed carl@example.org", "rescheduled", "sent bob@example.org")
+		m.want(canceled, app.Canceled, "suppressed carl@example.org", "canceled")
+		for _, id := range []string{moved, canceled} {
+			if err := m.CancelEmail(m.Context(), m.key, id); app.CodeOf(err) != app.CodeValidation {
+				m.Error(err)
+			}
+		}
+	})
+}
+
+func TestAnEmailThatWasSuppressedWhileScheduledNeverLeaves(t *testing.T) {
+	inMailroom(t, func(m *mailroom) {
+		id := m.sendAt(app.FormatTime(time.Now().Add(time.Hour)), "bob@example.org")
+		m.rest(time.Minute)
+		m.suppress("bob@example.org", app.OriginBounce)
+		m.rest(2 * time.Hour)
+		m.wantTries()
+		m.want(id, app.Suppressed, "suppressed bob@example.org")
+	})
 }
 
 func TestTestRecipientsAddNoSuppressions(t *testing.T) {

@@ -1,0 +1,103 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// rescheduleRequest is the body of PATCH /emails/{id}. Some clients repeat the
+// id of the path in it.
+type rescheduleRequest struct {
+	ScheduledAt string `json:"scheduled_at" doc:"The new time, as in a send" example:"in 1 hour"`
+	ID          string `json:"id,omitempty" hidden:"true"`
+	EmailID     string `json:"email_id,omitempty" hidden:"true"`
+}
+
+type (
+	changedEmail struct {
+		Object string `json:"object" enum:"email"`
+		ID     string `json:"id" format:"uuid"`
+	}
+	changedOutput struct{ Body changedEmail }
+	deletedEmail  struct {
+		Object  string `json:"object" enum:"email"`
+		ID      string `json:"id" format:"uuid"`
+		Deleted bool   `json:"deleted" enum:"true"`
+	}
+	deletedOutput struct{ Body deletedEmail }
+)
+
+func (h *Handler) registerSchedules() {
+	register(h, route{sending: true, body: true}, huma.Operation{
+		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
+		Summary: "Move a scheduled email to another time", Tags: emailTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.rescheduleEmail)
+	documentBody[rescheduleRequest](h, http.MethodPatch, "/emails/{id}")
+	register(h, route{sending: true}, huma.Operation{
+		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
+		Summary: "Cancel an email that has not left", Tags: emailTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.cancelEmail)
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
+		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: emailTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.deleteEmail)
+}
+
+func (h *Handler) rescheduleEmail(ctx context.Context, in *EmailPath) (*changedOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request rescheduleRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "email_id": request.EmailID}); err != nil {
+		return nil, err
+	}
+	if err := h.service.RescheduleEmail(ctx, x.key, id, request.ScheduledAt); err != nil {
+		return nil, err
+	}
+	return &changedOutput{changedEmail{Object: "email", ID: id}}, nil
+}
+
+// echoes lets members pass that repeat the path, or are empty, and refuses
+// others: they would ask for what a change can't do.
+func echoes(path string, members map[string]string) error {
+	for name, value := range members {
+		if value != "" && value != path {
+			return app.Invalid(name, "can't be changed")
+		}
+	}
+	return nil
+}
+
+func (h *Handler) cancelEmail(ctx context.Context, in *EmailPath) (*changedOutput, error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.CancelEmail(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &changedOutput{changedEmail{Object: "email", ID: id}}, nil
+}
+
+func (h *Handler) deleteEmail(ctx context.Context, in *EmailPath) (*deletedOutput, error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteEmail(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &deletedOutput{deletedEmail{Object: "email", ID: id, Deleted: true}}, nil
+}
