@@ -213,7 +213,7 @@ func (o *options) check(cmd *cobra.Command) error {
 }
 
 // routes makes the relays' clients; without a relay, the capture transport.
-func (o *options) routes(log *slog.Logger) (routes []engine.Route, capture bool, err error) {
+func (o *options) routes(log *slog.Logger, load *app.Load) (routes []engine.Route, capture bool, err error) {
 	relays, err := app.ParseRelays(o.relays)
 	if err != nil {
 		return nil, false, err
@@ -222,7 +222,7 @@ func (o *options) routes(log *slog.Logger) (routes []engine.Route, capture bool,
 	if err != nil {
 		hello = "localhost"
 	}
-	opts := smtpout.Options{Hello: hello, Log: log}
+	opts := smtpout.Options{Hello: hello, Log: log, Load: load}
 	for _, r := range relays {
 		client, err := smtpout.NewRelay(r, opts)
 		if err != nil {
@@ -245,7 +245,8 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	routes, capture, err := o.routes(log)
+	load := &app.Load{}
+	routes, capture, err := o.routes(log, load)
 	if err != nil {
 		return err
 	}
@@ -263,7 +264,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	e, err := o.engine(ctx, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay})
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load})
 	if err == nil {
 		err = o.serveEngine(ctx, log, listener, store, e)
 	}

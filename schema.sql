@@ -104,7 +104,6 @@ CREATE TABLE units (
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, team_id, next_at);
-CREATE INDEX units_dotted ON units (relay) WHERE state = 'dotted';
 
 -- The envelope of an email and what became of each recipient.
 CREATE TABLE recipients (

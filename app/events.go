@@ -12,6 +12,8 @@ const (
 	EventDeferred EventType = "deferred"
 	// EventInDoubt: the final dot was sent and no reply came back.
 	EventInDoubt EventType = "in_doubt"
+	// EventRescheduled: the caller moved a scheduled email to another time.
+	EventRescheduled EventType = "rescheduled"
 	// EventRelayTrouble: the relay could not be used at all; no attempt counted.
 	EventRelayTrouble EventType = "relay_trouble"
 )

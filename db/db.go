@@ -9,6 +9,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -47,6 +48,9 @@ type Options struct {
 	Create bool   // make a missing one
 	Lock   bool   // hold the lock file: a server
 	Log    *slog.Logger
+	// Gather is how long a group of patient writes waits for company; 0: 1 ms,
+	// negative: not at all.
+	Gather time.Duration
 }
 
 const readers = 4
@@ -63,6 +67,8 @@ type DB struct {
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
 	writer  atomic.Int64  // its goroutine id
+	wait    time.Duration // for company: Options.Gather
+	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool
 	failed  chan struct{} // closed by the latch
 	latch   sync.Once
@@ -82,6 +88,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		failed:  make(chan struct{}),
+		wait:    cmp.Or(opts.Gather, gatherFor),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -213,6 +220,9 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	err := fn(r)
 	if _, cerr := r.exec("COMMIT"); cerr != nil && err == nil {
 		err = fmt.Errorf("end read: %w", cerr)
+	}
+	if isDamage(err) {
+		d.fail(err)
 	}
 	return err
 }

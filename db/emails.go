@@ -2,6 +2,7 @@ package db
 
 import (
 	"database/sql"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -105,10 +106,10 @@ func (r *emailRow) finish() (app.Email, error) {
 	e.KeyID = r.key.String
 	e.CreatedAt, e.ScheduledAt = fromMilli(r.created), fromMilli(r.scheduled.Int64)
 	var from []app.Address
-	for column, dest := range map[*sql.NullString]any{&r.sender: &from, &r.to: &e.To, &r.cc: &e.Cc, &r.bcc: &e.Bcc, &r.replyTo: &e.ReplyTo, &r.tags: &e.Tags} {
-		if err := fromJSON(*column, dest); err != nil {
-			return *e, fmt.Errorf("email %s: %w", e.ID, err)
-		}
+	err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.to, &e.To), fromJSON(r.cc, &e.Cc), fromJSON(r.bcc, &e.Bcc),
+		fromJSON(r.replyTo, &e.ReplyTo), fromJSON(r.tags, &e.Tags))
+	if err != nil {
+		return *e, fmt.Errorf("email %s: %w", e.ID, err)
 	}
 	if len(from) == 1 {
 		e.From = from[0]

@@ -70,6 +70,13 @@ func prepareSchema(ctx context.Context, conn *sql.Conn, schema string) error {
 		if have, err = userVersion(ctx, conn); err != nil || have == want {
 			return err
 		}
+		var tables int
+		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+			return fmt.Errorf("make schema: %w", err)
+		}
+		if tables > 0 {
+			return errors.New("db: the file is another program's database")
+		}
 		if _, err := conn.ExecContext(ctx, schema); err != nil {
 			return fmt.Errorf("make schema: %w", err)
 		}
@@ -167,6 +174,9 @@ func runSteps(ctx context.Context, conn *sql.Conn, path string, dryRun bool, dir
 		return m, nil
 	}
 	m.Copy = fmt.Sprintf("%s.v%d-%s", path, have, time.Now().UTC().Format("20060102T150405Z"))
+	if err := createPrivate(m.Copy); err != nil { // SQLite fills an empty file, and keeps its mode
+		return m, fmt.Errorf("copy database aside: %w", err)
+	}
 	if _, err := conn.ExecContext(ctx, "VACUUM INTO ?", m.Copy); err != nil {
 		return m, fmt.Errorf("copy database aside: %w", err)
 	}

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -36,6 +38,15 @@ func isFull(err error) bool { return primaryCode(err) == sqliteFull }
 func isStorage(err error) bool {
 	switch primaryCode(err) {
 	case sqliteNoMem, sqliteReadOnly, sqliteIOErr, sqliteCorrupt, sqliteFull, sqliteCantOpen, sqliteNotADB:
+		return true
+	}
+	return false
+}
+
+// isDamage tells faults of the disk or the file that a read may meet.
+func isDamage(err error) bool {
+	switch primaryCode(err) {
+	case sqliteIOErr, sqliteCorrupt, sqliteNotADB:
 		return true
 	}
 	return false
@@ -76,6 +87,19 @@ func (d *DB) makeReserve() error {
 	return nil
 }
 
+// recoverReserve is makeReserve on a disk that was full. It asks for as much
+// room again, so that the store is not full at the next write already.
+func (d *DB) recoverReserve() error {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(filepath.Dir(d.path), &fs); err != nil {
+		return fmt.Errorf("ask for free space: %w", err)
+	}
+	if free := fs.Bavail * uint64(fs.Bsize); free < 2*reserveSize {
+		return fmt.Errorf("only %d bytes are free", free)
+	}
+	return d.makeReserve()
+}
+
 // setFull gives the reserve free for vital writes and looks every second
 // whether there is room again.
 func (d *DB) setFull(err error) {
@@ -97,7 +121,7 @@ func (d *DB) setFull(err error) {
 				return
 			case <-tick.C:
 			}
-			if d.makeReserve() == nil {
+			if d.recoverReserve() == nil {
 				d.full.Store(false)
 				d.log.Info("disk has room again; new work is taken")
 				return

@@ -46,7 +46,9 @@ func (r *Reader) DueUnits(relay, teamID string, now time.Time, limit int) ([]app
 }
 
 // DottedUnits gives units whose final dot may have been sent without its reply
-// being recorded. While a server runs these are transactions in progress.
+// being recorded. While a server runs these are transactions in progress. It
+// reads all open units: it is asked at start and by the operator, and an index
+// would cost every message.
 func (r *Reader) DottedUnits() ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT email_id, team_id, relay, attempts, next_at, since, size, signature FROM units
 		WHERE state = 'dotted' ORDER BY email_id`)
@@ -71,17 +73,21 @@ func (tx *Tx) BeginAttempt(u app.Unit, next time.Time) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// MarkDotted notes that the final dot is about to be sent, with the signature
-// of these bytes. Error: ErrNotFound when the unit was withdrawn.
-func (tx *Tx) MarkDotted(emailID, signature string) error {
-	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued'`, nullText(signature), emailID)
+// MarkDotted notes that the final dot of a unit's attempt is about to be sent,
+// with the signature of these bytes. Error: ErrNotFound when the unit was
+// withdrawn, or moved to another time, since the attempt began.
+func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
+	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued' AND attempts = ?`,
+		nullText(signature), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
 
-// RequeueUnit has a unit tried again at next. Error: ErrNotFound when the unit
-// is gone.
-func (tx *Tx) RequeueUnit(emailID string, attempts int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ?`, attempts, milli(next), emailID)
+// RequeueUnit ends an attempt and has the unit tried again at next, with
+// attempts counted. Error: ErrNotFound when the unit is gone, or was moved to
+// another time since the attempt began.
+func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ? AND attempts = ?`,
+		attempts, milli(next), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
 

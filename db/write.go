@@ -30,12 +30,13 @@ func (tx *Tx) AfterCommit(fn func()) { tx.after = append(tx.after, fn) }
 
 // request is a closure on its way through the writer.
 type request struct {
-	ctx   context.Context
-	fn    func(*Tx) error
-	vital bool
-	tx    *Tx
-	err   error
-	done  chan error
+	ctx     context.Context
+	fn      func(*Tx) error
+	vital   bool
+	patient bool // may wait for company
+	tx      *Tx
+	err     error
+	done    chan error
 }
 
 // Write runs fn in a transaction and answers once it is on disk. Waiting
@@ -52,17 +53,26 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
+// WritePatient is Write for work that nobody waits for at a door: it may wait a
+// millisecond so that others share its commit.
+func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
+	if d.full.Load() {
+		return ErrFull
+	}
+	return d.submit(&request{ctx: ctx, fn: fn, patient: true, done: make(chan error, 1)})
+}
+
 // WriteVital is Write for what must not wait for disk space: results of mail
 // that left, opt-outs, cancels. On a full disk it uses the reserve.
 func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)})
 }
 
-// WriteVitalAsync puts fn in the queue before it returns and gives the function
-// that waits for its outcome. Writes are committed in the order in which they
-// were queued.
+// WriteVitalAsync is WriteVital, patiently: it puts fn in the queue before it
+// returns and gives the function that waits for the outcome. Writes are
+// committed in the order in which they were queued.
 func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
-	r := &request{ctx: ctx, fn: fn, vital: true, done: make(chan error, 1)}
+	r := &request{ctx: ctx, fn: fn, vital: true, patient: true, done: make(chan error, 1)}
 	if err := d.enqueue(r); err != nil {
 		return func() error { return err }
 	}
@@ -146,14 +156,41 @@ func (d *DB) writeLoop(s session) {
 	}
 }
 
-// gather takes what else is waiting, up to a group.
+// gatherFor is how long a group waits for company where nothing else is said: a
+// commit costs the same pages and the same sync for one closure as for many.
+const gatherFor = time.Millisecond
+
+// crowded is the mean group from which it pays to wait.
+const crowded = 3
+
+// gather takes what else is waiting, up to a group. It waits a little for more
+// while all of the group are patient, and under load; a lone caller never waits.
 func (d *DB) gather(first *request) []*request {
-	group := []*request{first}
+	group := append(make([]*request, 0, maxGroup), first)
+	defer func() { d.crowd += (float64(len(group)) - d.crowd) / 8 }()
+	hurried := !first.patient
+	var timeout <-chan time.Time
 	for len(group) < maxGroup {
 		select {
 		case r := <-d.queue:
 			group = append(group, r)
+			hurried = hurried || !r.patient
+			continue
 		default:
+		}
+		if d.wait < 0 || hurried && d.crowd < crowded {
+			return group
+		}
+		if timeout == nil {
+			timer := time.NewTimer(d.wait)
+			defer timer.Stop()
+			timeout = timer.C
+		}
+		select {
+		case r := <-d.queue:
+			group = append(group, r)
+			hurried = hurried || !r.patient
+		case <-timeout:
 			return group
 		}
 	}

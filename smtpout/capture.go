@@ -14,7 +14,7 @@ type Capture struct {
 
 // NewCapture makes the capture transport.
 func NewCapture(opts Options) *Capture {
-	return &Capture{builder: newBuilder(opts.Builders, true, app.ProfileGeneric)}
+	return &Capture{builder: newBuilder(opts, true, app.ProfileGeneric)}
 }
 
 // Send accepts m for every recipient; Captured of the result is the message.

@@ -260,7 +260,7 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 }
 
 func TestBuildersAreBounded(t *testing.T) {
-	b := newBuilder(1, false, app.ProfileGeneric)
+	b := newBuilder(Options{Builders: 1}, false, app.ProfileGeneric)
 	b.slots <- struct{}{}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()

@@ -60,7 +60,7 @@ func NewRelay(cfg app.Relay, opts Options) (*Relay, error) {
 		hello:   hello,
 		tls:     config,
 		log:     opts.logger().With("relay", cfg.Region),
-		builder: newBuilder(opts.Builders, cfg.DKIM, cfg.Profile),
+		builder: newBuilder(opts, cfg.DKIM, cfg.Profile),
 		clean:   newCleaner(cfg.User, cfg.Password),
 	}
 	r.pool = newPool(cfg.Connections, r.log)

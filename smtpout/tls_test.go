@@ -25,7 +25,6 @@ type peer struct {
 
 	mu       sync.Mutex
 	messages []string
-	logins   []string
 	utf8     bool
 	resumed  []bool
 }

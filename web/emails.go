@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"net/http"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -200,7 +199,7 @@ func newEmailItem(e *app.Email) EmailItem {
 	return EmailItem{
 		ID:          e.ID,
 		MessageID:   "<" + e.MessageID + ">",
-		From:        formatAddress(e.From),
+		From:        e.From.String(),
 		To:          formatAddresses(e.To),
 		Cc:          formatAddresses(e.Cc),
 		Bcc:         formatAddresses(e.Bcc),
@@ -245,23 +244,7 @@ func orNull(s string) *string {
 func formatAddresses(list []app.Address) []string {
 	out := make([]string, len(list))
 	for i, a := range list {
-		out[i] = formatAddress(a)
+		out[i] = a.String()
 	}
 	return out
 }
-
-// formatAddress writes Name <user@host>, or the bare mailbox where there is no
-// name. A name with RFC 5322 specials is quoted, so that what is read back can
-// be sent again.
-func formatAddress(a app.Address) string {
-	if a.Name == "" {
-		return a.Mailbox()
-	}
-	name := a.Name
-	if strings.ContainsAny(name, `()<>[]:;@\,."`) {
-		name = `"` + quotedName.Replace(name) + `"`
-	}
-	return name + " <" + a.Mailbox() + ">"
-}
-
-var quotedName = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

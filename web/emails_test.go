@@ -284,15 +284,3 @@ func TestDownload(t *testing.T) {
 	}
 	wantError(t, b.do("GET", "/attachments/forged", ""), 404, app.CodeNotFound)
 }
-
-func TestFormatAddress(t *testing.T) {
-	for want, a := range map[string]app.Address{
-		`a@b.c`:              {Local: "a", Domain: "b.c"},
-		`Jörg M <a@b.c>`:     {Name: "Jörg M", Local: "a", Domain: "b.c"},
-		`"M, \"J\\" <a@b.c>`: {Name: `M, "J\`, Local: "a", Domain: "b.c"},
-	} {
-		if got := formatAddress(a); got != want {
-			t.Errorf("got %s, want %s", got, want)
-		}
-	}
-}

@@ -37,7 +37,7 @@ func (l *lane) run(j *job) {
 // server stops: a restart counts no attempt.
 func (l *lane) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, j.unit.NextAt))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
 	})
 }
 
@@ -140,8 +140,8 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 // withdrawn and marks the unit dotted, in one Write.
 func (l *lane) hold(j *job, signature string) error {
 	j.minute = l.limits.renew(j.minute, time.Now())
-	return l.e.db.Write(context.WithoutCancel(l.e.sending), func(tx *db.Tx) error {
-		if err := tx.MarkDotted(j.unit.EmailID, signature); err != nil {
+	return l.e.db.WritePatient(context.WithoutCancel(l.e.sending), func(tx *db.Tx) error {
+		if err := tx.MarkDotted(j.unit, signature); err != nil {
 			return err
 		}
 		if j.unit.Attempts > 1 {
@@ -161,7 +161,7 @@ func (l *lane) broken(j *job, err error) {
 	}
 	l.e.log.Error("read a unit", "email", j.unit.EmailID, "err", err)
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))))
 	})
 }
 

@@ -56,7 +56,7 @@ func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 	if err := tx.InsertEvent(newEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
 		return err
 	}
-	return tx.RequeueUnit(u.EmailID, u.Attempts, next)
+	return tx.RequeueUnit(u, u.Attempts, next)
 }
 
 func newEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {

@@ -27,6 +27,7 @@ const routeEmails = "POST /emails"
 // CodeRestrictedAPIKey, CodePayloadTooLarge, those of idempotency, and
 // CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
+	defer e.cfg.Load.Enter()()
 	if err := e.Ready(); err != nil {
 		return "", err
 	}

@@ -55,6 +55,7 @@ type Config struct {
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes
 	DoubtDelay     time.Duration // 0: 60 s
 	Jitter         func() float64
+	Load           *app.Load // told of each caller that waits; nil: nobody asks
 }
 
 // Engine is the whole service behind its doors.

@@ -128,7 +128,7 @@ func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
 		return next, err
 	}
 	var begun, stale []app.Unit
-	err = l.e.db.Write(ctx, func(tx *db.Tx) error {
+	err = l.e.db.WritePatient(ctx, func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		for _, u := range units {
 			err := tx.BeginAttempt(u, tx.Now.Add(app.CrashDelay(u.Attempts+1)))

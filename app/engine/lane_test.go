@@ -268,7 +268,7 @@ func TestAStaleClaimBeginsNoAttempt(t *testing.T) {
 			t.Errorf("an attempt that began meanwhile: %v", err)
 		}
 		now := *w.unit(id)
-		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(id, now.Attempts, tx.Now.Add(time.Hour)) }))
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(now, now.Attempts, tx.Now.Add(time.Hour)) }))
 		if err := begin(now); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("a unit that was put off meanwhile: %v", err)
 		}

@@ -77,7 +77,7 @@ func (l *lane) withdrawn(p pass, j *job) {
 	l.rest(p, app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
 	l.e.log.Error("mark a unit dotted", "email", j.unit.EmailID, "err", j.held)
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, tx.Now.Add(sweepEvery)))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, tx.Now.Add(sweepEvery)))
 	})
 }
 
@@ -143,12 +143,8 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 		l.settle(j, out, app.Result{Stage: res.Stage, Reply: res.Reply}, app.Postponed)
 		return
 	}
-	next := until
-	if inTransaction {
-		next = until.Add(secondOpinion) // others go first
-	}
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, next))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, until)) // who waits longer goes first
 	})
 }
 
@@ -208,7 +204,7 @@ func (l *lane) requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) erro
 	if err := tx.BeginTrying(u.EmailID); err != nil {
 		return err
 	}
-	return ignoreGone(tx.RequeueUnit(u.EmailID, attempts, next))
+	return ignoreGone(tx.RequeueUnit(u, attempts, next))
 }
 
 // settle records a transaction in which the relay answered: the recipients that

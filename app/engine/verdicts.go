@@ -107,6 +107,6 @@ func (l *lane) dailyUsed(p pass, j *job, free time.Time) {
 			Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
 	}
 	l.record(j, func(tx *db.Tx) error {
-		return ignoreGone(tx.RequeueUnit(j.unit.EmailID, j.unit.Attempts-1, until))
+		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, until))
 	})
 }

@@ -74,7 +74,7 @@ func (w *world) open() {
 	schema, err := os.ReadFile("../../schema.sql")
 	must(w.t, err)
 	log := slog.New(slog.NewTextHandler(w.log, nil))
-	w.db, err = db.Open(w.t.Context(), db.Options{Path: w.path, Schema: string(schema), Create: true, Lock: true, Log: log})
+	w.db, err = db.Open(w.t.Context(), db.Options{Path: w.path, Schema: string(schema), Create: true, Lock: true, Log: log, Gather: -1})
 	must(w.t, err)
 	store := w.db
 	w.t.Cleanup(func() { must(w.t, store.Close()) })
@@ -259,8 +259,8 @@ func (w *world) doubts() []app.Doubt {
 // due has an email tried now.
 func (w *world) due(id string) {
 	w.t.Helper()
-	attempts := w.unit(id).Attempts
-	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(id, attempts, tx.Now) }))
+	u := *w.unit(id)
+	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
 }
 
 func must(t testing.TB, err error) {

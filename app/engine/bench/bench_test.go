@@ -118,3 +118,38 @@ func BenchmarkEndToEnd(b *testing.B) {
 		})
 	}
 }
+
+// queued is how long the queue of BenchmarkRestart is.
+const queued = 100_000
+
+// BenchmarkRestart starts a server on a database with 100,000 queued emails,
+// whose relay can't be reached: time to ready, and memory with that queue.
+func BenchmarkRestart(b *testing.B) {
+	dir := b.TempDir()
+	relay := "smtp://" + freeAddr(b) + "?tls=off"
+	s := startServer(b, dir, relay)
+	s.load(queued, 64)
+	s.stop()
+	b.ResetTimer()
+	var took time.Duration
+	for b.Loop() {
+		s = startServer(b, dir, relay)
+		took += s.started
+		b.ReportMetric(s.memory("VmHWM"), "peak-MB")
+		s.stop()
+	}
+	b.ReportMetric(float64(took.Milliseconds())/float64(b.N), "ready-ms")
+}
+
+// BenchmarkIdle reads the memory of a server that has answered one request and
+// has nothing to do.
+func BenchmarkIdle(b *testing.B) {
+	for b.Loop() {
+		sink := newSink(b)
+		s := startServer(b, b.TempDir(), "smtp://"+sink.addr()+"?tls=off")
+		s.load(1, 1)
+		sink.waitFor(1)
+		b.ReportMetric(s.memory("VmRSS"), "idle-MB")
+		s.stop()
+	}
+}

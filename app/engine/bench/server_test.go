@@ -43,6 +43,8 @@ type server struct {
 	db   string
 	addr string
 	key  string
+	// started is how long the server took from its start to ready.
+	started time.Duration
 }
 
 // startServer starts the binary on a database in dir and gives it a key and a
@@ -73,7 +75,7 @@ func startServer(tb testing.TB, dir, relay string) *server {
 		tb.Fatal(err)
 	}
 	tb.Cleanup(s.stop)
-	s.ready()
+	s.started = s.ready()
 	return s
 }
 

@@ -1,0 +1,59 @@
+package db
+
+import (
+	"time"
+
+	"mailer/app"
+)
+
+// EmailHead gives what a change of an email must know: its relay, key and last
+// event.
+func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
+	e := app.Email{ID: id, TeamID: teamID}
+	var key *string
+	err := r.row(`SELECT key_id, relay, last_event FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, id}, &key, &e.Relay, &e.LastEvent)
+	if key != nil {
+		e.KeyID = *key
+	}
+	return e, err
+}
+
+// MoveUnit has a waiting unit tried at another time, from the beginning: an
+// attempt that is under way finds itself out of date. Error: ErrNotFound when it
+// is dotted or gone.
+func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
+	n, err := tx.exec(`UPDATE units SET attempts = 0, next_at = ?, since = ? WHERE email_id = ? AND state = 'queued'`, milli(at), milli(at), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// SetScheduledAt notes the time that an email is scheduled for.
+func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
+	_, err := tx.exec(`UPDATE emails SET scheduled_at = ? WHERE id = ?`, milli(at), id)
+	return err
+}
+
+// WithdrawUnit ends the work on an email that waits. Error: ErrNotFound when it
+// is dotted or gone.
+func (tx *Tx) WithdrawUnit(emailID string) error {
+	n, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state = 'queued'`, emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// IsDotted tells whether the final dot of an email may be on its way.
+func (r *Reader) IsDotted(emailID string) (bool, error) {
+	var n int
+	err := r.row(`SELECT count(*) FROM units WHERE email_id = ? AND state = 'dotted'`, []any{emailID}, &n)
+	return n > 0, err
+}
+
+// CancelRecipients ends the waiting of an email's recipients.
+func (tx *Tx) CancelRecipients(emailID string) error {
+	_, err := tx.exec(`UPDATE recipients SET state = 'canceled' WHERE email_id = ? AND state = 'queued'`, emailID)
+	return err
+}
+
+// DeleteEmail removes an email with all that belongs to it.
+func (tx *Tx) DeleteEmail(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}

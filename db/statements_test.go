@@ -1,0 +1,293 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// statement is an SQL text in this package's source.
+type statement struct {
+	function string // that it stands in
+	text     string
+}
+
+var beginsSQL = regexp.MustCompile(`^\s*(SELECT|INSERT|UPDATE|DELETE|WITH|REPLACE)\b`)
+
+// statements reads every SQL statement out of the package's files. A statement
+// that is put together from more than constants is an error: nobody could check
+// it.
+func statements(dir string) ([]statement, error) {
+	var names []string
+	names, err := filepath.Glob(filepath.Join(dir, "*.go"))
+	if err != nil {
+		return nil, err
+	}
+	var files []*ast.File
+	fset := token.NewFileSet()
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		f, err := parser.ParseFile(fset, name, nil, 0)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	constants := stringConstants(files)
+	var out []statement
+	var errs []error
+	for _, f := range files {
+		for _, decl := range f.Decls {
+			fn, ok := decl.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(fn, func(n ast.Node) bool {
+				e, ok := n.(ast.Expr)
+				if !ok || !beginsSQL.MatchString(firstLiteral(e)) {
+					return true
+				}
+				text, ok := textOf(e, constants)
+				if !ok {
+					errs = append(errs, fmt.Errorf("%s: not made of constants", fset.Position(e.Pos())))
+				}
+				out = append(out, statement{fn.Name.Name, text})
+				return false
+			})
+		}
+	}
+	return out, errors.Join(errs...)
+}
+
+func stringConstants(files []*ast.File) map[string]string {
+	out := map[string]string{}
+	for _, f := range files {
+		ast.Inspect(f, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == 1 {
+				if text, ok := textOf(spec.Values[0], nil); ok {
+					out[spec.Names[0].Name] = text
+				}
+			}
+			return true
+		})
+	}
+	return out
+}
+
+// firstLiteral is the leftmost string of an expression that is a string or a
+// sum of strings.
+func firstLiteral(e ast.Expr) string {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, _ := textOf(e, nil)
+		return text
+	case *ast.BinaryExpr:
+		return firstLiteral(e.X)
+	case *ast.CallExpr: // fmt.Sprintf and the like
+		if sel, ok := e.Fun.(*ast.SelectorExpr); ok && sel.Sel.Name == "Sprintf" {
+			return firstLiteral(e.Args[0])
+		}
+	}
+	return ""
+}
+
+func textOf(e ast.Expr, constants map[string]string) (string, bool) {
+	switch e := e.(type) {
+	case *ast.BasicLit:
+		text, err := strconv.Unquote(e.Value)
+		return text, err == nil && e.Kind == token.STRING
+	case *ast.Ident:
+		text, ok := constants[e.Name]
+		return text, ok
+	case *ast.BinaryExpr:
+		x, okx := textOf(e.X, constants)
+		y, oky := textOf(e.Y, constants)
+		return x + y, okx && oky && e.Op == token.ADD
+	}
+	return "", false
+}
+
+var parameter = regexp.MustCompile(`\?(\d*)`)
+
+// nulls are as many NULLs as a statement has parameters.
+func nulls(text string) []any {
+	n := 0
+	for _, m := range parameter.FindAllStringSubmatch(text, -1) {
+		if i, err := strconv.Atoi(m[1]); err == nil {
+			n = max(n, i)
+			continue
+		}
+		n++
+	}
+	return make([]any, n)
+}
+
+// plan prepares a statement and gives the lines of its query plan.
+func plan(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
+	rows, err := pool.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, nulls(text)...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []string
+	for rows.Next() {
+		var id, parent, unused int
+		var detail string
+		if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
+			return nil, err
+		}
+		out = append(out, detail)
+	}
+	return out, rows.Err()
+}
+
+func schemaText(t testing.TB) string {
+	t.Helper()
+	text, err := os.ReadFile("../schema.sql")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+func memoryDB(t testing.TB, schema string) *sql.DB {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "file::memory:?_foreign_keys=1&_dqs=0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { pool.Close() })
+	pool.SetMaxOpenConns(1)
+	if _, err := pool.ExecContext(t.Context(), schema); err != nil {
+		t.Fatal(err)
+	}
+	return pool
+}
+
+// mayScan are the functions whose statements may walk a whole table or index,
+// and why.
+var mayScan = map[string]string{
+	"Fresh":         "settings has a handful of rows",
+	"ListTeams":     "the operator's list of all teams",
+	"FindTeam":      "the first row of the primary key",
+	"UnitRelays":    "the first row of an index",
+	"prepareSchema": "the tables of a database that should have none",
+	"DottedUnits":   "all open units, once at start and for the operator: an index would cost every message",
+	"PurgeUsage":    "a day of minutes for each relay, once an hour",
+}
+
+// hot are the queries that run for each request or each message, and the
+// indexes that their statements must walk, in their order.
+var hot = map[string][]string{
+	"ListEmails":       {"PRIMARY KEY", "emails_team (team_id=? AND id<?)", "emails_team (team_id=? AND id>?)", "emails_team (team_id=?)"},
+	"ListAttachments":  {"(id=?)", "attachments_email (email_id=? AND id<?)", "attachments_email (email_id=? AND id>?)", "attachments_email (email_id=?)"},
+	"Email":            {"PRIMARY KEY (id=?)"},
+	"Events":           {"PRIMARY KEY (email_id=?)"},
+	"Troubles":         {"relay_troubles_relay (relay=? AND started_at<?)"},
+	"CountDoubts":      {"doubts_email (email_id=?)"},
+	"SettleDoubts":     {"doubts_email (email_id=?)"},
+	"FindKey":          {"(public=?)"},
+	"DomainStatus":     {"(team_id=? AND name=?)"},
+	"IdempotentAnswer": {"PRIMARY KEY (team_id=? AND route=? AND key=?)"},
+	"PurgeAnswers":     {"idempotency_age (created_at<?)"},
+	"DueTeams":         {"units_due (relay=? AND team_id>?)"},
+	"DueUnits":         {"units_due (relay=? AND team_id=? AND next_at<?)"},
+	"Setting":          {"PRIMARY KEY (name=?)"},
+}
+
+var (
+	scan = regexp.MustCompile(`^SCAN (\w+)`)
+	// ownTables are those that a statement makes itself, with their aliases.
+	ownTables = regexp.MustCompile(`(\w+_open)(?: AS (\w+))?`)
+)
+
+// flaws says what is wrong with the plan of a statement.
+func flaws(s statement, lines []string) []string {
+	own := map[string]bool{"CONSTANT": true}
+	for _, m := range ownTables.FindAllStringSubmatch(s.text, -1) {
+		own[m[1]], own[m[2]] = true, true
+	}
+	var out []string
+	for _, line := range lines {
+		m := scan.FindStringSubmatch(line)
+		if m != nil && !own[m[1]] && mayScan[s.function] == "" || strings.Contains(line, "TEMP B-TREE") {
+			out = append(out, line)
+		}
+	}
+	return out
+}
+
+func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
+	pool := memoryDB(t, schemaText(t))
+	all, err := statements(".")
+	if err != nil {
+		t.Error(err)
+	}
+	if len(all) < 50 {
+		t.Fatalf("only %d statements found", len(all))
+	}
+	plans := map[string][]string{}
+	for _, s := range all {
+		lines, err := plan(t.Context(), pool, s.text)
+		if err != nil {
+			t.Errorf("%s: %v\n%s", s.function, err, s.text)
+			continue
+		}
+		for _, flaw := range flaws(s, lines) {
+			t.Errorf("%s: %s", s.function, flaw)
+		}
+		plans[s.function] = append(plans[s.function], strings.Join(lines, "; "))
+	}
+	for function, want := range hot {
+		got := plans[function]
+		if len(got) != len(want) {
+			t.Errorf("%s has %d statements, not %d", function, len(got), len(want))
+			continue
+		}
+		for i := range want {
+			if !strings.Contains(got[i], want[i]) {
+				t.Errorf("%s: plan %q does not use %s", function, got[i], want[i])
+			}
+		}
+	}
+}
+
+func TestBadStatementsAreSeen(t *testing.T) {
+	pool := memoryDB(t, schemaText(t))
+	if _, err := plan(t.Context(), pool, `SELECT nothing FROM emails WHERE id = ?`); err == nil {
+		t.Error("a column that is not there passes")
+	}
+	for _, text := range []string{
+		`SELECT id FROM emails WHERE subject = ?`,
+		`SELECT id FROM emails WHERE team_id = ? ORDER BY subject`,
+		`UPDATE units SET next_at = ?2 WHERE state = ?1`,
+	} {
+		lines, err := plan(t.Context(), pool, text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(flaws(statement{"x", text}, lines)) == 0 {
+			t.Errorf("%s passes with %q", text, lines)
+		}
+	}
+	dir := t.TempDir()
+	source := "package x\nfunc f(column string) { g(`SELECT ` + column + ` FROM emails`) }\n"
+	if err := os.WriteFile(filepath.Join(dir, "x.go"), []byte(source), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := statements(dir); err == nil {
+		t.Error("a statement made of a variable passes")
+	}
+}

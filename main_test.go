@@ -1,0 +1,381 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+func TestMain(m *testing.M) {
+	testscript.Main(m, map[string]func(){"mailer": main})
+}
+
+// arrows are the imports of ours that each package may have (DESIGN.md 1).
+var arrows = map[string][]string{
+	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/db", "mailer/smtpout", "mailer/web"},
+	"mailer/web":              {"mailer/app", "mailer/app/engine"},
+	"mailer/app/engine":       {"mailer/app", "mailer/db"},
+	"mailer/db":               {"mailer/app"},
+	"mailer/smtpout":          {"mailer/app"},
+	"mailer/app/cli":          {"mailer/app"},
+	"mailer/app":              nil,
+	"mailer/app/engine/bench": nil,
+}
+
+// pkg is what `go list -json` says of a package. Imports are those of the
+// program, not of its tests.
+type pkg struct {
+	ImportPath string
+	Imports    []string
+}
+
+func forbiddenArrows(packages []pkg) []string {
+	var bad []string
+	for _, p := range packages {
+		allowed, known := arrows[p.ImportPath]
+		if !known {
+			bad = append(bad, p.ImportPath+" has no place in the house")
+		}
+		for _, imported := range p.Imports {
+			ours := imported == "mailer" || strings.HasPrefix(imported, "mailer/")
+			if ours && !slices.Contains(allowed, imported) {
+				bad = append(bad, p.ImportPath+" -> "+imported)
+			}
+		}
+	}
+	return bad
+}
+
+func TestArrows(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-json=ImportPath,Imports", "./...").Output()
+	if err != nil {
+		t.Fatalf("go list: %v", err)
+	}
+	seen := map[string]bool{}
+	var packages []pkg
+	for dec := json.NewDecoder(bytes.NewReader(out)); ; {
+		var p pkg
+		if err := dec.Decode(&p); err == io.EOF {
+			break
+		} else if err != nil {
+			t.Fatal(err)
+		}
+		packages, seen[p.ImportPath] = append(packages, p), true
+	}
+	for _, bad := range forbiddenArrows(packages) {
+		t.Error(bad)
+	}
+	for name := range arrows {
+		if !seen[name] {
+			t.Errorf("%s is not there any more", name)
+		}
+	}
+}
+
+func TestArrowsFailOnABadEdge(t *testing.T) {
+	for from, to := range map[string]string{
+		"mailer/app": "mailer/db", "mailer/db": "mailer/smtpout", "mailer/web": "mailer/db", "mailer/smtpout": "mailer/web",
+		"mailer/app/engine": "mailer/smtpout", "mailer/app/cli": "mailer/db", "mailer/contacts": "mailer/app",
+	} {
+		if got := forbiddenArrows([]pkg{{ImportPath: from, Imports: []string{"fmt", to}}}); len(got) == 0 {
+			t.Errorf("%s -> %s is allowed", from, to)
+		}
+	}
+	if got := forbiddenArrows([]pkg{{ImportPath: "mailer/db", Imports: []string{"mailerx/web", "mailer/app"}}}); len(got) > 0 {
+		t.Errorf("refused: %q", got)
+	}
+}
+
+// atTop is what may stand beside dot-files at the top of the repository.
+var atTop = []string{"main.go", "main_test.go", "app", "db", "smtpout", "web", "schema.sql", "go.mod", "go.sum", "README.md", "LICENSE"}
+
+// strays names what has no place at the top; what git ignores may lie there.
+func strays(names, ignored []string) []string {
+	return slices.DeleteFunc(slices.Clone(names), func(name string) bool {
+		return strings.HasPrefix(name, ".") || slices.Contains(atTop, name) || slices.ContainsFunc(ignored, func(pattern string) bool {
+			match, err := filepath.Match(strings.Trim(pattern, "/"), name)
+			return err == nil && match
+		})
+	})
+}
+
+func TestTopLevel(t *testing.T) {
+	entries, err := os.ReadDir(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignore, err := os.ReadFile(".gitignore")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var names []string
+	for _, entry := range entries {
+		names = append(names, entry.Name())
+	}
+	ignored := strings.Fields(string(ignore))
+	if got := strays(names, ignored); len(got) > 0 {
+		t.Errorf("not allowed at the top: %q", got)
+	}
+	if got := strays([]string{"internal", "mailer.db", ".ci", "db", "tools.go"}, ignored); !slices.Equal(got, []string{"internal", "tools.go"}) {
+		t.Errorf("of the made-up names, %q are refused", got)
+	}
+}
+
+func TestScripts(t *testing.T) {
+	testscript.Run(t, testscript.Params{
+		Dir:                 ".testdata",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(env *testscript.Env) error {
+			env.Values[serversKey{}] = map[string]*server{}
+			return nil
+		},
+		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
+			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
+		},
+	})
+}
+
+type serversKey struct{}
+
+// server is a mailer serve that a script started.
+type server struct {
+	cmd  *exec.Cmd
+	done chan error
+	log  string // file of its standard error
+}
+
+func servers(ts *testscript.TestScript) map[string]*server {
+	return ts.Value(serversKey{}).(map[string]*server)
+}
+
+func mailer(ts *testscript.TestScript, args ...string) *exec.Cmd {
+	dir, _, _ := strings.Cut(ts.Getenv("PATH"), string(filepath.ListSeparator))
+	cmd := exec.Command(filepath.Join(dir, "mailer"), args...)
+	cmd.Dir = ts.MkAbs(".")
+	cmd.Env = append(os.Environ(), "HOME="+ts.Getenv("HOME"))
+	for _, name := range strings.Fields(ts.Getenv("PASS")) {
+		cmd.Env = append(cmd.Env, name+"="+ts.Getenv(name))
+	}
+	return cmd
+}
+
+var listening = regexp.MustCompile(`msg=listening .*base_url=(\S+)`)
+
+// cmdServe: `serve NAME [flags]` starts a server on a free port, waits until it
+// says that it listens and sets $NAME to its address. Its output stands in
+// NAME.out and NAME.err. $PASS names the variables that it sees.
+func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 1 {
+		ts.Fatalf("usage: serve NAME [flags]")
+	}
+	name := args[0]
+	cmd := mailer(ts, append([]string{"serve", "--listen", "127.0.0.1:0"}, args[1:]...)...)
+	out, err := os.Create(ts.MkAbs(name + ".out"))
+	ts.Check(err)
+	defer out.Close()
+	log, err := os.Create(ts.MkAbs(name + ".err"))
+	ts.Check(err)
+	cmd.Stdout = out
+	pipe, err := cmd.StderrPipe()
+	ts.Check(err)
+	ts.Check(cmd.Start())
+	s := &server{cmd: cmd, done: make(chan error, 1), log: log.Name()}
+	servers(ts)[name] = s
+	ts.Defer(func() { _ = cmd.Process.Kill() })
+	address := make(chan string, 1)
+	go func() {
+		defer log.Close()
+		for lines := bufio.NewScanner(pipe); lines.Scan(); {
+			fmt.Fprintln(log, lines.Text())
+			if m := listening.FindStringSubmatch(lines.Text()); m != nil {
+				address <- m[1]
+			}
+		}
+		s.done <- cmd.Wait()
+	}()
+	select {
+	case url := <-address:
+		ts.Setenv(name, url)
+	case err := <-s.done:
+		ts.Fatalf("serve ended: %v\n%s", err, ts.ReadFile(name+".err"))
+	case <-time.After(20 * time.Second):
+		ts.Fatalf("serve does not listen\n%s", ts.ReadFile(name+".err"))
+	}
+}
+
+// cmdEnd: `end NAME SIGNAL CODE` signals a server and waits for its exit code;
+// -1 is an end by the signal.
+func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: end NAME SIGNAL CODE")
+	}
+	signals := map[string]os.Signal{"TERM": syscall.SIGTERM, "INT": syscall.SIGINT, "KILL": syscall.SIGKILL}
+	s := servers(ts)[args[0]]
+	ts.Check(s.cmd.Process.Signal(signals[args[1]]))
+	select {
+	case <-s.done:
+	case <-time.After(20 * time.Second):
+		ts.Fatalf("%s does not end", args[0])
+	}
+	if got := strconv.Itoa(s.cmd.ProcessState.ExitCode()); got != args[2] {
+		ts.Fatalf("exit code %s, want %s\n%s", got, args[2], ts.ReadFile(args[0]+".err"))
+	}
+}
+
+// cmdExits: `exits CODE ARGS…` runs mailer to its end and wants that exit code.
+func cmdExits(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: exits CODE ARGS…")
+	}
+	cmd := mailer(ts, args[1:]...)
+	cmd.Stdout, cmd.Stderr = ts.Stdout(), ts.Stderr()
+	stop := time.AfterFunc(20*time.Second, func() { _ = cmd.Process.Kill() })
+	err := cmd.Run()
+	stop.Stop()
+	if cmd.ProcessState == nil {
+		ts.Fatalf("run mailer: %v", err)
+	}
+	if got := strconv.Itoa(cmd.ProcessState.ExitCode()); got != args[0] {
+		ts.Fatalf("exit code %s, want %s", got, args[0])
+	}
+}
+
+// cmdHTTP: `http METHOD URL KEY [BODYFILE]` prints status and body; the key "-"
+// is none.
+func cmdHTTP(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 3 {
+		ts.Fatalf("usage: http METHOD URL KEY [BODYFILE]")
+	}
+	status, body := call(ts, args)
+	fmt.Fprintf(ts.Stdout(), "%d\n%s", status, body)
+}
+
+func call(ts *testscript.TestScript, args []string) (int, []byte) {
+	var body io.Reader
+	if len(args) > 3 {
+		body = strings.NewReader(ts.ReadFile(args[3]))
+	}
+	r, err := http.NewRequest(args[0], args[1], body)
+	ts.Check(err)
+	if args[2] != "-" {
+		r.Header.Set("Authorization", "Bearer "+args[2])
+	}
+	client := http.Client{Timeout: 10 * time.Second, Transport: &http.Transport{DisableKeepAlives: true}}
+	res, err := client.Do(r)
+	ts.Check(err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	return res.StatusCode, answer
+}
+
+// cmdUntil: `until PATTERN METHOD URL KEY [BODYFILE]` repeats a call until
+// status and body match; after 3 seconds it fails.
+func cmdUntil(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 4 {
+		ts.Fatalf("usage: until PATTERN METHOD URL KEY [BODYFILE]")
+	}
+	answer := await(ts, args[0], func() string {
+		status, body := call(ts, args[1:])
+		return fmt.Sprintf("%d\n%s", status, body)
+	})
+	fmt.Fprint(ts.Stdout(), answer)
+}
+
+// cmdSees: `sees FILE PATTERN` waits up to 3 seconds for a line that a server
+// writes.
+func cmdSees(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sees FILE PATTERN")
+	}
+	await(ts, args[1], func() string { return ts.ReadFile(args[0]) })
+}
+
+// await asks again and again until the answer matches.
+func await(ts *testscript.TestScript, pattern string, ask func() string) string {
+	re, err := regexp.Compile("(?m)" + pattern)
+	ts.Check(err)
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(3 * time.Second); ; {
+		answer := ask()
+		if re.MatchString(answer) {
+			return answer
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			ts.Fatalf("no %q in %s", pattern, answer)
+		}
+	}
+}
+
+// cmdTake: `take NAME FILE PATTERN` sets $NAME to the first group of the
+// pattern's first match in a file, or in stdout.
+func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: take NAME FILE PATTERN")
+	}
+	pattern, err := regexp.Compile("(?m)" + args[2])
+	ts.Check(err)
+	m := pattern.FindStringSubmatch(ts.ReadFile(args[1]))
+	if m == nil {
+		ts.Fatalf("no match in %s", args[1])
+	}
+	ts.Setenv(args[0], m[1])
+}
+
+// cmdSQL: `sql FILE STATEMENT` runs a statement on a database.
+func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: sql FILE STATEMENT")
+	}
+	pool, err := sql.Open("sqlite", "file:"+ts.MkAbs(args[0])+"?_busy_timeout=5000")
+	ts.Check(err)
+	defer pool.Close()
+	_, err = pool.Exec(args[1])
+	ts.Check(err)
+}
+
+func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
+	root := newRoot()
+	serve, _, err := root.Find([]string{"serve"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{"MAILER_LISTEN": "127.0.0.1:1", "MAILER_RATE_LIMIT": "7", "MAILER_DOUBT_DELAY": "3s", "MAILER_DEV": "true"}
+	for name, value := range want {
+		t.Setenv(name, value)
+	}
+	if err := serve.ParseFlags([]string{"--rate-limit", "9"}); err != nil {
+		t.Fatal(err)
+	}
+	if err := root.PersistentPreRunE(serve, nil); err != nil {
+		t.Fatal(err)
+	}
+	want["MAILER_RATE_LIMIT"] = "9" // the flag wins
+	for _, name := range slices.Sorted(maps.Keys(want)) {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "MAILER_"), "_", "-"))
+		if got := serve.Flags().Lookup(flag).Value.String(); got != want[name] {
+			t.Errorf("--%s is %q, want %q", flag, got, want[name])
+		}
+	}
+}

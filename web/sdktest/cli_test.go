@@ -1,0 +1,49 @@
+package sdktest
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+// runCLI calls Resend's command line, on Node, against the API.
+func runCLI(t *testing.T, w *world, key string, args ...string) (nodeOutput, error) {
+	t.Helper()
+	return runJS(t, []string{
+		"RESEND_BASE_URL=" + w.in.url, "RESEND_API_KEY=" + key, "CI=true",
+		"RESEND_TELEMETRY_DISABLED=1", "DO_NOT_TRACK=1", "RESEND_NO_UPDATE_NOTIFIER=1",
+		"XDG_CONFIG_HOME=" + t.TempDir(),
+	}, append([]string{"node_modules/resend-cli/dist/cli.cjs"}, append(args, "--json")...)...)
+}
+
+func TestResendCommandLineFlow(t *testing.T) {
+	t.Parallel()
+	needNode(t)
+	needPythonDKIM(t)
+	w := newWorld(t, nil)
+	attached := filepath.Join(t.TempDir(), "data.bin")
+	must(t, os.WriteFile(attached, everyByte(), 0o600))
+	var sent struct{ ID string }
+	out, err := runCLI(t, w, w.key, "emails", "send", "--from", "Shop <shop@example.test>", "--to", "ann@example.com",
+		"--bcc", "dora@example.com", "--subject", "from the CLI", "--text", "hello", "--html", "<p>hello</p>",
+		"--headers", "X-Entity-Ref-ID=cli", "--tags", "category=welcome", "--attachment", attached)
+	must(t, err)
+	out.into(t, &sent)
+	client{w.in.url, w.key}.waitLast(t, sent.ID, 30*time.Second, "sent")
+	out, err = runCLI(t, w, w.key, "emails", "get", sent.ID)
+	must(t, err)
+	var got email
+	out.into(t, &got)
+	if got.ID != sent.ID || got.From != "Shop <shop@example.test>" || got.LastEvent != "sent" || len(got.Bcc) != 1 {
+		t.Errorf("emails get: %+v", got)
+	}
+	w.checkArrived(t, arrival{
+		id: sent.ID, subject: "from the CLI", from: "shop@example.test",
+		envelope: []string{"ann@example.com", "dora@example.com"}, header: map[string]string{"X-Entity-Ref-ID": "cli"},
+		html: "<p>hello</p>", text: "hello", files: map[string][]byte{"data.bin": everyByte()},
+	})
+	if _, err := runCLI(t, w, forgedKey(w.key), "emails", "get", sent.ID); err == nil {
+		t.Error("a wrong key reads an email")
+	}
+}

@@ -1,0 +1,13 @@
+module mailer/web/sdktest
+
+go 1.26.0
+
+require (
+	github.com/emersion/go-msgauth v0.7.0
+	github.com/emersion/go-sasl v0.0.0-20241020182733-b788ff22d5a6
+	github.com/emersion/go-smtp v0.25.1
+	github.com/resend/resend-go/v2 v2.28.0
+	github.com/resend/resend-go/v3 v3.17.0
+)
+
+require golang.org/x/crypto v0.31.0 // indirect

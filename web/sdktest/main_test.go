@@ -1,0 +1,108 @@
+package sdktest
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+var killRounds = flag.Int("kills", 0, "how often the kill test kills the server; 0: 5, or 3 under -short")
+
+// binary is the program under test, or why there is none. TestMain sets it once;
+// the tests of the harness itself do without.
+var binary struct {
+	path string
+	err  error
+}
+
+func TestMain(m *testing.M) {
+	flag.Parse()
+	if err := waitTogether(); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+	os.Exit(runAll(m))
+}
+
+// waitTogether lets more tests run at once than there are processors, unless
+// the caller said how many: most of their time is waiting for retries.
+func waitTogether() error {
+	parallel := flag.Lookup("test.parallel")
+	if parallel.Value.String() != parallel.DefValue {
+		return nil
+	}
+	if err := flag.Set("test.parallel", "8"); err != nil {
+		return fmt.Errorf("set -parallel: %w", err)
+	}
+	return nil
+}
+
+func runAll(m *testing.M) int {
+	dir, err := os.MkdirTemp("", "sdktest-bin-")
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		return 1
+	}
+	defer os.RemoveAll(dir)
+	binary.path, binary.err = buildBinary(dir)
+	return m.Run()
+}
+
+// buildBinary builds the service from the repository's root into dir, unless
+// MAILER_BIN names one.
+func buildBinary(dir string) (string, error) {
+	if path := os.Getenv("MAILER_BIN"); path != "" {
+		return filepath.Abs(path)
+	}
+	root := filepath.Join("..", "..")
+	if _, err := os.Stat(filepath.Join(root, "main.go")); err != nil {
+		return "", errors.New("the repository's root has no main.go to build")
+	}
+	path := filepath.Join(dir, "mailer")
+	cmd := exec.Command("go", "build", "-o", path, ".")
+	cmd.Dir = root
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	if out, err := cmd.CombinedOutput(); err != nil {
+		return "", fmt.Errorf("go build: %w\n%s", err, out)
+	}
+	return path, nil
+}
+
+// need skips the test when the machine lacks something, and fails it in CI,
+// where a silent gap would pass for a success.
+func need(t *testing.T, there bool, what string) {
+	t.Helper()
+	if there {
+		return
+	}
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("needed and missing: %s", what)
+	}
+	t.Skipf("missing: %s", what)
+}
+
+// eventually asks probe every 50 ms until it says yes; after timeout the test
+// fails with probe's last words.
+func eventually(t *testing.T, timeout time.Duration, what string, probe func() (bool, string)) {
+	t.Helper()
+	deadline := time.NewTimer(timeout)
+	defer deadline.Stop()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		ok, state := probe()
+		if ok {
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline.C:
+			t.Fatalf("%s: not within %s; last seen: %s", what, timeout, state)
+		}
+	}
+}

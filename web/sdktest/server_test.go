@@ -1,0 +1,236 @@
+package sdktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+const (
+	startTimeout = 30 * time.Second
+	stopTimeout  = 40 * time.Second // above the server's own --drain-timeout of 30 s
+)
+
+// instance is one database of the service and, while it runs, its server.
+type instance struct {
+	dir  string
+	db   string
+	addr string
+	url  string
+	args []string
+
+	cmd  *exec.Cmd
+	done chan struct{} // closed once the process has ended
+	err  error         // of Wait; valid after done
+}
+
+// start runs `mailer serve` with args on a database of its own and waits until
+// it is ready. It is stopped when the test ends.
+func start(t *testing.T, args ...string) *instance {
+	t.Helper()
+	in := newInstance(t, args...)
+	in.serve(t)
+	return in
+}
+
+// newInstance prepares a directory, a port and the arguments, without starting
+// anything.
+func newInstance(t *testing.T, args ...string) *instance {
+	t.Helper()
+	if binary.err != nil {
+		t.Fatalf("no binary to test: %v", binary.err)
+	}
+	dir := t.TempDir()
+	addr := freeAddr(t)
+	in := &instance{dir: dir, db: filepath.Join(dir, "mailer.db"), addr: addr, url: "http://" + addr, args: args}
+	t.Cleanup(func() {
+		in.stop(t)
+		if t.Failed() {
+			t.Logf("the server's log (end):\n%s", tail(in.log(t), 6000))
+		}
+	})
+	return in
+}
+
+func (in *instance) logFile() string { return filepath.Join(in.dir, "serve.log") }
+
+// log is everything that all servers of this instance wrote so far.
+func (in *instance) log(t *testing.T) []byte {
+	t.Helper()
+	b, err := os.ReadFile(in.logFile())
+	if err != nil && !os.IsNotExist(err) {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// serve starts the server and waits for GET /readyz to answer 200.
+func (in *instance) serve(t *testing.T) {
+	t.Helper()
+	logs, err := os.OpenFile(in.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer logs.Close()
+	args := append([]string{"serve", "--db", in.db, "--listen", in.addr}, in.args...)
+	in.cmd = exec.Command(binary.path, args...)
+	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
+	in.cmd.Stdout, in.cmd.Stderr = logs, logs
+	in.cmd.SysProcAttr = endWithParent()
+	if err := in.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	in.done = make(chan struct{})
+	go func(cmd *exec.Cmd, done chan struct{}) {
+		in.err = cmd.Wait()
+		close(done)
+	}(in.cmd, in.done)
+	in.waitReady(t)
+}
+
+func (in *instance) waitReady(t *testing.T) {
+	t.Helper()
+	client := &http.Client{Timeout: 2 * time.Second}
+	eventually(t, startTimeout, "GET /readyz is 200", func() (bool, string) {
+		if in.ended() {
+			t.Fatalf("serve ended at once: %v\n%s", in.err, tail(in.log(t), 4000))
+		}
+		res, err := client.Get(in.url + "/readyz")
+		if err != nil {
+			return false, err.Error()
+		}
+		res.Body.Close()
+		return res.StatusCode == http.StatusOK, res.Status
+	})
+}
+
+func (in *instance) ended() bool {
+	select {
+	case <-in.done:
+		return true
+	default:
+		return false
+	}
+}
+
+// stop ends the server with SIGTERM and reports one that fails to end by
+// itself, or that ends with an error.
+func (in *instance) stop(t *testing.T) {
+	t.Helper()
+	if in.cmd == nil {
+		return
+	}
+	if in.ended() {
+		t.Errorf("serve ended before it was told to: %v", in.err)
+		in.cmd = nil
+		return
+	}
+	if err := in.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		t.Errorf("SIGTERM: %v", err)
+	}
+	select {
+	case <-in.done:
+		if in.err != nil {
+			t.Errorf("serve after SIGTERM: %v", in.err)
+		}
+	case <-time.After(stopTimeout):
+		t.Errorf("serve did not stop within %s of SIGTERM", stopTimeout)
+		_ = in.cmd.Process.Kill()
+		<-in.done
+	}
+	in.cmd = nil
+}
+
+// kill ends the server as a power cut would: SIGKILL by its process id.
+func (in *instance) kill(t *testing.T) {
+	t.Helper()
+	if err := in.cmd.Process.Kill(); err != nil {
+		t.Fatalf("kill: %v", err)
+	}
+	<-in.done
+	in.cmd = nil
+}
+
+// run calls the command line on this instance's database and gives what it
+// printed on standard output.
+func (in *instance) run(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command(binary.path, append(args, "--db", in.db)...)
+	cmd.Dir, cmd.Env = in.dir, cleanEnv(in.dir)
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		t.Fatalf("mailer %s: %v\n%s%s", strings.Join(args, " "), err, out.String(), errs.String())
+	}
+	return strings.TrimSpace(out.String())
+}
+
+// newKey makes an API key; args are further flags of `keys create`.
+func (in *instance) newKey(t *testing.T, args ...string) string {
+	t.Helper()
+	key := in.run(t, append([]string{"keys", "create", "--name", "sdktest"}, args...)...)
+	if !strings.HasPrefix(key, "mlr_") || strings.ContainsAny(key, " \n") {
+		t.Fatalf("keys create must print the key alone, got %q", key)
+	}
+	return key
+}
+
+// addDomain adds a domain that counts as verified.
+func (in *instance) addDomain(t *testing.T, name string) {
+	t.Helper()
+	in.run(t, "domains", "add", name, "--trust")
+}
+
+// dkimRecord gives the name and the value of the DKIM record to publish.
+func (in *instance) dkimRecord(t *testing.T, domain string) (name, value string) {
+	t.Helper()
+	for _, row := range rows(t, in.run(t, "domains", "records", domain, "--json")) {
+		if row["record"] == "DKIM" && row["type"] == "TXT" {
+			return fmt.Sprint(row["name"]), fmt.Sprint(row["value"])
+		}
+	}
+	t.Fatalf("no DKIM record among the records of %s", domain)
+	return "", ""
+}
+
+// rows reads a --json answer: an array, or an object with a list in data or
+// records.
+func rows(t *testing.T, text string) []map[string]any {
+	t.Helper()
+	var list []map[string]any
+	if json.Unmarshal([]byte(text), &list) == nil {
+		return list
+	}
+	var object struct{ Data, Records []map[string]any }
+	if err := json.Unmarshal([]byte(text), &object); err != nil {
+		t.Fatalf("no JSON list: %v\n%s", err, text)
+	}
+	return append(object.Data, object.Records...)
+}
+
+// cleanEnv is an environment without anything that configures the service.
+func cleanEnv(home string) []string {
+	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8"}
+}
+
+// freeAddr is a loopback address whose port was free a moment ago.
+func freeAddr(t *testing.T) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	return l.Addr().String()
+}
+
+func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
