@@ -50,7 +50,7 @@ func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 
 func TestManyTeamsTakeTurns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		const teams, each = 24, 20
+		const teams, each = 24, 6
 		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1}, nil)
 		w := idle(t, relay)
 		team := map[string]int{}
