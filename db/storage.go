@@ -24,6 +24,9 @@ const (
 	sqliteNotADB   = 26
 )
 
+// sqliteForeignKey is an extended result code.
+const sqliteForeignKey = 787
+
 func primaryCode(err error) int {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
@@ -50,6 +53,15 @@ func isDamage(err error) bool {
 		return true
 	}
 	return false
+}
+
+// orphan says of a row whose parent is gone that the parent was not found.
+func orphan(err error) error {
+	var se *sqlite.Error
+	if errors.As(err, &se) && se.Code() == sqliteForeignKey {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
 }
 
 // fail latches: nothing is written any more, and whoever listens to Failed

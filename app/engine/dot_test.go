@@ -266,7 +266,7 @@ func TestALostReplyRestsTheRelayAndSendsTheSameBytesOnce(t *testing.T) {
 	})
 }
 
-func TestRepeatedDoubtsBackOffAndEnd(t *testing.T) {
+func TestRepeatedDoubtsBackOffAndEndAfter48Hours(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		relay := newRelay(always(lost))
 		w := serving(t, relay)
@@ -282,6 +282,20 @@ func TestRepeatedDoubtsBackOffAndEnd(t *testing.T) {
 		}
 		if len(tries) < 5 || len(tries) > 7 {
 			t.Errorf("%d tries in an hour", len(tries))
+		}
+		w.stop()
+		time.Sleep(48 * time.Hour)
+		w.open()
+		w.start()
+		synctest.Wait()
+		w.wantLast(id, app.Failed)
+		for _, d := range w.doubts() {
+			if d.Settled == "" {
+				t.Errorf("doubt %+v", d)
+			}
+		}
+		if ev := w.eventOf(id, app.EventType(app.Failed)); w.unit(id) != nil || !strings.Contains(ev.Detail.Message, "connection reset") {
+			t.Errorf("unit %v, event %+v", w.unit(id), ev)
 		}
 	})
 }

@@ -199,3 +199,24 @@ func TestTroubleOfTwoRelaysIsTheirOwn(t *testing.T) {
 		}
 	})
 }
+
+func TestAnEarlierProbeDoesNotGiveAwayTheTurnOfALaterOne(t *testing.T) {
+	g := newGate()
+	at := func(int) time.Duration { return 0 }
+	enter := func() pass {
+		p, ok := g.enter(t.Context())
+		if !ok {
+			t.Fatal("no pass")
+		}
+		return p
+	}
+	g.trouble(enter(), at)
+	early := enter()
+	g.healthy(early)
+	g.trouble(enter(), at)
+	enter() // the probe of now
+	g.unclear(early)
+	if n := g.room(5); n != 0 {
+		t.Errorf("room for %d beside a probe", n)
+	}
+}
