@@ -165,6 +165,7 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 
 // refused rules on a refusal that names no recipient.
 func (l *lane) refused(p pass, j *job, out *app.Outgoing, res app.Result) {
+	l.strike(j, false)
 	local := res.Reply.Code == 0 // this relay can't carry the message at all
 	if local {
 		l.gate.unclear(p)
