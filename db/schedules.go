@@ -27,7 +27,7 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 // attempt that is under way finds itself out of date. Error: ErrNotFound when it
 // is dotted or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
-	n, err := tx.exec(`UPDATE units SET attempts = 0, next_at = ?, since = ? WHERE email_id = ? AND state = 'queued'`, milli(at), milli(at), emailID)
+	n, err := tx.exec(`UPDATE units SET attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state = 'queued'`, milli(at), emailID)
 	return oneRow(n, err, ErrNotFound)
 }
 

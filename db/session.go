@@ -38,7 +38,8 @@ func (s *session) stmt(query string) (*sql.Stmt, error) {
 	return stmt, nil
 }
 
-// exec runs a statement and gives the number of rows that it touched.
+// exec runs a statement and gives the number of rows that it touched. Error:
+// ErrNotFound for a row whose parent is gone.
 func (s *session) exec(query string, args ...any) (int64, error) {
 	stmt, err := s.stmt(query)
 	if err != nil {
@@ -46,7 +47,7 @@ func (s *session) exec(query string, args ...any) (int64, error) {
 	}
 	res, err := stmt.ExecContext(context.Background(), args...)
 	if err != nil {
-		return 0, err
+		return 0, orphan(err)
 	}
 	return res.RowsAffected()
 }

@@ -26,6 +26,9 @@ const (
 	sqliteShmSize = sqliteIOErr | 19<<8 // an extended code
 )
 
+// sqliteForeignKey is an extended result code.
+const sqliteForeignKey = 787
+
 func primaryCode(err error) int {
 	var se *sqlite.Error
 	if !errors.As(err, &se) {
@@ -57,6 +60,15 @@ func isDamage(err error) bool {
 		return !isFull(err)
 	}
 	return false
+}
+
+// orphan says of a row whose parent is gone that the parent was not found.
+func orphan(err error) error {
+	var se *sqlite.Error
+	if errors.As(err, &se) && se.Code() == sqliteForeignKey {
+		return fmt.Errorf("%w: %w", ErrNotFound, err)
+	}
+	return err
 }
 
 // fail latches: nothing is written any more, and whoever listens to Failed

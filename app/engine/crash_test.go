@@ -95,7 +95,7 @@ func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) 
 			t.Fatalf("tries %+v", tries)
 		}
 		m := tries[0].m
-		if !strings.Contains(m.Signature, "at 2000-01-01T00:00:00.000Z") || m.MessageID != before.MessageID || m.Date.Unix() != before.Date.Unix() || m.Mail.Text != before.Mail.Text {
+		if m.Signature != firstSignature(id) || m.MessageID != before.MessageID || m.Date.Unix() != before.Date.Unix() || m.Mail.Text != before.Mail.Text {
 			t.Errorf("sent again %+v, before %+v", m, before)
 		}
 		if d := next.doubts(); !strings.Contains(d[0].Settled, "sent again with the same Message-ID") {

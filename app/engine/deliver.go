@@ -188,13 +188,13 @@ func ignoreGone(err error) error {
 
 // record stores a result, however long it takes: what happened at the relay
 // must not be forgotten while this process lives. It gives up only when storage
-// failed for good or the store closes.
+// failed for good or the store closes, or when the email was deleted.
 func (l *lane) record(j *job, fn func(*db.Tx) error) {
 	wait := l.e.db.WriteVitalAsync(context.Background(), fn)
 	l.undot(j)
 	for {
 		err := wait()
-		if err == nil || errors.Is(err, db.ErrFailed) || errors.Is(err, db.ErrClosed) {
+		if err == nil || errors.Is(err, db.ErrFailed) || errors.Is(err, db.ErrClosed) || errors.Is(err, db.ErrNotFound) {
 			return
 		}
 		l.e.log.Error("record a result", "email", j.unit.EmailID, "err", err)

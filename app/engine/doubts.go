@@ -55,6 +55,9 @@ func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 	if err := tx.InsertEvent(newEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
 		return err
 	}
+	if err := tx.BeginTrying(u.EmailID); err != nil {
+		return err
+	}
 	return tx.RequeueUnit(u, u.Attempts, next)
 }
 

@@ -57,8 +57,14 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 
 // acceptedEvent is the first line of a timeline; its id is the email's.
 func acceptedEvent(email *app.Email) app.Event {
-	return app.Event{ID: email.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventType(app.Queued), CreatedAt: email.CreatedAt,
+	ev := app.Event{ID: email.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventType(app.Queued), CreatedAt: email.CreatedAt,
 		Detail: app.EventDetail{Message: "Accepted and stored; it waits for its turn at the relay " + email.Relay, Relay: email.Relay}}
+	if email.ScheduledAt.After(email.CreatedAt) {
+		ev.Type = app.EventType(app.Scheduled)
+		ev.Detail.Message = "Accepted and stored; it leaves through the relay " + email.Relay + " at " + app.FormatTime(email.ScheduledAt)
+		ev.Detail.NextAttemptAt = app.FormatTime(email.ScheduledAt)
+	}
+	return ev
 }
 
 func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {

@@ -92,7 +92,7 @@ func (g *gate) healthy(p pass) (reopened bool) {
 func (g *gate) unclear(p pass) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.probe && g.probing {
+	if p.probe && g.probing && p.epoch == g.epoch {
 		g.probing = false
 		g.signal()
 	}

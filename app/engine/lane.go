@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,7 +38,7 @@ type lane struct {
 	dots    chan struct{} // one token a connection: see hold
 	jobs    chan *job
 	woken   chan struct{}
-	turn    int // which team the next round begins with
+	turn    string // the team that the last round ended with
 
 	mu      sync.Mutex
 	claimed map[string]bool
@@ -186,24 +187,26 @@ func (l *lane) due(ctx context.Context, room int) (units []app.Unit, next time.D
 	return units, next, err
 }
 
-// shares gives each waiting team an equal part of room, beginning with another
-// team each time, so that a long queue of one does not delay the others.
+// shares gives each waiting team an equal part of room, beginning after the team
+// that the last round ended with, so that a long queue of one does not delay
+// the others. teams are in the order of their ids.
 func (l *lane) shares(r *db.Reader, teams []string, now time.Time, room int) ([]app.Unit, error) {
 	var out []app.Unit
+	first := max(0, slices.IndexFunc(teams, func(id string) bool { return id > l.turn }))
 	for i := range teams {
 		if len(out) >= room {
 			break
 		}
 		share := max(1, (room-len(out))/(len(teams)-i))
-		team := teams[(l.turn+i)%len(teams)]
+		team := teams[(first+i)%len(teams)]
 		units, err := r.DueUnits(l.name, team, now, share+l.busy())
 		if err != nil {
 			l.release(out...)
 			return nil, err
 		}
 		out = append(out, l.take(units, share)...)
+		l.turn = team
 	}
-	l.turn++
 	return out, nil
 }
 

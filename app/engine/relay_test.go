@@ -72,9 +72,19 @@ func (r *fakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 	defer r.end()
 	signature := m.Signature
 	if signature == "" {
-		signature = "DKIM-Signature: of " + m.EmailID + " at " + app.FormatTime(time.Now()) + "\r\n"
+		signature = fakeSignature(m.EmailID, time.Now())
 	}
 	return a(ctx, m, func() error { return hold(ctx, signature) })
+}
+
+// fakeSignature differs from one signing to the next, as a real one may.
+func fakeSignature(id string, at time.Time) string {
+	return "DKIM-Signature: of " + id + " at " + app.FormatTime(at) + "\r\n"
+}
+
+// firstSignature is that of an email which was signed when its bubble began.
+func firstSignature(id string) string {
+	return fakeSignature(id, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
 }
 
 func (r *fakeRelay) begin(m *app.Outgoing) answer {

@@ -35,14 +35,7 @@ func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
 	case app.ResultDoubt:
 		// A relay that loses its replies must not make a doubt of the whole queue.
 		l.rest(p, res)
-		l.record(j, func(tx *db.Tx) error {
-			for _, v := range res.Recipients {
-				if err := l.settleRecipient(tx, j.unit, v, time.Time{}); err != nil {
-					return err
-				}
-			}
-			return l.e.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text)
-		})
+		l.doubted(j, res)
 	case app.ResultRefused:
 		l.refused(p, j, out, res)
 	case app.ResultDeferred:
@@ -57,6 +50,28 @@ func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
 		}
 		l.settle(j, out, res, "")
 	}
+}
+
+// doubted records that the reply to a dot was lost. After 48 hours of that the
+// email is given up: nobody should get it again and again.
+func (l *lane) doubted(j *job, res app.Result) {
+	l.record(j, func(tx *db.Tx) error {
+		for _, v := range res.Recipients {
+			if err := l.settleRecipient(tx, j.unit, v, time.Time{}); err != nil {
+				return err
+			}
+		}
+		if err := l.e.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
+			return err
+		}
+		if !tooLate(j.unit, tx.Now) {
+			return nil
+		}
+		if err := tx.SettleDoubts(j.unit.EmailID, "given up: whether the relay took it is unknown"); err != nil {
+			return err
+		}
+		return l.giveUp(tx, j.unit, res)
+	})
 }
 
 func anyAccepted(res app.Result) bool {
@@ -151,6 +166,7 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 
 // refused rules on a refusal that names no recipient.
 func (l *lane) refused(p pass, j *job, out *app.Outgoing, res app.Result) {
+	l.strike(j, false)
 	local := res.Reply.Code == 0 // this relay can't carry the message at all
 	if local {
 		l.gate.unclear(p)

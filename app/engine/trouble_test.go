@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"strings"
 	"testing"
@@ -57,7 +58,13 @@ func TestRelayTroubleCountsNoAttemptAndShowsInEveryTimeline(t *testing.T) {
 
 func TestPausesOfARelayGrowFromASecondToAMinuteWithOneProbeEach(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelay(always(trouble(app.StageConnect, "no route")))
+		begun := time.Now()
+		relay := newRelay(always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			if time.Since(begun) < time.Second {
+				time.Sleep(time.Second) // so that all connections are in use when it begins
+			}
+			return trouble(app.StageConnect, "no route")(ctx, m, hold)
+		}))
 		w := idle(t, relay)
 		for i := range 30 {
 			w.send(fmt.Sprintf("u%d@example.net", i))
@@ -67,9 +74,13 @@ func TestPausesOfARelayGrowFromASecondToAMinuteWithOneProbeEach(t *testing.T) {
 		synctest.Wait()
 		// The first wave is what was under way when the trouble began.
 		tries := relay.seen("")
-		for len(tries) > 1 && tries[1].at.Equal(tries[0].at) {
+		if !tries[3].at.Equal(tries[0].at) {
+			t.Fatal("no wave")
+		}
+		for len(tries) > 1 && tries[1].at.Sub(begun) <= time.Second {
 			tries = tries[1:]
 		}
+		tries[0].at = begun.Add(time.Second)
 		for i := 1; i < len(tries); i++ {
 			want := min(time.Second<<(i-1), time.Minute)
 			if gap := tries[i].at.Sub(tries[i-1].at); gap < want || gap > want+sweepEvery {
@@ -187,4 +198,25 @@ func TestTroubleOfTwoRelaysIsTheirOwn(t *testing.T) {
 			t.Errorf("tries %v, timeline:\n%s", good.seen(""), w.story(there))
 		}
 	})
+}
+
+func TestAnEarlierProbeDoesNotGiveAwayTheTurnOfALaterOne(t *testing.T) {
+	g := newGate()
+	at := func(int) time.Duration { return 0 }
+	enter := func() pass {
+		p, ok := g.enter(t.Context())
+		if !ok {
+			t.Fatal("no pass")
+		}
+		return p
+	}
+	g.trouble(enter(), at)
+	early := enter()
+	g.healthy(early)
+	g.trouble(enter(), at)
+	enter() // the probe of now
+	g.unclear(early)
+	if n := g.room(5); n != 0 {
+		t.Errorf("room for %d beside a probe", n)
+	}
 }
