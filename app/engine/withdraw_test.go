@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"fmt"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -200,7 +199,7 @@ func TestASendingKeyChangesOnlyWhatItSent(t *testing.T) {
 		}
 	}
 	w.wantLast(id, app.Queued)
-	mine, err := w.e.SendEmail(t.Context(), &own, letter(fmt.Sprint("x@example.net")), SendOptions{})
+	mine, err := w.e.SendEmail(t.Context(), &own, letter("x@example.net"), SendOptions{})
 	must(t, err)
 	must(t, w.e.CancelEmail(t.Context(), &own, mine))
 }
