@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -279,6 +280,7 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, listener ne
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	err := o.announce(ctx, log, listener, e)
+	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
 		select {
 		case <-ctx.Done():
