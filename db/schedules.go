@@ -24,8 +24,8 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 }
 
 // MoveUnit has a waiting unit tried at another time, from the beginning: an
-// attempt that is under way finds itself out of date. Error: ErrNotFound when it
-// is dotted or gone.
+// attempt that is under way finds itself out of date. at must not be before
+// tx.Now. Error: ErrNotFound when it is dotted or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
 	n, err := tx.exec(`UPDATE units SET attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state = 'queued'`, milli(at), emailID)
 	return oneRow(n, err, ErrNotFound)
@@ -42,6 +42,14 @@ func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
 func (tx *Tx) WithdrawUnit(emailID string) error {
 	n, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state = 'queued'`, emailID)
 	return oneRow(n, err, ErrNotFound)
+}
+
+// IsAttempt tells whether the attempt that u was read for is still the latest
+// of its email: it was neither withdrawn nor moved since.
+func (r *Reader) IsAttempt(u app.Unit) (bool, error) {
+	var n int
+	err := r.row(`SELECT count(*) FROM units WHERE email_id = ? AND attempts = ?`, []any{u.EmailID, u.Attempts}, &n)
+	return n > 0, err
 }
 
 // IsDotted tells whether the final dot of an email may be on its way.

@@ -82,7 +82,7 @@ func splitBatch(body []byte) ([]jsontext.Value, error) {
 	if len(body) == 0 {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of JSON")
 	}
-	d := jsontext.NewDecoder(bytes.NewReader(body))
+	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
 	if d.PeekKind() != '[' {
 		if _, err := d.ReadValue(); err != nil {
 			return nil, bodyError(err)
@@ -98,7 +98,8 @@ func splitBatch(body []byte) ([]jsontext.Value, error) {
 		if err != nil {
 			return nil, bodyError(err)
 		}
-		items = append(items, value.Clone())
+		end := int(d.InputOffset())
+		items = append(items, body[end-len(value):end])
 	}
 	if len(items) > app.MaxBatch {
 		return items, nil

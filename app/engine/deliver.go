@@ -64,6 +64,10 @@ func (l *lane) transact(p pass, j *job) {
 		l.broken(j, err)
 		return
 	}
+	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
+		l.record(j, func(tx *db.Tx) error { return ignoreGone(tx.DeleteUnit(j.unit.EmailID)) })
+		return
+	}
 	if l.obeyed(j, out.Recipients) {
 		return
 	}
@@ -167,13 +171,13 @@ func (l *lane) hold(j *job, recipients []string, signature string) error {
 }
 
 // broken handles a unit whose message can't be read: it is tried again later
-// and never dropped.
+// and never dropped. One that was deleted meanwhile needs nothing.
 func (l *lane) broken(j *job, err error) {
 	if l.e.taking.Err() != nil {
 		return
 	}
-	l.e.log.Error("read a unit", "email", j.unit.EmailID, "err", err)
 	l.record(j, func(tx *db.Tx) error {
+		l.e.log.Error("read a unit", "email", j.unit.EmailID, "err", err)
 		return ignoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.e.cfg.Jitter()))))
 	})
 }
@@ -190,6 +194,9 @@ func ignoreGone(err error) error {
 // must not be forgotten while this process lives. It gives up only when storage
 // failed for good or the store closes, or when the email was deleted.
 func (l *lane) record(j *job, fn func(*db.Tx) error) {
+	if !j.left {
+		fn = unlessOver(j.unit, fn)
+	}
 	wait := l.e.db.WriteVitalAsync(context.Background(), fn)
 	l.undot(j)
 	for {

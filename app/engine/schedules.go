@@ -30,7 +30,11 @@ func (e *Engine) RescheduleEmail(ctx context.Context, key *app.Key, id, schedule
 		if email.LastEvent != app.Scheduled {
 			return app.Errorf(app.CodeValidation, "This email is not scheduled (its last event is %s), so it can't be moved", email.LastEvent)
 		}
-		err = tx.MoveUnit(id, at)
+		due := at
+		if due.Before(tx.Now) {
+			due = tx.Now
+		}
+		err = tx.MoveUnit(id, due)
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeValidation, "This email is leaving at this moment, so it can't be moved")
 		}
@@ -105,6 +109,18 @@ func (e *Engine) DeleteEmail(ctx context.Context, key *app.Key, id string) error
 		e.fresh.take(id)
 	}
 	return unavailable(err)
+}
+
+// unlessOver drops the result of an attempt whose email was canceled, deleted or
+// moved before its dot: nothing left, and the rows that it would touch may be
+// gone.
+func unlessOver(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
+	return func(tx *db.Tx) error {
+		if current, err := tx.IsAttempt(u); err != nil || !current {
+			return err
+		}
+		return fn(tx)
+	}
 }
 
 // ownEmail gives an email that the key may change: any of its team, or with

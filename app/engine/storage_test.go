@@ -142,7 +142,7 @@ func TestAWriterThatIsBusyDelaysAResultAndLosesNone(t *testing.T) {
 		done := make(chan struct{})
 		go func() {
 			defer close(done)
-			l.record(&job{unit: app.Unit{EmailID: id}}, func(*db.Tx) error {
+			l.record(&job{unit: app.Unit{EmailID: id}, left: true}, func(*db.Tx) error {
 				if tries++; tries < 3 {
 					return errors.New("database is locked")
 				}

@@ -182,7 +182,7 @@ func TestAScheduledEmailThatIsMovedIsTriedFromTheBeginning(t *testing.T) {
 	})
 }
 
-func TestASendingKeyChangesOnlyWhatItSent(t *testing.T) {
+func TestForeignKeysChangeNothing(t *testing.T) {
 	w := idle(t, newRelay(nil))
 	own := *w.key
 	own.ID, own.Permission = app.NewID(), app.SendingAccess

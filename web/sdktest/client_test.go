@@ -21,18 +21,19 @@ var plainHTTP = &http.Client{Timeout: 20 * time.Second}
 
 // email is what the API says of an email.
 type email struct {
-	ID        string   `json:"id"`
-	From      string   `json:"from"`
-	To        []string `json:"to"`
-	Cc        []string `json:"cc"`
-	Bcc       []string `json:"bcc"`
-	ReplyTo   []string `json:"reply_to"`
-	Subject   string   `json:"subject"`
-	HTML      string   `json:"html"`
-	Text      string   `json:"text"`
-	MessageID string   `json:"message_id"`
-	LastEvent string   `json:"last_event"`
-	Tags      []struct{ Name, Value string }
+	ID          string   `json:"id"`
+	From        string   `json:"from"`
+	To          []string `json:"to"`
+	Cc          []string `json:"cc"`
+	Bcc         []string `json:"bcc"`
+	ReplyTo     []string `json:"reply_to"`
+	Subject     string   `json:"subject"`
+	HTML        string   `json:"html"`
+	Text        string   `json:"text"`
+	MessageID   string   `json:"message_id"`
+	LastEvent   string   `json:"last_event"`
+	ScheduledAt string   `json:"scheduled_at"`
+	Tags        []struct{ Name, Value string }
 }
 
 // event is a line of an email's timeline.

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -89,6 +90,34 @@ func BenchmarkAccept(b *testing.B) {
 				b.ReportMetric(float64(sink.messages.Load()), "sent-meanwhile")
 			})
 		}
+	}
+}
+
+// batchSize is the most that a batch may hold.
+const batchSize = 100
+
+// BenchmarkAcceptBatch posts batches of 100 emails while the server also sends
+// them, unsigned. The ratio is of emails to single fdatasyncs a second of the
+// same disk.
+func BenchmarkAcceptBatch(b *testing.B) {
+	for _, clients := range []int{1, 8} {
+		b.Run(fmt.Sprintf("clients=%d", clients), func(b *testing.B) {
+			limit := syncLimit(b)
+			sink := newSink(b)
+			s := startServer(b, b.TempDir(), "smtp://"+sink.addr()+"?tls=off&connections=16&dkim=off")
+			request := s.request("/emails/batch", "["+strings.Repeat(oneEmail()+",", batchSize-1)+oneEmail()+"]")
+			s.post(request, 8, clients) // warm up
+			b.ResetTimer()
+			latencies := s.post(request, b.N, clients)
+			b.StopTimer()
+			rate := float64(b.N) * batchSize / b.Elapsed().Seconds()
+			b.ReportMetric(rate, "emails/s")
+			b.ReportMetric(rate/limit, "x-fsync")
+			b.ReportMetric(float64(quantile(latencies, 0.50).Microseconds())/1000, "p50-ms")
+			b.ReportMetric(float64(quantile(latencies, 0.99).Microseconds())/1000, "p99-ms")
+			b.ReportMetric(float64(sink.messages.Load()), "sent-meanwhile")
+			b.ReportMetric(s.memory("VmHWM"), "peak-MB")
+		})
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -160,18 +161,27 @@ func (s *server) memory(line string) float64 {
 	return 0
 }
 
-// request is a POST /emails of 5 KB of HTML, ready for the wire.
-func (s *server) request() []byte {
+// oneEmail is a send of 5 KB of HTML.
+func oneEmail() string {
 	html := strings.Repeat("<p>Hello, this is a paragraph of a usual mail.</p>\\n", 100)
-	body := `{"from":"Mailer <hello@example.com>","to":"you@example.org","subject":"Hello","html":"` + html + `"}`
-	return fmt.Appendf(nil, "POST /emails HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", s.key, len(body), body)
+	return `{"from":"Mailer <hello@example.com>","to":"you@example.org","subject":"Hello","html":"` + html + `"}`
+}
+
+// request is a POST, ready for the wire.
+func (s *server) request(path, body string) []byte {
+	return fmt.Appendf(nil, "POST %s HTTP/1.1\r\nHost: bench\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s", path, s.key, len(body), body)
 }
 
 // load posts n emails from clients connections, each one request at a time, and
 // gives the latencies, sorted.
 func (s *server) load(n, clients int) []time.Duration {
 	s.tb.Helper()
-	request := s.request()
+	return s.post(s.request("/emails", oneEmail()), n, clients)
+}
+
+// post sends one request n times, as load does.
+func (s *server) post(request []byte, n, clients int) []time.Duration {
+	s.tb.Helper()
 	all := make([][]time.Duration, clients)
 	var wg sync.WaitGroup
 	for c := range clients {
@@ -221,7 +231,7 @@ func readAnswer(r *bufio.Reader) error {
 	if err != nil {
 		return err
 	}
-	length := 0
+	length, chunked := 0, false // what is long comes in chunks (RFC 9112 7.1)
 	for {
 		line, err := r.ReadString('\n')
 		if err != nil {
@@ -230,17 +240,30 @@ func readAnswer(r *bufio.Reader) error {
 		if line == "\r\n" {
 			break
 		}
-		if name, value, _ := strings.Cut(line, ":"); strings.EqualFold(name, "content-length") {
+		name, value, _ := strings.Cut(line, ":")
+		chunked = chunked || strings.EqualFold(name, "transfer-encoding")
+		if strings.EqualFold(name, "content-length") {
 			if length, err = strconv.Atoi(strings.TrimSpace(value)); err != nil {
 				return err
 			}
 		}
 	}
-	body, err := io.ReadAll(io.LimitReader(r, int64(length)))
+	body, err := readBody(r, length, chunked)
 	if err == nil && !strings.HasPrefix(status, "HTTP/1.1 200 ") {
 		err = fmt.Errorf("answer %s %s", strings.TrimSpace(status), body)
 	}
 	return err
+}
+
+func readBody(r *bufio.Reader, length int, chunked bool) ([]byte, error) {
+	if !chunked {
+		return io.ReadAll(io.LimitReader(r, int64(length)))
+	}
+	body, err := io.ReadAll(httputil.NewChunkedReader(r))
+	if err == nil {
+		_, err = r.ReadString('\n') // the empty line behind the last chunk
+	}
+	return body, err
 }
 
 func quantile(sorted []time.Duration, q float64) time.Duration {
