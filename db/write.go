@@ -53,8 +53,8 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
-// WritePatient is Write for work that nobody waits for at a door: it may wait a
-// millisecond so that others share its commit.
+// WritePatient is Write for work that nobody waits for at a door: it may wait
+// part of a millisecond so that others share its commit.
 func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
 	if d.full.Load() {
 		return ErrFull
@@ -158,7 +158,7 @@ func (d *DB) writeLoop(s session) {
 
 // gatherFor is how long a group waits for company where nothing else is said: a
 // commit costs the same pages and the same sync for one closure as for many.
-const gatherFor = time.Millisecond
+const gatherFor = 400 * time.Microsecond
 
 // crowded is the mean group from which it pays to wait.
 const crowded = 3
