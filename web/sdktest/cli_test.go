@@ -43,6 +43,32 @@ func TestResendCommandLineFlow(t *testing.T) {
 		envelope: []string{"ann@example.com", "dora@example.com"}, header: map[string]string{"X-Entity-Ref-ID": "cli"},
 		html: "<p>hello</p>", text: "hello", files: map[string][]byte{"data.bin": everyByte()},
 	})
+	var list struct {
+		Data []struct{ ID, Filename string }
+	}
+	out, err = runCLI(t, w, w.key, "emails", "list")
+	must(t, err)
+	out.into(t, &list)
+	if len(list.Data) != 1 || list.Data[0].ID != sent.ID {
+		t.Errorf("emails list: %+v", list)
+	}
+	out, err = runCLI(t, w, w.key, "emails", "attachments", sent.ID)
+	must(t, err)
+	out.into(t, &list)
+	if len(list.Data) != 1 || list.Data[0].Filename != "data.bin" {
+		t.Fatalf("emails attachments: %+v", list)
+	}
+	out, err = runCLI(t, w, w.key, "emails", "attachment", sent.ID, list.Data[0].ID)
+	must(t, err)
+	var one struct {
+		ID          string
+		Size        int
+		DownloadURL string `json:"download_url"`
+	}
+	out.into(t, &one)
+	if one.ID != list.Data[0].ID || one.Size != len(everyByte()) || one.DownloadURL == "" {
+		t.Errorf("emails attachment: %+v", one)
+	}
 	if _, err := runCLI(t, w, forgedKey(w.key), "emails", "get", sent.ID); err == nil {
 		t.Error("a wrong key reads an email")
 	}

@@ -1,6 +1,8 @@
 package sdktest
 
 import (
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -135,5 +137,37 @@ func TestGoV3ClientSuppressions(t *testing.T) {
 	}
 	if _, err := c.Suppressions.Get(added.Id); err == nil || seen.last.StatusCode != 404 {
 		t.Errorf("get: %v, %+v", err, seen.last)
+	}
+}
+
+func TestResendCommandLineSuppressions(t *testing.T) {
+	t.Parallel()
+	needNode(t)
+	w := newWorld(t, &worldOptions{direct: true})
+	cli := func(into any, args ...string) {
+		t.Helper()
+		out, err := runCLI(t, w, w.key, append([]string{"suppressions"}, args...)...)
+		must(t, err)
+		out.into(t, into)
+	}
+	var added, got, removed suppression
+	cli(&added, "add", "gone+1@example.com")
+	cli(&got, "get", "gone+1@example.com")
+	if added.ID == "" || got.ID != added.ID || got.Email != "gone+1@example.com" || got.Origin != "manual" {
+		t.Errorf("added %+v, got %+v", added, got)
+	}
+	file := filepath.Join(t.TempDir(), "emails.json")
+	must(t, os.WriteFile(file, []byte(`["two@example.com","three@example.com"]`), 0o600))
+	var batch, list suppressionList
+	cli(&batch, "batch", "add", "--file", file)
+	cli(&list, "list")
+	if len(batch.Data) != 2 || !slices.Equal(list.emails(), []string{"three@example.com", "two@example.com", "gone+1@example.com"}) {
+		t.Errorf("batch %+v, list %q", batch, list.emails())
+	}
+	cli(&removed, "delete", "gone+1@example.com", "--yes")
+	cli(&batch, "batch", "remove", "--file", file)
+	cli(&list, "list")
+	if !removed.Deleted || len(batch.Data) != 2 || len(list.Data) != 0 {
+		t.Errorf("removed %+v, %+v, left %+v", removed, batch, list)
 	}
 }
