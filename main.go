@@ -197,6 +197,9 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.mode != "self-hosted" {
 		return fmt.Errorf("--mode %q is not supported; self-hosted is", o.mode)
 	}
+	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
+		return fmt.Errorf("--listen: %w", err)
+	}
 	if o.dev && len(o.relays) > 0 {
 		return errors.New("--dev captures all mail; it can't be used with --relay")
 	}
@@ -219,10 +222,7 @@ func (o *options) routes(log *slog.Logger, load *app.Load) (routes []engine.Rout
 	if err != nil {
 		return nil, false, err
 	}
-	hello, err := os.Hostname()
-	if err != nil {
-		hello = "localhost"
-	}
+	hello, _ := os.Hostname() // unknown: smtpout says localhost
 	opts := smtpout.Options{Hello: hello, Log: log, Load: load}
 	for _, r := range relays {
 		client, err := smtpout.NewRelay(r, opts)
@@ -251,14 +251,6 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	listener, err := net.Listen("tcp", o.listen)
-	if err != nil {
-		return err
-	}
-	defer listener.Close()
-	if o.baseURL == "" {
-		o.baseURL = "http://" + listener.Addr().String()
-	}
 	ctx := cmd.Context()
 	store, err := db.Open(ctx, db.Options{Path: o.db, Schema: schema, Create: true, Lock: true, Log: log})
 	if err != nil {
@@ -267,19 +259,27 @@ func (o *options) serve(cmd *cobra.Command) error {
 	e, err := o.engine(ctx, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load})
 	if err == nil {
-		err = o.serveEngine(ctx, log, listener, store, e)
+		err = o.serveEngine(ctx, log, store, e)
 	}
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveEngine(ctx context.Context, log *slog.Logger, listener net.Listener, store *db.DB, e *engine.Engine) error {
+func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, e *engine.Engine) error {
+	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
+	if err != nil {
+		return err
+	}
+	defer listener.Close()
+	if o.baseURL == "" {
+		o.baseURL = "http://" + listener.Addr().String()
+	}
 	if err := e.Start(ctx); err != nil {
 		return err
 	}
 	server := web.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit}))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
-	err := o.announce(ctx, log, listener, e)
+	err = o.announce(ctx, log, listener, e)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
 		select {
