@@ -153,7 +153,7 @@ func dsn(path, query string) string {
 
 func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
 	pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_dqs=0&_defensive=1"+
-		"&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)&_pragma=wal_autocheckpoint(2000)&_pragma=journal_size_limit(67108864)"))
+		"&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)&_pragma=journal_size_limit(67108864)"))
 	if err != nil {
 		return nil, err
 	}
