@@ -159,21 +159,21 @@ CREATE TABLE relay_usage (
   PRIMARY KEY (relay, minute)
 ) STRICT, WITHOUT ROWID;
 
--- Addresses that a team's mail must not go to. Mail is compared by address
--- alone; email is what lists show. It may be NULL for an entry that still
--- blocks and that nobody may see any more.
+-- Addresses that a team's mail must not go to. They are found by their keyed
+-- hash, here and in all that follows; email is what lists show. It is NULL for
+-- one that was erased: that still blocks, and is listed no more.
 CREATE TABLE suppressions (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
   email      TEXT,          -- as given, in lower case
-  address    TEXT NOT NULL, -- lower case, the domain in A-labels
+  address    BLOB NOT NULL CHECK (length(address) = 16),
   origin     TEXT NOT NULL CHECK (origin IN ('bounce', 'complaint', 'manual', 'unsubscribe')),
   source_id  TEXT,
   created_at INTEGER NOT NULL,
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX suppressions_team ON suppressions (team_id, id);
-CREATE INDEX suppressions_origin ON suppressions (team_id, origin, id);
+CREATE INDEX suppressions_team ON suppressions (team_id, id) WHERE email IS NOT NULL;
+CREATE INDEX suppressions_origin ON suppressions (team_id, origin, id) WHERE email IS NOT NULL;
 
 -- Whole messages of the capture transport, which sends nothing.
 CREATE TABLE captures (

@@ -9,6 +9,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"io"
 )
 
 // MasterKeySize is the length of the master key in bytes.
@@ -21,7 +22,8 @@ var ErrSeal = errors.New("sealed data can't be opened with this master key")
 // Sealer keeps secrets at rest: AES-256-GCM under keys that are derived from
 // the master key, one a purpose (RFC 5869).
 type Sealer struct {
-	master []byte
+	master    []byte
+	addresses []byte // the key of AddressHash, which is asked for each recipient
 }
 
 // NewSealer takes a master key of MasterKeySize bytes.
@@ -29,7 +31,23 @@ func NewSealer(master []byte) (*Sealer, error) {
 	if len(master) != MasterKeySize {
 		return nil, fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(master))
 	}
-	return &Sealer{master: master}, nil
+	s := &Sealer{master: master}
+	s.addresses = s.derive("addresses")
+	return s, nil
+}
+
+// AddressHash stands for an address of a team. It is keyed, so that nobody
+// without the master key can try addresses against a database, and different
+// for each team.
+type AddressHash [16]byte
+
+// AddressHash gives the hash of a folded address (FoldAddress).
+func (s *Sealer) AddressHash(teamID, folded string) AddressHash {
+	mac := hmac.New(sha256.New, s.addresses)
+	_, _ = io.WriteString(mac, teamID) // a hash never fails
+	_, _ = mac.Write([]byte{0})
+	_, _ = io.WriteString(mac, folded)
+	return AddressHash(mac.Sum(nil)[:16])
 }
 
 func (s *Sealer) derive(purpose string) []byte {

@@ -39,8 +39,9 @@ func (o SuppressionOrigin) Validate() error {
 type Suppression struct {
 	ID        string
 	TeamID    string
-	Email     string // as it was given, trimmed and in lower case
-	Address   string // by which it is found: FoldAddress of the mailbox
+	Email     string      // as it was given, trimmed and in lower case
+	Address   string      // FoldAddress of the mailbox; not stored
+	Hash      AddressHash // of Address, by which it is found
 	Origin    SuppressionOrigin
 	SourceID  string // the email or contact that led to it; empty: none
 	CreatedAt time.Time

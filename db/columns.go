@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+
+	"mailer/app"
 )
 
 // nullText stores "" as NULL.
@@ -53,4 +55,17 @@ func notFound(err error) error {
 		return ErrNotFound
 	}
 	return err
+}
+
+// hashColumn scans a column that holds an app.AddressHash.
+type hashColumn app.AddressHash
+
+// Scan implements sql.Scanner.
+func (h *hashColumn) Scan(v any) error {
+	b, ok := v.([]byte)
+	if !ok || len(b) != len(h) {
+		return errors.New("a column for an address hash holds something else")
+	}
+	copy(h[:], b)
+	return nil
 }

@@ -7,35 +7,40 @@ import (
 	"mailer/app"
 )
 
-const suppressionColumns = `id, team_id, email, address, origin, source_id, created_at`
+const suppressionColumns = `id, team_id, coalesce(email, ''), address, origin, source_id, created_at`
 
 func scanSuppression(s scanner) (app.Suppression, error) {
 	var v app.Suppression
 	var source sql.NullString
 	var created int64
-	err := s.Scan(&v.ID, &v.TeamID, &v.Email, &v.Address, &v.Origin, &source, &created)
+	err := s.Scan(&v.ID, &v.TeamID, &v.Email, (*hashColumn)(&v.Hash), &v.Origin, &source, &created)
 	v.SourceID, v.CreatedAt = source.String, fromMilli(created)
 	return v, err
 }
 
 // AddSuppression puts an address on its team's list and gives the suppression
-// that stands there: the earlier one, unchanged, where there is one.
+// that stands there: the earlier one, unchanged, where there is one. One that was
+// erased is listed again, now that its address is known again.
 func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`,
-		s.ID, s.TeamID, s.Email, s.Address, string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
+		s.ID, s.TeamID, s.Email, s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
 	if err != nil {
 		return s, fmt.Errorf("insert suppression: %w", err)
 	}
 	if n == 0 {
-		return tx.SuppressionByAddress(s.TeamID, s.Address)
+		_, err := tx.exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, s.Email, s.TeamID, s.Hash[:])
+		if err != nil {
+			return s, fmt.Errorf("show suppression again: %w", err)
+		}
+		return tx.SuppressionByAddress(s.TeamID, s.Hash)
 	}
 	return s, nil
 }
 
-// Suppression gives one suppression of a team.
+// Suppression gives one suppression of a team that was not erased.
 func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
-	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND id = ?`)
+	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`)
 	if err != nil {
 		return app.Suppression{}, err
 	}
@@ -43,26 +48,27 @@ func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
 	return s, notFound(err)
 }
 
-// SuppressionByAddress gives a team's suppression of a folded address.
-func (r *Reader) SuppressionByAddress(teamID, address string) (app.Suppression, error) {
+// SuppressionByAddress gives a team's suppression of an address, also of one
+// that was erased.
+func (r *Reader) SuppressionByAddress(teamID string, address app.AddressHash) (app.Suppression, error) {
 	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND address = ?`)
 	if err != nil {
 		return app.Suppression{}, err
 	}
-	s, err := scanSuppression(stmt.QueryRow(teamID, address))
+	s, err := scanSuppression(stmt.QueryRow(teamID, address[:]))
 	return s, notFound(err)
 }
 
-// Suppressions gives address, origin and time of those of a team's suppressions
-// that stand for one of the folded addresses, at most app.MaxRecipients of them:
+// Suppressions gives hash, origin and time of those of a team's suppressions
+// that stand for one of the addresses, at most app.MaxRecipients of them:
 // one query, whose cost is a probe of the index for each address.
-func (r *Reader) Suppressions(teamID string, addresses []string) ([]app.Suppression, error) {
+func (r *Reader) Suppressions(teamID string, addresses []app.AddressHash) ([]app.Suppression, error) {
 	switch n := len(addresses); {
 	case n == 0:
 		return nil, nil
 	case n == 1: // most emails
 		return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions
-			WHERE team_id = ? AND address = ?`, teamID, addresses[0])
+			WHERE team_id = ? AND address = ?`, teamID, addresses[0][:])
 	case n <= fewAddresses: // most others: 50 parameters cost more than a few probes
 		return list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions
 			WHERE team_id = ? AND address IN (?, ?, ?, ?, ?)`, padded(teamID, addresses, fewAddresses)...)
@@ -77,7 +83,7 @@ func (r *Reader) Suppressions(teamID string, addresses []string) ([]app.Suppress
 func scanBlock(s scanner) (app.Suppression, error) {
 	var v app.Suppression
 	var created int64
-	err := s.Scan(&v.Address, &v.Origin, &created)
+	err := s.Scan((*hashColumn)(&v.Hash), &v.Origin, &created)
 	v.CreatedAt = fromMilli(created)
 	return v, err
 }
@@ -86,11 +92,11 @@ const fewAddresses = 5
 
 // padded gives the arguments of a query for a team and n addresses; the last
 // address is repeated.
-func padded(teamID string, addresses []string, n int) []any {
+func padded(teamID string, addresses []app.AddressHash, n int) []any {
 	args := make([]any, 1, 1+n)
 	args[0] = teamID
 	for i := range n {
-		args = append(args, addresses[min(i, len(addresses)-1)])
+		args = append(args, addresses[min(i, len(addresses)-1)][:])
 	}
 	return args
 }
@@ -118,13 +124,13 @@ func (r *Reader) ListSuppressions(teamID string, origin app.SuppressionOrigin, p
 		switch {
 		case page.After != "":
 			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-				WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
+				WHERE team_id = ? AND email IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
 		case page.Before != "":
 			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-				WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
+				WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
 		}
 		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? ORDER BY id DESC LIMIT ?`, teamID, limit)
+			WHERE team_id = ? AND email IS NOT NULL ORDER BY id DESC LIMIT ?`, teamID, limit)
 	})
 }
 
@@ -133,11 +139,11 @@ func (r *Reader) suppressionsOf(teamID string, origin app.SuppressionOrigin, pag
 	switch {
 	case page.After != "":
 		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), page.After, limit)
+			WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), page.After, limit)
 	case page.Before != "":
 		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin), page.Before, limit)
+			WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin), page.Before, limit)
 	}
 	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-		WHERE team_id = ? AND origin = ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), limit)
+		WHERE team_id = ? AND email IS NOT NULL AND origin = ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), limit)
 }

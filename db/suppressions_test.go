@@ -1,6 +1,7 @@
 package db
 
 import (
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"os"
@@ -35,7 +36,7 @@ func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 				origin = app.OriginBounce
 			}
 			address := fmt.Sprintf("u%d@example.org", i)
-			if _, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: address, Address: address, Origin: origin, CreatedAt: tx.Now}); err != nil {
+			if _, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: address, Hash: hashOf(address), Origin: origin, CreatedAt: tx.Now}); err != nil {
 				return err
 			}
 		}
@@ -47,12 +48,18 @@ func suppressionStore(t testing.TB, n int) (*DB, app.Team) {
 	return d, team
 }
 
+// hashOf stands for an address where no key matters.
+func hashOf(address string) app.AddressHash {
+	sum := sha256.Sum256([]byte(address))
+	return app.AddressHash(sum[:16])
+}
+
 func TestSuppressionsOfManyAddresses(t *testing.T) {
 	d, team := suppressionStore(t, 100)
 	for _, c := range []struct{ n, hits int }{{0, 0}, {1, 1}, {2, 1}, {3, 2}, {5, 3}, {6, 3}, {49, 25}, {50, 25}} {
-		var addresses []string
+		var addresses []app.AddressHash
 		for i := range c.n { // every other one is unknown
-			addresses = append(addresses, fmt.Sprintf("u%d@example.%s", i, []string{"org", "net"}[i%2]))
+			addresses = append(addresses, hashOf(fmt.Sprintf("u%d@example.%s", i, []string{"org", "net"}[i%2])))
 		}
 		err := d.Read(t.Context(), func(r *Reader) error {
 			found, err := r.Suppressions(team.ID, addresses)
@@ -70,7 +77,7 @@ func TestSuppressionsOfManyAddresses(t *testing.T) {
 		}
 	}
 	err := d.Read(t.Context(), func(r *Reader) error {
-		_, err := r.Suppressions(team.ID, make([]string, app.MaxRecipients+1))
+		_, err := r.Suppressions(team.ID, make([]app.AddressHash, app.MaxRecipients+1))
 		return err
 	})
 	if err == nil {
@@ -81,7 +88,7 @@ func TestSuppressionsOfManyAddresses(t *testing.T) {
 func TestAnOriginOutsideTheListIsRefused(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	err := d.Write(t.Context(), func(tx *Tx) error {
-		_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: "a@b.c", Address: "a@b.c", Origin: "spam", CreatedAt: tx.Now})
+		_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: team.ID, Email: "a@b.c", Hash: hashOf("a@b.c"), Origin: "spam", CreatedAt: tx.Now})
 		return err
 	})
 	if err == nil || !strings.Contains(err.Error(), "CHECK") {
@@ -94,9 +101,9 @@ func TestAnOriginOutsideTheListIsRefused(t *testing.T) {
 func BenchmarkSuppressions(b *testing.B) {
 	d, team := suppressionStore(b, 100_000)
 	for _, n := range []int{1, 3, 50} {
-		var addresses []string
+		var addresses []app.AddressHash
 		for i := range n {
-			addresses = append(addresses, fmt.Sprintf("u%d@example.net", i))
+			addresses = append(addresses, hashOf(fmt.Sprintf("u%d@example.net", i)))
 		}
 		b.Run(fmt.Sprint("recipients=", n), func(b *testing.B) {
 			err := d.Write(b.Context(), func(tx *Tx) error {

@@ -135,7 +135,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 	}
 	err = l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
 		if email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID); err == nil {
-			j.blocked, err = blockedAmong(r, j.unit.TeamID, open)
+			j.blocked, err = l.e.blockedAmong(r, j.unit.TeamID, open)
 		}
 		return err
 	})
@@ -151,7 +151,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 func (l *lane) hold(j *job, recipients []string, signature string) error {
 	j.minute = l.limits.renew(j.minute, time.Now())
 	err := l.e.db.WritePatient(context.WithoutCancel(l.e.sending), func(tx *db.Tx) (err error) {
-		if j.obeyed, err = obey(tx, j.unit, recipients); err != nil || j.obeyed {
+		if j.obeyed, err = l.e.obey(tx, j.unit, recipients); err != nil || j.obeyed {
 			return err
 		}
 		if err := tx.MarkDotted(j.unit, signature); err != nil {

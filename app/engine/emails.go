@@ -101,7 +101,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
 	}
 	recipients := email.Recipients()
-	blocked, err := blockedAmong(&tx.Reader, email.TeamID, recipients)
+	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, recipients)
 	if err != nil {
 		return err
 	}

@@ -40,7 +40,7 @@ func (e *Engine) suppress(ctx context.Context, teamID string, list []app.Suppres
 	out := make([]app.Suppression, len(list))
 	err := e.db.WriteVital(ctx, func(tx *db.Tx) (err error) {
 		for i, s := range list {
-			s.ID, s.TeamID, s.CreatedAt = app.NewID(), teamID, tx.Now
+			s.ID, s.TeamID, s.CreatedAt, s.Hash = app.NewID(), teamID, tx.Now, e.cfg.Sealer.AddressHash(teamID, s.Address)
 			if out[i], err = tx.AddSuppression(s); err != nil {
 				return err
 			}
@@ -69,7 +69,10 @@ func (e *Engine) ListSuppressions(ctx context.Context, key *app.Key, origin app.
 // CodeNotFound.
 func (e *Engine) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (s app.Suppression, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
-		s, err = findSuppression(r, key.TeamID, idOrEmail)
+		s, err = e.findSuppression(r, key.TeamID, idOrEmail)
+		if err == nil && s.Email == "" {
+			return db.ErrNotFound // erased
+		}
 		return err
 	})
 	return s, lookup("suppression", err)
@@ -77,7 +80,7 @@ func (e *Engine) GetSuppression(ctx context.Context, key *app.Key, idOrEmail str
 
 // findSuppression reads what a path can name a suppression by. What is neither
 // an id nor an address names nothing.
-func findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, error) {
+func (e *Engine) findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, error) {
 	if id, ok := app.ParseID(idOrEmail); ok {
 		return r.Suppression(teamID, id)
 	}
@@ -85,14 +88,14 @@ func findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, e
 	if err != nil {
 		return app.Suppression{}, db.ErrNotFound
 	}
-	return r.SuppressionByAddress(teamID, address)
+	return r.SuppressionByAddress(teamID, e.cfg.Sealer.AddressHash(teamID, address))
 }
 
 // RemoveSuppression takes the suppression with that id, or of that address, off
 // the list and gives its id. Errors: CodeNotFound.
 func (e *Engine) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
 	err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
-		s, err := findSuppression(&tx.Reader, key.TeamID, idOrEmail)
+		s, err := e.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
 		if err != nil {
 			return err
 		}
@@ -112,7 +115,7 @@ func (e *Engine) RemoveSuppressions(ctx context.Context, key *app.Key, in app.Su
 	err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
 		found := ids
 		for _, address := range addresses {
-			s, err := tx.SuppressionByAddress(key.TeamID, address)
+			s, err := tx.SuppressionByAddress(key.TeamID, e.cfg.Sealer.AddressHash(key.TeamID, address))
 			if err == nil {
 				found = append(found, s.ID)
 			} else if !errors.Is(err, db.ErrNotFound) {
@@ -139,17 +142,22 @@ func deleteSuppressions(tx *db.Tx, teamID string, ids []string) (removed []strin
 
 // blockedAmong gives what keeps mail of a team from recipients. No send has a
 // topic.
-func blockedAmong(r *db.Reader, teamID string, recipients []string) (app.Blocked, error) {
-	folded := make([]string, len(recipients))
+func (e *Engine) blockedAmong(r *db.Reader, teamID string, recipients []string) (app.Blocked, error) {
+	folded, hashes := make(map[app.AddressHash]string, len(recipients)), make([]app.AddressHash, len(recipients))
 	for i, mailbox := range recipients {
-		folded[i] = app.FoldAddress(mailbox)
+		address := app.FoldAddress(mailbox)
+		hashes[i] = e.cfg.Sealer.AddressHash(teamID, address)
+		folded[hashes[i]] = address
 	}
-	list, err := r.Suppressions(teamID, folded)
+	list, err := r.Suppressions(teamID, hashes)
 	if err != nil {
 		return nil, fmt.Errorf("look up suppressions: %w", err)
 	}
 	if len(list) == 0 {
 		return nil, nil
+	}
+	for i := range list {
+		list[i].Address = folded[list[i].Hash]
 	}
 	return app.NewBlocked(list, false), nil
 }
@@ -208,8 +216,8 @@ var errObeyed = errors.New("engine: recipients are suppressed")
 // nothing written, for a unit that was withdrawn or moved. It runs inside the Write that
 // lets a message leave: whoever was told before that an address is suppressed
 // can rely on it.
-func obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
-	blocked, err := blockedAmong(&tx.Reader, u.TeamID, recipients)
+func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
+	blocked, err := e.blockedAmong(&tx.Reader, u.TeamID, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
@@ -242,7 +250,7 @@ func (l *lane) obeyed(j *job, recipients []string) bool {
 		return false
 	}
 	l.record(j, func(tx *db.Tx) (err error) {
-		j.obeyed, err = obey(tx, j.unit, recipients)
+		j.obeyed, err = l.e.obey(tx, j.unit, recipients)
 		return ignoreGone(err)
 	})
 	return j.obeyed
