@@ -14,6 +14,7 @@ CREATE TABLE settings (
 CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL UNIQUE,
+  contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -63,6 +64,7 @@ CREATE TABLE emails (
   subject      TEXT NOT NULL,
   tags         TEXT,          -- JSON: [{name,value}]
   attachments  INTEGER NOT NULL,
+  topic_id     TEXT,
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
@@ -74,9 +76,10 @@ CREATE INDEX emails_team ON emails (team_id, id);
 -- two tables keep them out of their keys.
 CREATE TABLE contents (
   email_id TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
-  html     TEXT,
-  plain    TEXT,
-  headers  TEXT -- JSON: [{name,value}]
+  html        TEXT,
+  plain       TEXT,
+  headers     TEXT, -- JSON: [{name,value}]
+  unsubscribe TEXT  -- the address of the page that this email leads to; NULL: none
 ) STRICT;
 
 CREATE TABLE attachments (
@@ -95,6 +98,7 @@ CREATE INDEX attachments_email ON attachments (email_id, id);
 CREATE TABLE units (
   email_id  TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   team_id   TEXT NOT NULL,
+  topic_id  TEXT,             -- NULL: belongs to none
   relay     TEXT NOT NULL,
   state     TEXT NOT NULL CHECK (state IN ('queued', 'dotted')),
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
@@ -104,6 +108,7 @@ CREATE TABLE units (
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, team_id, next_at);
+CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 
 -- The envelope of an email and what became of each recipient.
 CREATE TABLE recipients (
@@ -193,3 +198,136 @@ CREATE TABLE idempotency (
   PRIMARY KEY (team_id, route, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
+
+-- The audience of a team. Rows lie in the order of their lists and filters walk
+-- them; no foreign key leads here, since memberships and choices are deleted by
+-- index with their contact.
+CREATE TABLE contacts (
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  id           TEXT NOT NULL,
+  address      BLOB NOT NULL CHECK (length(address) = 16),
+  email        TEXT NOT NULL, -- as given
+  first_name   TEXT,
+  last_name    TEXT,
+  unsubscribed INTEGER NOT NULL CHECK (unsubscribed IN (0, 1)),
+  properties   BLOB,          -- JSONB: an object of strings and numbers; NULL: none
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  PRIMARY KEY (team_id, id),
+  UNIQUE (team_id, address)
+) STRICT, WITHOUT ROWID;
+
+-- Contact properties that were declared; a contact may have others.
+CREATE TABLE properties (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  key        TEXT NOT NULL,
+  type       TEXT NOT NULL CHECK (type IN ('string', 'number')),
+  fallback   TEXT, -- JSON: a string or a number
+  created_at INTEGER NOT NULL,
+  UNIQUE (team_id, key)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX properties_team ON properties (team_id, id);
+
+-- Topics and what addresses chose about them. A choice belongs to an address,
+-- contact or not: whoever gets mail can opt out of it. Choices of a deleted
+-- topic go piece by piece.
+CREATE TABLE topics (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  name         TEXT NOT NULL,
+  description  TEXT,
+  subscription TEXT NOT NULL CHECK (subscription IN ('opt_in', 'opt_out')), -- of those who chose nothing
+  visibility   TEXT NOT NULL CHECK (visibility IN ('public', 'private')),
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  UNIQUE (team_id, name)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX topics_team ON topics (team_id, id);
+
+CREATE TABLE choices (
+  topic_id     TEXT NOT NULL,
+  address      BLOB NOT NULL CHECK (length(address) = 16),
+  subscription TEXT NOT NULL CHECK (subscription IN ('opt_in', 'opt_out')),
+  chosen_at    INTEGER NOT NULL,
+  PRIMARY KEY (topic_id, address)
+) STRICT, WITHOUT ROWID;
+
+-- Segments; members are the contacts that were added by hand. Members of a
+-- deleted segment go piece by piece.
+CREATE TABLE segments (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  name       TEXT NOT NULL,
+  filter     TEXT, -- JSON: {match,conditions}; NULL: members by hand alone
+  members    INTEGER NOT NULL, -- how many were added by hand
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX segments_team ON segments (team_id, id);
+
+CREATE TABLE members (
+  segment_id TEXT NOT NULL,
+  contact_id TEXT NOT NULL,
+  PRIMARY KEY (segment_id, contact_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX members_contact ON members (contact_id);
+
+-- Topics and segments that were deleted and whose rows in choices and members
+-- still have to go.
+CREATE TABLE leftovers (
+  id TEXT NOT NULL PRIMARY KEY
+) STRICT, WITHOUT ROWID;
+
+-- Imports of contacts. The file is kept in pieces until it is worked off; row
+-- counts and contacts move in one transaction.
+CREATE TABLE imports (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  status       TEXT NOT NULL CHECK (status IN ('uploading', 'queued', 'in_progress', 'completed', 'failed')),
+  options      TEXT NOT NULL, -- JSON
+  rows_done    INTEGER NOT NULL,
+  created      INTEGER NOT NULL,
+  updated      INTEGER NOT NULL,
+  skipped      INTEGER NOT NULL,
+  failed       INTEGER NOT NULL,
+  error        TEXT,          -- why the whole import failed
+  created_at   INTEGER NOT NULL,
+  completed_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX imports_team ON imports (team_id, id);
+CREATE INDEX imports_open ON imports (status, id) WHERE status IN ('uploading', 'queued', 'in_progress');
+
+CREATE TABLE import_pieces (
+  import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+  n         INTEGER NOT NULL,
+  content   BLOB NOT NULL,
+  PRIMARY KEY (import_id, n)
+) STRICT;
+
+-- Rows that an import could not take. The message repeats nothing of the row.
+CREATE TABLE import_errors (
+  import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
+  id        TEXT NOT NULL,
+  line      INTEGER NOT NULL, -- of the file, from 1
+  message   TEXT NOT NULL,
+  PRIMARY KEY (import_id, id)
+) STRICT, WITHOUT ROWID;
+
+-- What happened to a team's things, in the words that webhooks carry; kept 30
+-- days.
+CREATE TABLE happenings (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL,
+  type       TEXT NOT NULL,
+  payload    TEXT NOT NULL, -- JSON: {type,created_at,data}
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX happenings_team ON happenings (team_id, id);
+
+-- Addresses whose traces still have to go from what is stored; sealed.
+CREATE TABLE erasures (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  addresses  BLOB NOT NULL, -- sealed JSON: folded addresses
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;

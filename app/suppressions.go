@@ -212,12 +212,12 @@ func newSuppression(field, s string, origin SuppressionOrigin) (Suppression, err
 	if err != nil {
 		return Suppression{}, Invalid(field, "%s", err)
 	}
-	return Suppression{Email: email, Address: address, Origin: origin}, nil
+	return Suppression{Email: strings.ToLower(email), Address: address, Origin: origin}, nil
 }
 
 // ParseBareAddress reads an address without a display name, white space around
-// it apart. email is what it shows: lower case; address is what it is compared
-// by: the same with the domain in A-labels. The error does not name a field.
+// it apart. email is the text as given; address is what it is compared
+// by: lower case, the domain in A-labels. The error does not name a field.
 func ParseBareAddress(s string) (email, address string, err error) {
 	s = strings.TrimSpace(s)
 	a, err := ParseAddress(s)
@@ -227,5 +227,5 @@ func ParseBareAddress(s string) (email, address string, err error) {
 	if strings.ContainsAny(s, "<>") {
 		return "", "", errors.New("must be an address alone, without a display name")
 	}
-	return strings.ToLower(s), FoldAddress(a.Mailbox()), nil
+	return s, FoldAddress(a.Mailbox()), nil
 }

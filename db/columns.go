@@ -69,3 +69,19 @@ func (h *hashColumn) Scan(v any) error {
 	copy(h[:], b)
 	return nil
 }
+
+// jsonText writes a JSON column that is never empty.
+func jsonText(v any) (string, error) {
+	b, err := json.Marshal(v)
+	if err != nil {
+		return "", fmt.Errorf("encode column: %w", err)
+	}
+	return string(b), nil
+}
+
+func ignoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}

@@ -179,13 +179,15 @@ func memoryDB(t testing.TB, schema string) *sql.DB {
 // mayScan are the functions whose statements may walk a whole table or index,
 // and why.
 var mayScan = map[string]string{
-	"Fresh":         "settings has a handful of rows",
-	"ListTeams":     "the operator's list of all teams",
-	"FindTeam":      "the first row of the primary key",
-	"UnitRelays":    "the first row of an index",
-	"prepareSchema": "the tables of a database that should have none",
-	"DottedUnits":   "all open units, once at start and for the operator: an index would cost every message",
-	"PurgeUsage":    "a day of minutes for each relay, once an hour",
+	"Fresh":           "settings has a handful of rows",
+	"ListTeams":       "the operator's list of all teams",
+	"FindTeam":        "the first row of the primary key",
+	"UnitRelays":      "the first row of an index",
+	"prepareSchema":   "the tables of a database that should have none",
+	"DottedUnits":     "all open units, once at start and for the operator: an index would cost every message",
+	"PurgeHappenings": "the first rows of the primary key",
+	"PurgeLeftovers":  "a row for each deleted topic or segment, soon gone",
+	"PurgeUsage":      "a day of minutes for each relay, once an hour",
 }
 
 // hot are the queries that run for each request or each message, and the

@@ -7,6 +7,7 @@ import (
 
 	"github.com/robfig/cron/v3"
 
+	"mailer/app"
 	"mailer/db"
 )
 
@@ -20,6 +21,7 @@ func (e *Engine) startCron() error {
 	for spec, job := range map[string]func(context.Context) error{
 		"@every 10s": e.flushKeys,
 		"@every 1m":  e.sweep,
+		"@every 5m":  e.clean,
 		"@every 1h":  e.purge,
 	} {
 		if _, err := e.cron.AddFunc(spec, func() {
@@ -47,22 +49,39 @@ func (e *Engine) sweep(ctx context.Context) error {
 
 // purge removes what is out of date, in small transactions.
 func (e *Engine) purge(ctx context.Context) error {
-	for {
-		var n int64
+	err := e.inPieces(ctx, "old answers", func(tx *db.Tx) (bool, error) {
+		if err := tx.PurgeUsage(tx.Now.Unix()/60 - dayMinutes); err != nil {
+			return false, err
+		}
+		n, err := tx.PurgeAnswers(tx.Now.Add(-idempotencyTTL), purgeChunk)
+		return n == purgeChunk, err
+	})
+	if err != nil {
+		return err
+	}
+	return e.inPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeHappenings(tx.Now.Add(-app.HappeningsKept), purgeChunk)
+	})
+}
+
+// clean removes what belonged to deleted topics and segments.
+func (e *Engine) clean(ctx context.Context) error {
+	return e.inPieces(ctx, "leftovers", func(tx *db.Tx) (bool, error) { return tx.PurgeLeftovers(purgeChunk) })
+}
+
+// inPieces repeats a small Write until it says that there is no more to remove:
+// nobody waits long behind one of them.
+func (e *Engine) inPieces(ctx context.Context, what string, remove func(*db.Tx) (more bool, err error)) error {
+	for more := true; more; {
 		err := e.db.Write(ctx, func(tx *db.Tx) (err error) {
-			if err := tx.PurgeUsage(tx.Now.Unix()/60 - dayMinutes); err != nil {
-				return err
-			}
-			n, err = tx.PurgeAnswers(tx.Now.Add(-idempotencyTTL), purgeChunk)
+			more, err = remove(tx)
 			return err
 		})
 		if err != nil {
-			return fmt.Errorf("remove old rows: %w", err)
-		}
-		if n < purgeChunk {
-			return nil
+			return fmt.Errorf("remove %s: %w", what, err)
 		}
 	}
+	return nil
 }
 
 // cronLog gives cron's own messages to our log.

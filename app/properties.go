@@ -1,0 +1,177 @@
+package app
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+// PropertyType is the type of a contact property's values.
+type PropertyType string
+
+// The types (decisions.md 5).
+const (
+	StringProperty PropertyType = "string"
+	NumberProperty PropertyType = "number"
+)
+
+// PropertyValue is a string or a number.
+type PropertyValue struct {
+	Type   PropertyType
+	Text   string
+	Number float64
+}
+
+// String writes the value as it stands in a mail: a number without exponent and
+// needless zeros.
+func (v PropertyValue) String() string {
+	if v.Type == NumberProperty {
+		return strconv.FormatFloat(v.Number, 'f', -1, 64)
+	}
+	return v.Text
+}
+
+// Validate checks a value for itself. The error does not name a field.
+func (v PropertyValue) validate() error {
+	switch {
+	case v.Type == NumberProperty && (math.IsNaN(v.Number) || math.IsInf(v.Number, 0)):
+		return fmt.Errorf("must be a finite number")
+	case utf8.RuneCountInString(v.Text) > maxPropertyText:
+		return fmt.Errorf("can have at most %d characters", maxPropertyText)
+	case !utf8.ValidString(v.Text) || slices.Contains([]byte(v.Text), 0):
+		return fmt.Errorf("must not contain the character NUL")
+	}
+	return nil
+}
+
+// Properties are a contact's values by key.
+type Properties map[string]PropertyValue
+
+// PropertyChanges are values to set by key; nil removes.
+type PropertyChanges map[string]*PropertyValue
+
+// Keys gives the keys in order.
+func (c PropertyChanges) Keys() []string {
+	keys := make([]string, 0, len(c))
+	for key := range c {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// Validate checks keys and values by themselves.
+func (c PropertyChanges) Validate() error {
+	if len(c) > MaxProperties {
+		return Invalid("properties", "can hold at most %d keys", MaxProperties)
+	}
+	for _, key := range c.Keys() {
+		if err := checkPropertyKey(key, maxPropertyKey); err != nil {
+			return Invalid("properties", "has a key that %s", err)
+		}
+		if v := c[key]; v != nil {
+			if err := v.validate(); err != nil {
+				return Invalid("properties."+key, "%s", err)
+			}
+		}
+	}
+	return nil
+}
+
+// Fits checks values against the types of declared properties; a key that is
+// not declared takes any.
+func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
+	for _, key := range c.Keys() {
+		want, ok := declared[key]
+		if v := c[key]; ok && v != nil && v.Type != want {
+			return Invalid("properties."+key, "must be a %s", want)
+		}
+	}
+	return nil
+}
+
+// Apply gives old with the changes. Errors: CodeValidation for more than
+// MaxProperties keys.
+func (c PropertyChanges) Apply(old Properties) (Properties, error) {
+	if len(c) == 0 {
+		return old, nil
+	}
+	out := make(Properties, len(old)+len(c))
+	for key, v := range old {
+		out[key] = v
+	}
+	for key, v := range c {
+		if v == nil {
+			delete(out, key)
+			continue
+		}
+		out[key] = *v
+	}
+	if len(out) > MaxProperties {
+		return nil, Invalid("properties", "can hold at most %d keys", MaxProperties)
+	}
+	return out, nil
+}
+
+// checkPropertyKey wants 1 to limit characters of [A-Za-z0-9_].
+func checkPropertyKey(key string, limit int) error {
+	if key == "" || len(key) > limit {
+		return fmt.Errorf("is not 1 to %d characters long", limit)
+	}
+	for i := range len(key) {
+		c := key[i]
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' {
+			return fmt.Errorf("has other characters than letters, digits and _")
+		}
+	}
+	return nil
+}
+
+// Property is a contact property that a team declared.
+type Property struct {
+	ID        string
+	TeamID    string
+	Key       string
+	Type      PropertyType
+	Fallback  *PropertyValue // nil: none
+	CreatedAt time.Time
+}
+
+// PropertyInput declares a property. Key and type never change afterwards.
+type PropertyInput struct {
+	Key      string
+	Type     PropertyType
+	Fallback *PropertyValue
+}
+
+// Validate checks key, type, and that the fallback is of the type.
+func (in *PropertyInput) Validate() error {
+	if in.Key == "" {
+		return Invalid("key", "is required")
+	}
+	if err := checkPropertyKey(in.Key, maxPropertyKey); err != nil {
+		return Invalid("key", "%s", err)
+	}
+	if in.Type != StringProperty && in.Type != NumberProperty {
+		return Invalid("type", "must be string or number")
+	}
+	return CheckFallback(in.Type, in.Fallback)
+}
+
+// CheckFallback checks a fallback_value against its property's type; nil is
+// none.
+func CheckFallback(t PropertyType, v *PropertyValue) error {
+	if v == nil {
+		return nil
+	}
+	if v.Type != t {
+		return Invalid("fallback_value", "must be a %s", t)
+	}
+	if err := v.validate(); err != nil {
+		return Invalid("fallback_value", "%s", err)
+	}
+	return nil
+}

@@ -1,0 +1,217 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Limits of segments (decisions.md 5).
+const (
+	maxSegmentName    = 255 // characters
+	MaxConditions     = 50
+	maxConditionValue = 1000 // characters
+)
+
+// Match says how the conditions of a filter go together.
+type Match string
+
+// The ways.
+const (
+	MatchAll Match = "all"
+	MatchAny Match = "any"
+)
+
+// Condition compares one field of a contact: email, first_name, last_name,
+// unsubscribed, created_at or property:KEY.
+type Condition struct {
+	Field string `json:"field"`
+	Op    string `json:"op"`
+	Value string `json:"value"`
+}
+
+// Filter picks contacts. Without conditions it picks every one.
+type Filter struct {
+	Match      Match       `json:"match"`
+	Conditions []Condition `json:"conditions"`
+}
+
+// Segment is a part of the audience: the contacts that its filter picks and
+// those that were added by hand.
+type Segment struct {
+	ID        string
+	TeamID    string
+	Name      string
+	Filter    *Filter // nil: by hand alone
+	Members   int     // added by hand
+	CreatedAt time.Time
+}
+
+// SegmentInput is a segment to create.
+type SegmentInput struct {
+	Name   string
+	Filter *Filter
+}
+
+// Validate checks the name and the filter by itself; which properties are
+// numbers is the store's to say (Filter.Fits).
+func (in *SegmentInput) Validate() error {
+	if in.Name == "" {
+		return Invalid("name", "is required")
+	}
+	if err := checkSegmentName(in.Name); err != nil {
+		return err
+	}
+	return in.Filter.Validate()
+}
+
+func checkSegmentName(name string) error {
+	if utf8.RuneCountInString(name) > maxSegmentName {
+		return Invalid("name", "can have at most %d characters", maxSegmentName)
+	}
+	if hasControl(name) {
+		return Invalid("name", "must not contain line breaks or other control characters")
+	}
+	return nil
+}
+
+// SegmentPatch changes a segment.
+type SegmentPatch struct {
+	Name   string          // empty: as it is
+	Filter Change[*Filter] // null: by hand alone
+}
+
+// Validate checks the patch by itself.
+func (p *SegmentPatch) Validate() error {
+	if err := checkSegmentName(p.Name); err != nil {
+		return err
+	}
+	return p.Filter.Value.Validate()
+}
+
+// PropertyPrefix begins the field of a condition on a contact property.
+const PropertyPrefix = "property:"
+
+// The operators of a condition.
+const (
+	OpEquals      = "equals"
+	OpNotEquals   = "not_equals"
+	OpContains    = "contains"
+	OpStartsWith  = "starts_with"
+	OpEndsWith    = "ends_with"
+	OpIsSet       = "is_set"
+	OpIsNotSet    = "is_not_set"
+	OpGreaterThan = "greater_than"
+	OpLessThan    = "less_than"
+	OpIsTrue      = "is_true"
+	OpIsFalse     = "is_false"
+	OpBefore      = "before"
+	OpAfter       = "after"
+)
+
+// textOps are the operators of fields that hold text, and numberOps those that
+// number properties have besides.
+func textOps() []string {
+	return []string{OpEquals, OpNotEquals, OpContains, OpStartsWith, OpEndsWith, OpIsSet, OpIsNotSet}
+}
+
+func opsOf(field string) ([]string, bool) {
+	switch field {
+	case "email", "first_name", "last_name":
+		return textOps(), true
+	case "unsubscribed":
+		return []string{OpIsTrue, OpIsFalse}, true
+	case "created_at":
+		return []string{OpBefore, OpAfter}, true
+	}
+	if key, ok := strings.CutPrefix(field, PropertyPrefix); ok && checkPropertyKey(key, maxPropertyKey) == nil {
+		return append(textOps(), OpGreaterThan, OpLessThan), true
+	}
+	return nil, false
+}
+
+// Validate checks match, fields, operators and values. A nil filter is fine.
+func (f *Filter) Validate() error {
+	if f == nil {
+		return nil
+	}
+	if f.Match != MatchAll && f.Match != MatchAny {
+		return Invalid("filter.match", "must be all or any")
+	}
+	if len(f.Conditions) > MaxConditions {
+		return Invalid("filter.conditions", "can hold at most %d items", MaxConditions)
+	}
+	for i, c := range f.Conditions {
+		if err := c.validate(fmt.Sprintf("filter.conditions[%d]", i)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *Condition) validate(at string) error {
+	ops, ok := opsOf(c.Field)
+	if !ok {
+		return Invalid(at+".field", "must be email, first_name, last_name, unsubscribed, created_at or property: and a key")
+	}
+	if !slices.Contains(ops, c.Op) {
+		return Invalid(at+".op", "must be one of %s for this field", strings.Join(ops, ", "))
+	}
+	switch c.Op {
+	case OpIsSet, OpIsNotSet, OpIsTrue, OpIsFalse:
+		return nil // value is ignored
+	case OpGreaterThan, OpLessThan:
+		if _, ok := c.NumberValue(); !ok {
+			return Invalid(at+".value", "must be a number")
+		}
+	case OpBefore, OpAfter:
+		if _, err := c.TimeValue(); err != nil {
+			return Invalid(at+".value", "must be a date or a time in ISO 8601")
+		}
+	}
+	switch {
+	case c.Value == "":
+		return Invalid(at+".value", "is required")
+	case utf8.RuneCountInString(c.Value) > maxConditionValue:
+		return Invalid(at+".value", "can have at most %d characters", maxConditionValue)
+	case !utf8.ValidString(c.Value) || strings.Contains(c.Value, "\x00"):
+		return Invalid(at+".value", "must not contain the character NUL")
+	}
+	return nil
+}
+
+// Fits checks the filter against the types of declared properties: only numbers
+// can be greater or less.
+func (f *Filter) Fits(declared map[string]PropertyType) error {
+	if f == nil {
+		return nil
+	}
+	for i, c := range f.Conditions {
+		key, ok := strings.CutPrefix(c.Field, PropertyPrefix)
+		if ok && declared[key] == StringProperty && (c.Op == OpGreaterThan || c.Op == OpLessThan) {
+			return Invalid(fmt.Sprintf("filter.conditions[%d].op", i), "needs a property of type number")
+		}
+	}
+	return nil
+}
+
+// NumberValue gives the value as a finite number, where it is one.
+func (c *Condition) NumberValue() (float64, bool) {
+	n, err := strconv.ParseFloat(c.Value, 64)
+	ok := err == nil && n-n == 0 && !strings.ContainsAny(c.Value, "xXpP_")
+	return n, ok
+}
+
+// TimeValue reads the value of a condition on created_at: ISO 8601 with offset,
+// Z or without a zone (UTC), or a date alone (its first moment in UTC).
+func (c *Condition) TimeValue() (time.Time, error) {
+	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999-0700", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07", time.DateOnly} {
+		if t, err := time.Parse(layout, c.Value); err == nil {
+			return t, nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("no time")
+}

@@ -1,0 +1,140 @@
+package app
+
+import (
+	"fmt"
+	"time"
+	"unicode/utf8"
+)
+
+// Subscription is a choice about a topic.
+type Subscription string
+
+// The choices (api.md, Contact-topic row).
+const (
+	OptIn  Subscription = "opt_in"
+	OptOut Subscription = "opt_out"
+)
+
+func (s Subscription) valid() bool { return s == OptIn || s == OptOut }
+
+// Visibility says whether the hosted preference page lists a topic.
+type Visibility string
+
+// The visibilities (decisions.md 5: private where nothing is said).
+const (
+	PublicTopic  Visibility = "public"
+	PrivateTopic Visibility = "private"
+)
+
+// Limits of topics, in characters (decisions.md 5).
+const (
+	maxTopicName        = 50
+	maxTopicDescription = 200
+)
+
+// Topic is a kind of mail that an address can choose.
+type Topic struct {
+	ID          string
+	TeamID      string
+	Name        string
+	Description string // empty: none
+	Default     Subscription
+	Visibility  Visibility
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+}
+
+// TopicInput is a topic to create.
+type TopicInput struct {
+	Name        string
+	Description string
+	Default     Subscription
+	Visibility  Visibility // empty: private
+}
+
+// Validate checks the input.
+func (in *TopicInput) Validate() (Topic, error) {
+	t := Topic{Name: in.Name, Description: in.Description, Default: in.Default, Visibility: in.Visibility}
+	if t.Visibility == "" {
+		t.Visibility = PrivateTopic
+	}
+	if t.Default == "" {
+		return t, Invalid("default_subscription", "is required")
+	}
+	if !t.Default.valid() {
+		return t, Invalid("default_subscription", "must be opt_in or opt_out")
+	}
+	return t, t.check()
+}
+
+func (t *Topic) check() error {
+	switch {
+	case t.Name == "":
+		return Invalid("name", "is required")
+	case utf8.RuneCountInString(t.Name) > maxTopicName:
+		return Invalid("name", "can have at most %d characters", maxTopicName)
+	case hasControl(t.Name):
+		return Invalid("name", "must not contain line breaks or other control characters")
+	case utf8.RuneCountInString(t.Description) > maxTopicDescription:
+		return Invalid("description", "can have at most %d characters", maxTopicDescription)
+	case hasControl(t.Description):
+		return Invalid("description", "must not contain line breaks or other control characters")
+	case t.Visibility != PublicTopic && t.Visibility != PrivateTopic:
+		return Invalid("visibility", "must be public or private")
+	}
+	return nil
+}
+
+// TopicPatch changes a topic; its default stays for ever.
+type TopicPatch struct {
+	Name        string // empty: as it is
+	Description Change[string]
+	Visibility  Visibility // empty: as it is
+}
+
+// Apply gives the topic as the patch leaves it. Errors: CodeValidation.
+func (p *TopicPatch) Apply(t Topic) (Topic, error) {
+	if p.Name != "" {
+		t.Name = p.Name
+	}
+	if p.Description.Set && (p.Description.Null || p.Description.Value != "") {
+		t.Description = p.Description.Value
+	}
+	if p.Visibility != "" {
+		t.Visibility = p.Visibility
+	}
+	return t, t.check()
+}
+
+// ContactTopic is a topic as it stands for one address.
+type ContactTopic struct {
+	Topic
+	Subscription Subscription // the choice, or the topic's default
+	Explicit     bool         // it was chosen
+}
+
+// TopicChoice is a choice that somebody makes.
+type TopicChoice struct {
+	ID           string       `json:"id"`
+	Subscription Subscription `json:"subscription"`
+}
+
+// ValidateChoices checks choices for themselves and gives them with ids in lower
+// case.
+func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error) {
+	if len(choices) > maxContactLinks {
+		return nil, Invalid(field, "can hold at most %d items", maxContactLinks)
+	}
+	out := make([]TopicChoice, len(choices))
+	for i, c := range choices {
+		id, ok := ParseID(c.ID)
+		if !ok {
+			return nil, Invalid(fmt.Sprintf("%s[%d].id", field, i), "must be the id of a topic")
+		}
+		if !c.Subscription.valid() {
+			return nil, Invalid(fmt.Sprintf("%s[%d].subscription", field, i), "must be opt_in or opt_out")
+		}
+		out[i] = TopicChoice{ID: id, Subscription: c.Subscription}
+	}
+	return out, nil
+}

@@ -1,0 +1,173 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+const contactColumns = `c.id, c.team_id, c.address, c.email, coalesce(c.first_name, ''), coalesce(c.last_name, ''), c.unsubscribed,
+	json(c.properties), c.created_at, c.updated_at`
+
+func scanContact(s scanner) (app.Contact, error) {
+	var c app.Contact
+	var properties sql.NullString
+	var created, updated int64
+	err := s.Scan(&c.ID, &c.TeamID, (*hashColumn)(&c.Hash), &c.Email, &c.FirstName, &c.LastName, &c.Unsubscribed, &properties, &created, &updated)
+	if err != nil {
+		return c, err
+	}
+	c.CreatedAt, c.UpdatedAt = fromMilli(created), fromMilli(updated)
+	c.Properties, err = readProperties(properties)
+	return c, err
+}
+
+// writeProperties makes the JSON object that a column holds; no values are NULL.
+func writeProperties(p app.Properties) (any, error) {
+	if len(p) == 0 {
+		return nil, nil
+	}
+	values := make(map[string]any, len(p))
+	for key, v := range p {
+		values[key] = v.Text
+		if v.Type == app.NumberProperty {
+			values[key] = v.Number
+		}
+	}
+	b, err := json.Marshal(values, json.Deterministic(true))
+	if err != nil {
+		return nil, fmt.Errorf("encode properties: %w", err)
+	}
+	return string(b), nil
+}
+
+func readProperties(column sql.NullString) (app.Properties, error) {
+	if !column.Valid {
+		return nil, nil
+	}
+	var values map[string]any
+	if err := json.Unmarshal([]byte(column.String), &values); err != nil {
+		return nil, fmt.Errorf("decode properties: %w", err)
+	}
+	out := make(app.Properties, len(values))
+	for key, value := range values {
+		switch v := value.(type) {
+		case string:
+			out[key] = app.PropertyValue{Type: app.StringProperty, Text: v}
+		case float64:
+			out[key] = app.PropertyValue{Type: app.NumberProperty, Number: v}
+		default:
+			return nil, fmt.Errorf("decode properties: %s is neither string nor number", key)
+		}
+	}
+	return out, nil
+}
+
+// InsertContact adds a contact and counts it. Its address must be new to the
+// team.
+func (tx *Tx) InsertContact(c *app.Contact) error {
+	properties, err := writeProperties(c.Properties)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`,
+		c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
+		milli(c.CreatedAt), milli(c.UpdatedAt))
+	if err != nil {
+		return fmt.Errorf("insert contact: %w", err)
+	}
+	return nil
+}
+
+// CountContacts adds n, which may be negative, to a team's number of contacts.
+func (tx *Tx) CountContacts(teamID string, n int) error {
+	if n == 0 {
+		return nil
+	}
+	_, err := tx.exec(`UPDATE teams SET contacts = contacts + ? WHERE id = ?`, n, teamID)
+	return err
+}
+
+// ContactCount is how many contacts a team has, by its counter.
+func (r *Reader) ContactCount(teamID string) (n int, err error) {
+	err = r.row(`SELECT contacts FROM teams WHERE id = ?`, []any{teamID}, &n)
+	return n, err
+}
+
+// UpdateContact writes what can change of a contact.
+func (tx *Tx) UpdateContact(c *app.Contact) error {
+	properties, err := writeProperties(c.Properties)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE contacts SET first_name = ?, last_name = ?, unsubscribed = ?, properties = jsonb(?), updated_at = ?
+		WHERE team_id = ? AND id = ?`,
+		nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties, milli(c.UpdatedAt), c.TeamID, c.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteContact removes a contact with its memberships and choices, and counts
+// all of them.
+func (tx *Tx) DeleteContact(c *app.Contact) error {
+	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
+	if err != nil {
+		return fmt.Errorf("count members: %w", err)
+	}
+	if _, err := tx.exec(`DELETE FROM members WHERE contact_id = ?`, c.ID); err != nil {
+		return fmt.Errorf("delete memberships: %w", err)
+	}
+	_, err = tx.exec(`DELETE FROM choices WHERE address = ? AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
+	if err != nil {
+		return fmt.Errorf("delete choices: %w", err)
+	}
+	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.CountContacts(c.TeamID, -1)
+}
+
+// Contact gives one contact of a team with its properties.
+func (r *Reader) Contact(teamID, id string) (app.Contact, error) {
+	stmt, err := r.stmt(`SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`)
+	if err != nil {
+		return app.Contact{}, err
+	}
+	c, err := scanContact(stmt.QueryRow(teamID, id))
+	return c, notFound(err)
+}
+
+// ContactByAddress gives a team's contact of an address.
+func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.Contact, error) {
+	stmt, err := r.stmt(`SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`)
+	if err != nil {
+		return app.Contact{}, err
+	}
+	c, err := scanContact(stmt.QueryRow(teamID, address[:]))
+	return c, notFound(err)
+}
+
+// ListContacts gives a page of a team's contacts, newest first, and whether
+// there are more in the direction that was walked. Error: ErrNotFound for a
+// cursor that is no contact of the team.
+func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		var one int
+		return r.row(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
+	}, func(limit int) ([]app.Contact, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
+				WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
+				WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
+			WHERE c.team_id = ? ORDER BY c.id DESC LIMIT ?`, teamID, limit)
+	})
+}

@@ -1,0 +1,110 @@
+package db
+
+import (
+	"database/sql"
+
+	"mailer/app"
+)
+
+const propertyColumns = `id, team_id, key, type, fallback, created_at`
+
+func scanProperty(s scanner) (app.Property, error) {
+	var p app.Property
+	var fallback sql.NullString
+	var created int64
+	if err := s.Scan(&p.ID, &p.TeamID, &p.Key, &p.Type, &fallback, &created); err != nil {
+		return p, err
+	}
+	p.CreatedAt = fromMilli(created)
+	if !fallback.Valid {
+		return p, nil
+	}
+	v := app.PropertyValue{Type: p.Type}
+	dest := any(&v.Text)
+	if p.Type == app.NumberProperty {
+		dest = &v.Number
+	}
+	p.Fallback = &v
+	return p, fromJSON(fallback, dest)
+}
+
+func fallbackColumn(v *app.PropertyValue) (any, error) {
+	switch {
+	case v == nil:
+		return nil, nil
+	case v.Type == app.NumberProperty:
+		return jsonText(v.Number)
+	}
+	return jsonText(v.Text)
+}
+
+// InsertProperty declares a property. Error: ErrConflict for a key that the team
+// has declared already.
+func (tx *Tx) InsertProperty(p *app.Property) error {
+	fallback, err := fallbackColumn(p.Fallback)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`INSERT INTO properties (id, team_id, key, type, fallback, created_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team_id, key) DO NOTHING`, p.ID, p.TeamID, p.Key, string(p.Type), fallback, milli(p.CreatedAt))
+	return oneRow(n, err, ErrConflict)
+}
+
+// SetFallback changes the only thing of a property that can change.
+func (tx *Tx) SetFallback(teamID, id string, v *app.PropertyValue) error {
+	fallback, err := fallbackColumn(v)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, fallback, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteProperty removes the declaration; contacts keep their values.
+func (tx *Tx) DeleteProperty(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Property gives one declared property of a team.
+func (r *Reader) Property(teamID, id string) (app.Property, error) {
+	stmt, err := r.stmt(`SELECT ` + propertyColumns + ` FROM properties WHERE team_id = ? AND id = ?`)
+	if err != nil {
+		return app.Property{}, err
+	}
+	p, err := scanProperty(stmt.QueryRow(teamID, id))
+	return p, notFound(err)
+}
+
+// PropertyTypes gives the types of all properties that a team declared, by key.
+func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, error) {
+	all, err := list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
+	if err != nil {
+		return nil, err
+	}
+	out := make(map[string]app.PropertyType, len(all))
+	for _, p := range all {
+		out[p.Key] = p.Type
+	}
+	return out, nil
+}
+
+// ListProperties gives a page of a team's declared properties, newest first.
+// Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListProperties(teamID string, page app.Page) ([]app.Property, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Property(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.Property, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
+				WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
+				WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
+			WHERE team_id = ? ORDER BY id DESC LIMIT ?`, teamID, limit)
+	})
+}

@@ -1,0 +1,148 @@
+package db
+
+import (
+	"fmt"
+
+	"mailer/app"
+)
+
+const topicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at`
+
+func topicDest(t *app.Topic, created, updated *int64) []any {
+	return []any{&t.ID, &t.TeamID, &t.Name, &t.Description, &t.Default, &t.Visibility, created, updated}
+}
+
+func scanTopic(s scanner) (app.Topic, error) {
+	var t app.Topic
+	var created, updated int64
+	err := s.Scan(topicDest(&t, &created, &updated)...)
+	t.CreatedAt, t.UpdatedAt = fromMilli(created), fromMilli(updated)
+	return t, err
+}
+
+// InsertTopic adds a topic. Error: ErrConflict for a name that the team has
+// already.
+func (tx *Tx) InsertTopic(t *app.Topic) error {
+	n, err := tx.exec(`INSERT INTO topics (id, team_id, name, description, subscription, visibility, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
+		t.ID, t.TeamID, t.Name, nullText(t.Description), string(t.Default), string(t.Visibility), milli(t.CreatedAt), milli(t.UpdatedAt))
+	return oneRow(n, err, ErrConflict)
+}
+
+// UpdateTopic writes name, description and visibility. Errors: ErrNotFound,
+// ErrConflict for a name that another topic has.
+func (tx *Tx) UpdateTopic(t *app.Topic) error {
+	var taken bool
+	err := tx.row(`SELECT EXISTS (SELECT 1 FROM topics WHERE team_id = ? AND name = ? AND id <> ?)`, []any{t.TeamID, t.Name, t.ID}, &taken)
+	if err != nil {
+		return err
+	}
+	if taken {
+		return ErrConflict
+	}
+	n, err := tx.exec(`UPDATE topics SET name = ?, description = ?, visibility = ?, updated_at = ? WHERE team_id = ? AND id = ?`,
+		t.Name, nullText(t.Description), string(t.Visibility), milli(t.UpdatedAt), t.TeamID, t.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteTopic removes a topic; its choices are left over for PurgeLeftovers.
+func (tx *Tx) DeleteTopic(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.leaveOver(id)
+}
+
+// TopicWaits tells whether mail of a topic still waits to be sent.
+func (r *Reader) TopicWaits(id string) (waits bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
+	return waits, err
+}
+
+// Topic gives one topic of a team.
+func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
+	stmt, err := r.stmt(`SELECT ` + topicColumns + ` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`)
+	if err != nil {
+		return app.Topic{}, err
+	}
+	t, err := scanTopic(stmt.QueryRow(teamID, id))
+	return t, notFound(err)
+}
+
+// ListTopics gives a page of a team's topics, newest first. Error: ErrNotFound
+// for a cursor that is no topic of the team.
+func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Topic(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.Topic, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
+				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
+				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
+			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+const contactTopicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at,
+	coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL`
+
+func scanContactTopic(s scanner) (app.ContactTopic, error) {
+	var t app.ContactTopic
+	var created, updated int64
+	err := s.Scan(append(topicDest(&t.Topic, &created, &updated), &t.Subscription, &t.Explicit)...)
+	t.CreatedAt, t.UpdatedAt = fromMilli(created), fromMilli(updated)
+	return t, err
+}
+
+// TopicFor gives one topic of a team as it stands for an address.
+func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.ContactTopic, error) {
+	stmt, err := r.stmt(`SELECT ` + contactTopicColumns + ` FROM topics AS t
+		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`)
+	if err != nil {
+		return app.ContactTopic{}, err
+	}
+	t, err := scanContactTopic(stmt.QueryRow(address[:], teamID, id))
+	return t, notFound(err)
+}
+
+// ListTopicsFor gives a page of a team's topics as they stand for an address,
+// newest first. Error: ErrNotFound for a cursor that is no topic of the team.
+func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.Page) ([]app.ContactTopic, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Topic(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.ContactTopic, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+				LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
+				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, address[:], teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+				LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
+				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID, page.Before, limit)
+		}
+		return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+			LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
+			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, address[:], teamID, limit)
+	})
+}
+
+// SetChoice notes what an address chose about a topic and tells whether that
+// changed anything. The topic must be the team's.
+func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
+	n, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at
+		WHERE choices.subscription <> excluded.subscription`, topicID, address[:], string(s), milli(tx.Now))
+	if err != nil {
+		return false, fmt.Errorf("set choice: %w", err)
+	}
+	return n > 0, nil
+}
