@@ -7,6 +7,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
@@ -122,4 +123,24 @@ func cut(s string) string {
 		n--
 	}
 	return s[:n] + "…"
+}
+
+// change is a member of a PATCH body: absent, null or a value.
+type change[T any] app.Change[T]
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (c *change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	c.Set = true
+	if d.PeekKind() == 'n' {
+		c.Null = true
+		return d.SkipValue()
+	}
+	return json.UnmarshalDecode(d, &c.Value)
+}
+
+// Schema implements huma.SchemaProvider.
+func (change[T]) Schema(r huma.Registry) *huma.Schema {
+	value := *huma.SchemaFromType(r, reflect.TypeFor[T]())
+	value.Nullable = true
+	return &value
 }

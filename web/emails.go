@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
@@ -78,6 +79,23 @@ type (
 )
 
 var emailTags = []string{"Emails"}
+
+// emailService is what the routes of emails need of the engine.
+type emailService interface {
+	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts engine.SendOptions) (string, error)
+	SendBatch(ctx context.Context, key *app.Key, items []engine.BatchItem, permissive bool, opts engine.SendOptions) (*engine.BatchResult, error)
+	RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error
+	CancelEmail(ctx context.Context, key *app.Key, id string) error
+	DeleteEmail(ctx context.Context, key *app.Key, id string) error
+	ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error)
+	GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error)
+	ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error)
+	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
+	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
+	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
+	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
+	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
+}
 
 func (h *Handler) registerEmails() {
 	register(h, route{sending: true, body: true}, huma.Operation{

@@ -85,6 +85,16 @@ type (
 
 var suppressionTags = []string{"Suppressions"}
 
+// suppressionService is what the routes of suppressions need of the engine.
+type suppressionService interface {
+	AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error)
+	AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error)
+	ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error)
+	GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (app.Suppression, error)
+	RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error)
+	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
+}
+
 func (h *Handler) registerSuppressions() {
 	register(h, route{body: true}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,

@@ -42,26 +42,9 @@ type Config struct {
 // service is the part of the engine that the routes use. It exists so that
 // tests can stand in for the engine; outside of them it is *engine.Engine.
 type service interface {
+	emailService
+	suppressionService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
-	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts engine.SendOptions) (string, error)
-	SendBatch(ctx context.Context, key *app.Key, items []engine.BatchItem, permissive bool, opts engine.SendOptions) (*engine.BatchResult, error)
-	RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error
-	CancelEmail(ctx context.Context, key *app.Key, id string) error
-	DeleteEmail(ctx context.Context, key *app.Key, id string) error
-	ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error)
-	GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error)
-	ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error)
-	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
-	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
-	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
-	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
-	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
-	AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error)
-	AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error)
-	ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error)
-	GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (app.Suppression, error)
-	RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error)
-	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
 	Ready() error
 }
 

@@ -1,0 +1,192 @@
+package engine
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// contactStatus says what became of one item of a batch or an import.
+type contactStatus string
+
+const (
+	contactCreated contactStatus = "created"
+	contactUpdated contactStatus = "updated"
+	contactSkipped contactStatus = "skipped"
+)
+
+// contactWriter writes contacts of one team inside one Write. It looks up what
+// their items refer to once, and keeps counters for finish.
+type contactWriter struct {
+	e        *Engine
+	tx       *db.Tx
+	teamID   string
+	quiet    bool // tells webhooks nothing, as imports do
+	types    map[string]app.PropertyType
+	segments map[string]bool
+	topics   map[string]bool
+	members  map[string]int
+	created  int
+}
+
+// newContactWriter begins writing; finish must follow in the same Write.
+func (e *Engine) newContactWriter(tx *db.Tx, teamID string, quiet bool) (*contactWriter, error) {
+	types, err := tx.PropertyTypes(teamID)
+	if err != nil {
+		return nil, fmt.Errorf("read properties: %w", err)
+	}
+	return &contactWriter{
+		e: e, tx: tx, teamID: teamID, quiet: quiet, types: types,
+		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
+	}, nil
+}
+
+// finish writes down what was counted.
+func (w *contactWriter) finish() error {
+	for id, n := range w.members {
+		if err := w.tx.CountMembers(id, n); err != nil {
+			return err
+		}
+	}
+	return w.tx.CountContacts(w.teamID, w.created)
+}
+
+// put creates the contact of an item, or treats the one that has its address
+// already as conflict says, and gives its id. An *app.Error (CodeValidation,
+// CodeNotFound, CodeConflict) comes before anything is written.
+func (w *contactWriter) put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
+	if err := w.check(n); err != nil {
+		return "", "", err
+	}
+	hash := w.e.cfg.Sealer.AddressHash(w.teamID, n.Folded)
+	old, err := w.tx.ContactByAddress(w.teamID, hash)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return w.create(n, hash)
+	case err != nil:
+		return "", "", err
+	case conflict == app.ConflictError:
+		return "", "", app.Errorf(app.CodeConflict, "A contact with this email address exists already")
+	case conflict == app.ConflictSkip:
+		return old.ID, contactSkipped, nil
+	}
+	return old.ID, contactUpdated, w.merge(n, old)
+}
+
+// check proves that declared properties have their type and that segments and
+// topics are the team's.
+func (w *contactWriter) check(n *app.NewContact) error {
+	if err := n.Changes.Fits(w.types); err != nil {
+		return err
+	}
+	for _, id := range n.Segments {
+		if w.segments[id] {
+			continue
+		}
+		if _, err := w.tx.Segment(w.teamID, id); err != nil {
+			return lookup("segment", err)
+		}
+		w.segments[id] = true
+	}
+	for _, choice := range n.Topics {
+		if w.topics[choice.ID] {
+			continue
+		}
+		if _, err := w.tx.Topic(w.teamID, choice.ID); err != nil {
+			return lookup("topic", err)
+		}
+		w.topics[choice.ID] = true
+	}
+	return nil
+}
+
+// create adds a contact. Who unsubscribed from everything and was deleted since
+// stays unsubscribed: only an explicit change of a contact re-subscribes.
+func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (string, contactStatus, error) {
+	c := n.Contact
+	var err error
+	if c.Properties, err = n.Changes.Apply(nil); err != nil {
+		return "", "", err
+	}
+	s, err := w.tx.SuppressionByAddress(w.teamID, hash)
+	if err == nil && s.Origin == app.OriginUnsubscribe {
+		c.Unsubscribed = true
+	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", "", err
+	}
+	c.ID, c.TeamID, c.Hash, c.CreatedAt, c.UpdatedAt = app.NewID(), w.teamID, hash, w.tx.Now, w.tx.Now
+	if err := w.tx.InsertContact(&c); err != nil {
+		return "", "", err
+	}
+	w.created++
+	joined, chosen, err := w.join(&c, n)
+	if err != nil || w.quiet {
+		return c.ID, contactCreated, err
+	}
+	if err := announceContact(w.tx, app.ContactCreated, &c, joined); err != nil {
+		return "", "", err
+	}
+	return c.ID, contactCreated, announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// merge brings a contact up to an item (NewContact.Merge).
+func (w *contactWriter) merge(n *app.NewContact, old app.Contact) error {
+	c, err := n.Merge(old)
+	if err != nil {
+		return err
+	}
+	changed := !reflect.DeepEqual(c, old)
+	if changed {
+		c.UpdatedAt = w.tx.Now
+		if err := w.tx.UpdateContact(&c); err != nil {
+			return err
+		}
+	}
+	joined, chosen, err := w.join(&c, n)
+	if err != nil || w.quiet {
+		return err
+	}
+	if changed || len(joined) > 0 {
+		if err := w.e.announceChange(w.tx, &c); err != nil {
+			return err
+		}
+	}
+	return announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// join adds a contact to the segments of an item and notes its choices. It
+// gives what was new.
+func (w *contactWriter) join(c *app.Contact, n *app.NewContact) (joined []string, chosen []app.TopicChoice, err error) {
+	for _, id := range n.Segments {
+		added, err := w.tx.AddMember(id, c.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if added {
+			w.members[id]++
+			joined = append(joined, id)
+		}
+	}
+	for _, choice := range n.Topics {
+		changed, err := w.tx.SetChoice(choice.ID, c.Hash, choice.Subscription)
+		if err != nil {
+			return nil, nil, err
+		}
+		if changed {
+			chosen = append(chosen, choice)
+		}
+	}
+	return joined, chosen, nil
+}
+
+// announceChange notes that a contact changed.
+func (e *Engine) announceChange(tx *db.Tx, c *app.Contact) error {
+	segments, err := tx.SegmentsOf(c.ID)
+	if err != nil {
+		return fmt.Errorf("read segments: %w", err)
+	}
+	return announceContact(tx, app.ContactUpdated, c, segments)
+}
