@@ -73,7 +73,7 @@ type (
 	}
 	contactTopicsPageInput struct {
 		PageParams
-		contactTopicsPath
+		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	contactTopicsOutput   struct{ Body contactTopicsRecord }
 	preferencesLinkOutput struct{ Body preferencesLink }
