@@ -213,6 +213,13 @@ var hot = map[string][]string{
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
+	"ListTopics":        {"topics_team (team_id=? AND id<?)", "topics_team (team_id=? AND id>?)", "topics_team (team_id=?)"},
+	"ListTopicsFor": {"topics_team (team_id=? AND id<?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)",
+		"topics_team (team_id=? AND id>?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)",
+		"topics_team (team_id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"TopicFor":       {"PRIMARY KEY (id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"TopicWaits":     {"units_topic (topic_id=?)"},
+	"ListProperties": {"properties_team (team_id=? AND id<?)", "properties_team (team_id=? AND id>?)", "properties_team (team_id=?)"},
 }
 
 var (
