@@ -213,6 +213,12 @@ var hot = map[string][]string{
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
+	"ListContacts": {"PRIMARY KEY (team_id=? AND id=?)", "PRIMARY KEY (team_id=? AND id<?)", "PRIMARY KEY (team_id=? AND id>?)",
+		"PRIMARY KEY (team_id=?)"},
+	"Contact":          {"PRIMARY KEY (team_id=? AND id=?)"},
+	"ContactByAddress": {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
+	"UpdateContact":    {"PRIMARY KEY (team_id=? AND id=?)"},
+	"AddTopics":        {"topics_team (team_id=?)", "ch USING PRIMARY KEY (topic_id=? AND address=?)"},
 }
 
 var (
