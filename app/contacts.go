@@ -13,7 +13,7 @@ import (
 const (
 	MaxContactBatch = 1000 // items of one batch call
 	maxContactName  = 255  // characters of a first or last name
-	maxContactLinks = 1000 // segments or topics of one item
+	MaxContactLinks = 1000 // segments or topics of one item
 	MaxProperties   = 100  // keys of one contact
 	maxPropertyText = 1000 // characters
 	maxPropertyKey  = 200  // characters
@@ -86,8 +86,8 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	out := &NewContact{Folded: folded, Changes: in.Properties, Contact: Contact{
 		Email: email, FirstName: in.FirstName, LastName: in.LastName, Unsubscribed: in.Unsubscribed,
 	}}
-	if len(in.Segments) > maxContactLinks {
-		return nil, Invalid("segments", "can hold at most %d items", maxContactLinks)
+	if len(in.Segments) > MaxContactLinks {
+		return nil, Invalid("segments", "can hold at most %d items", MaxContactLinks)
 	}
 	for i, s := range in.Segments {
 		id, ok := ParseID(s.ID)

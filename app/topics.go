@@ -122,8 +122,8 @@ type TopicChoice struct {
 // ValidateChoices checks choices for themselves and gives them with ids in lower
 // case.
 func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error) {
-	if len(choices) > maxContactLinks {
-		return nil, Invalid(field, "can hold at most %d items", maxContactLinks)
+	if len(choices) > MaxContactLinks {
+		return nil, Invalid(field, "can hold at most %d items", MaxContactLinks)
 	}
 	out := make([]TopicChoice, len(choices))
 	for i, c := range choices {
