@@ -10,13 +10,13 @@ import (
 	"mailer/app"
 )
 
-func text(s string) *app.PropertyValue { return &app.PropertyValue{Type: app.StringProperty, Text: s} }
+func propText(s string) *app.PropertyValue { return &app.PropertyValue{Type: app.StringProperty, Text: s} }
 
-func number(n float64) *app.PropertyValue {
+func propNumber(n float64) *app.PropertyValue {
 	return &app.PropertyValue{Type: app.NumberProperty, Number: n}
 }
 
-func wantInvalid(t *testing.T, name string, err error, field string) {
+func wantInvalidField(t *testing.T, name string, err error, field string) {
 	t.Helper()
 	if app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`"+field+"`") {
 		t.Errorf("%s: error %v, want one of %s", name, err, field)
@@ -40,8 +40,8 @@ func TestAContactInputNamesItsBadField(t *testing.T) {
 		"first_name":             func(in *app.ContactInput) { in.FirstName = strings.Repeat("é", 256) },
 		"last_name":              func(in *app.ContactInput) { in.LastName = "a\nb" },
 		"last_name ":             func(in *app.ContactInput) { in.LastName = "a\xff" },
-		"properties":             func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a-b": text("x")} },
-		"properties.a":           func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a": text(strings.Repeat("x", 1001))} },
+		"properties":             func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a-b": propText("x")} },
+		"properties.a":           func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a": propText(strings.Repeat("x", 1001))} },
 		"segments":               func(in *app.ContactInput) { in.Segments = make([]app.SegmentRef, 1001) },
 		"segments[1].id":         func(in *app.ContactInput) { in.Segments = []app.SegmentRef{{ID: id}, {ID: "x"}} },
 		"topics":                 func(in *app.ContactInput) { in.Topics = make([]app.TopicChoice, 1001) },
@@ -51,7 +51,7 @@ func TestAContactInputNamesItsBadField(t *testing.T) {
 		in := good
 		change(&in)
 		_, err := in.Validate()
-		wantInvalid(t, field, err, strings.TrimSpace(field))
+		wantInvalidField(t, field, err, strings.TrimSpace(field))
 	}
 }
 
@@ -69,7 +69,7 @@ func TestOfRepeatedChoicesTheLastCounts(t *testing.T) {
 
 func TestAPatchChangesWhatItNamesAndNothingElse(t *testing.T) {
 	yes, no := true, false
-	before := app.Contact{ID: "c", FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: app.Properties{"a": *text("1")}}
+	before := app.Contact{ID: "c", FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: app.Properties{"a": *propText("1")}}
 	for name, c := range map[string]struct {
 		patch app.ContactPatch
 		want  func(c *app.Contact)
@@ -98,32 +98,32 @@ func TestAPatchMustMeanTheContactOfItsPath(t *testing.T) {
 			t.Errorf("%+v: %v", p, err)
 		}
 	}
-	wantInvalid(t, "another id", (&app.ContactPatch{ID: app.NewID()}).Means(&c), "id")
-	wantInvalid(t, "no id", (&app.ContactPatch{ID: "x"}).Means(&c), "id")
-	wantInvalid(t, "another address", (&app.ContactPatch{Email: "bob@bücher.example"}).Means(&c), "email")
-	wantInvalid(t, "no address", (&app.ContactPatch{Email: "x"}).Means(&c), "email")
+	wantInvalidField(t, "another id", (&app.ContactPatch{ID: app.NewID()}).Means(&c), "id")
+	wantInvalidField(t, "no id", (&app.ContactPatch{ID: "x"}).Means(&c), "id")
+	wantInvalidField(t, "another address", (&app.ContactPatch{Email: "bob@bücher.example"}).Means(&c), "email")
+	wantInvalidField(t, "no address", (&app.ContactPatch{Email: "x"}).Means(&c), "email")
 }
 
 func TestAnUpsertNeitherClearsNorSubscribesAgain(t *testing.T) {
-	old := app.Contact{FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: app.Properties{"a": *text("1"), "b": *text("2")}}
-	n := app.NewContact{Contact: app.Contact{LastName: "Low"}, Changes: app.PropertyChanges{"b": number(3), "c": nil}}
+	old := app.Contact{FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: app.Properties{"a": *propText("1"), "b": *propText("2")}}
+	n := app.NewContact{Contact: app.Contact{LastName: "Low"}, Changes: app.PropertyChanges{"b": propNumber(3), "c": nil}}
 	got, err := n.Merge(old)
-	want := app.Contact{FirstName: "Ann", LastName: "Low", Unsubscribed: true, Properties: app.Properties{"a": *text("1"), "b": *number(3)}}
+	want := app.Contact{FirstName: "Ann", LastName: "Low", Unsubscribed: true, Properties: app.Properties{"a": *propText("1"), "b": *propNumber(3)}}
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v %v", got, err)
 	}
-	if old.Properties["b"] != *text("2") {
+	if old.Properties["b"] != *propText("2") {
 		t.Error("the old contact changed with it")
 	}
 }
 
 func TestFoldedItemsMergeAsOneAfterTheOther(t *testing.T) {
 	s, u := app.NewID(), app.NewID()
-	first := app.NewContact{Contact: app.Contact{FirstName: "A", LastName: "L"}, Changes: app.PropertyChanges{"x": text("1"), "y": text("1")},
+	first := app.NewContact{Contact: app.Contact{FirstName: "A", LastName: "L"}, Changes: app.PropertyChanges{"x": propText("1"), "y": propText("1")},
 		Segments: []string{s}, Topics: []app.TopicChoice{{ID: u, Subscription: app.OptIn}}}
-	later := app.NewContact{Contact: app.Contact{FirstName: "B", Unsubscribed: true}, Changes: app.PropertyChanges{"x": nil, "z": number(2)},
+	later := app.NewContact{Contact: app.Contact{FirstName: "B", Unsubscribed: true}, Changes: app.PropertyChanges{"x": nil, "z": propNumber(2)},
 		Segments: []string{u}, Topics: []app.TopicChoice{{ID: u, Subscription: app.OptOut}}}
-	old := app.Contact{FirstName: "O", Properties: app.Properties{"x": *text("0")}}
+	old := app.Contact{FirstName: "O", Properties: app.Properties{"x": *propText("0")}}
 	step, err := first.Merge(old)
 	if err != nil {
 		t.Fatal(err)
@@ -164,7 +164,7 @@ func TestABatchReadNamesItsBadEntry(t *testing.T) {
 		"include[1]":        {Contacts: []app.ContactRef{{ID: id}}, Include: []string{"topics", "all"}},
 	} {
 		_, _, err := in.Validate()
-		wantInvalid(t, field, err, strings.TrimSpace(field))
+		wantInvalidField(t, field, err, strings.TrimSpace(field))
 	}
 }
 
@@ -190,7 +190,7 @@ func TestARemovalNamesEachContactOnce(t *testing.T) {
 		"emails":    {Emails: many},
 	} {
 		_, err := in.Validate()
-		wantInvalid(t, field, err, field)
+		wantInvalidField(t, field, err, field)
 	}
 }
 
@@ -204,7 +204,7 @@ func TestIncludeAndOnConflict(t *testing.T) {
 	}
 	for _, s := range []string{"x", "topics,", "properties;topics", "Topics"} {
 		_, err := app.ParseInclude(s)
-		wantInvalid(t, s, err, "include")
+		wantInvalidField(t, s, err, "include")
 	}
 	for s, want := range map[string]app.OnConflict{"": app.ConflictError, "error": app.ConflictError, "skip": app.ConflictSkip, "upsert": app.ConflictUpsert} {
 		if got, err := app.ParseOnConflict(s); err != nil || got != want {
@@ -212,5 +212,5 @@ func TestIncludeAndOnConflict(t *testing.T) {
 		}
 	}
 	_, err := app.ParseOnConflict("update")
-	wantInvalid(t, "update", err, "on_conflict")
+	wantInvalidField(t, "update", err, "on_conflict")
 }

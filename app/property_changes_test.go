@@ -18,36 +18,36 @@ func TestPropertyKeysAndValues(t *testing.T) {
 	for i := range 101 {
 		many[fmt.Sprint("k", i)] = nil
 	}
-	wantInvalid(t, "101 keys", many.Validate(), "properties")
+	wantInvalidField(t, "101 keys", many.Validate(), "properties")
 	delete(many, "k100")
-	many["k0"], many["k1"], many["k2"] = text(strings.Repeat("漢", 1000)), number(-1.5e300), text("")
-	many["k3"] = text("line\nbreak")
+	many["k0"], many["k1"], many["k2"] = propText(strings.Repeat("漢", 1000)), propNumber(-1.5e300), propText("")
+	many["k3"] = propText("line\nbreak")
 	if err := many.Validate(); err != nil {
 		t.Error(err)
 	}
 	for _, key := range []string{"a", "A_9", "_", strings.Repeat("k", 200)} {
-		if err := (app.PropertyChanges{key: text("x")}).Validate(); err != nil {
+		if err := (app.PropertyChanges{key: propText("x")}).Validate(); err != nil {
 			t.Errorf("%q: %v", key, err)
 		}
 	}
 	for _, key := range []string{"", "a b", "a.b", "a-b", "é", "a\x00", "a\n", "a`", strings.Repeat("k", 201)} {
-		wantInvalid(t, key, app.PropertyChanges{key: text("x")}.Validate(), "properties")
+		wantInvalidField(t, key, app.PropertyChanges{key: propText("x")}.Validate(), "properties")
 	}
-	for _, v := range []*app.PropertyValue{text(strings.Repeat("x", 1001)), text("a\x00"), text("a\xff"), number(math.NaN()), number(math.Inf(1)), number(math.Inf(-1))} {
-		wantInvalid(t, fmt.Sprint(*v), app.PropertyChanges{"k": v}.Validate(), "properties.k")
+	for _, v := range []*app.PropertyValue{propText(strings.Repeat("x", 1001)), propText("a\x00"), propText("a\xff"), propNumber(math.NaN()), propNumber(math.Inf(1)), propNumber(math.Inf(-1))} {
+		wantInvalidField(t, fmt.Sprint(*v), app.PropertyChanges{"k": v}.Validate(), "properties.k")
 	}
 }
 
 func TestADeclaredPropertyTakesItsTypeAlone(t *testing.T) {
 	declared := map[string]app.PropertyType{"n": app.NumberProperty, "s": app.StringProperty}
-	if err := (app.PropertyChanges{"n": number(1), "s": text("1"), "other": number(1)}).Fits(declared); err != nil {
+	if err := (app.PropertyChanges{"n": propNumber(1), "s": propText("1"), "other": propNumber(1)}).Fits(declared); err != nil {
 		t.Error(err)
 	}
 	if err := (app.PropertyChanges{"n": nil, "s": nil}).Fits(declared); err != nil {
 		t.Error(err)
 	}
-	wantInvalid(t, "number", app.PropertyChanges{"n": text("1")}.Fits(declared), "properties.n")
-	wantInvalid(t, "string", app.PropertyChanges{"s": number(1)}.Fits(declared), "properties.s")
+	wantInvalidField(t, "number", app.PropertyChanges{"n": propText("1")}.Fits(declared), "properties.n")
+	wantInvalidField(t, "string", app.PropertyChanges{"s": propNumber(1)}.Fits(declared), "properties.s")
 }
 
 // randomChanges sets and removes about n of 160 keys, so that some contacts come
@@ -60,9 +60,9 @@ func randomChanges(r *rand.Rand, n int) app.PropertyChanges {
 		case 0:
 			out[key] = nil
 		case 1:
-			out[key] = number(r.NormFloat64())
+			out[key] = propNumber(r.NormFloat64())
 		default:
-			out[key] = text(fmt.Sprint(r.IntN(10)))
+			out[key] = propText(fmt.Sprint(r.IntN(10)))
 		}
 	}
 	return out
@@ -96,7 +96,7 @@ func TestAppliedPropertyChangesDoWhatTheySay(t *testing.T) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if err != nil {
-			wantInvalid(t, "too many", err, "properties")
+			wantInvalidField(t, "too many", err, "properties")
 			continue
 		}
 		before := maps.Clone(old)
@@ -128,9 +128,9 @@ func FuzzPropertyChanges(f *testing.F) {
 	f.Add("a b", "\x00", math.Inf(1), true)
 	f.Add(strings.Repeat("k", 201), strings.Repeat("é", 1001), math.NaN(), false)
 	f.Fuzz(func(t *testing.T, key, value string, n float64, isNumber bool) {
-		v := text(value)
+		v := propText(value)
 		if isNumber {
-			v = number(n)
+			v = propNumber(n)
 		}
 		c := app.PropertyChanges{key: v}
 		err := c.Validate()
