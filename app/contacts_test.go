@@ -10,7 +10,9 @@ import (
 	"mailer/app"
 )
 
-func propText(s string) *app.PropertyValue { return &app.PropertyValue{Type: app.StringProperty, Text: s} }
+func propText(s string) *app.PropertyValue {
+	return &app.PropertyValue{Type: app.StringProperty, Text: s}
+}
 
 func propNumber(n float64) *app.PropertyValue {
 	return &app.PropertyValue{Type: app.NumberProperty, Number: n}
@@ -34,14 +36,16 @@ func TestAContactInputNamesItsBadField(t *testing.T) {
 		t.Fatalf("%+v %v", n, err)
 	}
 	for field, change := range map[string]func(in *app.ContactInput){
-		"email":                  func(in *app.ContactInput) { in.Email = "" },
-		"email ":                 func(in *app.ContactInput) { in.Email = "Ann <ann@example.org>" },
-		"email  ":                func(in *app.ContactInput) { in.Email = "ann" },
-		"first_name":             func(in *app.ContactInput) { in.FirstName = strings.Repeat("é", 256) },
-		"last_name":              func(in *app.ContactInput) { in.LastName = "a\nb" },
-		"last_name ":             func(in *app.ContactInput) { in.LastName = "a\xff" },
-		"properties":             func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a-b": propText("x")} },
-		"properties.a":           func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a": propText(strings.Repeat("x", 1001))} },
+		"email":      func(in *app.ContactInput) { in.Email = "" },
+		"email ":     func(in *app.ContactInput) { in.Email = "Ann <ann@example.org>" },
+		"email  ":    func(in *app.ContactInput) { in.Email = "ann" },
+		"first_name": func(in *app.ContactInput) { in.FirstName = strings.Repeat("é", 256) },
+		"last_name":  func(in *app.ContactInput) { in.LastName = "a\nb" },
+		"last_name ": func(in *app.ContactInput) { in.LastName = "a\xff" },
+		"properties": func(in *app.ContactInput) { in.Properties = app.PropertyChanges{"a-b": propText("x")} },
+		"properties.a": func(in *app.ContactInput) {
+			in.Properties = app.PropertyChanges{"a": propText(strings.Repeat("x", 1001))}
+		},
 		"segments":               func(in *app.ContactInput) { in.Segments = make([]app.SegmentRef, 1001) },
 		"segments[1].id":         func(in *app.ContactInput) { in.Segments = []app.SegmentRef{{ID: id}, {ID: "x"}} },
 		"topics":                 func(in *app.ContactInput) { in.Topics = make([]app.TopicChoice, 1001) },
