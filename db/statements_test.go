@@ -220,6 +220,12 @@ var hot = map[string][]string{
 	"TopicFor":       {"PRIMARY KEY (id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
 	"TopicWaits":     {"units_topic (topic_id=?)"},
 	"ListProperties": {"properties_team (team_id=? AND id<?)", "properties_team (team_id=? AND id>?)", "properties_team (team_id=?)"},
+	"ListContacts": {"PRIMARY KEY (team_id=? AND id=?)", "PRIMARY KEY (team_id=? AND id<?)", "PRIMARY KEY (team_id=? AND id>?)",
+		"PRIMARY KEY (team_id=?)"},
+	"Contact":          {"PRIMARY KEY (team_id=? AND id=?)"},
+	"ContactByAddress": {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
+	"UpdateContact":    {"PRIMARY KEY (team_id=? AND id=?)"},
+	"AddTopics":        {"topics_team (team_id=?)", "ch USING PRIMARY KEY (topic_id=? AND address=?)"},
 }
 
 var (
