@@ -213,6 +213,10 @@ var hot = map[string][]string{
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
+	"Standing":          {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
+	"TopicExists":       {"PRIMARY KEY (id=?)"},
+	"Envelope":          {"PRIMARY KEY (email_id=?)"},
+	"ShownTopics":       {"sqlite_autoindex_topics_2 (team_id=?)"},
 }
 
 var (

@@ -56,6 +56,9 @@ type Config struct {
 	DoubtDelay     time.Duration // 0: 60 s
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
+	// BaseURL is where hosted pages are reached, without a slash at its end.
+	// Empty (the command line beside a server): where the server said.
+	BaseURL string
 }
 
 // Engine is the whole service behind its doors.
@@ -125,7 +128,7 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // Start settles what an earlier process left in doubt and sets the workers to
 // work.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.rememberTransport(ctx); err != nil {
+	if err := e.rememberServer(ctx); err != nil {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {
