@@ -37,7 +37,7 @@ func TestSendAccepted(t *testing.T) {
 		{"empty is absent", `"cc":[],"bcc":"","reply_to":null,"tags":[],"attachments":[],"headers":null,"text":null`, base},
 		{"fields to come, empty", `"scheduled_at":"","topic_id":null,"template":null`, base},
 		{"empty topic", `"topic_id":""`, base},
-		{"topic", `"topic_id":"`+emailID+`"`, with(func(in *app.EmailInput) { in.TopicID = emailID })},
+		{"topic", `"topic_id":"` + emailID + `"`, with(func(in *app.EmailInput) { in.TopicID = emailID })},
 		{"text opted out", `"text":""`, with(func(in *app.EmailInput) { in.Text = text("") })},
 		{"headers and tags", `"headers":{"X-A":"1"},"tags":[{"name":"n","value":"v"}]`, with(func(in *app.EmailInput) {
 			in.Headers, in.Tags = map[string]string{"X-A": "1"}, []app.Tag{{Name: "n", Value: "v"}}
