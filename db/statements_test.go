@@ -213,6 +213,12 @@ var hot = map[string][]string{
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
+	"memberContacts": {"m USING PRIMARY KEY (segment_id=? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
+		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
+		"m USING PRIMARY KEY (segment_id=?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},
+	"rangeUp":    {"PRIMARY KEY (team_id=? AND id>?)"},
+	"rangeDown":  {"PRIMARY KEY (team_id=? AND id<?)"},
+	"SegmentsOf": {"members_contact (contact_id=?)"},
 }
 
 var (
