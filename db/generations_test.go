@@ -5,6 +5,7 @@ import (
 	"go/ast"
 	"go/parser"
 	"go/token"
+	"path/filepath"
 	"regexp"
 	"testing"
 
@@ -17,12 +18,15 @@ var changesCounts = regexp.MustCompile(`^\s*(INSERT INTO|UPDATE|DELETE FROM) (co
 
 func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 	tells := map[string]bool{"PurgeLeftovers": true}
-	fset := token.NewFileSet()
-	packages, err := parser.ParseDir(fset, ".", nil, 0)
+	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, f := range packages["db"].Files {
+	for _, name := range names {
+		f, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
 		for _, decl := range f.Decls {
 			fn, ok := decl.(*ast.FuncDecl)
 			if !ok {

@@ -44,6 +44,7 @@ type Config struct {
 type service interface {
 	emailService
 	suppressionService
+	segmentService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -89,6 +90,8 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerEmails()
 	h.registerAttachments()
 	h.registerSuppressions()
+	h.registerSegments()
+	h.registerAudiences()
 	h.registerDocument()
 	return h
 }
