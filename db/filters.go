@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -37,14 +38,24 @@ func where(f *app.Filter) (condition, error) {
 	}
 	var texts []string
 	var args []any
-	for i := range f.Conditions {
-		c, err := conditionOf(&f.Conditions[i])
+	for _, c := range dearestLast(f.Conditions) {
+		c, err := conditionOf(&c)
 		if err != nil {
 			return condition{}, err
 		}
 		texts, args = append(texts, `(`+c.text+`)`), append(args, c.args...)
 	}
 	return condition{`(` + strings.Join(texts, glue) + `)`, args}, nil
+}
+
+// dearestLast puts conditions on properties behind the others: of a contact that
+// those decide about, no property is looked up.
+func dearestLast(conditions []app.Condition) []app.Condition {
+	out := slices.Clone(conditions)
+	slices.SortStableFunc(out, func(a, b app.Condition) int {
+		return cmp.Compare(strings.Count(a.Field, app.PropertyPrefix), strings.Count(b.Field, app.PropertyPrefix))
+	})
+	return out
 }
 
 func conditionOf(c *app.Condition) (condition, error) {
@@ -208,7 +219,7 @@ type Effort struct {
 }
 
 // scanRange is how many rows are looked at between two questions whether to go
-// on: some 2 ms. They fit into the cache of a connection, so that finding where
+// on: some 3 ms. They fit into the cache of a connection, so that finding where
 // a range ends reads nothing twice.
 const scanRange = 4096
 

@@ -16,7 +16,7 @@ const (
 	maxScans = 2
 	// quickScan is how many rows a read may look at, some 10 ms, before it has to
 	// queue for a place among the long scans.
-	quickScan = 20_000
+	quickScan = 20_480
 	// maxCounts bounds how many counts are remembered.
 	maxCounts = 10_000
 )
