@@ -144,16 +144,23 @@ type Property struct {
 type PropertyInput struct {
 	Key      string
 	Type     PropertyType
-	Fallback *PropertyValue
+	Fallback *PropertyValue // nil or an empty text: none
 }
 
-// Validate checks key, type, and that the fallback is of the type.
+// Validate checks key, type, and that the fallback is of the type. A fallback
+// that is an empty text becomes nil, whatever the type. Errors: CodeValidation.
 func (in *PropertyInput) Validate() error {
+	if in.Fallback != nil && in.Fallback.empty() {
+		in.Fallback = nil
+	}
 	if in.Key == "" {
 		return Invalid("key", "is required")
 	}
 	if err := checkPropertyKey(in.Key, maxPropertyKey); err != nil {
 		return Invalid("key", "%s", err)
+	}
+	if in.Type == "" {
+		return Invalid("type", "is required")
 	}
 	if in.Type != StringProperty && in.Type != NumberProperty {
 		return Invalid("type", "must be string or number")
@@ -174,4 +181,29 @@ func CheckFallback(t PropertyType, v *PropertyValue) error {
 		return Invalid("fallback_value", "%s", err)
 	}
 	return nil
+}
+
+// empty tells a text without characters, which an input takes for no value.
+func (v PropertyValue) empty() bool { return v.Type == StringProperty && v.Text == "" }
+
+// PropertyPatch changes a declared property; key and type stay for ever.
+type PropertyPatch struct {
+	Fallback Change[PropertyValue] // null removes, an empty text is absent
+	Key      string                // empty, or what the property has: nothing else can be asked for
+	Type     PropertyType          // likewise
+}
+
+// Apply gives the property as the patch leaves it. Errors: CodeValidation.
+func (p *PropertyPatch) Apply(old Property) (Property, error) {
+	switch {
+	case p.Key != "" && p.Key != old.Key:
+		return old, Invalid("key", "is fixed when the property is created and can't be changed")
+	case p.Type != "" && p.Type != old.Type:
+		return old, Invalid("type", "is fixed when the property is created and can't be changed")
+	case p.Fallback.Null:
+		old.Fallback = nil
+	case p.Fallback.Set && !p.Fallback.Value.empty():
+		old.Fallback = &p.Fallback.Value
+	}
+	return old, CheckFallback(old.Type, old.Fallback)
 }

@@ -44,6 +44,9 @@ type Config struct {
 type service interface {
 	emailService
 	suppressionService
+	topicService
+	propertyService
+	contactTopicService
 	segmentService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
@@ -90,6 +93,9 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerEmails()
 	h.registerAttachments()
 	h.registerSuppressions()
+	h.registerTopics()
+	h.registerProperties()
+	h.registerContactTopics()
 	h.registerSegments()
 	h.registerAudiences()
 	h.registerDocument()
