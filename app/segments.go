@@ -69,6 +69,9 @@ func (in *SegmentInput) Validate() error {
 }
 
 func checkSegmentName(name string) error {
+	if name != "" && strings.TrimSpace(name) == "" {
+		return Invalid("name", "must not be blank")
+	}
 	if utf8.RuneCountInString(name) > maxSegmentName {
 		return Invalid("name", "can have at most %d characters", maxSegmentName)
 	}
