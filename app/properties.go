@@ -2,9 +2,11 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -34,15 +36,15 @@ func (v PropertyValue) String() string {
 	return v.Text
 }
 
-// Validate checks a value for itself. The error does not name a field.
+// validate checks a value for itself. The error does not name a field.
 func (v PropertyValue) validate() error {
 	switch {
 	case v.Type == NumberProperty && (math.IsNaN(v.Number) || math.IsInf(v.Number, 0)):
 		return fmt.Errorf("must be a finite number")
 	case utf8.RuneCountInString(v.Text) > maxPropertyText:
 		return fmt.Errorf("can have at most %d characters", maxPropertyText)
-	case !utf8.ValidString(v.Text) || slices.Contains([]byte(v.Text), 0):
-		return fmt.Errorf("must not contain the character NUL")
+	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
+		return fmt.Errorf("must be valid UTF-8 without the character NUL")
 	}
 	return nil
 }
@@ -55,12 +57,7 @@ type PropertyChanges map[string]*PropertyValue
 
 // Keys gives the keys in order.
 func (c PropertyChanges) Keys() []string {
-	keys := make([]string, 0, len(c))
-	for key := range c {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(c))
 }
 
 // Validate checks keys and values by themselves.
@@ -93,16 +90,14 @@ func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// Apply gives old with the changes. Errors: CodeValidation for more than
-// MaxProperties keys.
+// Apply gives old with the changes, nil where nothing is left, and leaves old as
+// it is. Errors: CodeValidation for more than MaxProperties keys.
 func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	if len(c) == 0 {
 		return old, nil
 	}
 	out := make(Properties, len(old)+len(c))
-	for key, v := range old {
-		out[key] = v
-	}
+	maps.Copy(out, old)
 	for key, v := range c {
 		if v == nil {
 			delete(out, key)
@@ -112,6 +107,9 @@ func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	}
 	if len(out) > MaxProperties {
 		return nil, Invalid("properties", "can hold at most %d keys", MaxProperties)
+	}
+	if len(out) == 0 {
+		return nil, nil
 	}
 	return out, nil
 }

@@ -27,7 +27,7 @@ func TestAPropertyInputNamesWhatIsWrong(t *testing.T) {
 		{PropertyInput{Key: "k", Type: NumberProperty, Fallback: textFallback("1")}, "`fallback_value` must be a number"},
 		{PropertyInput{Key: "k", Type: NumberProperty, Fallback: numberFallback(math.Inf(1))}, "`fallback_value` must be a finite"},
 		{PropertyInput{Key: "k", Type: StringProperty, Fallback: textFallback(strings.Repeat("é", 1001))}, "`fallback_value` can have at most 1000"},
-		{PropertyInput{Key: "k", Type: StringProperty, Fallback: textFallback("a\x00")}, "`fallback_value` must not"},
+		{PropertyInput{Key: "k", Type: StringProperty, Fallback: textFallback("a\x00")}, "`fallback_value` must be valid UTF-8"},
 	} {
 		err := c.in.Validate()
 		if c.words == "" && err != nil || c.words != "" && (CodeOf(err) != CodeValidation || !strings.Contains(err.Error(), c.words)) {

@@ -34,9 +34,6 @@ const (
 	maxTopicDescription = 200
 )
 
-// MaxTopicChoices is how many choices one item or request can hold.
-const MaxTopicChoices = maxContactLinks
-
 // Topic is a kind of mail that an address can choose.
 type Topic struct {
 	ID          string
@@ -137,8 +134,8 @@ type TopicChoice struct {
 // ValidateChoices checks choices for themselves and gives them with ids in lower
 // case.
 func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error) {
-	if len(choices) > MaxTopicChoices {
-		return nil, Invalid(field, "can hold at most %d items", MaxTopicChoices)
+	if len(choices) > MaxContactLinks {
+		return nil, Invalid(field, "can hold at most %d items", MaxContactLinks)
 	}
 	out := make([]TopicChoice, len(choices))
 	for i, c := range choices {

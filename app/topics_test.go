@@ -77,7 +77,7 @@ func TestChoicesNameTheirPlace(t *testing.T) {
 	if err != nil || !slices.Equal(got, []TopicChoice{{id, OptOut}}) {
 		t.Errorf("%v, %v", got, err)
 	}
-	many := make([]TopicChoice, MaxTopicChoices+1)
+	many := make([]TopicChoice, MaxContactLinks+1)
 	for i := range many {
 		many[i] = TopicChoice{id, OptIn}
 	}

@@ -27,7 +27,7 @@ type topicChoices []app.TopicChoice
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *topicChoices) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.TopicChoice)(l), app.MaxTopicChoices, "an array of choices")
+	return decodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of choices")
 }
 
 type namedTopicChoices struct {

@@ -124,7 +124,6 @@ type segmentService interface {
 	CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (app.Segment, error)
 	ListSegments(ctx context.Context, key *app.Key, page app.Page) ([]app.Segment, bool, error)
 	GetSegment(ctx context.Context, key *app.Key, id string) (s app.Segment, contacts int, err error)
-	HasSegment(ctx context.Context, key *app.Key, id string) error
 	UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (app.Segment, error)
 	DeleteSegment(ctx context.Context, key *app.Key, id string) error
 	ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) ([]app.Segment, bool, error)

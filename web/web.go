@@ -47,6 +47,7 @@ type service interface {
 	topicService
 	propertyService
 	contactTopicService
+	contactService
 	segmentService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
@@ -96,6 +97,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerTopics()
 	h.registerProperties()
 	h.registerContactTopics()
+	h.registerContacts()
 	h.registerSegments()
 	h.registerAudiences()
 	h.registerDocument()

@@ -36,7 +36,7 @@ func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
 	must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut}, app.TopicChoice{ID: b.ID, Subscription: app.OptIn}))
 	must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}, app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // comes to nothing
 	wantCode(t, set(app.TopicChoice{ID: b.ID, Subscription: app.OptOut}, app.TopicChoice{ID: app.NewID(), Subscription: app.OptOut}), app.CodeNotFound)
-	w.wantTold(`topic.created "A" false`, `topic.created "B" false`,
+	w.wantHeard(`topic.created "A" false`, `topic.created "B" false`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+a.ID+`","subscription":"opt_out"}]`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+b.ID+`","subscription":"opt_in"}]`)
 	rows, _, err := w.e.ListContactTopics(ctx, w.key, "ann@example.net", app.Page{Limit: 10})

@@ -59,15 +59,6 @@ func (e *Engine) GetSegment(ctx context.Context, key *app.Key, id string) (s app
 	return s, contacts, lookup("segment", err)
 }
 
-// HasSegment is nil where the team has a segment of that id. Errors:
-// CodeNotFound.
-func (e *Engine) HasSegment(ctx context.Context, key *app.Key, id string) error {
-	return lookup("segment", e.db.Read(ctx, func(r *db.Reader) error {
-		_, err := r.Segment(key.TeamID, id)
-		return err
-	}))
-}
-
 // UpdateSegment changes name and filter and gives the segment as it is then.
 // Errors: CodeValidation, CodeNotFound.
 func (e *Engine) UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (s app.Segment, err error) {

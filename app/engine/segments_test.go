@@ -171,7 +171,7 @@ func longScansWait(t *testing.T) {
 		listed <- answer{len(rows), err}
 	}()
 	synctest.Wait()
-	must(t, w.e.HasSegment(ctx, w.key, long.ID)) // other reads go on
+	must(t, w.e.CheckAudience(ctx, w.key, long.ID)) // other reads go on
 	select {
 	case <-counted:
 		t.Error("a long count did not wait")
@@ -281,7 +281,7 @@ func TestWebhooksHearWhoCameAndWent(t *testing.T) {
 	step(true, id, app.NewID(), app.CodeNotFound)
 	step(true, app.NewID(), a.ID, app.CodeNotFound)
 	var got []string
-	for _, one := range w.told(w.key.TeamID) {
+	for _, one := range w.heard(w.key.TeamID) {
 		got = append(got, fmt.Sprint(one.Type, one.Data["segment_ids"], one.Data["audience_id"]))
 	}
 	want := []string{
@@ -310,7 +310,7 @@ func TestADeletedSegmentLeavesNoRows(t *testing.T) {
 	}
 	must(t, w.e.DeleteSegment(ctx, w.key, gone.ID))
 	wantCode(t, w.e.DeleteSegment(ctx, w.key, gone.ID), app.CodeNotFound)
-	wantCode(t, w.e.HasSegment(ctx, w.key, gone.ID), app.CodeNotFound)
+	wantCode(t, w.e.CheckAudience(ctx, w.key, gone.ID), app.CodeNotFound)
 	must(t, w.e.clean(ctx))
 	if n := w.count("members") + " " + w.count("leftovers"); n != fmt.Sprint(len(ids), " 0") {
 		t.Errorf("members and leftovers: %s", n)

@@ -16,8 +16,8 @@ func TestWebhooksHearOfSuppressionsThatAreNewAndThoseThatGo(t *testing.T) {
 		must(t, err)
 	}
 	added := []string{`suppression.added "ann@example.net" "bounce"`, `suppression.added "bob@example.net" "manual"`, `suppression.added "eve@example.net" "manual"`}
-	w.wantTold(added...)
-	data := w.told(w.key.TeamID)[0].Data
+	w.wantHeard(added...)
+	data := w.heard(w.key.TeamID)[0].Data
 	if data["id"] != ann.ID || data["source_id"] != nil || data["created_at"] != app.FormatTime(ann.CreatedAt) || len(data) != 5 {
 		t.Errorf("data %v", data)
 	}
@@ -32,10 +32,10 @@ func TestWebhooksHearOfSuppressionsThatAreNewAndThoseThatGo(t *testing.T) {
 		must(t, err)
 	}
 	foreign := w.addTeam("Other", "example.org")
-	if heard := w.told(foreign.TeamID); len(heard) != 0 {
+	if heard := w.heard(foreign.TeamID); len(heard) != 0 {
 		t.Errorf("another team heard %v", heard)
 	}
-	w.wantTold(append(added, `suppression.removed "eve@example.net" "manual"`, `suppression.removed "ann@example.net" "bounce"`,
+	w.wantHeard(append(added, `suppression.removed "eve@example.net" "manual"`, `suppression.removed "ann@example.net" "bounce"`,
 		`suppression.removed "bob@example.net" "manual"`)...)
 }
 
@@ -56,5 +56,5 @@ func TestWebhooksDontHearAnErasedAddressAgain(t *testing.T) {
 	if id != s.ID {
 		t.Errorf("removed %s, not %s", id, s.ID)
 	}
-	w.wantTold(`suppression.added "ann@example.net" "manual"`, `suppression.removed "[erased]" "manual"`)
+	w.wantHeard(`suppression.added "ann@example.net" "manual"`, `suppression.removed "[erased]" "manual"`)
 }

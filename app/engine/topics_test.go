@@ -10,28 +10,28 @@ import (
 	"mailer/db"
 )
 
-// told is what webhooks will carry of a team, oldest first.
-type told struct {
+// heard is what webhooks will carry of a team, oldest first.
+type heard struct {
 	Type      app.EventName
 	CreatedAt string `json:"created_at"`
 	Data      map[string]any
 }
 
-func (w *world) told(teamID string) (all []told) {
+func (w *world) heard(teamID string) (all []heard) {
 	w.t.Helper()
 	for _, payload := range w.sql("SELECT payload FROM happenings WHERE team_id = ? ORDER BY id", teamID) {
-		var one told
+		var one heard
 		must(w.t, json.Unmarshal([]byte(payload), &one))
 		all = append(all, one)
 	}
 	return all
 }
 
-// wantTold compares names and some members of the data with what webhooks heard.
-func (w *world) wantTold(want ...string) {
+// wantHeard compares names and some members of the data with what webhooks heard.
+func (w *world) wantHeard(want ...string) {
 	w.t.Helper()
 	var got []string
-	for _, one := range w.told(w.key.TeamID) {
+	for _, one := range w.heard(w.key.TeamID) {
 		line := string(one.Type)
 		for _, member := range []string{"name", "deleted", "email", "origin", "topics"} {
 			if v, ok := one.Data[member]; ok {
@@ -73,8 +73,8 @@ func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 	changed, err := w.e.UpdateTopic(ctx, w.key, topic.ID, app.TopicPatch{Name: "Nouvelles"})
 	must(t, err)
 	must(t, w.e.DeleteTopic(ctx, w.key, topic.ID))
-	w.wantTold(`topic.created "News" false`, `topic.updated "Nouvelles" false`, `topic.deleted "Nouvelles" true`)
-	data := w.told(w.key.TeamID)[1].Data
+	w.wantHeard(`topic.created "News" false`, `topic.updated "Nouvelles" false`, `topic.deleted "Nouvelles" true`)
+	data := w.heard(w.key.TeamID)[1].Data
 	for member, want := range map[string]any{
 		"id": topic.ID, "name": "Nouvelles", "description": nil, "default_subscription": "opt_in", "deleted": false,
 		"created_at": app.FormatTime(topic.CreatedAt), "updated_at": app.FormatTime(changed.UpdatedAt),
