@@ -48,6 +48,7 @@ type service interface {
 	propertyService
 	contactTopicService
 	contactService
+	segmentService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -97,6 +98,8 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerProperties()
 	h.registerContactTopics()
 	h.registerContacts()
+	h.registerSegments()
+	h.registerAudiences()
 	h.registerDocument()
 	return h
 }
