@@ -67,7 +67,7 @@ type hostedPage struct {
 	Team    string
 	Mark    string // the first letter of Team; empty: none
 	Heading template.HTML
-	Saved   string // what was just done; empty: nothing
+	Saved   template.HTML // what was done; empty: nothing
 	Notice  template.HTML
 	Lines   []template.HTML
 	Legend  string // of Topics
@@ -221,7 +221,7 @@ func (p *pages) savePreferences(ctx context.Context, token string, t *pageText) 
 	}
 	page := preferencesPage(v, t)
 	if len(choices) > 0 {
-		page.Saved = t.saved
+		page.Saved = fill(t.saved, v)
 	}
 	return page, nil
 }
@@ -276,10 +276,10 @@ func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
 	page.Heading = fill(t.done, v)
 	page.Links = preferencesLink(v, t)
 	if v.Topic != nil && !v.Unsubscribed {
-		page.Notice = fill(t.doneTopic, v)
+		page.Saved = fill(t.doneTopic, v)
 		return page
 	}
-	page.Notice = fill(t.doneAll, v)
+	page.Saved = fill(t.doneAll, v)
 	page.Lines = []template.HTML{fill(t.stillReach, v)}
 	return page
 }
@@ -306,6 +306,9 @@ func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
 		return page
 	}
 	page.Lines = []template.HTML{fill(t.choose, v)}
+	if v.Unsubscribed {
+		page.Lines = append(page.Lines, fill(t.allOffMore, v))
+	}
 	page.Legend, page.Button = t.topics, t.save
 	page.Topics = make([]app.ContactTopic, len(v.Topics))
 	for i, topic := range v.Topics {
