@@ -260,7 +260,7 @@ func newPage(v *engine.PageView, title string) *hostedPage {
 func askPage(v *engine.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.unsubscribe)
 	page.Button = t.unsubscribe
-	page.Links = preferencesLink(v, t)
+	page.Links = linkToPreferences(v, t)
 	if v.Topic != nil {
 		page.Heading = fill(t.askTopic, v)
 		page.Lines = []template.HTML{fill(t.askTopicMore, v)}
@@ -274,7 +274,7 @@ func askPage(v *engine.PageView, t *pageText) *hostedPage {
 func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.done)
 	page.Heading = fill(t.done, v)
-	page.Links = preferencesLink(v, t)
+	page.Links = linkToPreferences(v, t)
 	if v.Topic != nil && !v.Unsubscribed {
 		page.Saved = fill(t.doneTopic, v)
 		return page
@@ -284,7 +284,7 @@ func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
 	return page
 }
 
-func preferencesLink(v *engine.PageView, t *pageText) []pageLink {
+func linkToPreferences(v *engine.PageView, t *pageText) []pageLink {
 	if v.Preferences == "" {
 		return nil
 	}
