@@ -307,7 +307,7 @@ func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
 	}
 	page.Lines = []template.HTML{fill(t.choose, v)}
 	if v.Unsubscribed {
-		page.Lines = append(page.Lines, fill(t.allOffMore, v))
+		page.Lines[0] = fill(t.allOffMore, v)
 	}
 	page.Legend, page.Button = t.topics, t.save
 	page.Topics = make([]app.ContactTopic, len(v.Topics))

@@ -242,7 +242,7 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 	b, f := newPagesBench(t)
 	f.change(func() { f.unsubscribed = true })
 	notice := "You are unsubscribed from all mailings from ACME Garden, and only ACME Garden can switch them on again."
-	wantPage(t, b.do("GET", "/preferences/all", ""), 200, notice)
+	wantPage(t, b.do("GET", "/preferences/all", ""), 200, notice, "Your choices here will apply from then on.")
 	w := b.do("POST", "/preferences/all", "topic="+weekly, formType)
 	wantPage(t, w, 200, notice, "Your choices have been saved.")
 	if f.topics[0].Subscription != app.OptOut {
