@@ -120,10 +120,13 @@ func TestWhatThePagesShow(t *testing.T) {
 			if topic != c.topic || names(v) != c.topics || v.Team != "Default" || v.Unsubscribed {
 				t.Errorf("%s: %+v", name, v)
 			}
-			for page, token := range map[string]string{app.UnsubscribePage: v.Unsubscribe, app.PreferencesPage: v.Preferences} {
-				if l, ok := w.cfg.Sealer.ReadPageToken(page, token); !ok || l != c.link {
-					t.Errorf("%s: the %s leads to %+v", name, page, l)
-				}
+			all := c.link
+			all.TopicID = ""
+			if l, ok := w.cfg.Sealer.ReadPageToken(app.UnsubscribePage, v.UnsubscribeAll); !ok || l != all {
+				t.Errorf("%s: the way out of everything leads to %+v", name, l)
+			}
+			if l, ok := w.cfg.Sealer.ReadPageToken(app.PreferencesPage, v.Preferences); !ok || l != c.link {
+				t.Errorf("%s: the preferences link leads to %+v", name, l)
 			}
 		}
 	}
