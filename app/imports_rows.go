@@ -251,8 +251,11 @@ func (p *ImportPlan) Words(err error) string {
 	if !ok {
 		return "The row could not be stored"
 	}
-	if strings.Contains(words, "'") { // a character of the address
-		words = "is not a valid email address"
+	if field == emailField {
+		words, _, _ = strings.Cut(words, ":") // what follows is about names beside addresses
+		if strings.Contains(words, "'") {     // a character of the address
+			words = "is not a valid email address"
+		}
 	}
 	for i := range p.Columns {
 		c := &p.Columns[i]

@@ -44,6 +44,7 @@ type Config struct {
 type service interface {
 	emailService
 	suppressionService
+	importService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -57,6 +58,7 @@ type Handler struct {
 	limits     limits
 	api        huma.API
 	literals   *httprouter.Router
+	early      *httprouter.Router
 	parameters *httprouter.Router
 	methods    []string // that any route answers, sorted
 	rate       *rateLimiter
@@ -83,12 +85,13 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 		failures: newFailureLimiter(now),
 		budget:   newBudget(l),
 	}
-	h.literals, h.parameters = newTree(), newTree()
+	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
 	h.registerHealth()
 	h.registerEmails()
 	h.registerAttachments()
 	h.registerSuppressions()
+	h.registerImports()
 	h.registerDocument()
 	return h
 }

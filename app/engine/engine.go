@@ -68,6 +68,7 @@ type Engine struct {
 	inflight inflight
 	fresh    freshMail
 	lanes    []*lane
+	imports  importer
 	cron     *cron.Cron
 	draining atomic.Bool
 	taking   context.Context // ends when no new unit may be begun
@@ -92,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, imports: importer{woken: make(chan struct{}, 1)}}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -135,6 +136,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		if err := l.start(ctx); err != nil {
 			return err
 		}
+	}
+	if err := e.startImports(ctx); err != nil {
+		return err
 	}
 	return e.startCron()
 }
