@@ -213,6 +213,11 @@ var hot = map[string][]string{
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
+	"NextImport":        {"imports_stored (status=?)"},
+	"StoredImports":     {"imports_stored (status=?)"},
+	"Piece":             {"(import_id=? AND n=?)"},
+	"ListImports":       {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)", "imports_team (team_id=?)"},
+	"ListImportErrors":  {"(import_id=? AND id=?)", "(import_id=? AND id>?)", "(import_id=? AND id<?)", "(import_id=?)"},
 }
 
 var (
