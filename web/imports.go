@@ -152,6 +152,7 @@ func (h *Handler) registerImports() {
 	register(h, route{early: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
+		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, h.listImportErrors)
 }

@@ -259,3 +259,41 @@ func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
 	}
 	r.contact("b@example.org")
 }
+
+func TestAnImportReSubscribesNobody(t *testing.T) {
+	r := newReal(t, captured())
+	topic := r.topic(r.team.ID)
+	opt := func(choice string) field {
+		return field{"topics", `[{"id":"` + topic + `","subscription":"` + choice + `"}]`}
+	}
+	rows := csvFile("email,unsubscribed", "a@example.org,no", "b@example.org,no")
+	gone := r.sealer.AddressHash(r.team.ID, "b@example.org")
+	r.write(func(tx *db.Tx) error { // b was a contact once, and opted out of everything
+		_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: r.team.ID, Email: "b@example.org", Hash: gone, Origin: app.OriginUnsubscribe, CreatedAt: tx.Now})
+		if err == nil {
+			_, err = tx.SetChoice(topic, gone, app.OptOut)
+		}
+		return err
+	})
+	if a := r.imported(opt("opt_in"), rows); a.Counts.Created != 2 {
+		t.Fatalf("%+v", a)
+	}
+	want := func(email string, unsubscribed bool, choice app.Subscription) {
+		t.Helper()
+		c := r.contact(email)
+		r.write(func(tx *db.Tx) error {
+			stands, err := tx.TopicFor(r.team.ID, topic, c.Hash)
+			if c.Unsubscribed != unsubscribed || stands.Subscription != choice || !stands.Explicit {
+				t.Errorf("%s: unsubscribed %v, %s", email, c.Unsubscribed, stands.Subscription)
+			}
+			return err
+		})
+	}
+	want("a@example.org", false, app.OptIn)
+	want("b@example.org", true, app.OptOut)
+	r.imported(csvFile("email,unsubscribed", "a@example.org,yes"), opt("opt_out"), field{"on_conflict", "upsert"})
+	want("a@example.org", true, app.OptOut)
+	r.imported(rows, opt("opt_in"), field{"on_conflict", "upsert"})
+	want("a@example.org", true, app.OptOut)
+	want("b@example.org", true, app.OptOut)
+}

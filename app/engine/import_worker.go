@@ -325,7 +325,11 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (app.Import, error) {
 
 // putRow writes one contact and counts it in i, or says why it can't be taken.
 func putRow(w *contactWriter, i *app.Import, row importRow) (flaw string, err error) {
-	_, status, err := w.put(row.contact, i.Plan.Conflict)
+	contact, err := keepOptOuts(w, row.contact)
+	if err != nil {
+		return "", fmt.Errorf("line %d: %w", row.line, err)
+	}
+	_, status, err := w.put(contact, i.Plan.Conflict)
 	var refusal *app.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == app.CodeValidation:
@@ -344,6 +348,28 @@ func putRow(w *contactWriter, i *app.Import, row importRow) (flaw string, err er
 		i.Skipped++
 	}
 	return "", nil
+}
+
+// keepOptOuts leaves out of a contact's topics those to opt in to that its
+// address opted out of: an import, of an old list maybe, re-subscribes nobody.
+func keepOptOuts(w *contactWriter, n *app.NewContact) (*app.NewContact, error) {
+	if len(n.Topics) == 0 {
+		return n, nil
+	}
+	out := *n
+	out.Topics = nil
+	hash := w.e.cfg.Sealer.AddressHash(w.teamID, n.Folded)
+	for _, choice := range n.Topics {
+		stands, err := w.tx.TopicFor(w.teamID, choice.ID, hash)
+		if err != nil && !errors.Is(err, db.ErrNotFound) { // put finds that it is gone
+			return nil, fmt.Errorf("look up choice: %w", err)
+		}
+		if choice.Subscription == app.OptIn && stands.Explicit && stands.Subscription == app.OptOut {
+			continue
+		}
+		out.Topics = append(out.Topics, choice)
+	}
+	return &out, nil
 }
 
 // fail ends an import where it stands; what it did stays.
