@@ -176,7 +176,7 @@ func TestCellsBecomeValues(t *testing.T) {
 		{"1", "true", "+7", "1", plain + "true b=true/string n=7/number s=true/string"},
 		{"2", "", "", "", `Column "u" must be true or false`},
 		{"unsubscribed", "", "", "", `Column "u" must be true or false`},
-		{"", "a\x00b", "", "", `Column "s" must not contain the character NUL`},
+		{"", "a\x00b", "", "", `Column "s" must be valid UTF-8 without the character NUL`},
 		{"", strings.Repeat("ä", 1000), "", "", plain + "false s=" + strings.Repeat("ä", 1000) + "/string"},
 		{"", strings.Repeat("ä", 1001), "", "", `Column "s" can have at most 1000 characters`},
 		{"", "", "1,5", "", `Column "n" must be a number`},

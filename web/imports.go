@@ -153,7 +153,7 @@ func (h *Handler) registerImports() {
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
-		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+		Errors:      []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, h.listImportErrors)
 }
 
