@@ -233,9 +233,14 @@ var hot = map[string][]string{
 	"memberContacts": {"m USING PRIMARY KEY (segment_id=? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
 		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
 		"m USING PRIMARY KEY (segment_id=?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},
-	"rangeUp":    {"PRIMARY KEY (team_id=? AND id>?)"},
-	"rangeDown":  {"PRIMARY KEY (team_id=? AND id<?)"},
-	"SegmentsOf": {"members_contact (contact_id=?)"},
+	"rangeUp":          {"PRIMARY KEY (team_id=? AND id>?)"},
+	"rangeDown":        {"PRIMARY KEY (team_id=? AND id<?)"},
+	"SegmentsOf":       {"members_contact (contact_id=?)"},
+	"NextImport":       {"imports_stored (status=?)"},
+	"StoredImports":    {"imports_stored (status=?)"},
+	"Piece":            {"(import_id=? AND n=?)"},
+	"ListImports":      {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)", "imports_team (team_id=?)"},
+	"ListImportErrors": {"(import_id=? AND id=?)", "(import_id=? AND id>?)", "(import_id=? AND id<?)", "(import_id=?)"},
 }
 
 var (

@@ -50,6 +50,7 @@ type service interface {
 	contactService
 	segmentService
 	pageService
+	importService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -63,6 +64,7 @@ type Handler struct {
 	limits     limits
 	api        huma.API
 	literals   *httprouter.Router
+	early      *httprouter.Router
 	parameters *httprouter.Router
 	methods    []string // that any route answers, sorted
 	rate       *rateLimiter
@@ -89,7 +91,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 		failures: newFailureLimiter(now),
 		budget:   newBudget(l),
 	}
-	h.literals, h.parameters = newTree(), newTree()
+	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
 	h.registerHealth()
 	h.registerEmails()
@@ -102,6 +104,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerSegments()
 	h.registerAudiences()
 	h.registerPages()
+	h.registerImports()
 	h.registerDocument()
 	return h
 }

@@ -75,6 +75,7 @@ type Engine struct {
 	scans    chan struct{} // a place for each long scan
 	counts   segmentCounts
 	lanes    []*lane
+	imports  importer
 	cron     *cron.Cron
 	draining atomic.Bool
 	taking   context.Context // ends when no new unit may be begun
@@ -100,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Jitter = rand.Float64
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: make(chan struct{}, maxScans)}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: make(chan struct{}, maxScans), imports: importer{woken: make(chan struct{}, 1)}}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -143,6 +144,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		if err := l.start(ctx); err != nil {
 			return err
 		}
+	}
+	if err := e.startImports(ctx); err != nil {
+		return err
 	}
 	return e.startCron()
 }
