@@ -58,7 +58,8 @@ type Config struct {
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
-	// New takes slashes off its end.
+	// New takes slashes off its end. Empty (the command line beside a server):
+	// where the server said.
 	BaseURL string
 }
 
@@ -132,7 +133,7 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // Start settles what an earlier process left in doubt and sets the workers to
 // work.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.rememberTransport(ctx); err != nil {
+	if err := e.rememberServer(ctx); err != nil {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {
