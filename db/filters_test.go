@@ -48,7 +48,7 @@ func randomNumber(r *rand.Rand) float64 {
 
 func randomProperty(r *rand.Rand) app.PropertyValue {
 	if r.IntN(2) == 0 {
-		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, textPool)}
+		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, append(slices.Clone(textPool), ""))}
 	}
 	return app.PropertyValue{Type: app.NumberProperty, Number: randomNumber(r)}
 }
