@@ -67,6 +67,7 @@ type Engine struct {
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
+	eraser   eraser
 	lanes    []*lane
 	cron     *cron.Cron
 	draining atomic.Bool
@@ -92,7 +93,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, eraser: newEraser()}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -129,6 +130,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {
+		return err
+	}
+	if err := e.startEraser(ctx); err != nil {
 		return err
 	}
 	for _, l := range e.lanes {
