@@ -112,18 +112,18 @@ func (e *Erasure) Mask(content []byte) (changed bool) {
 
 // find gives the first address of the set at or after from.
 func (e *Erasure) find(s string, from int) (begin, end int, found bool) {
-	for at := from; ; {
-		sign, size := nextAt(s, at)
+	for {
+		sign, size := nextAt(s, from)
 		if size == 0 {
 			return 0, 0, false
 		}
-		at = sign + size
-		ends, domains := e.domainsAt(s, at)
+		ends, domains := e.domainsAt(s, sign+size)
 		for i, domain := range domains {
 			if begin, ok := e.localBefore(s, from, sign, domain); ok {
 				return begin, ends[i], true
 			}
 		}
+		from = sign + size // no local part holds an @
 	}
 }
 
