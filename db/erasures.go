@@ -36,6 +36,12 @@ func (r *Reader) Erasures(limit int) ([]Erasure, error) {
 	}, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
 }
 
+// HasErasure tells whether an erasure of a team is not done yet.
+func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &open)
+	return open, err
+}
+
 // EraseContact removes a contact as DeleteContact does, but leaves what it opted
 // out of: that holds a hash alone, and whoever comes again must not get that mail
 // again.

@@ -67,7 +67,7 @@ type Engine struct {
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
-	eraser   eraser
+	eraser   *eraser
 	lanes    []*lane
 	cron     *cron.Cron
 	draining atomic.Bool

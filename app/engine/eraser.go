@@ -31,7 +31,6 @@ const (
 // teamErasures are the erasures of a team that are not done, oldest first.
 type teamErasures struct {
 	id   string
-	ids  []string
 	jobs []erasure
 }
 
@@ -71,7 +70,7 @@ func (e *Engine) openErasures(ctx context.Context) ([]*teamErasures, error) {
 		if err != nil {
 			return nil, fmt.Errorf("erasure %s: %w", row.ID, err)
 		}
-		var job erasure
+		job := erasure{ID: row.ID}
 		if err := json.Unmarshal(plain, &job); err != nil {
 			return nil, fmt.Errorf("erasure %s: decode: %w", row.ID, err)
 		}
@@ -79,7 +78,7 @@ func (e *Engine) openErasures(ctx context.Context) ([]*teamErasures, error) {
 		if at < 0 {
 			at, out = len(out), append(out, &teamErasures{id: row.TeamID})
 		}
-		out[at].ids, out[at].jobs = append(out[at].ids, row.ID), append(out[at].jobs, job)
+		out[at].jobs = append(out[at].jobs, job)
 	}
 	return out, nil
 }
@@ -155,8 +154,8 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 		}
 	}
 	err := w.e.db.WriteVital(ctx, func(tx *db.Tx) error {
-		for _, id := range w.team.ids {
-			if err := tx.DeleteErasure(w.team.id, id); err != nil {
+		for _, job := range w.team.jobs {
+			if err := tx.DeleteErasure(w.team.id, job.ID); err != nil {
 				return err
 			}
 		}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -18,16 +19,20 @@ const (
 	// leavingPause is between two looks at mail that was leaving when its
 	// addresses were erased.
 	leavingPause = 200 * time.Millisecond
+	// doneLook is between two looks whether an erasure is done.
+	doneLook = 10 * time.Millisecond
 )
 
 // eraser has one worker at a time: two could write one email from two readings.
+// It is the background's, and a caller's where there is none.
 type eraser struct {
-	turn  chan struct{} // holds a token while somebody erases
-	woken chan struct{}
+	turn    chan struct{} // holds a token while somebody erases
+	woken   chan struct{}
+	started atomic.Bool
 }
 
-func newEraser() eraser {
-	return eraser{turn: make(chan struct{}, 1), woken: make(chan struct{}, 1)}
+func newEraser() *eraser {
+	return &eraser{turn: make(chan struct{}, 1), woken: make(chan struct{}, 1)}
 }
 
 // wake has the background erase what is left; it never blocks.
@@ -40,6 +45,7 @@ func (x *eraser) wake() {
 
 // erasure is what a row of erasures holds, sealed.
 type erasure struct {
+	ID        string   `json:"-"`
 	Addresses []string `json:"addresses"` // folded
 	Until     string   `json:"until"`     // what has a higher id came after
 }
@@ -71,13 +77,28 @@ func (e *Engine) eraseContacts(ctx context.Context, teamID string, contacts []ap
 		e.eraser.wake()
 		return unavailable(err)
 	}
-	if err := e.erase(ctx); err != nil {
-		if ctx.Err() == nil && e.taking.Err() == nil {
-			e.log.Error("erase; it is tried again", "err", err)
+	if !e.eraser.started.Load() { // a command beside a server
+		if err := e.erase(ctx); err != nil && ctx.Err() == nil {
+			e.log.Error("erase; a server tries again", "err", err)
 		}
-		e.eraser.wake()
+		return nil
 	}
+	e.eraser.wake()
+	e.awaitErasure(ctx, teamID, job.ID)
 	return nil
+}
+
+// awaitErasure waits until the background is done with an erasure, or ctx ends.
+func (e *Engine) awaitErasure(ctx context.Context, teamID, id string) {
+	for open := true; open && pause(ctx, doneLook, nil) && e.taking.Err() == nil; {
+		err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+			open, err = r.HasErasure(teamID, id)
+			return err
+		})
+		if err != nil {
+			return // the answer does not depend on it
+		}
+	}
 }
 
 // beginErasure is the Write that an erasure is as good as done with: contacts
@@ -90,17 +111,17 @@ func (e *Engine) beginErasure(tx *db.Tx, teamID string, contacts []app.Contact) 
 		}
 		job.Addresses = append(job.Addresses, address)
 	}
-	id := app.NewID()
+	job.ID = app.NewID()
 	newest, err := tx.NewestEmail(teamID)
 	if err != nil {
 		return job, fmt.Errorf("find the newest email: %w", err)
 	}
-	job.Until = max(id, newest) // a clock that was set back makes smaller ids
+	job.Until = max(job.ID, newest) // a clock that was set back makes smaller ids
 	plain, err := json.Marshal(job)
 	if err != nil {
 		return job, fmt.Errorf("encode erasure: %w", err)
 	}
-	return job, tx.InsertErasure(db.Erasure{ID: id, TeamID: teamID, Sealed: e.cfg.Sealer.Seal(erasePurpose, id, plain)})
+	return job, tx.InsertErasure(db.Erasure{ID: job.ID, TeamID: teamID, Sealed: e.cfg.Sealer.Seal(erasePurpose, job.ID, plain)})
 }
 
 // eraseContact deletes a contact and gives its folded address. One that was
@@ -265,6 +286,7 @@ func (e *Engine) startEraser(ctx context.Context) error {
 	if len(teams) > 0 {
 		e.eraser.wake()
 	}
+	e.eraser.started.Store(true)
 	e.workers.Go(func() {
 		for {
 			select {
