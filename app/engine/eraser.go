@@ -83,32 +83,50 @@ func (e *Engine) openErasures(ctx context.Context) ([]*teamErasures, error) {
 	return out, nil
 }
 
-// erase works off all erasures, or as much as it can until ctx ends. Callers and
-// the background take turns.
-func (e *Engine) erase(ctx context.Context) (err error) {
+// erase works off all erasures, or as much as it can until ctx ends. later: some
+// of them wait for mail that is leaving.
+func (e *Engine) erase(ctx context.Context) (later bool, err error) {
 	select {
 	case e.eraser.turn <- struct{}{}:
 	case <-ctx.Done():
-		return ctx.Err()
+		return false, ctx.Err()
 	}
 	defer func() {
 		<-e.eraser.turn
-		if r := recover(); r != nil {
-			e.log.Error("panic in the eraser", "panic", fmt.Sprintf("%T", r), "stack", string(debug.Stack()))
+		if r := recover(); r != nil { // its value might hold an address
+			e.log.Error("panic in the eraser", "stack", string(debug.Stack()))
 			err = errors.New("panic in the eraser")
 		}
 	}()
 	teams, err := e.openErasures(ctx)
 	if err != nil {
-		return err
+		return false, err
 	}
+	work := e.eraser.waiting
+	e.eraser.waiting = nil // who fails begins again
 	for _, t := range teams {
-		w := &eraseWalker{e: e, team: t, all: t.set(""), leaving: map[string]bool{}}
-		if err := w.run(ctx); err != nil {
-			return err
+		if t.jobs = withoutJobs(t.jobs, work); len(t.jobs) > 0 {
+			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), leaving: map[string]bool{}})
 		}
 	}
-	return nil
+	var errs []error
+	for _, w := range work {
+		err := w.run(ctx)
+		errs = append(errs, err)
+		if err == nil && len(w.leaving) > 0 {
+			e.eraser.waiting = append(e.eraser.waiting, w)
+		}
+	}
+	return len(e.eraser.waiting) > 0, errors.Join(errs...)
+}
+
+// withoutJobs leaves out what walkers have in hand.
+func withoutJobs(jobs []erasure, work []*eraseWalker) []erasure {
+	return slices.DeleteFunc(jobs, func(job erasure) bool {
+		return slices.ContainsFunc(work, func(w *eraseWalker) bool {
+			return slices.ContainsFunc(w.team.jobs, func(other erasure) bool { return other.ID == job.ID })
+		})
+	})
 }
 
 // eraseWalker works off the erasures of one team in one pass.
@@ -116,24 +134,25 @@ type eraseWalker struct {
 	e       *Engine
 	team    *teamErasures
 	all     *app.Erasure
+	walked  bool
 	leaving map[string]bool // mail that could not be touched yet
 	looked  time.Time       // when leaving was last tried
 }
 
+// run walks everything once, then comes back to what was leaving until nothing
+// is.
 func (w *eraseWalker) run(ctx context.Context) error {
-	if err := w.emails(ctx); err != nil {
-		return fmt.Errorf("erase from emails: %w", err)
-	}
-	if err := w.others(ctx); err != nil {
-		return fmt.Errorf("erase from other tables: %w", err)
-	}
-	for len(w.leaving) > 0 {
-		if !pause(ctx, leavingPause, nil) {
-			return ctx.Err()
+	if !w.walked {
+		if err := w.emails(ctx); err != nil {
+			return fmt.Errorf("erase from emails: %w", err)
 		}
-		if err := w.retry(ctx); err != nil {
-			return err
+		if err := w.others(ctx); err != nil {
+			return fmt.Errorf("erase from other tables: %w", err)
 		}
+		w.walked = true
+	}
+	if err := w.retry(ctx); err != nil || len(w.leaving) > 0 {
+		return err
 	}
 	return w.finish(ctx)
 }

@@ -29,6 +29,7 @@ type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
 	woken   chan struct{}
 	started atomic.Bool
+	waiting []*eraseWalker // for mail that is leaving; whoever has the turn owns it
 }
 
 func newEraser() *eraser {
@@ -78,7 +79,7 @@ func (e *Engine) eraseContacts(ctx context.Context, teamID string, contacts []ap
 		return unavailable(err)
 	}
 	if !e.eraser.started.Load() { // a command beside a server
-		if err := e.erase(ctx); err != nil && ctx.Err() == nil {
+		if err := e.eraseAll(ctx); err != nil && ctx.Err() == nil {
 			e.log.Error("erase; a server tries again", "err", err)
 		}
 		return nil
@@ -294,7 +295,7 @@ func (e *Engine) startEraser(ctx context.Context) error {
 				return
 			case <-e.eraser.woken:
 			}
-			err := e.erase(e.taking)
+			err := e.eraseAll(e.taking)
 			if err == nil || e.taking.Err() != nil {
 				continue
 			}
@@ -306,6 +307,19 @@ func (e *Engine) startEraser(ctx context.Context) error {
 		}
 	})
 	return nil
+}
+
+// eraseAll repeats erase until nothing is left or ctx ends.
+func (e *Engine) eraseAll(ctx context.Context) error {
+	for {
+		later, err := e.erase(ctx)
+		if err != nil || !later {
+			return err
+		}
+		if !pause(ctx, leavingPause, e.eraser.woken) {
+			return ctx.Err()
+		}
+	}
 }
 
 // sweepErasures wakes the eraser where work is left.

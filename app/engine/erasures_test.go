@@ -8,6 +8,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"mailer/app"
@@ -132,10 +133,10 @@ func (w *world) wantSettled() {
 const victim = "Vic.Tim@erase.example"
 
 // scatter puts an address wherever a team's things can hold one.
-func (w *world) scatter(key *app.Key, from string) app.Contact {
+func (w *world) scatter(key *app.Key, from string, n int) app.Contact {
 	w.t.Helper()
 	spellings := []string{victim, strings.ToUpper(victim), strings.ToLower(victim), "vIC.tIM@Erase.Example"}
-	w.crowd(key, 1500, func(i int, in *app.EmailInput) {
+	w.crowd(key, n, func(i int, in *app.EmailInput) {
 		in.From = from
 		in.To = []string{fmt.Sprintf("u%d@example.net", i), fmt.Sprintf("w%d@example.net", i)}
 		in.HTML = strings.Repeat("<p>Hi there</p>", i%700)
@@ -163,7 +164,7 @@ func (w *world) scatter(key *app.Key, from string) app.Contact {
 			in.To = []string{who}
 		}
 	})
-	for i := range 600 {
+	for i := range n / 3 {
 		if i%3 == 0 {
 			w.addContact(key.TeamID, fmt.Sprintf("c%d@example.net", i))
 		}
@@ -191,7 +192,7 @@ func (w *world) scatter(key *app.Key, from string) app.Contact {
 
 func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
 	w := idle(t, newRelay(quoting))
-	c := w.scatter(w.key, "ann@"+testDomain)
+	c := w.scatter(w.key, "ann@"+testDomain, 1500)
 	w.start()
 	w.wantSettled()
 	if n := w.traces(victim); n < 1000 {
@@ -211,4 +212,220 @@ func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
 	if n := w.traces(victim); n != 0 {
 		t.Errorf("%d traces after the end", n)
 	}
+}
+
+func TestAnotherTeamKeepsWhatItHasOfAnErasedAddress(t *testing.T) {
+	w := idle(t, newRelay(nil))
+	other := w.addTeam("Other", "other.example")
+	mine := w.scatter(w.key, "ann@"+testDomain, 300)
+	theirs := w.scatter(other, "x@other.example", 300)
+	before := w.everything(other)
+	must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{mine}))
+	if n := w.openErasures(); n != 0 {
+		t.Fatalf("%d erasures are open", n)
+	}
+	if after := w.everything(other); after != before {
+		t.Error("what the other team has changed")
+	}
+	w.read(func(r *db.Reader) error {
+		c, err := r.Contact(other.TeamID, theirs.ID)
+		if c.Email != victim {
+			t.Errorf("their contact is %q", c.Email)
+		}
+		return err
+	})
+	if got := w.everything(w.key); strings.Contains(strings.ToLower(got), "vic.tim@") {
+		t.Error("the team still sees the address")
+	}
+	must(t, w.e.eraseContacts(t.Context(), other.TeamID, []app.Contact{theirs}))
+	if n := w.traces(victim); n != 0 {
+		t.Errorf("%d traces after both erased it", n)
+	}
+}
+
+// everything is what a team sees of its mail, in one text.
+func (w *world) everything(key *app.Key) string {
+	w.t.Helper()
+	var b strings.Builder
+	w.read(func(r *db.Reader) error {
+		for page := (app.Page{Limit: 100}); ; {
+			emails, more, err := r.ListEmails(key.TeamID, page)
+			if err != nil {
+				return err
+			}
+			for _, row := range emails {
+				email, open, err := r.Outgoing(key.TeamID, row.ID)
+				if err != nil {
+					return err
+				}
+				events, err := r.Events(row.ID)
+				if err != nil {
+					return err
+				}
+				fmt.Fprintf(&b, "%+v %+v %+v\n", *email, open, events)
+			}
+			if !more {
+				return nil
+			}
+			page.After = emails[len(emails)-1].ID
+		}
+	})
+	return b.String()
+}
+
+func TestMailToAnErasedAddressDoesNotLeave(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := newRelay(firstly(after(hang, accept)))
+		w := serving(t, relay)
+		c := w.addContact(w.key.TeamID, victim)
+		alone := w.send(victim)
+		both := w.send(victim, "eve@example.net")
+		hidden := w.send("eve@example.net", "Vic <"+victim+">")
+		synctest.Wait() // both wait before their dots
+		must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{c}))
+		if n := w.openErasures(); n != 0 {
+			t.Fatalf("%d erasures are open", n)
+		}
+		close(hang)
+		relay.follow(nil)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		w.wantLast(alone, app.Suppressed)
+		if ev := w.eventOf(alone, app.EventType(app.Suppressed)); ev.Recipient != app.Erased || ev.Detail.Message != "Not sent: the recipient was erased" {
+			t.Errorf("event %+v", ev)
+		}
+		for _, id := range []string{both, hidden} {
+			tries := relay.seen(id)
+			last := tries[len(tries)-1].m
+			if len(tries) != 2 || len(last.Recipients) != 1 || last.Recipients[0] != "eve@example.net" || strings.Contains(fmt.Sprintf("%+v", *last.Mail), "Vic") {
+				t.Errorf("%d tries, the last to %v: %+v", len(tries), last.Recipients, last.Mail)
+			}
+			if last.Signature != "" {
+				t.Error("an old signature for new bytes")
+			}
+			if ev := w.eventOf(id, app.EventType(app.Sent)); ev.Recipient != "eve@example.net" {
+				t.Errorf("event %+v", ev)
+			}
+			if w.unit(id) != nil {
+				t.Error("its work is not over")
+			}
+		}
+		if n := w.traces(victim); n != 0 {
+			t.Errorf("%d traces", n)
+		}
+		if w.log.has("level=ERROR") {
+			t.Errorf("log:\n%s", w.log.text.String())
+		}
+	})
+}
+
+func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
+	for name, end := range map[string]answer{
+		"taken": accept, "postponed": says(app.StageDot, 450, "later, "+victim), "lost": lost,
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				hang := make(chan struct{})
+				relay := newRelay(firstly(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+					if hold() != nil {
+						return app.Result{Kind: app.ResultWithdrawn}
+					}
+					<-hang
+					return end(ctx, m, func() error { return nil })
+				}))
+				w := serving(t, relay)
+				c := w.addContact(w.key.TeamID, victim)
+				id := w.send(victim)
+				synctest.Wait()
+				start := time.Now()
+				must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{c}))
+				if took := time.Since(start); took < 9*time.Second || took > 11*time.Second || w.openErasures() != 1 {
+					t.Errorf("answered after %v with %d erasures open", took, w.openErasures())
+				}
+				// Another's erasure does not wait for that.
+				d := w.addContact(w.key.TeamID, "dan@erase.example")
+				start = time.Now()
+				must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{d}))
+				if took := time.Since(start); took > 2*time.Second || w.openErasures() != 1 {
+					t.Errorf("the other's erasure took %v, %d are open", took, w.openErasures())
+				}
+				close(hang)
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if n := w.openErasures(); n != 0 {
+					t.Fatalf("%d erasures are open", n)
+				}
+				if n := w.traces(victim); n != 0 {
+					t.Errorf("%d traces", n)
+				}
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				if n := len(relay.seen(id)); n != 1 {
+					t.Errorf("sent %d times:\n%s", n, w.story(id))
+				}
+				if w.unit(id) != nil || len(w.dotted()) > 0 {
+					t.Error("its work is not over")
+				}
+				if w.log.has("level=ERROR") {
+					t.Errorf("log:\n%s", w.log.text.String())
+				}
+			})
+		})
+	}
+}
+
+func TestNothingLeavesInTheNameOfAnErasedSender(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(firstly(trouble(app.StageConnect, "down")))
+		w := serving(t, relay)
+		c := w.addContact(w.key.TeamID, "ann@"+testDomain)
+		id := w.send("eve@example.net")
+		synctest.Wait()
+		must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{c}))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		w.wantLast(id, app.Canceled)
+		if n := len(relay.seen(id)); n != 1 {
+			t.Errorf("tried %d times", n)
+		}
+		if got := w.email(id).From.String(); got != app.Erased {
+			t.Errorf("from %s", got)
+		}
+	})
+}
+
+func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := newRelay(firstly(dotThen(hang))) // keeps the erasure open
+		w := serving(t, relay)
+		c := w.addContact(w.key.TeamID, victim)
+		old := w.send(victim)
+		synctest.Wait()
+		must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{c}))
+		relay.follow(nil)
+		again := w.addContact(w.key.TeamID, victim)
+		id := w.send(victim)
+		close(hang)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := w.openErasures(); n != 0 {
+			t.Fatalf("%d erasures are open", n)
+		}
+		w.wantLast(id, app.Sent)
+		if got := w.email(id).To[0].Mailbox(); got != victim {
+			t.Errorf("new mail goes to %s", got)
+		}
+		if got := w.email(old).To[0].Mailbox(); got != app.Erased {
+			t.Errorf("old mail went to %s", got)
+		}
+		w.read(func(r *db.Reader) error {
+			now, err := r.Contact(w.key.TeamID, again.ID)
+			if now.Email != victim {
+				t.Errorf("the new contact is %q", now.Email)
+			}
+			return err
+		})
+	})
 }
