@@ -11,7 +11,7 @@ import (
 
 // SQLite zeroes what is deleted (secure_delete), yet two places keep older
 // bytes: the write-ahead log, and the unused middle of a page whose rows moved
-// to another when it was split. Clean empties both.
+// to another when it was split. TruncateLog and CleanPages empty them.
 
 // ErrBusy: readers hold an old snapshot, so that the log can't be emptied now.
 var ErrBusy = errors.New("db: readers hold an old snapshot")
@@ -45,16 +45,6 @@ func (d *DB) run(ctx context.Context, fn func(*session) error) error {
 			return ErrClosed
 		}
 	}
-}
-
-// Clean removes from the files what older versions of rows left there: unused
-// parts of pages for which dirty answers true, and the whole write-ahead log.
-// It reads the whole database. Errors: ErrBusy, and those of the store.
-func (d *DB) Clean(ctx context.Context, dirty func(unused []byte) bool) error {
-	if err := d.cleanPages(ctx, dirty); err != nil {
-		return err
-	}
-	return d.TruncateLog(ctx)
 }
 
 // TruncateLog moves everything from the write-ahead log to the database file and
@@ -101,7 +91,9 @@ const (
 // and must not be taken for the kind of a b-tree page. 128 GB.
 const maxCleanPages = 2 << 24
 
-func (d *DB) cleanPages(ctx context.Context, dirty func([]byte) bool) error {
+// CleanPages zeroes those unused parts of pages for which dirty answers true. It
+// reads the whole database, a part at a time.
+func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 	var count int64
 	err := d.Read(ctx, func(r *Reader) error { return r.row(`PRAGMA page_count`, nil, &count) })
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -52,40 +53,42 @@ func fileHas(t testing.TB, d *DB, text string) (n int) {
 }
 
 // Rows move between pages when these are split, and their old bytes stay behind.
-func TestCleanEmptiesTheUnusedPartsOfPagesAndTheLog(t *testing.T) {
+func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	d := openHere(t)
 	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
 	random := rand.New(rand.NewPCG(1, 2))
 	var contacts []app.Contact
 	const domain = "@erase.example"
-	for range 20 {
+	for range 40 {
 		write(t, d, func(tx *Tx) error {
-			for i := range 250 {
+			for range 250 {
 				c := app.Contact{ID: app.NewID(), TeamID: teams[random.IntN(2)], CreatedAt: tx.Now, UpdatedAt: tx.Now,
-					Email: fmt.Sprintf("c%d-%d", len(contacts), i) + domain, FirstName: strings.Repeat("p", random.IntN(250))}
+					Email: "kept@other.example", FirstName: strings.Repeat("p", random.IntN(300))}
+				if random.IntN(10) == 0 {
+					c.Email = fmt.Sprintf("c%d", len(contacts)) + domain
+				}
 				for k := range c.Hash {
 					c.Hash[k] = byte(random.Uint32())
 				}
 				if err := tx.InsertContact(&c); err != nil {
 					return err
 				}
-				contacts = append(contacts, c)
+				_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: c.TeamID, Email: c.Email, Hash: c.Hash, Origin: app.OriginManual, CreatedAt: tx.Now})
+				if err != nil {
+					return err
+				}
+				if c.Email != "kept@other.example" {
+					contacts = append(contacts, c)
+				}
 			}
 			return nil
 		})
 	}
-	for from := 0; from < len(contacts); from += 250 {
+	for part := range slices.Chunk(contacts, 250) {
 		write(t, d, func(tx *Tx) error {
-			for i := range contacts[from : from+250] {
-				if err := tx.EraseContact(&contacts[from+i]); err != nil {
+			for i := range part {
+				if err := errors.Join(tx.EraseContact(&part[i]), tx.EraseSuppression(part[i].TeamID, part[i].Hash)); err != nil {
 					return err
-				}
-				if i%10 == 0 { // so that pages are not simply freed
-					c := contacts[from+i]
-					c.ID, c.Email = app.NewID(), "kept@other.example"
-					if err := tx.InsertContact(&c); err != nil {
-						return err
-					}
 				}
 			}
 			return nil
@@ -94,8 +97,16 @@ func TestCleanEmptiesTheUnusedPartsOfPagesAndTheLog(t *testing.T) {
 	if err := d.TruncateLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d traces in unused parts of pages", fileHas(t, d, domain))
-	if err := d.Clean(t.Context(), func(gap []byte) bool { return bytes.Contains(gap, []byte(domain)) }); err != nil {
+	if fileHas(t, d, domain) == 0 {
+		t.Fatal("no page keeps old bytes, so that this shows nothing")
+	}
+	if err := d.CleanPages(t.Context(), func(gap []byte) bool { return bytes.Contains(gap, []byte(domain)) }); err != nil {
+		t.Fatal(err)
+	}
+	if fileHas(t, d, domain) == 0 {
+		t.Error("the log is empty before it is emptied")
+	}
+	if err := d.TruncateLog(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	if n := fileHas(t, d, domain); n != 0 {

@@ -46,6 +46,15 @@ func (t *teamErasures) set(id string) *app.Erasure {
 	return app.NewErasure(addresses)
 }
 
+// first is the last id that all erasures of the team reach to.
+func (t *teamErasures) first() string {
+	id := t.jobs[0].Until
+	for _, job := range t.jobs {
+		id = min(id, job.Until)
+	}
+	return id
+}
+
 // until is the last id that any erasure of the team reaches to.
 func (t *teamErasures) until() (id string) {
 	for _, job := range t.jobs {
@@ -66,13 +75,10 @@ func (e *Engine) openErasures(ctx context.Context) ([]*teamErasures, error) {
 	}
 	var out []*teamErasures
 	for _, row := range rows {
-		plain, err := e.cfg.Sealer.Open(erasePurpose, row.ID, row.Sealed)
-		if err != nil {
-			return nil, fmt.Errorf("erasure %s: %w", row.ID, err)
-		}
-		job := erasure{ID: row.ID}
-		if err := json.Unmarshal(plain, &job); err != nil {
-			return nil, fmt.Errorf("erasure %s: decode: %w", row.ID, err)
+		job, err := e.openErasure(row)
+		if err != nil { // no reason to leave the others undone
+			e.log.Error("an erasure can't be read, and is not done", "erasure", row.ID, "err", err)
+			continue
 		}
 		at := slices.IndexFunc(out, func(t *teamErasures) bool { return t.id == row.TeamID })
 		if at < 0 {
@@ -83,8 +89,17 @@ func (e *Engine) openErasures(ctx context.Context) ([]*teamErasures, error) {
 	return out, nil
 }
 
+func (e *Engine) openErasure(row db.Erasure) (erasure, error) {
+	job := erasure{ID: row.ID}
+	plain, err := e.cfg.Sealer.Open(erasePurpose, row.ID, row.Sealed)
+	if err != nil {
+		return job, err
+	}
+	return job, json.Unmarshal(plain, &job)
+}
+
 // erase works off all erasures, or as much as it can until ctx ends. later: some
-// of them wait for mail that is leaving.
+// of them wait for mail that is leaving, or for readers.
 func (e *Engine) erase(ctx context.Context) (later bool, err error) {
 	select {
 	case e.eraser.turn <- struct{}{}:
@@ -106,14 +121,14 @@ func (e *Engine) erase(ctx context.Context) (later bool, err error) {
 	e.eraser.waiting = nil // who fails begins again
 	for _, t := range teams {
 		if t.jobs = withoutJobs(t.jobs, work); len(t.jobs) > 0 {
-			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), leaving: map[string]bool{}})
+			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), first: t.first(), leaving: map[string]bool{}})
 		}
 	}
 	var errs []error
 	for _, w := range work {
 		err := w.run(ctx)
 		errs = append(errs, err)
-		if err == nil && len(w.leaving) > 0 {
+		if err == nil && !w.done {
 			e.eraser.waiting = append(e.eraser.waiting, w)
 		}
 	}
@@ -134,7 +149,10 @@ type eraseWalker struct {
 	e       *Engine
 	team    *teamErasures
 	all     *app.Erasure
+	first   string // up to this id, all is what goes
 	walked  bool
+	cleaned bool // the pages are
+	done    bool
 	leaving map[string]bool // mail that could not be touched yet
 	looked  time.Time       // when leaving was last tried
 }
@@ -158,21 +176,23 @@ func (w *eraseWalker) run(ctx context.Context) error {
 }
 
 // finish takes the old bytes out of the files, then strikes the erasures off:
-// a crash in between begins again.
+// after a crash in between it begins again. Readers may keep it from that for
+// now.
 func (w *eraseWalker) finish(ctx context.Context) error {
-	for {
-		err := w.e.db.Clean(ctx, w.all.InBytes)
-		if err == nil {
-			break
+	if !w.cleaned {
+		if err := w.e.db.CleanPages(ctx, w.all.InBytes); err != nil {
+			return fmt.Errorf("clean pages: %w", err)
 		}
-		if !errors.Is(err, db.ErrBusy) {
-			return fmt.Errorf("clean the files: %w", err)
-		}
-		if !pause(ctx, leavingPause/4, nil) {
-			return ctx.Err()
-		}
+		w.cleaned = true
 	}
-	err := w.e.db.WriteVital(ctx, func(tx *db.Tx) error {
+	err := w.e.db.TruncateLog(ctx)
+	if errors.Is(err, db.ErrBusy) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	err = w.e.db.WriteVital(ctx, func(tx *db.Tx) error {
 		for _, job := range w.team.jobs {
 			if err := tx.DeleteErasure(w.team.id, job.ID); err != nil {
 				return err
@@ -183,7 +203,16 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("strike erasures off: %w", err)
 	}
+	w.done = true
 	return nil
+}
+
+// set is what goes out of what has an id.
+func (w *eraseWalker) set(id string) *app.Erasure {
+	if id <= w.first {
+		return w.all
+	}
+	return w.team.set(id)
 }
 
 // emails walks the team's emails.
@@ -260,7 +289,7 @@ func (w *eraseWalker) rewrite(ctx context.Context, ids []string) error {
 // scrub reads an email and scrubs what it says. That never changes but by
 // erasures, one at a time, so it need not happen inside the Write.
 func (w *eraseWalker) scrub(ctx context.Context, id string) (s scrubbed, size int64, err error) {
-	s = scrubbed{id: id, set: w.team.set(id)}
+	s = scrubbed{id: id, set: w.set(id)}
 	var email *app.Email
 	err = w.e.db.Read(ctx, func(r *db.Reader) (err error) {
 		email, _, err = r.Outgoing(w.team.id, id)
@@ -363,7 +392,7 @@ func (w *eraseWalker) texts(ctx context.Context, kind db.TextKind) error {
 		for chunk := range slices.Chunk(rows, eraseChunk) {
 			err := w.e.db.Write(ctx, func(tx *db.Tx) error {
 				for _, row := range chunk {
-					if err := tx.ScrubText(kind, w.team.id, row.ID, w.team.set(row.ID)); err != nil {
+					if err := tx.ScrubText(kind, w.team.id, row.ID, w.set(row.ID)); err != nil {
 						return err
 					}
 				}
@@ -414,7 +443,7 @@ func (w *eraseWalker) contact(ctx context.Context, id string) error {
 		if err != nil {
 			return ignoreGone(err)
 		}
-		if !w.team.set(id).ScrubContact(&c) {
+		if !w.set(id).ScrubContact(&c) {
 			return nil
 		}
 		return tx.UpdateContact(&c)
@@ -435,7 +464,7 @@ func (w *eraseWalker) imports(ctx context.Context) error {
 	}
 	for _, id := range ids {
 		for n := -1; err == nil; {
-			set, before := w.team.set(id), n
+			set, before := w.set(id), n
 			err = w.e.db.Write(ctx, func(tx *db.Tx) (err error) {
 				n, err = tx.MaskPiece(id, before, set)
 				return err

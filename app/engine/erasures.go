@@ -29,7 +29,7 @@ type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
 	woken   chan struct{}
 	started atomic.Bool
-	waiting []*eraseWalker // for mail that is leaving; whoever has the turn owns it
+	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
 func newEraser() *eraser {
@@ -295,15 +295,9 @@ func (e *Engine) startEraser(ctx context.Context) error {
 				return
 			case <-e.eraser.woken:
 			}
-			err := e.eraseAll(e.taking)
-			if err == nil || e.taking.Err() != nil {
-				continue
+			if err := e.eraseAll(e.taking); err != nil && e.taking.Err() == nil {
+				e.log.Error("erase; the next sweep tries again", "err", err)
 			}
-			e.log.Error("erase; it is tried again", "err", err)
-			if !pause(e.taking, sweepEvery, nil) {
-				return
-			}
-			e.eraser.wake()
 		}
 	})
 	return nil
