@@ -95,7 +95,10 @@ func (e *Engine) openErasure(row db.Erasure) (erasure, error) {
 	if err != nil {
 		return job, err
 	}
-	return job, json.Unmarshal(plain, &job)
+	if json.Unmarshal(plain, &job) != nil { // whose words might hold an address
+		return job, errors.New("decode erasure")
+	}
+	return job, nil
 }
 
 // erase works off all erasures, or as much as it can until ctx ends. later: some
