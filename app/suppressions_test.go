@@ -74,7 +74,7 @@ func TestWhoIsBlocked(t *testing.T) {
 		}
 	}
 	var none app.Blocked
-	if none.Refuses([]app.Address{{Local: "a", Domain: "example.org"}}) || none.Of("a@example.org") != nil || len(none.Open([]string{"a@example.org"})) != 1 {
+	if none.Refuses([]app.Address{{Local: "a", Domain: "example.org"}}) || none.Of("a@example.org") != "" || len(none.Open([]string{"a@example.org"})) != 1 {
 		t.Error("an empty list blocks")
 	}
 }
@@ -89,8 +89,8 @@ func TestTheReasonSaysOriginAndTime(t *testing.T) {
 func TestBareAddresses(t *testing.T) {
 	for _, c := range []struct{ in, email, address string }{
 		{"a@example.org", "a@example.org", "a@example.org"},
-		{" \tA.B+C@Example.ORG\r\n", "a.b+c@example.org", "a.b+c@example.org"},
-		{"Ärger@Bücher.example", "ärger@bücher.example", "ärger@xn--bcher-kva.example"},
+		{" \tA.B+C@Example.ORG\r\n", "A.B+C@Example.ORG", "a.b+c@example.org"},
+		{"Ärger@Bücher.example", "Ärger@Bücher.example", "ärger@xn--bcher-kva.example"},
 	} {
 		email, address, err := app.ParseBareAddress(c.in)
 		if err != nil || email != c.email || address != c.address {
@@ -114,7 +114,7 @@ func TestASuppressionFindsTheRecipientsItIsFor(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if app.NewBlocked([]app.Suppression{s}, false).Of(a.Mailbox()) == nil {
+		if app.NewBlocked([]app.Suppression{s}, false).Of(a.Mailbox()) == "" {
 			t.Errorf("%s passes beside %+v", a.Mailbox(), s)
 		}
 	}

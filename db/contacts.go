@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 )
@@ -34,7 +35,8 @@ func writeProperties(p app.Properties) (any, error) {
 	for key, v := range p {
 		values[key] = v.Text
 		if v.Type == app.NumberProperty {
-			values[key] = v.Number
+			v.Number += 0                            // no negative zero
+			values[key] = jsontext.Value(v.String()) // as filters compare it
 		}
 	}
 	b, err := json.Marshal(values, json.Deterministic(true))
@@ -69,6 +71,7 @@ func readProperties(column sql.NullString) (app.Properties, error) {
 // InsertContact adds a contact and counts it. Its address must be new to the
 // team.
 func (tx *Tx) InsertContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
@@ -100,6 +103,7 @@ func (r *Reader) ContactCount(teamID string) (n int, err error) {
 
 // UpdateContact writes what can change of a contact.
 func (tx *Tx) UpdateContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
@@ -122,6 +126,7 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 
 // removeContact is DeleteContact without the choices.
 func (tx *Tx) removeContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
 	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
@@ -175,4 +180,43 @@ func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool
 		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
 			WHERE c.team_id = ? ORDER BY c.id DESC LIMIT ?`, teamID, limit)
 	})
+}
+
+// AddTopics notes in each of a team's contacts how all topics of the team stand
+// for its address, newest first.
+func (r *Reader) AddTopics(teamID string, contacts []app.Contact) error {
+	topics, err := list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? ORDER BY t.id DESC`, teamID)
+	if err != nil {
+		return fmt.Errorf("read topics: %w", err)
+	}
+	for i := range contacts {
+		chosen, err := list(&r.session, scanChoice, `SELECT ch.topic_id, ch.subscription FROM topics AS t
+			JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?`, contacts[i].Hash[:], teamID)
+		if err != nil {
+			return fmt.Errorf("read choices: %w", err)
+		}
+		contacts[i].Topics = withChoices(topics, chosen)
+	}
+	return nil
+}
+
+func scanChoice(s scanner) (app.TopicChoice, error) {
+	var c app.TopicChoice
+	err := s.Scan(&c.ID, &c.Subscription)
+	return c, err
+}
+
+func withChoices(topics []app.Topic, chosen []app.TopicChoice) []app.ContactTopic {
+	explicit := make(map[string]app.Subscription, len(chosen))
+	for _, c := range chosen {
+		explicit[c.ID] = c.Subscription
+	}
+	out := make([]app.ContactTopic, len(topics))
+	for i, t := range topics {
+		out[i] = app.ContactTopic{Topic: t, Subscription: t.Default}
+		if s, ok := explicit[t.ID]; ok {
+			out[i].Subscription, out[i].Explicit = s, true
+		}
+	}
+	return out
 }

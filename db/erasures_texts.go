@@ -95,6 +95,7 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error 
 	case TroubleDetails:
 		_, err = tx.exec(`UPDATE relay_troubles SET detail = ? WHERE id = ?`, text, id)
 	case SegmentFilters:
+		tx.changed(teamID)
 		_, err = tx.exec(`UPDATE segments SET filter = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	case PropertyFallbacks:
 		_, err = tx.exec(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, text, teamID, id)

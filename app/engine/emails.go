@@ -27,8 +27,8 @@ const (
 
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
-// CodeRestrictedAPIKey, CodePayloadTooLarge, those of idempotency, and
-// CodeServiceUnavailable.
+// CodeRestrictedAPIKey, CodeNotFound for the topic, CodePayloadTooLarge,
+// CodeAllRecipientsSuppressed, those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer e.cfg.Load.Enter()()
 	if err := e.Ready(); err != nil {
@@ -36,6 +36,9 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 	}
 	email, err := newEmail(key, in)
 	if err != nil {
+		return "", err
+	}
+	if err := e.linkToPage(ctx, email); err != nil {
 		return "", err
 	}
 	claim, answer, err := e.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
@@ -93,6 +96,11 @@ func dueAt(email *app.Email) time.Time {
 // accept proves that an email may be sent and writes it with all that belongs
 // to it. It runs inside Write; an *app.Error comes before anything is written.
 func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
+	if email.TopicID != "" {
+		if err := tx.TopicExists(email.TeamID, email.TopicID); err != nil {
+			return lookup("topic", err)
+		}
+	}
 	region, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
 	if err != nil {
 		return err
@@ -101,7 +109,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
 	}
 	recipients := email.Recipients()
-	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, recipients)
+	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
 	if err != nil {
 		return err
 	}
@@ -112,7 +120,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
@@ -255,18 +263,27 @@ func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) 
 	return message, lookup("captured message", err)
 }
 
-const transportSetting = "transport"
+// What a server leaves for the commands beside it.
+const (
+	transportSetting = "transport"
+	baseURLSetting   = "base_url"
+)
 
-// rememberTransport notes whether this server captures: a command beside it
-// accepts by the same rule.
-func (e *Engine) rememberTransport(ctx context.Context) error {
+// rememberServer notes whether this server captures and where its pages are
+// reached: a command beside it accepts by the same rules.
+func (e *Engine) rememberServer(ctx context.Context) error {
 	transport := "relay"
 	if e.cfg.Capture {
 		transport = app.CaptureRegion
 	}
-	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(transportSetting, []byte(transport)) })
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.SetSetting(transportSetting, []byte(transport)); err != nil || e.cfg.BaseURL == "" {
+			return err
+		}
+		return tx.SetSetting(baseURLSetting, []byte(e.cfg.BaseURL))
+	})
 	if err != nil {
-		return fmt.Errorf("note transport: %w", err)
+		return fmt.Errorf("note transport and base URL: %w", err)
 	}
 	return nil
 }

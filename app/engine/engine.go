@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,10 @@ type Config struct {
 	DoubtDelay     time.Duration // 0: 60 s
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
+	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
+	// New takes slashes off its end. Empty (the command line beside a server):
+	// where the server said.
+	BaseURL string
 }
 
 // Engine is the whole service behind its doors.
@@ -68,6 +73,8 @@ type Engine struct {
 	inflight inflight
 	fresh    freshMail
 	eraser   *eraser
+	scans    chan struct{} // a place for each long scan
+	counts   segmentCounts
 	lanes    []*lane
 	cron     *cron.Cron
 	draining atomic.Bool
@@ -93,7 +100,8 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, eraser: newEraser()}
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, eraser: newEraser(), scans: make(chan struct{}, maxScans)}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -126,7 +134,7 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // Start settles what an earlier process left in doubt and sets the workers to
 // work.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.rememberTransport(ctx); err != nil {
+	if err := e.rememberServer(ctx); err != nil {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {

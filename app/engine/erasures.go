@@ -79,7 +79,7 @@ func (e *Engine) eraseContacts(ctx context.Context, teamID string, contacts []ap
 		return unavailable(err)
 	}
 	if !e.eraser.started.Load() { // a command beside a server
-		if err := e.eraseAll(ctx); err != nil && ctx.Err() == nil {
+		if err := e.eraseOpen(ctx); err != nil && ctx.Err() == nil {
 			e.log.Error("erase; a server tries again", "err", err)
 		}
 		return nil
@@ -295,7 +295,7 @@ func (e *Engine) startEraser(ctx context.Context) error {
 				return
 			case <-e.eraser.woken:
 			}
-			if err := e.eraseAll(e.taking); err != nil && e.taking.Err() == nil {
+			if err := e.eraseOpen(e.taking); err != nil && e.taking.Err() == nil {
 				e.log.Error("erase; the next sweep tries again", "err", err)
 			}
 		}
@@ -303,8 +303,8 @@ func (e *Engine) startEraser(ctx context.Context) error {
 	return nil
 }
 
-// eraseAll repeats erase until nothing is left or ctx ends.
-func (e *Engine) eraseAll(ctx context.Context) error {
+// eraseOpen repeats erase until nothing is left or ctx ends.
+func (e *Engine) eraseOpen(ctx context.Context) error {
 	for {
 		later, err := e.erase(ctx)
 		if err != nil || !later {

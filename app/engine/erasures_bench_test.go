@@ -23,7 +23,7 @@ func BenchmarkErase(b *testing.B) {
 	b.ResetTimer()
 	for range b.N {
 		b.StopTimer()
-		c := w.addContact(w.key.TeamID, victim)
+		c := w.person(w.key.TeamID, victim)
 		b.StartTimer()
 		done := make(chan struct{})
 		worst := make(chan time.Duration)

@@ -64,7 +64,7 @@ func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
 		must(t, err)
 		ctx := newSteps(t.Context(), n)
 		if err := w.e.withdrawErased(ctx, w.key.TeamID, job); err == nil {
-			_ = w.e.eraseAll(ctx)
+			_ = w.e.eraseOpen(ctx)
 		}
 		if ctx.ended() {
 			stopped++
@@ -96,7 +96,7 @@ func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
 func TestWhoEndedSubscriptionsStaysUnsubscribedWhenErased(t *testing.T) {
 	w := idle(t)
 	team := w.key.TeamID
-	plain, gone, listed := w.addContact(team, "plain@erase.example"), w.addContact(team, "gone@erase.example"), w.addContact(team, "listed@erase.example")
+	plain, gone, listed := w.person(team, "plain@erase.example"), w.person(team, "gone@erase.example"), w.person(team, "listed@erase.example")
 	old, err := w.e.AddSuppression(t.Context(), w.key, app.SuppressionInput{Email: "Listed@erase.example", Origin: app.OriginBounce})
 	must(t, err)
 	topics := [2]app.Topic{}

@@ -17,8 +17,8 @@ import (
 	"mailer/db"
 )
 
-// addContact makes a contact of a team.
-func (w *world) addContact(teamID, email string) app.Contact {
+// person makes a contact of a team.
+func (w *world) person(teamID, email string) app.Contact {
 	w.t.Helper()
 	in := app.ContactInput{Email: email, FirstName: "Bobby", LastName: "Tables"}
 	n, err := in.Validate()
@@ -76,9 +76,9 @@ func (w *world) wantErased() {
 	}
 }
 
-// audience makes n suppressed contacts in random order of their rows and gives
+// crowdOf makes n suppressed contacts in random order of their rows and gives
 // every 20th.
-func (w *world) audience(key *app.Key, n int) (picked []app.Contact) {
+func (w *world) crowdOf(key *app.Key, n int) (picked []app.Contact) {
 	w.t.Helper()
 	for from := 0; from < n; from += 250 {
 		must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error {
@@ -204,10 +204,10 @@ func (w *world) scatter(key *app.Key, from string, n int) app.Contact {
 	})
 	for i := range n / 3 {
 		if i%3 == 0 {
-			w.addContact(key.TeamID, fmt.Sprintf("c%d@example.net", i))
+			w.person(key.TeamID, fmt.Sprintf("c%d@example.net", i))
 		}
 	}
-	c := w.addContact(key.TeamID, victim)
+	c := w.person(key.TeamID, victim)
 	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error {
 		friend, err := tx.ContactByAddress(key.TeamID, w.cfg.Sealer.AddressHash(key.TeamID, "c0@example.net"))
 		if err != nil {
@@ -236,7 +236,7 @@ func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
 	if n := w.traces(victim); n < 1000 {
 		t.Fatalf("only %d traces before", n)
 	}
-	crowd := w.audience(w.key, 2000)
+	crowd := w.crowdOf(w.key, 2000)
 	must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, append([]app.Contact{c}, crowd...)))
 	w.wantErased()
 	if n := w.traces(victim); n != 0 {
@@ -320,7 +320,7 @@ func TestMailToAnErasedAddressDoesNotLeave(t *testing.T) {
 		hang := make(chan struct{})
 		relay := newRelay(firstly(after(hang, accept)))
 		w := serving(t, relay)
-		c := w.addContact(w.key.TeamID, victim)
+		c := w.person(w.key.TeamID, victim)
 		alone := w.send(victim)
 		both := w.send(victim, "eve@example.net")
 		hidden := w.send("eve@example.net", "Vic <"+victim+">")
@@ -377,7 +377,7 @@ func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
 					return end(ctx, m, func() error { return nil })
 				}))
 				w := serving(t, relay)
-				c := w.addContact(w.key.TeamID, victim)
+				c := w.person(w.key.TeamID, victim)
 				id := w.send(victim)
 				synctest.Wait()
 				start := time.Now()
@@ -386,7 +386,7 @@ func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
 					t.Errorf("answered after %v with %d erasures open", took, w.openErasures())
 				}
 				// Another's erasure does not wait for that.
-				d := w.addContact(w.key.TeamID, "dan@erase.example")
+				d := w.person(w.key.TeamID, "dan@erase.example")
 				start = time.Now()
 				must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{d}))
 				if took := time.Since(start); took > 2*time.Second || w.openErasures() != 1 {
@@ -421,7 +421,7 @@ func TestNothingLeavesInTheNameOfAnErasedSender(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		relay := newRelay(firstly(trouble(app.StageConnect, "down")))
 		w := serving(t, relay)
-		c := w.addContact(w.key.TeamID, "ann@"+testDomain)
+		c := w.person(w.key.TeamID, "ann@"+testDomain)
 		id := w.send("eve@example.net")
 		synctest.Wait()
 		must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{c}))
@@ -442,12 +442,12 @@ func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
 		hang := make(chan struct{})
 		relay := newRelay(firstly(dotThen(hang))) // keeps the erasure open
 		w := serving(t, relay)
-		c := w.addContact(w.key.TeamID, victim)
+		c := w.person(w.key.TeamID, victim)
 		old := w.send(victim)
 		synctest.Wait()
 		must(t, w.e.eraseContacts(t.Context(), w.key.TeamID, []app.Contact{c}))
 		relay.follow(nil)
-		again := w.addContact(w.key.TeamID, victim)
+		again := w.person(w.key.TeamID, victim)
 		id := w.send(victim)
 		close(hang)
 		time.Sleep(time.Minute)
