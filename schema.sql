@@ -329,6 +329,6 @@ CREATE INDEX happenings_team ON happenings (team_id, id);
 CREATE TABLE erasures (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
-  addresses  BLOB NOT NULL, -- sealed JSON: folded addresses
+  addresses  BLOB NOT NULL, -- sealed JSON: {addresses,until}: folded, and the id up to which they go
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

@@ -117,6 +117,15 @@ func (tx *Tx) UpdateContact(c *app.Contact) error {
 // DeleteContact removes a contact with its memberships and choices, and counts
 // all of them.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
+	_, err := tx.exec(`DELETE FROM choices WHERE address = ? AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
+	if err != nil {
+		return fmt.Errorf("delete choices: %w", err)
+	}
+	return tx.removeContact(c)
+}
+
+// removeContact is DeleteContact without the choices.
+func (tx *Tx) removeContact(c *app.Contact) error {
 	tx.changed(c.TeamID)
 	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
 	if err != nil {
@@ -124,10 +133,6 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	}
 	if _, err := tx.exec(`DELETE FROM members WHERE contact_id = ?`, c.ID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
-	}
-	_, err = tx.exec(`DELETE FROM choices WHERE address = ? AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
-	if err != nil {
-		return fmt.Errorf("delete choices: %w", err)
 	}
 	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {

@@ -72,6 +72,7 @@ type Engine struct {
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
+	eraser   *eraser
 	scans    chan struct{} // a place for each long scan
 	counts   segmentCounts
 	lanes    []*lane
@@ -101,7 +102,8 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Jitter = rand.Float64
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: make(chan struct{}, maxScans), imports: importer{woken: make(chan struct{}, 1)}}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: make(chan struct{}, maxScans),
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser()}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -138,6 +140,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {
+		return err
+	}
+	if err := e.startEraser(ctx); err != nil {
 		return err
 	}
 	for _, l := range e.lanes {
