@@ -13,7 +13,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
-	"strings"
 	"syscall"
 	"time"
 
@@ -257,12 +256,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = o.serveStore(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load})
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveStore(ctx context.Context, log *slog.Logger, store *db.DB, cfg engine.Config) error {
+func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, cfg engine.Config) error {
 	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -271,7 +270,6 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, store *db.DB
 	if o.baseURL == "" {
 		o.baseURL = "http://" + listener.Addr().String()
 	}
-	o.baseURL = strings.TrimRight(o.baseURL, "/")
 	cfg.BaseURL = o.baseURL
 	e, err := o.engine(ctx, cfg)
 	if err != nil {

@@ -31,6 +31,7 @@ type real struct {
 	*bench
 	engine *engine.Engine
 	store  *db.DB
+	sealer *app.Sealer
 	team   app.Team
 	full   string // a key of team
 }
@@ -78,7 +79,7 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) 
 			t.Errorf("close: %v", err)
 		}
 	})
-	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
+	cfg.DB = store
 	if cfg.Sealer, err = app.NewSealer(app.NewMasterKey()); err != nil {
 		t.Fatal(err)
 	}
@@ -94,7 +95,7 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) 
 		defer cancel()
 		e.Stop(ctx)
 	})
-	r := &real{bench: &bench{t: t, clock: testTime}, engine: e, store: store}
+	r := &real{bench: &bench{t: t, clock: testTime}, engine: e, store: store, sealer: cfg.Sealer}
 	webCfg := Config{Engine: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
 	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, nil), &r.route})
 	l := defaultLimits()
