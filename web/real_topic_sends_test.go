@@ -10,7 +10,7 @@ import (
 	"mailer/db"
 )
 
-// newTopic adds a topic to a team.
+// newTopic adds a topic to the team.
 func (r *real) newTopic(teamID, name string) string {
 	r.t.Helper()
 	topic := app.Topic{ID: app.NewID(), TeamID: teamID, Name: name, Default: app.OptIn, Visibility: app.PublicTopic}
@@ -21,9 +21,7 @@ func (r *real) newTopic(teamID, name string) string {
 }
 
 func TestRealSendWithATopic(t *testing.T) {
-	cfg := captured()
-	cfg.BaseURL = "https://mail.example.com"
-	r := newReal(t, cfg)
+	r := newReal(t, captured())
 	news := r.newTopic(r.team.ID, "News")
 	other, _ := r.newTeam("Other")
 	theirs := r.newTopic(other.ID, "Theirs")

@@ -9,8 +9,8 @@ import (
 	"mailer/db"
 )
 
-// newTopic adds a topic to the team of w.key.
-func (w *world) newTopic(name string, def app.Subscription, visibility app.Visibility) *app.Topic {
+// topic adds a topic to the team of w.key.
+func (w *world) topic(name string, def app.Subscription, visibility app.Visibility) *app.Topic {
 	w.t.Helper()
 	t := &app.Topic{ID: app.NewID(), TeamID: w.key.TeamID, Name: name, Default: def, Visibility: visibility}
 	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(t) }))

@@ -72,6 +72,8 @@ type Engine struct {
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
+	scans    chan struct{} // a place for each long scan
+	counts   segmentCounts
 	lanes    []*lane
 	cron     *cron.Cron
 	draining atomic.Bool
@@ -98,7 +100,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Jitter = rand.Float64
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: make(chan struct{}, maxScans)}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {

@@ -22,7 +22,7 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := serving(t, newRelay(always(c.hanging)))
-				news := w.newTopic("News", app.OptIn, app.PublicTopic)
+				news := w.topic("News", app.OptIn, app.PublicTopic)
 				id := w.sendAbout(news, "bob@example.net")
 				synctest.Wait()
 				relay := newRelay(nil)
@@ -59,7 +59,7 @@ func TestAnAnsweredOptOutOutlivesACrash(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		w := serving(t, newRelay(always(after(hang, accept))))
-		id := w.sendAbout(w.newTopic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		id := w.sendAbout(w.topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		synctest.Wait()
 		_, err := w.e.Unsubscribe(t.Context(), w.linkOf(id))
 		must(t, err)

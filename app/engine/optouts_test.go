@@ -19,7 +19,7 @@ func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				relay := newRelay(nil)
 				w := serving(t, relay)
-				news, other := w.newTopic("News", def, app.PublicTopic), w.newTopic("Other", app.OptIn, app.PublicTopic)
+				news, other := w.topic("News", def, app.PublicTopic), w.topic("Other", app.OptIn, app.PublicTopic)
 				for _, s := range []app.SuppressionInput{{Email: "bounced@example.net", Origin: app.OriginBounce}, {Email: "left@example.net", Origin: app.OriginUnsubscribe}} {
 					_, err := w.e.AddSuppression(t.Context(), w.key, s)
 					must(t, err)
@@ -70,7 +70,7 @@ func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
 
 func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	w.contact("gone@example.net", true)
 	w.choose(news, "out@example.net", app.OptOut)
 	refused := about(news, "out@example.net", "GONE@example.net")
@@ -101,7 +101,7 @@ func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
 
 func TestTheTopicIsCheckedAfterIdempotencyAndBeforeTheDomain(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	foreign := &app.Topic{ID: app.NewID(), Name: "Theirs", Default: app.OptIn, Visibility: app.PublicTopic}
 	foreign.TeamID = w.addTeam("Other", "other.example").TeamID
 	must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(foreign) }))
@@ -142,7 +142,7 @@ func TestTheTopicIsCheckedAfterIdempotencyAndBeforeTheDomain(t *testing.T) {
 
 func TestEmailAndUnitKeepTheirTopicWhileTheyWait(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	in := about(news, "a@example.net")
 	in.TopicID = strings.ToUpper(in.TopicID)
 	id, err := w.e.SendEmail(t.Context(), w.key, in, SendOptions{})
@@ -165,7 +165,7 @@ func TestEmailAndUnitKeepTheirTopicWhileTheyWait(t *testing.T) {
 
 func TestTheLinkStandsForTheOneRecipientOrForTheEmail(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	link := func(in *app.EmailInput) app.PageLink {
 		t.Helper()
 		id, err := w.e.SendEmail(t.Context(), w.key, in, SendOptions{})
@@ -206,7 +206,7 @@ func TestTheSameMessageLeavesInEachAttemptAlsoFromAnotherAddress(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		relay := newRelay(firstly(lost))
 		w := idle(t, relay)
-		news := w.newTopic("News", app.OptIn, app.PublicTopic)
+		news := w.topic("News", app.OptIn, app.PublicTopic)
 		in := about(news, "bob@example.net")
 		in.HTML, in.Text = `<a href="{{{ UNSUBSCRIBE_URL }}}">x</a>`, nil
 		id, err := w.e.SendEmail(t.Context(), w.key, in, SendOptions{})
@@ -243,7 +243,7 @@ func TestACallersPairReplacesOursAndThePlaceholderStillLeadsToUs(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		relay := newRelay(nil)
 		w := serving(t, relay)
-		in := about(w.newTopic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		in := about(w.topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		in.Headers = map[string]string{"List-Unsubscribe": "<https://acme.example/u>", "List-Unsubscribe-Post": "List-Unsubscribe=One-Click"}
 		in.HTML = "{{{RESEND_UNSUBSCRIBE_URL}}}"
 		id, err := w.e.SendEmail(t.Context(), w.key, in, SendOptions{})
@@ -315,7 +315,7 @@ func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
 					}
 				})
 				w = idle(t, relay)
-				in := about(w.newTopic("News", app.OptIn, app.PrivateTopic), "bob@example.net")
+				in := about(w.topic("News", app.OptIn, app.PrivateTopic), "bob@example.net")
 				in.ScheduledAt = c.at
 				id, err := w.e.SendEmail(t.Context(), w.key, in, SendOptions{})
 				must(t, err)
@@ -360,7 +360,7 @@ func TestTheOthersOfAnEmailAreSentAtOnceWithoutWhoLeft(t *testing.T) {
 			return accept(ctx, m, hold)
 		}))
 		w = serving(t, relay)
-		news = w.newTopic("News", app.OptIn, app.PublicTopic)
+		news = w.topic("News", app.OptIn, app.PublicTopic)
 		id := w.sendAbout(news, "bob@example.net", "Carl@example.net")
 		synctest.Wait()
 		time.Sleep(time.Second)
@@ -386,7 +386,7 @@ func TestABareOptOutHoldsBackTopicsAndLetsPlainMailPass(t *testing.T) {
 			return accept(ctx, m, hold)
 		}))
 		w = serving(t, relay)
-		id := w.sendAbout(w.newTopic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		id := w.sendAbout(w.topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		synctest.Wait()
 		plain := w.send("bob@example.net")
 		time.Sleep(time.Minute)
@@ -399,7 +399,7 @@ func TestABareOptOutHoldsBackTopicsAndLetsPlainMailPass(t *testing.T) {
 func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil))
-		news := w.newTopic("News", app.OptIn, app.PublicTopic)
+		news := w.topic("News", app.OptIn, app.PublicTopic)
 		id := w.sendAbout(news, "bob@example.net")
 		address := w.hash("bob@example.net")
 		for _, change := range []func() (*PageView, error){
@@ -428,7 +428,7 @@ func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 // with a topic.
 func BenchmarkStandings(b *testing.B) {
 	w := idle(b, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	for _, n := range []int{1, 50} {
 		var recipients []string
 		for i := range n {

@@ -18,9 +18,10 @@ type PageView struct {
 	Topic        *app.ContactTopic  // that the link stood for; nil: all mailings
 	Unsubscribed bool               // from all mailings
 	Topics       []app.ContactTopic // to choose from, by name: the public ones, and a private one that the link stood for
-	// The tokens of both pages for the same link. Preferences is empty where the
+	// Preferences is the token of the preferences page of the same link, and
+	// UnsubscribeAll that of the way out of all mailings. Both are empty where the
 	// link stands for several addresses at once.
-	Unsubscribe, Preferences string
+	Preferences, UnsubscribeAll string
 }
 
 // UnsubscribePage reads what the page of an unsubscribe link shows. It changes
@@ -266,7 +267,7 @@ func (e *Engine) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 // view reads what the page shows. Of several people it shows the one who still
 // gets most: a button that would do something is there until all of them left.
 func (p *page) view(r *db.Reader) (*PageView, error) {
-	v := &PageView{Team: p.team, Unsubscribed: true, Unsubscribe: p.e.cfg.Sealer.PageToken(app.UnsubscribePage, p.link)}
+	v := &PageView{Team: p.team, Unsubscribed: true}
 	for i := range p.people {
 		if err := p.add(r, v, &p.people[i]); err != nil {
 			return nil, err
@@ -276,6 +277,9 @@ func (p *page) view(r *db.Reader) (*PageView, error) {
 		return v, nil
 	}
 	v.Preferences = p.e.cfg.Sealer.PageToken(app.PreferencesPage, p.link)
+	all := p.link
+	all.TopicID, all.Address = "", p.people[0].hash
+	v.UnsubscribeAll = p.e.cfg.Sealer.PageToken(app.UnsubscribePage, all)
 	var err error
 	v.Topics, err = p.topics(r)
 	return v, err

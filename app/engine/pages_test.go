@@ -23,8 +23,8 @@ func (w *world) doors() map[string]func(token string) (*PageView, error) {
 
 func TestWhateverIsWrongWithATokenIsTheSameNotFound(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
-	gone := w.newTopic("Gone", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
+	gone := w.topic("Gone", app.OptIn, app.PublicTopic)
 	must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.DeleteTopic(w.key.TeamID, gone.ID) }))
 	foreign := w.addTeam("Other", "other.example").TeamID
 	theirs := w.sendAbout(news, "a@example.net", "b@example.net")
@@ -67,7 +67,7 @@ func TestWhateverIsWrongWithATokenIsTheSameNotFound(t *testing.T) {
 
 func TestALinkOfADeletedEmailStillKnowsItsAddress(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	id := w.sendAbout(news, "bob@example.net")
 	token := w.linkOf(id)
 	must(t, w.e.DeleteEmail(t.Context(), w.key, id))
@@ -79,10 +79,10 @@ func TestALinkOfADeletedEmailStillKnowsItsAddress(t *testing.T) {
 
 func TestWhatThePagesShow(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	w.newTopic("beta", app.OptIn, app.PublicTopic)
-	alpha := w.newTopic("Alpha", app.OptOut, app.PublicTopic)
-	secret := w.newTopic("aardvark", app.OptIn, app.PrivateTopic)
-	w.newTopic("Hidden", app.OptIn, app.PrivateTopic)
+	w.topic("beta", app.OptIn, app.PublicTopic)
+	alpha := w.topic("Alpha", app.OptOut, app.PublicTopic)
+	secret := w.topic("aardvark", app.OptIn, app.PrivateTopic)
+	w.topic("Hidden", app.OptIn, app.PrivateTopic)
 	theirs := &app.Topic{ID: app.NewID(), TeamID: w.addTeam("Other", "other.example").TeamID, Name: "Theirs", Default: app.OptIn, Visibility: app.PublicTopic}
 	must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(theirs) }))
 	w.choose(alpha, "bob@example.net", app.OptIn)
@@ -120,10 +120,13 @@ func TestWhatThePagesShow(t *testing.T) {
 			if topic != c.topic || names(v) != c.topics || v.Team != "Default" || v.Unsubscribed {
 				t.Errorf("%s: %+v", name, v)
 			}
-			for page, token := range map[string]string{app.UnsubscribePage: v.Unsubscribe, app.PreferencesPage: v.Preferences} {
-				if l, ok := w.cfg.Sealer.ReadPageToken(page, token); !ok || l != c.link {
-					t.Errorf("%s: the %s leads to %+v", name, page, l)
-				}
+			all := c.link
+			all.TopicID = ""
+			if l, ok := w.cfg.Sealer.ReadPageToken(app.UnsubscribePage, v.UnsubscribeAll); !ok || l != all {
+				t.Errorf("%s: the way out of everything leads to %+v", name, l)
+			}
+			if l, ok := w.cfg.Sealer.ReadPageToken(app.PreferencesPage, v.Preferences); !ok || l != c.link {
+				t.Errorf("%s: the preferences link leads to %+v", name, l)
 			}
 		}
 	}
@@ -150,7 +153,7 @@ func TestWhoCountsAsUnsubscribed(t *testing.T) {
 
 func TestATopicLinkOptsOutOfThatTopicOnce(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news, other := w.newTopic("News", app.OptIn, app.PrivateTopic), w.newTopic("Other", app.OptIn, app.PublicTopic)
+	news, other := w.topic("News", app.OptIn, app.PrivateTopic), w.topic("Other", app.OptIn, app.PublicTopic)
 	w.contact("Bob@Example.net", false)
 	token := w.linkOf(w.sendAbout(news, "bob@example.net"))
 	var after string
@@ -183,7 +186,7 @@ func TestATopicLinkOptsOutOfThatTopicOnce(t *testing.T) {
 
 func TestATopicLinkWithoutAContactTellsNobody(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	_, err := w.e.Unsubscribe(t.Context(), w.linkOf(w.sendAbout(news, "bob@example.net")))
 	must(t, err)
 	if got := w.told() + w.rows(`SELECT topic_id, subscription FROM choices`); got != news.ID+" opt_out\n" {
@@ -219,7 +222,7 @@ func TestABareLinkUnsubscribesFromEverythingOnce(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := idle(t, newRelay(nil))
-			news := w.newTopic("News", app.OptIn, app.PublicTopic)
+			news := w.topic("News", app.OptIn, app.PublicTopic)
 			link := app.PageLink{Address: w.hash("bob@example.net")}
 			wantSource := "<nil>"
 			if c.source {
@@ -274,7 +277,7 @@ func TestABareLinkUnsubscribesFromEverythingOnce(t *testing.T) {
 
 func TestALinkOfAnEmailToSeveralStandsForEachOfThem(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	w.contact("eve@example.net", false)
 	in := about(news, "bob@example.net")
 	in.Cc, in.Bcc = []string{"eve@example.net"}, []string{"joe@example.net"}
@@ -310,7 +313,7 @@ func TestALinkOfAnEmailToSeveralStandsForEachOfThem(t *testing.T) {
 
 func TestAnErasedRecipientIsPassedOver(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	news := w.newTopic("News", app.OptIn, app.PublicTopic)
+	news := w.topic("News", app.OptIn, app.PublicTopic)
 	id := w.sendAbout(news, "bob@example.net", "eve@example.net")
 	pool := w.rows(`UPDATE recipients SET address = '[erased]' WHERE address = 'bob@example.net' RETURNING n`)
 	_, err := w.e.Unsubscribe(t.Context(), w.linkOf(id))
@@ -322,8 +325,8 @@ func TestAnErasedRecipientIsPassedOver(t *testing.T) {
 
 func TestPreferencesNoteWhatThePageShowsAndNothingElse(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	in, out := w.newTopic("In", app.OptIn, app.PublicTopic), w.newTopic("Out", app.OptOut, app.PublicTopic)
-	own, hidden := w.newTopic("Own", app.OptIn, app.PrivateTopic), w.newTopic("Hidden", app.OptIn, app.PrivateTopic)
+	in, out := w.topic("In", app.OptIn, app.PublicTopic), w.topic("Out", app.OptOut, app.PublicTopic)
+	own, hidden := w.topic("Own", app.OptIn, app.PrivateTopic), w.topic("Hidden", app.OptIn, app.PrivateTopic)
 	w.contact("bob@example.net", true)
 	w.choose(in, "bob@example.net", app.OptOut)
 	token := w.link(app.PreferencesPage, app.PageLink{TopicID: own.ID, Address: w.hash("bob@example.net")})
