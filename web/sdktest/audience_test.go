@@ -244,7 +244,7 @@ func checkGoMemberships(t *testing.T, c *resendv3.Client, contact, segment, topi
 	if len(segments.Data) != 1 || segments.Data[0].Id != segment {
 		t.Errorf("segments %+v", segments)
 	}
-	_, err = c.Contacts.Topics.Update(&resendv3.UpdateContactTopicsRequest{ContactId: contact, Topics: []resendv3.TopicSubscriptionUpdate{{Id: topic, Subscription: "opt_out"}}})
+	_, err = c.Contacts.Topics.Update(&resendv3.UpdateContactTopicsRequest{Id: contact, Topics: []resendv3.TopicSubscriptionUpdate{{Id: topic, Subscription: "opt_out"}}})
 	must(t, err)
 	topics, err := c.Contacts.Topics.List(contact)
 	must(t, err)
