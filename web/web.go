@@ -44,6 +44,10 @@ type Config struct {
 type service interface {
 	emailService
 	suppressionService
+	topicService
+	propertyService
+	contactTopicService
+	contactService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -89,6 +93,10 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerEmails()
 	h.registerAttachments()
 	h.registerSuppressions()
+	h.registerTopics()
+	h.registerProperties()
+	h.registerContactTopics()
+	h.registerContacts()
 	h.registerDocument()
 	return h
 }
