@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+	"golang.org/x/sync/semaphore"
 
 	"mailer/app"
 	"mailer/db"
@@ -73,7 +74,7 @@ type Engine struct {
 	inflight inflight
 	fresh    freshMail
 	eraser   *eraser
-	scans    chan struct{} // a place for each long scan
+	scans    *semaphore.Weighted // the connections of long scans
 	counts   segmentCounts
 	lanes    []*lane
 	imports  importer
@@ -102,7 +103,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Jitter = rand.Float64
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: make(chan struct{}, maxScans),
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
 		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser()}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
