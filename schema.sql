@@ -200,8 +200,8 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
 -- The audience of a team. Rows lie in the order of their lists and filters walk
--- them; no foreign key leads here, since memberships and choices are deleted by
--- index with their contact.
+-- them; no foreign key leads here, since memberships are deleted by index with
+-- their contact.
 CREATE TABLE contacts (
   team_id      TEXT NOT NULL REFERENCES teams (id),
   id           TEXT NOT NULL,

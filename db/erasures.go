@@ -42,30 +42,11 @@ func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
 	return open, err
 }
 
-// EraseContact removes a contact as DeleteContact does, but leaves what it opted
-// out of: that holds a hash alone, and whoever comes again must not get that mail
-// again.
-func (tx *Tx) EraseContact(c *app.Contact) error {
-	_, err := tx.exec(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
-		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
-	if err != nil {
-		return fmt.Errorf("delete choices: %w", err)
-	}
-	return tx.removeContact(c)
-}
-
 // EraseSuppression has a suppression of an address forget it; it goes on to
 // block. Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
 	n, err := tx.exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ?`, teamID, address[:])
 	return oneRow(n, err, ErrNotFound)
-}
-
-// InsertErasedSuppression blocks an address that is not known any more.
-func (tx *Tx) InsertErasedSuppression(s app.Suppression) error {
-	_, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, created_at) VALUES (?, ?, NULL, ?, ?, ?)
-		ON CONFLICT (team_id, address) DO NOTHING`, s.ID, s.TeamID, s.Hash[:], string(s.Origin), milli(s.CreatedAt))
-	return err
 }
 
 // NewestEmail gives the highest id of a team's emails; empty: it has none.

@@ -87,7 +87,7 @@ func TestOldBytesGoFromPagesAndLog(t *testing.T) {
 	for part := range slices.Chunk(contacts, 250) {
 		write(t, d, func(tx *Tx) error {
 			for i := range part {
-				if err := errors.Join(tx.EraseContact(&part[i]), tx.EraseSuppression(part[i].TeamID, part[i].Hash)); err != nil {
+				if err := errors.Join(tx.DeleteContact(&part[i]), tx.EraseSuppression(part[i].TeamID, part[i].Hash)); err != nil {
 					return err
 				}
 			}

@@ -143,7 +143,7 @@ func (e *Engine) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address
 	}
 	err = tx.EraseSuppression(teamID, hash)
 	if errors.Is(err, db.ErrNotFound) && unsubscribed {
-		err = tx.InsertErasedSuppression(app.Suppression{ID: app.NewID(), TeamID: teamID, Hash: hash, Origin: app.OriginUnsubscribe, CreatedAt: tx.Now})
+		_, err = tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: teamID, Hash: hash, CreatedAt: tx.Now})
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", fmt.Errorf("erase suppression: %w", err)
@@ -157,7 +157,7 @@ func deleteErased(tx *db.Tx, c app.Contact) error {
 	if err != nil {
 		return fmt.Errorf("read segments: %w", err)
 	}
-	if err := tx.EraseContact(&c); err != nil {
+	if err := tx.DeleteContact(&c); err != nil {
 		return err
 	}
 	c.Email, c.FirstName, c.LastName = app.Erased, "", ""
