@@ -184,6 +184,7 @@ var mayScan = map[string]string{
 	"FindTeam":        "the first row of the primary key",
 	"UnitRelays":      "the first row of an index",
 	"Erasures":        "a row for each erasure under way",
+	"HasErasures":     "a row for each erasure under way",
 	"dirtyPages":      "pages by their numbers, all of the file, for an erasure",
 	"wipeWith":        "a page by its number",
 	"prepareSchema":   "the tables of a database that should have none",
