@@ -190,6 +190,7 @@ var mayScan = map[string]string{
 	"prepareSchema":   "the tables of a database that should have none",
 	"DottedUnits":     "all open units, once at start and for the operator: an index would cost every message",
 	"PurgeHappenings": "the first rows of the primary key",
+	"LeavesOver":      "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":  "a row for each deleted topic or segment, soon gone",
 	"PurgeUsage":      "a day of minutes for each relay, once an hour",
 }

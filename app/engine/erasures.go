@@ -29,7 +29,7 @@ type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
 	woken   chan struct{}
 	started atomic.Bool
-	begun   atomic.Uint64 // erasures of this process
+	begun   atomic.Uint64  // erasures of this process
 	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
