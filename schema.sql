@@ -335,3 +335,34 @@ CREATE TABLE erasures (
   addresses  BLOB NOT NULL, -- sealed JSON: {addresses,until}: folded, and the id up to which they go
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+
+-- Templates. What is edited and what sends use are two versions; a version never
+-- changes, so that a send reads the published one without holding up others.
+CREATE TABLE templates (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  name         TEXT NOT NULL,
+  alias        TEXT,
+  current_id   TEXT NOT NULL, -- the version that is read and edited
+  published_id TEXT,          -- the version that is sent; NULL: a draft
+  published_at INTEGER,
+  created_at   INTEGER NOT NULL,
+  updated_at   INTEGER NOT NULL,
+  UNIQUE (team_id, alias)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX templates_team ON templates (team_id, id);
+
+-- Rows are large: this table keeps them out of its key.
+CREATE TABLE template_versions (
+  id          TEXT NOT NULL PRIMARY KEY,
+  team_id     TEXT NOT NULL,
+  template_id TEXT NOT NULL REFERENCES templates (id) ON DELETE CASCADE,
+  size        INTEGER NOT NULL, -- bytes of html and text
+  sender      TEXT,
+  reply_to    TEXT,             -- JSON: strings
+  subject     TEXT,
+  html        TEXT NOT NULL,
+  plain       TEXT,             -- NULL: made of html; '': none
+  variables   TEXT              -- JSON
+) STRICT;
+CREATE INDEX template_versions_template ON template_versions (template_id);

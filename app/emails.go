@@ -34,6 +34,8 @@ type EmailInput struct {
 	Attachments []Attachment
 	ScheduledAt string // as the caller wrote it: what idempotency compares
 	TopicID     string // empty: none
+	// Template is filled before Validate (StandIn, Fill); nil: none.
+	Template *TemplateUse
 }
 
 // Tag is a name and value of the caller's that comes back in events.

@@ -103,7 +103,7 @@ func TestSendRefused(t *testing.T) {
 		{"tags as object", `{"tags":{}}`, 422, app.CodeValidation, "`tags` must be an array"},
 		{"topic by number", member(`"topic_id":1`), 422, app.CodeValidation, "`topic_id` must be a string"},
 		{"scheduled by number", member(`"scheduled_at":5`), 422, app.CodeValidation, "`scheduled_at` must be a string"},
-		{"template", member(`"template":{"id":"x"}`), 422, app.CodeValidation, "`template` is not a field"},
+		{"template", member(`"template":7`), 422, app.CodeValidation, "`template` must be an object"},
 		{"path", `{"attachments":[{"path":"https://x"}]}`, 422, app.CodeValidation, "`attachments[0].path` is not supported"},
 		{"content_id", `{"attachments":[{},{"content_id":"x"}]}`, 422, app.CodeValidation, "`attachments[1].content_id` is not supported"},
 		{"inline_content_id", `{"attachments":[{"inline_content_id":"x"}]}`, 422, app.CodeValidation, "`attachments[0].inline_content_id`"},

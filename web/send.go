@@ -17,12 +17,12 @@ import (
 // any, where an attachment written as an array of numbers grows thirtyfold.
 // Lists stop at their limit while they are read, for the same reason.
 type sendEmailRequest struct {
-	From        string         `json:"from" doc:"One mailbox, with or without a display name" example:"Acme <hello@example.com>"`
+	From        string         `json:"from,omitempty" doc:"One mailbox, with or without a display name; needed unless a template has one" example:"Acme <hello@example.com>"`
 	To          addressList    `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
 	Cc          addressList    `json:"cc,omitempty"`
 	Bcc         addressList    `json:"bcc,omitempty"`
 	ReplyTo     addressList    `json:"reply_to,omitempty"`
-	Subject     string         `json:"subject" maxLength:"2000"`
+	Subject     string         `json:"subject,omitempty" maxLength:"2000" doc:"Needed unless a template has one"`
 	HTML        string         `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
 	Text        *string        `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
 	Headers     headerMap      `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
@@ -30,10 +30,7 @@ type sendEmailRequest struct {
 	Attachments attachmentList `json:"attachments,omitempty"`
 	ScheduledAt string         `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 	TopicID     string         `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
-
-	// A field of Resend's that is not served: empty, as some clients always send
-	// it, it means nothing.
-	Template notServed `json:"template" hidden:"true"`
+	Template    templateUse    `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
 }
 
 type attachmentRequest struct {
@@ -51,7 +48,7 @@ func (r *sendEmailRequest) input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
 		Subject: r.Subject, HTML: r.HTML, Text: r.Text, Headers: r.Headers, Tags: r.Tags,
-		ScheduledAt: r.ScheduledAt, TopicID: r.TopicID,
+		ScheduledAt: r.ScheduledAt, TopicID: r.TopicID, Template: r.Template.use,
 	}
 	for i := range r.Attachments {
 		a := &r.Attachments[i]
@@ -179,14 +176,6 @@ func (m *headerMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*m = out
 	_, err := d.ReadToken()
 	return err
-}
-
-// notServed accepts only emptiness: null, "", [] or {}.
-type notServed struct{}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (*notServed) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return emptyOnly(d, "is not a field that this endpoint supports")
 }
 
 type remotePath struct{}

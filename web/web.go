@@ -51,6 +51,7 @@ type service interface {
 	segmentService
 	pageService
 	importService
+	templateService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -105,6 +106,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerAudiences()
 	h.registerPages()
 	h.registerImports()
+	h.registerTemplates()
 	h.registerDocument()
 	return h
 }

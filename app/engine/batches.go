@@ -57,6 +57,13 @@ func (e *Engine) SendBatch(ctx context.Context, key *app.Key, items []BatchItem,
 		return readAnswer(answer)
 	}
 	defer claim.release()
+	r := e.newRenderer(key)
+	defer r.close()
+	for i, item := range items {
+		if err := b.render(ctx, r, i, item); err != nil {
+			return nil, err
+		}
+	}
 	var result *BatchResult
 	err = e.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if result, err = b.accept(tx); err != nil {
@@ -94,13 +101,20 @@ type batch struct {
 func (b *batch) prepare(ctx context.Context, key *app.Key, i int, item BatchItem) error {
 	err := item.Err
 	if err == nil {
-		b.emails[i], err = newEmail(key, item.Input)
-	}
-	if err == nil {
-		err = b.e.linkToPage(ctx, b.emails[i])
+		b.emails[i], err = b.e.prepare(ctx, key, item.Input)
 	}
 	b.refusals[i] = err
 	return b.refuses(i, err)
+}
+
+// render makes the email of an item that names a template. The error it gives
+// refuses the batch.
+func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) error {
+	if b.refusals[i] != nil || item.Input.Template == nil {
+		return nil
+	}
+	b.emails[i], b.refusals[i] = r.email(ctx, item.Input)
+	return b.refuses(i, b.refusals[i])
 }
 
 // refuses gives the error that an item's refusal means for the whole batch: any

@@ -27,18 +27,15 @@ const (
 
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
-// CodeRestrictedAPIKey, CodeNotFound for the topic, CodePayloadTooLarge,
+// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodePayloadTooLarge,
 // CodeAllRecipientsSuppressed, those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer e.cfg.Load.Enter()()
 	if err := e.Ready(); err != nil {
 		return "", err
 	}
-	email, err := newEmail(key, in)
+	email, err := e.prepare(ctx, key, in)
 	if err != nil {
-		return "", err
-	}
-	if err := e.linkToPage(ctx, email); err != nil {
 		return "", err
 	}
 	claim, answer, err := e.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
@@ -46,6 +43,13 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 		return answer, err
 	}
 	defer claim.release()
+	if in.Template != nil {
+		r := e.newRenderer(key)
+		defer r.close()
+		if email, err = r.email(ctx, in); err != nil {
+			return "", err
+		}
+	}
 	err = e.db.Write(ctx, func(tx *db.Tx) error {
 		if err := e.accept(tx, email); err != nil {
 			return err
@@ -56,6 +60,24 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 		return "", unavailable(err)
 	}
 	return email.ID, nil
+}
+
+// prepare makes the email of a send, after the checks that come before
+// idempotency. Of a send that names a template there is none yet: a renderer
+// makes it.
+func (e *Engine) prepare(ctx context.Context, key *app.Key, in *app.EmailInput) (*app.Email, error) {
+	whole := in
+	if in.Template != nil {
+		var err error
+		if whole, err = in.StandIn(key.DomainName); err != nil {
+			return nil, err
+		}
+	}
+	email, err := newEmail(key, whole)
+	if err != nil || in.Template != nil {
+		return nil, err
+	}
+	return email, e.linkToPage(ctx, email)
 }
 
 // newEmail makes an email of a send, after the checks that need no database:

@@ -76,6 +76,7 @@ type Engine struct {
 	eraser   *eraser
 	scans    *semaphore.Weighted // the connections of long scans
 	counts   segmentCounts
+	renders  renders
 	lanes    []*lane
 	imports  importer
 	cron     *cron.Cron
@@ -104,7 +105,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
-		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser()}
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), renders: make(renders, largeRenders)}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {

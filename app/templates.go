@@ -1,0 +1,375 @@
+package app
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// TemplateStatus says whether a template can be sent.
+type TemplateStatus string
+
+// The states of a template (decisions.md 8). An edited template stays published:
+// sends use what was published last.
+const (
+	DraftTemplate     TemplateStatus = "draft"
+	PublishedTemplate TemplateStatus = "published"
+)
+
+// Limits of templates (decisions.md 8, clients.md 3).
+const (
+	MaxTemplateVariables = 50
+	maxTemplateName      = 255 // characters
+	maxTemplateAlias     = 100 // bytes, of ASCII
+	maxVariableKey       = 50
+	maxVariableText      = 2000 // characters
+)
+
+// Template is a mail to be filled. Its content is that of the version that is
+// edited; lists leave it out.
+type Template struct {
+	ID          string
+	TeamID      string
+	Name        string
+	Alias       string // empty: none
+	CurrentID   string // of the version that is edited
+	PublishedID string // of the version that is sent; empty: a draft
+	PublishedAt time.Time
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	TemplateContent
+}
+
+// Status tells whether the template was published.
+func (t *Template) Status() TemplateStatus {
+	if t.PublishedID == "" {
+		return DraftTemplate
+	}
+	return PublishedTemplate
+}
+
+// Edited tells whether there is a version that was never published.
+func (t *Template) Edited() bool { return t.CurrentID != t.PublishedID }
+
+// TemplateContent is one version of a template; it never changes.
+type TemplateContent struct {
+	From      string // empty: the send has to say
+	ReplyTo   []string
+	Subject   string // empty: the send has to say
+	HTML      string
+	Text      *string // nil: made of HTML when it is sent; empty: none
+	Variables []TemplateVariable
+}
+
+// Size is the bytes of both bodies.
+func (c *TemplateContent) Size() int {
+	if c.Text == nil {
+		return len(c.HTML)
+	}
+	return len(c.HTML) + len(*c.Text)
+}
+
+// TemplateVariable is what a send fills in.
+type TemplateVariable struct {
+	ID        string
+	Key       string
+	Type      PropertyType
+	Fallback  *PropertyValue // nil: each send must give a value
+	CreatedAt time.Time
+	UpdatedAt time.Time
+}
+
+// TemplateInput is a template to create.
+type TemplateInput struct {
+	Name  string
+	Alias string // empty: none
+	TemplateContent
+}
+
+// Validate checks the input and gives the template without id, team and times,
+// its variables with all of theirs. Errors: CodeValidation.
+func (in *TemplateInput) Validate(now time.Time) (Template, error) {
+	t := Template{Name: in.Name, Alias: in.Alias, TemplateContent: in.TemplateContent}
+	t.ReplyTo = present(t.ReplyTo)
+	if err := t.checkHead(); err != nil {
+		return t, err
+	}
+	if err := t.TemplateContent.check(); err != nil {
+		return t, err
+	}
+	t.Variables = withIDs(t.Variables, nil, now)
+	return t, nil
+}
+
+// checkHead checks what is no part of a version.
+func (t *Template) checkHead() error {
+	switch {
+	case strings.TrimSpace(t.Name) == "":
+		return Invalid("name", "is required")
+	case utf8.RuneCountInString(t.Name) > maxTemplateName:
+		return Invalid("name", "can have at most %d characters", maxTemplateName)
+	case hasControl(t.Name):
+		return Invalid("name", "must not contain line breaks or other control characters")
+	case t.Alias == "":
+		return nil
+	}
+	if _, isID := ParseID(t.Alias); isID {
+		return Invalid("alias", "must not look like an id")
+	}
+	if !validAlias(t.Alias) {
+		return Invalid("alias", "must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or a digit", maxTemplateAlias)
+	}
+	return nil
+}
+
+func validAlias(s string) bool {
+	if s == "" || len(s) > maxTemplateAlias {
+		return false
+	}
+	for i := range len(s) {
+		c := s[i] | 0x20
+		letter := c >= 'a' && c <= 'z' || s[i] >= '0' && s[i] <= '9'
+		if !letter && (i == 0 || s[i] != '.' && s[i] != '_' && s[i] != '-') {
+			return false
+		}
+	}
+	return true
+}
+
+func (c *TemplateContent) check() error {
+	for _, check := range []func() error{c.checkAddresses, c.checkBodies, c.checkVariables, c.checkParts} {
+		if err := check(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (c *TemplateContent) checkAddresses() error {
+	if len(c.ReplyTo) > MaxRecipients {
+		return Invalid("reply_to", "must not hold more than %d addresses", MaxRecipients)
+	}
+	if c.From != "" {
+		if err := checkTemplateAddress("from", c.From); err != nil {
+			return err
+		}
+	}
+	for i, address := range c.ReplyTo {
+		if err := checkTemplateAddress(fmt.Sprintf("reply_to[%d]", i), address); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func checkTemplateAddress(field, s string) error {
+	if strings.Contains(s, "{{{") {
+		return Invalid(field, "can't hold placeholders: they stand in subject, html and text only")
+	}
+	if _, err := ParseAddress(s); err != nil {
+		return Invalid(field, "%v", err)
+	}
+	return nil
+}
+
+func (c *TemplateContent) checkBodies() error {
+	if c.HTML == "" {
+		return Invalid("html", "is required")
+	}
+	if err := checkBody("html", c.HTML); err != nil {
+		return err
+	}
+	if c.Text != nil {
+		if err := checkBody("text", *c.Text); err != nil {
+			return err
+		}
+	}
+	if c.Size() > MaxRendered {
+		return Invalid("html", "and `text` must not be longer than %d bytes together", MaxRendered)
+	}
+	if c.Subject == "" {
+		return nil
+	}
+	return checkSubject(c.Subject)
+}
+
+func (c *TemplateContent) checkVariables() error {
+	if len(c.Variables) > MaxTemplateVariables {
+		return Invalid("variables", "can hold at most %d variables", MaxTemplateVariables)
+	}
+	seen := make(map[string]bool, len(c.Variables))
+	for i := range c.Variables {
+		field := fmt.Sprintf("variables[%d]", i)
+		if err := c.Variables[i].check(field); err != nil {
+			return err
+		}
+		if key := c.Variables[i].Key; seen[key] {
+			return Invalid(field+".key", "is declared twice: %s", key)
+		}
+		seen[c.Variables[i].Key] = true
+	}
+	return nil
+}
+
+// check also drops an empty fallback of a number, which some clients send for
+// none. An empty text is a fallback: the variable may be left out.
+func (v *TemplateVariable) check(field string) error {
+	if v.Key == "" {
+		return Invalid(field+".key", "is required")
+	}
+	if err := checkPropertyKey(v.Key, maxVariableKey); err != nil {
+		return Invalid(field+".key", "%s", err)
+	}
+	if reservedKey(v.Key) {
+		return Invalid(field+".key", "is the reserved name %s", v.Key)
+	}
+	if v.Type == "" {
+		return Invalid(field+".type", "is required")
+	}
+	if v.Type != StringProperty && v.Type != NumberProperty {
+		return Invalid(field+".type", "must be string or number")
+	}
+	if v.Fallback != nil && v.Fallback.empty() && v.Type == NumberProperty {
+		v.Fallback = nil
+	}
+	if v.Fallback == nil {
+		return nil
+	}
+	if v.Fallback.Type != v.Type {
+		return Invalid(field+".fallback_value", "must be a %s", v.Type)
+	}
+	if err := checkVariableValue(*v.Fallback); err != nil {
+		return Invalid(field+".fallback_value", "%s", err)
+	}
+	return nil
+}
+
+// checkParts wants every placeholder to be declared.
+func (c *TemplateContent) checkParts() error {
+	declared := make(map[string]bool, len(c.Variables))
+	for _, v := range c.Variables {
+		declared[v.Key] = true
+	}
+	parts := []struct{ field, text string }{{"subject", c.Subject}, {"html", c.HTML}, {"text", ""}}
+	if c.Text != nil {
+		parts[2].text = *c.Text
+	}
+	for _, part := range parts {
+		if err := checkPlaceholders(part.field, part.text, declared); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// withIDs gives variables with ids and times: a key that was there keeps its id.
+func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariable {
+	out := slices.Clone(variables)
+	for i := range out {
+		v := &out[i]
+		was := slices.IndexFunc(old, func(o TemplateVariable) bool { return o.Key == v.Key })
+		switch {
+		case was < 0:
+			v.ID, v.CreatedAt, v.UpdatedAt = NewID(), now, now
+		case old[was].same(v):
+			*v = old[was]
+		default:
+			v.ID, v.CreatedAt, v.UpdatedAt = old[was].ID, old[was].CreatedAt, now
+		}
+	}
+	return out
+}
+
+// same tells whether two variables say the same.
+func (v *TemplateVariable) same(o *TemplateVariable) bool {
+	return v.Key == o.Key && v.Type == o.Type && equalPtr(v.Fallback, o.Fallback)
+}
+
+func equalPtr[T comparable](a, b *T) bool {
+	if a == nil || b == nil {
+		return a == b
+	}
+	return *a == *b
+}
+
+// Equal tells whether two versions say the same.
+func (c *TemplateContent) Equal(o *TemplateContent) bool {
+	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && equalPtr(c.Text, o.Text) &&
+		slices.Equal(c.ReplyTo, o.ReplyTo) &&
+		slices.EqualFunc(c.Variables, o.Variables, func(a, b TemplateVariable) bool { return a.same(&b) })
+}
+
+// TemplatePatch changes a template. In each Change null clears; an empty text or
+// list is absent, but for Text.
+type TemplatePatch struct {
+	Name      string // empty: as it is
+	HTML      string // empty: as it is
+	Alias     Change[string]
+	From      Change[string]
+	Subject   Change[string]
+	Text      Change[string] // null: made of HTML again; empty: none
+	ReplyTo   Change[[]string]
+	Variables Change[[]TemplateVariable]
+}
+
+// ApplyHead gives the template with the patch's name and alias. Errors:
+// CodeValidation.
+func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
+	if p.Name != "" {
+		t.Name = p.Name
+	}
+	changeText(&t.Alias, p.Alias)
+	return t, t.checkHead()
+}
+
+// ApplyContent gives the content as the patch leaves it. Errors: CodeValidation.
+func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (TemplateContent, error) {
+	c := old
+	if p.HTML != "" {
+		c.HTML = p.HTML
+	}
+	changeText(&c.From, p.From)
+	changeText(&c.Subject, p.Subject)
+	switch {
+	case p.Text.Null:
+		c.Text = nil
+	case p.Text.Set:
+		c.Text = &p.Text.Value
+	}
+	if replyTo := present(p.ReplyTo.Value); p.ReplyTo.Null || len(replyTo) > 0 {
+		c.ReplyTo = replyTo
+	}
+	if p.Variables.Null || len(p.Variables.Value) > 0 {
+		c.Variables = slices.Clone(p.Variables.Value)
+	}
+	if err := c.check(); err != nil {
+		return c, err
+	}
+	c.Variables = withIDs(c.Variables, old.Variables, now)
+	return c, nil
+}
+
+func changeText(s *string, c Change[string]) {
+	if c.Null || c.Value != "" {
+		*s = c.Value
+	}
+}
+
+// Copy is a template of the same content, a draft without alias, id and times.
+func (t *Template) Copy(now time.Time) Template {
+	const suffix = " (copy)"
+	name := []rune(t.Name)
+	name = name[:min(len(name), maxTemplateName-len(suffix))]
+	out := Template{TeamID: t.TeamID, Name: string(name) + suffix, TemplateContent: t.TemplateContent}
+	out.Variables = slices.Clone(t.Variables)
+	for i := range out.Variables {
+		v := &out.Variables[i]
+		v.ID, v.CreatedAt, v.UpdatedAt = NewID(), now, now
+	}
+	return out
+}
+
+func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

@@ -1,0 +1,192 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+)
+
+const templateColumns = `t.id, t.team_id, t.name, coalesce(t.alias, ''), t.current_id, coalesce(t.published_id, ''),
+	coalesce(t.published_at, 0), t.created_at, t.updated_at`
+
+func scanTemplate(s scanner) (app.Template, error) {
+	var t app.Template
+	var published, created, updated int64
+	err := s.Scan(&t.ID, &t.TeamID, &t.Name, &t.Alias, &t.CurrentID, &t.PublishedID, &published, &created, &updated)
+	t.CreatedAt, t.UpdatedAt = fromMilli(created), fromMilli(updated)
+	if t.PublishedID != "" {
+		t.PublishedAt = fromMilli(published)
+	}
+	return t, err
+}
+
+// InsertTemplate adds a template with its current version. Error: ErrConflict
+// for an alias that another template of the team has.
+func (tx *Tx) InsertTemplate(t *app.Template) error {
+	n, err := tx.exec(`INSERT INTO templates (id, team_id, name, alias, current_id, published_id, published_at, created_at, updated_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, alias) DO NOTHING`,
+		t.ID, t.TeamID, t.Name, nullText(t.Alias), t.CurrentID, nullText(t.PublishedID), nullTime(t.PublishedAt), milli(t.CreatedAt), milli(t.UpdatedAt))
+	if err := oneRow(n, err, ErrConflict); err != nil {
+		return err
+	}
+	return tx.InsertTemplateVersion(t)
+}
+
+// UpdateTemplate writes name, alias and which versions are current and
+// published. Errors: ErrNotFound, ErrConflict for an alias that another template
+// has.
+func (tx *Tx) UpdateTemplate(t *app.Template) error {
+	var taken bool
+	err := tx.row(`SELECT EXISTS (SELECT 1 FROM templates WHERE team_id = ? AND alias = ? AND id <> ?)`, []any{t.TeamID, t.Alias, t.ID}, &taken)
+	if err != nil {
+		return err
+	}
+	if taken {
+		return ErrConflict
+	}
+	n, err := tx.exec(`UPDATE templates SET name = ?, alias = ?, current_id = ?, published_id = ?, published_at = ?, updated_at = ?
+		WHERE team_id = ? AND id = ?`, t.Name, nullText(t.Alias), t.CurrentID, nullText(t.PublishedID), nullTime(t.PublishedAt),
+		milli(t.UpdatedAt), t.TeamID, t.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteTemplate removes a template with its versions.
+func (tx *Tx) DeleteTemplate(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM templates WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// InsertTemplateVersion adds the content of a template under its CurrentID.
+func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
+	replyTo, err := asJSON(t.ReplyTo)
+	if err != nil {
+		return err
+	}
+	variables, err := asJSON(variableRows(t.Variables))
+	if err != nil {
+		return err
+	}
+	var plain any
+	if t.Text != nil {
+		plain = *t.Text
+	}
+	_, err = tx.exec(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, variables)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size(), nullText(t.From), replyTo, nullText(t.Subject), t.HTML, plain, variables)
+	if err != nil {
+		return fmt.Errorf("insert template version: %w", err)
+	}
+	return nil
+}
+
+// DeleteTemplateVersion removes a version that nothing leads to any more.
+func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM template_versions WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Template gives one template of a team, without content, by its id or, where
+// name is none, its alias.
+func (r *Reader) Template(teamID, name string) (app.Template, error) {
+	var stmt *sql.Stmt
+	var err error
+	if id, ok := app.ParseID(name); ok {
+		name = id
+		stmt, err = r.stmt(`SELECT ` + templateColumns + ` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`)
+	} else {
+		stmt, err = r.stmt(`SELECT ` + templateColumns + ` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`)
+	}
+	if err != nil {
+		return app.Template{}, err
+	}
+	t, err := scanTemplate(stmt.QueryRow(teamID, name))
+	return t, notFound(err)
+}
+
+// TemplateSize gives the bytes of both bodies of a version without reading them.
+func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
+	err = r.row(`SELECT size FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
+	return size, err
+}
+
+// TemplateContent gives a version of a template.
+func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent, error) {
+	var c app.TemplateContent
+	var sender, replyTo, subject, plain, variables sql.NullString
+	err := r.row(`SELECT sender, reply_to, subject, html, plain, variables FROM template_versions WHERE team_id = ? AND id = ?`,
+		[]any{teamID, versionID}, &sender, &replyTo, &subject, &c.HTML, &plain, &variables)
+	if err != nil {
+		return c, err
+	}
+	c.From, c.Subject = sender.String, subject.String
+	if plain.Valid {
+		c.Text = &plain.String
+	}
+	var rows []variableRow
+	if err := errors.Join(fromJSON(replyTo, &c.ReplyTo), fromJSON(variables, &rows)); err != nil {
+		return c, fmt.Errorf("template version %s: %w", versionID, err)
+	}
+	for i := range rows {
+		c.Variables = append(c.Variables, rows[i].variable())
+	}
+	return c, nil
+}
+
+// ListTemplates gives a page of a team's templates, newest first, without their
+// content. Error: ErrNotFound for a cursor that is no template of the team.
+func (r *Reader) ListTemplates(teamID string, page app.Page) ([]app.Template, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Template(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.Template, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
+				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
+				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
+			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// variableRow is a variable in the column of its version; Text and Number are
+// its fallback, nil: none.
+type variableRow struct {
+	ID      string           `json:"id"`
+	Key     string           `json:"key"`
+	Type    app.PropertyType `json:"type"`
+	Text    *string          `json:"text,omitempty"`
+	Number  *float64         `json:"number,omitempty"`
+	Created int64            `json:"created_at"`
+	Updated int64            `json:"updated_at"`
+}
+
+func variableRows(variables []app.TemplateVariable) []variableRow {
+	out := make([]variableRow, len(variables))
+	for i, v := range variables {
+		out[i] = variableRow{ID: v.ID, Key: v.Key, Type: v.Type, Created: milli(v.CreatedAt), Updated: milli(v.UpdatedAt)}
+		switch f := v.Fallback; {
+		case f == nil:
+		case f.Type == app.NumberProperty:
+			out[i].Number = &f.Number
+		default:
+			out[i].Text = &f.Text
+		}
+	}
+	return out
+}
+
+func (r *variableRow) variable() app.TemplateVariable {
+	v := app.TemplateVariable{ID: r.ID, Key: r.Key, Type: r.Type, CreatedAt: fromMilli(r.Created), UpdatedAt: fromMilli(r.Updated)}
+	switch {
+	case r.Number != nil:
+		v.Fallback = &app.PropertyValue{Type: app.NumberProperty, Number: *r.Number}
+	case r.Text != nil:
+		v.Fallback = &app.PropertyValue{Type: app.StringProperty, Text: *r.Text}
+	}
+	return v
+}

@@ -1,0 +1,352 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// TemplateItem is a template in a list.
+type TemplateItem struct {
+	ID          string             `json:"id" format:"uuid"`
+	Name        string             `json:"name"`
+	Alias       *string            `json:"alias"`
+	Status      app.TemplateStatus `json:"status" enum:"draft,published"`
+	PublishedAt *string            `json:"published_at" format:"date-time"`
+	CreatedAt   string             `json:"created_at" format:"date-time"`
+	UpdatedAt   string             `json:"updated_at" format:"date-time"`
+}
+
+// templateHead is the answer to every change: content can be megabytes.
+type templateHead struct {
+	Object string `json:"object" enum:"template"`
+	TemplateItem
+	CurrentVersionID string `json:"current_version_id" format:"uuid" doc:"The version that is read and edited"`
+	Unpublished      bool   `json:"has_unpublished_versions" doc:"Whether the current version is not the one that is sent"`
+}
+
+type templateRecord struct {
+	Object string `json:"object" enum:"template"`
+	TemplateItem
+	CurrentVersionID string             `json:"current_version_id" format:"uuid" doc:"The version that is read and edited"`
+	Unpublished      bool               `json:"has_unpublished_versions" doc:"Whether the current version is not the one that is sent"`
+	From             *string            `json:"from"`
+	Subject          *string            `json:"subject"`
+	ReplyTo          []string           `json:"reply_to" nullable:"true"`
+	HTML             string             `json:"html"`
+	Text             *string            `json:"text" doc:"null: made of html when it is sent; an empty string: none"`
+	Variables        []templateVariable `json:"variables"`
+}
+
+type templateVariable struct {
+	ID        string           `json:"id" format:"uuid"`
+	Key       string           `json:"key"`
+	Type      app.PropertyType `json:"type" enum:"string,number"`
+	Fallback  fallbackValue    `json:"fallback_value"`
+	CreatedAt string           `json:"created_at" format:"date-time"`
+	UpdatedAt string           `json:"updated_at" format:"date-time"`
+}
+
+type removedTemplate struct {
+	Object  string `json:"object" enum:"template"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+// variableRequest is a variable in a body. fallbackValue is what one client
+// calls it.
+type variableRequest struct {
+	Key       string           `json:"key" minLength:"1" maxLength:"50" pattern:"^[A-Za-z0-9_]+$"`
+	Type      app.PropertyType `json:"type" enum:"string,number"`
+	Fallback  fallbackInput    `json:"fallback_value,omitempty"`
+	Fallback2 fallbackInput    `json:"fallbackValue,omitempty" hidden:"true"`
+}
+
+// variableList is an array of bounded length.
+type variableList []variableRequest
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *variableList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]variableRequest)(l), app.MaxTemplateVariables, "an array")
+}
+
+func (l variableList) variables() []app.TemplateVariable {
+	out := make([]app.TemplateVariable, len(l))
+	for i, v := range l {
+		out[i] = app.TemplateVariable{Key: v.Key, Type: v.Type}
+		for _, f := range []fallbackInput{v.Fallback, v.Fallback2} {
+			if f.Set && !f.Null && out[i].Fallback == nil {
+				value := app.PropertyValue(f.Value)
+				out[i].Fallback = &value
+			}
+		}
+	}
+	return out
+}
+
+type createTemplateRequest struct {
+	Name      string       `json:"name" minLength:"1" maxLength:"255"`
+	HTML      string       `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every key must be declared in variables or reserved"`
+	Alias     string       `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name in paths and sends"`
+	From      string       `json:"from,omitempty" doc:"For sends that name none"`
+	Subject   string       `json:"subject,omitempty" maxLength:"2000" doc:"For sends that name none; may hold placeholders"`
+	ReplyTo   addressList  `json:"reply_to,omitempty" doc:"For sends that name none"`
+	Text      *string      `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	Variables variableList `json:"variables,omitempty" maxItems:"50"`
+}
+
+// updateTemplateRequest is the body of PATCH /templates/{id}. Some clients
+// repeat the id of the path in it.
+type updateTemplateRequest struct {
+	Name       string               `json:"name,omitempty" maxLength:"255"`
+	HTML       string               `json:"html,omitempty"`
+	Alias      change[string]       `json:"alias,omitempty" doc:"null clears"`
+	From       change[string]       `json:"from,omitempty" doc:"null clears"`
+	Subject    change[string]       `json:"subject,omitempty" doc:"null clears"`
+	ReplyTo    change[addressList]  `json:"reply_to,omitempty" doc:"null clears"`
+	Text       change[string]       `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
+	Variables  change[variableList] `json:"variables,omitempty" doc:"All of them; null clears"`
+	ID         string               `json:"id,omitempty" hidden:"true"`
+	TemplateID string               `json:"template_id,omitempty" hidden:"true"`
+}
+
+type (
+	templatePath struct {
+		ID string `path:"id" doc:"The id of the template, or its alias"`
+	}
+	templateOutput        struct{ Body templateHead }
+	templateRecordOutput  struct{ Body templateRecord }
+	removedTemplateOutput struct{ Body removedTemplate }
+)
+
+var templateTags = []string{"Templates"}
+
+// templateService is what the routes of templates need of the engine.
+type templateService interface {
+	CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error)
+	ListTemplates(ctx context.Context, key *app.Key, page app.Page) ([]app.Template, bool, error)
+	GetTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
+	UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error)
+	DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error)
+	PublishTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
+	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
+}
+
+func (h *Handler) registerTemplates() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
+		Summary: "Create a template, as a draft", Tags: templateTags,
+		Errors: []int{http.StatusConflict},
+	}, h.createTemplate)
+	documentBody[createTemplateRequest](h, http.MethodPost, "/templates")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-templates", Method: http.MethodGet, Path: "/templates",
+		Summary: "List templates, newest first", Tags: templateTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listTemplates)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-template", Method: http.MethodGet, Path: "/templates/{id}",
+		Summary: "Get a template with the version that is edited", Tags: templateTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getTemplate)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
+		Summary: "Change a template; sends keep what was published last", Tags: templateTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.updateTemplate)
+	documentBody[updateTemplateRequest](h, http.MethodPatch, "/templates/{id}")
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
+		Summary: "Delete a template; mail that was sent by it stays", Tags: templateTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.deleteTemplate)
+	register(h, route{}, huma.Operation{
+		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
+		Summary: "Have sends use the version that is edited", Tags: templateTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.publishTemplate)
+	register(h, route{}, huma.Operation{
+		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
+		Summary: "Copy a template into a draft without alias", Tags: templateTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.duplicateTemplate)
+}
+
+func (h *Handler) createTemplate(ctx context.Context, _ *struct{}) (*templateOutput, error) {
+	x := exchangeOf(ctx)
+	var request createTemplateRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	t, err := h.service.CreateTemplate(ctx, x.key, app.TemplateInput{
+		Name: request.Name, Alias: request.Alias,
+		TemplateContent: app.TemplateContent{
+			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
+			HTML: request.HTML, Text: request.Text, Variables: request.Variables.variables(),
+		},
+	})
+	return newTemplateOutput(t, err)
+}
+
+func (h *Handler) listTemplates(ctx context.Context, in *PageParams) (*listOutput[TemplateItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListTemplates(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newTemplateItem), nil
+}
+
+func (h *Handler) getTemplate(ctx context.Context, in *templatePath) (*templateRecordOutput, error) {
+	t, err := h.service.GetTemplate(ctx, keyOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &templateRecordOutput{newTemplateRecord(&t)}, nil
+}
+
+func (h *Handler) updateTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
+	x := exchangeOf(ctx)
+	var request updateTemplateRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "template_id": request.TemplateID}); err != nil {
+		return nil, err
+	}
+	replyTo, variables := request.ReplyTo, request.Variables
+	t, err := h.service.UpdateTemplate(ctx, x.key, in.ID, app.TemplatePatch{
+		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
+		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
+		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
+		Variables: app.Change[[]app.TemplateVariable]{Set: variables.Set, Null: variables.Null, Value: variables.Value.variables()},
+	})
+	return newTemplateOutput(t, err)
+}
+
+func (h *Handler) deleteTemplate(ctx context.Context, in *templatePath) (*removedTemplateOutput, error) {
+	id, err := h.service.DeleteTemplate(ctx, keyOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &removedTemplateOutput{removedTemplate{Object: "template", ID: id, Deleted: true}}, nil
+}
+
+func (h *Handler) publishTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(h.service.PublishTemplate(ctx, keyOf(ctx), in.ID))
+}
+
+func (h *Handler) duplicateTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(h.service.DuplicateTemplate(ctx, keyOf(ctx), in.ID))
+}
+
+func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &templateOutput{templateHead{Object: "template", TemplateItem: newTemplateItem(&t), CurrentVersionID: t.CurrentID, Unpublished: t.Edited()}}, nil
+}
+
+func newTemplateItem(t *app.Template) TemplateItem {
+	return TemplateItem{
+		ID: t.ID, Name: t.Name, Alias: orNull(t.Alias), Status: t.Status(), PublishedAt: app.FormatTimePtr(t.PublishedAt),
+		CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
+	}
+}
+
+func newTemplateRecord(t *app.Template) templateRecord {
+	r := templateRecord{
+		Object: "template", TemplateItem: newTemplateItem(t), CurrentVersionID: t.CurrentID, Unpublished: t.Edited(),
+		From: orNull(t.From), Subject: orNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
+		HTML: t.HTML, Text: t.Text, Variables: make([]templateVariable, len(t.Variables)),
+	}
+	for i, v := range t.Variables {
+		r.Variables[i] = templateVariable{
+			ID: v.ID, Key: v.Key, Type: v.Type, Fallback: fallbackValue{v.Fallback},
+			CreatedAt: app.FormatTime(v.CreatedAt), UpdatedAt: app.FormatTime(v.UpdatedAt),
+		}
+	}
+	return r
+}
+
+// templateUse is the template of a send. Null, "", [] and an object that names
+// nothing are absent.
+type templateUse struct{ use *app.TemplateUse }
+
+// templateUseRequest is a templateUse with a name.
+type templateUseRequest struct {
+	ID        string         `json:"id" doc:"The id of a published template, or its alias"`
+	Variables variableValues `json:"variables,omitempty"`
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	t.use = nil
+	if d.PeekKind() != '{' {
+		return emptyOnly(d, "must be an object")
+	}
+	var request templateUseRequest
+	if err := json.UnmarshalDecode(d, &request, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	if request.ID != "" || len(request.Variables) > 0 {
+		t.use = &app.TemplateUse{ID: request.ID, Variables: request.Variables}
+	}
+	return nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (templateUse) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(typeOf[templateUseRequest](), true, "")
+}
+
+// variableValues are strings and numbers by key, of bounded number. Null is
+// absent; an empty string is a value.
+type variableValues map[string]app.PropertyValue
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (m *variableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*m = nil
+	if d.PeekKind() != '{' {
+		return emptyOnly(d, "must be an object")
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	out := variableValues{}
+	for n := 0; d.PeekKind() != '}'; n++ {
+		if n == app.MaxTemplateVariables {
+			return &shapeError{d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d variables", app.MaxTemplateVariables)}
+		}
+		var key string
+		if err := json.UnmarshalDecode(d, &key); err != nil {
+			return err
+		}
+		var value change[propertyValue]
+		if err := json.UnmarshalDecode(d, &value); err != nil {
+			return err
+		}
+		if !value.Null {
+			out[key] = app.PropertyValue(value.Value)
+		}
+	}
+	*m = out
+	_, err := d.ReadToken()
+	return err
+}
+
+// Schema implements huma.SchemaProvider.
+func (variableValues) Schema(r huma.Registry) *huma.Schema {
+	most := app.MaxTemplateVariables
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: propertyValue{}.Schema(r), MaxProperties: &most,
+		Description: "A value for each variable of the template; those with a fallback may be left out"}
+}
