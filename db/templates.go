@@ -159,8 +159,8 @@ type variableRow struct {
 	ID      string           `json:"id"`
 	Key     string           `json:"key"`
 	Type    app.PropertyType `json:"type"`
-	Text    *string          `json:"text,omitempty"`
-	Number  *float64         `json:"number,omitempty"`
+	Text    *string          `json:"text,omitzero"`
+	Number  *float64         `json:"number,omitzero"`
 	Created int64            `json:"created_at"`
 	Updated int64            `json:"updated_at"`
 }

@@ -1,0 +1,175 @@
+package app
+
+import (
+	"html"
+	"strings"
+	"testing"
+	"time"
+)
+
+func stringValue(s string) PropertyValue { return PropertyValue{Type: StringProperty, Text: s} }
+
+// oneVariable is a template of X, without fallback, and Y, with one.
+func oneVariable(htmlPart string, text *string) *TemplateContent {
+	fallback := stringValue("<y>")
+	return &TemplateContent{HTML: htmlPart, Text: text, Variables: []TemplateVariable{
+		{Key: "X", Type: StringProperty}, {Key: "Y", Type: StringProperty, Fallback: &fallback}, {Key: "N", Type: NumberProperty},
+	}}
+}
+
+func TestPlaceholdersBecomeTheirValue(t *testing.T) {
+	values := map[string]PropertyValue{"X": stringValue(`<b> & "`), "N": {Type: NumberProperty, Number: -1.50}}
+	for _, c := range []struct{ in, html, text string }{
+		{"", "", ""},
+		{"none {{X}} {X} }}}", "none {{X}} {X} }}}", "none {{X}} {X} }}}"},
+		{"{{{X}}}", "&lt;b&gt; &amp; &#34;", `<b> & "`},
+		{"{{{ \t\r\nX\n }}}", "&lt;b&gt; &amp; &#34;", `<b> & "`},
+		{"a{{{N}}}b{{{N}}}", "a-1.5b-1.5", "a-1.5b-1.5"},
+		{"{{{{{N}}}}}", "{{-1.5}}", "{{-1.5}}"},
+		{"{{{Y}}}", "&lt;y&gt;", "<y>"},
+		{"{{{Y|a & b}}}", "a & b", "a & b"},
+		{"{{{Y|}}}", "", ""},
+		{"{{{X| there }}}", "&lt;b&gt; &amp; &#34;", `<b> & "`},
+		{"{{{FIRST_NAME|there}}}{{{LAST_NAME}}}{{{EMAIL}}}{{{contact.a_1|c}}}{{{contact}}}{{{this|t}}}", "therect", "therect"},
+		{"{{{ RESEND_UNSUBSCRIBE_URL | x }}}", "{{{UNSUBSCRIBE_URL}}}", "{{{UNSUBSCRIBE_URL}}}"},
+	} {
+		r, err := oneVariable(c.in, &c.in).Render(values, false, MaxRendered)
+		if err != nil || r.HTML != c.html || *r.Text != c.text {
+			t.Errorf("%q: %v %+v", c.in, err, r)
+		}
+	}
+}
+
+func TestBracesThatOpenNoPlaceholderAreRefused(t *testing.T) {
+	for _, in := range []string{"{{{", "{{{}}}", "{{{ }}}", "{{{X", "{{{X}}", "{{{X Y}}}", "{{{#if X}}}", "{{{|a}}}", "{{{contact.}}}", "{{{contact.a.b}}}",
+		"{{{a.b}}}", "{{{X|{{{X}}}", "{{{Z}}}", "{{{x}}}", "{{{é}}}", "{{{first_name}}}", "{{{" + strings.Repeat("x", 201) + "}}}"} {
+		if err := oneVariable("ok"+in, nil).check(); CodeOf(err) != CodeValidation || !strings.Contains(err.Error(), "`html`") {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
+func TestALinkThatCameOutOfValuesStaysText(t *testing.T) {
+	for _, c := range []struct{ in, x, want string }{
+		{"{{{X}}}", "{{{UNSUBSCRIBE_URL}}}", "{\u2060{{UNSUBSCRIBE_URL}}}"},
+		{"{{{X}}} {{{UNSUBSCRIBE_URL}}}", "{{{ RESEND_UNSUBSCRIBE_URL }}}", "{\u2060{{ RESEND_UNSUBSCRIBE_URL }}} {{{UNSUBSCRIBE_URL}}}"},
+		{"{{{X}}}{{UNSUBSCRIBE_URL}}}", "{", "{\u2060{{UNSUBSCRIBE_URL}}}"},
+		{"{{{X}}}{{{UNSUBSCRIBE_URL}}}{{{X}}}", "{", "{{{{UNSUBSCRIBE_URL}}}{"},
+	} {
+		content := oneVariable(c.in, &c.in)
+		if err := content.check(); err != nil {
+			t.Fatal(err)
+		}
+		r, err := content.Render(map[string]PropertyValue{"X": stringValue(c.x)}, false, MaxRendered)
+		if err != nil || r.HTML != c.want || *r.Text != c.want {
+			t.Errorf("%q: %v %q", c.in, err, r.HTML)
+		}
+	}
+}
+
+func TestTheSubjectStaysOnOneLine(t *testing.T) {
+	c := oneVariable("x", nil)
+	c.Subject = "Hi {{{X}}}!"
+	r, err := c.Render(map[string]PropertyValue{"X": stringValue("a\r\nb\x01\x7f\u0085\u2028<é>")}, true, MaxRendered)
+	if err != nil || r.Subject != "Hi a  b    <é>!" {
+		t.Errorf("%v %q", err, r.Subject)
+	}
+	c.Subject = strings.Repeat("{{{X}}}", 3)
+	if _, err := c.Render(map[string]PropertyValue{"X": stringValue(strings.Repeat("x", 1000))}, true, MaxRendered); CodeOf(err) != CodeValidation {
+		t.Errorf("a subject of 3,000 bytes: %v", err)
+	}
+}
+
+func TestRenderingStopsAtItsLimit(t *testing.T) {
+	text := "{{{X}}}"
+	c := oneVariable("{{{X}}}{{{X}}}", &text)
+	values := map[string]PropertyValue{"X": stringValue("12345")}
+	for limit, want := range map[int]Code{15: "", 14: CodePayloadTooLarge, 9: CodePayloadTooLarge} {
+		_, err := c.Render(values, false, limit)
+		if (err == nil) != (want == "") || err != nil && CodeOf(err) != want {
+			t.Errorf("limit %d: %v", limit, err)
+		}
+	}
+}
+
+func TestReadingPlaceholdersTakesLinearTime(t *testing.T) {
+	const n = 1 << 20
+	start := time.Now()
+	for _, in := range []string{strings.Repeat("{", n), strings.Repeat("{{{", n/3) + "}}}", strings.Repeat("{{{X}}}", n/7), strings.Repeat("{{ ", n/3) + "{{{X}}}",
+		strings.Repeat("}", n), "{{{X|" + strings.Repeat("{", n)} {
+		c := oneVariable(in, nil)
+		if c.check() == nil {
+			if _, err := c.Render(map[string]PropertyValue{"X": stringValue("")}, false, MaxRendered); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+	if took := time.Since(start); took > 10*time.Second {
+		t.Errorf("took %v", took)
+	}
+}
+
+// FuzzRender: whatever the value is, it comes out as it went in, and every
+// placeholder of the template is gone.
+func FuzzRender(f *testing.F) {
+	for _, seed := range []string{"", "Ann", "{{{X}}}", "{{{Y|a}}}", "{{{UNSUBSCRIBE_URL}}}", "{", "}}}", "a\r\nb", "<b>&\"'", "\xff", "|", "{{{ RESEND_UNSUBSCRIBE_URL\n}}}"} {
+		f.Add("a {{{X}}} b {{{UNSUBSCRIBE_URL}}} {{{Y}}}", seed)
+		f.Add("{{{X}}}{{UNSUBSCRIBE_URL}}} {{{X|q}}}", seed)
+		f.Add(seed, seed)
+	}
+	f.Fuzz(func(t *testing.T, template, value string) {
+		c := oneVariable(template, &template)
+		if c.check() != nil {
+			return
+		}
+		values := map[string]PropertyValue{"X": stringValue(value), "N": {Type: NumberProperty, Number: 7}}
+		if (&TemplateUse{ID: "x", Variables: values}).Validate() != nil {
+			return
+		}
+		r, err := c.Render(values, false, MaxRendered)
+		if err != nil {
+			t.Fatal(err)
+		}
+		links := 0
+		wantHTML := expected(t, template, html.EscapeString(value), html.EscapeString("<y>"), &links)
+		wantText := expected(t, template, value, "<y>", new(int))
+		for _, part := range []struct{ got, want string }{{r.HTML, wantHTML}, {*r.Text, wantText}} {
+			if strings.ReplaceAll(part.got, wordJoiner, "") != strings.ReplaceAll(part.want, wordJoiner, "") {
+				t.Errorf("%q with %q gives %q, want %q", template, value, part.got, part.want)
+			}
+			if n := placeholders(part.got); n != links {
+				t.Errorf("%q with %q has %d links, want %d: %q", template, value, n, links, part.got)
+			}
+		}
+	})
+}
+
+// expected renders by cutting the template into its pieces.
+func expected(t *testing.T, template, x, y string, links *int) string {
+	t.Helper()
+	var b strings.Builder
+	for {
+		before, p, after, found, err := nextPlaceholder(template)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		switch {
+		case isUnsubscribeKey(p.key):
+			*links++
+			b.WriteString("{{{UNSUBSCRIBE_URL}}}")
+		case p.key == "X":
+			b.WriteString(x)
+		case p.key == "N":
+			b.WriteString("7")
+		case p.key == "Y" && !p.hasFallback:
+			b.WriteString(y)
+		default:
+			b.WriteString(p.fallback)
+		}
+		template = after
+	}
+}
