@@ -43,7 +43,7 @@ func nextPlaceholder(s string) (before string, p placeholder, after string, foun
 	}
 	inside, after, closed := strings.Cut(s[i+3:], "}}}")
 	if !closed {
-		return s, p, "", false, placeholderError("opens a placeholder that never ends: {{{" + excerpt(s[i+3:]))
+		return s, p, "", false, placeholderError("opens a placeholder with {{{ that never ends")
 	}
 	p.key, p.fallback, p.hasFallback = strings.Cut(inside, "|")
 	p.key, p.fallback = strings.Trim(p.key, blanks), strings.Trim(p.fallback, blanks)
@@ -89,11 +89,13 @@ func isUnsubscribeKey(key string) bool {
 // checkPlaceholders wants each placeholder of a part to be declared or reserved.
 // The link to the unsubscribe page is filled in bodies only.
 func checkPlaceholders(field, s string, declared map[string]bool) error {
+	whole := s
 	for links := 0; ; {
 		_, p, after, found, err := nextPlaceholder(s)
 		switch {
 		case err != nil:
-			return Invalid(field, "%s", err)
+			at := len(whole) - len(s) + strings.Index(s, "{{{")
+			return Invalid(field, "%s (line %d)", err, 1+strings.Count(whole[:at], "\n"))
 		case !found:
 			return nil
 		case !reservedKey(p.key) && !declared[p.key]:

@@ -49,6 +49,15 @@ func TestBracesThatOpenNoPlaceholderAreRefused(t *testing.T) {
 	}
 }
 
+func TestABadPlaceholderIsNamedWithItsLine(t *testing.T) {
+	for in, want := range map[string]string{"a\n\n{{{X}}}\n b {{{X Y}}}": "`html` holds {{{X Y}}}, which is no placeholder: {{{KEY}}} and {{{KEY|fallback}}} are, with letters, digits and _ in the key (line 4)",
+		"{{{X": "`html` opens a placeholder with {{{ that never ends (line 1)", "{{{Z}}}": "`html` holds {{{Z}}}, which `variables` does not declare"} {
+		if err := oneVariable(in, nil).check(); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%q: %v", in, err)
+		}
+	}
+}
+
 func TestALinkThatCameOutOfValuesStaysText(t *testing.T) {
 	for _, c := range []struct{ in, x, want string }{
 		{"{{{X}}}", "{{{UNSUBSCRIBE_URL}}}", "{\u2060{{UNSUBSCRIBE_URL}}}"},

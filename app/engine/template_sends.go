@@ -11,7 +11,7 @@ import (
 // What templates of a request may come to in memory: a request may make
 // smallRender bytes at once, and up to app.MaxRendered as one of largeRenders.
 const (
-	smallRender  = 256 << 10
+	smallRender  = 512 << 10
 	largeRenders = 4
 )
 
