@@ -38,16 +38,36 @@ CREATE TABLE domains (
   id          TEXT NOT NULL PRIMARY KEY,
   team_id     TEXT NOT NULL REFERENCES teams (id),
   name        TEXT NOT NULL, -- lower-case A-labels
-  status      TEXT NOT NULL CHECK (status IN ('not_started', 'pending', 'verified', 'failed')),
+  trusted     INTEGER NOT NULL CHECK (trusted IN (0, 1)), -- the operator vouches for it: no check takes its verification away
   region      TEXT NOT NULL,
-  return_path TEXT NOT NULL,
-  selector    TEXT NOT NULL,
-  dkim_public TEXT NOT NULL,
-  dkim_sealed BLOB NOT NULL,
+  return_path TEXT NOT NULL,  -- one label
+  open_tracking      INTEGER NOT NULL CHECK (open_tracking IN (0, 1)),
+  click_tracking     INTEGER NOT NULL CHECK (click_tracking IN (0, 1)),
+  tracking_subdomain TEXT,    -- one label or more
+  checks      TEXT,           -- JSON: what the last check found; NULL: none yet
+  checked_at  INTEGER,
+  check_at    INTEGER,        -- when it is due again; NULL: never
+  pending_since INTEGER,      -- when the 72 hours began
   created_at  INTEGER NOT NULL,
   UNIQUE (team_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_team ON domains (team_id, id);
+CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
+CREATE INDEX domains_tracking ON domains (tracking_subdomain, name) WHERE tracking_subdomain IS NOT NULL;
+
+-- DKIM key pairs of domains; the private half is sealed. One of a domain signs;
+-- a next one waits until its record is live; a retired one stays listed for a
+-- while, since mail that it signed is still on its way.
+CREATE TABLE dkim_keys (
+  domain_id  TEXT NOT NULL REFERENCES domains (id) ON DELETE CASCADE,
+  selector   TEXT NOT NULL,
+  state      TEXT NOT NULL CHECK (state IN ('signing', 'next', 'retired')),
+  public     TEXT NOT NULL,
+  sealed     BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  PRIMARY KEY (domain_id, selector)
+) STRICT, WITHOUT ROWID;
 
 -- Emails: what lists show. Bodies and attachments stand in tables of their own.
 CREATE TABLE emails (
