@@ -34,7 +34,7 @@ var arrows = map[string][]string{
 	"mailer/app/engine":       {"mailer/app", "mailer/db"},
 	"mailer/db":               {"mailer/app"},
 	"mailer/smtpout":          {"mailer/app"},
-	"mailer/app/cli":          {"mailer/app"},
+	"mailer/app/cli":          {"mailer/app", "mailer/app/engine"},
 	"mailer/app":              nil,
 	"mailer/app/engine/bench": nil,
 }
