@@ -304,4 +304,3 @@ func versionCommand(o *options) *cobra.Command {
 	})
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }
-

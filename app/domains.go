@@ -1,6 +1,10 @@
 package app
 
 import (
+	"cmp"
+	"slices"
+	"strconv"
+	"strings"
 	"time"
 )
 
@@ -99,24 +103,98 @@ type RecordCheck struct {
 
 // DNSRecord is a row that the owner of a domain publishes (api.md, Domain).
 type DNSRecord struct {
-	Record        string // SPF, DKIM, DMARC, Tracking
-	Name          string
-	Type          string // TXT, MX, CNAME
-	TTL           string
-	Status        DomainStatus
-	Value         string
-	Priority      int // MX only
-	Live          Live
-	Detail        string
-	InheritedFrom string // DMARC: the organisational domain whose record counts
-	Policy        string // DMARC: the policy in force
-	Required      bool   // gates sending
+	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking"`
+	Name          string       `json:"name" doc:"Fully qualified, without a final dot"`
+	Type          string       `json:"type" enum:"TXT,MX,CNAME"`
+	TTL           string       `json:"ttl"`
+	Status        DomainStatus `json:"status" enum:"not_started,pending,verified,failed"`
+	Value         string       `json:"value"`
+	Priority      int          `json:"priority,omitempty" doc:"Of MX records"`
+	Live          Live         `json:"live" enum:"found,missing,mismatch,unknown" doc:"What the last check found in the DNS"`
+	Detail        string       `json:"detail,omitempty" doc:"In words: what was found instead, and what to change"`
+	InheritedFrom string       `json:"inherited_from,omitempty" doc:"The domain whose DMARC record counts"`
+	Policy        string       `json:"policy,omitempty" doc:"The DMARC policy in force"`
+	Required      bool         `json:"required" doc:"Nothing is sent from the domain before it is found"`
 }
 
 // RelayNeeds is what a relay wants in the DNS of the domains that use it.
 type RelayNeeds struct {
 	SPF      string // a mechanism, like "include:amazonses.com" (RFC 7208 5)
 	Feedback string // host of the MX of the return path; empty: none
+}
+
+// SortKeys puts the key pairs in their order: signing, next, retired; of one
+// state the newest first.
+func (d *Domain) SortKeys() {
+	rank := func(s DKIMState) int { return slices.Index([]DKIMState{DKIMSigning, DKIMNext, DKIMRetired}, s) }
+	slices.SortFunc(d.Keys, func(a, b DKIMPair) int {
+		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.CreatedAt.Compare(a.CreatedAt))
+	})
+}
+
+// Key gives the key pair of a state; nil: none.
+func (d *Domain) Key(state DKIMState) *DKIMPair {
+	for i := range d.Keys {
+		if d.Keys[i].State == state {
+			return &d.Keys[i]
+		}
+	}
+	return nil
+}
+
+// NextSelector names the selector after all that the domain has.
+func (d *Domain) NextSelector() string {
+	highest := 1
+	for _, k := range d.Keys {
+		if n, err := strconv.Atoi(strings.TrimPrefix(k.Selector, DKIMSelector)); err == nil {
+			highest = max(highest, n)
+		}
+	}
+	return DKIMSelector + strconv.Itoa(highest+1)
+}
+
+// TrackingHost is the host of tracking links; empty: none of its own.
+func (d *Domain) TrackingHost() string {
+	if d.TrackingSubdomain == "" {
+		return ""
+	}
+	return d.TrackingSubdomain + "." + d.Name
+}
+
+// DomainInput is a domain to add.
+type DomainInput struct {
+	Name              string
+	Region            string // empty: the default region
+	ReturnPath        string // empty: DefaultReturnPath
+	OpenTracking      bool
+	ClickTracking     bool
+	TrackingSubdomain string
+	Trusted           bool // by the operator, from the command line alone
+}
+
+// DomainPatch changes a domain.
+type DomainPatch struct {
+	OpenTracking      *bool
+	ClickTracking     *bool
+	TrackingSubdomain Change[string] // null and empty clear
+}
+
+// DomainCapabilities says what a domain is for.
+type DomainCapabilities struct {
+	Sending   string `json:"sending" enum:"enabled,disabled"`
+	Receiving string `json:"receiving" enum:"enabled,disabled"`
+}
+
+// DomainData is the data of domain.created, .updated and .deleted (clients.md
+// 4.1).
+type DomainData struct {
+	ID           string             `json:"id"`
+	Name         string             `json:"name"`
+	Status       DomainStatus       `json:"status"`
+	CreatedAt    string             `json:"created_at"`
+	Region       string             `json:"region"`
+	Capabilities DomainCapabilities `json:"capabilities"`
+	Records      []DNSRecord        `json:"records"`
 }
 
 // DefaultTeam is the name of the team that exists from the start.

@@ -42,4 +42,3 @@ func domainsCommand(c *Store) *cobra.Command {
 	})
 	return group("domains", "Sending domains", c.teamFlag(c.jsonFlag(add)), c.teamFlag(c.jsonFlag(list)), c.teamFlag(c.jsonFlag(records)))
 }
-

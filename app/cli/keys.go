@@ -45,4 +45,3 @@ func keysCommand(c *Store) *cobra.Command {
 	})
 	return group("keys", "API keys", c.teamFlag(c.jsonFlag(create)), c.teamFlag(c.jsonFlag(list)), c.jsonFlag(revoke))
 }
-

@@ -45,4 +45,3 @@ func sendCommand(c *Store) *cobra.Command {
 	f.StringVar(&htmlFile, "html-file", "", "file of the HTML part")
 	return c.teamFlag(c.flags.Bind(cmd))
 }
-

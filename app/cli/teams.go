@@ -30,4 +30,3 @@ func teamsCommand(c *Store) *cobra.Command {
 	})
 	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list))
 }
-
