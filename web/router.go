@@ -26,6 +26,7 @@ func newTree() *httprouter.Router { return &httprouter.Router{} }
 type route struct {
 	public  bool // needs no key
 	sending bool // open to keys that may only send
+	admin   bool // changes what members of a team may only read (decisions.md 3)
 	body    bool // takes a JSON body, which is read before the handler runs
 	quiet   bool // logged at debug
 }

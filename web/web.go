@@ -44,6 +44,7 @@ type Config struct {
 type service interface {
 	emailService
 	suppressionService
+	domainService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -89,6 +90,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerEmails()
 	h.registerAttachments()
 	h.registerSuppressions()
+	h.registerDomains()
 	h.registerDocument()
 	return h
 }
