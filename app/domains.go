@@ -206,3 +206,76 @@ type Team struct {
 	Name      string
 	CreatedAt time.Time
 }
+
+// SendingOnly is what every domain can.
+func SendingOnly() DomainCapabilities {
+	return DomainCapabilities{Sending: "enabled", Receiving: "disabled"}
+}
+
+// Validate checks the input against the regions that are served, the first of
+// which is the default; none: any is taken (a command without a server). It
+// gives the domain without id, team, keys, status and time.
+func (in *DomainInput) Validate(regions []string) (Domain, error) {
+	if in.Name == "" {
+		return Domain{}, Invalid("name", "is required")
+	}
+	name, err := ParseSendingDomain(in.Name)
+	if err != nil {
+		return Domain{}, Invalid("name", "%s", err)
+	}
+	d := Domain{Name: name, Region: in.Region, ReturnPath: DefaultReturnPath, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, Trusted: in.Trusted}
+	if d.Region == "" && len(regions) > 0 {
+		d.Region = regions[0]
+	} else if d.Region == "" {
+		d.Region = DefaultRegion
+	}
+	if len(regions) > 0 && !slices.Contains(regions, d.Region) {
+		return d, Invalid("region", "must be one of %s", strings.Join(regions, ", "))
+	}
+	if in.ReturnPath != "" {
+		if d.ReturnPath, err = ParseReturnPath(in.ReturnPath); err != nil {
+			return d, Invalid("custom_return_path", "%s", err)
+		}
+	}
+	if in.TrackingSubdomain != "" {
+		if d.TrackingSubdomain, err = ParseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
+			return d, Invalid("tracking_subdomain", "%s", err)
+		}
+	}
+	return d, d.checkLabels()
+}
+
+// checkLabels: one name can't be a return path and a CNAME (RFC 1034 3.6.2).
+func (d *Domain) checkLabels() error {
+	if d.TrackingSubdomain == d.ReturnPath {
+		return Invalid("tracking_subdomain", "must differ from the return path %s", d.ReturnPath)
+	}
+	return nil
+}
+
+// Apply gives the domain as the patch leaves it. Errors: CodeValidation.
+func (p *DomainPatch) Apply(d Domain) (Domain, error) {
+	if p.OpenTracking != nil {
+		d.OpenTracking = *p.OpenTracking
+	}
+	if p.ClickTracking != nil {
+		d.ClickTracking = *p.ClickTracking
+	}
+	if !p.TrackingSubdomain.Set {
+		return d, nil
+	}
+	d.TrackingSubdomain = ""
+	if s := p.TrackingSubdomain.Value; s != "" {
+		var err error
+		if d.TrackingSubdomain, err = ParseTrackingSubdomain(s, d.Name); err != nil {
+			return d, Invalid("tracking_subdomain", "%s", err)
+		}
+	}
+	return d, d.checkLabels()
+}
+
+// KeyIsLive tells whether the checks found the record of a key pair.
+func (d *Domain) KeyIsLive(k *DKIMPair, checks []RecordCheck) bool {
+	name := k.Selector + "._domainkey." + d.Name
+	return slices.ContainsFunc(checks, func(c RecordCheck) bool { return c.Record == "DKIM" && c.Name == name && c.Live == LiveFound })
+}

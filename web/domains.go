@@ -270,6 +270,6 @@ func newDomainItem(d *app.Domain) DomainItem {
 	return DomainItem{
 		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
 		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: orNull(d.TrackingSubdomain),
-		Capabilities: app.DomainCapabilities{Sending: "enabled", Receiving: "disabled"},
+		Capabilities: app.SendingOnly(),
 	}
 }

@@ -1,0 +1,196 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+const (
+	// checkTimeout bounds all questions about one domain.
+	checkTimeout = 30 * time.Second
+	// checksAtOnce is how many domains are checked at the same time.
+	checksAtOnce = 4
+	// dueAtOnce is how many due domains one round takes.
+	dueAtOnce = 100
+)
+
+// checker keeps the checks of domains apart: one of each domain at a time.
+type checker struct {
+	mu      sync.Mutex
+	running map[string]bool // domain ids
+	places  chan struct{}
+}
+
+func newChecker() *checker {
+	return &checker{running: map[string]bool{}, places: make(chan struct{}, checksAtOnce)}
+}
+
+// begin takes a domain; false: it is being checked already.
+func (c *checker) begin(id string) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.running[id] {
+		return false
+	}
+	c.running[id] = true
+	return true
+}
+
+func (c *checker) end(id string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.running, id)
+}
+
+// VerifyDomain has a domain checked now and does not wait for the outcome: one
+// that was never checked, or has failed, is pending from here. Errors:
+// CodeNotFound.
+func (e *Engine) VerifyDomain(ctx context.Context, key *app.Key, id string) error {
+	var d app.Domain
+	err := e.db.Write(ctx, func(tx *db.Tx) (err error) {
+		d, err = beginVerifying(tx, key.TeamID, id)
+		return err
+	})
+	if err != nil {
+		return lookup("domain", err)
+	}
+	e.checkSoon(d)
+	return nil
+}
+
+// beginVerifying makes a domain due, and pending where it was not verified.
+func beginVerifying(tx *db.Tx, teamID, id string) (app.Domain, error) {
+	d, err := tx.Domain(teamID, id)
+	if err != nil {
+		return d, err
+	}
+	if d.Status != app.DomainVerified && d.Status != app.DomainPending {
+		d.Status, d.PendingSince = app.DomainPending, tx.Now
+	}
+	d.CheckAt = tx.Now
+	return d, tx.SetDomainChecks(&d)
+}
+
+// CheckDomain checks a domain and waits for the outcome. Errors: CodeNotFound.
+func (e *Engine) CheckDomain(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if d, err = e.DomainByName(ctx, teamID, name); err != nil {
+		return d, err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) (err error) {
+		d, err = beginVerifying(tx, teamID, d.ID)
+		return err
+	})
+	if err != nil {
+		return d, lookup("domain", err)
+	}
+	if err := e.check(ctx, &d); err != nil {
+		return d, lookup("domain", err)
+	}
+	return e.DomainByName(ctx, teamID, name)
+}
+
+// checkSoon checks a domain in the background. What it misses (the engine
+// stops, too many at once) the next round finds, for the domain stays due.
+func (e *Engine) checkSoon(d app.Domain) {
+	if e.cfg.Resolver == nil || e.taking.Err() != nil || !e.checks.begin(d.ID) {
+		return
+	}
+	e.workers.Go(func() {
+		defer e.checks.end(d.ID)
+		defer func() {
+			if r := recover(); r != nil {
+				e.log.Error("panic in a check of a domain", "domain", d.Name, "panic", r, "stack", string(debug.Stack()))
+			}
+		}()
+		select {
+		case e.checks.places <- struct{}{}:
+		case <-e.taking.Done():
+			return
+		}
+		defer func() { <-e.checks.places }()
+		if err := e.check(e.taking, &d); err != nil && e.taking.Err() == nil && !errors.Is(err, db.ErrNotFound) {
+			e.log.Error("check a domain", "domain", d.Name, "err", err)
+		}
+	})
+}
+
+// checkDue is the cron job: it checks the domains whose time has come.
+func (e *Engine) checkDue(ctx context.Context) error {
+	if e.cfg.Resolver == nil {
+		return nil
+	}
+	var due []app.Domain
+	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+		due, err = r.DueDomains(time.Now(), dueAtOnce)
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("find due domains: %w", err)
+	}
+	for _, d := range due {
+		e.checkSoon(d)
+	}
+	return nil
+}
+
+// check asks the DNS about a domain and writes down what follows.
+func (e *Engine) check(ctx context.Context, d *app.Domain) error {
+	if e.cfg.Resolver == nil {
+		return errors.New("no resolver is configured")
+	}
+	full, err := e.GetDomain(ctx, &app.Key{TeamID: d.TeamID}, d.ID) // with its keys
+	if err != nil {
+		return err
+	}
+	asking, cancel := context.WithTimeout(ctx, checkTimeout)
+	defer cancel()
+	needs, target := e.wants(&full)
+	checks := app.CheckDomain(asking, &full, needs, target, e.cfg.Resolver)
+	if ctx.Err() != nil {
+		return ctx.Err() // not the DNS's silence
+	}
+	return e.db.Write(ctx, func(tx *db.Tx) error { return e.settleCheck(tx, d, checks) })
+}
+
+// settleCheck writes what a check found, and what follows: another status, and a
+// next DKIM key that signs now that its record is live.
+func (e *Engine) settleCheck(tx *db.Tx, d *app.Domain, checks []app.RecordCheck) error {
+	current, err := tx.Domain(d.TeamID, d.ID)
+	if err != nil {
+		return err
+	}
+	before := current.Status
+	promoted := false
+	if next := current.Key(app.DKIMNext); next != nil && current.KeyIsLive(next, checks) {
+		if err := tx.PromoteDKIMKey(current.ID); err != nil {
+			return err
+		}
+		if current, err = tx.Domain(d.TeamID, d.ID); err != nil {
+			return err
+		}
+		promoted = true
+	}
+	if err := tx.PurgeDKIMKeys(current.ID, tx.Now.Add(-app.DKIMRetention)); err != nil {
+		return err
+	}
+	current.Status, current.PendingSince, current.CheckAt = app.NextDomainStatus(&current, checks, tx.Now)
+	current.Checks, current.CheckedAt = checks, tx.Now
+	if err := tx.SetDomainChecks(&current); err != nil {
+		return err
+	}
+	if current.Status == before && !promoted {
+		return nil
+	}
+	tx.AfterCommit(func() {
+		e.dkim.forget(current.TeamID, current.Name)
+		e.log.Info("domain checked", "domain", current.Name, "status", current.Status, "was", before, "new_dkim_key", promoted)
+	})
+	return e.announceDomain(tx, app.DomainUpdated, &current)
+}
