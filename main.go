@@ -216,15 +216,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	e, err := newEngine(ctx, o.StoreFlags, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load})
-	if err == nil {
-		err = o.serveEngine(ctx, log, store, e)
-	}
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, e *engine.Engine) error {
+func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, cfg engine.Config) error {
 	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -232,6 +229,11 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	defer listener.Close()
 	if o.baseURL == "" {
 		o.baseURL = "http://" + listener.Addr().String()
+	}
+	cfg.BaseURL = o.baseURL
+	e, err := newEngine(ctx, o.StoreFlags, cfg)
+	if err != nil {
+		return err
 	}
 	if err := e.Start(ctx); err != nil {
 		return err

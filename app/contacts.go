@@ -13,7 +13,7 @@ import (
 const (
 	MaxContactBatch = 1000 // items of one batch call
 	maxContactName  = 255  // characters of a first or last name
-	maxContactLinks = 1000 // segments or topics of one item
+	MaxContactLinks = 1000 // segments or topics of one item
 	MaxProperties   = 100  // keys of one contact
 	maxPropertyText = 1000 // characters
 	maxPropertyKey  = 200  // characters
@@ -86,8 +86,8 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	out := &NewContact{Folded: folded, Changes: in.Properties, Contact: Contact{
 		Email: email, FirstName: in.FirstName, LastName: in.LastName, Unsubscribed: in.Unsubscribed,
 	}}
-	if len(in.Segments) > maxContactLinks {
-		return nil, Invalid("segments", "can hold at most %d items", maxContactLinks)
+	if len(in.Segments) > MaxContactLinks {
+		return nil, Invalid("segments", "can hold at most %d items", MaxContactLinks)
 	}
 	for i, s := range in.Segments {
 		id, ok := ParseID(s.ID)
@@ -96,10 +96,27 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 		}
 		out.Segments = append(out.Segments, id)
 	}
-	if out.Topics, err = ValidateChoices("topics", in.Topics); err != nil {
+	choices, err := ValidateChoices("topics", in.Topics)
+	if err != nil {
 		return nil, err
 	}
+	out.Topics = lastChoices(choices)
 	return out, nil
+}
+
+// lastChoices gives one choice for each topic: the last that was made.
+func lastChoices(choices []TopicChoice) []TopicChoice {
+	var out []TopicChoice
+	at := make(map[string]int, len(choices))
+	for _, c := range choices {
+		if i, ok := at[c.ID]; ok {
+			out[i] = c
+			continue
+		}
+		at[c.ID] = len(out)
+		out = append(out, c)
+	}
+	return out
 }
 
 func checkContactNames(first, last string) error {
@@ -107,15 +124,18 @@ func checkContactNames(first, last string) error {
 		if utf8.RuneCountInString(name.value) > maxContactName {
 			return Invalid(name.field, "can have at most %d characters", maxContactName)
 		}
-		if hasControl(name.value) {
+		if !utf8.ValidString(name.value) || hasControl(name.value) {
 			return Invalid(name.field, "must not contain line breaks or other control characters")
 		}
 	}
 	return nil
 }
 
-// ContactPatch changes a contact (decisions.md 5).
+// ContactPatch changes a contact (decisions.md 5). ID and Email change nothing:
+// clients repeat there whom they mean (clients.md 1.2).
 type ContactPatch struct {
+	ID           string // empty, or the contact's own
+	Email        string
 	FirstName    Change[string] // null clears, empty is absent
 	LastName     Change[string]
 	Unsubscribed *bool           // nil: as it is; false re-subscribes
@@ -129,6 +149,28 @@ func (p *ContactPatch) Validate() error {
 	}
 	return p.Properties.Validate()
 }
+
+// Means checks that the echoes of a patch name c. Errors: CodeValidation.
+func (p *ContactPatch) Means(c *Contact) error {
+	if id, _ := ParseID(p.ID); p.ID != "" && id != c.ID {
+		return Invalid("id", "can't be changed")
+	}
+	if p.Email == "" {
+		return nil
+	}
+	_, given, err := ParseBareAddress(p.Email)
+	_, own, err2 := ParseBareAddress(c.Email)
+	if err != nil || err2 != nil || given != own {
+		return Invalid("email", "can't be changed")
+	}
+	return nil
+}
+
+// OptsOut tells whether the patch asks to unsubscribe the contact.
+func (p *ContactPatch) OptsOut() bool { return p.Unsubscribed != nil && *p.Unsubscribed }
+
+// OptsIn tells whether the patch asks to subscribe the contact again.
+func (p *ContactPatch) OptsIn() bool { return p.Unsubscribed != nil && !*p.Unsubscribed }
 
 // Apply gives the contact as the patch leaves it. Errors: CodeValidation for
 // more properties than a contact can have.
@@ -166,7 +208,8 @@ func (n *NewContact) Merge(c Contact) (Contact, error) {
 }
 
 // Fold takes a later item for the same address into this one: later scalars
-// win, associations are united (api.md, POST /contacts/batch 1).
+// win, associations are united (api.md, POST /contacts/batch 1). What the two
+// share with others stays as it is.
 func (n *NewContact) Fold(later *NewContact) {
 	if later.Contact.FirstName != "" {
 		n.Contact.FirstName = later.Contact.FirstName
@@ -180,7 +223,7 @@ func (n *NewContact) Fold(later *NewContact) {
 	maps.Copy(changes, later.Changes)
 	n.Changes = changes
 	n.Segments = slices.Concat(n.Segments, later.Segments)
-	n.Topics = slices.Concat(n.Topics, later.Topics) // the later choice is written later
+	n.Topics = lastChoices(slices.Concat(n.Topics, later.Topics))
 }
 
 // OnConflict says what a batch does with an item whose address belongs to a
@@ -205,24 +248,138 @@ func ParseOnConflict(s string) (OnConflict, error) {
 	return "", Invalid("on_conflict", "must be error, skip or upsert")
 }
 
-// ContactRef names a contact in a batch read, by id or by address.
+// ContactRef names a contact in a batch read, by id or by address; by both, it
+// must have both.
 type ContactRef struct {
 	ID    string
 	Email string
 }
 
+// ContactKey is a ContactRef that was checked: an id in lower case, an address
+// as it is compared. One of them may be empty.
+type ContactKey struct {
+	ID     string
+	Folded string
+}
+
+// ContactRead names 1 to MaxContactBatch contacts to read, and what to read of
+// them beyond their own fields.
+type ContactRead struct {
+	Contacts []ContactRef
+	Include  []string
+}
+
+// Validate checks the input by itself and gives a key for each contact, in
+// their order.
+func (in *ContactRead) Validate() ([]ContactKey, Include, error) {
+	if err := checkBatch("contacts", len(in.Contacts)); err != nil {
+		return nil, Include{}, err
+	}
+	out := make([]ContactKey, len(in.Contacts))
+	for i, ref := range in.Contacts {
+		at := fmt.Sprintf("contacts[%d]", i)
+		if ref.ID == "" && ref.Email == "" {
+			return nil, Include{}, Invalid(at, "needs an `id` or an `email`")
+		}
+		var err error
+		if out[i].ID, err = parseContactID(at+".id", ref.ID); err != nil {
+			return nil, Include{}, err
+		}
+		if out[i].Folded, err = foldContactEmail(at+".email", ref.Email); err != nil {
+			return nil, Include{}, err
+		}
+	}
+	var include Include
+	for i, name := range in.Include {
+		if !include.add(name) {
+			return nil, Include{}, Invalid(fmt.Sprintf("include[%d]", i), "must be properties or topics")
+		}
+	}
+	return out, include, nil
+}
+
+// parseContactID reads the id of a contact; empty stays empty.
+func parseContactID(field, s string) (string, error) {
+	id, ok := ParseID(s)
+	if s != "" && !ok {
+		return "", Invalid(field, "must be the id of a contact")
+	}
+	return id, nil
+}
+
+// foldContactEmail reads a bare address as it is compared; empty stays empty.
+func foldContactEmail(field, s string) (string, error) {
+	if s == "" {
+		return "", nil
+	}
+	_, folded, err := ParseBareAddress(s)
+	if err != nil {
+		return "", Invalid(field, "%s", err)
+	}
+	return folded, nil
+}
+
 // ContactRemoval names contacts to delete: up to MaxContactBatch ids and as many
-// addresses.
+// addresses, of one kind at least.
 type ContactRemoval struct {
 	IDs    []string
 	Emails []string
 	Erase  bool
 }
 
+// Validate checks the input by itself and gives the keys, each once, ids first.
+func (in *ContactRemoval) Validate() ([]ContactKey, error) {
+	if len(in.IDs) == 0 && len(in.Emails) == 0 {
+		return nil, Invalid("ids", "or `emails` is required")
+	}
+	var keys []ContactKey
+	if len(in.IDs) > 0 {
+		ids, err := eachOnce("ids", in.IDs, func(field, s string) (string, error) {
+			if s == "" {
+				return "", Invalid(field, "must be the id of a contact")
+			}
+			return parseContactID(field, s)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, id := range ids {
+			keys = append(keys, ContactKey{ID: id})
+		}
+	}
+	if len(in.Emails) > 0 {
+		addresses, err := eachOnce("emails", in.Emails, func(field, s string) (string, error) {
+			if s == "" {
+				return "", Invalid(field, "is empty")
+			}
+			return foldContactEmail(field, s)
+		})
+		if err != nil {
+			return nil, err
+		}
+		for _, address := range addresses {
+			keys = append(keys, ContactKey{Folded: address})
+		}
+	}
+	return keys, nil
+}
+
 // Include says what a list of contacts carries beyond their own fields.
 type Include struct {
 	Properties bool
 	Topics     bool
+}
+
+func (in *Include) add(name string) bool {
+	switch name {
+	case "properties":
+		in.Properties = true
+	case "topics":
+		in.Topics = true
+	default:
+		return false
+	}
+	return true
 }
 
 // ParseInclude reads a comma-separated list of properties and topics.
@@ -232,12 +389,7 @@ func ParseInclude(s string) (Include, error) {
 		return out, nil
 	}
 	for part := range strings.SplitSeq(s, ",") {
-		switch strings.TrimSpace(part) {
-		case "properties":
-			out.Properties = true
-		case "topics":
-			out.Topics = true
-		default:
+		if !out.add(strings.TrimSpace(part)) {
 			return out, Invalid("include", "must be a comma-separated list of properties and topics")
 		}
 	}

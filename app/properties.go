@@ -2,9 +2,11 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -34,15 +36,15 @@ func (v PropertyValue) String() string {
 	return v.Text
 }
 
-// Validate checks a value for itself. The error does not name a field.
+// validate checks a value for itself. The error does not name a field.
 func (v PropertyValue) validate() error {
 	switch {
 	case v.Type == NumberProperty && (math.IsNaN(v.Number) || math.IsInf(v.Number, 0)):
 		return fmt.Errorf("must be a finite number")
 	case utf8.RuneCountInString(v.Text) > maxPropertyText:
 		return fmt.Errorf("can have at most %d characters", maxPropertyText)
-	case !utf8.ValidString(v.Text) || slices.Contains([]byte(v.Text), 0):
-		return fmt.Errorf("must not contain the character NUL")
+	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
+		return fmt.Errorf("must be valid UTF-8 without the character NUL")
 	}
 	return nil
 }
@@ -55,12 +57,7 @@ type PropertyChanges map[string]*PropertyValue
 
 // Keys gives the keys in order.
 func (c PropertyChanges) Keys() []string {
-	keys := make([]string, 0, len(c))
-	for key := range c {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
+	return slices.Sorted(maps.Keys(c))
 }
 
 // Validate checks keys and values by themselves.
@@ -93,16 +90,14 @@ func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// Apply gives old with the changes. Errors: CodeValidation for more than
-// MaxProperties keys.
+// Apply gives old with the changes, nil where nothing is left, and leaves old as
+// it is. Errors: CodeValidation for more than MaxProperties keys.
 func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	if len(c) == 0 {
 		return old, nil
 	}
 	out := make(Properties, len(old)+len(c))
-	for key, v := range old {
-		out[key] = v
-	}
+	maps.Copy(out, old)
 	for key, v := range c {
 		if v == nil {
 			delete(out, key)
@@ -112,6 +107,9 @@ func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	}
 	if len(out) > MaxProperties {
 		return nil, Invalid("properties", "can hold at most %d keys", MaxProperties)
+	}
+	if len(out) == 0 {
+		return nil, nil
 	}
 	return out, nil
 }
@@ -144,16 +142,23 @@ type Property struct {
 type PropertyInput struct {
 	Key      string
 	Type     PropertyType
-	Fallback *PropertyValue
+	Fallback *PropertyValue // nil or an empty text: none
 }
 
-// Validate checks key, type, and that the fallback is of the type.
+// Validate checks key, type, and that the fallback is of the type. A fallback
+// that is an empty text becomes nil, whatever the type. Errors: CodeValidation.
 func (in *PropertyInput) Validate() error {
+	if in.Fallback != nil && in.Fallback.empty() {
+		in.Fallback = nil
+	}
 	if in.Key == "" {
 		return Invalid("key", "is required")
 	}
 	if err := checkPropertyKey(in.Key, maxPropertyKey); err != nil {
 		return Invalid("key", "%s", err)
+	}
+	if in.Type == "" {
+		return Invalid("type", "is required")
 	}
 	if in.Type != StringProperty && in.Type != NumberProperty {
 		return Invalid("type", "must be string or number")
@@ -174,4 +179,29 @@ func CheckFallback(t PropertyType, v *PropertyValue) error {
 		return Invalid("fallback_value", "%s", err)
 	}
 	return nil
+}
+
+// empty tells a text without characters, which an input takes for no value.
+func (v PropertyValue) empty() bool { return v.Type == StringProperty && v.Text == "" }
+
+// PropertyPatch changes a declared property; key and type stay for ever.
+type PropertyPatch struct {
+	Fallback Change[PropertyValue] // null removes, an empty text is absent
+	Key      string                // empty, or what the property has: nothing else can be asked for
+	Type     PropertyType          // likewise
+}
+
+// Apply gives the property as the patch leaves it. Errors: CodeValidation.
+func (p *PropertyPatch) Apply(old Property) (Property, error) {
+	switch {
+	case p.Key != "" && p.Key != old.Key:
+		return old, Invalid("key", "is fixed when the property is created and can't be changed")
+	case p.Type != "" && p.Type != old.Type:
+		return old, Invalid("type", "is fixed when the property is created and can't be changed")
+	case p.Fallback.Null:
+		old.Fallback = nil
+	case p.Fallback.Set && !p.Fallback.Value.empty():
+		old.Fallback = &p.Fallback.Value
+	}
+	return old, CheckFallback(old.Type, old.Fallback)
 }

@@ -89,8 +89,8 @@ func TestTheReasonSaysOriginAndTime(t *testing.T) {
 func TestBareAddresses(t *testing.T) {
 	for _, c := range []struct{ in, email, address string }{
 		{"a@example.org", "a@example.org", "a@example.org"},
-		{" \tA.B+C@Example.ORG\r\n", "a.b+c@example.org", "a.b+c@example.org"},
-		{"Ärger@Bücher.example", "ärger@bücher.example", "ärger@xn--bcher-kva.example"},
+		{" \tA.B+C@Example.ORG\r\n", "A.B+C@Example.ORG", "a.b+c@example.org"},
+		{"Ärger@Bücher.example", "Ärger@Bücher.example", "ärger@xn--bcher-kva.example"},
 	} {
 		email, address, err := app.ParseBareAddress(c.in)
 		if err != nil || email != c.email || address != c.address {

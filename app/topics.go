@@ -2,6 +2,8 @@ package app
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"time"
 	"unicode/utf8"
 )
@@ -52,11 +54,15 @@ type TopicInput struct {
 	Visibility  Visibility // empty: private
 }
 
-// Validate checks the input.
+// Validate checks the input and gives the topic without id, team and times.
+// Errors: CodeValidation.
 func (in *TopicInput) Validate() (Topic, error) {
 	t := Topic{Name: in.Name, Description: in.Description, Default: in.Default, Visibility: in.Visibility}
 	if t.Visibility == "" {
 		t.Visibility = PrivateTopic
+	}
+	if err := t.check(); err != nil {
+		return t, err
 	}
 	if t.Default == "" {
 		return t, Invalid("default_subscription", "is required")
@@ -64,12 +70,14 @@ func (in *TopicInput) Validate() (Topic, error) {
 	if !t.Default.valid() {
 		return t, Invalid("default_subscription", "must be opt_in or opt_out")
 	}
-	return t, t.check()
+	return t, nil
 }
 
+// check checks what can change of a topic. A blank name would leave a person
+// before a choice without words.
 func (t *Topic) check() error {
 	switch {
-	case t.Name == "":
+	case strings.TrimSpace(t.Name) == "":
 		return Invalid("name", "is required")
 	case utf8.RuneCountInString(t.Name) > maxTopicName:
 		return Invalid("name", "can have at most %d characters", maxTopicName)
@@ -87,13 +95,17 @@ func (t *Topic) check() error {
 
 // TopicPatch changes a topic; its default stays for ever.
 type TopicPatch struct {
-	Name        string // empty: as it is
-	Description Change[string]
-	Visibility  Visibility // empty: as it is
+	Name        string         // empty: as it is
+	Description Change[string] // null clears, empty is absent
+	Visibility  Visibility     // empty: as it is
+	Default     Subscription   // empty, or what the topic has: nothing else can be asked for
 }
 
 // Apply gives the topic as the patch leaves it. Errors: CodeValidation.
 func (p *TopicPatch) Apply(t Topic) (Topic, error) {
+	if p.Default != "" && p.Default != t.Default {
+		return t, Invalid("default_subscription", "is fixed when the topic is created and can't be changed")
+	}
 	if p.Name != "" {
 		t.Name = p.Name
 	}
@@ -122,8 +134,8 @@ type TopicChoice struct {
 // ValidateChoices checks choices for themselves and gives them with ids in lower
 // case.
 func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error) {
-	if len(choices) > maxContactLinks {
-		return nil, Invalid(field, "can hold at most %d items", maxContactLinks)
+	if len(choices) > MaxContactLinks {
+		return nil, Invalid(field, "can hold at most %d items", MaxContactLinks)
 	}
 	out := make([]TopicChoice, len(choices))
 	for i, c := range choices {
@@ -137,4 +149,19 @@ func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error)
 		out[i] = TopicChoice{ID: id, Subscription: c.Subscription}
 	}
 	return out, nil
+}
+
+// LastChoices gives each topic once, where it is named first, with the choice
+// that is made last.
+func LastChoices(choices []TopicChoice) []TopicChoice {
+	var out []TopicChoice
+	for _, c := range choices {
+		same := func(o TopicChoice) bool { return o.ID == c.ID }
+		if i := slices.IndexFunc(out, same); i >= 0 {
+			out[i] = c
+			continue
+		}
+		out = append(out, c)
+	}
+	return out
 }

@@ -171,3 +171,42 @@ func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool
 			WHERE c.team_id = ? ORDER BY c.id DESC LIMIT ?`, teamID, limit)
 	})
 }
+
+// AddTopics notes in each of a team's contacts how all topics of the team stand
+// for its address, newest first.
+func (r *Reader) AddTopics(teamID string, contacts []app.Contact) error {
+	topics, err := list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? ORDER BY t.id DESC`, teamID)
+	if err != nil {
+		return fmt.Errorf("read topics: %w", err)
+	}
+	for i := range contacts {
+		chosen, err := list(&r.session, scanChoice, `SELECT ch.topic_id, ch.subscription FROM topics AS t
+			JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?`, contacts[i].Hash[:], teamID)
+		if err != nil {
+			return fmt.Errorf("read choices: %w", err)
+		}
+		contacts[i].Topics = withChoices(topics, chosen)
+	}
+	return nil
+}
+
+func scanChoice(s scanner) (app.TopicChoice, error) {
+	var c app.TopicChoice
+	err := s.Scan(&c.ID, &c.Subscription)
+	return c, err
+}
+
+func withChoices(topics []app.Topic, chosen []app.TopicChoice) []app.ContactTopic {
+	explicit := make(map[string]app.Subscription, len(chosen))
+	for _, c := range chosen {
+		explicit[c.ID] = c.Subscription
+	}
+	out := make([]app.ContactTopic, len(topics))
+	for i, t := range topics {
+		out[i] = app.ContactTopic{Topic: t, Subscription: t.Default}
+		if s, ok := explicit[t.ID]; ok {
+			out[i].Subscription, out[i].Explicit = s, true
+		}
+	}
+	return out
+}

@@ -213,6 +213,19 @@ var hot = map[string][]string{
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
+	"ListTopics":        {"topics_team (team_id=? AND id<?)", "topics_team (team_id=? AND id>?)", "topics_team (team_id=?)"},
+	"ListTopicsFor": {"topics_team (team_id=? AND id<?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)",
+		"topics_team (team_id=? AND id>?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)",
+		"topics_team (team_id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"TopicFor":       {"PRIMARY KEY (id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"TopicWaits":     {"units_topic (topic_id=?)"},
+	"ListProperties": {"properties_team (team_id=? AND id<?)", "properties_team (team_id=? AND id>?)", "properties_team (team_id=?)"},
+	"ListContacts": {"PRIMARY KEY (team_id=? AND id=?)", "PRIMARY KEY (team_id=? AND id<?)", "PRIMARY KEY (team_id=? AND id>?)",
+		"PRIMARY KEY (team_id=?)"},
+	"Contact":          {"PRIMARY KEY (team_id=? AND id=?)"},
+	"ContactByAddress": {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
+	"UpdateContact":    {"PRIMARY KEY (team_id=? AND id=?)"},
+	"AddTopics":        {"topics_team (team_id=?)", "ch USING PRIMARY KEY (topic_id=? AND address=?)"},
 }
 
 var (

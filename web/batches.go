@@ -46,10 +46,11 @@ func (h *Handler) registerBatches() {
 
 func (h *Handler) sendBatch(ctx context.Context, in *batchInput) (*batchOutput, error) {
 	x := exchangeOf(ctx)
-	if in.Validation != "" && in.Validation != validateStrict && in.Validation != validatePermissive {
-		return nil, app.Invalid("x-batch-validation", "must be strict or permissive")
+	permissive, err := readValidation(in.Validation)
+	if err != nil {
+		return nil, err
 	}
-	values, err := splitBatch(x.body)
+	values, err := splitBatch(x.body, app.MaxBatch, "emails")
 	if err != nil {
 		return nil, err
 	}
@@ -64,7 +65,7 @@ func (h *Handler) sendBatch(ctx context.Context, in *batchInput) (*batchOutput, 
 	if err != nil {
 		return nil, err
 	}
-	result, err := h.service.SendBatch(ctx, x.key, items, in.Validation == validatePermissive, opts)
+	result, err := h.service.SendBatch(ctx, x.key, items, permissive, opts)
 	if err != nil {
 		return nil, err
 	}
@@ -75,10 +76,21 @@ func (h *Handler) sendBatch(ctx context.Context, in *batchInput) (*batchOutput, 
 	return &batchOutput{out}, nil
 }
 
+// readValidation reads the header x-batch-validation. Errors: CodeValidation.
+func readValidation(s string) (permissive bool, err error) {
+	switch s {
+	case "", validateStrict:
+		return false, nil
+	case validatePermissive:
+		return true, nil
+	}
+	return false, app.Invalid("x-batch-validation", "must be strict or permissive")
+}
+
 // splitBatch cuts the array of a batch into its items, which are decoded one by
 // one: in a permissive batch an item of a wrong shape must not refuse the
-// others. It stops at one more than may be.
-func splitBatch(body []byte) ([]jsontext.Value, error) {
+// others. It stops at one more than limit. what names the items in words.
+func splitBatch(body []byte, limit int, what string) ([]jsontext.Value, error) {
 	if len(body) == 0 {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of JSON")
 	}
@@ -87,13 +99,13 @@ func splitBatch(body []byte) ([]jsontext.Value, error) {
 		if _, err := d.ReadValue(); err != nil {
 			return nil, bodyError(err)
 		}
-		return nil, app.Invalid("body", "must be an array of emails")
+		return nil, app.Invalid("body", "must be an array of %s", what)
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return nil, bodyError(err)
 	}
 	var items []jsontext.Value
-	for d.PeekKind() != ']' && len(items) <= app.MaxBatch {
+	for d.PeekKind() != ']' && len(items) <= limit {
 		value, err := d.ReadValue()
 		if err != nil {
 			return nil, bodyError(err)
@@ -101,7 +113,7 @@ func splitBatch(body []byte) ([]jsontext.Value, error) {
 		end := int(d.InputOffset())
 		items = append(items, body[end-len(value):end])
 	}
-	if len(items) > app.MaxBatch {
+	if len(items) > limit {
 		return items, nil
 	}
 	if _, err := d.ReadToken(); err != nil {

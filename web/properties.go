@@ -1,6 +1,9 @@
 package web
 
 import (
+	"context"
+	"encoding/json"
+	"net/http"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -48,4 +51,191 @@ func (v propertyValue) plain() any {
 // Schema implements huma.SchemaProvider.
 func (propertyValue) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}}}
+}
+
+// fallbackValue is a fallback in an answer: a string, a number, or null for
+// none.
+type fallbackValue struct{ value *app.PropertyValue }
+
+// MarshalJSON implements json.Marshaler.
+func (f fallbackValue) MarshalJSON() ([]byte, error) {
+	if f.value == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(propertyValue(*f.value).plain())
+}
+
+// Schema implements huma.SchemaProvider.
+func (fallbackValue) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber}},
+		Description: "What a placeholder becomes for contacts without a value"}
+}
+
+// fallbackInput is a fallback in a body.
+type fallbackInput struct{ change[propertyValue] }
+
+// Schema implements huma.SchemaProvider.
+func (fallbackInput) Schema(r huma.Registry) *huma.Schema {
+	s := fallbackValue{}.Schema(r)
+	s.Description += "; it must be of the property's type. null: none"
+	return s
+}
+
+type propertyRecord struct {
+	Object    string           `json:"object" enum:"contact_property"`
+	ID        string           `json:"id" format:"uuid"`
+	Key       string           `json:"key"`
+	Type      app.PropertyType `json:"type" enum:"string,number"`
+	Fallback  fallbackValue    `json:"fallback_value"`
+	CreatedAt string           `json:"created_at" format:"date-time"`
+}
+
+type removedProperty struct {
+	Object  string `json:"object" enum:"contact_property"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type createPropertyRequest struct {
+	Key      string           `json:"key" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9_]+$" doc:"Never changes"`
+	Type     app.PropertyType `json:"type" enum:"string,number" doc:"Of all values that are written from now on; never changes"`
+	Fallback fallbackInput    `json:"fallback_value,omitempty"`
+}
+
+// updatePropertyRequest is the body of PATCH /contact-properties/{id}.
+type updatePropertyRequest struct {
+	Fallback   fallbackInput    `json:"fallback_value,omitempty"`
+	Key        string           `json:"key,omitempty" hidden:"true"`
+	Type       app.PropertyType `json:"type,omitempty" hidden:"true"`
+	ID         string           `json:"id,omitempty" hidden:"true"`
+	PropertyID string           `json:"contact_property_id,omitempty" hidden:"true"`
+}
+
+type (
+	propertyPath struct {
+		ID string `path:"id" doc:"The id of the contact property" format:"uuid"`
+	}
+	propertyOutput        struct{ Body propertyRecord }
+	removedPropertyOutput struct{ Body removedProperty }
+)
+
+var propertyTags = []string{"Contact properties"}
+
+// propertyService is what the routes of contact properties need of the engine.
+type propertyService interface {
+	CreateProperty(ctx context.Context, key *app.Key, in app.PropertyInput) (app.Property, error)
+	ListProperties(ctx context.Context, key *app.Key, page app.Page) ([]app.Property, bool, error)
+	GetProperty(ctx context.Context, key *app.Key, id string) (app.Property, error)
+	UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (app.Property, error)
+	DeleteProperty(ctx context.Context, key *app.Key, id string) error
+}
+
+func (h *Handler) registerProperties() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
+		Summary: "Declare a property of contacts; values that contacts have already stay as they are", Tags: propertyTags,
+		Errors: []int{http.StatusConflict},
+	}, h.createProperty)
+	documentBody[createPropertyRequest](h, http.MethodPost, "/contact-properties")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
+		Summary: "List declared properties, newest first", Tags: propertyTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listProperties)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
+		Summary: "Get a declared property", Tags: propertyTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getProperty)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
+		Summary: "Change the fallback of a property", Tags: propertyTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateProperty)
+	documentBody[updatePropertyRequest](h, http.MethodPatch, "/contact-properties/{id}")
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
+		Summary: "Take the declaration of a property back; contacts keep their values", Tags: propertyTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.deleteProperty)
+}
+
+func (h *Handler) createProperty(ctx context.Context, _ *struct{}) (*propertyOutput, error) {
+	x := exchangeOf(ctx)
+	var request createPropertyRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	in := app.PropertyInput{Key: request.Key, Type: request.Type}
+	if request.Fallback.Set && !request.Fallback.Null {
+		in.Fallback = (*app.PropertyValue)(&request.Fallback.Value)
+	}
+	p, err := h.service.CreateProperty(ctx, x.key, in)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyOutput{newPropertyRecord(&p)}, nil
+}
+
+func (h *Handler) listProperties(ctx context.Context, in *PageParams) (*listOutput[propertyRecord], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListProperties(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newPropertyRecord), nil
+}
+
+func (h *Handler) getProperty(ctx context.Context, in *propertyPath) (*propertyOutput, error) {
+	id, err := pathID("contact property", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := h.service.GetProperty(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyOutput{newPropertyRecord(&p)}, nil
+}
+
+func (h *Handler) updateProperty(ctx context.Context, in *propertyPath) (*propertyOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("contact property", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updatePropertyRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "contact_property_id": request.PropertyID}); err != nil {
+		return nil, err
+	}
+	f := request.Fallback
+	p, err := h.service.UpdateProperty(ctx, x.key, id, app.PropertyPatch{
+		Key: request.Key, Type: request.Type,
+		Fallback: app.Change[app.PropertyValue]{Set: f.Set, Null: f.Null, Value: app.PropertyValue(f.Value)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyOutput{newPropertyRecord(&p)}, nil
+}
+
+func (h *Handler) deleteProperty(ctx context.Context, in *propertyPath) (*removedPropertyOutput, error) {
+	id, err := pathID("contact property", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteProperty(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &removedPropertyOutput{removedProperty{Object: "contact_property", ID: id, Deleted: true}}, nil
+}
+
+func newPropertyRecord(p *app.Property) propertyRecord {
+	return propertyRecord{Object: "contact_property", ID: p.ID, Key: p.Key, Type: p.Type, Fallback: fallbackValue{p.Fallback}, CreatedAt: app.FormatTime(p.CreatedAt)}
 }

@@ -30,6 +30,8 @@ import (
 type real struct {
 	*bench
 	engine *engine.Engine
+	store  *db.DB
+	sealer *app.Sealer
 	team   app.Team
 	full   string // a key of team
 }
@@ -93,7 +95,7 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) 
 		defer cancel()
 		e.Stop(ctx)
 	})
-	r := &real{bench: &bench{t: t, clock: testTime}, engine: e}
+	r := &real{bench: &bench{t: t, clock: testTime}, engine: e, store: store, sealer: cfg.Sealer}
 	webCfg := Config{Engine: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
 	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, nil), &r.route})
 	l := defaultLimits()

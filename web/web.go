@@ -45,6 +45,10 @@ type service interface {
 	emailService
 	suppressionService
 	domainService
+	topicService
+	propertyService
+	contactTopicService
+	contactService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -91,6 +95,10 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerAttachments()
 	h.registerSuppressions()
 	h.registerDomains()
+	h.registerTopics()
+	h.registerProperties()
+	h.registerContactTopics()
+	h.registerContacts()
 	h.registerDocument()
 	return h
 }

@@ -65,15 +65,16 @@ func (w *contactWriter) put(n *app.NewContact, conflict app.OnConflict) (id stri
 	old, err := w.tx.ContactByAddress(w.teamID, hash)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		return w.create(n, hash)
+		id, err := w.create(n, hash)
+		return id, contactCreated, err
 	case err != nil:
-		return "", "", err
-	case conflict == app.ConflictError:
-		return "", "", app.Errorf(app.CodeConflict, "A contact with this email address exists already")
+		return "", "", fmt.Errorf("look up contact: %w", err)
 	case conflict == app.ConflictSkip:
 		return old.ID, contactSkipped, nil
+	case conflict == app.ConflictUpsert:
+		return old.ID, contactUpdated, w.merge(n, old)
 	}
-	return old.ID, contactUpdated, w.merge(n, old)
+	return "", "", errContactExists()
 }
 
 // check proves that declared properties have their type and that segments and
@@ -103,33 +104,33 @@ func (w *contactWriter) check(n *app.NewContact) error {
 	return nil
 }
 
-// create adds a contact. Who unsubscribed from everything and was deleted since
-// stays unsubscribed: only an explicit change of a contact re-subscribes.
-func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (string, contactStatus, error) {
+// create adds a contact and gives its id. Who unsubscribed from everything and
+// was deleted since stays unsubscribed: only an explicit change of a contact
+// re-subscribes.
+func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (id string, err error) {
 	c := n.Contact
-	var err error
 	if c.Properties, err = n.Changes.Apply(nil); err != nil {
-		return "", "", err
+		return "", err
 	}
 	s, err := w.tx.SuppressionByAddress(w.teamID, hash)
 	if err == nil && s.Origin == app.OriginUnsubscribe {
 		c.Unsubscribed = true
 	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
-		return "", "", err
+		return "", fmt.Errorf("look up suppression: %w", err)
 	}
 	c.ID, c.TeamID, c.Hash, c.CreatedAt, c.UpdatedAt = app.NewID(), w.teamID, hash, w.tx.Now, w.tx.Now
 	if err := w.tx.InsertContact(&c); err != nil {
-		return "", "", err
+		return "", err
 	}
 	w.created++
 	joined, chosen, err := w.join(&c, n)
 	if err != nil || w.quiet {
-		return c.ID, contactCreated, err
+		return c.ID, err
 	}
 	if err := announceContact(w.tx, app.ContactCreated, &c, joined); err != nil {
-		return "", "", err
+		return "", err
 	}
-	return c.ID, contactCreated, announceChoices(w.tx, w.teamID, c.Email, chosen)
+	return c.ID, announceChoices(w.tx, w.teamID, c.Email, chosen)
 }
 
 // merge brings a contact up to an item (NewContact.Merge).

@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -56,6 +57,9 @@ type Config struct {
 	DoubtDelay     time.Duration // 0: 60 s
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
+	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
+	// New takes slashes off its end.
+	BaseURL string
 }
 
 // Engine is the whole service behind its doors.
@@ -92,6 +96,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())

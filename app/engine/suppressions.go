@@ -44,6 +44,12 @@ func (e *Engine) suppress(ctx context.Context, teamID string, list []app.Suppres
 			if out[i], err = tx.AddSuppression(s); err != nil {
 				return err
 			}
+			if out[i].ID != s.ID {
+				continue // it stood there already
+			}
+			if err := announceSuppression(tx, app.SuppressionAdded, &s); err != nil {
+				return err
+			}
 		}
 		return nil
 	})
@@ -100,7 +106,7 @@ func (e *Engine) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail 
 			return err
 		}
 		id = s.ID
-		return tx.DeleteSuppression(key.TeamID, id)
+		return liftSuppression(tx, s)
 	})
 	return id, lookup("suppression", err)
 }
@@ -113,32 +119,51 @@ func (e *Engine) RemoveSuppressions(ctx context.Context, key *app.Key, in app.Su
 		return nil, err
 	}
 	err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
-		found := ids
-		for _, address := range addresses {
-			s, err := tx.SuppressionByAddress(key.TeamID, e.cfg.Sealer.AddressHash(key.TeamID, address))
-			if err == nil {
-				found = append(found, s.ID)
-			} else if !errors.Is(err, db.ErrNotFound) {
+		removed = nil
+		for _, id := range ids {
+			s, err := tx.Suppression(key.TeamID, id)
+			if removed, err = liftFound(tx, s, err, removed); err != nil {
 				return err
 			}
 		}
-		removed, err = deleteSuppressions(tx, key.TeamID, found)
-		return err
+		for _, address := range addresses {
+			s, err := tx.SuppressionByAddress(key.TeamID, e.cfg.Sealer.AddressHash(key.TeamID, address))
+			if removed, err = liftFound(tx, s, err, removed); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return removed, unavailable(err)
 }
 
-func deleteSuppressions(tx *db.Tx, teamID string, ids []string) (removed []string, err error) {
-	for _, id := range ids {
-		err := tx.DeleteSuppression(teamID, id)
-		if err == nil {
-			removed = append(removed, id)
-		} else if !errors.Is(err, db.ErrNotFound) {
-			return nil, err
-		}
+// liftFound takes what a look-up found off the list and appends its id to
+// removed. A look-up that found nothing is no error.
+func liftFound(tx *db.Tx, s app.Suppression, err error, removed []string) ([]string, error) {
+	if errors.Is(err, db.ErrNotFound) {
+		return removed, nil
 	}
-	return removed, nil
+	if err != nil {
+		return nil, err
+	}
+	return append(removed, s.ID), liftSuppression(tx, s)
 }
+
+// liftSuppression takes a suppression off its team's list and tells webhooks. Of
+// one that was erased they don't hear the address again, though the caller knew
+// it.
+func liftSuppression(tx *db.Tx, s app.Suppression) error {
+	if err := tx.DeleteSuppression(s.TeamID, s.ID); err != nil {
+		return err
+	}
+	if s.Email == "" {
+		s.Email = erasedEmail
+	}
+	return announceSuppression(tx, app.SuppressionRemoved, &s)
+}
+
+// erasedEmail stands where an address was (decisions.md 5, Erase).
+const erasedEmail = "[erased]"
 
 // blockedAmong gives what keeps mail of a team from recipients. No send has a
 // topic.

@@ -1,0 +1,62 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"mailer/app"
+)
+
+// thousand is a batch as clients send it: names, properties, no segment.
+func thousand(prefix string) []ContactItem {
+	items := make([]ContactItem, app.MaxContactBatch)
+	for i := range items {
+		items[i].Input = &app.ContactInput{
+			Email: fmt.Sprintf("%s%d@example.org", prefix, i), FirstName: "Ann", LastName: fmt.Sprint("Person ", i),
+			Properties: app.PropertyChanges{
+				"plan":  {Type: app.StringProperty, Text: prefix},
+				"score": {Type: app.NumberProperty, Number: float64(i)},
+			},
+		}
+	}
+	return items
+}
+
+// BenchmarkThousandContacts is one batch of 1,000 in one commit: all new, and
+// all merged into contacts that are there.
+func BenchmarkThousandContacts(b *testing.B) {
+	b.Run("new", func(b *testing.B) {
+		w := idle(b)
+		for n := 0; b.Loop(); n++ {
+			_, err := w.e.PutContacts(b.Context(), w.key, thousand(fmt.Sprint("n", n, "x")), app.ConflictUpsert, false)
+			must(b, err)
+		}
+	})
+	b.Run("merged", func(b *testing.B) {
+		w := idle(b)
+		items := thousand("m")
+		for n := 0; b.Loop(); n++ {
+			for i := range items {
+				items[i].Input.LastName = fmt.Sprint("Person ", n)
+			}
+			_, err := w.e.PutContacts(b.Context(), w.key, items, app.ConflictUpsert, false)
+			must(b, err)
+		}
+	})
+	b.Run("removed", func(b *testing.B) {
+		w := idle(b)
+		for n := 0; b.Loop(); n++ {
+			b.StopTimer()
+			items := thousand("r")
+			_, err := w.e.PutContacts(b.Context(), w.key, items, app.ConflictUpsert, false)
+			must(b, err)
+			var emails []string
+			for _, item := range items {
+				emails = append(emails, item.Input.Email)
+			}
+			b.StartTimer()
+			_, err = w.e.RemoveContacts(b.Context(), w.key, app.ContactRemoval{Emails: emails})
+			must(b, err)
+		}
+	})
+}

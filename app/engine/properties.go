@@ -1,0 +1,72 @@
+package engine
+
+import (
+	"context"
+	"errors"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// CreateProperty declares a property of the team's contacts. Contacts may hold
+// values of another type under its key: those stay as they are, and only what is
+// written from now on must have the type. Looking through a million contacts
+// first would make others wait, and an answer that depends on one forgotten
+// contact helps nobody. Errors: CodeValidation, CodeConflict for a key that is
+// declared already.
+func (e *Engine) CreateProperty(ctx context.Context, key *app.Key, in app.PropertyInput) (app.Property, error) {
+	if err := in.Validate(); err != nil {
+		return app.Property{}, err
+	}
+	p := app.Property{ID: app.NewID(), TeamID: key.TeamID, Key: in.Key, Type: in.Type, Fallback: in.Fallback}
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		p.CreatedAt = tx.Now
+		return tx.InsertProperty(&p)
+	})
+	if errors.Is(err, db.ErrConflict) {
+		return app.Property{}, app.Errorf(app.CodeConflict, "A contact property with this key exists already")
+	}
+	return p, unavailable(err)
+}
+
+// ListProperties gives a page of the team's declared properties, newest first,
+// and whether there are more. Errors: CodeValidation for a cursor that is not in
+// the list.
+func (e *Engine) ListProperties(ctx context.Context, key *app.Key, page app.Page) (rows []app.Property, more bool, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListProperties(key.TeamID, page)
+		return err
+	})
+	return rows, more, cursor(page, err)
+}
+
+// GetProperty gives one declared property. Errors: CodeNotFound.
+func (e *Engine) GetProperty(ctx context.Context, key *app.Key, id string) (p app.Property, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		p, err = r.Property(key.TeamID, id)
+		return err
+	})
+	return p, lookup("contact property", err)
+}
+
+// UpdateProperty changes the fallback and gives the property as it stands then.
+// Errors: CodeNotFound, CodeValidation (for another key or type too).
+func (e *Engine) UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (p app.Property, err error) {
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if p, err = tx.Property(key.TeamID, id); err != nil {
+			return err
+		}
+		if p, err = patch.Apply(p); err != nil {
+			return err
+		}
+		return tx.SetFallback(key.TeamID, id, p.Fallback)
+	})
+	return p, lookup("contact property", err)
+}
+
+// DeleteProperty takes a declaration back. Contacts keep their values, which may
+// be of any type from then on. Errors: CodeNotFound.
+func (e *Engine) DeleteProperty(ctx context.Context, key *app.Key, id string) error {
+	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.DeleteProperty(key.TeamID, id) })
+	return lookup("contact property", err)
+}

@@ -1,0 +1,152 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// ContactTopicItem is a topic as it stands for a contact (api.md, Contact-topic
+// row).
+type ContactTopicItem struct {
+	ID           string           `json:"id" format:"uuid" doc:"Of the topic"`
+	Name         string           `json:"name"`
+	Description  *string          `json:"description"`
+	Subscription app.Subscription `json:"subscription" enum:"opt_in,opt_out" doc:"What the contact chose, else the topic's default"`
+	Explicit     bool             `json:"explicit" doc:"Whether it was chosen"`
+	Visibility   app.Visibility   `json:"visibility" enum:"public,private"`
+}
+
+// topicChoices are read up to the most that one request can hold.
+type topicChoices []app.TopicChoice
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *topicChoices) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of choices")
+}
+
+type namedTopicChoices struct {
+	Topics topicChoices `json:"topics" minItems:"1" maxItems:"1000"`
+}
+
+// setTopicsRequest is the body of PATCH /contacts/{id}/topics: the array alone,
+// as every official client sends it, or as a member of an object, as Resend's
+// own document says.
+type setTopicsRequest namedTopicChoices
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (r *setTopicsRequest) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() == '[' {
+		return r.Topics.UnmarshalJSONFrom(d)
+	}
+	return json.UnmarshalDecode(d, (*namedTopicChoices)(r))
+}
+
+// Schema implements huma.SchemaProvider.
+func (setTopicsRequest) Schema(r huma.Registry) *huma.Schema {
+	object := huma.SchemaFromType(r, typeOf[namedTopicChoices]())
+	alone := *object.Properties["topics"]
+	return &huma.Schema{OneOf: []*huma.Schema{&alone, object}}
+}
+
+type contactTopicsRecord struct {
+	Object    string             `json:"object" enum:"contact_topics"`
+	ID        string             `json:"id" format:"uuid" doc:"Of the contact"`
+	ContactID string             `json:"contact_id" format:"uuid" doc:"The same"`
+	Topics    []ContactTopicItem `json:"topics" doc:"The topics that the request named, each once, as they stand now"`
+}
+
+type preferencesLink struct {
+	Object  string `json:"object" enum:"preferences_link"`
+	Contact string `json:"contact" format:"uuid" doc:"The id of the contact"`
+	URL     string `json:"url" format:"uri" doc:"The page where the contact chooses for itself; whoever has the link can"`
+}
+
+type (
+	contactTopicsPath struct {
+		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
+	}
+	contactTopicsPageInput struct {
+		PageParams
+		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
+	}
+	contactTopicsOutput   struct{ Body contactTopicsRecord }
+	preferencesLinkOutput struct{ Body preferencesLink }
+)
+
+// contactTopicService is what the routes of a contact's topics need of the
+// engine.
+type contactTopicService interface {
+	ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) ([]app.ContactTopic, bool, error)
+	SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error)
+	PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error)
+}
+
+func (h *Handler) registerContactTopics() {
+	tags := []string{"Contacts"}
+	register(h, route{}, huma.Operation{
+		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
+		Summary: "List topics as they stand for a contact, newest first", Tags: tags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listContactTopics)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
+		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
+		Errors: []int{http.StatusNotFound},
+	}, h.setContactTopics)
+	documentBody[setTopicsRequest](h, http.MethodPatch, "/contacts/{id}/topics")
+	register(h, route{}, huma.Operation{
+		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
+		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
+		Errors: []int{http.StatusNotFound},
+	}, h.preferencesLink)
+}
+
+func (h *Handler) listContactTopics(ctx context.Context, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListContactTopics(ctx, keyOf(ctx), in.ID, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newContactTopicItem), nil
+}
+
+func (h *Handler) setContactTopics(ctx context.Context, in *contactTopicsPath) (*contactTopicsOutput, error) {
+	x := exchangeOf(ctx)
+	var request setTopicsRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	id, rows, err := h.service.SetContactTopics(ctx, x.key, in.ID, request.Topics)
+	if err != nil {
+		return nil, err
+	}
+	out := contactTopicsRecord{Object: "contact_topics", ID: id, ContactID: id, Topics: make([]ContactTopicItem, len(rows))}
+	for i := range rows {
+		out.Topics[i] = newContactTopicItem(&rows[i])
+	}
+	return &contactTopicsOutput{out}, nil
+}
+
+func (h *Handler) preferencesLink(ctx context.Context, in *contactTopicsPath) (*preferencesLinkOutput, error) {
+	id, url, err := h.service.PreferencesLink(ctx, keyOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &preferencesLinkOutput{preferencesLink{Object: "preferences_link", Contact: id, URL: url}}, nil
+}
+
+func newContactTopicItem(t *app.ContactTopic) ContactTopicItem {
+	return ContactTopicItem{
+		ID: t.ID, Name: t.Name, Description: orNull(t.Description),
+		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility,
+	}
+}

@@ -1,0 +1,321 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+// ContactItem is a contact in a list.
+type ContactItem struct {
+	ID           string                     `json:"id" format:"uuid"`
+	Email        string                     `json:"email"`
+	FirstName    *string                    `json:"first_name"`
+	LastName     *string                    `json:"last_name"`
+	CreatedAt    string                     `json:"created_at" format:"date-time"`
+	Unsubscribed bool                       `json:"unsubscribed" doc:"From everything that is marketing"`
+	Properties   map[string]ContactProperty `json:"properties,omitzero" doc:"In lists where include names them"`
+	Topics       []ContactTopicRow          `json:"topics,omitzero" doc:"In lists where include names them"`
+}
+
+// ContactRecord is a contact by itself.
+type ContactRecord struct {
+	Object string `json:"object" enum:"contact"`
+	ContactItem
+}
+
+// ContactProperty is the value that a contact has for a property.
+type ContactProperty struct {
+	Type  app.PropertyType `json:"type" enum:"string,number"`
+	Value any              `json:"value" doc:"A string or a number"`
+}
+
+// ContactTopicRow is a topic as it stands for a contact.
+type ContactTopicRow struct {
+	ID           string           `json:"id" format:"uuid"`
+	Name         string           `json:"name"`
+	Description  *string          `json:"description"`
+	Subscription app.Subscription `json:"subscription" enum:"opt_in,opt_out"`
+	Explicit     bool             `json:"explicit" doc:"Whether it was chosen; otherwise it is the topic's default"`
+	Visibility   app.Visibility   `json:"visibility" enum:"public,private"`
+}
+
+type contactRef struct {
+	Object string `json:"object" enum:"contact"`
+	ID     string `json:"id" format:"uuid"`
+}
+
+type deletedContact struct {
+	Object  string `json:"object" enum:"contact"`
+	Contact string `json:"contact" format:"uuid" doc:"Its id"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+// ContactPath is the path parameter of everything below a contact.
+type ContactPath struct {
+	ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
+}
+
+// AudiencePath is the path parameter of a segment under its old name.
+type AudiencePath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
+}
+
+// AudienceContactPath are the path parameters of a contact below a segment.
+type AudienceContactPath struct {
+	AudiencePath
+	ContactID string `path:"contact_id" doc:"The id of the contact, or its email address, percent-encoded"`
+}
+
+// ContactListParams are the query parameters of every list of contacts.
+type ContactListParams struct {
+	PageParams
+	Include string `query:"include" doc:"What each row also carries: properties, topics, or both with a comma"`
+}
+
+// EraseParam is the query parameter of every deletion of a contact.
+type EraseParam struct {
+	Erase queryFlag `query:"erase" doc:"Also remove the address from what is stored of its mail"`
+}
+
+// queryFlag is true or false, described as such and read as text.
+type queryFlag string
+
+// Schema implements huma.SchemaProvider.
+func (queryFlag) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
+}
+
+// read gives the value; empty is false. Errors: CodeValidation naming the field.
+func (f queryFlag) read(field string) (bool, error) {
+	switch f {
+	case "", "false":
+		return false, nil
+	case "true":
+		return true, nil
+	}
+	return false, app.Invalid(field, "must be true or false")
+}
+
+type (
+	contactPageInput struct {
+		ContactListParams
+		SegmentID string `query:"segment_id" format:"uuid" doc:"Only the contacts of this segment"`
+	}
+	segmentContactsInput struct {
+		AudiencePath
+		ContactListParams
+	}
+	deleteContactInput struct {
+		ContactPath
+		EraseParam
+	}
+	deleteAudienceContactInput struct {
+		AudienceContactPath
+		EraseParam
+	}
+	contactOutput        struct{ Body ContactRecord }
+	contactRefOutput     struct{ Body contactRef }
+	deletedContactOutput struct{ Body deletedContact }
+)
+
+var contactTags = []string{"Contacts"}
+
+// contactService is what the routes of contacts need of the engine.
+type contactService interface {
+	CreateContact(ctx context.Context, key *app.Key, in app.ContactInput) (id string, err error)
+	ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) ([]app.Contact, bool, error)
+	GetContact(ctx context.Context, key *app.Key, idOrEmail string) (app.Contact, error)
+	UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error)
+	DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error)
+	CheckAudience(ctx context.Context, key *app.Key, id string) error
+	PutContacts(ctx context.Context, key *app.Key, items []engine.ContactItem, conflict app.OnConflict, permissive bool) (*engine.ContactBatchResult, error)
+	GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*engine.FoundContacts, error)
+	RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error)
+}
+
+func (h *Handler) registerContacts() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
+		Summary: "Create a contact", Tags: contactTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.createContact)
+	documentBody[createContactRequest](h, http.MethodPost, "/contacts")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
+		Summary: "List contacts, newest first", Tags: contactTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listContacts)
+	register(h, route{}, huma.Operation{
+		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
+		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listSegmentContacts)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-contact", Method: http.MethodGet, Path: "/contacts/{id}",
+		Summary: "Get a contact by its id or address", Tags: contactTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getContact)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
+		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateContact)
+	documentBody[updateContactRequest](h, http.MethodPatch, "/contacts/{id}")
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
+		Summary: "Delete a contact by its id or address", Tags: contactTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}, h.deleteContact)
+	h.registerAudienceContacts()
+	h.registerContactBatches()
+}
+
+func (h *Handler) createContact(ctx context.Context, _ *struct{}) (*contactRefOutput, error) {
+	return h.createContactIn(ctx, "")
+}
+
+// createContactIn creates the contact of a body and adds it to a segment, where
+// one is given.
+func (h *Handler) createContactIn(ctx context.Context, audienceID string) (*contactRefOutput, error) {
+	x := exchangeOf(ctx)
+	var request createContactRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	in, err := request.input(audienceID)
+	if err != nil {
+		return nil, err
+	}
+	if audienceID != "" {
+		in.Segments = append(in.Segments, app.SegmentRef{ID: audienceID})
+	}
+	id, err := h.service.CreateContact(ctx, x.key, *in)
+	if err != nil {
+		return nil, err
+	}
+	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
+}
+
+func (h *Handler) listContacts(ctx context.Context, in *contactPageInput) (*listOutput[ContactItem], error) {
+	return h.listContactsOf(ctx, in.SegmentID, in.ContactListParams)
+}
+
+func (h *Handler) listSegmentContacts(ctx context.Context, in *segmentContactsInput) (*listOutput[ContactItem], error) {
+	return h.listContactsOf(ctx, in.ID, in.ContactListParams)
+}
+
+// listContactsOf lists the contacts of a segment, or all for an empty id.
+func (h *Handler) listContactsOf(ctx context.Context, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	include, err := app.ParseInclude(in.Include)
+	if err != nil {
+		return nil, err
+	}
+	if segmentID != "" {
+		if segmentID, err = pathID("segment", segmentID); err != nil {
+			return nil, err
+		}
+	}
+	rows, more, err := h.service.ListContacts(ctx, keyOf(ctx), segmentID, include, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
+}
+
+func (h *Handler) getContact(ctx context.Context, in *ContactPath) (*contactOutput, error) {
+	c, err := h.service.GetContact(ctx, keyOf(ctx), in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &contactOutput{newContactRecord(&c, app.Include{Properties: true})}, nil
+}
+
+func (h *Handler) updateContact(ctx context.Context, in *ContactPath) (*contactRefOutput, error) {
+	return h.updateContactIn(ctx, "", in.ID)
+}
+
+// updateContactIn changes a contact; audienceID is that of the path, if it has
+// one.
+func (h *Handler) updateContactIn(ctx context.Context, audienceID, contact string) (*contactRefOutput, error) {
+	x := exchangeOf(ctx)
+	var request updateContactRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	patch, err := request.patch(audienceID)
+	if err != nil {
+		return nil, err
+	}
+	id, err := h.service.UpdateContact(ctx, x.key, contact, *patch)
+	if err != nil {
+		return nil, err
+	}
+	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
+}
+
+func (h *Handler) deleteContact(ctx context.Context, in *deleteContactInput) (*deletedContactOutput, error) {
+	return h.deleteContactIn(ctx, in.ContactPath.ID, in.EraseParam)
+}
+
+func (h *Handler) deleteContactIn(ctx context.Context, contact string, in EraseParam) (*deletedContactOutput, error) {
+	erase, err := in.Erase.read("erase")
+	if err != nil {
+		return nil, err
+	}
+	id, err := h.service.DeleteContact(ctx, keyOf(ctx), contact, erase)
+	if err != nil {
+		return nil, err
+	}
+	return &deletedContactOutput{newDeletedContact(id)}, nil
+}
+
+func newDeletedContact(id string) deletedContact {
+	return deletedContact{Object: "contact", Contact: id, Deleted: true}
+}
+
+// newContactItem is a contact in a list, with what include names.
+func newContactItem(c *app.Contact, include app.Include) ContactItem {
+	item := ContactItem{
+		ID: c.ID, Email: c.Email, FirstName: orNull(c.FirstName), LastName: orNull(c.LastName),
+		CreatedAt: app.FormatTime(c.CreatedAt), Unsubscribed: c.Unsubscribed,
+	}
+	if include.Properties {
+		item.Properties = newContactProperties(c.Properties)
+	}
+	if include.Topics {
+		item.Topics = make([]ContactTopicRow, len(c.Topics))
+		for i := range c.Topics {
+			item.Topics[i] = newContactTopicRow(&c.Topics[i])
+		}
+	}
+	return item
+}
+
+// newContactRecord is newContactItem for a contact by itself.
+func newContactRecord(c *app.Contact, include app.Include) ContactRecord {
+	return ContactRecord{Object: "contact", ContactItem: newContactItem(c, include)}
+}
+
+func newContactProperties(p app.Properties) map[string]ContactProperty {
+	out := make(map[string]ContactProperty, len(p))
+	for key, v := range p {
+		out[key] = ContactProperty{Type: v.Type, Value: propertyValue(v).plain()}
+	}
+	return out
+}
+
+func newContactTopicRow(t *app.ContactTopic) ContactTopicRow {
+	return ContactTopicRow{
+		ID: t.ID, Name: t.Name, Description: orNull(t.Description),
+		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility,
+	}
+}

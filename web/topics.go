@@ -1,0 +1,181 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// TopicItem is a topic in a list.
+type TopicItem struct {
+	ID          string           `json:"id" format:"uuid"`
+	Name        string           `json:"name"`
+	Description *string          `json:"description"`
+	Default     app.Subscription `json:"default_subscription" enum:"opt_in,opt_out" doc:"What counts for those who chose nothing"`
+	Visibility  app.Visibility   `json:"visibility" enum:"public,private" doc:"The hosted preference page lists public topics only"`
+	CreatedAt   string           `json:"created_at" format:"date-time"`
+}
+
+type topicRecord struct {
+	Object string `json:"object" enum:"topic"`
+	TopicItem
+}
+
+type removedTopic struct {
+	Object  string `json:"object" enum:"topic"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type createTopicRequest struct {
+	Name        string           `json:"name" minLength:"1" maxLength:"50"`
+	Default     app.Subscription `json:"default_subscription" enum:"opt_in,opt_out" doc:"What counts for those who choose nothing; never changes"`
+	Description string           `json:"description,omitempty" maxLength:"200"`
+	Visibility  app.Visibility   `json:"visibility,omitempty" enum:"public,private" default:"private"`
+}
+
+// updateTopicRequest is the body of PATCH /topics/{id}. Some clients repeat the
+// id of the path in it.
+type updateTopicRequest struct {
+	Name        string           `json:"name,omitempty" maxLength:"50"`
+	Description change[string]   `json:"description,omitempty" maxLength:"200" doc:"null clears"`
+	Visibility  app.Visibility   `json:"visibility,omitempty" enum:"public,private"`
+	Default     app.Subscription `json:"default_subscription,omitempty" hidden:"true"`
+	ID          string           `json:"id,omitempty" hidden:"true"`
+	TopicID     string           `json:"topic_id,omitempty" hidden:"true"`
+}
+
+type (
+	topicPath struct {
+		ID string `path:"id" doc:"The id of the topic" format:"uuid"`
+	}
+	topicOutput        struct{ Body topicRecord }
+	removedTopicOutput struct{ Body removedTopic }
+)
+
+var topicTags = []string{"Topics"}
+
+// topicService is what the routes of topics need of the engine.
+type topicService interface {
+	CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error)
+	ListTopics(ctx context.Context, key *app.Key, page app.Page) ([]app.Topic, bool, error)
+	GetTopic(ctx context.Context, key *app.Key, id string) (app.Topic, error)
+	UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (app.Topic, error)
+	DeleteTopic(ctx context.Context, key *app.Key, id string) error
+}
+
+func (h *Handler) registerTopics() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
+		Summary: "Create a topic", Tags: topicTags,
+		Errors: []int{http.StatusConflict},
+	}, h.createTopic)
+	documentBody[createTopicRequest](h, http.MethodPost, "/topics")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
+		Summary: "List topics, newest first", Tags: topicTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listTopics)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-topic", Method: http.MethodGet, Path: "/topics/{id}",
+		Summary: "Get a topic", Tags: topicTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getTopic)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
+		Summary: "Change name, description or visibility of a topic", Tags: topicTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.updateTopic)
+	documentBody[updateTopicRequest](h, http.MethodPatch, "/topics/{id}")
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
+		Summary: "Delete a topic with all choices about it; not while mail of it waits", Tags: topicTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.deleteTopic)
+}
+
+func (h *Handler) createTopic(ctx context.Context, _ *struct{}) (*topicOutput, error) {
+	x := exchangeOf(ctx)
+	var request createTopicRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	t, err := h.service.CreateTopic(ctx, x.key, app.TopicInput{
+		Name: request.Name, Description: request.Description, Default: request.Default, Visibility: request.Visibility,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &topicOutput{newTopicRecord(&t)}, nil
+}
+
+func (h *Handler) listTopics(ctx context.Context, in *PageParams) (*listOutput[TopicItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListTopics(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newTopicItem), nil
+}
+
+func (h *Handler) getTopic(ctx context.Context, in *topicPath) (*topicOutput, error) {
+	id, err := pathID("topic", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	t, err := h.service.GetTopic(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &topicOutput{newTopicRecord(&t)}, nil
+}
+
+func (h *Handler) updateTopic(ctx context.Context, in *topicPath) (*topicOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("topic", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updateTopicRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "topic_id": request.TopicID}); err != nil {
+		return nil, err
+	}
+	t, err := h.service.UpdateTopic(ctx, x.key, id, app.TopicPatch{
+		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &topicOutput{newTopicRecord(&t)}, nil
+}
+
+func (h *Handler) deleteTopic(ctx context.Context, in *topicPath) (*removedTopicOutput, error) {
+	id, err := pathID("topic", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteTopic(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &removedTopicOutput{removedTopic{Object: "topic", ID: id, Deleted: true}}, nil
+}
+
+func newTopicItem(t *app.Topic) TopicItem {
+	return TopicItem{
+		ID: t.ID, Name: t.Name, Description: orNull(t.Description), Default: t.Default, Visibility: t.Visibility,
+		CreatedAt: app.FormatTime(t.CreatedAt),
+	}
+}
+
+func newTopicRecord(t *app.Topic) topicRecord {
+	return topicRecord{Object: "topic", TopicItem: newTopicItem(t)}
+}
