@@ -52,6 +52,9 @@ func (c *checker) checkTracking(ctx context.Context, r DNSRecord) RecordCheck {
 	if err != nil {
 		return unanswered(r, err)
 	}
+	if _, err := netip.ParseAddr(r.Value); err == nil && len(have) == 0 && answer.CNAME == "" {
+		return verdict(r, LiveMissing, "There is no record at %s. A CNAME can't lead to %s, which is an address: give --base-url a host name, or add an address record with it.", r.Name, r.Value)
+	}
 	if len(have) == 0 && answer.CNAME == "" {
 		answer.NameExists = exists
 		return c.absent(ctx, r, answer, func(v DNSValue) bool { return strings.EqualFold(v.Text, r.Value) })

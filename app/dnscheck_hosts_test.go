@@ -48,9 +48,11 @@ func TestTrackingFaults(t *testing.T) {
 func TestTrackingHostsOfAnAddress(t *testing.T) {
 	d := testDomain("example.com")
 	d.TrackingSubdomain = "links"
-	for _, c := range CheckDomain(t.Context(), d, RelayNeeds{}, "203.0.113.7", fakeDNS{"links.example.com A 203.0.113.7"}.lookup) {
-		if c.Record == RecordTracking && c.Live != LiveFound {
-			t.Errorf("%+v", c)
-		}
+	for _, f := range []fault{
+		{[]string{"links.example.com A 203.0.113.7"}, LiveFound, []string{"instead of a CNAME"}},
+		{nil, LiveMissing, []string{"which is an address", "--base-url"}},
+	} {
+		checks := CheckDomain(t.Context(), d, RelayNeeds{}, "203.0.113.7", fakeDNS(f.lines).lookup)
+		f.judge(t, checks[len(checks)-1])
 	}
 }

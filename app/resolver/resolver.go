@@ -64,14 +64,14 @@ func New(server string) *Resolver {
 	}
 	return &Resolver{
 		server: server, port: dnsPort, timeout: tryTimeout, total: lookupTime,
-		system: systemServers, allowed: app.IsPublicAddress, zones: newZoneCache(),
+		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: app.IsPublicAddress, zones: newZoneCache(),
 	}
 }
 
 // systemServers reads the configuration anew each time, so that a change of it
 // needs no restart.
-func systemServers() ([]string, error) {
-	config, err := dns.ClientConfigFromFile(systemConfig)
+func systemServers(path string) ([]string, error) {
+	config, err := dns.ClientConfigFromFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the system's resolvers are not known (%w): name one with --resolver", err)
 	}

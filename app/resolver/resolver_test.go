@@ -2,8 +2,11 @@ package resolver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -352,6 +355,30 @@ func TestServerWithoutPort(t *testing.T) {
 		if got := New(in).server; got != want {
 			t.Errorf("%s: %s", in, got)
 		}
+	}
+}
+
+func TestSystemServers(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "resolv.conf")
+	for content, want := range map[string]string{"nameserver 192.0.2.1\nnameserver 2001:db8::1\nsearch x.test\n": "192.0.2.1:53 [2001:db8::1]:53", "# none\n": ""} {
+		if err := os.WriteFile(path, []byte(content), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		got, err := systemServers(path)
+		if strings.Join(got, " ") != want || (err != nil) != (want == "") {
+			t.Errorf("%q: %v, %v", content, got, err)
+		}
+	}
+	if _, err := systemServers(path + ".gone"); err == nil || !strings.Contains(err.Error(), "--resolver") {
+		t.Error(err)
+	}
+}
+
+func TestLookupFailsWithoutSystemServers(t *testing.T) {
+	r := New("")
+	r.system = func() ([]string, error) { return nil, errors.New("none here") }
+	if _, err := r.Lookup(context.Background(), "example.com", app.DNSA); err == nil || !strings.Contains(err.Error(), "none here") {
+		t.Error(err)
 	}
 }
 
