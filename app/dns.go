@@ -18,8 +18,9 @@ const (
 type DNSAnswer struct {
 	// NameExists is false for NXDOMAIN: the name has no record of any type.
 	NameExists bool
-	// CNAME is where the name points, lower case without the final dot; empty:
-	// nowhere. The records below are then those of the target.
+	// CNAME is where the name itself points (the first of a chain), lower case
+	// without the final dot; empty: nowhere. The records below are then those at
+	// the end of the chain; asked for CNAME, it is not followed.
 	CNAME   string
 	Records []DNSValue
 	// Server is who answered, as host:port.

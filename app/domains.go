@@ -119,7 +119,7 @@ type DNSRecord struct {
 
 // RelayNeeds is what a relay wants in the DNS of the domains that use it.
 type RelayNeeds struct {
-	SPF      string // a mechanism, like "include:amazonses.com" (RFC 7208 5)
+	SPF      string // a mechanism, like "include:amazonses.com" (RFC 7208 5); empty: any sound record will do
 	Feedback string // host of the MX of the return path; empty: none
 }
 
