@@ -120,5 +120,6 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
+	Tracking    *Tracking // nil: opens and clicks are not seen
 	Mail
 }
