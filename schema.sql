@@ -99,7 +99,8 @@ CREATE TABLE contents (
   html        TEXT,
   plain       TEXT,
   headers     TEXT, -- JSON: [{name,value}]
-  unsubscribe TEXT  -- the address of the page that this email leads to; NULL: none
+  unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
+  tracking    TEXT  -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
 ) STRICT;
 
 CREATE TABLE attachments (

@@ -133,10 +133,18 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 	return k, err
 }
 
-// DomainStatus gives region and status of the team's domain of that name.
-func (r *Reader) DomainStatus(teamID, name string) (region string, status app.DomainStatus, err error) {
-	err = r.row(`SELECT region, status FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name}, &region, &status)
-	return region, status, err
+// DomainStatus gives what a send asks of the team's domain of that name: region,
+// status, and tracking, for which the checks are read only where it is wanted.
+func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
+	d := app.Domain{TeamID: teamID, Name: name}
+	var checks sql.NullString
+	err := r.row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''),
+			CASE WHEN open_tracking OR click_tracking THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
+		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &checks)
+	if err != nil {
+		return d, err
+	}
+	return d, fromJSON(checks, &d.Checks)
 }
 
 // ListDomains gives a page of a team's domains, newest first, without their key

@@ -202,6 +202,7 @@ var hot = map[string][]string{
 	"SettleDoubts":     {"doubts_email (email_id=?)"},
 	"FindKey":          {"(public=?)"},
 	"DomainStatus":     {"(team_id=? AND name=?)"},
+	"TrackedEmail":     {"e USING PRIMARY KEY (id=?)"},
 	"IdempotentAnswer": {"PRIMARY KEY (team_id=? AND route=? AND key=?)"},
 	"PurgeAnswers":     {"idempotency_age (created_at<?)"},
 	"DueTeams":         {"units_due (relay=? AND team_id>?)"},
