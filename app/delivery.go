@@ -110,6 +110,7 @@ type Result struct {
 type Unit struct {
 	EmailID   string
 	TeamID    string
+	TopicID   string // empty: none
 	Relay     string
 	Attempts  int // begun; relay-wide trouble is not counted
 	NextAt    time.Time

@@ -33,6 +33,7 @@ type EmailInput struct {
 	Tags        []Tag
 	Attachments []Attachment
 	ScheduledAt string // as the caller wrote it: what idempotency compares
+	TopicID     string // empty: none
 }
 
 // Tag is a name and value of the caller's that comes back in events.
@@ -71,6 +72,7 @@ type Mail struct {
 	Headers     []Header // sorted by name, so that the bytes repeat
 	Tags        []Tag
 	Attachments []Attachment
+	TopicID     string // empty: none
 }
 
 // Recipients is the envelope: to, cc and bcc in that order, each mailbox once
@@ -121,5 +123,8 @@ type Email struct {
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
 	Tracking    *Tracking // nil: opens and clicks are not seen
+	// Unsubscribe is the address of the page that this email leads to, fixed at
+	// acceptance; empty: none (Mail.LeadsToPage).
+	Unsubscribe string
 	Mail
 }

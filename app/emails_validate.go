@@ -14,7 +14,7 @@ import (
 func (in *EmailInput) Validate() (*Mail, error) {
 	m := &Mail{Subject: in.Subject}
 	for _, check := range []func(*Mail) error{
-		in.addresses, in.subject, in.bodies, in.headers, in.tags, in.attachments,
+		in.addresses, in.subject, in.bodies, in.headers, in.tags, in.attachments, in.topic,
 	} {
 		if err := check(m); err != nil {
 			return nil, err
@@ -107,6 +107,23 @@ func (in *EmailInput) bodies(m *Mail) error {
 	if m.HTML == "" && m.Text == "" {
 		return Invalid("html", "or `text` is required")
 	}
+	for _, part := range []struct{ field, body string }{{"html", m.HTML}, {"text", m.Text}} {
+		if placeholders(part.body) > maxPlaceholders {
+			return Invalid(part.field, "must not hold more than %d unsubscribe placeholders", maxPlaceholders)
+		}
+	}
+	return nil
+}
+
+func (in *EmailInput) topic(m *Mail) error {
+	if in.TopicID == "" {
+		return nil
+	}
+	id, ok := ParseID(in.TopicID)
+	if !ok {
+		return Invalid("topic_id", "must be the id of a topic")
+	}
+	m.TopicID = id
 	return nil
 }
 

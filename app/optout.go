@@ -2,6 +2,9 @@ package app
 
 import (
 	"encoding/base64"
+	"html"
+	"slices"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -60,4 +63,114 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	}
 	copy(l.Address[:], message[1+3*16:])
 	return l, true
+}
+
+// maxPlaceholders bounds how often one body can ask for its link, which is
+// several times as long: a message must not outgrow what was accepted.
+const maxPlaceholders = 100
+
+// cutPlaceholder splits s around its first unsubscribe placeholder:
+// {{{UNSUBSCRIBE_URL}}} or {{{RESEND_UNSUBSCRIBE_URL}}}, white space inside the
+// braces allowed. It takes linear time.
+func cutPlaceholder(s string) (before, after string, found bool) {
+	for at := 0; ; at++ {
+		i := strings.Index(s[at:], "{{{")
+		if i < 0 {
+			return s, "", false
+		}
+		at += i
+		rest := strings.TrimLeft(s[at+3:], blanks)
+		rest = strings.TrimPrefix(rest, "RESEND_")
+		if rest, found = strings.CutPrefix(rest, "UNSUBSCRIBE_URL"); !found {
+			continue
+		}
+		if rest, found = strings.CutPrefix(strings.TrimLeft(rest, blanks), "}}}"); found {
+			return s[:at], rest, true
+		}
+	}
+}
+
+const blanks = " \t\r\n"
+
+// placeholders counts the unsubscribe placeholders of a body.
+func placeholders(s string) (n int) {
+	for _, s, found := cutPlaceholder(s); found; _, s, found = cutPlaceholder(s) {
+		n++
+	}
+	return n
+}
+
+// fillPlaceholders puts link in the place of each unsubscribe placeholder.
+func fillPlaceholders(s, link string) string {
+	before, after, found := cutPlaceholder(s)
+	if !found {
+		return s
+	}
+	var b strings.Builder
+	for ; found; before, after, found = cutPlaceholder(after) {
+		b.WriteString(before)
+		b.WriteString(link)
+	}
+	b.WriteString(before)
+	return b.String()
+}
+
+// LeadsToPage tells whether a mail needs the address of its unsubscribe page:
+// for a placeholder in a body, or for the header pair of one with a topic whose
+// caller brought none (api.md, Sending rule 5).
+func (m *Mail) LeadsToPage() bool {
+	return m.needsPair() || placeholders(m.HTML) > 0 || placeholders(m.Text) > 0
+}
+
+func (m *Mail) needsPair() bool {
+	return m.TopicID != "" && !slices.ContainsFunc(m.Headers, func(h Header) bool {
+		return strings.EqualFold(h.Name, listUnsubscribe)
+	})
+}
+
+// UnsubscribeURL is the address of the unsubscribe page of a link. base is where
+// hosted pages are reached, without a slash at its end.
+func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {
+	return base + "/unsubscribe/" + s.PageToken(UnsubscribePage, l)
+}
+
+// Sent is the mail as it leaves: its placeholders filled and the unsubscribe
+// pair (RFC 8058) added where it needs one. The same email always gives the
+// same; what is kept stays as it was given.
+func (e *Email) Sent() *Mail {
+	if e.Unsubscribe == "" {
+		return &e.Mail
+	}
+	m := e.Mail
+	m.HTML = fillPlaceholders(m.HTML, html.EscapeString(e.Unsubscribe))
+	m.Text = fillPlaceholders(m.Text, e.Unsubscribe)
+	if m.needsPair() {
+		m.Headers = append(slices.Clip(m.Headers),
+			Header{Name: "List-Unsubscribe", Value: "<" + e.Unsubscribe + ">"},
+			Header{Name: "List-Unsubscribe-Post", Value: oneClick})
+	}
+	return &m
+}
+
+// Standing is how an address stands to the mail of a topic.
+type Standing struct {
+	Topic        string       // its name
+	Subscription Subscription // the choice, or the topic's default
+	Explicit     bool         // it was chosen
+	Unsubscribed bool         // it belongs to a contact who unsubscribed from everything
+}
+
+// Reason says in words why mail of the topic is not sent to the address; empty:
+// it is sent.
+func (s *Standing) Reason() string {
+	const notSent = "Not sent to this recipient: "
+	switch {
+	case s.Unsubscribed:
+		return notSent + "the contact is unsubscribed from everything"
+	case s.Subscription == OptIn:
+		return ""
+	case s.Explicit:
+		return notSent + "opted out of the topic " + s.Topic
+	}
+	return notSent + "never opted in to the topic " + s.Topic + ", which is sent only to those who do"
 }

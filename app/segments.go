@@ -69,6 +69,9 @@ func (in *SegmentInput) Validate() error {
 }
 
 func checkSegmentName(name string) error {
+	if name != "" && strings.TrimSpace(name) == "" {
+		return Invalid("name", "must not be blank")
+	}
 	if utf8.RuneCountInString(name) > maxSegmentName {
 		return Invalid("name", "can have at most %d characters", maxSegmentName)
 	}
@@ -78,7 +81,7 @@ func checkSegmentName(name string) error {
 	return nil
 }
 
-// SegmentPatch changes a segment.
+// SegmentPatch changes a segment (decisions.md 5).
 type SegmentPatch struct {
 	Name   string          // empty: as it is
 	Filter Change[*Filter] // null: by hand alone
@@ -90,6 +93,17 @@ func (p *SegmentPatch) Validate() error {
 		return err
 	}
 	return p.Filter.Value.Validate()
+}
+
+// Apply gives the segment as the patch leaves it.
+func (p *SegmentPatch) Apply(s Segment) Segment {
+	if p.Name != "" {
+		s.Name = p.Name
+	}
+	if p.Filter.Set {
+		s.Filter = p.Filter.Value // nil where it is null
+	}
+	return s
 }
 
 // PropertyPrefix begins the field of a condition on a contact property.
@@ -112,8 +126,7 @@ const (
 	OpAfter       = "after"
 )
 
-// textOps are the operators of fields that hold text, and numberOps those that
-// number properties have besides.
+// textOps are the operators of fields that hold text.
 func textOps() []string {
 	return []string{OpEquals, OpNotEquals, OpContains, OpStartsWith, OpEndsWith, OpIsSet, OpIsNotSet}
 }
@@ -133,7 +146,8 @@ func opsOf(field string) ([]string, bool) {
 	return nil, false
 }
 
-// Validate checks match, fields, operators and values. A nil filter is fine.
+// Validate checks match, fields, operators and values, and drops values that
+// their operator ignores (decisions.md 12). A nil filter is fine.
 func (f *Filter) Validate() error {
 	if f == nil {
 		return nil
@@ -144,8 +158,11 @@ func (f *Filter) Validate() error {
 	if len(f.Conditions) > MaxConditions {
 		return Invalid("filter.conditions", "can hold at most %d items", MaxConditions)
 	}
-	for i, c := range f.Conditions {
-		if err := c.validate(fmt.Sprintf("filter.conditions[%d]", i)); err != nil {
+	if f.Conditions == nil {
+		f.Conditions = []Condition{} // answers show a list
+	}
+	for i := range f.Conditions {
+		if err := f.Conditions[i].validate(fmt.Sprintf("filter.conditions[%d]", i)); err != nil {
 			return err
 		}
 	}
@@ -162,23 +179,35 @@ func (c *Condition) validate(at string) error {
 	}
 	switch c.Op {
 	case OpIsSet, OpIsNotSet, OpIsTrue, OpIsFalse:
-		return nil // value is ignored
+		c.Value = ""
+		return nil
+	}
+	if err := c.validateValue(); err != nil {
+		return Invalid(at+".value", "%s", err)
+	}
+	return nil
+}
+
+// validateValue checks a value that the operator needs. The error does not name
+// a field.
+func (c *Condition) validateValue() error {
+	switch {
+	case c.Value == "":
+		return fmt.Errorf("is required")
+	case utf8.RuneCountInString(c.Value) > maxConditionValue:
+		return fmt.Errorf("can have at most %d characters", maxConditionValue)
+	case !utf8.ValidString(c.Value) || strings.Contains(c.Value, "\x00"):
+		return fmt.Errorf("must not contain the character NUL")
+	}
+	switch c.Op {
 	case OpGreaterThan, OpLessThan:
 		if _, ok := c.NumberValue(); !ok {
-			return Invalid(at+".value", "must be a number")
+			return fmt.Errorf("must be a number")
 		}
 	case OpBefore, OpAfter:
 		if _, err := c.TimeValue(); err != nil {
-			return Invalid(at+".value", "must be a date or a time in ISO 8601")
+			return fmt.Errorf("must be a date or a time in ISO 8601")
 		}
-	}
-	switch {
-	case c.Value == "":
-		return Invalid(at+".value", "is required")
-	case utf8.RuneCountInString(c.Value) > maxConditionValue:
-		return Invalid(at+".value", "can have at most %d characters", maxConditionValue)
-	case !utf8.ValidString(c.Value) || strings.Contains(c.Value, "\x00"):
-		return Invalid(at+".value", "must not contain the character NUL")
 	}
 	return nil
 }
@@ -198,20 +227,120 @@ func (f *Filter) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// NumberValue gives the value as a finite number, where it is one.
-func (c *Condition) NumberValue() (float64, bool) {
+// NumberValue gives the value as a finite number, where it is one in decimal
+// notation. There is no negative zero.
+func (c *Condition) NumberValue() (n float64, ok bool) {
+	if strings.Trim(c.Value, "0123456789.+-eE") != "" {
+		return 0, false // ParseFloat also knows infinities, hexadecimal and _
+	}
 	n, err := strconv.ParseFloat(c.Value, 64)
-	ok := err == nil && n-n == 0 && !strings.ContainsAny(c.Value, "xXpP_")
-	return n, ok
+	return n + 0, err == nil
 }
 
 // TimeValue reads the value of a condition on created_at: ISO 8601 with offset,
 // Z or without a zone (UTC), or a date alone (its first moment in UTC).
 func (c *Condition) TimeValue() (time.Time, error) {
-	for _, layout := range []string{time.RFC3339Nano, "2006-01-02T15:04:05.999999999-0700", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999Z07", time.DateOnly} {
-		if t, err := time.Parse(layout, c.Value); err == nil {
-			return t, nil
-		}
+	if t, err := time.Parse(time.DateOnly, c.Value); err == nil {
+		return t, nil
 	}
-	return time.Time{}, fmt.Errorf("no time")
+	words, err := scheduleWords(c.Value)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return parseISOTime(strings.Join(words, " "))
+}
+
+// Matches tells whether the filter picks a contact, as the store's scans do. A
+// nil filter picks nobody.
+func (f *Filter) Matches(c *Contact) bool {
+	if f == nil {
+		return false
+	}
+	if len(f.Conditions) == 0 {
+		return true
+	}
+	picks := func(cond Condition) bool { return cond.matches(c) }
+	if f.Match == MatchAny {
+		return slices.ContainsFunc(f.Conditions, picks)
+	}
+	return !slices.ContainsFunc(f.Conditions, func(cond Condition) bool { return !picks(cond) })
+}
+
+func (c *Condition) matches(contact *Contact) bool {
+	switch c.Field {
+	case "unsubscribed":
+		return contact.Unsubscribed == (c.Op == OpIsTrue)
+	case "created_at":
+		return c.matchesTime(contact.CreatedAt)
+	}
+	value, set := c.valueOf(contact)
+	switch c.Op {
+	case OpIsSet:
+		return set
+	case OpIsNotSet:
+		return !set
+	case OpNotEquals:
+		return !set || !c.equals(value)
+	}
+	return set && c.matchesValue(value)
+}
+
+func (c *Condition) matchesTime(created time.Time) bool {
+	t, err := c.TimeValue()
+	if err != nil {
+		return false
+	}
+	if c.Op == OpBefore {
+		return created.Before(t)
+	}
+	return created.After(t)
+}
+
+// valueOf gives what a contact has in the field of the condition.
+func (c *Condition) valueOf(contact *Contact) (v PropertyValue, set bool) {
+	if key, ok := strings.CutPrefix(c.Field, PropertyPrefix); ok {
+		v, set = contact.Properties[key]
+		return v, set
+	}
+	v.Type = StringProperty
+	switch c.Field {
+	case "email":
+		v.Text = contact.Email
+	case "first_name":
+		v.Text = contact.FirstName
+	case "last_name":
+		v.Text = contact.LastName
+	}
+	return v, v.Text != ""
+}
+
+// equals compares text as it is written, and a number also as a number.
+func (c *Condition) equals(v PropertyValue) bool {
+	if v.Type == NumberProperty {
+		n, ok := c.NumberValue()
+		return ok && n == v.Number
+	}
+	return v.Text == c.Value
+}
+
+// matchesValue compares a value that is there.
+func (c *Condition) matchesValue(v PropertyValue) bool {
+	switch c.Op {
+	case OpEquals:
+		return c.equals(v)
+	case OpContains:
+		return strings.Contains(v.String(), c.Value)
+	case OpStartsWith:
+		return strings.HasPrefix(v.String(), c.Value)
+	case OpEndsWith:
+		return strings.HasSuffix(v.String(), c.Value)
+	}
+	n, ok := c.NumberValue()
+	if v.Type != NumberProperty || !ok {
+		return false
+	}
+	if c.Op == OpGreaterThan {
+		return v.Number > n
+	}
+	return v.Number < n
 }

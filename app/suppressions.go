@@ -52,8 +52,8 @@ func (s *Suppression) Reason() string {
 	return fmt.Sprintf("Not sent to this recipient: the address is on the suppression list since %s (origin %s)", FormatTime(s.CreatedAt), s.Origin)
 }
 
-// Blocked are the suppressions that count for a send, by folded address.
-type Blocked map[string]*Suppression
+// Blocked says in words why mail to an address is left out, by folded address.
+type Blocked map[string]string
 
 // NewBlocked picks those of a list that count for a send with or without a
 // topic.
@@ -61,16 +61,16 @@ func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	out := make(Blocked, len(list))
 	for i := range list {
 		if list[i].Origin.Blocks(hasTopic) {
-			out[list[i].Address] = &list[i]
+			out[list[i].Address] = list[i].Reason()
 		}
 	}
 	return out
 }
 
-// Of gives what keeps mail from a mailbox; nil: nothing.
-func (b Blocked) Of(mailbox string) *Suppression {
+// Of says what keeps mail from a mailbox; empty: nothing.
+func (b Blocked) Of(mailbox string) string {
 	if len(b) == 0 {
-		return nil
+		return ""
 	}
 	return b[FoldAddress(mailbox)]
 }
@@ -80,13 +80,13 @@ func (b Blocked) Open(mailboxes []string) []string {
 	if len(b) == 0 {
 		return mailboxes
 	}
-	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Of(mailbox) != nil })
+	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Of(mailbox) != "" })
 }
 
 // Refuses tells whether a send is to be refused: every recipient in to is
-// suppressed, whoever else gets a copy (api.md, Sending rule 6).
+// left out, whoever else gets a copy (api.md, Sending rule 6).
 func (b Blocked) Refuses(to []Address) bool {
-	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Of(a.Mailbox()) == nil })
+	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Of(a.Mailbox()) == "" })
 }
 
 // MaxSuppressionBatch is how many addresses or ids one batch can hold.

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 )
@@ -34,7 +35,8 @@ func writeProperties(p app.Properties) (any, error) {
 	for key, v := range p {
 		values[key] = v.Text
 		if v.Type == app.NumberProperty {
-			values[key] = v.Number
+			v.Number += 0                            // no negative zero
+			values[key] = jsontext.Value(v.String()) // as filters compare it
 		}
 	}
 	b, err := json.Marshal(values, json.Deterministic(true))
@@ -69,6 +71,7 @@ func readProperties(column sql.NullString) (app.Properties, error) {
 // InsertContact adds a contact and counts it. Its address must be new to the
 // team.
 func (tx *Tx) InsertContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
@@ -100,6 +103,7 @@ func (r *Reader) ContactCount(teamID string) (n int, err error) {
 
 // UpdateContact writes what can change of a contact.
 func (tx *Tx) UpdateContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
 	properties, err := writeProperties(c.Properties)
 	if err != nil {
 		return err
@@ -113,6 +117,7 @@ func (tx *Tx) UpdateContact(c *app.Contact) error {
 // DeleteContact removes a contact with its memberships and choices, and counts
 // all of them.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
 	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)

@@ -76,6 +76,8 @@ type DB struct {
 	cause   error // what latched; set before failed is closed
 	once    sync.Once
 	tasks   sync.WaitGroup
+
+	generations generations
 }
 
 // Open opens or makes the database and starts its writer. Errors: ErrInUse,

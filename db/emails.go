@@ -24,9 +24,9 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 		return err
 	}
 	_, err = tx.exec(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
-		subject, tags, attachments, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		subject, tags, attachments, topic_id, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
-		e.Subject, tags, len(e.Attachments), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
+		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
@@ -50,8 +50,8 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, tracking) VALUES (?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, tracking)
+	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking) VALUES (?, ?, ?, ?, ?, ?)`,
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking)
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
@@ -87,13 +87,13 @@ func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
 }
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.created_at, e.scheduled_at, e.last_event`
+	e.subject, e.tags, e.attachments, e.topic_id, e.created_at, e.scheduled_at, e.last_event`
 
 // emailRow is a row of emailColumns on its way to an app.Email.
 type emailRow struct {
 	email                             app.Email
 	key, sender, to, cc, bcc, replyTo sql.NullString
-	tags                              sql.NullString
+	tags, topic                       sql.NullString
 	attachments                       int
 	created                           int64
 	scheduled                         sql.NullInt64
@@ -102,12 +102,12 @@ type emailRow struct {
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.created, &r.scheduled, &e.LastEvent}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.created, &r.scheduled, &e.LastEvent}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
 	e := &r.email
-	e.KeyID = r.key.String
+	e.KeyID, e.TopicID = r.key.String, r.topic.String
 	e.CreatedAt, e.ScheduledAt = fromMilli(r.created), fromMilli(r.scheduled.Int64)
 	var from []app.Address
 	err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.to, &e.To), fromJSON(r.cc, &e.Cc), fromJSON(r.bcc, &e.Bcc),
@@ -175,21 +175,21 @@ func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, r
 // Email gives one email of a team with its bodies and the metadata of its
 // attachments.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
-	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers, c.tracking FROM emails AS e JOIN contents AS c ON c.email_id = e.id
+	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers, c.unsubscribe, c.tracking FROM emails AS e JOIN contents AS c ON c.email_id = e.id
 		WHERE e.team_id = ? AND e.id = ?`)
 	if err != nil {
 		return nil, err
 	}
 	var row emailRow
-	var html, plain, headers, tracking sql.NullString
-	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers, &tracking)...); err != nil {
+	var html, plain, headers, unsubscribe, tracking sql.NullString
+	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking)...); err != nil {
 		return nil, notFound(err)
 	}
 	e, err := row.finish()
 	if err != nil {
 		return nil, err
 	}
-	e.HTML, e.Text = html.String, plain.String
+	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
 	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking)); err != nil {
 		return nil, err
 	}

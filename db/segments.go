@@ -1,8 +1,10 @@
 package db
 
 import (
+	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 
 	"mailer/app"
 )
@@ -44,6 +46,7 @@ func (tx *Tx) UpdateSegment(s *app.Segment) error {
 	if err != nil {
 		return err
 	}
+	tx.changed(s.ID)
 	n, err := tx.exec(`UPDATE segments SET name = ?, filter = ? WHERE team_id = ? AND id = ?`, s.Name, filter, s.TeamID, s.ID)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -104,23 +107,28 @@ func (r *Reader) ListSegments(teamID string, page app.Page) ([]app.Segment, bool
 	return keyset(r, page, func(cursor string) error {
 		_, err := r.Segment(teamID, cursor)
 		return err
-	}, func(limit int) ([]app.Segment, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-				WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-				WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID, page.Before, limit)
-		}
+	}, func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
+}
+
+// segmentRows gives at most limit segments behind page's cursor, in the order in
+// which the page is walked.
+func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Segment, error) {
+	switch {
+	case page.After != "":
 		return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-			WHERE s.team_id = ? ORDER BY s.id DESC LIMIT ?`, teamID, limit)
-	})
+			WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`, teamID, page.After, limit)
+	case page.Before != "":
+		return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
+			WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID, page.Before, limit)
+	}
+	return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
+		WHERE s.team_id = ? ORDER BY s.id DESC LIMIT ?`, teamID, limit)
 }
 
 // AddMember puts a contact into a segment by hand and tells whether it was not
 // there. The caller counts it with CountMembers; both must be the team's.
 func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
+	tx.changed(segmentID)
 	n, err := tx.exec(`INSERT INTO members (segment_id, contact_id) VALUES (?, ?) ON CONFLICT DO NOTHING`, segmentID, contactID)
 	if err != nil {
 		return false, fmt.Errorf("insert member: %w", err)
@@ -131,6 +139,7 @@ func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 // RemoveMember takes a contact out of a segment and tells whether it was there
 // by hand. The caller counts it with CountMembers.
 func (tx *Tx) RemoveMember(segmentID, contactID string) (removed bool, err error) {
+	tx.changed(segmentID)
 	n, err := tx.exec(`DELETE FROM members WHERE segment_id = ? AND contact_id = ?`, segmentID, contactID)
 	return n > 0, err
 }
@@ -149,6 +158,143 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT s.id FROM members AS m JOIN segments AS s ON s.id = m.segment_id
 		WHERE m.contact_id = ? ORDER BY m.segment_id`, contactID)
+}
+
+// segmentChunk is how many segments are held against a contact at a time.
+const segmentChunk = 200
+
+// ListSegmentsOf gives a page of the segments that a contact is in, by their
+// filter or by hand, newest first. It looks at every segment of the team at
+// most, and ends with ctx. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
+	byHand, err := r.SegmentsOf(c.ID)
+	if err != nil {
+		return nil, false, fmt.Errorf("read memberships: %w", err)
+	}
+	has := func(s app.Segment) bool { return s.Filter.Matches(c) || slices.Contains(byHand, s.ID) }
+	return keyset(r, page, func(cursor string) error {
+		s, err := r.Segment(c.TeamID, cursor)
+		if err == nil && !has(s) {
+			return ErrNotFound
+		}
+		return err
+	}, func(limit int) (out []app.Segment, err error) {
+		for at := page; len(out) < limit; {
+			if err := ctx.Err(); err != nil {
+				return nil, err
+			}
+			chunk, err := r.segmentRows(c.TeamID, at, segmentChunk)
+			if err != nil {
+				return nil, err
+			}
+			for _, s := range chunk {
+				if has(s) {
+					out = append(out, s)
+				}
+			}
+			if len(chunk) < segmentChunk {
+				break
+			}
+			at = behind(page, chunk[len(chunk)-1].ID)
+		}
+		return out[:min(limit, len(out))], nil
+	})
+}
+
+// behind moves a page's cursor on in its direction.
+func behind(page app.Page, id string) app.Page {
+	if page.Before != "" {
+		return app.Page{Before: id}
+	}
+	return app.Page{After: id}
+}
+
+// CountSegment counts the contacts of a segment: those that its filter picks and
+// those added by hand. Where counters know, it looks at nothing. Errors: ErrLong,
+// and that of e's context.
+func (r *Reader) CountSegment(e Effort, s *app.Segment) (int, error) {
+	switch {
+	case s.Filter == nil:
+		return s.Members, nil
+	case len(s.Filter.Conditions) == 0:
+		return r.ContactCount(s.TeamID)
+	}
+	filter, err := where(s.Filter)
+	if err != nil {
+		return 0, err
+	}
+	picked, err := r.countPicked(e, s.TeamID, filter)
+	if err != nil || s.Members == 0 {
+		return picked, err
+	}
+	unpicked, err := r.countUnpicked(e, s, filter)
+	return picked + unpicked, err
+}
+
+// ListSegmentContacts gives a page of a segment's contacts, newest first, and
+// whether there are more. Errors: ErrNotFound for a cursor that is not in the
+// segment, ErrLong, and that of e's context.
+func (r *Reader) ListSegmentContacts(e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
+	if s.Filter != nil && len(s.Filter.Conditions) == 0 {
+		return r.ListContacts(s.TeamID, page)
+	}
+	return keyset(r, page, func(cursor string) error { return r.inSegment(s, cursor) }, func(limit int) ([]app.Contact, error) {
+		byHand, err := r.memberContacts(s, page, limit)
+		if err != nil || s.Filter == nil {
+			return byHand, err
+		}
+		filter, err := where(s.Filter)
+		if err != nil {
+			return nil, err
+		}
+		picked, err := r.pickedContacts(e, s.TeamID, filter, page, limit)
+		if err != nil {
+			return nil, err
+		}
+		return unite(picked, byHand, page.Before == "", limit), nil
+	})
+}
+
+// inSegment is nil where a contact is in a segment, else ErrNotFound.
+func (r *Reader) inSegment(s *app.Segment, contactID string) error {
+	c, err := r.Contact(s.TeamID, contactID)
+	if err != nil || s.Filter.Matches(&c) {
+		return err
+	}
+	var one int
+	return r.row(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, []any{s.ID, contactID}, &one)
+}
+
+// memberContacts gives the first limit contacts that were added to a segment by
+// hand: behind page's cursor, in the order in which the page is walked.
+func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
+	switch {
+	case page.After != "":
+		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`, s.TeamID, s.ID, page.After, limit)
+	case page.Before != "":
+		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID, page.Before, limit)
+	}
+	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? ORDER BY m.contact_id DESC LIMIT ?`, s.TeamID, s.ID, limit)
+}
+
+// unite merges two lists that stand in the same order into the first limit of
+// both, each contact once.
+func unite(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
+	var out []app.Contact
+	for len(out) < limit && len(a)+len(b) > 0 {
+		switch {
+		case len(b) == 0 || len(a) > 0 && a[0].ID != b[0].ID && (a[0].ID > b[0].ID) == newestFirst:
+			out, a = append(out, a[0]), a[1:]
+		case len(a) == 0 || a[0].ID != b[0].ID:
+			out, b = append(out, b[0]), b[1:]
+		default:
+			out, a, b = append(out, a[0]), a[1:], b[1:]
+		}
+	}
+	return out
 }
 
 func scanText(s scanner) (string, error) {

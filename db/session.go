@@ -74,6 +74,10 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 	if err != nil {
 		return nil, err
 	}
+	return collect(stmt, scan, args...)
+}
+
+func collect[T any](stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
 	rows, err := stmt.QueryContext(context.Background(), args...)
 	if err != nil {
 		return nil, err

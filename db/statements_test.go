@@ -227,6 +227,16 @@ var hot = map[string][]string{
 	"ContactByAddress": {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
 	"UpdateContact":    {"PRIMARY KEY (team_id=? AND id=?)"},
 	"AddTopics":        {"topics_team (team_id=?)", "ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"Standing":         {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
+	"TopicExists":      {"PRIMARY KEY (id=?)"},
+	"Envelope":         {"PRIMARY KEY (email_id=?)"},
+	"ShownTopics":      {"sqlite_autoindex_topics_2 (team_id=?)"},
+	"memberContacts": {"m USING PRIMARY KEY (segment_id=? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
+		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
+		"m USING PRIMARY KEY (segment_id=?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},
+	"rangeUp":    {"PRIMARY KEY (team_id=? AND id>?)"},
+	"rangeDown":  {"PRIMARY KEY (team_id=? AND id<?)"},
+	"SegmentsOf": {"members_contact (contact_id=?)"},
 }
 
 var (

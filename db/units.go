@@ -10,8 +10,9 @@ import (
 
 // InsertUnit adds the open work of an email that was just accepted.
 func (tx *Tx) InsertUnit(u app.Unit) error {
-	_, err := tx.exec(`INSERT INTO units (email_id, team_id, relay, state, attempts, next_at, since, size) VALUES (?, ?, ?, 'queued', ?, ?, ?, ?)`,
-		u.EmailID, u.TeamID, u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size)
+	_, err := tx.exec(`INSERT INTO units (email_id, team_id, topic_id, relay, state, attempts, next_at, since, size)
+		VALUES (?, ?, ?, ?, 'queued', ?, ?, ?, ?)`,
+		u.EmailID, u.TeamID, nullText(u.TopicID), u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size)
 	return err
 }
 
@@ -41,7 +42,7 @@ func (r *Reader) DueTeams(relay string) ([]TeamDue, error) {
 
 // DueUnits gives a team's units that are due at a relay, earliest first.
 func (r *Reader) DueUnits(relay, teamID string, now time.Time, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT email_id, team_id, relay, attempts, next_at, since, size, signature FROM units
+	return list(&r.session, scanUnit, `SELECT email_id, team_id, topic_id, relay, attempts, next_at, since, size, signature FROM units
 		WHERE relay = ? AND team_id = ? AND next_at <= ? ORDER BY next_at LIMIT ?`, relay, teamID, milli(now), limit)
 }
 
@@ -50,7 +51,7 @@ func (r *Reader) DueUnits(relay, teamID string, now time.Time, limit int) ([]app
 // reads all open units: it is asked at start and by the operator, and an index
 // would cost every message.
 func (r *Reader) DottedUnits() ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT email_id, team_id, relay, attempts, next_at, since, size, signature FROM units
+	return list(&r.session, scanUnit, `SELECT email_id, team_id, topic_id, relay, attempts, next_at, since, size, signature FROM units
 		WHERE state = 'dotted' ORDER BY email_id`)
 }
 
@@ -58,9 +59,9 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
 	var since sql.NullInt64
-	var signature sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &u.Relay, &u.Attempts, &next, &since, &u.Size, &signature)
-	u.NextAt, u.Since, u.Signature = fromMilli(next), fromMilli(since.Int64), signature.String
+	var topic, signature sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &topic, &u.Relay, &u.Attempts, &next, &since, &u.Size, &signature)
+	u.TopicID, u.NextAt, u.Since, u.Signature = topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	return u, err
 }
 

@@ -20,8 +20,9 @@ const maxGroup = 64
 // SQL never asks for the time.
 type Tx struct {
 	Reader
-	Now   time.Time
-	after []func()
+	Now     time.Time
+	after   []func()
+	touched map[string]bool // changed
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -216,6 +217,7 @@ func (d *DB) commit(s *session, group []*request) {
 	}
 	for _, r := range group {
 		if err == nil && r.err == nil {
+			d.generations.bump(r.tx.touched)
 			for _, fn := range r.tx.after {
 				fn()
 			}

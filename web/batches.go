@@ -36,7 +36,7 @@ func (h *Handler) registerBatches() {
 	register(h, route{sending: true, body: true}, huma.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: "Send 1 to 100 emails", Tags: emailTags,
-		Errors: []int{http.StatusConflict},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.sendBatch)
 	documentBody[[]sendEmailRequest](h, http.MethodPost, "/emails/batch")
 	least, most := 1, app.MaxBatch

@@ -82,10 +82,10 @@ func (b *budget) release(h *held) {
 }
 
 // readBody reads the whole body into x.body. Errors: CodePayloadTooLarge over
-// the limit (by Content-Length before anything is read), 408 for a client that
+// most bytes (by Content-Length before anything is read), 408 for a client that
 // is too slow, CodeServiceUnavailable when memory stays short.
-func (h *Handler) readBody(x *exchange, r *http.Request) error {
-	err := h.fillBody(x, r)
+func (h *Handler) readBody(x *exchange, r *http.Request, most int64) error {
+	err := h.fillBody(x, r, most)
 	if err != nil {
 		// What is left of the body is not worth reading, and would be taken for
 		// the next request; the answer must not wait for it either.
@@ -102,9 +102,9 @@ func setReadDeadline(x *exchange, at time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
 }
 
-func (h *Handler) fillBody(x *exchange, r *http.Request) error {
-	if r.ContentLength > h.limits.body {
-		return h.bodyTooLarge()
+func (h *Handler) fillBody(x *exchange, r *http.Request, most int64) error {
+	if r.ContentLength > most {
+		return bodyTooLarge(most)
 	}
 	if r.ContentLength == 0 {
 		return nil
@@ -120,7 +120,7 @@ func (h *Handler) fillBody(x *exchange, r *http.Request) error {
 	// Anew: the wait for room was not the client's.
 	setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
 	if r.ContentLength < 0 {
-		return h.readChunked(x, r)
+		return h.readChunked(x, r, most)
 	}
 	x.body = make([]byte, r.ContentLength)
 	_, err := io.ReadFull(r.Body, x.body)
@@ -129,26 +129,26 @@ func (h *Handler) fillBody(x *exchange, r *http.Request) error {
 
 // readChunked reads a body of unknown length. One that outgrows the small lane
 // asks for the most that it may become.
-func (h *Handler) readChunked(x *exchange, r *http.Request) error {
+func (h *Handler) readChunked(x *exchange, r *http.Request, most int64) error {
 	var buf bytes.Buffer
 	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.smallBody+1))
-	if err == nil && n > h.limits.smallBody {
-		if err := h.budget.take(r.Context(), &x.held, h.limits.body); err != nil {
+	if err == nil && n > h.limits.smallBody && n <= most {
+		if err := h.budget.take(r.Context(), &x.held, most); err != nil {
 			x.Header().Set("Retry-After", "5")
 			return err
 		}
-		_, err = io.Copy(&buf, io.LimitReader(r.Body, h.limits.body+1-n))
+		_, err = io.Copy(&buf, io.LimitReader(r.Body, most+1-n))
 	}
-	if int64(buf.Len()) > h.limits.body {
-		return h.bodyTooLarge()
+	if int64(buf.Len()) > most {
+		return bodyTooLarge(most)
 	}
 	x.body = buf.Bytes()
 	return readError(err)
 }
 
-func (h *Handler) bodyTooLarge() error {
+func bodyTooLarge(most int64) error {
 	return newError(app.CodePayloadTooLarge,
-		fmt.Sprintf("The request body is larger than %d bytes", h.limits.body))
+		fmt.Sprintf("The request body is larger than %d bytes", most))
 }
 
 func readError(err error) error {

@@ -101,7 +101,7 @@ func (h *Handler) registerEmails() {
 	register(h, route{sending: true, body: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send an email", Tags: emailTags,
-		Errors: []int{http.StatusConflict},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.sendEmail)
 	documentBody[sendEmailRequest](h, http.MethodPost, "/emails")
 	register(h, route{}, huma.Operation{
@@ -248,7 +248,7 @@ func newEmailItem(e *app.Email) EmailItem {
 func newEmailRecord(e *app.Email) emailRecord {
 	r := emailRecord{
 		Object: "email", EmailItem: newEmailItem(e),
-		HTML: orNull(e.HTML), Text: orNull(e.Text),
+		HTML: orNull(e.HTML), Text: orNull(e.Text), TopicID: orNull(e.TopicID),
 		Tags: append([]app.Tag{}, e.Tags...), Headers: make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}

@@ -36,6 +36,8 @@ func TestSendAccepted(t *testing.T) {
 		})},
 		{"empty is absent", `"cc":[],"bcc":"","reply_to":null,"tags":[],"attachments":[],"headers":null,"text":null`, base},
 		{"fields to come, empty", `"scheduled_at":"","topic_id":null,"template":null`, base},
+		{"empty topic", `"topic_id":""`, base},
+		{"topic", `"topic_id":"` + emailID + `"`, with(func(in *app.EmailInput) { in.TopicID = emailID })},
 		{"text opted out", `"text":""`, with(func(in *app.EmailInput) { in.Text = text("") })},
 		{"headers and tags", `"headers":{"X-A":"1"},"tags":[{"name":"n","value":"v"}]`, with(func(in *app.EmailInput) {
 			in.Headers, in.Tags = map[string]string{"X-A": "1"}, []app.Tag{{Name: "n", Value: "v"}}
@@ -99,10 +101,9 @@ func TestSendRefused(t *testing.T) {
 		{"header as number", `{"headers":{"X-A":1}}`, 422, app.CodeValidation, "`headers.X-A` must be a string"},
 		{"tag field", `{"tags":[{"key":"a"}]}`, 422, app.CodeValidation, "`tags[0].key` is not a field"},
 		{"tags as object", `{"tags":{}}`, 422, app.CodeValidation, "`tags` must be an array"},
-		{"a topic", member(`"topic_id":"01920000-0000-7000-8000-000000000001"`), 422, app.CodeValidation, "`topic_id` is not a field"},
+		{"topic by number", member(`"topic_id":1`), 422, app.CodeValidation, "`topic_id` must be a string"},
 		{"scheduled by number", member(`"scheduled_at":5`), 422, app.CodeValidation, "`scheduled_at` must be a string"},
 		{"template", member(`"template":{"id":"x"}`), 422, app.CodeValidation, "`template` is not a field"},
-		{"topic", member(`"topic_id":"x"`), 422, app.CodeValidation, "`topic_id` is not a field"},
 		{"path", `{"attachments":[{"path":"https://x"}]}`, 422, app.CodeValidation, "`attachments[0].path` is not supported"},
 		{"content_id", `{"attachments":[{},{"content_id":"x"}]}`, 422, app.CodeValidation, "`attachments[1].content_id` is not supported"},
 		{"inline_content_id", `{"attachments":[{"inline_content_id":"x"}]}`, 422, app.CodeValidation, "`attachments[0].inline_content_id`"},
@@ -134,7 +135,7 @@ func TestSendErrorsEchoNoValues(t *testing.T) {
 	b := newBench(t)
 	for _, body := range []string{
 		`{"subject":{"s3cret":1}}`, `{"to":{"s3cret":1}}`, `{"html":["s3cret"]}`,
-		`{"attachments":[{"content":"s3cret!"}]}`, `{"topic_id":"s3cret"}`, `{"x":"s3cret"`,
+		`{"attachments":[{"content":"s3cret!"}]}`, `{"topic_id":["s3cret"]}`, `{"x":"s3cret"`,
 	} {
 		w := b.auth("POST", "/emails", body)
 		if w.Code < 400 || strings.Contains(w.Body.String(), "s3cret") {

@@ -111,6 +111,10 @@ func (h *Handler) errorFor(x *exchange, err error) *Error {
 
 // writeError answers with e outside of huma.
 func (h *Handler) writeError(x *exchange, e *Error) {
+	if x.refuse != nil {
+		x.refuse(x, e)
+		return
+	}
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(e.StatusCode)
 	// An error here is a connection that is gone.

@@ -18,10 +18,11 @@ type exchange struct {
 	pattern string   // of the route; empty: none
 	key     *app.Key // nil: public route, or not authenticated
 	header  http.Header
-	body    []byte // of routes that take one
-	held    held   // of the budget for bodies
-	quiet   bool   // not worth a log line at info
-	status  int    // 0: nothing answered yet
+	body    []byte                  // of routes that take one
+	held    held                    // of the budget for bodies
+	quiet   bool                    // not worth a log line at info
+	status  int                     // 0: nothing answered yet
+	refuse  func(*exchange, *Error) // of the route; nil: in JSON
 }
 
 // WriteHeader notes the status.

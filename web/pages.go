@@ -1,69 +1,407 @@
 package web
 
 import (
-	"reflect"
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"embed"
+	"encoding/base64"
+	"html/template"
+	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
+	"unicode"
 
 	"github.com/danielgtaylor/huma/v2"
+	"golang.org/x/text/language"
 
 	"mailer/app"
+	"mailer/app/engine"
 )
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
+//go:embed page.html page.css
+var pageFiles embed.FS
 
-// PageParams are the query parameters of every list. They are strings, so that
-// a bad one is refused in our words; unknown ones are ignored.
-type PageParams struct {
-	Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
-	After  string    `query:"after" doc:"The id of the last row of the page before: older rows follow" format:"uuid"`
-	Before string    `query:"before" doc:"The id of the first row of the page after: newer rows come" format:"uuid"`
+const (
+	// maxForm bounds the body of a form in bytes: some 700 topics.
+	maxForm = 64 << 10
+	// maxAcceptLanguage bounds what is parsed of the header, in bytes; browsers
+	// send less than a hundred.
+	maxAcceptLanguage = 1 << 10
+	// pageRetryAfter is how many seconds a 503 asks to wait.
+	pageRetryAfter = "60"
+	// shownTopic is the form field that lists the topics of the form, since a
+	// browser sends nothing for a box without a tick.
+	shownTopic = "topic"
+)
+
+// pageService is what the hosted pages need of the engine.
+type pageService interface {
+	UnsubscribePage(ctx context.Context, token string) (*engine.PageView, error)
+	Unsubscribe(ctx context.Context, token string) (*engine.PageView, error)
+	PreferencesPage(ctx context.Context, token string) (*engine.PageView, error)
+	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*engine.PageView, error)
 }
 
-// pageLimit is a number that is described as one and read as text.
-type pageLimit string
-
-// Schema implements huma.SchemaProvider.
-func (pageLimit) Schema(huma.Registry) *huma.Schema {
-	least, most := 1.0, 100.0
-	return &huma.Schema{Type: "integer", Minimum: &least, Maximum: &most, Default: app.DefaultLimit}
+// pages answers people: in HTML and in their language, errors too. The token in
+// the path is the only secret, so a POST needs no cookie and may come from
+// anywhere: mail providers send theirs from servers (RFC 8058).
+type pages struct {
+	h        *Handler
+	template *template.Template
+	style    template.CSS
+	policy   string // Content-Security-Policy
+	matcher  language.Matcher
+	texts    []pageText // in the order of the matcher's tags
 }
 
-// page checks the parameters. Errors: CodeValidation.
-func (p PageParams) page() (app.Page, error) {
-	page := app.Page{Limit: app.DefaultLimit, After: p.After, Before: p.Before}
-	if p.Limit != "" {
-		// What is no number becomes 0, which Validate refuses with the right words.
-		page.Limit, _ = strconv.Atoi(string(p.Limit))
+// hostedPage is what page.html shows. Names in it are somebody else's input:
+// they are marked up by fill, or escaped by the template.
+type hostedPage struct {
+	Lang  string
+	Style template.CSS
+
+	status  int
+	Title   string
+	Team    string
+	Mark    string // the first letter of Team; empty: none
+	Heading template.HTML
+	Saved   template.HTML // what was done; empty: nothing
+	Notice  template.HTML
+	Lines   []template.HTML
+	Legend  string // of Topics
+	Topics  []app.ContactTopic
+	Button  string // empty: no form
+	Links   []pageLink
+}
+
+type pageLink struct{ Address, Text string }
+
+type pageInput struct {
+	Token    string `path:"token" doc:"The signed token of the link; it never expires"`
+	Language string `header:"Accept-Language" doc:"Which languages the reader likes best"`
+}
+
+// pageBuilder makes a page in a language.
+type pageBuilder func(ctx context.Context, token string, t *pageText) (*hostedPage, error)
+
+func newPages(h *Handler) *pages {
+	style, err := pageFiles.ReadFile("page.css")
+	if err != nil {
+		panic(err) // embedded
 	}
-	if err := page.Validate(); err != nil {
-		return app.Page{}, err
+	texts := pageTexts()
+	tags := make([]language.Tag, len(texts))
+	for i := range texts {
+		tags[i] = language.MustParse(texts[i].lang)
+	}
+	sum := sha256.Sum256(style)
+	return &pages{
+		h:        h,
+		template: template.Must(template.ParseFS(pageFiles, "page.html")),
+		style:    template.CSS(style),
+		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
+			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+		matcher: language.NewMatcher(tags),
+		texts:   texts,
+	}
+}
+
+func (h *Handler) registerPages() {
+	p := newPages(h)
+	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
+	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
+	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe)
+	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
+	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
+	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
+}
+
+// add registers a page. The answer is written outside of huma, so that a page
+// and a refusal before the handler go the same way.
+func (p *pages) add(method, path, id, summary string, build pageBuilder) {
+	rt := route{public: true, refuse: p.refuse}
+	if method == http.MethodPost {
+		rt.body, rt.maxBody = true, maxForm
+	}
+	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
+	register(p.h, rt, op, func(ctx context.Context, in *pageInput) (*huma.StreamResponse, error) {
+		x := exchangeOf(ctx)
+		t := p.text(in.Language)
+		page, err := build(ctx, in.Token, t)
+		if err != nil {
+			page = errorPage(p.h.errorFor(x, err), t)
+		}
+		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
+	})
+	documentPage(p.h.api.OpenAPI().Paths[path], method)
+}
+
+// text chooses the language: that of the reader, or else English.
+func (p *pages) text(acceptLanguage string) *pageText {
+	if len(acceptLanguage) > maxAcceptLanguage {
+		return &p.texts[0]
+	}
+	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
+	if err != nil {
+		return &p.texts[0]
+	}
+	_, i, _ := p.matcher.Match(wanted...)
+	return &p.texts[i]
+}
+
+// refuse answers with the page of an error.
+func (p *pages) refuse(x *exchange, e *Error) {
+	t := p.text(x.header.Get("Accept-Language"))
+	p.write(x, errorPage(e, t), t)
+}
+
+// write answers with a page. For HEAD net/http leaves out the body.
+func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
+	page.Lang, page.Style = t.lang, p.style
+	var b bytes.Buffer
+	if err := p.template.Execute(&b, page); err != nil {
+		p.h.log.Error("writing a page", "request_id", x.id, "route", x.pattern, "error", err)
+		x.refuse = nil
+		p.h.writeError(x, internalError())
+		return
+	}
+	head := x.Header()
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	head.Set("Content-Language", t.lang)
+	head.Set("Content-Length", strconv.Itoa(b.Len()))
+	head.Set("Content-Security-Policy", p.policy)
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
+	head.Set("Vary", "Accept-Language")
+	head.Set("X-Robots-Tag", "noindex, nofollow")
+	if page.status == http.StatusServiceUnavailable && head.Get("Retry-After") == "" {
+		head.Set("Retry-After", pageRetryAfter)
+	}
+	x.WriteHeader(page.status)
+	_, _ = x.Write(b.Bytes()) // an error here is a connection that is gone
+}
+
+func (p *pages) askUnsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+	v, err := p.h.service.UnsubscribePage(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	if v.Unsubscribed || v.Topic != nil && v.Topic.Subscription == app.OptOut {
+		return unsubscribedPage(v, t), nil
+	}
+	return askPage(v, t), nil
+}
+
+func (p *pages) unsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+	v, err := p.h.service.Unsubscribe(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return unsubscribedPage(v, t), nil
+}
+
+func (p *pages) showPreferences(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+	v, err := p.h.service.PreferencesPage(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	return preferencesPage(v, t), nil
+}
+
+func (p *pages) savePreferences(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+	choices, err := formChoices(exchangeOf(ctx).body)
+	if err != nil {
+		return nil, err
+	}
+	v, err := p.h.service.SavePreferences(ctx, token, choices)
+	if err != nil {
+		return nil, err
+	}
+	page := preferencesPage(v, t)
+	if len(choices) > 0 {
+		page.Saved = fill(t.saved, v)
 	}
 	return page, nil
 }
 
-// list is the answer of every list.
-type list[T any] struct {
-	Object  string `json:"object" enum:"list"`
-	HasMore bool   `json:"has_more" doc:"Whether rows follow in the direction of the page"`
-	Data    []T    `json:"data"`
+// formChoices reads the choices of a form: a topic that was shown is opted out
+// of unless its box has a tick. One that the form does not speak of stays as it
+// is. Errors: CodeInvalidPayload.
+func formChoices(body []byte) (map[string]app.Subscription, error) {
+	form, err := url.ParseQuery(string(body))
+	if err != nil {
+		return nil, newError(app.CodeInvalidPayload, "The request body is not a form")
+	}
+	choices := map[string]app.Subscription{}
+	for _, shown := range form[shownTopic] {
+		if id, ok := app.ParseID(shown); ok {
+			choices[id] = app.OptOut
+		}
+	}
+	for name, values := range form {
+		id, ok := app.ParseID(name)
+		for _, value := range values {
+			choice := app.Subscription(value)
+			if ok && (choice == app.OptIn || choice == app.OptOut) {
+				choices[id] = choice
+			}
+		}
+	}
+	return choices, nil
 }
 
-type listOutput[T any] struct{ Body list[T] }
-
-func newList[F, T any](rows []F, more bool, convert func(*F) T) *listOutput[T] {
-	data := make([]T, len(rows))
-	for i := range rows {
-		data[i] = convert(&rows[i])
-	}
-	return &listOutput[T]{list[T]{Object: "list", HasMore: more, Data: data}}
+func newPage(v *engine.PageView, title string) *hostedPage {
+	team := legible(v.Team)
+	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team)}
 }
 
-// pathID reads an id out of the path. Whatever is no id names nothing: a
-// not_found of that kind.
-func pathID(kind, s string) (string, error) {
-	id, ok := app.ParseID(s)
-	if !ok {
-		return "", app.NotFound(kind)
+func askPage(v *engine.PageView, t *pageText) *hostedPage {
+	page := newPage(v, t.unsubscribe)
+	page.Button = t.unsubscribe
+	page.Links = linkToPreferences(v, t)
+	if v.Topic != nil {
+		page.Heading = fill(t.askTopic, v)
+		page.Lines = []template.HTML{fill(t.askTopicMore, v)}
+		return page
 	}
-	return id, nil
+	page.Heading = fill(t.askAll, v)
+	page.Lines = []template.HTML{fill(t.askAllMore, v), fill(t.stillReach, v)}
+	return page
+}
+
+func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
+	page := newPage(v, t.done)
+	page.Heading = fill(t.done, v)
+	page.Links = linkToPreferences(v, t)
+	if v.Topic != nil && !v.Unsubscribed {
+		page.Saved = fill(t.doneTopic, v)
+		return page
+	}
+	page.Saved = fill(t.doneAll, v)
+	page.Lines = []template.HTML{fill(t.stillReach, v)}
+	return page
+}
+
+func linkToPreferences(v *engine.PageView, t *pageText) []pageLink {
+	if v.Preferences == "" {
+		return nil
+	}
+	return []pageLink{{"../preferences/" + v.Preferences, t.preferencesLink}}
+}
+
+func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
+	page := newPage(v, t.preferences)
+	page.Heading = fill(t.preferences, v)
+	if v.Unsubscribed {
+		page.Notice = fill(t.allOff, v)
+	}
+	if !v.Unsubscribed && v.UnsubscribeAll != "" {
+		page.Links = []pageLink{{"../unsubscribe/" + v.UnsubscribeAll, t.allLink}}
+	}
+	if len(v.Topics) == 0 {
+		page.Lines = []template.HTML{fill(t.noTopics, v)}
+		return page
+	}
+	page.Lines = []template.HTML{fill(t.choose, v)}
+	if v.Unsubscribed {
+		page.Lines[0] = fill(t.allOffMore, v)
+	}
+	page.Legend, page.Button = t.topics, t.save
+	page.Topics = make([]app.ContactTopic, len(v.Topics))
+	for i, topic := range v.Topics {
+		topic.Name, topic.Description = legible(topic.Name), legible(topic.Description)
+		page.Topics[i] = topic
+	}
+	return page
+}
+
+// errorPage says as little as the reader can use: the log has the rest.
+func errorPage(e *Error, t *pageText) *hostedPage {
+	heading, line := t.later, t.laterMore
+	switch e.StatusCode {
+	case http.StatusNotFound:
+		heading, line = t.notFound, t.notFoundMore
+	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
+		heading, line = t.unclear, t.unclearMore
+	}
+	v := &engine.PageView{}
+	return &hostedPage{status: e.StatusCode, Title: heading, Heading: fill(heading, v), Lines: []template.HTML{fill(line, v)}}
+}
+
+// fill puts the names into a text of ours. Each stands in an element of its own,
+// so that its writing direction ends with it.
+func fill(text string, v *engine.PageView) template.HTML {
+	topic := ""
+	if v.Topic != nil {
+		topic = v.Topic.Name
+	}
+	return template.HTML(strings.NewReplacer("{team}", isolated(v.Team), "{topic}", isolated(topic)).
+		Replace(template.HTMLEscapeString(text)))
+}
+
+func isolated(name string) string {
+	return "<bdi>" + template.HTMLEscapeString(legible(name)) + "</bdi>"
+}
+
+// legible takes out what could turn the text around a name: controls, and those
+// of bidirectional writing, which would reach out of their element.
+func legible(name string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || unicode.Is(unicode.Bidi_Control, r) {
+			return -1
+		}
+		return r
+	}, name)
+}
+
+// mark is the letter that stands for a team beside its name.
+func mark(team string) string {
+	for _, r := range team {
+		if unicode.IsLetter(r) || unicode.IsDigit(r) {
+			return string(unicode.ToUpper(r))
+		}
+	}
+	return ""
+}
+
+// documentPage says in openapi.json what a page takes and answers.
+func documentPage(item *huma.PathItem, method string) {
+	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
+	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
+	op := item.Get
+	switch method {
+	case http.MethodHead:
+		op, page = item.Head, nil
+	case http.MethodPost:
+		op = item.Post
+		op.RequestBody = pageForm(op.Path)
+		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
+	}
+	op.Responses = map[string]*huma.Response{}
+	for _, status := range statuses {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: page}
+	}
+}
+
+func pageForm(path string) *huma.RequestBody {
+	choice := &huma.Schema{Type: huma.TypeString, Enum: []any{string(app.OptIn), string(app.OptOut)}}
+	if strings.HasPrefix(path, "/preferences") {
+		shown := &huma.Schema{
+			Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+			Description: "The topics of the form; those without a choice are opted out of",
+		}
+		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: &huma.Schema{
+			Type: huma.TypeObject, Properties: map[string]*huma.Schema{shownTopic: shown}, AdditionalProperties: choice,
+			Description: "One field per topic, named by its id",
+		}}}}
+	}
+	form := &huma.MediaType{Schema: &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: true, Description: "Whatever it says, the request unsubscribes",
+		Properties: map[string]*huma.Schema{"List-Unsubscribe": {Type: huma.TypeString, Examples: []any{"One-Click"}}},
+	}}
+	return &huma.RequestBody{Content: map[string]*huma.MediaType{
+		"application/x-www-form-urlencoded": form, "multipart/form-data": form,
+	}}
 }

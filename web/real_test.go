@@ -79,7 +79,7 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) 
 			t.Errorf("close: %v", err)
 		}
 	})
-	cfg.DB = store
+	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
 	if cfg.Sealer, err = app.NewSealer(app.NewMasterKey()); err != nil {
 		t.Fatal(err)
 	}

@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"io"
 	"net/http"
 	"net/url"
@@ -27,8 +28,12 @@ type route struct {
 	public  bool // needs no key
 	sending bool // open to keys that may only send
 	admin   bool // changes what members of a team may only read (decisions.md 3)
-	body    bool // takes a JSON body, which is read before the handler runs
+	body    bool // takes a body, which is read before the handler runs
 	quiet   bool // logged at debug
+	// maxBody bounds the body in bytes; 0: the limit of the server.
+	maxBody int64
+	// refuse answers errors; nil: in JSON.
+	refuse func(*exchange, *Error)
 }
 
 const routeMetadata = "route"
@@ -45,7 +50,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	tree.Handle(op.Method, colons.Replace(op.Path), func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*exchange)
-		x.pattern, x.quiet = op.Path, rt.quiet
+		x.pattern, x.quiet, x.refuse = op.Path, rt.quiet, rt.refuse
 		if err := a.h.admit(x, r, rt); err != nil {
 			a.h.writeError(x, a.h.errorFor(x, err))
 			return
@@ -73,7 +78,7 @@ func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
 	if !rt.body {
 		return nil
 	}
-	return h.readBody(x, r)
+	return h.readBody(x, r, cmp.Or(rt.maxBody, h.limits.body))
 }
 
 // base gives the embedded field a name that is not the name of its method.

@@ -29,10 +29,10 @@ type sendEmailRequest struct {
 	Tags        tagList        `json:"tags,omitempty"`
 	Attachments attachmentList `json:"attachments,omitempty"`
 	ScheduledAt string         `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
+	TopicID     string         `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
 
-	// Fields of Resend's that are not served: empty, as some clients always send
-	// them, they mean nothing.
-	TopicID  notServed `json:"topic_id" hidden:"true"`
+	// A field of Resend's that is not served: empty, as some clients always send
+	// it, it means nothing.
 	Template notServed `json:"template" hidden:"true"`
 }
 
@@ -51,7 +51,7 @@ func (r *sendEmailRequest) input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
 		Subject: r.Subject, HTML: r.HTML, Text: r.Text, Headers: r.Headers, Tags: r.Tags,
-		ScheduledAt: r.ScheduledAt,
+		ScheduledAt: r.ScheduledAt, TopicID: r.TopicID,
 	}
 	for i := range r.Attachments {
 		a := &r.Attachments[i]

@@ -2,7 +2,7 @@
 // requests and answers, and the OpenAPI document that is made from them.
 //
 // Failure policy: every answer is a JSON object (but for a downloaded
-// attachment) and carries a request id. What the caller may know is an
+// attachment and the hosted pages) and carries a request id. What the caller may know is an
 // *app.Error and goes out under its own name; any other error, and any panic,
 // is logged with the request id and answered as internal_server_error with a
 // fixed text. Nothing that a caller sent is echoed but the names of its fields.
@@ -49,6 +49,8 @@ type service interface {
 	propertyService
 	contactTopicService
 	contactService
+	segmentService
+	pageService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -99,6 +101,9 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerProperties()
 	h.registerContactTopics()
 	h.registerContacts()
+	h.registerSegments()
+	h.registerAudiences()
+	h.registerPages()
 	h.registerDocument()
 	return h
 }

@@ -45,7 +45,7 @@ func (e *Engine) SendBatch(ctx context.Context, key *app.Key, items []BatchItem,
 	}
 	b := &batch{e: e, permissive: permissive, emails: make([]*app.Email, len(items)), refusals: make([]error, len(items))}
 	for i, item := range items {
-		if err := b.prepare(key, i, item); err != nil {
+		if err := b.prepare(ctx, key, i, item); err != nil {
 			return nil, err
 		}
 	}
@@ -91,10 +91,13 @@ type batch struct {
 }
 
 // prepare makes the email of an item. The error it gives refuses the batch.
-func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
+func (b *batch) prepare(ctx context.Context, key *app.Key, i int, item BatchItem) error {
 	err := item.Err
 	if err == nil {
 		b.emails[i], err = newEmail(key, item.Input)
+	}
+	if err == nil {
+		err = b.e.linkToPage(ctx, b.emails[i])
 	}
 	b.refusals[i] = err
 	return b.refuses(i, err)

@@ -26,7 +26,7 @@ func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
 	w := idle(t)
 	ctx := t.Context()
 	w.addContact("Ann@example.net")
-	a, b := w.topic("A"), w.topic("B")
+	a, b := w.optInTopic("A"), w.optInTopic("B")
 	set := func(choices ...app.TopicChoice) error {
 		_, _, err := w.e.SetContactTopics(ctx, w.key, "ann@example.net", choices)
 		return err
@@ -50,7 +50,7 @@ func TestAnOptOutIsNotedWhileTheDiskIsFull(t *testing.T) {
 	w := idle(t)
 	ctx := t.Context()
 	id := w.addContact("ann@example.net")
-	a, b := w.topic("A"), w.topic("B")
+	a, b := w.optInTopic("A"), w.optInTopic("B")
 	set := func(choices ...app.TopicChoice) error {
 		if err := w.strike(fullStorage(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)

@@ -122,7 +122,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	}
 	return &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: email.From.Mailbox(), Recipients: open, MessageID: email.MessageID,
-		Date: email.CreatedAt, Mail: &email.Mail, DKIM: key, Signature: j.unit.Signature,
+		Date: email.CreatedAt, Mail: l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking), DKIM: key, Signature: j.unit.Signature,
 	}, nil
 }
 
@@ -135,7 +135,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 	}
 	err = l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
 		if email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID); err == nil {
-			j.blocked, err = l.e.blockedAmong(r, j.unit.TeamID, open)
+			j.blocked, err = l.e.blockedAmong(r, j.unit.TeamID, j.unit.TopicID, open)
 		}
 		return err
 	})
@@ -146,7 +146,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 }
 
 // hold is the last word before the final dot: it proves that the email was not
-// withdrawn and none of its recipients suppressed, and marks the unit dotted, in
+// withdrawn and none of its recipients suppressed or opted out, and marks the unit dotted, in
 // one Write.
 func (l *lane) hold(j *job, recipients []string, signature string) error {
 	j.minute = l.limits.renew(j.minute, time.Now())

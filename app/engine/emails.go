@@ -27,8 +27,8 @@ const (
 
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
-// CodeRestrictedAPIKey, CodePayloadTooLarge, those of idempotency, and
-// CodeServiceUnavailable.
+// CodeRestrictedAPIKey, CodeNotFound for the topic, CodePayloadTooLarge,
+// CodeAllRecipientsSuppressed, those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer e.cfg.Load.Enter()()
 	if err := e.Ready(); err != nil {
@@ -36,6 +36,9 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 	}
 	email, err := newEmail(key, in)
 	if err != nil {
+		return "", err
+	}
+	if err := e.linkToPage(ctx, email); err != nil {
 		return "", err
 	}
 	claim, answer, err := e.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
@@ -93,7 +96,12 @@ func dueAt(email *app.Email) time.Time {
 // accept proves that an email may be sent and writes it with all that belongs
 // to it. It runs inside Write; an *app.Error comes before anything is written.
 func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
-	region, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
+	if email.TopicID != "" {
+		if err := tx.TopicExists(email.TeamID, email.TopicID); err != nil {
+			return lookup("topic", err)
+		}
+	}
+	region, domain, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
 	if err != nil {
 		return err
 	}
@@ -101,7 +109,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
 	}
 	recipients := email.Recipients()
-	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, recipients)
+	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
 	if err != nil {
 		return err
 	}
@@ -109,10 +117,13 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
 	email.Relay = region
+	if email.Tracking, err = e.trackingOf(tx, email, &domain); err != nil {
+		return err
+	}
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
@@ -131,23 +142,23 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 }
 
 // sendingRegion proves that a team may send from a domain and gives the relay
-// that its mail leaves through.
-func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, error) {
-	region, status, err := tx.DomainStatus(teamID, domain)
+// that its mail leaves through, and what DomainStatus tells of the domain.
+func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Domain, error) {
+	d, err := tx.DomainStatus(teamID, domain)
 	switch {
 	case err != nil && !errors.Is(err, db.ErrNotFound):
-		return "", err
+		return "", d, err
 	case e.captures(tx):
-		return app.CaptureRegion, nil
+		return app.CaptureRegion, d, nil
 	case err != nil:
-		return "", app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
-	case status != app.DomainVerified:
-		return "", app.Invalid("from", "uses the domain %s, which is not verified (its status is %s)", domain, status)
+		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+	case d.Status != app.DomainVerified:
+		return "", d, app.Invalid("from", "uses the domain %s, which is not verified (its status is %s)", domain, d.Status)
 	}
-	if l := e.laneOf(region); l == nil && len(e.lanes) > 0 {
-		return e.lanes[0].name, nil // its relay is no longer configured
+	if l := e.laneOf(d.Region); l == nil && len(e.lanes) > 0 {
+		return e.lanes[0].name, d, nil // its relay is no longer configured
 	}
-	return region, nil
+	return d.Region, d, nil
 }
 
 // laneOf gives the lane of a region, nil where this process has none.
@@ -255,18 +266,27 @@ func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) 
 	return message, lookup("captured message", err)
 }
 
-const transportSetting = "transport"
+// What a server leaves for the commands beside it.
+const (
+	transportSetting = "transport"
+	baseURLSetting   = "base_url"
+)
 
-// rememberTransport notes whether this server captures: a command beside it
-// accepts by the same rule.
-func (e *Engine) rememberTransport(ctx context.Context) error {
+// rememberServer notes whether this server captures and where its pages are
+// reached: a command beside it accepts by the same rules.
+func (e *Engine) rememberServer(ctx context.Context) error {
 	transport := "relay"
 	if e.cfg.Capture {
 		transport = app.CaptureRegion
 	}
-	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(transportSetting, []byte(transport)) })
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.SetSetting(transportSetting, []byte(transport)); err != nil || e.cfg.BaseURL == "" {
+			return err
+		}
+		return tx.SetSetting(baseURLSetting, []byte(e.cfg.BaseURL))
+	})
 	if err != nil {
-		return fmt.Errorf("note transport: %w", err)
+		return fmt.Errorf("note transport and base URL: %w", err)
 	}
 	return nil
 }

@@ -58,7 +58,8 @@ type Config struct {
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
-	// New takes slashes off its end.
+	// New takes slashes off its end. Empty (the command line beside a server):
+	// where the server said.
 	BaseURL string
 }
 
@@ -71,6 +72,9 @@ type Engine struct {
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
+	tracker  *tracker
+	scans    chan struct{} // a place for each long scan
+	counts   segmentCounts
 	lanes    []*lane
 	cron     *cron.Cron
 	draining atomic.Bool
@@ -97,7 +101,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Jitter = rand.Float64
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, tracker: newTracker(), scans: make(chan struct{}, maxScans)}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -130,7 +134,7 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // Start settles what an earlier process left in doubt and sets the workers to
 // work.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.rememberTransport(ctx); err != nil {
+	if err := e.rememberServer(ctx); err != nil {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {
@@ -141,6 +145,7 @@ func (e *Engine) Start(ctx context.Context) error {
 			return err
 		}
 	}
+	e.workers.Go(e.track)
 	return e.startCron()
 }
 

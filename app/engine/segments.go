@@ -2,14 +2,184 @@ package engine
 
 import (
 	"context"
+	"fmt"
 
 	"mailer/app"
+	"mailer/db"
 )
+
+// CreateSegment adds a segment. Errors: CodeValidation.
+func (e *Engine) CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (s app.Segment, err error) {
+	if err := in.Validate(); err != nil {
+		return app.Segment{}, err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if err := filterFits(tx, key.TeamID, in.Filter); err != nil {
+			return err
+		}
+		s = app.Segment{ID: app.NewID(), TeamID: key.TeamID, Name: in.Name, Filter: in.Filter, CreatedAt: tx.Now}
+		return tx.InsertSegment(&s)
+	})
+	return s, unavailable(err)
+}
+
+// filterFits checks a filter against the properties that the team declared.
+func filterFits(tx *db.Tx, teamID string, f *app.Filter) error {
+	if f == nil {
+		return nil
+	}
+	types, err := tx.PropertyTypes(teamID)
+	if err != nil {
+		return fmt.Errorf("read properties: %w", err)
+	}
+	return f.Fits(types)
+}
+
+// ListSegments gives a page of the team's segments, newest first, and whether
+// there are more. Errors: CodeValidation.
+func (e *Engine) ListSegments(ctx context.Context, key *app.Key, page app.Page) (rows []app.Segment, more bool, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListSegments(key.TeamID, page)
+		return err
+	})
+	return rows, more, cursor(page, err)
+}
+
+// GetSegment gives one segment and how many contacts are in it. Errors:
+// CodeNotFound.
+func (e *Engine) GetSegment(ctx context.Context, key *app.Key, id string) (s app.Segment, contacts int, err error) {
+	generation := e.db.Generation(key.TeamID, id) // before the snapshots: what is newer in them is counted anew
+	err = e.scan(ctx, func(r *db.Reader, effort db.Effort) error {
+		if s, err = r.Segment(key.TeamID, id); err != nil {
+			return err
+		}
+		contacts, err = e.counts.of(&s, generation, func() (int, error) { return r.CountSegment(effort, &s) })
+		return err
+	})
+	return s, contacts, lookup("segment", err)
+}
+
+// UpdateSegment changes name and filter and gives the segment as it is then.
+// Errors: CodeValidation, CodeNotFound.
+func (e *Engine) UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (s app.Segment, err error) {
+	if err := p.Validate(); err != nil {
+		return app.Segment{}, err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Segment(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := filterFits(tx, key.TeamID, p.Filter.Value); err != nil {
+			return err
+		}
+		s = p.Apply(old)
+		return tx.UpdateSegment(&s)
+	})
+	return s, lookup("segment", err)
+}
+
+// DeleteSegment removes a segment; its contacts stay. Errors: CodeNotFound.
+func (e *Engine) DeleteSegment(ctx context.Context, key *app.Key, id string) error {
+	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.DeleteSegment(key.TeamID, id) })
+	return lookup("segment", err)
+}
 
 // ListSegmentContacts gives a page of a segment's contacts, those that its
 // filter picks and those added by hand, newest first, and whether there are
 // more. Errors: CodeNotFound for an unknown segment, CodeValidation for a cursor
 // that is not in the list.
-func (e *Engine) ListSegmentContacts(ctx context.Context, key *app.Key, segmentID string, page app.Page) ([]app.Contact, bool, error) {
-	return nil, false, app.NotFound("segment")
+func (e *Engine) ListSegmentContacts(ctx context.Context, key *app.Key, segmentID string, page app.Page) (rows []app.Contact, more bool, err error) {
+	var unknown error // of the segment, which is not the cursor
+	err = e.scan(ctx, func(r *db.Reader, effort db.Effort) error {
+		s, err := r.Segment(key.TeamID, segmentID)
+		if unknown = lookup("segment", err); unknown != nil {
+			return nil
+		}
+		rows, more, err = r.ListSegmentContacts(effort, &s, page)
+		return err
+	})
+	if unknown != nil {
+		return nil, false, unknown
+	}
+	return rows, more, cursor(page, err)
+}
+
+// ListContactSegments gives a page of the segments that a contact, named by id
+// or address, is in by their filter or by hand, newest first, and whether there
+// are more. Errors: CodeNotFound, CodeValidation.
+func (e *Engine) ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) (rows []app.Segment, more bool, err error) {
+	var unknown error // of the contact, which is not the cursor
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		c, err := e.findContact(r, key.TeamID, contact)
+		if unknown = lookup("contact", err); unknown != nil {
+			return nil
+		}
+		rows, more, err = r.ListSegmentsOf(ctx, &c, page)
+		return err
+	})
+	if unknown != nil {
+		return nil, false, unknown
+	}
+	return rows, more, cursor(page, err)
+}
+
+// AddToSegment puts a contact, named by id or address, into a segment by hand
+// and gives the contact's id. One that was put there before stays. Errors:
+// CodeNotFound.
+func (e *Engine) AddToSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		c, err := e.findMembership(tx, key.TeamID, contact, segmentID)
+		if err != nil {
+			return err
+		}
+		contactID = c.ID
+		added, err := tx.AddMember(segmentID, c.ID)
+		if err != nil || !added {
+			return err
+		}
+		return e.noteMembership(tx, &c, segmentID, 1)
+	})
+	return contactID, unavailable(err)
+}
+
+// RemoveFromSegment takes a contact, named by id or address, out of a segment
+// and gives the contact's id. What a filter picks can't be taken out. Errors:
+// CodeNotFound, also for a contact that was not put there by hand.
+func (e *Engine) RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		c, err := e.findMembership(tx, key.TeamID, contact, segmentID)
+		if err != nil {
+			return err
+		}
+		contactID = c.ID
+		removed, err := tx.RemoveMember(segmentID, c.ID)
+		if err != nil {
+			return err
+		}
+		if !removed {
+			return app.NotFound("membership")
+		}
+		return e.noteMembership(tx, &c, segmentID, -1)
+	})
+	return contactID, unavailable(err)
+}
+
+// findMembership reads a contact that is to come or to go, and proves that the
+// segment is the team's.
+func (e *Engine) findMembership(tx *db.Tx, teamID, contact, segmentID string) (app.Contact, error) {
+	c, err := e.findContact(&tx.Reader, teamID, contact)
+	if err != nil {
+		return c, lookup("contact", err)
+	}
+	_, err = tx.Segment(teamID, segmentID)
+	return c, lookup("segment", err)
+}
+
+// noteMembership counts a contact that came (1) or went (-1), and tells webhooks.
+func (e *Engine) noteMembership(tx *db.Tx, c *app.Contact, segmentID string, n int) error {
+	if err := tx.CountMembers(segmentID, n); err != nil {
+		return fmt.Errorf("count members: %w", err)
+	}
+	return e.announceChange(tx, c)
 }

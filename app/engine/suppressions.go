@@ -165,9 +165,9 @@ func liftSuppression(tx *db.Tx, s app.Suppression) error {
 // erasedEmail stands where an address was (decisions.md 5, Erase).
 const erasedEmail = "[erased]"
 
-// blockedAmong gives what keeps mail of a team from recipients. No send has a
-// topic.
-func (e *Engine) blockedAmong(r *db.Reader, teamID string, recipients []string) (app.Blocked, error) {
+// blockedAmong gives what keeps mail of a team from recipients. Opt-outs are
+// looked up only for mail of a topic.
+func (e *Engine) blockedAmong(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
 	folded, hashes := make(map[app.AddressHash]string, len(recipients)), make([]app.AddressHash, len(recipients))
 	for i, mailbox := range recipients {
 		address := app.FoldAddress(mailbox)
@@ -178,21 +178,25 @@ func (e *Engine) blockedAmong(r *db.Reader, teamID string, recipients []string) 
 	if err != nil {
 		return nil, fmt.Errorf("look up suppressions: %w", err)
 	}
-	if len(list) == 0 {
+	if len(list) == 0 && topicID == "" {
 		return nil, nil
 	}
 	for i := range list {
 		list[i].Address = folded[list[i].Hash]
 	}
-	return app.NewBlocked(list, false), nil
+	blocked := app.NewBlocked(list, topicID != "")
+	if topicID == "" {
+		return blocked, nil
+	}
+	return blocked, optedOutAmong(r, teamID, topicID, folded, blocked)
 }
 
 // leaveOut settles those recipients of an email that are blocked and still wait,
 // each with its line in the timeline.
 func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
 	for _, address := range recipients {
-		s := blocked.Of(address)
-		if s == nil {
+		reason := blocked.Of(address)
+		if reason == "" {
 			continue
 		}
 		err := tx.SettleRecipient(u.EmailID, address, app.Suppressed)
@@ -202,7 +206,7 @@ func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) e
 		if err != nil {
 			return err
 		}
-		detail := app.EventDetail{Message: s.Reason()}
+		detail := app.EventDetail{Message: reason}
 		if err := tx.InsertEvent(newEvent(tx, u, app.EventType(app.Suppressed), address, detail)); err != nil {
 			return err
 		}
@@ -232,17 +236,17 @@ func withoutLeftOut(tx *db.Tx, email app.Email) (app.Email, error) {
 }
 
 // errObeyed is why hold refuses the dot of a unit some of whose recipients are
-// suppressed. The unit stands as obey left it.
+// suppressed or opted out. The unit stands as obey left it.
 var errObeyed = errors.New("engine: recipients are suppressed")
 
-// obey leaves out recipients of an open unit that were suppressed since it was
-// accepted, and answers whether there were any. Then the unit is due at once for
+// obey leaves out recipients of an open unit that were suppressed, or opted out
+// of its topic, since it was accepted, and answers whether there were any. Then the unit is due at once for
 // the others, its attempt not counted, or over. Error: db.ErrNotFound, and
 // nothing written, for a unit that was withdrawn or moved. It runs inside the Write that
 // lets a message leave: whoever was told before that an address is suppressed
-// can rely on it.
+// or opted out can rely on it.
 func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
-	blocked, err := e.blockedAmong(&tx.Reader, u.TeamID, recipients)
+	blocked, err := e.blockedAmong(&tx.Reader, u.TeamID, u.TopicID, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
@@ -265,7 +269,7 @@ func endSuppressed(tx *db.Tx, u app.Unit) error {
 	if err := tx.DeleteUnit(u.EmailID); err != nil {
 		return err
 	}
-	return tx.SettleDoubts(u.EmailID, "not sent again: its recipients are suppressed")
+	return tx.SettleDoubts(u.EmailID, "not sent again: its recipients are suppressed or opted out")
 }
 
 // obeyed spares a unit its transaction where recipients were suppressed while it

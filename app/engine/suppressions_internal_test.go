@@ -59,7 +59,11 @@ func BenchmarkAcceptClosure(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer store.Close()
-			e := &Engine{cfg: Config{Capture: true, MaxAttachments: 1}, db: store}
+			sealer, err := app.NewSealer(app.NewMasterKey())
+			if err != nil {
+				b.Fatal(err)
+			}
+			e := &Engine{cfg: Config{Capture: true, MaxAttachments: 1, Sealer: sealer}, db: store}
 			text := "t"
 			mail := &app.EmailInput{From: "a@example.com", Subject: "s", Text: &text}
 			for i := range n {

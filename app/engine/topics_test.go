@@ -48,7 +48,7 @@ func (w *world) wantHeard(want ...string) {
 }
 
 // topic makes one that is opt_in by default.
-func (w *world) topic(name string) app.Topic {
+func (w *world) optInTopic(name string) app.Topic {
 	w.t.Helper()
 	topic, err := w.e.CreateTopic(w.t.Context(), w.key, app.TopicInput{Name: name, Default: app.OptIn})
 	must(w.t, err)
@@ -58,7 +58,7 @@ func (w *world) topic(name string) app.Topic {
 func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 	w := idle(t)
 	ctx := t.Context()
-	topic := w.topic("News")
+	topic := w.optInTopic("News")
 	_, err := w.e.CreateTopic(ctx, w.key, app.TopicInput{Name: "News", Default: app.OptOut})
 	wantCode(t, err, app.CodeConflict)
 	for _, patch := range []app.TopicPatch{{}, {Name: "News", Default: app.OptIn, Visibility: app.PrivateTopic}} {
@@ -91,7 +91,7 @@ func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 func TestATopicStaysWhileMailOfItWaits(t *testing.T) {
 	w := idle(t, newRelay(nil))
 	ctx := t.Context()
-	topic, other := w.topic("News"), w.topic("Offers")
+	topic, other := w.optInTopic("News"), w.optInTopic("Offers")
 	id := w.send("bob@example.net")
 	w.sql("UPDATE units SET topic_id = ? WHERE email_id = ?", topic.ID, id)
 	wantCode(t, w.e.DeleteTopic(ctx, w.key, topic.ID), app.CodeConflict)

@@ -51,7 +51,7 @@ func bubble(t *testing.T, fn func(t *testing.T)) {
 func idle(t testing.TB, relays ...*fakeRelay) *world {
 	t.Helper()
 	w := &world{t: t, path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), relays: relays, log: &logBook{}}
-	w.cfg.Jitter = func() float64 { return 0.5 }
+	w.cfg.Jitter, w.cfg.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
 	w.open()
 	team, err := w.e.FindTeam(t.Context(), "")
 	must(t, err)

@@ -1,0 +1,75 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"reflect"
+	"sync"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+const (
+	// maxScans is how many long scans read at once. The store has more
+	// connections, so other reads never wait behind scans.
+	maxScans = 2
+	// quickScan is how many rows a read may look at, some 10 ms, before it has to
+	// queue for a place among the long scans.
+	quickScan = 20_480
+	// maxCounts bounds how many counts are remembered.
+	maxCounts = 10_000
+)
+
+// scan runs a read that may have to look at every contact of a team. fn is run
+// again where it turns out to be long. No more than maxScans long ones run at
+// once; they end with ctx.
+func (e *Engine) scan(ctx context.Context, fn func(*db.Reader, db.Effort) error) error {
+	err := e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Ctx: ctx, Most: quickScan}) })
+	if !errors.Is(err, db.ErrLong) {
+		return err
+	}
+	select {
+	case e.scans <- struct{}{}:
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+	defer func() { <-e.scans }()
+	return e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Ctx: ctx}) })
+}
+
+// segmentCounts remembers how many contacts are in segments. The zero value is
+// ready.
+type segmentCounts struct {
+	mu sync.Mutex
+	by map[string]segmentCount
+}
+
+type segmentCount struct {
+	generation uint64
+	filter     *app.Filter
+	contacts   int
+}
+
+// of gives the count of a segment as it was at a generation of the store, or has
+// it counted. generation was read before the snapshot that s comes from; where
+// that has another filter already, the count of the old one is none of its own.
+func (c *segmentCounts) of(s *app.Segment, generation uint64, count func() (int, error)) (int, error) {
+	c.mu.Lock()
+	known, ok := c.by[s.ID]
+	c.mu.Unlock()
+	if ok && known.generation == generation && reflect.DeepEqual(known.filter, s.Filter) {
+		return known.contacts, nil
+	}
+	n, err := count()
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.by == nil || len(c.by) >= maxCounts {
+		c.by = map[string]segmentCount{}
+	}
+	c.by[s.ID] = segmentCount{generation, s.Filter, n}
+	return n, nil
+}

@@ -1,0 +1,210 @@
+package app_test
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+
+	"mailer/app"
+)
+
+const (
+	teamID  = "01920000-0000-7000-8000-000000000001"
+	topicID = "01920000-0000-7000-8000-000000000002"
+	emailID = "01920000-0000-7000-8000-000000000003"
+	pageURL = "https://mail.example.com/a?b=1&c=2/unsubscribe/token"
+)
+
+func newSealer(t testing.TB) *app.Sealer {
+	t.Helper()
+	s, err := app.NewSealer(app.NewMasterKey())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
+	s := newSealer(t)
+	for _, link := range []app.PageLink{
+		{TeamID: teamID, TopicID: topicID, Address: s.AddressHash(teamID, "a@example.org"), Source: emailID},
+		{TeamID: teamID, Address: s.AddressHash(teamID, "a@example.org")},
+		{TeamID: teamID, TopicID: topicID, Source: emailID},
+	} {
+		token := s.PageToken(app.UnsubscribePage, link)
+		if got, ok := s.ReadPageToken(app.UnsubscribePage, token); !ok || got != link {
+			t.Errorf("read %+v, %v; want %+v", got, ok, link)
+		}
+		if len(token) != 108 || token != s.PageToken(app.UnsubscribePage, link) {
+			t.Errorf("token %q", token)
+		}
+		for _, bad := range []string{"", token[:107], token + "A", token + "=", token[:50] + " " + token[50:], s.PageToken(app.PreferencesPage, link), newSealer(t).PageToken(app.UnsubscribePage, link)} {
+			if _, ok := s.ReadPageToken(app.UnsubscribePage, bad); ok {
+				t.Errorf("%q passes", bad)
+			}
+		}
+		for i := range token {
+			other := byte('A')
+			if token[i] == other {
+				other = 'B'
+			}
+			if _, ok := s.ReadPageToken(app.UnsubscribePage, token[:i]+string(other)+token[i+1:]); ok {
+				t.Errorf("it passes with another character at %d", i)
+			}
+		}
+	}
+}
+
+func TestPlaceholdersBecomeTheAddressOfThePage(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                        "",
+		"no link":                 "no link",
+		"{{{UNSUBSCRIBE_URL}}}":   "L",
+		"{{{ UNSUBSCRIBE_URL }}}": "L",
+		"a {{{\t\r\nRESEND_UNSUBSCRIBE_URL  }}} b{{{UNSUBSCRIBE_URL}}}c": "a L bLc",
+		"{{{{UNSUBSCRIBE_URL}}}}":                 "{L}",
+		"{{{ {{{UNSUBSCRIBE_URL}}} }}}":           "{{{ L }}}",
+		"{{UNSUBSCRIBE_URL}}":                     "{{UNSUBSCRIBE_URL}}",
+		"{{{unsubscribe_url}}}":                   "{{{unsubscribe_url}}}",
+		"{{{UNSUBSCRIBE_URLS}}}":                  "{{{UNSUBSCRIBE_URLS}}}",
+		"{{{RESEND_ UNSUBSCRIBE_URL}}}":           "{{{RESEND_ UNSUBSCRIBE_URL}}}",
+		"{{{UNSUBSCRIBE_URL}} {{{UNSUBSCRIBE_URL": "{{{UNSUBSCRIBE_URL}} {{{UNSUBSCRIBE_URL",
+		"{{{NAME}}} {{{":                          "{{{NAME}}} {{{",
+	} {
+		e := app.Email{Unsubscribe: "L", Mail: app.Mail{Text: in}}
+		if got := e.Sent().Text; got != want {
+			t.Errorf("%q becomes %q, want %q", in, got, want)
+		}
+		if e.LeadsToPage() != (in != want) || e.Text != in {
+			t.Errorf("%q: leads to a page: %v; kept as %q", in, e.LeadsToPage(), e.Text)
+		}
+	}
+}
+
+func headersOf(m *app.Mail) string {
+	var b strings.Builder
+	for _, h := range m.Headers {
+		b.WriteString(h.Name + ": " + h.Value + "\n")
+	}
+	return b.String()
+}
+
+func TestWhichMailCarriesWhichPair(t *testing.T) {
+	const ours = "List-Unsubscribe: <" + pageURL + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
+	theirs := []app.Header{{Name: "LIST-unsubscribe", Value: "<https://x.example/u>"}, {Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"}, {Name: "X-A", Value: "1"}}
+	other := []app.Header{{Name: "X-A", Value: "1"}}
+	for name, c := range map[string]struct {
+		mail  app.Mail
+		leads bool
+		pair  string // beside the headers that were given
+	}{
+		"plain":                          {app.Mail{Text: "t", Headers: other}, false, ""},
+		"topic":                          {app.Mail{Text: "t", TopicID: topicID, Headers: other}, true, ours},
+		"topic, own pair":                {app.Mail{Text: "t", TopicID: topicID, Headers: theirs}, false, ""},
+		"topic, own pair, placeholder":   {app.Mail{Text: "{{{UNSUBSCRIBE_URL}}}", TopicID: topicID, Headers: theirs}, true, ""},
+		"no topic, placeholder in html":  {app.Mail{HTML: "{{{UNSUBSCRIBE_URL}}}"}, true, ""},
+		"no topic, own pair, no mention": {app.Mail{Text: "t", Headers: theirs}, false, ""},
+	} {
+		e := app.Email{Mail: c.mail}
+		if e.LeadsToPage() != c.leads {
+			t.Errorf("%s: leads to a page: %v", name, e.LeadsToPage())
+		}
+		if c.leads {
+			e.Unsubscribe = pageURL
+		}
+		given := headersOf(&c.mail)
+		for range 2 {
+			if got := headersOf(e.Sent()); got != given+c.pair {
+				t.Errorf("%s: headers\n%s", name, got)
+			}
+		}
+		if !reflect.DeepEqual(e.Mail, c.mail) {
+			t.Errorf("%s: what is kept became %+v", name, e.Mail)
+		}
+	}
+}
+
+func TestSentMailDoesNotWriteIntoTheListThatIsKept(t *testing.T) {
+	spare := make([]app.Header, 1, 4)
+	spare[0] = app.Header{Name: "X-A", Value: "1"}
+	a := app.Email{Unsubscribe: "A", Mail: app.Mail{TopicID: topicID, Headers: spare}}
+	b := app.Email{Unsubscribe: "B", Mail: app.Mail{TopicID: topicID, Headers: spare}}
+	first := a.Sent()
+	b.Sent()
+	if first.Headers[1].Value != "<A>" {
+		t.Error("two mails share their headers")
+	}
+}
+
+func TestTextMadeOfHTMLLeadsToThePageToo(t *testing.T) {
+	in := app.EmailInput{From: "a@example.com", To: []string{"b@example.org"}, Subject: "s",
+		HTML: `<p>Hi</p><a href="{{{ RESEND_UNSUBSCRIBE_URL }}}">No more</a>`}
+	m, err := in.Validate()
+	if err != nil {
+		t.Fatal(err)
+	}
+	sent := (&app.Email{Mail: *m, Unsubscribe: pageURL}).Sent()
+	if sent.Text != "Hi\n\nNo more ("+pageURL+")" || sent.HTML != `<p>Hi</p><a href="`+strings.ReplaceAll(pageURL, "&", "&amp;")+`">No more</a>` {
+		t.Errorf("text %q, html %q", sent.Text, sent.HTML)
+	}
+}
+
+func TestTopicAndPlaceholdersOfASend(t *testing.T) {
+	many := strings.Repeat("{{{UNSUBSCRIBE_URL}}}", 101)
+	text := func(s string) *string { return &s }
+	for name, c := range map[string]struct {
+		in    app.EmailInput
+		topic string
+		words string
+	}{
+		"no topic":                 {app.EmailInput{Text: text("t")}, "", ""},
+		"topic":                    {app.EmailInput{Text: text("t"), TopicID: strings.ToUpper(topicID)}, topicID, ""},
+		"no id":                    {app.EmailInput{Text: text("t"), TopicID: "news"}, "", "`topic_id` must be the id of a topic"},
+		"braces":                   {app.EmailInput{Text: text("t"), TopicID: "{" + topicID + "}"}, "", "`topic_id`"},
+		"100 placeholders":         {app.EmailInput{Text: text(many[21:])}, "", ""},
+		"101 placeholders in text": {app.EmailInput{Text: text(many)}, "", "`text` must not hold more than 100"},
+		"101 placeholders in html": {app.EmailInput{HTML: many, Text: text("")}, "", "`html` must not hold more than 100"},
+		"101 made of html":         {app.EmailInput{HTML: strings.ReplaceAll(many, "UNSUB", "<b>UNSUB</b>")}, "", "`text` must not hold more than 100"},
+	} {
+		c.in.From, c.in.To, c.in.Subject = "a@example.com", []string{"b@example.org"}, "s"
+		m, err := c.in.Validate()
+		switch {
+		case c.words != "":
+			if app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), c.words) {
+				t.Errorf("%s: %v", name, err)
+			}
+		case err != nil || m.TopicID != c.topic:
+			t.Errorf("%s: %v, %+v", name, err, m)
+		}
+	}
+}
+
+func TestWhoGetsNoMailOfATopicAndWhy(t *testing.T) {
+	for _, c := range []struct {
+		standing app.Standing
+		words    string // empty: it is sent
+	}{
+		{app.Standing{Topic: "News", Subscription: app.OptIn}, ""},
+		{app.Standing{Topic: "News", Subscription: app.OptIn, Explicit: true}, ""},
+		{app.Standing{Topic: "News", Subscription: app.OptOut, Explicit: true}, "opted out of the topic News"},
+		{app.Standing{Topic: "News", Subscription: app.OptOut}, "never opted in to the topic News"},
+		{app.Standing{Topic: "News", Subscription: app.OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
+		{app.Standing{Topic: "News", Subscription: app.OptOut, Unsubscribed: true}, "unsubscribed from everything"},
+	} {
+		if got := c.standing.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
+			t.Errorf("%+v: %q", c.standing, got)
+		}
+	}
+}
+
+func FuzzPlaceholders(f *testing.F) {
+	for _, s := range []string{"{{{UNSUBSCRIBE_URL}}}", "{{{{{{ RESEND_UNSUBSCRIBE_URL\t}}}}}}", "{{{"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		m := (&app.Email{Unsubscribe: "L", Mail: app.Mail{Text: s}}).Sent()
+		if asks := (&app.Mail{Text: s}).LeadsToPage(); asks == (m.Text == s) {
+			t.Errorf("%q becomes %q though it asks: %v", s, m.Text, asks)
+		}
+	})
+}

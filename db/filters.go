@@ -1,0 +1,344 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mailer/app"
+)
+
+// condition is a condition on contacts AS c: a text that is made of constants of
+// this file alone, and what is bound to its parameters.
+type condition struct {
+	text string
+	args []any
+}
+
+// filterPlace stands in the text of a statement where the condition of a filter
+// goes. By itself it picks every contact, so that the text is a whole statement.
+const filterPlace = `(TRUE /* filter */)`
+
+// where writes a filter as SQL. The result may be NULL for a contact that is not
+// picked. The filter was validated; what it has beside that is an error.
+func where(f *app.Filter) (condition, error) {
+	if len(f.Conditions) == 0 {
+		return condition{text: filterPlace}, nil
+	}
+	glue := ` AND `
+	if f.Match == app.MatchAny {
+		glue = ` OR `
+	}
+	var texts []string
+	var args []any
+	for _, c := range dearestLast(f.Conditions) {
+		c, err := conditionOf(&c)
+		if err != nil {
+			return condition{}, err
+		}
+		texts, args = append(texts, `(`+c.text+`)`), append(args, c.args...)
+	}
+	return condition{`(` + strings.Join(texts, glue) + `)`, args}, nil
+}
+
+// dearestLast puts conditions on properties behind the others: of a contact that
+// those decide about, no property is looked up.
+func dearestLast(conditions []app.Condition) []app.Condition {
+	out := slices.Clone(conditions)
+	slices.SortStableFunc(out, func(a, b app.Condition) int {
+		return cmp.Compare(strings.Count(a.Field, app.PropertyPrefix), strings.Count(b.Field, app.PropertyPrefix))
+	})
+	return out
+}
+
+func conditionOf(c *app.Condition) (condition, error) {
+	switch c.Field {
+	case "email":
+		return textCondition(condition{text: `c.email`}, c)
+	case "first_name":
+		return textCondition(condition{text: `c.first_name`}, c)
+	case "last_name":
+		return textCondition(condition{text: `c.last_name`}, c)
+	case "unsubscribed":
+		return flagCondition(c)
+	case "created_at":
+		return timeCondition(c)
+	}
+	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
+		return propertyCondition(key, c)
+	}
+	return condition{}, fmt.Errorf("filter by the unknown field %q", c.Field)
+}
+
+func unknownOp(c *app.Condition) error {
+	return fmt.Errorf("filter with the unknown operator %q on %s", c.Op, c.Field)
+}
+
+// textCondition compares a text, which column gives, or NULL. LIKE would see
+// patterns and take letters of either case for equal.
+func textCondition(column condition, c *app.Condition) (condition, error) {
+	x, length := column.text, utf8.RuneCountInString(c.Value)
+	with := func(text string, args ...any) (condition, error) {
+		return condition{text, append(slices.Clone(column.args), args...)}, nil
+	}
+	switch c.Op {
+	case app.OpEquals:
+		return with(x+` = ?`, c.Value)
+	case app.OpNotEquals:
+		return with(x+` IS DISTINCT FROM ?`, c.Value)
+	case app.OpContains:
+		return with(`instr(`+x+`, ?) > 0`, c.Value)
+	case app.OpStartsWith:
+		return with(`substr(`+x+`, 1, ?) = ?`, length, c.Value)
+	case app.OpEndsWith:
+		return with(`substr(`+x+`, ?) = ?`, -length, c.Value)
+	case app.OpIsSet:
+		return with(x + ` IS NOT NULL`)
+	case app.OpIsNotSet:
+		return with(x + ` IS NULL`)
+	}
+	return condition{}, unknownOp(c)
+}
+
+func flagCondition(c *app.Condition) (condition, error) {
+	switch c.Op {
+	case app.OpIsTrue:
+		return condition{text: `c.unsubscribed = 1`}, nil
+	case app.OpIsFalse:
+		return condition{text: `c.unsubscribed = 0`}, nil
+	}
+	return condition{}, unknownOp(c)
+}
+
+func timeCondition(c *app.Condition) (condition, error) {
+	t, err := c.TimeValue()
+	if err != nil {
+		return condition{}, fmt.Errorf("filter by time: %w", err)
+	}
+	switch c.Op {
+	case app.OpBefore:
+		if t.Nanosecond()%1e6 != 0 {
+			return condition{`c.created_at <= ?`, []any{milli(t)}}, nil // of a part of a millisecond, milli keeps nothing
+		}
+		return condition{`c.created_at < ?`, []any{milli(t)}}, nil
+	case app.OpAfter:
+		return condition{`c.created_at > ?`, []any{milli(t)}}, nil
+	}
+	return condition{}, unknownOp(c)
+}
+
+// propertyCondition compares a property. Of one JSON value, ->> gives a text or
+// a number to compute with, and -> gives what was written down: a number in its
+// written form (writeProperties), a text in quotation marks. Looking a property
+// up is most of what a scan costs, so the usual conditions do it once.
+func propertyCondition(key string, c *app.Condition) (condition, error) {
+	n, isNumber := c.NumberValue()
+	written := app.PropertyValue{Type: app.NumberProperty, Number: n}.String()
+	switch c.Op {
+	case app.OpGreaterThan:
+		return numberCondition(key, math.Nextafter(n, math.Inf(1)), math.Inf(1)), nil
+	case app.OpLessThan:
+		return numberCondition(key, math.Inf(-1), math.Nextafter(n, math.Inf(-1))), nil
+	case app.OpEquals:
+		if isNumber {
+			return condition{`c.properties ->> ? = ? OR c.properties -> ? = ?`, []any{key, c.Value, key, written}}, nil
+		}
+	case app.OpNotEquals:
+		if isNumber {
+			return condition{`c.properties ->> ? IS DISTINCT FROM ? AND c.properties -> ? IS DISTINCT FROM ?`, []any{key, c.Value, key, written}}, nil
+		}
+	case app.OpContains, app.OpStartsWith, app.OpEndsWith:
+		if strings.Trim(c.Value, "0123456789.+-e") == "" { // a part of what ->> may write a number as
+			return textCondition(condition{`CASE typeof(c.properties ->> ?) WHEN 'text' THEN c.properties ->> ? ELSE c.properties -> ? END`,
+				[]any{key, key, key}}, c)
+		}
+	}
+	return textCondition(condition{`(c.properties ->> ?)`, []any{key}}, c)
+}
+
+// numberCondition takes numbers from least to most. Text is more than any number
+// to SQLite, so it is out of every range.
+func numberCondition(key string, least, most float64) condition {
+	return condition{`c.properties ->> ? BETWEEN ? AND ?`, []any{key, asRead(least), asRead(most)}}
+}
+
+// asRead gives a number as SQLite reads its written form: a whole number that 64
+// bits hold is an integer, of which the float may differ in the digits that it
+// can't show.
+func asRead(n float64) any {
+	written := app.PropertyValue{Type: app.NumberProperty, Number: n + 0}.String()
+	if i, err := strconv.ParseInt(written, 10, 64); err == nil {
+		return i
+	}
+	return n
+}
+
+// filtered is a statement with a filter in its place. There are as many of them
+// as callers have ideas, so they are not kept.
+type filtered struct {
+	stmt *sql.Stmt
+	args []any // of the filter
+}
+
+// filtered prepares a statement that has a filterPlace. The caller closes it.
+func (s *session) filtered(query string, filter condition) (*filtered, error) {
+	stmt, err := s.conn.PrepareContext(context.Background(), strings.Replace(query, filterPlace, filter.text, 1))
+	if err != nil {
+		return nil, fmt.Errorf("prepare filter: %w", err)
+	}
+	return &filtered{stmt, filter.args}, nil
+}
+
+func (q *filtered) close() { q.stmt.Close() }
+
+// with gives all arguments: those before the filter's place and those after it.
+func (q *filtered) with(before []any, after ...any) []any {
+	return slices.Concat(before, q.args, after)
+}
+
+func (q *filtered) count(args ...any) (n int, err error) {
+	err = q.stmt.QueryRowContext(context.Background(), q.with(args)...).Scan(&n)
+	return n, err
+}
+
+// ErrLong: more rows would have to be looked at than the caller allowed.
+var ErrLong = errors.New("db: too long a scan")
+
+// Effort bounds a scan: it ends with its context, and with ErrLong rather than
+// look at more than about Most rows; 0: at all of them.
+type Effort struct {
+	Ctx  context.Context
+	Most int
+}
+
+// scanRange is how many rows are looked at between two questions whether to go
+// on: some 3 ms. They fit into the cache of a connection, so that finding where
+// a range ends reads nothing twice.
+const scanRange = 4096
+
+// The ends of all ids.
+const (
+	firstID = ""
+	lastID  = "~"
+)
+
+// ranges walks ids from one end of them to the other. end gives the id at which
+// the range behind from ends, or ErrNotFound where fewer rows are left; visit
+// looks at that range and tells whether to go on.
+func (e Effort) ranges(from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
+	for looked := scanRange; ; looked += scanRange {
+		if err := e.Ctx.Err(); err != nil {
+			return err
+		}
+		if e.Most > 0 && looked > e.Most {
+			return ErrLong
+		}
+		to, err := end(from)
+		rest := errors.Is(err, ErrNotFound)
+		if rest {
+			to = last
+		} else if err != nil {
+			return err
+		}
+		if more, err := visit(from, to); err != nil || rest || !more {
+			return err
+		}
+		from = to
+	}
+}
+
+func (r *Reader) rangeUp(teamID string) func(from string) (string, error) {
+	return func(from string) (to string, err error) {
+		err = r.row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
+		return to, err
+	}
+}
+
+func (r *Reader) rangeDown(teamID string) func(from string) (string, error) {
+	return func(from string) (to string, err error) {
+		err = r.row(`SELECT id FROM contacts WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT 1 OFFSET ?`, []any{teamID, from, scanRange - 1}, &to)
+		return to, err
+	}
+}
+
+// countPicked counts the contacts of a team that a filter picks.
+func (r *Reader) countPicked(e Effort, teamID string, filter condition) (total int, err error) {
+	q, err := r.filtered(`SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace, filter)
+	if err != nil {
+		return 0, err
+	}
+	defer q.close()
+	err = e.ranges(firstID, lastID, r.rangeUp(teamID), func(from, to string) (bool, error) {
+		n, err := q.count(teamID, from, to)
+		total += n
+		return true, err
+	})
+	return total, err
+}
+
+// countUnpicked counts the members of a segment that a filter does not pick.
+func (r *Reader) countUnpicked(e Effort, s *app.Segment, filter condition) (total int, err error) {
+	q, err := r.filtered(`SELECT count(*) FROM members AS m CROSS JOIN contacts AS c
+		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` IS NOT TRUE`, filter)
+	if err != nil {
+		return 0, err
+	}
+	defer q.close()
+	end := func(from string) (to string, err error) {
+		err = r.row(`SELECT contact_id FROM members WHERE segment_id = ? AND contact_id > ? ORDER BY contact_id LIMIT 1 OFFSET ?`,
+			[]any{s.ID, from, scanRange - 1}, &to)
+		return to, err
+	}
+	err = e.ranges(firstID, lastID, end, func(from, to string) (bool, error) {
+		n, err := q.count(s.TeamID, s.ID, from, to)
+		total += n
+		return true, err
+	})
+	return total, err
+}
+
+// pickedContacts gives the first limit contacts that a filter picks: behind
+// page's cursor, in the order in which the page is walked.
+func (r *Reader) pickedContacts(e Effort, teamID string, filter condition, page app.Page, limit int) ([]app.Contact, error) {
+	if page.Before != "" {
+		return r.pickedUp(e, teamID, filter, page.Before, limit)
+	}
+	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
+		WHERE c.team_id = ? AND c.id < ? AND c.id >= ? AND `+filterPlace+` ORDER BY c.id DESC LIMIT ?`, filter)
+	if err != nil {
+		return nil, err
+	}
+	defer q.close()
+	from := page.After
+	if from == "" {
+		from = lastID
+	}
+	return q.contacts(e, teamID, from, firstID, r.rangeDown(teamID), limit)
+}
+
+// pickedUp is pickedContacts from older to newer ones.
+func (r *Reader) pickedUp(e Effort, teamID string, filter condition, from string, limit int) ([]app.Contact, error) {
+	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
+		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace+` ORDER BY c.id LIMIT ?`, filter)
+	if err != nil {
+		return nil, err
+	}
+	defer q.close()
+	return q.contacts(e, teamID, from, lastID, r.rangeUp(teamID), limit)
+}
+
+func (q *filtered) contacts(e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
+	err = e.ranges(from, last, end, func(from, to string) (bool, error) {
+		rows, err := collect(q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		out = append(out, rows...)
+		return len(out) < limit, err
+	})
+	return out, err
+}

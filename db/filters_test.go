@@ -1,0 +1,436 @@
+package db
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+// fieldOps are all pairs that Validate lets pass, by kind of field.
+func fieldOps() map[string][]string {
+	text := []string{app.OpEquals, app.OpNotEquals, app.OpContains, app.OpStartsWith, app.OpEndsWith, app.OpIsSet, app.OpIsNotSet}
+	return map[string][]string{
+		"email": text, "first_name": text, "last_name": text,
+		"unsubscribed": {app.OpIsTrue, app.OpIsFalse},
+		"created_at":   {app.OpBefore, app.OpAfter},
+		"property:a":   append(slices.Clone(text), app.OpGreaterThan, app.OpLessThan),
+		"property:0":   append(slices.Clone(text), app.OpGreaterThan, app.OpLessThan),
+	}
+}
+
+// textPool are texts that something could take for more than text.
+var textPool = []string{"Ann", "ann", "ANN", "Ann%", "%", "_", "'", `"`, `\`, `a\nb`, "é", "É", "e\u0301", "日本", "😀", "O'Brien", "a b", "?", "?1",
+	"5", "5.0", "05", "-5", "1e3", "1e+21", "true", "null", "$.a", "[0]", "{}", "NaN", "Infinity", "x", strings.Repeat("y", 1000)}
+
+var numberPool = []float64{0, math.Copysign(0, -1), 5, -5, 5.5, 0.1, 0.1 + 0.2, 1e3, 1e20, 1e21, 1e-6, 1e-7, 1.5e300, -1.5e300, 5e-324, math.MaxFloat64,
+	1 << 53, 1<<53 + 2, 1.2345678901234567e18, math.Nextafter(1.2345678901234567e18, 0), 1 << 63, math.Nextafter(1<<63, 0), -1 << 63, math.Nextafter(-1<<63, 0)}
+
+func pick[T any](r *rand.Rand, pool []T) T { return pool[r.IntN(len(pool))] }
+
+func randomNumber(r *rand.Rand) float64 {
+	if r.IntN(2) == 0 {
+		return pick(r, numberPool)
+	}
+	if n := math.Float64frombits(r.Uint64()); n-n == 0 {
+		return n
+	}
+	return r.Float64()
+}
+
+func randomProperty(r *rand.Rand) app.PropertyValue {
+	if r.IntN(2) == 0 {
+		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, textPool)}
+	}
+	return app.PropertyValue{Type: app.NumberProperty, Number: randomNumber(r)}
+}
+
+var filterEpoch = time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
+
+func randomContact(r *rand.Rand, teamID string, n int) app.Contact {
+	email := fmt.Sprintf("%s%d@%s", pick(r, []string{"a", "A", "a%b", "o'b", "é"}), n, pick(r, []string{"example.org", "Example.ORG", "mail_x.test"}))
+	c := app.Contact{ID: app.NewID(), TeamID: teamID, Hash: hashOf(email), Email: email, Unsubscribed: r.IntN(2) == 0,
+		CreatedAt: filterEpoch.Add(time.Duration(r.IntN(5)) * time.Millisecond), UpdatedAt: filterEpoch}
+	if r.IntN(3) > 0 {
+		c.FirstName = pick(r, textPool)
+	}
+	if r.IntN(3) > 0 {
+		c.LastName = pick(r, textPool)
+	}
+	for _, key := range []string{"a", "0", "other"} {
+		if r.IntN(3) > 0 {
+			if c.Properties == nil {
+				c.Properties = app.Properties{}
+			}
+			c.Properties[key] = randomProperty(r)
+		}
+	}
+	return c
+}
+
+// randomValue is what a condition may compare with, mostly something that is
+// there or a part of it.
+func randomValue(r *rand.Rand, op string, contacts []app.Contact) string {
+	switch op {
+	case app.OpBefore, app.OpAfter:
+		return filterEpoch.Add(time.Duration(r.IntN(12)-1) * 500 * time.Microsecond).Format(time.RFC3339Nano)
+	case app.OpGreaterThan, app.OpLessThan:
+		return strconv.FormatFloat(randomNumber(r), pick(r, []byte("feg")), -1, 64)
+	}
+	if r.IntN(4) == 0 {
+		return pick(r, []string{"5", "5.0", "+5", "5e0", "-", "e", "e+", "1e", ".", "0.", "-0", "1e21", "1000000000000000000000", "0.0000001", "1e-7", "inf", "e+20"})
+	}
+	c := pick(r, contacts)
+	whole := pick(r, []string{c.Email, c.FirstName, c.LastName, c.Properties["a"].String(), c.Properties["0"].String(), pick(r, textPool)})
+	if op == app.OpEquals || op == app.OpNotEquals || r.IntN(4) == 0 {
+		return whole
+	}
+	runes := []rune(whole)
+	from := r.IntN(len(runes) + 1)
+	return string(runes[from : from+r.IntN(len(runes)-from+1)])
+}
+
+func randomFilter(r *rand.Rand, contacts []app.Contact) *app.Filter {
+	f := &app.Filter{Match: pick(r, []app.Match{app.MatchAll, app.MatchAny})}
+	ops := fieldOps()
+	fields := []string{"email", "first_name", "last_name", "unsubscribed", "created_at", "property:a", "property:0"}
+	for range 1 + r.IntN(3) {
+		field := pick(r, fields)
+		op := pick(r, ops[field])
+		f.Conditions = append(f.Conditions, app.Condition{Field: field, Op: op, Value: randomValue(r, op, contacts)})
+	}
+	return f
+}
+
+// audience is a team with contacts, as they are read back: oldest first.
+type audience struct {
+	*testing.T
+	db       *DB
+	team     app.Team
+	contacts []app.Contact
+}
+
+func newAudience(t *testing.T, n int, make func(teamID string, i int) app.Contact) *audience {
+	t.Helper()
+	d, team := suppressionStore(t, 0)
+	a := &audience{T: t, db: d, team: team}
+	a.write(func(tx *Tx) error {
+		for i := range n {
+			c := make(team.ID, i)
+			if err := tx.InsertContact(&c); err != nil {
+				return err
+			}
+		}
+		return tx.CountContacts(team.ID, n)
+	})
+	a.read(func(r *Reader) (err error) {
+		a.contacts, err = list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? ORDER BY c.id`, team.ID)
+		return err
+	})
+	if len(a.contacts) != n {
+		t.Fatalf("%d contacts, want %d", len(a.contacts), n)
+	}
+	return a
+}
+
+func (a *audience) write(fn func(tx *Tx) error) {
+	a.Helper()
+	if err := a.db.Write(a.Context(), fn); err != nil {
+		a.Fatal(err)
+	}
+}
+
+func (a *audience) read(fn func(r *Reader) error) {
+	a.Helper()
+	if err := a.db.Read(a.Context(), fn); err != nil {
+		a.Fatal(err)
+	}
+}
+
+// segment adds a segment with members by hand.
+func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
+	a.Helper()
+	s := &app.Segment{ID: app.NewID(), TeamID: a.team.ID, Name: "s", Filter: f, Members: len(byHand)}
+	a.write(func(tx *Tx) error {
+		if err := tx.InsertSegment(s); err != nil {
+			return err
+		}
+		for _, id := range byHand {
+			if added, err := tx.AddMember(s.ID, id); err != nil || !added {
+				return fmt.Errorf("add member: %v %w", added, err)
+			}
+		}
+		return tx.CountMembers(s.ID, len(byHand))
+	})
+	return s
+}
+
+// holds gives the ids of the contacts in a segment, newest first.
+func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
+	for _, c := range slices.Backward(a.contacts) {
+		if s.Filter.Matches(&c) || slices.Contains(byHand, c.ID) {
+			ids = append(ids, c.ID)
+		}
+	}
+	return ids
+}
+
+func (a *audience) effort() Effort { return Effort{Ctx: a.Context()} }
+
+func (a *audience) page(s *app.Segment, page app.Page) (ids []string, more bool) {
+	a.Helper()
+	a.read(func(r *Reader) error {
+		rows, m, err := r.ListSegmentContacts(a.effort(), s, page)
+		for _, c := range rows {
+			ids = append(ids, c.ID)
+		}
+		more = m
+		return err
+	})
+	return ids, more
+}
+
+// walk reads a segment page by page, from an end of it or from a cursor.
+func (a *audience) walk(s *app.Segment, page app.Page) (ids []string) {
+	a.Helper()
+	for {
+		rows, more := a.page(s, page)
+		if page.Before != "" {
+			ids = append(rows, ids...)
+		} else {
+			ids = append(ids, rows...)
+		}
+		if !more {
+			return ids
+		}
+		if len(rows) != page.Limit {
+			a.Fatalf("%d rows and more on a page of %d", len(rows), page.Limit)
+		}
+		page = app.Page{Limit: page.Limit, After: rows[len(rows)-1]}
+		if page.Limit%2 == 0 {
+			page = app.Page{Limit: page.Limit, Before: rows[0]}
+		}
+	}
+}
+
+// check proves counts and pages of a segment.
+func (a *audience) check(s *app.Segment, limit int, byHand ...string) {
+	a.Helper()
+	want := a.holds(s, byHand...)
+	a.read(func(r *Reader) error {
+		n, err := r.CountSegment(a.effort(), s)
+		if n != len(want) {
+			a.Errorf("%d counted, want %d: %+v", n, len(want), s.Filter)
+		}
+		return err
+	})
+	down := app.Page{Limit: limit | 1} // odd: downwards
+	if got := a.walk(s, down); !slices.Equal(got, want) {
+		a.Errorf("walk down by %d gives %d, want %d: %+v", down.Limit, len(got), len(want), s.Filter)
+	}
+	if len(want) > 0 {
+		up := app.Page{Limit: limit&^1 + 2, Before: want[len(want)-1]}
+		if got := a.walk(s, up); !slices.Equal(got, want[:len(want)-1]) {
+			a.Errorf("walk up by %d gives %d, want %d: %+v", up.Limit, len(got), len(want)-1, s.Filter)
+		}
+	}
+}
+
+func TestFiltersPickWhatAnEvaluatorInGoPicks(t *testing.T) {
+	r := rand.New(rand.NewPCG(7, 7))
+	a := newAudience(t, 300, func(teamID string, i int) app.Contact { return randomContact(r, teamID, i) })
+	ids := func() (ids []string) {
+		for _, c := range a.contacts {
+			ids = append(ids, c.ID)
+		}
+		return ids
+	}()
+	tested, some := map[string]int{}, 0
+	for range 1500 {
+		f := randomFilter(r, a.contacts)
+		if f.Validate() != nil {
+			continue // an empty value
+		}
+		s := &app.Segment{ID: app.NewID(), TeamID: a.team.ID, Filter: f}
+		want := a.holds(s)
+		if len(want) > 0 && len(want) < len(ids) {
+			some++
+			for _, c := range f.Conditions {
+				tested[c.Field+" "+c.Op]++
+			}
+		}
+		got, _ := a.page(s, app.Page{Limit: len(ids)})
+		if !slices.Equal(got, want) {
+			t.Fatalf("%d picked, want %d: %+v", len(got), len(want), f)
+		}
+	}
+	for field, ops := range fieldOps() {
+		for _, op := range ops {
+			if tested[field+" "+op] < 5 && field != "email" {
+				t.Errorf("%s %s told contacts apart in %d filters only", field, op, tested[field+" "+op])
+			}
+		}
+	}
+	for range 40 {
+		byHand := ids[r.IntN(len(ids)):]
+		byHand = byHand[:r.IntN(len(byHand)+1)]
+		f := randomFilter(r, a.contacts)
+		if f.Validate() != nil {
+			f = nil
+		}
+		a.check(a.segment(f, byHand...), 1+r.IntN(50), byHand...)
+	}
+	t.Logf("%d filters picked some and not all", some)
+}
+
+func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
+	const n = 2*scanRange + 10
+	a := newAudience(t, n, func(teamID string, i int) app.Contact {
+		email := fmt.Sprintf("u%d@example.org", i)
+		return app.Contact{ID: app.NewID(), TeamID: teamID, Hash: hashOf(email), Email: email, FirstName: strconv.Itoa(i), CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
+	})
+	names := func(names ...int) *app.Filter {
+		f := &app.Filter{Match: app.MatchAny}
+		for _, name := range names {
+			f.Conditions = append(f.Conditions, app.Condition{Field: "first_name", Op: app.OpEquals, Value: strconv.Itoa(name)})
+		}
+		return f
+	}
+	edges := names(0, 1, 9, 10, 11, scanRange-1, scanRange, scanRange+1, scanRange+9, scanRange+10, scanRange+11, 2*scanRange-1, 2*scanRange, n-1)
+	none := names(n)
+	all := &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: app.OpContains, Value: "@"}}}
+	var everyThird []string
+	for i := 0; i < n; i += 3 {
+		everyThird = append(everyThird, a.contacts[i].ID)
+	}
+	for _, limit := range []int{1, 4, 100} {
+		a.check(a.segment(edges), limit)
+		a.check(a.segment(edges, a.contacts[scanRange].ID, a.contacts[3].ID), limit, a.contacts[scanRange].ID, a.contacts[3].ID)
+	}
+	a.check(a.segment(none), 20)
+	a.check(a.segment(all), 100)
+	a.check(a.segment(all, a.contacts[0].ID), 100, a.contacts[0].ID)
+	a.check(a.segment(edges, everyThird...), 100, everyThird...)
+	a.check(a.segment(nil, everyThird...), 100, everyThird...)
+	a.check(a.segment(&app.Filter{Match: app.MatchAll}, everyThird...), 100)
+	t.Run("a scan of too many rows ends", func(t *testing.T) {
+		a.read(func(r *Reader) error {
+			s := a.segment(none)
+			if _, err := r.CountSegment(Effort{t.Context(), scanRange}, s); !errors.Is(err, ErrLong) {
+				t.Errorf("count: %v", err)
+			}
+			if _, _, err := r.ListSegmentContacts(Effort{t.Context(), scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
+				t.Errorf("list: %v", err)
+			}
+			if _, err := r.CountSegment(Effort{t.Context(), 3 * scanRange}, s); err != nil {
+				t.Errorf("count of all: %v", err)
+			}
+			rows, _, err := r.ListSegmentContacts(Effort{t.Context(), scanRange}, a.segment(all), app.Page{Limit: 20})
+			if len(rows) != 20 {
+				t.Errorf("a page near its cursor: %d rows, %v", len(rows), err)
+			}
+			return nil
+		})
+	})
+	t.Run("a scan ends with its context", func(t *testing.T) {
+		a.read(func(r *Reader) error {
+			ctx, cancel := context.WithCancel(t.Context())
+			cancel()
+			if _, err := r.CountSegment(Effort{Ctx: ctx}, a.segment(all)); !errors.Is(err, context.Canceled) {
+				t.Errorf("count: %v", err)
+			}
+			return nil
+		})
+	})
+}
+
+func TestACursorMustBeInTheSegment(t *testing.T) {
+	a := newAudience(t, 4, func(teamID string, i int) app.Contact {
+		email := fmt.Sprintf("u%d@example.org", i)
+		return app.Contact{ID: app.NewID(), TeamID: teamID, Hash: hashOf(email), Email: email, Unsubscribed: i%2 == 0, CreatedAt: filterEpoch, UpdatedAt: filterEpoch}
+	})
+	f := &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "unsubscribed", Op: app.OpIsTrue}}}
+	both, byHand := a.segment(f, a.contacts[3].ID), a.segment(nil, a.contacts[3].ID)
+	foreign := *both
+	foreign.TeamID = app.NewID()
+	for _, tt := range []struct {
+		s    *app.Segment
+		i    int
+		want error
+	}{{both, 0, nil}, {both, 1, ErrNotFound}, {both, 2, nil}, {both, 3, nil}, {byHand, 0, ErrNotFound}, {byHand, 3, nil}, {&foreign, 0, ErrNotFound}, {&foreign, 3, ErrNotFound}} {
+		for _, page := range []app.Page{{Limit: 1, After: a.contacts[tt.i].ID}, {Limit: 1, Before: a.contacts[tt.i].ID}} {
+			a.read(func(r *Reader) error {
+				if _, _, err := r.ListSegmentContacts(a.effort(), tt.s, page); !errors.Is(err, tt.want) {
+					t.Errorf("cursor %d of %+v: %v, want %v", tt.i, tt.s.Filter, err, tt.want)
+				}
+				return nil
+			})
+		}
+	}
+}
+
+// TestFilteredStatementsWalkTheirIndex looks at the plans that each statement
+// with a filter has with each kind of condition.
+func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
+	pool := memoryDB(t, schemaText(t))
+	all, err := statements(".")
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := map[string]string{
+		"countPicked":    "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
+		"countUnpicked":  "SEARCH m USING PRIMARY KEY (segment_id=? AND contact_id>? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
+		"pickedContacts": "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
+		"pickedUp":       "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
+	}
+	seen := 0
+	for _, s := range all {
+		if !strings.Contains(s.text, filterPlace) {
+			continue
+		}
+		seen++
+		for field, ops := range fieldOps() {
+			for _, op := range ops {
+				for _, value := range []string{"5", "x", "2026-11-21"} {
+					c := app.Condition{Field: field, Op: op, Value: value}
+					f := app.Filter{Match: app.MatchAny, Conditions: []app.Condition{c, {Field: "unsubscribed", Op: app.OpIsTrue}}}
+					if f.Validate() != nil {
+						continue
+					}
+					filter, err := where(&f)
+					if err != nil {
+						t.Fatal(err)
+					}
+					lines, err := plan(t.Context(), pool, strings.Replace(s.text, filterPlace, filter.text, 1))
+					if err != nil {
+						t.Fatalf("%s with %+v: %v", s.function, c, err)
+					}
+					if got := strings.Join(lines, "; "); got != want[s.function] {
+						t.Errorf("%s with %+v: plan %q", s.function, c, got)
+					}
+				}
+			}
+		}
+	}
+	if seen != len(want) {
+		t.Errorf("%d statements take a filter, want %d", seen, len(want))
+	}
+}
+
+func TestUnknownFieldsAndOperatorsAreNoSQL(t *testing.T) {
+	for _, c := range []app.Condition{{Field: "id", Op: app.OpEquals}, {Field: "email; DROP TABLE contacts", Op: app.OpEquals}, {Field: "email", Op: "= 1 OR"},
+		{Field: "email", Op: app.OpGreaterThan}, {Field: "unsubscribed", Op: app.OpEquals}, {Field: "created_at", Op: app.OpEquals, Value: "2026-11-21"},
+		{Field: "created_at", Op: app.OpBefore, Value: "soon"}, {Field: "property:a", Op: app.OpIsTrue}} {
+		if got, err := conditionOf(&c); err == nil {
+			t.Errorf("%+v gives %q", c, got.text)
+		}
+	}
+}

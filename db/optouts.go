@@ -1,0 +1,63 @@
+package db
+
+import (
+	"fmt"
+
+	"mailer/app"
+)
+
+// Standing tells how an address stands to the mail of a team's topic. Error:
+// ErrNotFound for no topic of the team.
+func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.Standing, error) {
+	var s app.Standing
+	err := r.row(`SELECT t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
+			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?3 AND c.unsubscribed = 1)
+		FROM topics AS t LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?3 WHERE t.team_id = ?1 AND t.id = ?2`,
+		[]any{teamID, topicID, address[:]}, &s.Topic, &s.Subscription, &s.Explicit, &s.Unsubscribed)
+	return s, err
+}
+
+// TopicExists is nil for a topic of the team, else ErrNotFound.
+func (r *Reader) TopicExists(teamID, id string) error {
+	var one int
+	return r.row(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, []any{teamID, id}, &one)
+}
+
+// TeamName gives the name of a team by its id.
+func (r *Reader) TeamName(id string) (name string, err error) {
+	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
+	return name, err
+}
+
+// Envelope gives all recipients of a team's email, in the order of the envelope,
+// whatever became of them: none where the email is gone.
+func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
+	return list(&r.session, func(s scanner) (string, error) {
+		var address string
+		err := s.Scan(&address)
+		return address, err
+	}, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
+}
+
+// maxShownTopics bounds what one page shows.
+const maxShownTopics = 1000
+
+// ShownTopics gives the topics that the preferences page of an address shows, as
+// they stand for it: the public ones of the team and the one that the link was
+// for (empty: none). At most 1,000, in the order of their names.
+func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app.ContactTopic, error) {
+	return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
+		WHERE t.team_id = ? AND (t.visibility = 'public' OR t.id = ?) ORDER BY t.name LIMIT ?`, address[:], teamID, own, maxShownTopics)
+}
+
+// InsertOptOut puts an address on its team's list unless it stands there, and
+// tells whether it was new. One without Email is not listed, and blocks.
+func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
+	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, 'unsubscribe', ?, ?)
+		ON CONFLICT (team_id, address) DO NOTHING`, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], nullText(s.SourceID), milli(s.CreatedAt))
+	if err != nil {
+		return false, fmt.Errorf("insert opt-out: %w", err)
+	}
+	return n > 0, nil
+}

@@ -1,0 +1,124 @@
+package web
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+const (
+	weekly = "01920000-0000-7000-8000-0000000000a1"
+	offers = "01920000-0000-7000-8000-0000000000a2"
+	events = "01920000-0000-7000-8000-0000000000a3"
+)
+
+// fakePages is an engine for the pages of one address. Its tokens are "all", of
+// a bare link, "topic", of a link for weekly, and "many", of a link for several
+// addresses.
+type fakePages struct {
+	*fakeService
+	team string
+
+	mu           sync.Mutex // of all that follows
+	topics       []app.ContactTopic
+	unsubscribed bool
+	saved        map[string]app.Subscription // by the last save
+	writes       int
+	fail         error // of every method, when set
+	panics       bool
+}
+
+func (f *fakePages) view(token string) (*engine.PageView, error) {
+	if f.panics {
+		panic("out of cheese")
+	}
+	if f.fail != nil {
+		return nil, f.fail
+	}
+	if !slices.Contains([]string{"all", "topic", "many"}, token) {
+		return nil, app.NotFound("page")
+	}
+	v := &engine.PageView{Team: f.team, Unsubscribed: f.unsubscribed, Topics: slices.Clone(f.topics), UnsubscribeAll: "all", Preferences: token}
+	if token == "topic" {
+		topic := f.topics[0]
+		v.Topic = &topic
+	}
+	if token == "many" {
+		v.Preferences = ""
+	}
+	return v, nil
+}
+
+func (f *fakePages) read(token string) (*engine.PageView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.view(token)
+}
+
+func (f *fakePages) UnsubscribePage(_ context.Context, token string) (*engine.PageView, error) {
+	return f.read(token)
+}
+
+func (f *fakePages) PreferencesPage(_ context.Context, token string) (*engine.PageView, error) {
+	return f.read(token)
+}
+
+func (f *fakePages) Unsubscribe(_ context.Context, token string) (*engine.PageView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.view(token); err != nil {
+		return nil, err
+	}
+	f.writes++
+	if token == "topic" {
+		f.topics[0].Subscription = app.OptOut
+	} else {
+		f.unsubscribed = true
+	}
+	return f.view(token)
+}
+
+func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription) (*engine.PageView, error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if _, err := f.view(token); err != nil {
+		return nil, err
+	}
+	f.writes++
+	f.saved = maps.Clone(choices)
+	for i, topic := range f.topics {
+		if choice, ok := choices[topic.ID]; ok {
+			f.topics[i].Subscription = choice
+		}
+	}
+	return f.view(token)
+}
+
+// change changes the state of the fake.
+func (f *fakePages) change(do func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	do()
+}
+
+func (f *fakePages) written() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.writes
+}
+
+func newPagesBench(t testing.TB) (*bench, *fakePages) {
+	b := newBench(t)
+	f := &fakePages{fakeService: b.service, team: "ACME Garden", topics: []app.ContactTopic{
+		{Topic: app.Topic{ID: weekly, Name: "Weekly news", Description: "What is new in the garden, every Friday morning."}, Subscription: app.OptIn},
+		{Topic: app.Topic{ID: offers, Name: "Offers", Description: "Seasonal offers and vouchers, at most twice a month."}, Subscription: app.OptOut},
+		{Topic: app.Topic{ID: events, Name: "Events near you"}, Subscription: app.OptIn},
+	}}
+	b.handler.service = f
+	return b, f
+}

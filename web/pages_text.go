@@ -1,0 +1,354 @@
+package web
+
+// pageText is every sentence of the hosted pages in one language. {team} and
+// {topic} stand for names. A sentence that has one must have it in all
+// languages.
+type pageText struct {
+	lang string // BCP 47, as <html lang> says it
+
+	unsubscribe     string // title, and on the button
+	askTopic        string
+	askTopicMore    string
+	askAll          string
+	askAllMore      string
+	stillReach      string // what an opt-out of everything leaves
+	done            string
+	doneTopic       string
+	doneAll         string
+	preferencesLink string
+
+	preferences string
+	choose      string
+	topics      string // what the list of boxes is, for those who hear it
+	save        string
+	saved       string
+	allLink     string
+	allOff      string
+	allOffMore  string // what choices are for then
+	noTopics    string
+
+	notFound     string
+	notFoundMore string
+	later        string // an error of ours
+	laterMore    string
+	unclear      string // a body that can't be read
+	unclearMore  string
+}
+
+// pageTexts gives the languages; the first is for everybody who reads none of
+// them.
+func pageTexts() []pageText {
+	return []pageText{
+		english(), german(), french(), spanish(), portuguese(), italian(), dutch(), polish(), japanese(), chinese(),
+	}
+}
+
+func english() pageText {
+	return pageText{
+		lang:            "en",
+		unsubscribe:     "Unsubscribe",
+		askTopic:        "Unsubscribe from “{topic}”?",
+		askTopicMore:    "Press the button and you will no longer receive “{topic}” from {team}. Nothing else changes.",
+		askAll:          "Unsubscribe from all mailings?",
+		askAllMore:      "Press the button and you will no longer receive mailings from {team}.",
+		stillReach:      "Messages that you may need, such as receipts or password resets, can still reach you.",
+		done:            "You are unsubscribed",
+		doneTopic:       "You will no longer receive “{topic}” from {team}.",
+		doneAll:         "You will no longer receive mailings from {team}.",
+		preferencesLink: "Choose what you receive",
+		preferences:     "Your email preferences",
+		choose:          "Choose what you would like to receive from {team}.",
+		topics:          "Mailings",
+		save:            "Save",
+		saved:           "Your choices have been saved.",
+		allLink:         "Unsubscribe from all mailings",
+		allOff:          "You are unsubscribed from all mailings from {team}, and only {team} can switch them on again.",
+		allOffMore:      "Your choices here will apply from then on.",
+		noTopics:        "There is nothing to choose from at the moment.",
+		notFound:        "Page not found",
+		notFoundMore:    "This link is not valid. Please check that it was copied in full, or use the link in the latest email you received.",
+		later:           "Please try again later",
+		laterMore:       "Something went wrong on our side. Please try again in a few minutes.",
+		unclear:         "That did not work",
+		unclearMore:     "Your request could not be read, and nothing was changed. Please go back and try again.",
+	}
+}
+
+func german() pageText {
+	return pageText{
+		lang:            "de",
+		unsubscribe:     "Abbestellen",
+		askTopic:        "„{topic}“ abbestellen?",
+		askTopicMore:    "Wenn Sie auf die Schaltfläche klicken, erhalten Sie „{topic}“ von {team} nicht mehr. Sonst ändert sich nichts.",
+		askAll:          "Alle Mailings abbestellen?",
+		askAllMore:      "Wenn Sie auf die Schaltfläche klicken, erhalten Sie keine Mailings von {team} mehr.",
+		stillReach:      "Wichtige Nachrichten, etwa Rechnungen oder E-Mails zum Zurücksetzen eines Passworts, können Sie weiterhin erreichen.",
+		done:            "Sie sind abgemeldet",
+		doneTopic:       "Sie erhalten „{topic}“ von {team} nicht mehr.",
+		doneAll:         "Sie erhalten keine Mailings von {team} mehr.",
+		preferencesLink: "Auswählen, was Sie erhalten",
+		preferences:     "Ihre E-Mail-Einstellungen",
+		choose:          "Wählen Sie aus, was Sie von {team} erhalten möchten.",
+		topics:          "Themen",
+		save:            "Speichern",
+		saved:           "Ihre Auswahl wurde gespeichert.",
+		allLink:         "Alle Mailings abbestellen",
+		allOff:          "Sie haben alle Mailings von {team} abbestellt, und nur {team} kann sie wieder einschalten.",
+		allOffMore:      "Ab dann gilt Ihre Auswahl auf dieser Seite.",
+		noTopics:        "Zurzeit gibt es hier nichts auszuwählen.",
+		notFound:        "Seite nicht gefunden",
+		notFoundMore:    "Dieser Link ist ungültig. Bitte prüfen Sie, ob er vollständig kopiert wurde, oder verwenden Sie den Link aus der neuesten E-Mail, die Sie erhalten haben.",
+		later:           "Bitte versuchen Sie es später noch einmal",
+		laterMore:       "Bei uns ist ein Fehler aufgetreten. Bitte versuchen Sie es in einigen Minuten noch einmal.",
+		unclear:         "Das hat nicht geklappt",
+		unclearMore:     "Ihre Anfrage konnte nicht gelesen werden, und es wurde nichts geändert. Bitte gehen Sie zurück und versuchen Sie es noch einmal.",
+	}
+}
+
+func french() pageText {
+	return pageText{
+		lang:            "fr",
+		unsubscribe:     "Se désabonner",
+		askTopic:        "Se désabonner de «\u00a0{topic}\u00a0»\u00a0?",
+		askTopicMore:    "En appuyant sur le bouton, vous ne recevrez plus «\u00a0{topic}\u00a0» envoyé par {team}. Rien d’autre ne change.",
+		askAll:          "Se désabonner de tous les envois\u00a0?",
+		askAllMore:      "En appuyant sur le bouton, vous ne recevrez plus les envois de la part de {team}.",
+		stillReach:      "Les messages utiles, comme les reçus ou la réinitialisation d’un mot de passe, pourront toujours vous parvenir.",
+		done:            "Désabonnement confirmé",
+		doneTopic:       "Vous ne recevrez plus «\u00a0{topic}\u00a0» envoyé par {team}.",
+		doneAll:         "Vous ne recevrez plus les envois de la part de {team}.",
+		preferencesLink: "Choisir ce que vous recevez",
+		preferences:     "Vos préférences d’e-mail",
+		choose:          "Choisissez ce que vous souhaitez recevoir de la part de {team}.",
+		topics:          "Envois",
+		save:            "Enregistrer",
+		saved:           "Vos choix ont été enregistrés.",
+		allLink:         "Se désabonner de tous les envois",
+		allOff:          "Tous les envois de la part de {team} sont désactivés, et seul l’expéditeur {team} peut les réactiver.",
+		allOffMore:      "Vos choix sur cette page s’appliqueront à partir de ce moment.",
+		noTopics:        "Il n’y a rien à choisir pour le moment.",
+		notFound:        "Page introuvable",
+		notFoundMore:    "Ce lien n’est pas valide. Vérifiez qu’il a été copié en entier, ou utilisez le lien du dernier e-mail que vous avez reçu.",
+		later:           "Veuillez réessayer plus tard",
+		laterMore:       "Une erreur s’est produite de notre côté. Veuillez réessayer dans quelques minutes.",
+		unclear:         "Cela n’a pas fonctionné",
+		unclearMore:     "Votre demande n’a pas pu être lue et rien n’a été modifié. Veuillez revenir en arrière et réessayer.",
+	}
+}
+
+func spanish() pageText {
+	return pageText{
+		lang:            "es",
+		unsubscribe:     "Cancelar la suscripción",
+		askTopic:        "¿Cancelar la suscripción a «{topic}»?",
+		askTopicMore:    "Al pulsar el botón, dejará de recibir «{topic}» de {team}. Lo demás no cambia.",
+		askAll:          "¿Cancelar la suscripción a todos los envíos?",
+		askAllMore:      "Al pulsar el botón, dejará de recibir envíos de {team}.",
+		stillReach:      "Los mensajes que pueda necesitar, como recibos o cambios de contraseña, podrán seguir llegándole.",
+		done:            "Suscripción cancelada",
+		doneTopic:       "Ya no recibirá «{topic}» de {team}.",
+		doneAll:         "Ya no recibirá envíos de {team}.",
+		preferencesLink: "Elegir lo que recibe",
+		preferences:     "Sus preferencias de correo",
+		choose:          "Elija lo que desea recibir de {team}.",
+		topics:          "Envíos",
+		save:            "Guardar",
+		saved:           "Sus preferencias se han guardado.",
+		allLink:         "Cancelar la suscripción a todos los envíos",
+		allOff:          "Ha cancelado la suscripción a todos los envíos de {team}, y solo {team} puede volver a activarlos.",
+		allOffMore:      "Lo que elija aquí se aplicará a partir de entonces.",
+		noTopics:        "Por el momento no hay nada que elegir.",
+		notFound:        "Página no encontrada",
+		notFoundMore:    "Este enlace no es válido. Compruebe que se haya copiado completo o use el enlace del último correo que recibió.",
+		later:           "Vuelva a intentarlo más tarde",
+		laterMore:       "Se ha producido un error por nuestra parte. Vuelva a intentarlo dentro de unos minutos.",
+		unclear:         "No ha funcionado",
+		unclearMore:     "No se pudo leer su solicitud y no se ha cambiado nada. Vuelva atrás e inténtelo de nuevo.",
+	}
+}
+
+func portuguese() pageText {
+	return pageText{
+		lang:            "pt",
+		unsubscribe:     "Cancelar inscrição",
+		askTopic:        "Cancelar a inscrição em “{topic}”?",
+		askTopicMore:    "Ao pressionar o botão, você deixará de receber “{topic}” de {team}. Nada mais muda.",
+		askAll:          "Cancelar a inscrição em todos os envios?",
+		askAllMore:      "Ao pressionar o botão, você deixará de receber os envios de {team}.",
+		stillReach:      "Mensagens de que você possa precisar, como recibos ou redefinições de senha, ainda poderão chegar.",
+		done:            "Inscrição cancelada",
+		doneTopic:       "Você não receberá mais “{topic}” de {team}.",
+		doneAll:         "Você não receberá mais os envios de {team}.",
+		preferencesLink: "Escolher o que você recebe",
+		preferences:     "Suas preferências de e-mail",
+		choose:          "Escolha o que deseja receber de {team}.",
+		topics:          "Envios",
+		save:            "Salvar",
+		saved:           "Suas escolhas foram salvas.",
+		allLink:         "Cancelar a inscrição em todos os envios",
+		allOff:          "Você cancelou a inscrição em todos os envios de {team}, e somente {team} pode reativá-los.",
+		allOffMore:      "Suas escolhas aqui valerão a partir de então.",
+		noTopics:        "No momento, não há nada para escolher.",
+		notFound:        "Página não encontrada",
+		notFoundMore:    "Este link não é válido. Verifique se ele foi copiado por inteiro ou use o link do e-mail mais recente que você recebeu.",
+		later:           "Tente novamente mais tarde",
+		laterMore:       "Ocorreu um erro do nosso lado. Tente novamente em alguns minutos.",
+		unclear:         "Não funcionou",
+		unclearMore:     "Não foi possível ler a sua solicitação, e nada foi alterado. Volte e tente novamente.",
+	}
+}
+
+func italian() pageText {
+	return pageText{
+		lang:            "it",
+		unsubscribe:     "Annulla l’iscrizione",
+		askTopic:        "Annullare l’iscrizione a «{topic}»?",
+		askTopicMore:    "Premendo il pulsante non riceverà più «{topic}» da {team}. Il resto non cambia.",
+		askAll:          "Annullare l’iscrizione a tutti gli invii?",
+		askAllMore:      "Premendo il pulsante non riceverà più gli invii da {team}.",
+		stillReach:      "I messaggi che possono servirle, come le ricevute o il ripristino della password, potranno ancora arrivarle.",
+		done:            "Iscrizione annullata",
+		doneTopic:       "Non riceverà più «{topic}» da {team}.",
+		doneAll:         "Non riceverà più gli invii da {team}.",
+		preferencesLink: "Scelga che cosa ricevere",
+		preferences:     "Le sue preferenze e-mail",
+		choose:          "Scelga che cosa desidera ricevere da {team}.",
+		topics:          "Invii",
+		save:            "Salva",
+		saved:           "Le sue scelte sono state salvate.",
+		allLink:         "Annulla l’iscrizione a tutti gli invii",
+		allOff:          "Ha annullato l’iscrizione a tutti gli invii da {team} e solo {team} può riattivarli.",
+		allOffMore:      "Le scelte fatte qui varranno da quel momento.",
+		noTopics:        "Al momento non c’è nulla da scegliere.",
+		notFound:        "Pagina non trovata",
+		notFoundMore:    "Questo link non è valido. Verifichi che sia stato copiato per intero oppure usi il link dell’ultima e-mail ricevuta.",
+		later:           "Riprovi più tardi",
+		laterMore:       "Si è verificato un errore da parte nostra. Riprovi tra qualche minuto.",
+		unclear:         "Non ha funzionato",
+		unclearMore:     "Non è stato possibile leggere la richiesta e nulla è stato modificato. Torni indietro e riprovi.",
+	}
+}
+
+func dutch() pageText {
+	return pageText{
+		lang:            "nl",
+		unsubscribe:     "Afmelden",
+		askTopic:        "Afmelden voor ‘{topic}’?",
+		askTopicMore:    "Als u op de knop drukt, ontvangt u ‘{topic}’ van {team} niet meer. Verder verandert er niets.",
+		askAll:          "Afmelden voor alle mailings?",
+		askAllMore:      "Als u op de knop drukt, ontvangt u geen mailings van {team} meer.",
+		stillReach:      "Berichten die u nodig kunt hebben, zoals betalingsbewijzen of e-mails om een wachtwoord te herstellen, kunnen u nog wel bereiken.",
+		done:            "U bent afgemeld",
+		doneTopic:       "U ontvangt ‘{topic}’ van {team} niet meer.",
+		doneAll:         "U ontvangt geen mailings van {team} meer.",
+		preferencesLink: "Kiezen wat u ontvangt",
+		preferences:     "Uw e-mailvoorkeuren",
+		choose:          "Kies wat u van {team} wilt ontvangen.",
+		topics:          "Onderwerpen",
+		save:            "Opslaan",
+		saved:           "Uw keuzes zijn opgeslagen.",
+		allLink:         "Afmelden voor alle mailings",
+		allOff:          "U bent afgemeld voor alle mailings van {team}, en alleen {team} kan ze weer aanzetten.",
+		allOffMore:      "Vanaf dan gelden uw keuzes op deze pagina.",
+		noTopics:        "Er valt op dit moment niets te kiezen.",
+		notFound:        "Pagina niet gevonden",
+		notFoundMore:    "Deze link is niet geldig. Controleer of de link volledig is gekopieerd, of gebruik de link uit de nieuwste e-mail die u hebt ontvangen.",
+		later:           "Probeer het later opnieuw",
+		laterMore:       "Er is bij ons iets misgegaan. Probeer het over een paar minuten opnieuw.",
+		unclear:         "Dat is niet gelukt",
+		unclearMore:     "Uw verzoek kon niet worden gelezen en er is niets gewijzigd. Ga terug en probeer het opnieuw.",
+	}
+}
+
+func polish() pageText {
+	return pageText{
+		lang:            "pl",
+		unsubscribe:     "Wypisz mnie",
+		askTopic:        "Zrezygnować z „{topic}”?",
+		askTopicMore:    "Po naciśnięciu przycisku nie będą już Państwo otrzymywać „{topic}” od nadawcy {team}. Nic innego się nie zmieni.",
+		askAll:          "Zrezygnować ze wszystkich wiadomości?",
+		askAllMore:      "Po naciśnięciu przycisku nie będą już Państwo otrzymywać wiadomości marketingowych od nadawcy {team}.",
+		stillReach:      "Potrzebne wiadomości, na przykład potwierdzenia płatności lub wiadomości o zmianie hasła, nadal mogą do Państwa docierać.",
+		done:            "Rezygnacja przyjęta",
+		doneTopic:       "Nie będą już Państwo otrzymywać „{topic}” od nadawcy {team}.",
+		doneAll:         "Nie będą już Państwo otrzymywać wiadomości marketingowych od nadawcy {team}.",
+		preferencesLink: "Wybór otrzymywanych wiadomości",
+		preferences:     "Ustawienia wiadomości e-mail",
+		choose:          "Proszę wybrać, co chcą Państwo otrzymywać od nadawcy {team}.",
+		topics:          "Wiadomości",
+		save:            "Zapisz",
+		saved:           "Wybór został zapisany.",
+		allLink:         "Rezygnacja ze wszystkich wiadomości",
+		allOff:          "Zrezygnowali Państwo ze wszystkich wiadomości od nadawcy {team} i tylko {team} może je ponownie włączyć.",
+		allOffMore:      "Wybór na tej stronie będzie obowiązywać od tej chwili.",
+		noTopics:        "Obecnie nie ma nic do wyboru.",
+		notFound:        "Nie znaleziono strony",
+		notFoundMore:    "Ten link jest nieprawidłowy. Proszę sprawdzić, czy został skopiowany w całości, lub użyć linku z ostatniej otrzymanej wiadomości.",
+		later:           "Proszę spróbować później",
+		laterMore:       "Po naszej stronie wystąpił błąd. Proszę spróbować ponownie za kilka minut.",
+		unclear:         "Nie udało się",
+		unclearMore:     "Nie można było odczytać żądania i nic nie zostało zmienione. Proszę wrócić i spróbować ponownie.",
+	}
+}
+
+func japanese() pageText {
+	return pageText{
+		lang:            "ja",
+		unsubscribe:     "配信を停止する",
+		askTopic:        "「{topic}」の配信を停止しますか？",
+		askTopicMore:    "ボタンを押すと、{team}からの「{topic}」は届かなくなります。ほかの設定は変わりません。",
+		askAll:          "すべての配信を停止しますか？",
+		askAllMore:      "ボタンを押すと、{team}からの配信メールは届かなくなります。",
+		stillReach:      "領収書やパスワードの再設定など、必要なお知らせは引き続き届くことがあります。",
+		done:            "配信を停止しました",
+		doneTopic:       "{team}からの「{topic}」は今後届きません。",
+		doneAll:         "{team}からの配信メールは今後届きません。",
+		preferencesLink: "受け取るメールを選ぶ",
+		preferences:     "メール配信の設定",
+		choose:          "{team}から受け取りたいメールをお選びください。",
+		topics:          "配信メール",
+		save:            "保存する",
+		saved:           "設定を保存しました。",
+		allLink:         "すべての配信を停止する",
+		allOff:          "{team}からの配信はすべて停止されています。再開できるのは{team}だけです。",
+		allOffMore:      "このページの設定は、配信の再開後に適用されます。",
+		noTopics:        "現在、選択できるメールはありません。",
+		notFound:        "ページが見つかりません",
+		notFoundMore:    "このリンクは無効です。リンク全体がコピーされているかご確認いただくか、最近届いたメールのリンクをご利用ください。",
+		later:           "しばらくしてからもう一度お試しください",
+		laterMore:       "サーバーで問題が発生しました。数分後にもう一度お試しください。",
+		unclear:         "処理できませんでした",
+		unclearMore:     "リクエストを読み取れなかったため、何も変更されていません。前のページに戻ってもう一度お試しください。",
+	}
+}
+
+func chinese() pageText {
+	return pageText{
+		lang:            "zh",
+		unsubscribe:     "退订",
+		askTopic:        "要退订“{topic}”吗？",
+		askTopicMore:    "点击按钮后，您将不再收到{team}发送的“{topic}”。其他设置保持不变。",
+		askAll:          "要退订所有邮件吗？",
+		askAllMore:      "点击按钮后，您将不再收到{team}的推广邮件。",
+		stillReach:      "收据、密码重置等必要的邮件仍可能发送给您。",
+		done:            "您已退订",
+		doneTopic:       "您将不再收到{team}发送的“{topic}”。",
+		doneAll:         "您将不再收到{team}的推广邮件。",
+		preferencesLink: "选择要接收的邮件",
+		preferences:     "您的邮件偏好设置",
+		choose:          "请选择您希望从{team}接收的内容。",
+		topics:          "邮件类别",
+		save:            "保存",
+		saved:           "您的选择已保存。",
+		allLink:         "退订所有邮件",
+		allOff:          "您已退订{team}的所有邮件，只有{team}才能重新开启。",
+		allOffMore:      "您在此页面的选择将从那时起生效。",
+		noTopics:        "目前没有可供选择的内容。",
+		notFound:        "找不到页面",
+		notFoundMore:    "此链接无效。请检查链接是否复制完整，或使用您最近收到的邮件中的链接。",
+		later:           "请稍后再试",
+		laterMore:       "我们这边出了点问题。请过几分钟再试。",
+		unclear:         "操作未成功",
+		unclearMore:     "无法读取您的请求，未做任何更改。请返回后重试。",
+	}
+}

@@ -1,0 +1,327 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// segmentCondition compares one field of a contact.
+type segmentCondition struct {
+	Field string `json:"field" doc:"email, first_name, last_name, unsubscribed, created_at, or property: and the key of a contact property" example:"property:plan"`
+	Op    string `json:"op" enum:"equals,not_equals,contains,starts_with,ends_with,is_set,is_not_set,greater_than,less_than,is_true,is_false,before,after"`
+	Value string `json:"value" required:"false" doc:"Ignored by is_set, is_not_set, is_true and is_false"`
+}
+
+// conditionItems is an array of conditions that stops at the limit while it is
+// read.
+type conditionItems []segmentCondition
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *conditionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]segmentCondition)(l), app.MaxConditions, "an array of objects")
+}
+
+// segmentFilter picks contacts.
+type segmentFilter struct {
+	_          struct{}       `nullable:"true"`
+	Match      app.Match      `json:"match" enum:"all,any"`
+	Conditions conditionItems `json:"conditions" required:"false" maxItems:"50" doc:"Without any, every contact is picked"`
+}
+
+// SegmentItem is a segment in a list.
+type SegmentItem struct {
+	ID        string         `json:"id" format:"uuid"`
+	Name      string         `json:"name"`
+	Filter    *segmentFilter `json:"filter" doc:"Which contacts are in the segment besides those added by hand; null: none"`
+	CreatedAt string         `json:"created_at" format:"date-time"`
+}
+
+type segmentRecord struct {
+	Object string `json:"object" enum:"segment"`
+	SegmentItem
+	ContactCount *int `json:"contact_count,omitempty" doc:"How many contacts are in the segment now"`
+}
+
+type removedSegment struct {
+	Object  string `json:"object" enum:"segment"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted"`
+}
+
+// ContactSegment is a segment that a contact is in.
+type ContactSegment struct {
+	ID        string `json:"id" format:"uuid"`
+	Name      string `json:"name"`
+	CreatedAt string `json:"created_at" format:"date-time"`
+}
+
+type addedMember struct {
+	Object    string `json:"object" enum:"contact_segment"`
+	ID        string `json:"id" format:"uuid" doc:"The segment's"`
+	ContactID string `json:"contact_id" format:"uuid"`
+	SegmentID string `json:"segment_id" format:"uuid"`
+}
+
+type removedMember struct {
+	Object     string `json:"object" enum:"contact_segment"`
+	ID         string `json:"id" format:"uuid" doc:"The contact's"`
+	AudienceID string `json:"audienceId" format:"uuid" doc:"The segment's"`
+	ContactID  string `json:"contact_id" format:"uuid"`
+	SegmentID  string `json:"segment_id" format:"uuid"`
+	Deleted    bool   `json:"deleted"`
+}
+
+// createSegmentRequest is the body of POST /segments. Older clients name an
+// audience in it, which means nothing here.
+type createSegmentRequest struct {
+	Name       string         `json:"name" maxLength:"255"`
+	Filter     *segmentFilter `json:"filter,omitempty" doc:"Which contacts are in the segment besides those added by hand"`
+	AudienceID string         `json:"audience_id,omitempty" hidden:"true"`
+}
+
+// updateSegmentRequest is the body of PATCH /segments/{id}. Clients may repeat
+// the id of the path in it.
+type updateSegmentRequest struct {
+	Name       string                 `json:"name,omitempty" maxLength:"255"`
+	Filter     change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
+	ID         string                 `json:"id,omitempty" hidden:"true"`
+	SegmentID  string                 `json:"segment_id,omitempty" hidden:"true"`
+	AudienceID string                 `json:"audience_id,omitempty" hidden:"true"`
+}
+
+// SegmentPath is the path parameter of one segment.
+type SegmentPath struct {
+	ID string `path:"id" doc:"The id of the segment" format:"uuid"`
+}
+
+// MembershipPath names a contact and a segment.
+type MembershipPath struct {
+	ID        string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
+	SegmentID string `path:"segment_id" doc:"The id of the segment" format:"uuid"`
+}
+
+type (
+	contactSegmentsInput struct {
+		PageParams
+		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
+	}
+	segmentOutput        struct{ Body segmentRecord }
+	removedSegmentOutput struct{ Body removedSegment }
+	addedMemberOutput    struct{ Body addedMember }
+	removedMemberOutput  struct{ Body removedMember }
+)
+
+var segmentTags = []string{"Segments"}
+
+// segmentService is what the routes of segments and audiences need of the
+// engine.
+type segmentService interface {
+	CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (app.Segment, error)
+	ListSegments(ctx context.Context, key *app.Key, page app.Page) ([]app.Segment, bool, error)
+	GetSegment(ctx context.Context, key *app.Key, id string) (s app.Segment, contacts int, err error)
+	UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (app.Segment, error)
+	DeleteSegment(ctx context.Context, key *app.Key, id string) error
+	ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) ([]app.Segment, bool, error)
+	AddToSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
+	RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
+}
+
+func (h *Handler) registerSegments() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
+		Summary: "Create a segment", Tags: segmentTags,
+	}, h.createSegment)
+	documentBody[createSegmentRequest](h, http.MethodPost, "/segments")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
+		Summary: "List segments, newest first", Tags: segmentTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listSegments)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
+		Summary: "Get a segment and the number of its contacts", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getSegment)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
+		Summary: "Change name or filter of a segment", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateSegment)
+	documentBody[updateSegmentRequest](h, http.MethodPatch, "/segments/{id}")
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
+		Summary: "Delete a segment; its contacts stay", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.deleteSegment)
+	h.registerMemberships()
+}
+
+func (h *Handler) registerMemberships() {
+	register(h, route{}, huma.Operation{
+		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
+		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listContactSegments)
+	register(h, route{}, huma.Operation{
+		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
+		Summary: "Add a contact to a segment by hand; one that was added before stays", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.addToSegment)
+	register(h, route{}, huma.Operation{
+		OperationID: "remove-contact-from-segment", Method: http.MethodDelete, Path: "/contacts/{id}/segments/{segment_id}",
+		Summary: "Remove a contact that was added to a segment by hand", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.removeFromSegment)
+}
+
+// newSegment creates what the body of the request describes.
+func (h *Handler) newSegment(ctx context.Context) (app.Segment, error) {
+	x := exchangeOf(ctx)
+	var request createSegmentRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return app.Segment{}, err
+	}
+	return h.service.CreateSegment(ctx, x.key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
+}
+
+func (h *Handler) createSegment(ctx context.Context, _ *struct{}) (*segmentOutput, error) {
+	s, err := h.newSegment(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &segmentOutput{newSegmentRecord(&s)}, nil
+}
+
+func (h *Handler) listSegments(ctx context.Context, in *PageParams) (*listOutput[SegmentItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListSegments(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newSegmentItem), nil
+}
+
+func (h *Handler) getSegment(ctx context.Context, in *SegmentPath) (*segmentOutput, error) {
+	id, err := pathID("segment", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	s, contacts, err := h.service.GetSegment(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	record := newSegmentRecord(&s)
+	record.ContactCount = &contacts
+	return &segmentOutput{record}, nil
+}
+
+func (h *Handler) updateSegment(ctx context.Context, in *SegmentPath) (*segmentOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("segment", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updateSegmentRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "segment_id": request.SegmentID, "audience_id": request.AudienceID}); err != nil {
+		return nil, err
+	}
+	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
+	s, err := h.service.UpdateSegment(ctx, x.key, id, app.SegmentPatch{Name: request.Name, Filter: filter})
+	if err != nil {
+		return nil, err
+	}
+	return &segmentOutput{newSegmentRecord(&s)}, nil
+}
+
+func (h *Handler) deleteSegment(ctx context.Context, in *SegmentPath) (*removedSegmentOutput, error) {
+	id, err := pathID("segment", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteSegment(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &removedSegmentOutput{removedSegment{Object: "segment", ID: id, Deleted: true}}, nil
+}
+
+func (h *Handler) listContactSegments(ctx context.Context, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListContactSegments(ctx, keyOf(ctx), in.ID, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, func(s *app.Segment) ContactSegment {
+		return ContactSegment{ID: s.ID, Name: s.Name, CreatedAt: app.FormatTime(s.CreatedAt)}
+	}), nil
+}
+
+func (h *Handler) addToSegment(ctx context.Context, in *MembershipPath) (*addedMemberOutput, error) {
+	id, err := pathID("segment", in.SegmentID)
+	if err != nil {
+		return nil, err
+	}
+	contactID, err := h.service.AddToSegment(ctx, keyOf(ctx), in.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: id, ContactID: contactID, SegmentID: id}}, nil
+}
+
+func (h *Handler) removeFromSegment(ctx context.Context, in *MembershipPath) (*removedMemberOutput, error) {
+	id, err := pathID("segment", in.SegmentID)
+	if err != nil {
+		return nil, err
+	}
+	contactID, err := h.service.RemoveFromSegment(ctx, keyOf(ctx), in.ID, id)
+	if err != nil {
+		return nil, err
+	}
+	return &removedMemberOutput{removedMember{
+		Object: "contact_segment", ID: contactID, AudienceID: id, ContactID: contactID, SegmentID: id, Deleted: true,
+	}}, nil
+}
+
+// input is the filter as the engine takes it; nil stays nil.
+func (f *segmentFilter) input() *app.Filter {
+	if f == nil {
+		return nil
+	}
+	out := &app.Filter{Match: f.Match, Conditions: make([]app.Condition, len(f.Conditions))}
+	for i, c := range f.Conditions {
+		out.Conditions[i] = app.Condition(c)
+	}
+	return out
+}
+
+func newSegmentFilter(f *app.Filter) *segmentFilter {
+	if f == nil {
+		return nil
+	}
+	out := &segmentFilter{Match: f.Match, Conditions: make(conditionItems, len(f.Conditions))}
+	for i, c := range f.Conditions {
+		out.Conditions[i] = segmentCondition(c)
+	}
+	return out
+}
+
+func newSegmentItem(s *app.Segment) SegmentItem {
+	return SegmentItem{ID: s.ID, Name: s.Name, Filter: newSegmentFilter(s.Filter), CreatedAt: app.FormatTime(s.CreatedAt)}
+}
+
+func newSegmentRecord(s *app.Segment) segmentRecord {
+	return segmentRecord{Object: "segment", SegmentItem: newSegmentItem(s)}
+}
