@@ -38,6 +38,7 @@ CREATE TABLE domains (
   id          TEXT NOT NULL PRIMARY KEY,
   team_id     TEXT NOT NULL REFERENCES teams (id),
   name        TEXT NOT NULL, -- lower-case A-labels
+  status      TEXT NOT NULL CHECK (status IN ('not_started', 'pending', 'verified', 'failed')),
   trusted     INTEGER NOT NULL CHECK (trusted IN (0, 1)), -- the operator vouches for it: no check takes its verification away
   region      TEXT NOT NULL,
   return_path TEXT NOT NULL,  -- one label
