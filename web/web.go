@@ -51,6 +51,7 @@ type service interface {
 	contactService
 	segmentService
 	pageService
+	trackingService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -104,6 +105,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerSegments()
 	h.registerAudiences()
 	h.registerPages()
+	h.registerTracking()
 	h.registerDocument()
 	return h
 }
