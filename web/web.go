@@ -2,7 +2,8 @@
 // requests and answers, and the OpenAPI document that is made from them.
 //
 // Failure policy: every answer is a JSON object (but for a downloaded
-// attachment and the hosted pages) and carries a request id. What the caller may know is an
+// attachment, the hosted pages and the addresses of tracked mail) and carries a
+// request id. What the caller may know is an
 // *app.Error and goes out under its own name; any other error, and any panic,
 // is logged with the request id and answered as internal_server_error with a
 // fixed text. Nothing that a caller sent is echoed but the names of its fields.

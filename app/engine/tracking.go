@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync/atomic"
@@ -148,9 +149,10 @@ func (t *tracker) drain() {
 }
 
 // take has a fetch wait for others of its email. The only link of an email has
-// none to wait for.
+// none to wait for. A repeated fetch of one of several links waits too: it may
+// belong to a burst.
 func (t *tracker) take(f app.Fetch) {
-	if t.repeats(f, true) {
+	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
 		return
 	}
 	if f.Links == 1 {
@@ -214,7 +216,7 @@ func (e *Engine) recordFetches() {
 	t.ready = nil
 	slices.SortFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
 	for part := range slices.Chunk(ready, judgeAtOnce) {
-		var done []recentFetch
+		var done map[recentFetch]time.Time
 		err := e.db.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
 			done, err = t.record(tx, part)
 			return err
@@ -231,27 +233,21 @@ func (e *Engine) recordFetches() {
 }
 
 // remember keeps what was recorded, so that it counts once.
-func (t *tracker) remember(done []recentFetch) {
-	now := time.Now()
-	for _, r := range done {
-		t.recent[r] = now
-	}
+func (t *tracker) remember(done map[recentFetch]time.Time) {
+	maps.Copy(t.recent, done)
 	if len(t.recent) <= trackRecent {
 		return
 	}
-	for r, at := range t.recent {
-		if now.Sub(at) >= app.RepeatWindow {
-			delete(t.recent, r)
-		}
-	}
+	maps.DeleteFunc(t.recent, func(_ recentFetch, at time.Time) bool { return time.Since(at) >= app.RepeatWindow })
 	if len(t.recent) > trackRecent {
 		clear(t.recent)
 	}
 }
 
-// record writes the events of fetches and gives those that count as recorded.
-func (t *tracker) record(tx *db.Tx, fetches []judged) (done []recentFetch, err error) {
-	seen := map[recentFetch]bool{}
+// record writes the events of fetches and gives those that count as recorded,
+// with their times.
+func (t *tracker) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time, error) {
+	done := map[recentFetch]time.Time{}
 	for _, f := range fetches {
 		email, err := tx.TrackedEmail(f.EmailID, f.At)
 		if errors.Is(err, db.ErrNotFound) { // deleted
@@ -262,14 +258,13 @@ func (t *tracker) record(tx *db.Tx, fetches []judged) (done []recentFetch, err e
 		}
 		kind, why := f.Judge(email.Taken, f.burst)
 		r := recentFetch{f.Key(), kind != app.EventPrefetched}
-		if seen[r] || t.repeats(f.Fetch, r.counted) {
+		if _, twice := done[r]; twice || t.repeats(f.Fetch, r.counted) {
 			continue
 		}
-		seen[r] = true
 		if err := recordFetch(tx, &f.Fetch, email, kind, why); err != nil {
 			return nil, err
 		}
-		done = append(done, r)
+		done[r] = f.At
 	}
 	return done, nil
 }

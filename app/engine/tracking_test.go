@@ -312,6 +312,24 @@ func TestABurstOverAllLinksIsPrefetched(t *testing.T) {
 	})
 }
 
+// TestAScannerAfterAReaderIsStillABurst: the link that the reader followed
+// belongs to it.
+func TestAScannerAfterAReaderIsStillABurst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := tracked(t)
+		id := w.sendHTML(links(3), "bo@example.org")
+		later(time.Hour)
+		w.click(id, 1, 3, chrome)
+		later(20 * time.Second)
+		for i := range 3 {
+			w.click(id, i, 3, chrome)
+			later(time.Millisecond) // the order of the events
+		}
+		later(4 * time.Second)
+		w.wantFetches(id, "clicked1 prefetched0 prefetched1 prefetched2", app.Clicked)
+	})
+}
+
 func TestALinkWaitsForOthersForTwelveSecondsAtMost(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := tracked(t)
