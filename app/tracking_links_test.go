@@ -146,6 +146,7 @@ func TestWhichLinksAreRewritten(t *testing.T) {
 		{`<template></template><a href="https://a.test/8">`, "https://a.test/8"},
 		{`<style ` + strings.Repeat("x ", 300) + `></style><a href="https://a.test/9">`, "https://a.test/9"},
 		{`<a href="https://a.test/?q=%20{{x}}">`, "https://a.test/?q=%20{{x}}"},
+		{`<a = href="https://a.test/10">`, "https://a.test/10"},
 		{`<a href="` + long + `x">`, ""},
 		{`<a href="mailto:a@b.test">`, ""}, {`<a href="tel:+123">`, ""}, {`<a href="#x">`, ""}, {`<a href="/x">`, ""}, {`<a href="x">`, ""},
 		{`<a href="//a.test/">`, ""}, {`<a href="https:a.test">`, ""}, {`<a href="https://">`, ""}, {`<a href="https:///x">`, ""}, {`<a href="https://?x">`, ""},

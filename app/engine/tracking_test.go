@@ -211,6 +211,7 @@ func TestOpensAndClicksAreRecorded(t *testing.T) {
 			t.Errorf("clicked %+v", click)
 		}
 		w.look(id, chrome)
+		w.click(id, 1, 3, chrome)
 		later(time.Minute)
 		w.look(id, chrome)
 		later(4 * time.Second)
@@ -360,6 +361,24 @@ func TestStopJudgesWhatWaits(t *testing.T) {
 		w.open()
 		w.wantFetches(id, "clicked0", app.Clicked)
 		w.wantFetches(burst, "prefetched0 prefetched1", app.Sent)
+	})
+}
+
+func TestStopJudgesAlsoWhatIsQueued(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := tracked(t)
+		id := w.sendHTML(links(1), "bo@example.org")
+		later(time.Minute)
+		w.e.stop()
+		w.e.workers.Wait()
+		for i := range 20 { // which of its doors it looks at first is left to chance
+			w.look(id, chrome)
+			w.e.track()
+			if got := strings.Count(w.fetches(id), "opened"); got != i+1 {
+				t.Fatalf("%d of %d fetches are recorded", got, i+1)
+			}
+			time.Sleep(2 * time.Minute)
+		}
 	})
 }
 
