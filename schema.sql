@@ -222,8 +222,8 @@ CREATE TABLE idempotency (
 CREATE INDEX idempotency_age ON idempotency (created_at);
 
 -- The audience of a team. Rows lie in the order of their lists and filters walk
--- them; no foreign key leads here, since memberships and choices are deleted by
--- index with their contact.
+-- them; no foreign key leads here, since memberships are deleted by index with
+-- their contact.
 CREATE TABLE contacts (
   team_id      TEXT NOT NULL REFERENCES teams (id),
   id           TEXT NOT NULL,
@@ -301,13 +301,14 @@ CREATE TABLE leftovers (
 ) STRICT, WITHOUT ROWID;
 
 -- Imports of contacts. The file is kept in pieces until it is worked off; row
--- counts and contacts move in one transaction.
+-- counts and contacts move in one transaction. How many rows are done is the sum
+-- of the counts.
 CREATE TABLE imports (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
   status       TEXT NOT NULL CHECK (status IN ('uploading', 'queued', 'in_progress', 'completed', 'failed')),
   options      TEXT NOT NULL, -- JSON
-  rows_done    INTEGER NOT NULL,
+  stored       INTEGER NOT NULL CHECK (stored IN (0, 1)), -- there may be pieces of the file
   created      INTEGER NOT NULL,
   updated      INTEGER NOT NULL,
   skipped      INTEGER NOT NULL,
@@ -317,7 +318,7 @@ CREATE TABLE imports (
   completed_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imports_team ON imports (team_id, id);
-CREATE INDEX imports_open ON imports (status, id) WHERE status IN ('uploading', 'queued', 'in_progress');
+CREATE INDEX imports_stored ON imports (status, id) WHERE stored = 1;
 
 CREATE TABLE import_pieces (
   import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,
@@ -350,6 +351,6 @@ CREATE INDEX happenings_team ON happenings (team_id, id);
 CREATE TABLE erasures (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL REFERENCES teams (id),
-  addresses  BLOB NOT NULL, -- sealed JSON: folded addresses
+  addresses  BLOB NOT NULL, -- sealed JSON: {addresses,until}: folded, and the id up to which they go
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;

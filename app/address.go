@@ -32,8 +32,14 @@ type Address struct {
 	Domain string `json:"domain"`
 }
 
-// Mailbox is the bare addr-spec, as it stands in MAIL and RCPT commands.
-func (a Address) Mailbox() string { return a.Local + "@" + a.Domain }
+// Mailbox is the bare addr-spec, as it stands in MAIL and RCPT commands; Erased
+// for an erased address.
+func (a Address) Mailbox() string {
+	if a.IsErased() {
+		return Erased
+	}
+	return a.Local + "@" + a.Domain
+}
 
 // NeedsSMTPUTF8 tells whether the local part has characters outside ASCII, so
 // that only a relay with SMTPUTF8 can carry it (RFC 6531).

@@ -114,20 +114,22 @@ func (tx *Tx) UpdateContact(c *app.Contact) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// DeleteContact removes a contact with its memberships and choices, and counts
-// all of them.
+// DeleteContact removes a contact with its memberships, and counts them. Of its
+// choices it leaves what was opted out of: that is the address's own word, which
+// holds when the address comes again.
 func (tx *Tx) DeleteContact(c *app.Contact) error {
 	tx.changed(c.TeamID)
-	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
+	_, err := tx.exec(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
+		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
+	if err != nil {
+		return fmt.Errorf("delete choices: %w", err)
+	}
+	_, err = tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}
 	if _, err := tx.exec(`DELETE FROM members WHERE contact_id = ?`, c.ID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
-	}
-	_, err = tx.exec(`DELETE FROM choices WHERE address = ? AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
-	if err != nil {
-		return fmt.Errorf("delete choices: %w", err)
 	}
 	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)
 	if err := oneRow(n, err, ErrNotFound); err != nil {

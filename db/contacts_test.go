@@ -93,17 +93,19 @@ func TestContactsOfAnotherTeamAreNotThere(t *testing.T) {
 	}
 }
 
-func TestADeletedContactLeavesNoMembershipChoiceOrCount(t *testing.T) {
+func TestADeletedContactLeavesNothingButItsOptOuts(t *testing.T) {
 	d, team := suppressionStore(t, 0)
 	c, stays := newContact(team.ID, "a@b.example", nil), newContact(team.ID, "b@b.example", nil)
 	segment := app.Segment{ID: app.NewID(), TeamID: team.ID, Name: "s"}
 	topic := app.Topic{ID: app.NewID(), TeamID: team.ID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic}
+	left := app.Topic{ID: app.NewID(), TeamID: team.ID, Name: "left", Default: app.OptIn, Visibility: app.PublicTopic}
 	writeContacts(t, d, func(tx *Tx) error {
-		err := errors.Join(tx.InsertSegment(&segment), tx.InsertTopic(&topic), tx.CountContacts(team.ID, 2), tx.CountMembers(segment.ID, 2))
+		err := errors.Join(tx.InsertSegment(&segment), tx.InsertTopic(&topic), tx.InsertTopic(&left), tx.CountContacts(team.ID, 2), tx.CountMembers(segment.ID, 2))
 		for _, c := range []app.Contact{c, stays} {
 			_, err2 := tx.AddMember(segment.ID, c.ID)
-			_, err3 := tx.SetChoice(topic.ID, c.Hash, app.OptOut)
-			err = errors.Join(err, tx.InsertContact(&c), err2, err3)
+			_, err3 := tx.SetChoice(topic.ID, c.Hash, app.OptIn)
+			_, err4 := tx.SetChoice(left.ID, c.Hash, app.OptOut)
+			err = errors.Join(err, tx.InsertContact(&c), err2, err3, err4)
 		}
 		return err
 	})
@@ -112,6 +114,9 @@ func TestADeletedContactLeavesNoMembershipChoiceOrCount(t *testing.T) {
 		for address, explicit := range map[app.AddressHash]bool{c.Hash: false, stays.Hash: true} {
 			if got, err := r.TopicFor(team.ID, topic.ID, address); err != nil || got.Explicit != explicit {
 				t.Errorf("%+v %v", got, err)
+			}
+			if got, err := r.TopicFor(team.ID, left.ID, address); err != nil || !got.Explicit || got.Subscription != app.OptOut {
+				t.Errorf("an opt-out is forgotten: %+v %v", got, err)
 			}
 		}
 		gone, err := r.SegmentsOf(c.ID)

@@ -65,6 +65,7 @@ type DB struct {
 	readers chan *Reader
 	opened  int // readers
 	queue   chan *request
+	chores  chan *chore
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
 	writer  atomic.Int64  // its goroutine id
@@ -88,6 +89,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		path:    opts.Path,
 		readers: make(chan *Reader, readers),
 		queue:   make(chan *request, 4*maxGroup),
+		chores:  make(chan *chore),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		failed:  make(chan struct{}),

@@ -203,8 +203,8 @@ func (q *filtered) with(before []any, after ...any) []any {
 	return slices.Concat(before, q.args, after)
 }
 
-func (q *filtered) count(args ...any) (n int, err error) {
-	err = q.stmt.QueryRowContext(context.Background(), q.with(args)...).Scan(&n)
+func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
+	err = q.stmt.QueryRowContext(ctx, q.with(args)...).Scan(&n)
 	return n, err
 }
 
@@ -216,11 +216,14 @@ var ErrLong = errors.New("db: too long a scan")
 type Effort struct {
 	Ctx  context.Context
 	Most int
+	// From and To bound the ids that are counted: behind From, up to To. Empty:
+	// all of them.
+	From, To string
 }
 
 // scanRange is how many rows are looked at between two questions whether to go
-// on: some 3 ms. They fit into the cache of a connection, so that finding where
-// a range ends reads nothing twice.
+// on, where their number is bounded. They fit into the cache of a connection, so
+// that finding where a range ends reads nothing twice.
 const scanRange = 4096
 
 // The ends of all ids.
@@ -231,13 +234,22 @@ const (
 
 // ranges walks ids from one end of them to the other. end gives the id at which
 // the range behind from ends, or ErrNotFound where fewer rows are left; visit
-// looks at that range and tells whether to go on.
+// looks at that range and tells whether to go on. Where the number of rows has no
+// bound there is one range: finding where more of them end costs a tenth and
+// more of a scan, and a statement ends with its context in the midst of it.
 func (e Effort) ranges(from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
+	if e.Most == 0 {
+		_, err := visit(from, last)
+		if e.Ctx.Err() != nil {
+			return e.Ctx.Err()
+		}
+		return err
+	}
 	for looked := scanRange; ; looked += scanRange {
 		if err := e.Ctx.Err(); err != nil {
 			return err
 		}
-		if e.Most > 0 && looked > e.Most {
+		if looked > e.Most {
 			return ErrLong
 		}
 		to, err := end(from)
@@ -275,8 +287,8 @@ func (r *Reader) countPicked(e Effort, teamID string, filter condition) (total i
 		return 0, err
 	}
 	defer q.close()
-	err = e.ranges(firstID, lastID, r.rangeUp(teamID), func(from, to string) (bool, error) {
-		n, err := q.count(teamID, from, to)
+	err = e.ranges(e.From, cmp.Or(e.To, lastID), r.rangeUp(teamID), func(from, to string) (bool, error) {
+		n, err := q.count(e.Ctx, teamID, from, to)
 		total += n
 		return true, err
 	})
@@ -296,8 +308,8 @@ func (r *Reader) countUnpicked(e Effort, s *app.Segment, filter condition) (tota
 			[]any{s.ID, from, scanRange - 1}, &to)
 		return to, err
 	}
-	err = e.ranges(firstID, lastID, end, func(from, to string) (bool, error) {
-		n, err := q.count(s.TeamID, s.ID, from, to)
+	err = e.ranges(e.From, cmp.Or(e.To, lastID), end, func(from, to string) (bool, error) {
+		n, err := q.count(e.Ctx, s.TeamID, s.ID, from, to)
 		total += n
 		return true, err
 	})
@@ -336,7 +348,7 @@ func (r *Reader) pickedUp(e Effort, teamID string, filter condition, from string
 
 func (q *filtered) contacts(e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
 	err = e.ranges(from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		rows, err := collect(e.Ctx, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out = append(out, rows...)
 		return len(out) < limit, err
 	})

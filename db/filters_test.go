@@ -48,7 +48,7 @@ func randomNumber(r *rand.Rand) float64 {
 
 func randomProperty(r *rand.Rand) app.PropertyValue {
 	if r.IntN(2) == 0 {
-		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, textPool)}
+		return app.PropertyValue{Type: app.StringProperty, Text: pick(r, append(slices.Clone(textPool), ""))}
 	}
 	return app.PropertyValue{Type: app.NumberProperty, Number: randomNumber(r)}
 }
@@ -324,16 +324,16 @@ func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
 	t.Run("a scan of too many rows ends", func(t *testing.T) {
 		a.read(func(r *Reader) error {
 			s := a.segment(none)
-			if _, err := r.CountSegment(Effort{t.Context(), scanRange}, s); !errors.Is(err, ErrLong) {
+			if _, err := r.CountSegment(Effort{Ctx: t.Context(), Most: scanRange}, s); !errors.Is(err, ErrLong) {
 				t.Errorf("count: %v", err)
 			}
-			if _, _, err := r.ListSegmentContacts(Effort{t.Context(), scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
+			if _, _, err := r.ListSegmentContacts(Effort{Ctx: t.Context(), Most: scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
 				t.Errorf("list: %v", err)
 			}
-			if _, err := r.CountSegment(Effort{t.Context(), 3 * scanRange}, s); err != nil {
+			if _, err := r.CountSegment(Effort{Ctx: t.Context(), Most: 3 * scanRange}, s); err != nil {
 				t.Errorf("count of all: %v", err)
 			}
-			rows, _, err := r.ListSegmentContacts(Effort{t.Context(), scanRange}, a.segment(all), app.Page{Limit: 20})
+			rows, _, err := r.ListSegmentContacts(Effort{Ctx: t.Context(), Most: scanRange}, a.segment(all), app.Page{Limit: 20})
 			if len(rows) != 20 {
 				t.Errorf("a page near its cursor: %d rows, %v", len(rows), err)
 			}

@@ -74,11 +74,12 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 	if err != nil {
 		return nil, err
 	}
-	return collect(stmt, scan, args...)
+	return collect(context.Background(), stmt, scan, args...)
 }
 
-func collect[T any](stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
-	rows, err := stmt.QueryContext(context.Background(), args...)
+// collect is list for a statement at hand that may end with ctx.
+func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
+	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
 		return nil, err
 	}

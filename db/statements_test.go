@@ -183,6 +183,9 @@ var mayScan = map[string]string{
 	"ListTeams":       "the operator's list of all teams",
 	"FindTeam":        "the first row of the primary key",
 	"UnitRelays":      "the first row of an index",
+	"Erasures":        "a row for each erasure under way",
+	"dirtyPages":      "pages by their numbers, all of the file, for an erasure",
+	"wipeWith":        "a page by its number",
 	"prepareSchema":   "the tables of a database that should have none",
 	"DottedUnits":     "all open units, once at start and for the operator: an index would cost every message",
 	"PurgeHappenings": "the first rows of the primary key",
@@ -234,9 +237,14 @@ var hot = map[string][]string{
 	"memberContacts": {"m USING PRIMARY KEY (segment_id=? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
 		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
 		"m USING PRIMARY KEY (segment_id=?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},
-	"rangeUp":    {"PRIMARY KEY (team_id=? AND id>?)"},
-	"rangeDown":  {"PRIMARY KEY (team_id=? AND id<?)"},
-	"SegmentsOf": {"members_contact (contact_id=?)"},
+	"rangeUp":          {"PRIMARY KEY (team_id=? AND id>?)"},
+	"rangeDown":        {"PRIMARY KEY (team_id=? AND id<?)"},
+	"SegmentsOf":       {"members_contact (contact_id=?)"},
+	"NextImport":       {"imports_stored (status=?)"},
+	"StoredImports":    {"imports_stored (status=?)"},
+	"Piece":            {"(import_id=? AND n=?)"},
+	"ListImports":      {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)", "imports_team (team_id=?)"},
+	"ListImportErrors": {"(import_id=? AND id=?)", "(import_id=? AND id>?)", "(import_id=? AND id<?)", "(import_id=?)"},
 }
 
 var (

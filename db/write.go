@@ -144,6 +144,8 @@ func (d *DB) writeLoop(s session) {
 		select {
 		case r := <-d.queue:
 			d.commit(&s, d.gather(r))
+		case c := <-d.chores:
+			c.done <- c.fn(&s)
 		case <-d.closing:
 			for {
 				select {

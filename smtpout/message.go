@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"mime/quotedprintable"
+	"slices"
 	"strings"
 
 	"mailer/app"
@@ -39,6 +40,8 @@ func checkOutgoing(m *app.Outgoing) error {
 	switch {
 	case mail == nil || len(mail.To) == 0:
 		return errors.New("no recipient in To")
+	case mail.From.IsErased():
+		return errors.New("the sender was erased")
 	case mail.HTML == "" && mail.Text == "":
 		return errors.New("no body")
 	case !isBoundaryText(m.EmailID):
@@ -87,7 +90,11 @@ func (w *messageWriter) messageHeaders(m *app.Outgoing) {
 	mail := m.Mail
 	w.field("Date", m.Date.UTC().Format("Mon, 02 Jan 2006 15:04:05 -0700"))
 	w.addresses("From", []app.Address{mail.From})
-	w.addresses("To", mail.To)
+	if slices.ContainsFunc(mail.To, func(a app.Address) bool { return !a.IsErased() }) {
+		w.addresses("To", mail.To)
+	} else {
+		w.field("To", "undisclosed-recipients:;")
+	}
 	w.addresses("Cc", mail.Cc)
 	w.addresses("Reply-To", mail.ReplyTo)
 	w.text("Subject", mail.Subject)

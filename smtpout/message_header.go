@@ -2,6 +2,7 @@ package smtpout
 
 import (
 	"encoding/base64"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -203,8 +204,12 @@ func qEncode(s string) string {
 	return string(out)
 }
 
-// addresses writes an address list (RFC 5322 3.4), or nothing for an empty one.
+// addresses writes an address list (RFC 5322 3.4) without those that were
+// erased, or nothing for an empty one.
 func (w *headerWriter) addresses(name string, list []app.Address) {
+	if slices.ContainsFunc(list, app.Address.IsErased) {
+		list = slices.DeleteFunc(slices.Clone(list), app.Address.IsErased)
+	}
 	if len(list) == 0 {
 		return
 	}

@@ -465,3 +465,30 @@ func TestFilenamePieces(t *testing.T) {
 		}
 	}
 }
+
+func TestErasedAddressesStandInNoHeader(t *testing.T) {
+	m := transaction(&app.Mail{
+		From: app.Address{Local: "hi", Domain: "acme.test"}, To: []app.Address{{Local: app.Erased}, {Local: "eve", Domain: "example.org"}},
+		Cc: []app.Address{{Local: app.Erased}}, ReplyTo: []app.Address{{Local: app.Erased}}, Subject: "Hi", Text: "Hello",
+	})
+	b, err := compose(m)
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(string(b), "\r\n\r\n")
+	if !strings.Contains(head, "\r\nTo: eve@example.org\r\n") || strings.Contains(head, "erased") || strings.Contains(head, "Cc:") || strings.Contains(head, "Reply-To:") {
+		t.Errorf("header:\n%s", head)
+	}
+	m.Mail.To = m.Mail.To[:1]
+	m.Mail.Cc = []app.Address{{Local: "eve", Domain: "example.org"}}
+	if b, err = compose(m); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(b), "\r\nTo: undisclosed-recipients:;\r\n") || !strings.Contains(string(b), "\r\nCc: eve@example.org\r\n") {
+		t.Errorf("message:\n%s", b)
+	}
+	m.Mail.From = app.Address{Local: app.Erased}
+	if _, err := compose(m); err == nil {
+		t.Error("a message whose sender was erased is made")
+	}
+}

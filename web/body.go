@@ -146,6 +146,77 @@ func (h *Handler) readChunked(x *exchange, r *http.Request, most int64) error {
 	return readError(err)
 }
 
+// streamMemory is what a streamed body counts in the budget, in bytes: what its
+// handler holds of it at once.
+const streamMemory = 512 << 10
+
+// streamTimes bounds how long a streamed body may take, in bodyTimeouts.
+const streamTimes = 30
+
+// stream is a body that its handler reads while it arrives. It ends with an
+// error over the limit; the time to wait for more of it begins anew with each
+// part that came. Its handler must give err precedence over what it makes of
+// the body.
+type stream struct {
+	h     *Handler
+	x     *exchange
+	body  io.Reader
+	left  int64     // bytes that it may still have
+	until time.Time // it must have arrived
+	ended bool      // read to its end
+	err   error     // what went wrong, in words for the caller
+}
+
+// openStream prepares x.stream. Errors: CodePayloadTooLarge by Content-Length,
+// CodeServiceUnavailable when memory stays short.
+func (h *Handler) openStream(x *exchange, r *http.Request) error {
+	x.stream = &stream{h: h, x: x, body: r.Body, left: h.limits.body, until: time.Now().Add(streamTimes * h.limits.bodyTimeout)}
+	if r.ContentLength > h.limits.body {
+		return bodyTooLarge(h.limits.body)
+	}
+	if err := h.budget.take(r.Context(), &x.held, streamMemory); err != nil {
+		x.Header().Set("Retry-After", "5")
+		return err
+	}
+	x.stream.extend()
+	return nil
+}
+
+// extend lets the client take its time for the next part, and for the answer.
+func (s *stream) extend() {
+	now := time.Now()
+	at := now.Add(s.h.limits.bodyTimeout)
+	if at.After(s.until) {
+		at = s.until
+	}
+	control := http.NewResponseController(s.x.ResponseWriter)
+	_ = control.SetReadDeadline(at) // see setReadDeadline
+	_ = control.SetWriteDeadline(now.Add(s.h.limits.write))
+}
+
+// Read implements io.Reader.
+func (s *stream) Read(p []byte) (int, error) {
+	if s.err != nil {
+		return 0, s.err
+	}
+	n, err := s.body.Read(p[:min(int64(len(p)), s.left+1)])
+	if s.left -= int64(n); s.left < 0 {
+		s.err = bodyTooLarge(s.h.limits.body)
+		return 0, s.err
+	}
+	switch {
+	case err == io.EOF:
+		s.ended = true
+		setReadDeadline(s.x, time.Time{})
+	case err != nil:
+		s.err = readError(err)
+		return n, s.err
+	case n > 0:
+		s.extend()
+	}
+	return n, err
+}
+
 func bodyTooLarge(most int64) error {
 	return newError(app.CodePayloadTooLarge,
 		fmt.Sprintf("The request body is larger than %d bytes", most))

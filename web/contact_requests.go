@@ -12,13 +12,13 @@ import (
 
 // createContactRequest is the body of POST /contacts and an item of a batch.
 type createContactRequest struct {
-	Email        string      `json:"email" doc:"An address without a display name"`
-	FirstName    string      `json:"first_name,omitempty" maxLength:"255"`
-	LastName     string      `json:"last_name,omitempty" maxLength:"255"`
-	Unsubscribed bool        `json:"unsubscribed,omitempty" doc:"Opts out of everything that is marketing; false never subscribes again"`
-	Properties   propertyMap `json:"properties,omitempty"`
-	Segments     segmentRefs `json:"segments,omitempty" maxItems:"1000" doc:"Segments to add the contact to"`
-	Topics       topicList   `json:"topics,omitempty" maxItems:"1000" doc:"Choices about topics"`
+	Email        string       `json:"email" doc:"An address without a display name"`
+	FirstName    string       `json:"first_name,omitempty" maxLength:"255"`
+	LastName     string       `json:"last_name,omitempty" maxLength:"255"`
+	Unsubscribed bool         `json:"unsubscribed,omitempty" doc:"Opts out of everything that is marketing; false never subscribes again"`
+	Properties   propertyMap  `json:"properties,omitempty"`
+	Segments     segmentRefs  `json:"segments,omitempty" maxItems:"1000" doc:"Segments to add the contact to"`
+	Topics       topicChoices `json:"topics,omitempty" maxItems:"1000" doc:"Choices about topics"`
 
 	AudienceID string `json:"audience_id,omitempty" hidden:"true"` // repeats the path
 }
@@ -71,21 +71,12 @@ func audienceEcho(path, given string) error {
 	return app.Invalid("audience_id", "is another than the audience of the path")
 }
 
-// segmentRefs and topicList are arrays that stop at the limit while they are
-// read.
-type (
-	segmentRefs []app.SegmentRef
-	topicList   []app.TopicChoice
-)
+// segmentRefs is an array that stops at the limit while it is read.
+type segmentRefs []app.SegmentRef
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *segmentRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return decodeList(d, (*[]app.SegmentRef)(l), app.MaxContactLinks, "an array of objects")
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (l *topicList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of objects")
 }
 
 // propertyMap is an object of strings, numbers and nulls, of bounded size. Null

@@ -19,7 +19,7 @@ type ContactItem struct {
 	CreatedAt    string                     `json:"created_at" format:"date-time"`
 	Unsubscribed bool                       `json:"unsubscribed" doc:"From everything that is marketing"`
 	Properties   map[string]ContactProperty `json:"properties,omitzero" doc:"In lists where include names them"`
-	Topics       []ContactTopicRow          `json:"topics,omitzero" doc:"In lists where include names them"`
+	Topics       []ContactTopicItem         `json:"topics,omitzero" doc:"In lists where include names them"`
 }
 
 // ContactRecord is a contact by itself.
@@ -32,16 +32,6 @@ type ContactRecord struct {
 type ContactProperty struct {
 	Type  app.PropertyType `json:"type" enum:"string,number"`
 	Value any              `json:"value" doc:"A string or a number"`
-}
-
-// ContactTopicRow is a topic as it stands for a contact.
-type ContactTopicRow struct {
-	ID           string           `json:"id" format:"uuid"`
-	Name         string           `json:"name"`
-	Description  *string          `json:"description"`
-	Subscription app.Subscription `json:"subscription" enum:"opt_in,opt_out"`
-	Explicit     bool             `json:"explicit" doc:"Whether it was chosen; otherwise it is the topic's default"`
-	Visibility   app.Visibility   `json:"visibility" enum:"public,private"`
 }
 
 type contactRef struct {
@@ -292,9 +282,9 @@ func newContactItem(c *app.Contact, include app.Include) ContactItem {
 		item.Properties = newContactProperties(c.Properties)
 	}
 	if include.Topics {
-		item.Topics = make([]ContactTopicRow, len(c.Topics))
+		item.Topics = make([]ContactTopicItem, len(c.Topics))
 		for i := range c.Topics {
-			item.Topics[i] = newContactTopicRow(&c.Topics[i])
+			item.Topics[i] = newContactTopicItem(&c.Topics[i])
 		}
 	}
 	return item
@@ -311,11 +301,4 @@ func newContactProperties(p app.Properties) map[string]ContactProperty {
 		out[key] = ContactProperty{Type: v.Type, Value: propertyValue(v).plain()}
 	}
 	return out
-}
-
-func newContactTopicRow(t *app.ContactTopic) ContactTopicRow {
-	return ContactTopicRow{
-		ID: t.ID, Name: t.Name, Description: orNull(t.Description),
-		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility,
-	}
 }

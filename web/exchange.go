@@ -19,6 +19,7 @@ type exchange struct {
 	key     *app.Key // nil: public route, or not authenticated
 	header  http.Header
 	body    []byte                  // of routes that take one
+	stream  *stream                 // of routes that read their body themselves
 	held    held                    // of the budget for bodies
 	quiet   bool                    // not worth a log line at info
 	status  int                     // 0: nothing answered yet
@@ -29,6 +30,9 @@ type exchange struct {
 func (x *exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
+		if x.stream != nil && !x.stream.ended {
+			x.Header().Set("Connection", "close") // see readBody
+		}
 	}
 	x.ResponseWriter.WriteHeader(status)
 }

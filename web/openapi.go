@@ -88,7 +88,7 @@ func commonErrors(rt route) []int {
 	if !rt.public {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
-	if rt.body {
+	if rt.body || rt.stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 			http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
 	}

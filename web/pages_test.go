@@ -22,7 +22,7 @@ import (
 
 var pagePaths = []string{"/unsubscribe/", "/preferences/"}
 
-const formType = "Content-Type: application/x-www-form-urlencoded"
+const pageFormType = "Content-Type: application/x-www-form-urlencoded"
 
 // elements gives the elements of a page that have the name.
 func elements(t testing.TB, w *httptest.ResponseRecorder, name string) (out []*html.Node) {
@@ -85,7 +85,7 @@ func TestReadingAPageChangesNothing(t *testing.T) {
 	for _, path := range pagePaths {
 		for _, method := range []string{"GET", "HEAD"} {
 			for _, token := range []string{"all", "topic", "many"} {
-				wantPage(t, b.do(method, path+token+"?List-Unsubscribe=One-Click", "List-Unsubscribe=One-Click", formType), 200, "ACME Garden")
+				wantPage(t, b.do(method, path+token+"?List-Unsubscribe=One-Click", "List-Unsubscribe=One-Click", pageFormType), 200, "ACME Garden")
 			}
 		}
 	}
@@ -97,10 +97,10 @@ func TestReadingAPageChangesNothing(t *testing.T) {
 func TestAnyPostUnsubscribes(t *testing.T) {
 	const multipart = "--x\r\nContent-Disposition: form-data; name=\"List-Unsubscribe\"\r\n\r\nOne-Click\r\n--x--\r\n"
 	for name, request := range map[string][]string{
-		"one click":            {"List-Unsubscribe=One-Click", formType},
+		"one click":            {"List-Unsubscribe=One-Click", pageFormType},
 		"one click, multipart": {multipart, "Content-Type: multipart/form-data; boundary=x"},
 		"broken multipart":     {"--y", "Content-Type: multipart/form-data; boundary=x"},
-		"the button":           {"", formType, "Origin: null", "Sec-Fetch-Site: cross-site"},
+		"the button":           {"", pageFormType, "Origin: null", "Sec-Fetch-Site: cross-site"},
 		"nothing":              {""},
 		"JSON":                 {`{"a":1}`, "Content-Type: application/json", "Origin: https://elsewhere.example"},
 		"64 KiB of anything":   {strings.Repeat("%;&\x00", maxForm/4), "Content-Type: x"},
@@ -224,7 +224,7 @@ func TestPreferencesAreShownSavedAndShownAgain(t *testing.T) {
 	}
 	// What a browser sends for a tick at offers alone.
 	form := fmt.Sprintf("topic=%s&topic=%s&%s=opt_in&topic=%s", weekly, offers, offers, events)
-	w = b.do("POST", "/preferences/all", form, formType, "Origin: https://elsewhere.example")
+	w = b.do("POST", "/preferences/all", form, pageFormType, "Origin: https://elsewhere.example")
 	wantPage(t, w, 200, "Your choices have been saved.", "Your email preferences")
 	got, _ = boxes(t, w)
 	if want := map[string]bool{weekly: false, offers: true, events: false}; !maps.Equal(got, want) {
@@ -243,7 +243,7 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 	f.change(func() { f.unsubscribed = true })
 	notice := "You are unsubscribed from all mailings from ACME Garden, and only ACME Garden can switch them on again."
 	wantPage(t, b.do("GET", "/preferences/all", ""), 200, notice, "Your choices here will apply from then on.")
-	w := b.do("POST", "/preferences/all", "topic="+weekly, formType)
+	w := b.do("POST", "/preferences/all", "topic="+weekly, pageFormType)
 	wantPage(t, w, 200, notice, "Your choices have been saved.")
 	if f.topics[0].Subscription != app.OptOut {
 		t.Error("saving does nothing")
@@ -280,9 +280,9 @@ func TestFormChoices(t *testing.T) {
 	}
 	b, f := newPagesBench(t)
 	for _, bad := range []string{"a=%zz", "a;b=1", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"} {
-		wantPage(t, b.do("POST", "/preferences/all", bad, formType), 400, "nothing was changed")
+		wantPage(t, b.do("POST", "/preferences/all", bad, pageFormType), 400, "nothing was changed")
 	}
-	w := b.do("POST", "/preferences/all", "", formType)
+	w := b.do("POST", "/preferences/all", "", pageFormType)
 	wantPage(t, w, 200, "Your email preferences")
 	if strings.Contains(w.Body.String(), "have been saved") || len(f.saved) != 0 {
 		t.Error("nothing was chosen, and it is called saved")
@@ -298,7 +298,7 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 	server := httptest.NewServer(b.handler)
 	defer server.Close()
 	for _, path := range pagePaths {
-		wantPage(t, b.do("POST", path+"all", strings.Repeat("x", maxForm+1), formType), 413, "nothing was changed")
+		wantPage(t, b.do("POST", path+"all", strings.Repeat("x", maxForm+1), pageFormType), 413, "nothing was changed")
 		// Of unknown length: sent in chunks.
 		body := io.MultiReader(strings.NewReader(strings.Repeat("x", maxForm+1)))
 		answer, err := http.Post(server.URL+path+"all", "application/x-www-form-urlencoded", body)
@@ -315,7 +315,7 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 		t.Errorf("%d writes", f.written())
 	}
 	b.handler.limits.body = 100 // of the API, not of pages
-	wantPage(t, b.do("POST", "/unsubscribe/all", strings.Repeat("x", maxForm), formType), 200, "You are unsubscribed")
+	wantPage(t, b.do("POST", "/unsubscribe/all", strings.Repeat("x", maxForm), pageFormType), 200, "You are unsubscribed")
 }
 
 func TestUnknownTokensGetOnePage(t *testing.T) {

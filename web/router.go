@@ -29,6 +29,8 @@ type route struct {
 	sending bool // open to keys that may only send
 	admin   bool // changes what members of a team may only read (decisions.md 3)
 	body    bool // takes a body, which is read before the handler runs
+	stream  bool // takes a body that the handler reads from x.stream
+	early   bool // with parameters, and asked before others that have more of them
 	quiet   bool // logged at debug
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	maxBody int64
@@ -47,6 +49,9 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	tree := a.h.literals
 	if strings.Contains(op.Path, "{") {
 		tree = a.h.parameters
+		if rt.early {
+			tree = a.h.early
+		}
 	}
 	tree.Handle(op.Method, colons.Replace(op.Path), func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*exchange)
@@ -75,10 +80,13 @@ func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
 	if err := h.authorize(x, r, rt); err != nil {
 		return err
 	}
-	if !rt.body {
-		return nil
+	switch {
+	case rt.stream:
+		return h.openStream(x, r)
+	case rt.body:
+		return h.readBody(x, r, cmp.Or(rt.maxBody, h.limits.body))
 	}
-	return h.readBody(x, r, cmp.Or(rt.maxBody, h.limits.body))
+	return nil
 }
 
 // base gives the embedded field a name that is not the name of its method.
@@ -130,11 +138,12 @@ func (h *Handler) dispatch(x *exchange, r *http.Request) {
 }
 
 func (h *Handler) lookup(method, path string) (httprouter.Handle, httprouter.Params) {
-	if handle, _, _ := h.literals.Lookup(method, path); handle != nil {
-		return handle, nil
+	for _, tree := range []*httprouter.Router{h.literals, h.early, h.parameters} {
+		if handle, params, _ := tree.Lookup(method, path); handle != nil {
+			return handle, params
+		}
 	}
-	handle, params, _ := h.parameters.Lookup(method, path)
-	return handle, params
+	return nil, nil
 }
 
 // allowed lists the methods that some route at path answers.

@@ -53,6 +53,7 @@ type service interface {
 	segmentService
 	pageService
 	trackingService
+	importService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -66,6 +67,7 @@ type Handler struct {
 	limits     limits
 	api        huma.API
 	literals   *httprouter.Router
+	early      *httprouter.Router
 	parameters *httprouter.Router
 	methods    []string // that any route answers, sorted
 	rate       *rateLimiter
@@ -92,7 +94,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 		failures: newFailureLimiter(now),
 		budget:   newBudget(l),
 	}
-	h.literals, h.parameters = newTree(), newTree()
+	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
 	h.registerHealth()
 	h.registerEmails()
@@ -107,6 +109,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerAudiences()
 	h.registerPages()
 	h.registerTracking()
+	h.registerImports()
 	h.registerDocument()
 	return h
 }

@@ -182,7 +182,9 @@ func (e *Engine) DeleteContact(ctx context.Context, key *app.Key, idOrEmail stri
 	return id, lookup("contact", err)
 }
 
-// deleteContact deletes one contact and notes it for webhooks.
+// deleteContact deletes one contact and notes it for webhooks. Who was
+// unsubscribed stays so on the suppression list, also when the address comes
+// again.
 func deleteContact(tx *db.Tx, c *app.Contact) error {
 	segments, err := tx.SegmentsOf(c.ID)
 	if err != nil {
@@ -190,6 +192,17 @@ func deleteContact(tx *db.Tx, c *app.Contact) error {
 	}
 	if err := tx.DeleteContact(c); err != nil {
 		return err
+	}
+	if c.Unsubscribed {
+		s := app.Suppression{ID: app.NewID(), TeamID: c.TeamID, Email: strings.ToLower(c.Email), Hash: c.Hash,
+			Origin: app.OriginUnsubscribe, SourceID: c.ID, CreatedAt: tx.Now}
+		added, err := tx.InsertOptOut(&s)
+		if err == nil && added {
+			err = announceSuppression(tx, app.SuppressionAdded, &s)
+		}
+		if err != nil {
+			return fmt.Errorf("keep an opt-out: %w", err)
+		}
 	}
 	return announceContact(tx, app.ContactDeleted, c, segments)
 }

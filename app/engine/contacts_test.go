@@ -337,3 +337,29 @@ func TestContactsAreListedWithTheirTopics(t *testing.T) {
 	_, _, err := a.e.ListContacts(t.Context(), a.key, "", app.Include{}, app.Page{Limit: 1, After: app.NewID()})
 	wantCode(t, err, app.CodeValidation)
 }
+
+func TestWhoUnsubscribedStaysSoWhenDeletedAndAddedAgain(t *testing.T) {
+	a := newAudience(t)
+	id := a.create(app.ContactInput{Email: "Ann@example.org", Unsubscribed: true, Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}}})
+	a.told()
+	_, err := a.e.DeleteContact(t.Context(), a.key, id, false)
+	must(t, err)
+	if d := a.wantTold("suppression.added", "contact.deleted")[0].Data; d.Email != "ann@example.org" || d.Origin != string(app.OriginUnsubscribe) {
+		t.Errorf("%+v", d)
+	}
+	again := a.create(app.ContactInput{Email: "ann@example.org"})
+	if !a.contact(again).Unsubscribed {
+		t.Error("the contact is subscribed again")
+	}
+	rows, _, err := a.e.ListContactTopics(t.Context(), a.key, again, app.Page{Limit: 100})
+	must(t, err)
+	for _, row := range rows {
+		if row.ID == a.topics[0] && row.Subscription != app.OptOut {
+			t.Error("the contact is subscribed to the topic again")
+		}
+	}
+	a.patch(again, subscribe(true))
+	if s, err := a.e.GetSuppression(t.Context(), a.key, "ann@example.org"); app.CodeOf(err) != app.CodeNotFound {
+		t.Errorf("after the contact subscribed: %+v %v", s, err)
+	}
+}

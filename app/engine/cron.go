@@ -44,7 +44,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	for _, l := range e.lanes {
 		l.wake()
 	}
-	return nil
+	return e.sweepErasures(ctx)
 }
 
 // purge removes what is out of date, in small transactions.

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/robfig/cron/v3"
+	"golang.org/x/sync/semaphore"
 
 	"mailer/app"
 	"mailer/db"
@@ -57,6 +58,8 @@ type Config struct {
 	DoubtDelay     time.Duration // 0: 60 s
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
+	// Resolver asks the DNS about domains; nil: domains are not checked.
+	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
@@ -72,10 +75,13 @@ type Engine struct {
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
+	eraser   *eraser
 	tracker  *tracker
-	scans    chan struct{} // a place for each long scan
+	checks   *checker
+	scans    *semaphore.Weighted // the connections of long scans
 	counts   segmentCounts
 	lanes    []*lane
+	imports  importer
 	cron     *cron.Cron
 	draining atomic.Bool
 	taking   context.Context // ends when no new unit may be begun
@@ -101,7 +107,8 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		cfg.Jitter = rand.Float64
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
-	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, tracker: newTracker(), scans: make(chan struct{}, maxScans)}
+	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), checks: newChecker()}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
@@ -140,10 +147,16 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.recoverDoubts(ctx); err != nil {
 		return err
 	}
+	if err := e.startEraser(ctx); err != nil {
+		return err
+	}
 	for _, l := range e.lanes {
 		if err := l.start(ctx); err != nil {
 			return err
 		}
+	}
+	if err := e.startImports(ctx); err != nil {
+		return err
 	}
 	e.workers.Go(e.track)
 	return e.startCron()

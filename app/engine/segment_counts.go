@@ -6,13 +6,15 @@ import (
 	"reflect"
 	"sync"
 
+	"golang.org/x/sync/errgroup"
+
 	"mailer/app"
 	"mailer/db"
 )
 
 const (
-	// maxScans is how many long scans read at once. The store has more
-	// connections, so other reads never wait behind scans.
+	// maxScans is how many connections long scans read from at once. The store
+	// has more, so other reads never wait behind scans.
 	maxScans = 2
 	// quickScan is how many rows a read may look at, some 10 ms, before it has to
 	// queue for a place among the long scans.
@@ -29,13 +31,45 @@ func (e *Engine) scan(ctx context.Context, fn func(*db.Reader, db.Effort) error)
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
-	select {
-	case e.scans <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
+	if err := e.scans.Acquire(ctx, 1); err != nil {
+		return err
 	}
-	defer func() { <-e.scans }()
+	defer e.scans.Release(1)
 	return e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Ctx: ctx}) })
+}
+
+// countLong counts the contacts of a segment where that is long: each half of
+// the team's contacts on a connection of its own.
+func (e *Engine) countLong(ctx context.Context, s *app.Segment) (int, error) {
+	if err := e.scans.Acquire(ctx, maxScans); err != nil {
+		return 0, err
+	}
+	defer e.scans.Release(maxScans)
+	var middle string
+	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+		middle, err = r.MiddleContact(s.TeamID)
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, err
+	}
+	halves := []db.Effort{{To: middle}, {From: middle}}
+	var counted [maxScans]int
+	group, ctx := errgroup.WithContext(ctx)
+	for i, half := range halves {
+		half.Ctx = ctx
+		group.Go(func() error {
+			return e.db.Read(ctx, func(r *db.Reader) (err error) {
+				counted[i], err = r.CountSegment(half, s)
+				return err
+			})
+		})
+	}
+	err = group.Wait()
+	return counted[0] + counted[1], err
 }
 
 // segmentCounts remembers how many contacts are in segments. The zero value is

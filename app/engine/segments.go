@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"mailer/app"
@@ -49,13 +50,17 @@ func (e *Engine) ListSegments(ctx context.Context, key *app.Key, page app.Page) 
 // CodeNotFound.
 func (e *Engine) GetSegment(ctx context.Context, key *app.Key, id string) (s app.Segment, contacts int, err error) {
 	generation := e.db.Generation(key.TeamID, id) // before the snapshots: what is newer in them is counted anew
-	err = e.scan(ctx, func(r *db.Reader, effort db.Effort) error {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
 		if s, err = r.Segment(key.TeamID, id); err != nil {
 			return err
 		}
-		contacts, err = e.counts.of(&s, generation, func() (int, error) { return r.CountSegment(effort, &s) })
+		quick := db.Effort{Ctx: ctx, Most: quickScan}
+		contacts, err = e.counts.of(&s, generation, func() (int, error) { return r.CountSegment(quick, &s) })
 		return err
 	})
+	if errors.Is(err, db.ErrLong) {
+		contacts, err = e.counts.of(&s, generation, func() (int, error) { return e.countLong(ctx, &s) })
+	}
 	return s, contacts, lookup("segment", err)
 }
 

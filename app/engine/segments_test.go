@@ -140,9 +140,7 @@ func longScansWait(t *testing.T) {
 	ctx := t.Context()
 	long := w.segment(only("email", app.OpEquals, "c0@example.net"))
 	dense := w.segment(only("email", app.OpContains, "@"))
-	for range maxScans {
-		w.e.scans <- struct{}{}
-	}
+	must(t, w.e.scans.Acquire(ctx, maxScans))
 	if rows, more, err := w.e.ListSegmentContacts(ctx, w.key, dense.ID, app.Page{Limit: 100}); len(rows) != 100 || !more || err != nil {
 		t.Errorf("a page near its cursor waits: %d rows, %v", len(rows), err)
 	}
@@ -179,15 +177,14 @@ func longScansWait(t *testing.T) {
 		t.Error("a long list did not wait")
 	default:
 	}
-	<-w.e.scans
+	w.e.scans.Release(maxScans)
 	for _, c := range []chan answer{counted, listed} {
 		if got := <-c; got.n != 1 || got.err != nil {
 			t.Errorf("after the wait: %d, %v", got.n, got.err)
 		}
 	}
-	<-w.e.scans
-	if len(w.e.scans) != 0 {
-		t.Errorf("%d places are not given back", len(w.e.scans))
+	if !w.e.scans.TryAcquire(maxScans) {
+		t.Error("a place is not given back")
 	}
 }
 

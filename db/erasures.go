@@ -1,0 +1,312 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+
+	"mailer/app"
+)
+
+// Erasure is work to do: addresses of a team whose traces have to go.
+type Erasure struct {
+	ID     string
+	TeamID string
+	Sealed []byte
+}
+
+// InsertErasure notes addresses, sealed, whose traces have to go.
+func (tx *Tx) InsertErasure(e Erasure) error {
+	_, err := tx.exec(`INSERT INTO erasures (id, team_id, addresses, created_at) VALUES (?, ?, ?, ?)`, e.ID, e.TeamID, e.Sealed, milli(tx.Now))
+	return err
+}
+
+// DeleteErasure notes that an erasure is done.
+func (tx *Tx) DeleteErasure(teamID, id string) error {
+	_, err := tx.exec(`DELETE FROM erasures WHERE team_id = ? AND id = ?`, teamID, id)
+	return err
+}
+
+// Erasures gives the erasures of all teams that are not done, oldest first, at
+// most limit.
+func (r *Reader) Erasures(limit int) ([]Erasure, error) {
+	return list(&r.session, func(s scanner) (Erasure, error) {
+		var e Erasure
+		err := s.Scan(&e.ID, &e.TeamID, &e.Sealed)
+		return e, err
+	}, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
+}
+
+// HasErasure tells whether an erasure of a team is not done yet.
+func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &open)
+	return open, err
+}
+
+// EraseSuppression has a suppression of an address forget it; it goes on to
+// block. Error: ErrNotFound.
+func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
+	n, err := tx.exec(`UPDATE suppressions SET email = NULL WHERE team_id = ? AND address = ?`, teamID, address[:])
+	return oneRow(n, err, ErrNotFound)
+}
+
+// NewestEmail gives the highest id of a team's emails; empty: it has none.
+func (r *Reader) NewestEmail(teamID string) (id string, err error) {
+	err = r.row(`SELECT id FROM emails WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
+	return id, ignoreNotFound(err)
+}
+
+// Span is a part of a list that is walked by id: those after After, up to Until.
+type Span struct{ After, Until string }
+
+// EmailsWithTraces gives those of the first limit emails of a span that hold an
+// address of e in what they say, in their envelope or in their timeline, and
+// files, which of them have attachments that nobody looked into. next is the last
+// id that was looked at, empty when the span is done.
+func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *app.Erasure) (hit map[string]bool, files []string, next string, err error) {
+	hit = map[string]bool{}
+	n := 0
+	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+		var id, sender, to, subject string
+		var cc, bcc, reply, tags, html, plain, headers sql.NullString
+		var attachments int
+		err := s.Scan(&id, &sender, &to, &cc, &bcc, &reply, &subject, &tags, &attachments, &html, &plain, &headers)
+		n, next = n+1, id
+		if attachments > 0 {
+			files = append(files, id)
+		}
+		if e.InList(to) || e.InList(sender) || e.InList(cc.String) || e.InList(bcc.String) || e.InList(reply.String) ||
+			e.In(subject) || e.In(html.String) || e.In(plain.String) || e.InJSON(tags.String) || e.InJSON(headers.String) {
+			hit[id] = true
+		}
+		return struct{}{}, err
+	}, `SELECT e.id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to, e.subject, e.tags, e.attachments, c.html, c.plain, c.headers
+		FROM emails AS e JOIN contents AS c ON c.email_id = e.id
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?`, teamID, span.After, span.Until, limit)
+	if err != nil || n == 0 {
+		return hit, nil, "", err
+	}
+	if err := r.traces(teamID, Span{span.After, next}, e, hit); err != nil {
+		return nil, nil, "", err
+	}
+	if n < limit {
+		next = ""
+	}
+	return hit, files, next, nil
+}
+
+// traces adds the emails of a span whose envelope, timeline or doubts hold an
+// address of e.
+func (r *Reader) traces(teamID string, span Span, e *app.Erasure, hit map[string]bool) error {
+	_, err := list(&r.session, func(s scanner) (struct{}, error) {
+		var id, address string
+		err := s.Scan(&id, &address)
+		if e.Has(address) {
+			hit[id] = true
+		}
+		return struct{}{}, err
+	}, `SELECT r.email_id, r.address FROM emails AS e CROSS JOIN recipients AS r ON r.email_id = e.id
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
+	if err != nil {
+		return err
+	}
+	detail := func(s scanner) (struct{}, error) {
+		var id, detail string
+		var recipient sql.NullString
+		err := s.Scan(&id, &recipient, &detail)
+		if e.Has(recipient.String) || e.InJSON(detail) {
+			hit[id] = true
+		}
+		return struct{}{}, err
+	}
+	_, err = list(&r.session, detail, `SELECT v.email_id, v.recipient, v.detail FROM emails AS e CROSS JOIN events AS v ON v.email_id = e.id
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
+	if err != nil {
+		return err
+	}
+	_, err = list(&r.session, detail, `SELECT d.email_id, NULL, d.recipients FROM emails AS e CROSS JOIN doubts AS d ON d.email_id = e.id
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
+	return err
+}
+
+// WaitingFor gives the emails of a team, up to an id, that wait at a relay for a
+// recipient of e, at most limit of those after an email.
+func (r *Reader) WaitingFor(relay, teamID, until string, e *app.Erasure) ([]string, error) {
+	var ids []string
+	_, err := list(&r.session, func(s scanner) (struct{}, error) {
+		var id, address string
+		err := s.Scan(&id, &address)
+		if e.Has(address) && (len(ids) == 0 || ids[len(ids)-1] != id) {
+			ids = append(ids, id)
+		}
+		return struct{}{}, err
+	}, `SELECT r.email_id, r.address FROM units AS u CROSS JOIN recipients AS r ON r.email_id = u.email_id
+		WHERE u.relay = ? AND u.team_id = ? AND u.email_id <= ? AND r.state = 'queued'`, relay, teamID, until)
+	return ids, err
+}
+
+// OpenUnit gives the open work on a team's email and whether its final dot may
+// be on its way. Error: ErrNotFound.
+func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err error) {
+	u = app.Unit{EmailID: emailID, TeamID: teamID}
+	err = r.row(`SELECT relay, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
+		[]any{emailID, teamID}, &u.Relay, &u.Attempts, &dotted)
+	return u, dotted, err
+}
+
+// OutdateUnit has an attempt that is under way, or about to begin, find itself
+// out of date, since what it would send is no longer what is stored. Neither
+// changes when the unit is due by more than a millisecond. Error: ErrNotFound
+// when it is dotted or gone.
+func (tx *Tx) OutdateUnit(emailID string) error {
+	n, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1, signature = NULL
+		WHERE email_id = ? AND state = 'queued'`, emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// RewriteEmail writes what an email says anew, and those attachments. An email
+// that was deleted meanwhile stays so. Its captured message goes.
+func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
+	var columns [5]any
+	var err error
+	for i, list := range [][]app.Address{{m.From}, m.To, m.Cc, m.Bcc, m.ReplyTo} {
+		if columns[i], err = asJSON(list); err != nil {
+			return err
+		}
+	}
+	tags, err := asJSON(m.Tags)
+	if err != nil {
+		return err
+	}
+	headers, err := asJSON(m.Headers)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE emails SET sender = ?, to_list = ?, cc_list = ?, bcc_list = ?, reply_to = ?, subject = ?, tags = ?
+		WHERE team_id = ? AND id = ?`, columns[0], columns[1], columns[2], columns[3], columns[4], m.Subject, tags, m.TeamID, m.ID)
+	if err != nil {
+		return fmt.Errorf("rewrite email: %w", err)
+	}
+	_, err = tx.exec(`UPDATE contents SET html = ?, plain = ?, headers = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers, m.ID)
+	if err != nil {
+		return fmt.Errorf("rewrite content: %w", err)
+	}
+	for _, a := range attachments {
+		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, size = ?, content = ? WHERE email_id = ? AND id = ?`,
+			a.Filename, a.ContentType, a.Size, a.Content, m.ID, a.ID)
+		if err != nil {
+			return fmt.Errorf("rewrite attachment: %w", err)
+		}
+	}
+	return nil
+}
+
+// HoldsTraces tells whether envelope, timeline or doubts of an email hold an
+// address of e.
+func (r *Reader) HoldsTraces(emailID string, e *app.Erasure) (holds bool, err error) {
+	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+		var recipient sql.NullString
+		var detail string
+		err := s.Scan(&recipient, &detail)
+		holds = holds || e.Has(recipient.String) || e.InJSON(detail)
+		return struct{}{}, err
+	}, `SELECT address, '' FROM recipients WHERE email_id = ?1 UNION ALL SELECT recipient, detail FROM events WHERE email_id = ?1
+		UNION ALL SELECT NULL, recipients FROM doubts WHERE email_id = ?1`, emailID)
+	return holds, err
+}
+
+// EraseTraces scrubs envelope, timeline and doubts of an email, and drops its
+// captured message.
+func (tx *Tx) EraseTraces(emailID string, e *app.Erasure) error {
+	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
+		return fmt.Errorf("delete capture: %w", err)
+	}
+	if err := tx.eraseEnvelope(emailID, e); err != nil {
+		return err
+	}
+	if err := tx.eraseTimeline(emailID, e); err != nil {
+		return err
+	}
+	rows, err := list(&tx.session, scanTextRow, `SELECT id, recipients FROM doubts WHERE email_id = ?`, emailID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		clean, err := e.ScrubJSON(row.Text)
+		if err != nil || clean == row.Text {
+			if err != nil {
+				return err
+			}
+			continue
+		}
+		if _, err := tx.exec(`UPDATE doubts SET recipients = ? WHERE id = ?`, clean, row.ID); err != nil {
+			return fmt.Errorf("scrub doubt: %w", err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) eraseEnvelope(emailID string, e *app.Erasure) error {
+	type recipient struct {
+		n       int
+		address string
+	}
+	rows, err := list(&tx.session, func(s scanner) (recipient, error) {
+		var v recipient
+		err := s.Scan(&v.n, &v.address)
+		return v, err
+	}, `SELECT n, address FROM recipients WHERE email_id = ?`, emailID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if !e.Has(row.address) {
+			continue
+		}
+		if _, err := tx.exec(`UPDATE recipients SET address = ? WHERE email_id = ? AND n = ?`, app.Erased, emailID, row.n); err != nil {
+			return fmt.Errorf("scrub recipient: %w", err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) eraseTimeline(emailID string, e *app.Erasure) error {
+	type event struct {
+		id, detail string
+		recipient  sql.NullString
+	}
+	rows, err := list(&tx.session, func(s scanner) (event, error) {
+		var v event
+		err := s.Scan(&v.id, &v.recipient, &v.detail)
+		return v, err
+	}, `SELECT id, recipient, detail FROM events WHERE email_id = ?`, emailID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		detail, err := e.ScrubJSON(row.detail)
+		if err != nil {
+			return err
+		}
+		recipient := row.recipient.String
+		if e.Has(recipient) {
+			recipient = app.Erased
+		}
+		if detail == row.detail && recipient == row.recipient.String {
+			continue
+		}
+		_, err = tx.exec(`UPDATE events SET recipient = ?, detail = ? WHERE email_id = ? AND id = ?`, nullText(recipient), detail, emailID, row.id)
+		if err != nil {
+			return fmt.Errorf("scrub event: %w", err)
+		}
+	}
+	return nil
+}
+
+// TextRow is a row of a table in which a team's texts may hold an address.
+type TextRow struct{ ID, Text string }
+
+func scanTextRow(s scanner) (TextRow, error) {
+	var row TextRow
+	err := s.Scan(&row.ID, &row.Text)
+	return row, err
+}

@@ -1,0 +1,225 @@
+package db
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+func openHere(t testing.TB) *DB {
+	t.Helper()
+	d, err := Open(t.Context(), Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: schemaText(t), Create: true, Lock: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = d.Close() })
+	return d
+}
+
+func write(t testing.TB, d *DB, fn func(tx *Tx) error) {
+	t.Helper()
+	if err := d.Write(context.Background(), fn); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func addTestTeam(t testing.TB, d *DB, name string) string {
+	t.Helper()
+	id := app.NewID()
+	write(t, d, func(tx *Tx) error { return tx.InsertTeam(app.Team{ID: id, Name: name, CreatedAt: time.Now()}) })
+	return id
+}
+
+func fileHas(t testing.TB, d *DB, text string) (n int) {
+	t.Helper()
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(d.path + end)
+		if err != nil {
+			t.Fatal(err)
+		}
+		n += bytes.Count(b, []byte(text))
+	}
+	return n
+}
+
+// Rows move between pages when these are split, and their old bytes stay behind.
+func TestOldBytesGoFromPagesAndLog(t *testing.T) {
+	d := openHere(t)
+	teams := [2]string{addTestTeam(t, d, "a"), addTestTeam(t, d, "b")}
+	random := rand.New(rand.NewPCG(1, 2))
+	var contacts []app.Contact
+	const domain = "@erase.example"
+	for range 40 {
+		write(t, d, func(tx *Tx) error {
+			for range 250 {
+				c := app.Contact{ID: app.NewID(), TeamID: teams[random.IntN(2)], CreatedAt: tx.Now, UpdatedAt: tx.Now,
+					Email: "kept@other.example", FirstName: strings.Repeat("p", random.IntN(300))}
+				if random.IntN(10) == 0 {
+					c.Email = fmt.Sprintf("c%d", len(contacts)) + domain
+				}
+				for k := range c.Hash {
+					c.Hash[k] = byte(random.Uint32())
+				}
+				if err := tx.InsertContact(&c); err != nil {
+					return err
+				}
+				_, err := tx.AddSuppression(app.Suppression{ID: app.NewID(), TeamID: c.TeamID, Email: c.Email, Hash: c.Hash, Origin: app.OriginManual, CreatedAt: tx.Now})
+				if err != nil {
+					return err
+				}
+				if c.Email != "kept@other.example" {
+					contacts = append(contacts, c)
+				}
+			}
+			return nil
+		})
+	}
+	for part := range slices.Chunk(contacts, 250) {
+		write(t, d, func(tx *Tx) error {
+			for i := range part {
+				if err := errors.Join(tx.DeleteContact(&part[i]), tx.EraseSuppression(part[i].TeamID, part[i].Hash)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err := d.TruncateLog(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if fileHas(t, d, domain) == 0 {
+		t.Fatal("no page keeps old bytes, so that this shows nothing")
+	}
+	if err := d.CleanPages(t.Context(), func(gap []byte) bool { return bytes.Contains(gap, []byte(domain)) }); err != nil {
+		t.Fatal(err)
+	}
+	if fileHas(t, d, domain) == 0 {
+		t.Error("the log is empty before it is emptied")
+	}
+	if err := d.TruncateLog(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if n := fileHas(t, d, domain); n != 0 {
+		t.Errorf("%d traces are left", n)
+	}
+	err := d.Read(t.Context(), func(r *Reader) error {
+		var verdict string
+		if err := r.row(`PRAGMA integrity_check`, nil, &verdict); err != nil || verdict != "ok" {
+			t.Errorf("integrity: %s, %v", verdict, err)
+		}
+		rows, _, err := r.ListContacts(teams[0], app.Page{Limit: 1000})
+		if len(rows) < 100 || rows[0].Email != "kept@other.example" {
+			t.Errorf("%d contacts", len(rows))
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestTheLogIsNotEmptiedUnderAReaderAndWritesGoOn(t *testing.T) {
+	d := openHere(t)
+	set := func(value string) { write(t, d, func(tx *Tx) error { return tx.SetSetting("x", []byte(value)) }) }
+	set("1")
+	err := d.Read(t.Context(), func(r *Reader) error {
+		if _, err := r.Setting("x"); err != nil {
+			return err
+		}
+		set("2")
+		start := time.Now()
+		if err := d.TruncateLog(t.Context()); !errors.Is(err, ErrBusy) {
+			t.Errorf("under a reader: %v", err)
+		}
+		if took := time.Since(start); took > 2*time.Second {
+			t.Errorf("the writer stood still for %v", took)
+		}
+		set("3")
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := d.TruncateLog(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if info, err := os.Stat(d.path + "-wal"); err != nil || info.Size() != 0 {
+		t.Errorf("the log has %d bytes, %v", info.Size(), err)
+	}
+	set("4")
+	var timeout string
+	err = d.run(t.Context(), func(s *session) error {
+		return s.conn.QueryRowContext(t.Context(), `PRAGMA busy_timeout`).Scan(&timeout)
+	})
+	if err != nil || timeout != "5000" {
+		t.Errorf("busy_timeout is %s afterwards, %v", timeout, err)
+	}
+}
+
+func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
+	d := openHere(t)
+	team := addTestTeam(t, d, "a")
+	const id = "0198c0de-0000-7000-8000-000000000001"
+	file := "email,name\neve@erase.example,Eve\nvic@erase.example,Vic\n" + strings.Repeat("x@y.example,X\n", 100) + "VIC@erase.example,V\n"
+	pieces := []string{file[:40], file[40:100], file[100:]}
+	write(t, d, func(tx *Tx) error {
+		_, err := tx.exec(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at) VALUES (?, ?, 'queued', '{}', 1, 0, 0, 0, 0, 1)`, id, team)
+		for n, piece := range pieces {
+			_, perr := tx.exec(`INSERT INTO import_pieces (import_id, n, content) VALUES (?, ?, ?)`, id, n, []byte(piece))
+			err = errors.Join(err, perr)
+		}
+		return err
+	})
+	e := app.NewErasure([]string{"vic@erase.example"})
+	n, count := -1, 0
+	for {
+		var err error
+		werr := d.Write(t.Context(), func(tx *Tx) error {
+			var next int
+			if next, err = tx.MaskPiece(id, n, e); err == nil {
+				n, count = next, count+1
+			}
+			return nil
+		})
+		if werr != nil {
+			t.Fatal(werr)
+		}
+		if errors.Is(err, ErrNotFound) {
+			break
+		}
+		if err != nil || count > len(pieces) {
+			t.Fatalf("piece %d: %v", n, err)
+		}
+	}
+	var got []byte
+	err := d.Read(t.Context(), func(r *Reader) error {
+		ids, err := r.ImportsWithPieces(team, id)
+		if len(ids) != 1 {
+			t.Errorf("imports %v", ids)
+		}
+		parts, lerr := list(&r.session, func(s scanner) (b []byte, err error) {
+			err = s.Scan(&b)
+			return b, err
+		}, `SELECT content FROM import_pieces WHERE import_id = ? ORDER BY n`, id)
+		got = bytes.Join(parts, nil)
+		return errors.Join(err, lerr)
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	mask := strings.Repeat("x", len("vic@erase.example"))
+	want := strings.NewReplacer("vic@erase.example", mask, "VIC@erase.example", mask).Replace(file)
+	if string(got) != want {
+		t.Errorf("%q\nwant\n%q", got, want)
+	}
+}

@@ -1,0 +1,207 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+
+	"mailer/app"
+)
+
+// TextKind is a column, outside of emails, in which callers or relays may have
+// written an address.
+type TextKind int
+
+// The columns.
+const (
+	HappeningPayloads TextKind = iota // JSON
+	TroubleDetails                    // JSON, of no team: all teams see them
+	SegmentFilters                    // JSON
+	PropertyFallbacks                 // JSON
+	SegmentNames
+	TopicNames
+	TopicDescriptions
+	KeyNames
+	TextKinds // how many there are
+)
+
+// JSON tells whether the column holds JSON.
+func (k TextKind) JSON() bool { return k <= PropertyFallbacks }
+
+func (k TextKind) scrub(text string, e *app.Erasure) (string, error) {
+	if k.JSON() {
+		return e.ScrubJSON(text)
+	}
+	return e.Scrub(text), nil
+}
+
+// Texts gives those of the next limit rows of a column after an id, up to
+// another, that hold an address of e, and the last id that was looked at; empty:
+// there are no more.
+func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *app.Erasure) (hit []TextRow, next string, err error) {
+	n := 0
+	look := func(s scanner) (struct{}, error) {
+		row, err := scanTextRow(s)
+		if err != nil {
+			return struct{}{}, err
+		}
+		n, next = n+1, row.ID
+		clean, err := kind.scrub(row.Text, e)
+		if clean != row.Text {
+			hit = append(hit, TextRow{row.ID, clean})
+		}
+		return struct{}{}, err
+	}
+	args := []any{teamID, span.After, span.Until, limit}
+	switch kind {
+	case HappeningPayloads:
+		_, err = list(&r.session, look, `SELECT id, payload FROM happenings WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TroubleDetails:
+		_, err = list(&r.session, look, `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, args[1:]...)
+	case SegmentFilters:
+		_, err = list(&r.session, look, `SELECT id, coalesce(filter, 'null') FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case PropertyFallbacks:
+		_, err = list(&r.session, look, `SELECT id, coalesce(fallback, 'null') FROM properties WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case SegmentNames:
+		_, err = list(&r.session, look, `SELECT id, name FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TopicNames:
+		_, err = list(&r.session, look, `SELECT id, name FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TopicDescriptions:
+		_, err = list(&r.session, look, `SELECT id, coalesce(description, '') FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case KeyNames:
+		_, err = list(&r.session, look, `SELECT id, name FROM keys WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	default:
+		err = errors.New("no such column of texts")
+	}
+	if n < limit {
+		next = ""
+	}
+	return hit, next, err
+}
+
+// ScrubText reads a row again and writes it without the addresses of e.
+func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error {
+	before, err := previousID(id)
+	if err != nil {
+		return err
+	}
+	rows, _, err := tx.Texts(kind, teamID, Span{before, id}, 1, e)
+	if err != nil || len(rows) == 0 {
+		return err
+	}
+	text := rows[0].Text
+	switch kind {
+	case HappeningPayloads:
+		_, err = tx.exec(`UPDATE happenings SET payload = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TroubleDetails:
+		_, err = tx.exec(`UPDATE relay_troubles SET detail = ? WHERE id = ?`, text, id)
+	case SegmentFilters:
+		tx.changed(teamID)
+		_, err = tx.exec(`UPDATE segments SET filter = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case PropertyFallbacks:
+		_, err = tx.exec(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case SegmentNames:
+		_, err = tx.exec(`UPDATE segments SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TopicNames: // two must not become one
+		_, err = tx.exec(`UPDATE topics SET name = ?1 || CASE WHEN EXISTS (SELECT 1 FROM topics AS o WHERE o.team_id = ?2 AND o.name = ?1) THEN ' ' || ?3 ELSE '' END
+			WHERE team_id = ?2 AND id = ?3`, text, teamID, id)
+	case TopicDescriptions:
+		_, err = tx.exec(`UPDATE topics SET description = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case KeyNames:
+		_, err = tx.exec(`UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	}
+	if err != nil {
+		return fmt.Errorf("scrub text: %w", err)
+	}
+	return nil
+}
+
+// previousID gives a text that stands before an id and after all smaller ones.
+func previousID(id string) (string, error) {
+	if id == "" {
+		return "", errors.New("an empty id")
+	}
+	return id[:len(id)-1], nil
+}
+
+// ContactsWithTraces gives the contacts of the next limit rows in a span, with
+// an @ in their names or properties, and the last id that was looked at; empty:
+// there are no more.
+func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
+	rows, err = list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+		AND (instr(c.properties, x'40') > 0 OR instr(c.first_name, '@') > 0 OR instr(c.last_name, '@') > 0) ORDER BY c.id LIMIT ?`,
+		teamID, span.After, span.Until, limit)
+	if err == nil && len(rows) == limit {
+		next = rows[limit-1].ID
+	}
+	return rows, next, err
+}
+
+// PurgeAnswersWithTraces deletes those of a team's kept answers whose keys hold
+// an address of e: a caller's own words.
+func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *app.Erasure) error {
+	type answer struct{ route, key string }
+	rows, err := list(&tx.session, func(s scanner) (answer, error) {
+		var a answer
+		err := s.Scan(&a.route, &a.key)
+		return a, err
+	}, `SELECT route, key FROM idempotency WHERE team_id = ? AND (instr(key, '@') > 0 OR instr(key, '%40') > 0)`, teamID)
+	if err != nil {
+		return err
+	}
+	for _, a := range rows {
+		if !e.In(a.key) {
+			continue
+		}
+		if _, err := tx.exec(`DELETE FROM idempotency WHERE team_id = ? AND route = ? AND key = ?`, teamID, a.route, a.key); err != nil {
+			return fmt.Errorf("delete answer: %w", err)
+		}
+	}
+	return nil
+}
+
+// ImportsWithPieces gives the imports of a team, up to an id, whose files are
+// still kept.
+func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
+	return list(&r.session, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?
+		AND EXISTS (SELECT 1 FROM import_pieces AS p WHERE p.import_id = i.id)`, teamID, until)
+}
+
+// maxStraddle is more than an address can have on one side of the seam between
+// two pieces.
+const maxStraddle = 1100
+
+// MaskPiece writes x over the addresses of e in the next piece of an import's
+// file after piece n, also over one that began in piece n. Lengths stay, so that
+// whoever reads the file finds the same lines. Error: ErrNotFound: there is no
+// next piece.
+func (tx *Tx) MaskPiece(importID string, n int, e *app.Erasure) (next int, err error) {
+	var piece, before []byte
+	err = tx.row(`SELECT n, content FROM import_pieces WHERE import_id = ? AND n > ? ORDER BY n LIMIT 1`, []any{importID, n}, &next, &piece)
+	if err != nil {
+		return 0, err
+	}
+	err = tx.row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &before)
+	if err := ignoreNotFound(err); err != nil {
+		return 0, err
+	}
+	seam := max(0, len(before)-maxStraddle)
+	text := append(append([]byte(nil), before[seam:]...), piece...)
+	if !e.Mask(text) {
+		return next, nil
+	}
+	if len(before) > 0 {
+		copy(before[seam:], text)
+		if err := tx.setPiece(importID, n, before); err != nil {
+			return 0, err
+		}
+	}
+	return next, tx.setPiece(importID, next, text[len(before)-seam:])
+}
+
+func (tx *Tx) setPiece(importID string, n int, content []byte) error {
+	_, err := tx.exec(`UPDATE import_pieces SET content = ? WHERE import_id = ? AND n = ?`, content, importID, n)
+	if err != nil {
+		return fmt.Errorf("mask piece: %w", err)
+	}
+	return nil
+}

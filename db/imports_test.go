@@ -1,0 +1,205 @@
+package db_test
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// importBook is a database with two teams.
+type importBook struct {
+	*testing.T
+	*db.DB
+	team, other string
+}
+
+func newImportBook(t *testing.T) *importBook {
+	t.Helper()
+	b := &importBook{T: t, DB: open(t, filepath.Join(t.TempDir(), "x.db"))}
+	b.write(nil, func(tx *db.Tx) error {
+		team, err := tx.FindTeam("")
+		b.team, b.other = team.ID, app.NewID()
+		return errors.Join(err, tx.InsertTeam(app.Team{ID: b.other, Name: "Other", CreatedAt: time.Now()}))
+	})
+	return b
+}
+
+func (b *importBook) write(want error, fn func(tx *db.Tx) error) {
+	b.Helper()
+	if err := b.Write(b.Context(), fn); !errors.Is(err, want) {
+		b.Fatalf("error %v, want %v", err, want)
+	}
+}
+
+func (b *importBook) read(want error, fn func(r *db.Reader) error) {
+	b.Helper()
+	if err := b.Read(b.Context(), fn); !errors.Is(err, want) {
+		b.Fatalf("error %v, want %v", err, want)
+	}
+}
+
+// add begins an import with n pieces and queues it, but for n < 0.
+func (b *importBook) add(team string, n int) string {
+	b.Helper()
+	id := app.NewID()
+	b.write(nil, func(tx *db.Tx) error {
+		if err := tx.InsertImport(&app.Import{ID: id, TeamID: team, CreatedAt: tx.Now}); err != nil {
+			return err
+		}
+		for i := range max(n, -n) {
+			if err := tx.AddPiece(id, i, []byte{byte(i)}); err != nil {
+				return err
+			}
+		}
+		if n < 0 {
+			return nil
+		}
+		return tx.QueueImport(team, id, &app.ImportPlan{Conflict: app.ConflictUpsert, Width: 3})
+	})
+	return id
+}
+
+func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
+	b := newImportBook(t)
+	arriving, id := b.add(b.team, -1), b.add(b.team, 1)
+	b.read(nil, func(r *db.Reader) error {
+		i, err := r.Import(b.team, id)
+		if i.Status != app.ImportQueued || i.Plan.Conflict != app.ConflictUpsert || i.Plan.Width != 3 || i.CreatedAt.IsZero() || !i.CompletedAt.IsZero() {
+			t.Errorf("%+v", i)
+		}
+		for _, status := range []app.ImportStatus{"", app.ImportQueued} {
+			if rows, _, err := r.ListImports(b.team, status, app.Page{Limit: 5}); err != nil || len(rows) != 1 || rows[0].ID != id {
+				t.Errorf("list %+v, %v", rows, err)
+			}
+			if rows, _, err := r.ListImports(b.other, status, app.Page{Limit: 5}); err != nil || len(rows) != 0 {
+				t.Errorf("the other's list %+v, %v", rows, err)
+			}
+		}
+		return err
+	})
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.other, id); return err })
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.team, arriving); return err })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.other, arriving, &app.ImportPlan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, id, &app.ImportPlan{}) })
+}
+
+func TestAnImportAdvancesFromWhereItStandsOnly(t *testing.T) {
+	b := newImportBook(t)
+	id := b.add(b.team, 1)
+	step := func(team string, status app.ImportStatus, done int, c app.ImportCounts) func(*db.Tx) error {
+		return func(tx *db.Tx) error {
+			return tx.AdvanceImport(&app.Import{ID: id, TeamID: team, Status: status, ImportCounts: c, Error: "why", CompletedAt: tx.Now}, done)
+		}
+	}
+	counts := app.ImportCounts{Created: 1, Updated: 2, Skipped: 3, Failed: 4}
+	b.write(db.ErrNotFound, step(b.team, app.ImportInProgress, 1, counts))
+	b.write(db.ErrNotFound, step(b.other, app.ImportInProgress, 0, counts))
+	b.write(nil, step(b.team, app.ImportInProgress, 0, counts))
+	b.write(db.ErrNotFound, step(b.team, app.ImportInProgress, 0, counts))
+	b.write(nil, step(b.team, app.ImportFailed, 10, counts))
+	b.write(db.ErrNotFound, step(b.team, app.ImportFailed, 10, counts))
+	b.read(nil, func(r *db.Reader) error {
+		i, err := r.Import(b.team, id)
+		if i.Status != app.ImportFailed || i.ImportCounts != counts || i.Error != "why" || i.CompletedAt.IsZero() {
+			t.Errorf("%+v", i)
+		}
+		return err
+	})
+}
+
+func TestTheImportAtWorkComesBeforeTheOldestThatWaits(t *testing.T) {
+	b := newImportBook(t)
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImport(); return err })
+	b.add(b.team, -1)
+	first, second := b.add(b.other, 1), b.add(b.team, 1)
+	next := func(want string) {
+		t.Helper()
+		b.read(nil, func(r *db.Reader) error {
+			i, err := r.NextImport()
+			if i.ID != want {
+				t.Errorf("next is %s, want %s", i.ID, want)
+			}
+			return err
+		})
+	}
+	next(first)
+	b.write(nil, func(tx *db.Tx) error {
+		return tx.AdvanceImport(&app.Import{ID: second, TeamID: b.team, Status: app.ImportInProgress}, 0)
+	})
+	next(second)
+}
+
+func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
+	b := newImportBook(t)
+	arriving, over, waits := b.add(b.team, -3), b.add(b.team, 3), b.add(b.team, 1)
+	b.write(nil, func(tx *db.Tx) error {
+		return tx.AdvanceImport(&app.Import{ID: over, TeamID: b.team, Status: app.ImportCompleted, CompletedAt: tx.Now}, 0)
+	})
+	for _, id := range []string{arriving, over} {
+		for _, want := range []bool{true, true, false} {
+			b.write(nil, func(tx *db.Tx) error {
+				more, err := tx.DeletePieces(id, 2)
+				if more != want {
+					t.Errorf("more is %v", more)
+				}
+				return err
+			})
+		}
+		b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Piece(id, 2); return err })
+	}
+	b.read(nil, func(r *db.Reader) error {
+		for status, want := range map[app.ImportStatus][]string{app.ImportUploading: nil, app.ImportCompleted: nil, app.ImportQueued: {waits}} {
+			if ids, err := r.StoredImports(status); err != nil || !slices.Equal(ids, want) {
+				t.Errorf("%s: %q, %v", status, ids, err)
+			}
+		}
+		_, err := r.Import(b.team, over)
+		return err
+	})
+}
+
+func TestRowErrorsAreListedInTheOrderOfTheFile(t *testing.T) {
+	b := newImportBook(t)
+	id, other := b.add(b.team, 1), b.add(b.team, 1)
+	var ids []string
+	b.write(nil, func(tx *db.Tx) error {
+		ids = nil
+		for line := range 5 {
+			ids = append(ids, app.NewID())
+			if err := tx.InsertImportError(id, app.ImportError{ID: ids[line], Line: line, Message: fmt.Sprint(line)}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	for _, tt := range []struct {
+		page app.Page
+		want []string
+		more bool
+	}{
+		{app.Page{Limit: 5}, ids, false}, {app.Page{Limit: 2}, ids[:2], true}, {app.Page{Limit: 2, After: ids[1]}, ids[2:4], true},
+		{app.Page{Limit: 2, After: ids[2]}, ids[3:], false}, {app.Page{Limit: 2, Before: ids[3]}, ids[1:3], true}, {app.Page{Limit: 3, Before: ids[3]}, ids[:3], false},
+	} {
+		b.read(nil, func(r *db.Reader) error {
+			rows, more, err := r.ListImportErrors(id, tt.page)
+			var got []string
+			for _, row := range rows {
+				got = append(got, row.ID)
+			}
+			if !slices.Equal(got, tt.want) || more != tt.more {
+				t.Errorf("%+v: %q more %v, want %q", tt.page, got, more, tt.want)
+			}
+			return err
+		})
+	}
+	b.read(db.ErrNotFound, func(r *db.Reader) error {
+		_, _, err := r.ListImportErrors(other, app.Page{Limit: 1, After: ids[0]})
+		return err
+	})
+}

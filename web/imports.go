@@ -1,0 +1,403 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"mime"
+	"mime/multipart"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// ImportCounts are the rows of an import by what became of them.
+type ImportCounts struct {
+	Total   int `json:"total" doc:"Rows that were worked off so far"`
+	Created int `json:"created"`
+	Updated int `json:"updated"`
+	Skipped int `json:"skipped" doc:"Their addresses had contacts already"`
+	Failed  int `json:"failed" doc:"Rows that could not be taken; their errors can be read"`
+}
+
+// ImportItem is an import in a list.
+type ImportItem struct {
+	Object      string           `json:"object" enum:"contact_import"`
+	ID          string           `json:"id" format:"uuid"`
+	Status      app.ImportStatus `json:"status" enum:"queued,in_progress,completed,failed"`
+	CreatedAt   string           `json:"created_at" format:"date-time"`
+	CompletedAt *string          `json:"completed_at" format:"date-time"`
+	Counts      ImportCounts     `json:"counts"`
+	Error       *string          `json:"error" doc:"Why the whole import failed; what it did before stays"`
+}
+
+// ImportFlaw says what is wrong with a row.
+type ImportFlaw struct {
+	Line    int    `json:"line" doc:"The line of the file where the row begins, from 1"`
+	Message string `json:"message"`
+}
+
+type importRecord struct {
+	ImportItem
+	Errors []ImportFlaw `json:"errors" doc:"The first 100 rows that could not be taken"`
+}
+
+// ImportErrorItem is a row that an import could not take.
+type ImportErrorItem struct {
+	ID string `json:"id" format:"uuid"`
+	ImportFlaw
+}
+
+type importRef struct {
+	Object string `json:"object" enum:"contact_import"`
+	ID     string `json:"id" format:"uuid"`
+}
+
+// propertyColumn is where a property of a column map stands: an object, or the
+// heading alone.
+type propertyColumn struct {
+	Column string `json:"column"`
+	Type   string `json:"type,omitempty" enum:"string,number,boolean"`
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (c *propertyColumn) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case '"':
+		return json.UnmarshalDecode(d, &c.Column)
+	case '{':
+		type plain propertyColumn
+		return json.UnmarshalDecode(d, (*plain)(c))
+	}
+	return wrongShape(d, "a string or an object")
+}
+
+// Schema implements huma.SchemaProvider.
+func (propertyColumn) Schema(huma.Registry) *huma.Schema {
+	heading := &huma.Schema{Type: huma.TypeString}
+	return &huma.Schema{OneOf: []*huma.Schema{heading, {
+		Type: huma.TypeObject, Required: []string{"column"}, AdditionalProperties: false,
+		Properties: map[string]*huma.Schema{"column": heading, "type": {Type: huma.TypeString, Enum: []any{"string", "number", "boolean"}}},
+	}}}
+}
+
+type columnMap struct {
+	Email        string                    `json:"email,omitempty" doc:"The heading of the column; where it is not given, the one that is named email"`
+	FirstName    string                    `json:"first_name,omitempty"`
+	LastName     string                    `json:"last_name,omitempty"`
+	Unsubscribed string                    `json:"unsubscribed,omitempty"`
+	Properties   map[string]propertyColumn `json:"properties,omitempty"`
+}
+
+// importForm is what the fields of an upload say.
+type importForm struct {
+	ColumnMap *columnMap        `json:"column_map,omitempty"`
+	Segments  []app.SegmentRef  `json:"segments,omitempty"`
+	Topics    []app.TopicChoice `json:"topics,omitempty"`
+
+	conflict string
+}
+
+// ImportPath is the path parameter of one import.
+type ImportPath struct {
+	ID string `path:"id" doc:"The id of the import" format:"uuid"`
+}
+
+type (
+	importPageInput struct {
+		PageParams
+		Status string `query:"status" enum:"queued,in_progress,completed,failed" doc:"Only those of this status"`
+	}
+	importErrorPageInput struct {
+		ImportPath
+		Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
+		After  string    `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
+		Before string    `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
+	}
+	importOutput    struct{ Body importRecord }
+	importRefOutput struct{ Body importRef }
+)
+
+var importTags = []string{"Contacts"}
+
+// importService is what the routes of imports need of the engine.
+type importService interface {
+	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (app.ImportInput, error)) (id string, err error)
+	ListImports(ctx context.Context, key *app.Key, status app.ImportStatus, page app.Page) ([]app.Import, bool, error)
+	GetImport(ctx context.Context, key *app.Key, id string) (app.Import, []app.ImportError, error)
+	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.ImportError, bool, error)
+}
+
+func (h *Handler) registerImports() {
+	register(h, route{stream: true}, huma.Operation{
+		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
+		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound},
+		Description: importDescription,
+	}, h.createImport)
+	h.documentImport()
+	register(h, route{}, huma.Operation{
+		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
+		Summary: "List imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listImports)
+	register(h, route{early: true}, huma.Operation{
+		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
+		Summary: "Get an import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
+	}, h.getImport)
+	register(h, route{early: true}, huma.Operation{
+		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
+		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
+		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
+		Errors:      []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listImportErrors)
+}
+
+const importDescription = "The first row of the file names its columns; comma, semicolon and tab separate them. " +
+	"Without `column_map` the columns email, first name, last name and unsubscribed are found by their names, " +
+	"and every other column becomes a property. A row that can't be taken is an error of that row; " +
+	"an import whose file can't be read further fails there, and what it did before stays. " +
+	"An import never re-subscribes anybody, and webhooks are told nothing of it."
+
+// documentImport puts the form into the document.
+func (h *Handler) documentImport() {
+	registry := h.api.OpenAPI().Components.Schemas
+	schema := huma.SchemaFromType(registry, typeOf[importForm]())
+	if schema.Ref != "" {
+		schema = registry.SchemaFromRef(schema.Ref)
+	}
+	form := *schema
+	form.Properties = map[string]*huma.Schema{
+		"file":        {Type: huma.TypeString, Format: "binary", Description: "CSV in UTF-8, with a row of headings"},
+		"on_conflict": {Type: huma.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
+	}
+	for name, s := range schema.Properties {
+		form.Properties[name] = s
+	}
+	form.Required = []string{"file"}
+	h.api.OpenAPI().Paths["/contacts/imports"].Post.RequestBody = &huma.RequestBody{
+		Required: true, Content: map[string]*huma.MediaType{formType: {Schema: &form}},
+	}
+}
+
+const formType = "multipart/form-data"
+
+func (h *Handler) createImport(ctx context.Context, _ *struct{}) (*importRefOutput, error) {
+	x := exchangeOf(ctx)
+	media, params, err := mime.ParseMediaType(x.header.Get("Content-Type"))
+	if err != nil || media != formType || params["boundary"] == "" {
+		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
+	}
+	id, err := h.service.CreateImport(ctx, x.key, func(file io.Writer) (app.ImportInput, error) {
+		in, err := readImport(x.stream, params["boundary"], file)
+		if x.stream.err != nil {
+			return in, x.stream.err
+		}
+		return in, err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &importRefOutput{importRef{Object: "contact_import", ID: id}}, nil
+}
+
+// maxImportField bounds each field beside the file, in bytes.
+const maxImportField = 256 << 10
+
+// maxPartHeader bounds the head of each part, in bytes; multipart itself would
+// hold 10 MB of it.
+const maxPartHeader = 64 << 10
+
+// headLimit reads a form whose parts have heads that are not too long.
+type headLimit struct {
+	body io.Reader
+	head int // bytes that may still come; negative: no head is being read
+}
+
+var errLongHead = errors.New("the head of a part is too long")
+
+// Read implements io.Reader.
+func (l *headLimit) Read(p []byte) (int, error) {
+	if l.head == 0 {
+		return 0, errLongHead
+	}
+	if l.head > 0 {
+		p = p[:min(len(p), l.head)]
+	}
+	n, err := l.body.Read(p)
+	if l.head > 0 {
+		l.head -= n
+	}
+	return n, err
+}
+
+// readImport reads a whole form, whose fields may come in any order, and writes
+// the file out as it comes.
+func readImport(body io.Reader, boundary string, file io.Writer) (app.ImportInput, error) {
+	var form importForm
+	seen := map[string]bool{}
+	limit := &headLimit{body: body}
+	parts := multipart.NewReader(limit, boundary)
+	for {
+		limit.head = maxPartHeader
+		part, err := parts.NextRawPart()
+		limit.head = -1
+		if err == io.EOF { // wrapped, it would be a form that is cut off
+			break
+		}
+		if err != nil {
+			return app.ImportInput{}, badForm()
+		}
+		name := part.FormName()
+		if seen[name] {
+			return app.ImportInput{}, app.Invalid(formField(name), "stands there more than once")
+		}
+		seen[name] = true
+		if err := form.take(name, part, file); err != nil {
+			return app.ImportInput{}, err
+		}
+	}
+	if _, err := io.Copy(io.Discard, body); err != nil { // what may follow the last part
+		return app.ImportInput{}, err
+	}
+	if !seen["file"] {
+		return app.ImportInput{}, app.Invalid("file", "is required")
+	}
+	return form.input(), nil
+}
+
+func badForm() error {
+	return app.Errorf(app.CodeInvalidPayload, "The request body is not valid multipart/form-data")
+}
+
+func formField(name string) string { return cut(strings.Map(printable, name)) }
+
+// take reads one part of the form.
+func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
+	switch name {
+	case "file":
+		return copyPart(file, part)
+	case "column_map", "segments", "topics", "on_conflict":
+	default:
+		return app.Errorf(app.CodeValidation, "%s", unknownField(formField(name)))
+	}
+	var text strings.Builder
+	if err := copyPart(&text, io.LimitReader(part, maxImportField+1)); err != nil {
+		return err
+	}
+	if text.Len() > maxImportField {
+		return app.Invalid(name, "can have at most %d bytes", maxImportField)
+	}
+	value := strings.TrimSpace(text.String())
+	if name == "on_conflict" {
+		f.conflict = value
+		return nil
+	}
+	if value == "" {
+		return nil
+	}
+	if !jsontext.Value(value).IsValid() {
+		return app.Invalid(name, "must be valid JSON")
+	}
+	// With its name around it, the errors name what is wrong by its whole path.
+	return decodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
+}
+
+// copyPart copies a part; an error of w comes back as it is.
+func copyPart(w io.Writer, part io.Reader) error {
+	kept := &keepError{w: w}
+	_, err := io.Copy(kept, part)
+	if kept.err != nil {
+		return kept.err
+	}
+	if err != nil {
+		return badForm()
+	}
+	return nil
+}
+
+// keepError tells errors of writing from those of reading.
+type keepError struct {
+	w   io.Writer
+	err error
+}
+
+// Write implements io.Writer.
+func (k *keepError) Write(p []byte) (n int, err error) {
+	n, k.err = k.w.Write(p)
+	return n, k.err
+}
+
+func (f *importForm) input() app.ImportInput {
+	in := app.ImportInput{OnConflict: f.conflict, Segments: f.Segments, Topics: f.Topics}
+	if m := f.ColumnMap; m != nil {
+		in.Columns = &app.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
+			Properties: map[string]app.PropertyColumn{}}
+		for key, c := range m.Properties {
+			in.Columns.Properties[key] = app.PropertyColumn(c)
+		}
+	}
+	return in
+}
+
+func (h *Handler) listImports(ctx context.Context, in *importPageInput) (*listOutput[ImportItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	status, err := app.ParseImportStatus(in.Status)
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListImports(ctx, keyOf(ctx), status, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newImportItem), nil
+}
+
+func (h *Handler) getImport(ctx context.Context, in *ImportPath) (*importOutput, error) {
+	id, err := pathID("import", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	i, flaws, err := h.service.GetImport(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	out := &importOutput{importRecord{ImportItem: newImportItem(&i), Errors: make([]ImportFlaw, len(flaws))}}
+	for n, f := range flaws {
+		out.Body.Errors[n] = ImportFlaw{f.Line, f.Message}
+	}
+	return out, nil
+}
+
+func (h *Handler) listImportErrors(ctx context.Context, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
+	id, err := pathID("import", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListImportErrors(ctx, keyOf(ctx), id, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, func(f *app.ImportError) ImportErrorItem {
+		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message}}
+	}), nil
+}
+
+func newImportItem(i *app.Import) ImportItem {
+	return ImportItem{
+		Object: "contact_import", ID: i.ID, Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
+		Counts: ImportCounts{Total: i.Total(), Created: i.Created, Updated: i.Updated, Skipped: i.Skipped, Failed: i.Failed},
+		Error:  orNull(i.Error),
+	}
+}
