@@ -21,6 +21,7 @@ import (
 	"mailer/app"
 	"mailer/app/cli"
 	"mailer/app/engine"
+	"mailer/app/resolver"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
@@ -99,7 +100,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*engine.Engine, f
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := newEngine(ctx, f, engine.Config{DB: store})
+	e, err := newEngine(ctx, f, engine.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -132,6 +133,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address of the HTTP API")
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is captured and never leaves")
+	cli.ResolverFlag(cmd, &o.Resolver)
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -217,7 +219,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load})
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
 	return errors.Join(err, store.Close())
 }
 

@@ -4,7 +4,8 @@
 -- Unix milliseconds. JSON columns are written and read whole, by Go. States are
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
--- What the server keeps for itself: the master key's check value.
+-- What the server keeps for itself: the master key's check value, and a note of
+-- its relays and address for the commands beside it.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
@@ -32,8 +33,9 @@ CREATE TABLE keys (
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX keys_team ON keys (team_id, id);
+CREATE INDEX keys_domain ON keys (domain_id) WHERE domain_id IS NOT NULL;
 
--- Sending domains with their DKIM key pair; the private half is sealed.
+-- Sending domains, what their owners chose, and what the DNS says of them.
 CREATE TABLE domains (
   id          TEXT NOT NULL PRIMARY KEY,
   team_id     TEXT NOT NULL REFERENCES teams (id),

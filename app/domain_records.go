@@ -21,8 +21,8 @@ const feedbackPriority = 10
 // what the last check found. The signing key's DKIM record and the SPF record
 // are required, unless the domain is trusted; no other ever is. trackingTarget
 // is the host of this server that the tracking host points to; empty: no such
-// record. Keys that are not to be listed any more (DKIMPair.Expired) are for the
-// caller to leave out of d.Keys.
+// record. Keys that are not to be listed any more are for the caller to leave out
+// (WithoutExpired).
 func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	records := d.wantedRecords(needs, trackingTarget)
 	for i := range records {
@@ -34,6 +34,14 @@ func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 // Expired tells that a retired key's record is not needed any longer.
 func (p *DKIMPair) Expired(now time.Time) bool {
 	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
+}
+
+// WithoutExpired gives the domain without the keys whose records are not needed
+// any longer.
+func (d *Domain) WithoutExpired(now time.Time) *Domain {
+	out := *d
+	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.Expired(now) })
+	return &out
 }
 
 func (d *Domain) wantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {

@@ -1,7 +1,9 @@
 package app
 
 import (
+	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -72,4 +74,22 @@ func liveOf(checks []RecordCheck, record, name string) Live {
 		}
 	}
 	return LiveUnknown
+}
+
+// Unverified refuses a send from the domain, in words that name the records that
+// are not there and how to go on. records are those of Records. It is of
+// CodeValidation.
+func (d *Domain) Unverified(records []DNSRecord) *Error {
+	faults := map[Live]string{LiveMissing: "is missing", LiveMismatch: "has another value", LiveUnknown: "is not known to be there"}
+	var wrong []string
+	for _, r := range records {
+		if words := faults[r.Live]; r.Required && words != "" {
+			wrong = append(wrong, fmt.Sprintf("the %s record %s %s %s", r.Record, r.Type, r.Name, words))
+		}
+	}
+	then := fmt.Sprintf("run `mailer domains verify %s` or POST /domains/%s/verify", d.Name, d.ID)
+	if len(wrong) > 0 {
+		then = fmt.Sprintf("%s. Publish what `mailer domains records %s` shows, then %s", strings.Join(wrong, ", and "), d.Name, then)
+	}
+	return Invalid("from", "uses the domain %s, which is not verified (its status is %s): %s", d.Name, d.Status, then)
 }

@@ -1,7 +1,8 @@
 package app
 
 import (
-	"cmp"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -46,7 +47,7 @@ type Domain struct {
 	OpenTracking      bool
 	ClickTracking     bool
 	TrackingSubdomain string        // labels under Name; empty: none
-	Keys              []DKIMPair    // signing first, then next, then retired
+	Keys              []DKIMPair    // in no order
 	Checks            []RecordCheck // what the last check found
 	CheckedAt         time.Time     // zero: never
 	CheckAt           time.Time     // zero: not due
@@ -123,15 +124,6 @@ type RelayNeeds struct {
 	Feedback string // host of the MX of the return path; empty: none
 }
 
-// SortKeys puts the key pairs in their order: signing, next, retired; of one
-// state the newest first.
-func (d *Domain) SortKeys() {
-	rank := func(s DKIMState) int { return slices.Index([]DKIMState{DKIMSigning, DKIMNext, DKIMRetired}, s) }
-	slices.SortFunc(d.Keys, func(a, b DKIMPair) int {
-		return cmp.Or(cmp.Compare(rank(a.State), rank(b.State)), b.CreatedAt.Compare(a.CreatedAt))
-	})
-}
-
 // Key gives the key pair of a state; nil: none.
 func (d *Domain) Key(state DKIMState) *DKIMPair {
 	for i := range d.Keys {
@@ -151,14 +143,6 @@ func (d *Domain) NextSelector() string {
 		}
 	}
 	return DKIMSelector + strconv.Itoa(highest+1)
-}
-
-// TrackingHost is the host of tracking links; empty: none of its own.
-func (d *Domain) TrackingHost() string {
-	if d.TrackingSubdomain == "" {
-		return ""
-	}
-	return d.TrackingSubdomain + "." + d.Name
 }
 
 // DomainInput is a domain to add.
@@ -213,8 +197,9 @@ func SendingOnly() DomainCapabilities {
 }
 
 // Validate checks the input against the regions that are served, the first of
-// which is the default; none: any is taken (a command without a server). It
-// gives the domain without id, team, keys, status and time.
+// which is the default; none: any is taken (a command before any server). It
+// gives the domain without id, team, keys, status and time. Errors:
+// CodeValidation.
 func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if in.Name == "" {
 		return Domain{}, Invalid("name", "is required")
@@ -223,34 +208,34 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if err != nil {
 		return Domain{}, Invalid("name", "%s", err)
 	}
-	d := Domain{Name: name, Region: in.Region, ReturnPath: DefaultReturnPath, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, Trusted: in.Trusted}
-	if d.Region == "" && len(regions) > 0 {
-		d.Region = regions[0]
-	} else if d.Region == "" {
-		d.Region = DefaultRegion
+	d := Domain{Name: name, OpenTracking: in.OpenTracking, ClickTracking: in.ClickTracking, Trusted: in.Trusted}
+	if d.Region, err = chooseRegion(in.Region, regions); err != nil {
+		return Domain{}, Invalid("region", "%s", err)
 	}
-	if len(regions) > 0 && !slices.Contains(regions, d.Region) {
-		return d, Invalid("region", "must be one of %s", strings.Join(regions, ", "))
+	if d.ReturnPath, err = ParseReturnPath(in.ReturnPath); err != nil {
+		return Domain{}, Invalid("custom_return_path", "%s", err)
 	}
-	if in.ReturnPath != "" {
-		if d.ReturnPath, err = ParseReturnPath(in.ReturnPath); err != nil {
-			return d, Invalid("custom_return_path", "%s", err)
-		}
+	if d.TrackingSubdomain, err = ParseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
+		return Domain{}, Invalid("tracking_subdomain", "%s", err)
 	}
-	if in.TrackingSubdomain != "" {
-		if d.TrackingSubdomain, err = ParseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
-			return d, Invalid("tracking_subdomain", "%s", err)
-		}
-	}
-	return d, d.checkLabels()
+	return d, d.CheckNames()
 }
 
-// checkLabels: one name can't be a return path and a CNAME (RFC 1034 3.6.2).
-func (d *Domain) checkLabels() error {
-	if d.TrackingSubdomain == d.ReturnPath {
-		return Invalid("tracking_subdomain", "must differ from the return path %s", d.ReturnPath)
+// chooseRegion gives the region that a domain is for.
+func chooseRegion(region string, regions []string) (string, error) {
+	switch {
+	case len(regions) == 0 && region == "":
+		return DefaultRegion, nil
+	case len(regions) == 0 && !isRegion(region):
+		return "", errors.New("must be 1 to 40 lower-case letters, digits and dashes")
+	case len(regions) == 0:
+		return region, nil
+	case region == "":
+		return regions[0], nil
+	case !slices.Contains(regions, region):
+		return "", fmt.Errorf("must be one of %s", strings.Join(regions, ", "))
 	}
-	return nil
+	return region, nil
 }
 
 // Apply gives the domain as the patch leaves it. Errors: CodeValidation.
@@ -264,18 +249,15 @@ func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	if !p.TrackingSubdomain.Set {
 		return d, nil
 	}
-	d.TrackingSubdomain = ""
-	if s := p.TrackingSubdomain.Value; s != "" {
-		var err error
-		if d.TrackingSubdomain, err = ParseTrackingSubdomain(s, d.Name); err != nil {
-			return d, Invalid("tracking_subdomain", "%s", err)
-		}
+	labels, err := ParseTrackingSubdomain(p.TrackingSubdomain.Value, d.Name)
+	if err != nil {
+		return d, Invalid("tracking_subdomain", "%s", err)
 	}
-	return d, d.checkLabels()
+	d.TrackingSubdomain = labels
+	return d, d.CheckNames()
 }
 
 // KeyIsLive tells whether the checks found the record of a key pair.
 func (d *Domain) KeyIsLive(k *DKIMPair, checks []RecordCheck) bool {
-	name := k.Selector + "._domainkey." + d.Name
-	return slices.ContainsFunc(checks, func(c RecordCheck) bool { return c.Record == "DKIM" && c.Name == name && c.Live == LiveFound })
+	return liveOf(checks, RecordDKIM, d.DKIMName(k.Selector)) == LiveFound
 }

@@ -31,7 +31,7 @@ func (d *Domain) TrackingAt(base string) *Tracking {
 		return nil
 	}
 	t := &Tracking{Base: base, Open: d.OpenTracking, Click: d.ClickTracking}
-	name := d.TrackingHost()
+	name := d.TrackingName()
 	live := name != "" && slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
 		return c.Record == RecordTracking && c.Name == name && c.Live == LiveFound
 	})

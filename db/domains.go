@@ -120,7 +120,6 @@ func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
 	if err != nil {
 		return d, fmt.Errorf("read DKIM keys: %w", err)
 	}
-	d.SortKeys()
 	return d, nil
 }
 

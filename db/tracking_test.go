@@ -110,7 +110,7 @@ func TestDomainStatusReadsChecksOnlyForTracking(t *testing.T) {
 		}
 		tracks := flags[0] || flags[1]
 		if got.Region != "us-east-1" || got.Status != app.DomainVerified || got.OpenTracking != flags[0] || got.ClickTracking != flags[1] ||
-			got.TrackingHost() != "links."+name || (len(got.Checks) == 1) != tracks {
+			got.TrackingName() != "links."+name || (len(got.Checks) == 1) != tracks {
 			t.Errorf("%s: %+v", name, got)
 		}
 	}

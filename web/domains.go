@@ -155,7 +155,8 @@ func (h *Handler) registerDomains() {
 // documentRegions lists the regions of this server in the document (api.md, POST
 // /domains).
 func (h *Handler) documentRegions() {
-	schema := h.api.OpenAPI().Components.Schemas.Map()["AddDomainRequest"].Properties["region"]
+	body := h.api.OpenAPI().Paths["/domains"].Post.RequestBody.Content["application/json"].Schema
+	schema := body.Properties["region"]
 	for i, region := range h.service.Regions() {
 		if i == 0 {
 			schema.Default = region

@@ -23,16 +23,24 @@ type Store struct {
 	asJSON bool
 }
 
-// StoreFlags say where the database and its master key are.
+// StoreFlags say where the database and its master key are, and whom to ask
+// about DNS records.
 type StoreFlags struct {
 	DB        string
 	MasterKey string // empty: beside the database
+	Resolver  string // HOST:PORT; empty: the authoritative servers
 }
 
-// Bind adds the flags to a command.
+// Bind adds the flags to a command, but for that of the resolver, which few need.
 func (f *StoreFlags) Bind(cmd *cobra.Command) *cobra.Command {
 	cmd.Flags().StringVar(&f.DB, "db", "mailer.db", "database file")
 	cmd.Flags().StringVar(&f.MasterKey, "master-key-file", "", "file of the master key (default: the database's name with .key)")
+	return cmd
+}
+
+// ResolverFlag adds --resolver to a command that checks DNS records.
+func ResolverFlag(cmd *cobra.Command, resolver *string) *cobra.Command {
+	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of a DNS server that all questions about domains go to (default: the authoritative servers of each)")
 	return cmd
 }
 

@@ -9,7 +9,7 @@ import (
 	"mailer/app/engine"
 )
 
-func doubtsCommand(c *Store) *cobra.Command {
+func (c *Store) doubts() *cobra.Command {
 	cmd := newCommand("doubts", "List transactions whose outcome at the relay is or was unknown", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
 			doubts, err := e.ListDoubts(ctx, !c.InUse(c.flags.DB))

@@ -10,7 +10,7 @@ import (
 	"mailer/app/engine"
 )
 
-func keysCommand(c *Store) *cobra.Command {
+func (c *Store) keys() *cobra.Command {
 	var in app.KeyInput
 	create := newCommand("create", "Make an API key and print it, once", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.withTeam(cmd, true, func(ctx context.Context, e *engine.Engine, team app.Team) error {

@@ -11,7 +11,7 @@ import (
 	"mailer/app/engine"
 )
 
-func sendCommand(c *Store) *cobra.Command {
+func (c *Store) send() *cobra.Command {
 	var in app.EmailInput
 	var text, htmlFile string
 	cmd := newCommand("send", "Send one email through the queue of the server", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {

@@ -9,7 +9,7 @@ import (
 	"mailer/app/engine"
 )
 
-func teamsCommand(c *Store) *cobra.Command {
+func (c *Store) teams() *cobra.Command {
 	create := newCommand("create NAME", "Add a team", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, true, func(ctx context.Context, e *engine.Engine) error {
 			team, err := e.CreateTeam(ctx, args[0])

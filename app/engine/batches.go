@@ -97,7 +97,7 @@ func (b *batch) prepare(ctx context.Context, key *app.Key, i int, item BatchItem
 		b.emails[i], err = newEmail(key, item.Input)
 	}
 	if err == nil {
-		err = b.e.linkToPage(ctx, b.emails[i])
+		err = b.e.linkToPage(b.emails[i])
 	}
 	b.refusals[i] = err
 	return b.refuses(i, err)

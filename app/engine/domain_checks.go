@@ -16,7 +16,7 @@ const (
 	// checkTimeout bounds all questions about one domain.
 	checkTimeout = 30 * time.Second
 	// checksAtOnce is how many domains are checked at the same time.
-	checksAtOnce = 4
+	checksAtOnce = 16
 	// dueAtOnce is how many due domains one round takes.
 	dueAtOnce = 100
 )
@@ -53,47 +53,43 @@ func (c *checker) end(id string) {
 // that was never checked, or has failed, is pending from here. Errors:
 // CodeNotFound.
 func (e *Engine) VerifyDomain(ctx context.Context, key *app.Key, id string) error {
-	var d app.Domain
-	err := e.db.Write(ctx, func(tx *db.Tx) (err error) {
-		d, err = beginVerifying(tx, key.TeamID, id)
-		return err
-	})
+	d, err := e.beginVerifying(ctx, key.TeamID, id)
 	if err != nil {
-		return lookup("domain", err)
+		return err
 	}
 	e.checkSoon(d)
 	return nil
 }
 
-// beginVerifying makes a domain due, and pending where it was not verified.
-func beginVerifying(tx *db.Tx, teamID, id string) (app.Domain, error) {
-	d, err := tx.Domain(teamID, id)
-	if err != nil {
-		return d, err
-	}
-	if d.Status != app.DomainVerified && d.Status != app.DomainPending {
-		d.Status, d.PendingSince = app.DomainPending, tx.Now
-	}
-	d.CheckAt = tx.Now
-	return d, tx.SetDomainChecks(&d)
-}
-
-// CheckDomain checks a domain and waits for the outcome. Errors: CodeNotFound.
+// CheckDomain is VerifyDomain for a domain by its name, and waits for the
+// outcome. Errors: CodeNotFound.
 func (e *Engine) CheckDomain(ctx context.Context, teamID, name string) (d app.Domain, err error) {
 	if d, err = e.DomainByName(ctx, teamID, name); err != nil {
 		return d, err
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) (err error) {
-		d, err = beginVerifying(tx, teamID, d.ID)
-		return err
-	})
-	if err != nil {
-		return d, lookup("domain", err)
+	if d, err = e.beginVerifying(ctx, teamID, d.ID); err != nil {
+		return d, err
 	}
 	if err := e.check(ctx, &d); err != nil {
 		return d, lookup("domain", err)
 	}
-	return e.DomainByName(ctx, teamID, name)
+	return e.DomainByName(ctx, teamID, d.Name)
+}
+
+// beginVerifying makes a domain due, and pending where it was not verified.
+func (e *Engine) beginVerifying(ctx context.Context, teamID, id string) (d app.Domain, err error) {
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if d, err = tx.Domain(teamID, id); err != nil {
+			return err
+		}
+		before := d.Status
+		d.Status, d.PendingSince, d.CheckAt = app.StartVerifying(&d, tx.Now)
+		if err := tx.SetDomainChecks(&d); err != nil || d.Status == before {
+			return err
+		}
+		return e.announceDomain(tx, app.DomainUpdated, &d)
+	})
+	return d, lookup("domain", err)
 }
 
 // checkSoon checks a domain in the background. What it misses (the engine
@@ -152,7 +148,7 @@ func (e *Engine) check(ctx context.Context, d *app.Domain) error {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	needs, target := e.wants(&full)
-	checks := app.CheckDomain(asking, &full, needs, target, e.cfg.Resolver)
+	checks := app.CheckDomain(asking, full.WithoutExpired(time.Now()), needs, target, e.cfg.Resolver)
 	if ctx.Err() != nil {
 		return ctx.Err() // not the DNS's silence
 	}
@@ -160,37 +156,45 @@ func (e *Engine) check(ctx context.Context, d *app.Domain) error {
 }
 
 // settleCheck writes what a check found, and what follows: another status, and a
-// next DKIM key that signs now that its record is live.
-func (e *Engine) settleCheck(tx *db.Tx, d *app.Domain, checks []app.RecordCheck) error {
-	current, err := tx.Domain(d.TeamID, d.ID)
+// next DKIM key that signs now that its record is live. Only these are announced.
+func (e *Engine) settleCheck(tx *db.Tx, checked *app.Domain, checks []app.RecordCheck) error {
+	d, err := tx.Domain(checked.TeamID, checked.ID)
 	if err != nil {
 		return err
 	}
-	before := current.Status
-	promoted := false
-	if next := current.Key(app.DKIMNext); next != nil && current.KeyIsLive(next, checks) {
-		if err := tx.PromoteDKIMKey(current.ID); err != nil {
-			return err
-		}
-		if current, err = tx.Domain(d.TeamID, d.ID); err != nil {
-			return err
-		}
-		promoted = true
-	}
-	if err := tx.PurgeDKIMKeys(current.ID, tx.Now.Add(-app.DKIMRetention)); err != nil {
+	promoted, err := promoteKey(tx, &d, checks)
+	if err != nil {
 		return err
 	}
-	current.Status, current.PendingSince, current.CheckAt = app.NextDomainStatus(&current, checks, tx.Now)
-	current.Checks, current.CheckedAt = checks, tx.Now
-	if err := tx.SetDomainChecks(&current); err != nil {
+	if err := tx.PurgeDKIMKeys(d.ID, tx.Now.Add(-app.DKIMRetention)); err != nil {
 		return err
 	}
-	if current.Status == before && !promoted {
+	before := d.Status
+	d.Status, d.PendingSince, d.CheckAt = app.NextDomainStatus(&d, checks, tx.Now)
+	d.Checks, d.CheckedAt = checks, tx.Now
+	if err := tx.SetDomainChecks(&d); err != nil {
+		return err
+	}
+	if d.Status == before && !promoted {
 		return nil
 	}
 	tx.AfterCommit(func() {
-		e.dkim.forget(current.TeamID, current.Name)
-		e.log.Info("domain checked", "domain", current.Name, "status", current.Status, "was", before, "new_dkim_key", promoted)
+		e.dkim.forget(d.TeamID, d.Name)
+		e.log.Info("domain checked", "domain", d.Name, "status", d.Status, "was", before, "new_dkim_key", promoted)
 	})
-	return e.announceDomain(tx, app.DomainUpdated, &current)
+	return e.announceDomain(tx, app.DomainUpdated, &d)
+}
+
+// promoteKey has the next key of a domain sign, where there is one and its record
+// was found.
+func promoteKey(tx *db.Tx, d *app.Domain, checks []app.RecordCheck) (promoted bool, err error) {
+	next := d.Key(app.DKIMNext)
+	if next == nil || !d.KeyIsLive(next, checks) {
+		return false, nil
+	}
+	if err := tx.PromoteDKIMKey(d.ID); err != nil {
+		return false, err
+	}
+	*d, err = tx.Domain(d.TeamID, d.ID)
+	return err == nil, err
 }

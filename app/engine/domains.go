@@ -42,6 +42,7 @@ func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInpu
 		if err := tx.InsertDomain(&d); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { e.dkim.forget(d.TeamID, d.Name) })
 		return e.announceDomain(tx, app.DomainCreated, &d)
 	})
 	if errors.Is(err, db.ErrConflict) {
@@ -52,24 +53,22 @@ func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInpu
 
 // newDKIMPair makes a key pair, its private half sealed for the domain.
 func (e *Engine) newDKIMPair(domainID, selector string, state app.DKIMState) (app.DKIMPair, error) {
-	public, sealed, err := e.newDKIMKey(domainID)
-	return app.DKIMPair{Selector: selector, State: state, Public: public, Sealed: sealed, CreatedAt: time.Now().UTC()}, err
-}
-
-func (e *Engine) newDKIMKey(domainID string) (public string, sealed []byte, err error) {
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
-		return "", nil, fmt.Errorf("make DKIM key: %w", err)
+		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
 	}
-	spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
-		return "", nil, fmt.Errorf("encode DKIM key: %w", err)
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
 	}
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return "", nil, fmt.Errorf("encode DKIM key: %w", err)
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
 	}
-	return base64.StdEncoding.EncodeToString(spki), e.cfg.Sealer.Seal(dkimPurpose, domainID, private), nil
+	return app.DKIMPair{
+		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
+		Sealed: e.cfg.Sealer.Seal(dkimPurpose, domainID, private), CreatedAt: time.Now().UTC(),
+	}, nil
 }
 
 // ListDomains gives a page of a team's domains, newest first, without their
@@ -105,7 +104,8 @@ func (e *Engine) DomainByName(ctx context.Context, teamID, name string) (d app.D
 }
 
 // UpdateDomain changes the tracking of a domain; mail accepted before keeps the
-// old settings. Errors: CodeNotFound, CodeValidation.
+// old settings. A new tracking host is used once a check found it in the DNS,
+// which is looked at now. Errors: CodeNotFound, CodeValidation.
 func (e *Engine) UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (d app.Domain, err error) {
 	err = e.db.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Domain(key.TeamID, id)
@@ -115,8 +115,14 @@ func (e *Engine) UpdateDomain(ctx context.Context, key *app.Key, id string, patc
 		if d, err = patch.Apply(old); err != nil {
 			return err
 		}
+		if d.OpenTracking == old.OpenTracking && d.ClickTracking == old.ClickTracking && d.TrackingSubdomain == old.TrackingSubdomain {
+			return nil
+		}
 		if err := tx.SetDomainTracking(&d); err != nil {
 			return err
+		}
+		if d.TrackingSubdomain != old.TrackingSubdomain && !d.CheckAt.IsZero() {
+			tx.AfterCommit(func() { e.checkSoon(d) })
 		}
 		return e.announceDomain(tx, app.DomainUpdated, &d)
 	})
@@ -184,7 +190,7 @@ func (e *Engine) announceDomain(tx *db.Tx, name app.EventName, d *app.Domain) er
 // check found.
 func (e *Engine) DomainRecords(d *app.Domain) []app.DNSRecord {
 	needs, target := e.wants(d)
-	return d.Records(needs, target)
+	return d.WithoutExpired(time.Now()).Records(needs, target)
 }
 
 // dkimTTL is how long an opened key is used before the database is asked again.

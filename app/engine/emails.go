@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"mailer/app"
@@ -38,7 +37,7 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 	if err != nil {
 		return "", err
 	}
-	if err := e.linkToPage(ctx, email); err != nil {
+	if err := e.linkToPage(email); err != nil {
 		return "", err
 	}
 	claim, answer, err := e.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
@@ -117,9 +116,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
 	email.Relay = region
-	if email.Tracking, err = e.trackingOf(tx, email, &domain); err != nil {
-		return err
-	}
+	email.Tracking = e.trackingOf(email, &domain)
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
@@ -148,17 +145,26 @@ func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Do
 	switch {
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return "", d, err
-	case e.captures(tx):
+	case e.server.Capture:
 		return app.CaptureRegion, d, nil
 	case err != nil:
 		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
 	case d.Status != app.DomainVerified:
-		return "", d, app.Invalid("from", "uses the domain %s, which is not verified (its status is %s)", domain, d.Status)
+		return "", d, e.unverified(tx, teamID, domain)
 	}
 	if l := e.laneOf(d.Region); l == nil && len(e.lanes) > 0 {
 		return e.lanes[0].name, d, nil // its relay is no longer configured
 	}
 	return d.Region, d, nil
+}
+
+// unverified says why nothing may be sent from a domain yet.
+func (e *Engine) unverified(tx *db.Tx, teamID, name string) error {
+	d, err := tx.DomainByName(teamID, name)
+	if err != nil {
+		return err
+	}
+	return d.Unverified(e.DomainRecords(&d))
 }
 
 // laneOf gives the lane of a region, nil where this process has none.
@@ -264,39 +270,4 @@ func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) 
 		return err
 	})
 	return message, lookup("captured message", err)
-}
-
-// What a server leaves for the commands beside it.
-const (
-	transportSetting = "transport"
-	baseURLSetting   = "base_url"
-)
-
-// rememberServer notes whether this server captures and where its pages are
-// reached: a command beside it accepts by the same rules.
-func (e *Engine) rememberServer(ctx context.Context) error {
-	transport := "relay"
-	if e.cfg.Capture {
-		transport = app.CaptureRegion
-	}
-	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		if err := tx.SetSetting(transportSetting, []byte(transport)); err != nil || e.cfg.BaseURL == "" {
-			return err
-		}
-		return tx.SetSetting(baseURLSetting, []byte(e.cfg.BaseURL))
-	})
-	if err != nil {
-		return fmt.Errorf("note transport and base URL: %w", err)
-	}
-	return nil
-}
-
-// captures tells whether mail of this database is captured: by this process, or
-// by the server whose database a command works on.
-func (e *Engine) captures(tx *db.Tx) bool {
-	if e.cfg.Capture || len(e.lanes) > 0 {
-		return e.cfg.Capture
-	}
-	value, err := tx.Setting(transportSetting)
-	return err == nil && strings.EqualFold(string(value), app.CaptureRegion)
 }

@@ -71,6 +71,7 @@ type Engine struct {
 	cfg      Config
 	db       *db.DB
 	log      *slog.Logger
+	server   server
 	keys     keyCache
 	dkim     dkimCache
 	inflight inflight
@@ -112,6 +113,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.loadServer(ctx); err != nil {
 		return nil, err
 	}
 	for _, route := range cfg.Routes {

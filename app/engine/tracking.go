@@ -60,19 +60,11 @@ func newTracker() *tracker {
 
 // trackingOf is how an email is tracked: as its domain wants it now. nil: not at
 // all, also where nobody knows where this server is reached.
-func (e *Engine) trackingOf(tx *db.Tx, email *app.Email, d *app.Domain) (*app.Tracking, error) {
+func (e *Engine) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
-		return nil, nil
+		return nil
 	}
-	base := e.cfg.BaseURL
-	if base == "" { // a command beside a server, which may have left its address
-		value, err := tx.Setting(baseURLSetting)
-		if err != nil && !errors.Is(err, db.ErrNotFound) {
-			return nil, fmt.Errorf("read base URL: %w", err)
-		}
-		base = string(value)
-	}
-	return d.TrackingAt(base), nil
+	return d.TrackingAt(e.server.BaseURL)
 }
 
 // FetchPixel notes that the pixel of an email was fetched; by nil notes nothing.
