@@ -18,8 +18,8 @@ func ParseSendingDomain(name string) (string, error) {
 		return "", errors.New("must be a bare domain name like example.com, not a URL or an address")
 	}
 	name, err := ParseDomain(name)
-	if err != nil {
-		return "", err
+	if err != nil { // worded for the domain of an address
+		return "", errors.New(strings.Replace(err.Error(), "has a domain", "is a domain name", 1))
 	}
 	if suffix, _ := publicsuffix.PublicSuffix(name); suffix == name {
 		return "", fmt.Errorf("must be a domain of your own: under %s everybody can register names (it is a public suffix); use a name below it, like example.%s", name, name)
