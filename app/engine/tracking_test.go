@@ -25,7 +25,7 @@ func tracked(t testing.TB, relays ...*fakeRelay) *world {
 		relays = []*fakeRelay{newRelay(nil)}
 	}
 	w := idle(t, relays...)
-	w.e.cfg.BaseURL = trackBase
+	w.e.server.BaseURL = trackBase
 	w.setTracking(app.Domain{OpenTracking: true, ClickTracking: true})
 	w.start()
 	return w
@@ -170,7 +170,9 @@ func TestMailIsTrackedAsItsDomainWants(t *testing.T) {
 func TestACommandBesideAServerTracksToItsAddress(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := tracked(t)
-		w.e.cfg.BaseURL = ""
+		var err error
+		w.e, err = New(t.Context(), Config{DB: w.db, Sealer: w.cfg.Sealer})
+		must(t, err)
 		if got := w.email(w.sendHTML(links(1), "bo@example.org")).Tracking; got == nil || got.Base != trackBase {
 			t.Errorf("tracked at %+v", got)
 		}
