@@ -56,7 +56,6 @@ CREATE TABLE domains (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_team ON domains (team_id, id);
 CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
-CREATE INDEX domains_tracking ON domains (tracking_subdomain, name) WHERE tracking_subdomain IS NOT NULL;
 
 -- DKIM key pairs of domains; the private half is sealed. One of a domain signs;
 -- a next one waits until its record is live; a retired one stays listed for a

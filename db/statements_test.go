@@ -205,6 +205,8 @@ var hot = map[string][]string{
 	"SettleDoubts":     {"doubts_email (email_id=?)"},
 	"FindKey":          {"(public=?)"},
 	"DomainStatus":     {"(team_id=? AND name=?)"},
+	"DueDomains":       {"domains_due (check_at<?)"},
+	"ListDomains":      {"(id=?)", "domains_team (team_id=? AND id<?)", "domains_team (team_id=? AND id>?)", "domains_team (team_id=?)"},
 	"TrackedEmail":     {"e USING PRIMARY KEY (id=?)"},
 	"IdempotentAnswer": {"PRIMARY KEY (team_id=? AND route=? AND key=?)"},
 	"PurgeAnswers":     {"idempotency_age (created_at<?)"},

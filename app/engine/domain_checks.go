@@ -78,7 +78,7 @@ func (e *Engine) CheckDomain(ctx context.Context, teamID, name string) (d app.Do
 
 // beginVerifying makes a domain due, and pending where it was not verified.
 func (e *Engine) beginVerifying(ctx context.Context, teamID, id string) (d app.Domain, err error) {
-	err = e.db.Write(ctx, func(tx *db.Tx) error {
+	err = e.db.Write(ctx, func(tx *db.Tx) (err error) {
 		if d, err = tx.Domain(teamID, id); err != nil {
 			return err
 		}

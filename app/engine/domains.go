@@ -33,6 +33,10 @@ func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInpu
 	if d.Trusted {
 		d.Status = app.DomainVerified
 	}
+	conflict := app.Errorf(app.CodeConflict, "The domain %s is registered already", d.Name)
+	if _, err := e.DomainByName(ctx, teamID, d.Name); err == nil {
+		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
+	}
 	pair, err := e.newDKIMPair(d.ID, app.DKIMSelector, app.DKIMSigning)
 	if err != nil {
 		return app.Domain{}, err
@@ -46,7 +50,7 @@ func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInpu
 		return e.announceDomain(tx, app.DomainCreated, &d)
 	})
 	if errors.Is(err, db.ErrConflict) {
-		return app.Domain{}, app.Errorf(app.CodeConflict, "The domain %s is registered already", d.Name)
+		return app.Domain{}, conflict
 	}
 	return d, unavailable(err)
 }
@@ -121,7 +125,7 @@ func (e *Engine) UpdateDomain(ctx context.Context, key *app.Key, id string, patc
 		if err := tx.SetDomainTracking(&d); err != nil {
 			return err
 		}
-		if d.TrackingSubdomain != old.TrackingSubdomain && !d.CheckAt.IsZero() {
+		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
 			tx.AfterCommit(func() { e.checkSoon(d) })
 		}
 		return e.announceDomain(tx, app.DomainUpdated, &d)
@@ -157,19 +161,19 @@ func (e *Engine) RotateDKIM(ctx context.Context, teamID, name string) (d app.Dom
 	if d, err = e.DomainByName(ctx, teamID, name); err != nil || d.Key(app.DKIMNext) != nil {
 		return d, err
 	}
-	pair, err := e.newDKIMPair(d.ID, d.NextSelector(), app.DKIMNext)
+	id := d.ID
+	pair, err := e.newDKIMPair(id, d.NextSelector(), app.DKIMNext)
 	if err != nil {
 		return d, err
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) error {
-		err := tx.InsertDKIMKey(d.ID, &pair)
-		if err != nil && !errors.Is(err, db.ErrConflict) { // another rotation was faster
+	err = e.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if d, err = tx.Domain(teamID, id); err != nil || d.Key(app.DKIMNext) != nil { // another rotation was faster
 			return err
 		}
-		if d, err = tx.Domain(teamID, d.ID); err != nil {
+		if err := tx.InsertDKIMKey(id, &pair); err != nil {
 			return err
 		}
-		d.CheckAt = tx.Now
+		d.Keys, d.CheckAt = append(d.Keys, pair), tx.Now
 		if err := tx.SetDomainChecks(&d); err != nil {
 			return err
 		}

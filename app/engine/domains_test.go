@@ -463,6 +463,21 @@ func TestUpdateDomainChangesTrackingAndLooksForTheNewHost(t *testing.T) {
 	})
 }
 
+func TestATrustedDomainsTrackingHostIsLookedForToo(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		dns := newDNS()
+		w := resolving(t, dns, newRelay(nil))
+		d := w.add(app.DomainInput{Name: "acme.test", Trusted: true, ClickTracking: true})
+		dns.publish([]app.DNSRecord{{Type: "CNAME", Name: "links.acme.test", Value: "mail.example.com"}})
+		_, err := w.e.UpdateDomain(t.Context(), w.key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}})
+		must(t, err)
+		synctest.Wait()
+		if got := new(w.domain(d.ID)).TrackingAt("https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
+			t.Errorf("tracked at %+v", got)
+		}
+	})
+}
+
 func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t)
