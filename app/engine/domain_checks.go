@@ -24,7 +24,7 @@ const (
 // checker keeps the checks of domains apart: one of each domain at a time.
 type checker struct {
 	mu      sync.Mutex
-	running map[string]bool // domain ids
+	running map[string]bool // by domain id: a check is wanted that has not begun
 	places  chan struct{}
 }
 
@@ -32,18 +32,31 @@ func newChecker() *checker {
 	return &checker{running: map[string]bool{}, places: make(chan struct{}, checksAtOnce)}
 }
 
-// begin takes a domain; false: it is being checked already.
-func (c *checker) begin(id string) bool {
+// want notes that a domain is to be checked; true: nobody does that yet, and the
+// caller must. Who checks it already will do so once more, for what was published
+// meanwhile may not be in the answers that it has.
+func (c *checker) want(id string) (yours bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	_, busy := c.running[id]
+	c.running[id] = true
+	return !busy
+}
+
+// next tells whether a check is wanted; otherwise the domain is free again.
+func (c *checker) next(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.running[id] {
-		return false
+		c.running[id] = false
+		return true
 	}
-	c.running[id] = true
-	return true
+	delete(c.running, id)
+	return false
 }
 
-func (c *checker) end(id string) {
+// leave frees a domain, whatever is wanted.
+func (c *checker) leave(id string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.running, id)
@@ -92,27 +105,29 @@ func (e *Engine) beginVerifying(ctx context.Context, teamID, id string) (d app.D
 	return d, lookup("domain", err)
 }
 
-// checkSoon checks a domain in the background. What it misses (the engine
-// stops, too many at once) the next round finds, for the domain stays due.
+// checkSoon checks a domain in the background. What it misses because the engine
+// stops the next start finds, for the domain stays due.
 func (e *Engine) checkSoon(d app.Domain) {
-	if e.cfg.Resolver == nil || e.taking.Err() != nil || !e.checks.begin(d.ID) {
+	if e.cfg.Resolver == nil || e.taking.Err() != nil || !e.checks.want(d.ID) {
 		return
 	}
 	e.workers.Go(func() {
-		defer e.checks.end(d.ID)
 		defer func() {
 			if r := recover(); r != nil {
+				e.checks.leave(d.ID)
 				e.log.Error("panic in a check of a domain", "domain", d.Name, "panic", r, "stack", string(debug.Stack()))
 			}
 		}()
 		select {
 		case e.checks.places <- struct{}{}:
+			defer func() { <-e.checks.places }()
 		case <-e.taking.Done():
 			return
 		}
-		defer func() { <-e.checks.places }()
-		if err := e.check(e.taking, &d); err != nil && e.taking.Err() == nil && !errors.Is(err, db.ErrNotFound) {
-			e.log.Error("check a domain", "domain", d.Name, "err", err)
+		for e.checks.next(d.ID) {
+			if err := e.check(e.taking, &d); err != nil && e.taking.Err() == nil && app.CodeOf(err) != app.CodeNotFound && !errors.Is(err, db.ErrNotFound) {
+				e.log.Error("check a domain", "domain", d.Name, "err", err)
+			}
 		}
 	})
 }

@@ -241,7 +241,7 @@ func TestAStartChecksWhatFellDueMeanwhile(t *testing.T) {
 	})
 }
 
-func TestADomainIsCheckedOnceAtATime(t *testing.T) {
+func TestChecksOfADomainDontOverlap(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		dns := newDNS()
 		dns.gate = make(chan struct{})
@@ -253,9 +253,32 @@ func TestADomainIsCheckedOnceAtATime(t *testing.T) {
 		}
 		close(dns.gate)
 		synctest.Wait()
-		if n := dns.questions("TXT mailer._domainkey.acme.test"); n != 1 {
+		// The one that ran, and one more for all who came meanwhile.
+		if n := dns.questions("TXT mailer._domainkey.acme.test"); n != 2 {
 			t.Errorf("asked %d times", n)
 		}
+	})
+}
+
+func TestAWishToVerifyIsNotLostInARunningCheck(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		dns := newDNS()
+		w := idle(t, newRelay(nil))
+		answered := make(chan struct{})
+		w.e.cfg.Resolver = func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
+			answer, err := dns.lookup(ctx, name, kind)
+			<-answered // what is published from here on is not in it
+			return answer, err
+		}
+		w.start()
+		d := w.add(app.DomainInput{Name: "acme.test"})
+		must(t, w.e.VerifyDomain(t.Context(), w.key, d.ID))
+		synctest.Wait()
+		dns.publish(w.e.DomainRecords(&d))
+		must(t, w.e.VerifyDomain(t.Context(), w.key, d.ID))
+		close(answered)
+		synctest.Wait()
+		w.wantStatus(d.ID, app.DomainVerified)
 	})
 }
 
