@@ -295,10 +295,13 @@ CREATE TABLE members (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX members_contact ON members (contact_id);
 
--- Topics and segments that were deleted and whose rows in choices and members
--- still have to go.
+-- Topics, segments and contact properties that were deleted and of which choices,
+-- members and values still have to go.
 CREATE TABLE leftovers (
-  id TEXT NOT NULL PRIMARY KEY
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL,
+  property   TEXT,         -- its key; NULL: a topic or a segment
+  contact_id TEXT NOT NULL -- up to this one the values of the property are gone
 ) STRICT, WITHOUT ROWID;
 
 -- Imports of contacts. The file is kept in pieces until it is worked off; row

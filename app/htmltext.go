@@ -16,7 +16,7 @@ import (
 // among them) and hidden preheaders are left out. It reads any input in linear
 // time and never fails; lines are not wrapped.
 func TextFromHTML(source string) string {
-	c := textConverter{z: html.NewTokenizer(strings.NewReader(source))}
+	c := textConverter{z: newHTMLTokens(source)}
 	for {
 		switch c.z.Next() {
 		case html.ErrorToken: // the end: a string has no other error
@@ -39,7 +39,7 @@ func TextFromHTML(source string) string {
 const maxIndent = 8
 
 type textConverter struct {
-	z   *html.Tokenizer
+	z   *htmlTokens
 	out strings.Builder
 
 	breaks int  // line breaks owed before the next word: 0, 1 or 2

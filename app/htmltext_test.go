@@ -1,9 +1,13 @@
 package app
 
 import (
+	"fmt"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
+
+	"golang.org/x/net/html"
 )
 
 func TestTextFromHTML(t *testing.T) {
@@ -71,6 +75,48 @@ func TestTextFromHTMLIsLinear(t *testing.T) {
 		in := strings.Repeat(unit, 20000)
 		if out := TextFromHTML(in); len(out) > 4*len(in) {
 			t.Errorf("%s: %d bytes make %d", unit, len(in), len(out))
+		}
+	}
+}
+
+// One tag with very many attributes must not make all later tags dear.
+func TestTextFromHTMLForgetsLargeTags(t *testing.T) {
+	var in strings.Builder
+	in.WriteString("<p")
+	for i := range 200_000 {
+		fmt.Fprintf(&in, " a%d", i)
+	}
+	in.WriteString(">" + strings.Repeat("x<b>y</b>", 200_000))
+	done := make(chan string, 1)
+	go func() { done <- TextFromHTML(in.String()) }()
+	select {
+	case out := <-done:
+		if !strings.HasPrefix(out, "xyxy") || len(out) != 400_000 {
+			t.Errorf("%.20q, %d bytes", out, len(out))
+		}
+	case <-time.After(20 * time.Second): // it took minutes
+		t.Error("one large tag makes all others slow")
+	}
+}
+
+// Whatever the size of a tag, the text is that of one tokenizer.
+func TestHTMLTokensAreThoseOfOneTokenizer(t *testing.T) {
+	large := ` data="` + strings.Repeat("x", largeTag) + `"`
+	for _, in := range []string{
+		"<p" + large + ">a<b" + large + ">b</b></p>c", "<script" + large + ">if (a<b) { '<p>' }</script><p>x", "<textarea" + large + "><p>y</textarea>z<i>",
+		"<title" + large + "/>a<b>c</title>d", "<plaintext" + large + "><p>x", "</p" + large + "><p" + large, "<!--" + large + "--><p>a", "<svg" + large + "><title>x</title></svg>",
+		"<STYLE" + large + ">p{}</style>a", "<p" + large + ">&amp;<a href=x>", "<xmp" + large + "><b></xmp><b>",
+	} {
+		one, many := html.NewTokenizer(strings.NewReader(in)), newHTMLTokens(in)
+		for {
+			kind, got := one.Next(), many.Next()
+			if kind != got || string(one.Raw()) != string(many.Raw()) {
+				t.Errorf("%.40q: %v %q, want %v %q", in, got, many.Raw(), kind, one.Raw())
+				break
+			}
+			if kind == html.ErrorToken {
+				break
+			}
 		}
 	}
 }

@@ -2,6 +2,7 @@ package app
 
 import (
 	"encoding/base64"
+	"errors"
 	"html"
 	"slices"
 	"strings"
@@ -48,7 +49,7 @@ func (s *Sealer) PageToken(page string, l PageLink) string {
 // ReadPageToken gives back the link of a token that PageToken made for the same
 // page; ok is false for any other text.
 func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
-	b, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	b, err := DecodeToken(token)
 	if err != nil || len(b) != pageTokenSize+macSize || b[0] != pageTokenVersion {
 		return l, false
 	}
@@ -173,4 +174,14 @@ func (s *Standing) Reason() string {
 		return notSent + "opted out of the topic " + s.Topic
 	}
 	return notSent + "never opted in to the topic " + s.Topic + ", which is sent only to those who do"
+}
+
+// DecodeToken reads base64url without padding in the one way that it is written:
+// the decoder by itself leaves out line breaks, so that one token would have many
+// spellings.
+func DecodeToken(token string) ([]byte, error) {
+	if strings.ContainsAny(token, "\r\n") {
+		return nil, errors.New("a token has no line breaks")
+	}
+	return base64.RawURLEncoding.Strict().DecodeString(token)
 }

@@ -38,7 +38,7 @@ func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
 		if len(token) != 108 || token != s.PageToken(app.UnsubscribePage, link) {
 			t.Errorf("token %q", token)
 		}
-		for _, bad := range []string{"", token[:107], token + "A", token + "=", token[:50] + " " + token[50:], s.PageToken(app.PreferencesPage, link), newSealer(t).PageToken(app.UnsubscribePage, link)} {
+		for _, bad := range []string{"", token[:107], token + "A", token + "=", token[:50] + " " + token[50:], token[:50] + "\n" + token[50:], token + "\r\n", s.PageToken(app.PreferencesPage, link), newSealer(t).PageToken(app.UnsubscribePage, link)} {
 			if _, ok := s.ReadPageToken(app.UnsubscribePage, bad); ok {
 				t.Errorf("%q passes", bad)
 			}

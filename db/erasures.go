@@ -42,6 +42,12 @@ func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
 	return open, err
 }
 
+// HasErasures tells whether a team's addresses are being erased.
+func (r *Reader) HasErasures(teamID string) (open bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ?)`, []any{teamID}, &open)
+	return open, err
+}
+
 // EraseSuppression has a suppression of an address forget it; it goes on to
 // block. Error: ErrNotFound.
 func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {

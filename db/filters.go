@@ -38,7 +38,7 @@ func where(f *app.Filter) (condition, error) {
 	}
 	var texts []string
 	var args []any
-	for _, c := range dearestLast(f.Conditions) {
+	for _, c := range inOrder(f) {
 		c, err := conditionOf(&c)
 		if err != nil {
 			return condition{}, err
@@ -48,13 +48,23 @@ func where(f *app.Filter) (condition, error) {
 	return condition{`(` + strings.Join(texts, glue) + `)`, args}, nil
 }
 
-// dearestLast puts conditions on properties behind the others: of a contact that
-// those decide about, no property is looked up.
-func dearestLast(conditions []app.Condition) []app.Condition {
-	out := slices.Clone(conditions)
-	slices.SortStableFunc(out, func(a, b app.Condition) int {
-		return cmp.Compare(strings.Count(a.Field, app.PropertyPrefix), strings.Count(b.Field, app.PropertyPrefix))
-	})
+// inOrder puts first the conditions that are likely to decide about a contact, so
+// that the others need not be asked: those on properties stand behind, since
+// looking one up is dear, and among them what most contacts fulfil decides where
+// any condition is enough, and what few fulfil where all are needed.
+func inOrder(f *app.Filter) []app.Condition {
+	rank := func(c app.Condition) int {
+		usual := c.Op == app.OpNotEquals || c.Op == app.OpIsSet
+		switch {
+		case !strings.HasPrefix(c.Field, app.PropertyPrefix):
+			return 0
+		case usual == (f.Match == app.MatchAny):
+			return 1
+		}
+		return 2
+	}
+	out := slices.Clone(f.Conditions)
+	slices.SortStableFunc(out, func(a, b app.Condition) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }
 

@@ -17,7 +17,7 @@ import (
 var changesCounts = regexp.MustCompile(`^\s*(INSERT INTO|UPDATE|DELETE FROM) (contacts|members)\b|^\s*UPDATE segments SET .*filter`)
 
 func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
-	tells := map[string]bool{"PurgeLeftovers": true}
+	tells := map[string]bool{"purgeRows": true}
 	names, err := filepath.Glob("*.go")
 	if err != nil {
 		t.Fatal(err)

@@ -60,10 +60,18 @@ func (tx *Tx) SetFallback(teamID, id string, v *app.PropertyValue) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// DeleteProperty removes the declaration; contacts keep their values.
-func (tx *Tx) DeleteProperty(teamID, id string) error {
-	n, err := tx.exec(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+// DeleteProperty removes the declaration; the values that contacts have are left
+// over for PurgeLeftovers, under jobID: a new id, which the contacts of this
+// moment have before them.
+func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
+	p, err := tx.Property(teamID, id)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id); err != nil {
+		return err
+	}
+	return tx.leaveOver(teamID, jobID, p.Key)
 }
 
 // Property gives one declared property of a team.

@@ -62,7 +62,7 @@ func TestAPropertyOfAnotherTeamIsNotFound(t *testing.T) {
 		foreign := app.NewID()
 		_, err := tx.Property(foreign, p.ID)
 		_, _, err2 := tx.ListProperties(foreign, app.Page{Limit: 1, After: p.ID})
-		for i, err := range []error{err, err2, tx.SetFallback(foreign, p.ID, nil), tx.DeleteProperty(foreign, p.ID)} {
+		for i, err := range []error{err, err2, tx.SetFallback(foreign, p.ID, nil), tx.DeleteProperty(foreign, p.ID, app.NewID())} {
 			if !errors.Is(err, ErrNotFound) {
 				t.Errorf("%d: %v", i, err)
 			}
@@ -70,6 +70,6 @@ func TestAPropertyOfAnotherTeamIsNotFound(t *testing.T) {
 		if types, err := tx.PropertyTypes(foreign); err != nil || len(types) != 0 {
 			t.Errorf("types %v, %v", types, err)
 		}
-		return tx.DeleteProperty(team.ID, p.ID)
+		return tx.DeleteProperty(team.ID, p.ID, app.NewID())
 	})
 }

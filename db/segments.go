@@ -58,37 +58,7 @@ func (tx *Tx) DeleteSegment(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(id)
-}
-
-func (tx *Tx) leaveOver(id string) error {
-	_, err := tx.exec(`INSERT INTO leftovers (id) VALUES (?)`, id)
-	return err
-}
-
-// PurgeLeftovers deletes at most limit choices or memberships of one deleted
-// topic or segment, and tells whether there may be more to do.
-func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
-	var id string
-	err = tx.row(`SELECT id FROM leftovers ORDER BY id LIMIT 1`, nil, &id)
-	if err != nil {
-		return false, ignoreNotFound(err)
-	}
-	choices, err := tx.exec(`DELETE FROM choices WHERE topic_id = ?1 AND address IN
-		(SELECT address FROM choices WHERE topic_id = ?1 LIMIT ?2)`, id, limit)
-	if err != nil {
-		return false, fmt.Errorf("purge choices: %w", err)
-	}
-	members, err := tx.exec(`DELETE FROM members WHERE segment_id = ?1 AND contact_id IN
-		(SELECT contact_id FROM members WHERE segment_id = ?1 LIMIT ?2)`, id, limit)
-	if err != nil {
-		return false, fmt.Errorf("purge members: %w", err)
-	}
-	if choices+members > 0 {
-		return true, nil
-	}
-	_, err = tx.exec(`DELETE FROM leftovers WHERE id = ?`, id)
-	return true, err
+	return tx.leaveOver(teamID, id, "")
 }
 
 // Segment gives one segment of a team.

@@ -184,11 +184,13 @@ var mayScan = map[string]string{
 	"FindTeam":        "the first row of the primary key",
 	"UnitRelays":      "the first row of an index",
 	"Erasures":        "a row for each erasure under way",
+	"HasErasures":     "a row for each erasure under way",
 	"dirtyPages":      "pages by their numbers, all of the file, for an erasure",
 	"wipeWith":        "a page by its number",
 	"prepareSchema":   "the tables of a database that should have none",
 	"DottedUnits":     "all open units, once at start and for the operator: an index would cost every message",
 	"PurgeHappenings": "the first rows of the primary key",
+	"LeavesOver":      "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":  "a row for each deleted topic or segment, soon gone",
 	"PurgeUsage":      "a day of minutes for each relay, once an hour",
 }

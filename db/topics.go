@@ -51,7 +51,7 @@ func (tx *Tx) DeleteTopic(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(id)
+	return tx.leaveOver(teamID, id, "")
 }
 
 // TopicWaits tells whether mail of a topic still waits to be sent.

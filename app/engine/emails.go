@@ -250,7 +250,7 @@ func (e *Engine) AttachmentToken(key *app.Key, emailID, id string) (token string
 // content. Errors: CodeNotFound for a forged or ended token.
 func (e *Engine) OpenAttachment(ctx context.Context, token string) (*app.Attachment, error) {
 	const idLen, macLen = 36, 16
-	raw, err := base64.RawURLEncoding.Strict().DecodeString(token)
+	raw, err := app.DecodeToken(token)
 	if err != nil || len(raw) != 8+3*idLen+macLen {
 		return nil, app.NotFound("attachment")
 	}

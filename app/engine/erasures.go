@@ -29,6 +29,7 @@ type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
 	woken   chan struct{}
 	started atomic.Bool
+	begun   atomic.Uint64  // erasures of this process
 	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
@@ -64,6 +65,7 @@ func (e *Engine) eraseContacts(ctx context.Context, teamID string, contacts []ap
 	}
 	var job erasure
 	err := e.db.WriteVital(ctx, func(tx *db.Tx) (err error) {
+		tx.AfterCommit(func() { e.eraser.begun.Add(1) })
 		job, err = e.beginErasure(tx, teamID, contacts)
 		return err
 	})

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -108,7 +109,9 @@ func (e *Engine) nextImport(ctx context.Context) (worked bool, err error) {
 	if !found {
 		return false, nil
 	}
-	if err := e.runImport(ctx, i); err != nil {
+	if err := e.runImport(ctx, i); errors.Is(err, errErasing) {
+		return pause(ctx, leavingPause, nil), nil
+	} else if err != nil {
 		return false, e.strike(ctx, i.ID, err)
 	}
 	return true, nil
@@ -156,10 +159,15 @@ func (e *Engine) deletePieces(ctx context.Context, id string) error {
 
 // importRun is an import at work.
 type importRun struct {
-	e    *Engine
-	i    app.Import // as it is stored
-	rows *app.ImportRows
+	e      *Engine
+	i      app.Import // as it is stored
+	rows   *app.ImportRows
+	erased uint64 // erasures begun before the file was read
 }
+
+// errErasing: rows that were read may hold addresses that are erased since. The
+// file is read anew once they are masked in it.
+var errErasing = errors.New("engine: addresses are being erased")
 
 // importBatch is what one Write takes of a file.
 type importBatch struct {
@@ -178,7 +186,7 @@ type importRow struct {
 // come again; any other error is the store's, and leaves the rest of the import
 // to be done.
 func (e *Engine) runImport(ctx context.Context, i app.Import) (err error) {
-	run := &importRun{e: e, i: i}
+	run := &importRun{e: e, i: i, erased: e.eraser.begun.Load()}
 	defer func() {
 		if p := recover(); p != nil {
 			e.log.Error("panic in an import", "import", i.ID, "panic", p, "stack", string(debug.Stack()))
@@ -251,6 +259,8 @@ func (run *importRun) write(ctx context.Context, batch importBatch) error {
 		})
 		var gone *linkGone
 		switch {
+		case errors.Is(err, errErasing):
+			return err
 		case errors.As(err, &gone):
 			return run.fail(ctx, gone.Error())
 		case errors.Is(err, db.ErrFull):
@@ -289,6 +299,10 @@ func (g *linkGone) Error() string {
 // gives the import as it is stored then. Error: *linkGone.
 func (run *importRun) put(tx *db.Tx, batch importBatch) (app.Import, error) {
 	i := run.i
+	erasing, err := tx.HasErasures(i.TeamID)
+	if err != nil || erasing || run.erased != run.e.eraser.begun.Load() {
+		return i, cmp.Or(err, errErasing)
+	}
 	w, err := run.e.newContactWriter(tx, i.TeamID, true)
 	if err != nil {
 		return i, err

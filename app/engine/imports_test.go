@@ -392,3 +392,39 @@ func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
 		}
 	})
 }
+
+func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := idle(t, newRelay(nil))
+		csv := "email\neve@erase.example\n"
+		for i := range 250 {
+			csv += fmt.Sprintf("c%d@example.org\n", i)
+		}
+		id := w.upload(app.ImportInput{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
+		var run *importRun
+		w.read(func(r *db.Reader) error {
+			i, err := r.NextImport()
+			run = &importRun{e: w.e, i: i}
+			return err
+		})
+		var err error
+		run.rows, _, err = app.ReadImport(w.e.importFile(t.Context(), id))
+		must(t, err)
+		first, err := run.read()
+		must(t, err)
+		must(t, run.write(t.Context(), first))
+		second, err := run.read()
+		must(t, err)
+		_, err = w.e.DeleteContact(t.Context(), w.key, "eve@erase.example", true)
+		must(t, err)
+		if err := run.write(t.Context(), second); !errors.Is(err, errErasing) {
+			t.Errorf("rows that were read before: %v", err)
+		}
+		w.start()
+		synctest.Wait()
+		w.wantImport(id, app.ImportCompleted, "", app.ImportCounts{Created: 251, Failed: 1})
+		if _, err := w.e.GetContact(t.Context(), w.key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("the contact is back: %v", err)
+		}
+	})
+}

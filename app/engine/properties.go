@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"time"
 
 	"mailer/app"
 	"mailer/db"
@@ -20,6 +21,13 @@ func (e *Engine) CreateProperty(ctx context.Context, key *app.Key, in app.Proper
 	}
 	p := app.Property{ID: app.NewID(), TeamID: key.TeamID, Key: in.Key, Type: in.Type, Fallback: in.Fallback}
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		left, err := tx.LeavesOver(key.TeamID, in.Key)
+		if err != nil {
+			return err
+		}
+		if left {
+			return app.Errorf(app.CodeConflict, "A contact property with this key was deleted a moment ago and is still being removed from contacts; try again later")
+		}
 		p.CreatedAt = tx.Now
 		return tx.InsertProperty(&p)
 	})
@@ -64,9 +72,21 @@ func (e *Engine) UpdateProperty(ctx context.Context, key *app.Key, id string, pa
 	return p, lookup("contact property", err)
 }
 
-// DeleteProperty takes a declaration back. Contacts keep their values, which may
-// be of any type from then on. Errors: CodeNotFound.
+// propertyWait is how long the deletion of a property waits for its values to go
+// from the contacts; those that are left go in the background.
+const propertyWait = 5 * time.Second
+
+// DeleteProperty takes a declaration back, and the property's values from all
+// contacts. Errors: CodeNotFound.
 func (e *Engine) DeleteProperty(ctx context.Context, key *app.Key, id string) error {
-	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.DeleteProperty(key.TeamID, id) })
-	return lookup("contact property", err)
+	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.DeleteProperty(key.TeamID, id, app.NewID()) })
+	if err != nil {
+		return lookup("contact property", err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, propertyWait)
+	defer cancel()
+	if err := e.clean(ctx); err != nil && ctx.Err() == nil {
+		e.log.Error("remove the values of a property; the next clean-up goes on", "err", err)
+	}
+	return nil
 }

@@ -1,0 +1,81 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+)
+
+// leaveOver notes that rows of a deleted topic or segment, or values of a deleted
+// property, still have to go.
+func (tx *Tx) leaveOver(teamID, id, property string) error {
+	_, err := tx.exec(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
+	return err
+}
+
+// LeavesOver tells whether values of a deleted property of that key still have
+// to go from a team's contacts.
+func (r *Reader) LeavesOver(teamID, property string) (left bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ? AND property = ?)`, []any{teamID, property}, &left)
+	return left, err
+}
+
+// leftover is a row of leftovers.
+type leftover struct {
+	id, team, after string
+	property        sql.NullString
+}
+
+// PurgeLeftovers deletes at most limit choices or memberships of one deleted
+// topic or segment, or looks at as many contacts for the value of a deleted
+// property, and tells whether there may be more to do.
+func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
+	var l leftover
+	err = tx.row(`SELECT id, team_id, property, contact_id FROM leftovers ORDER BY id LIMIT 1`, nil, &l.id, &l.team, &l.property, &l.after)
+	if err != nil {
+		return false, ignoreNotFound(err)
+	}
+	purge := tx.purgeRows
+	if l.property.Valid {
+		purge = tx.purgeValues
+	}
+	if more, err = purge(&l, limit); err != nil || more {
+		return more, err
+	}
+	_, err = tx.exec(`DELETE FROM leftovers WHERE id = ?`, l.id)
+	return true, err
+}
+
+func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
+	choices, err := tx.exec(`DELETE FROM choices WHERE topic_id = ?1 AND address IN
+		(SELECT address FROM choices WHERE topic_id = ?1 LIMIT ?2)`, l.id, limit)
+	if err != nil {
+		return false, fmt.Errorf("purge choices: %w", err)
+	}
+	members, err := tx.exec(`DELETE FROM members WHERE segment_id = ?1 AND contact_id IN
+		(SELECT contact_id FROM members WHERE segment_id = ?1 LIMIT ?2)`, l.id, limit)
+	if err != nil {
+		return false, fmt.Errorf("purge members: %w", err)
+	}
+	return choices+members > 0, nil
+}
+
+// purgeValues takes a property from the next limit contacts. Contacts that came
+// after the property was deleted are not looked at.
+func (tx *Tx) purgeValues(l *leftover, limit int) (more bool, err error) {
+	last := l.id // ids are in the order of time
+	err = tx.row(`SELECT id FROM contacts WHERE team_id = ? AND id > ? AND id < ? ORDER BY id LIMIT 1 OFFSET ?`,
+		[]any{l.team, l.after, last, limit - 1}, &last)
+	rest := errors.Is(err, ErrNotFound)
+	if err != nil && !rest {
+		return false, err
+	}
+	tx.changed(l.team)
+	_, err = tx.exec(`UPDATE contacts SET properties = nullif(jsonb_remove(properties, '$.' || ?1), jsonb('{}'))
+		WHERE team_id = ?2 AND id > ?3 AND id <= ?4 AND properties ->> ?1 IS NOT NULL`, l.property.String, l.team, l.after, last)
+	if err != nil {
+		return false, fmt.Errorf("purge values: %w", err)
+	}
+	_, err = tx.exec(`UPDATE leftovers SET contact_id = ? WHERE id = ?`, last, l.id)
+	return !rest, err
+}
