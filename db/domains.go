@@ -63,9 +63,9 @@ func (tx *Tx) PromoteDKIMKey(domainID string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// PurgeDKIMKeys deletes the keys of a domain that were retired before a time.
-func (tx *Tx) PurgeDKIMKeys(domainID string, before time.Time) error {
-	_, err := tx.exec(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at < ?`, domainID, milli(before))
+// PurgeDKIMKeys deletes the keys of a domain that were retired up to a time.
+func (tx *Tx) PurgeDKIMKeys(domainID string, until time.Time) error {
+	_, err := tx.exec(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
 	return err
 }
 
