@@ -16,10 +16,6 @@ const (
 	// MaxTrackedLinks is how many links of one email are tracked, the first ones:
 	// a message must not outgrow what was accepted.
 	MaxTrackedLinks = 1000
-	// freshTokenizer is the size of a tag, in bytes, after which another tokenizer
-	// goes on. One that once saw a tag with many attributes empties a table of
-	// that size at each later tag, which makes the square of a hostile input.
-	freshTokenizer = 512
 )
 
 // linkValue is the href of a link in an HTML text.
@@ -87,17 +83,15 @@ func (p *htmlPlaces) rewrite(source string, wrap func(target string) string, pix
 // scanHTML finds the places of an HTML text.
 func scanHTML(source string) htmlPlaces {
 	p := htmlPlaces{end: len(source)}
-	z := nethtml.NewTokenizer(strings.NewReader(source))
-	templates, at, worn := 0, 0, false
+	z := newHTMLTokens(source)
+	templates := 0
 	for {
 		kind := z.Next()
-		if kind == nethtml.ErrorToken { // the end: a string has no other error
-			return p
-		}
-		begin := at
-		at += len(z.Raw())
-		raw, text := source[begin:at], false
+		begin := z.at - len(z.Raw())
+		raw := source[begin:z.at]
 		switch kind {
+		case nethtml.ErrorToken: // the end: a string has no other error
+			return p
 		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
 			name := tagName(raw[1:])
 			if strings.EqualFold(name, "template") {
@@ -106,8 +100,6 @@ func scanHTML(source string) htmlPlaces {
 			if templates == 0 {
 				p.link(z, raw, name, begin)
 			}
-			text = beginsText(name)
-			worn = worn || len(raw) > freshTokenizer
 		case nethtml.EndTagToken:
 			switch name := tagName(raw[2:]); {
 			case strings.EqualFold(name, "template"):
@@ -115,27 +107,12 @@ func scanHTML(source string) htmlPlaces {
 			case strings.EqualFold(name, "body") && templates == 0:
 				p.end = begin
 			}
-		default:
-			continue
-		}
-		if worn && !text {
-			z, worn = nethtml.NewTokenizer(strings.NewReader(source[at:])), false
 		}
 	}
-}
-
-// beginsText tells whether text without tags follows the start tag, as the
-// tokenizer reads it.
-func beginsText(name string) bool {
-	switch strings.ToLower(name) {
-	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
-		return true
-	}
-	return false
 }
 
 // link notes the link of a start tag that begins at that place.
-func (p *htmlPlaces) link(z *nethtml.Tokenizer, raw, name string, begin int) {
+func (p *htmlPlaces) link(z *htmlTokens, raw, name string, begin int) {
 	if !strings.EqualFold(name, "a") && !strings.EqualFold(name, "area") || len(p.links) >= MaxTrackedLinks {
 		return
 	}
