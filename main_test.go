@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/miekg/dns"
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
@@ -29,12 +31,13 @@ func TestMain(m *testing.M) {
 
 // arrows are the imports of ours that each package may have (DESIGN.md 1).
 var arrows = map[string][]string{
-	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/db", "mailer/smtpout", "mailer/web"},
+	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/app/resolver", "mailer/db", "mailer/smtpout", "mailer/web"},
 	"mailer/web":              {"mailer/app", "mailer/app/engine"},
 	"mailer/app/engine":       {"mailer/app", "mailer/db"},
 	"mailer/db":               {"mailer/app"},
 	"mailer/smtpout":          {"mailer/app"},
-	"mailer/app/cli":          {"mailer/app"},
+	"mailer/app/cli":          {"mailer/app", "mailer/app/engine"},
+	"mailer/app/resolver":     {"mailer/app"},
 	"mailer/app":              nil,
 	"mailer/app/engine/bench": nil,
 }
@@ -149,6 +152,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
+			"dns": cmdDNS, "publish": cmdPublish,
 		},
 	})
 }
@@ -355,13 +359,75 @@ func cmdSQL(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 }
 
+// cmdDNS: `dns NAME ZONEFILE` starts a DNS server on the loopback and sets $NAME
+// to its address. It knows the records of the file, which it reads anew for each
+// question; all names exist.
+func cmdDNS(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: dns NAME ZONEFILE")
+	}
+	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+	ts.Check(err)
+	file := ts.MkAbs(args[1])
+	server := &dns.Server{PacketConn: conn, Handler: dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) { answerDNS(w, q, file) })}
+	done := make(chan struct{})
+	go func() { defer close(done); _ = server.ActivateAndServe() }()
+	ts.Defer(func() { conn.Close(); <-done })
+	ts.Setenv(args[0], conn.LocalAddr().String())
+}
+
+func answerDNS(w dns.ResponseWriter, q *dns.Msg, file string) {
+	m := new(dns.Msg).SetReply(q)
+	m.Authoritative = true
+	zone, err := os.Open(file)
+	if err != nil {
+		m.Rcode = dns.RcodeServerFailure
+	} else {
+		defer zone.Close()
+		parser := dns.NewZoneParser(zone, ".", file)
+		for rr, ok := parser.Next(); ok; rr, ok = parser.Next() {
+			if strings.EqualFold(rr.Header().Name, q.Question[0].Name) && rr.Header().Rrtype == q.Question[0].Qtype {
+				m.Answer = append(m.Answer, rr)
+			}
+		}
+	}
+	_ = w.WriteMsg(m)
+}
+
+// cmdPublish: `publish ZONEFILE JSON [KIND…]` adds the records of a domain, as
+// --json or the API shows it, to a zone; those of some kinds only where they are
+// named.
+func cmdPublish(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) < 2 {
+		ts.Fatalf("usage: publish ZONEFILE JSON [KIND…]")
+	}
+	var domain struct {
+		Records []struct{ Record, Name, Type, Value string }
+	}
+	text := ts.ReadFile(args[1])
+	ts.Check(json.Unmarshal([]byte(text[strings.IndexByte(text, '{'):]), &domain))
+	zone, err := os.OpenFile(ts.MkAbs(args[0]), os.O_APPEND|os.O_WRONLY, 0o600)
+	ts.Check(err)
+	defer zone.Close()
+	for _, r := range domain.Records {
+		value := r.Value + "."
+		if r.Type == "TXT" { // a string of it holds 255 bytes
+			n := min(200, len(r.Value))
+			value = fmt.Sprintf("%q %q", r.Value[:n], r.Value[n:])
+		}
+		if len(args) == 2 || slices.Contains(args[2:], r.Record) {
+			fmt.Fprintf(zone, "%s. 60 IN %s %s\n", r.Name, r.Type, value)
+		}
+	}
+}
+
 func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
 	root := newRoot()
 	serve, _, err := root.Find([]string{"serve"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := map[string]string{"MAILER_LISTEN": "127.0.0.1:1", "MAILER_RATE_LIMIT": "7", "MAILER_DOUBT_DELAY": "3s", "MAILER_DEV": "true"}
+	want := map[string]string{"MAILER_LISTEN": "127.0.0.1:1", "MAILER_RATE_LIMIT": "7", "MAILER_DOUBT_DELAY": "3s", "MAILER_DEV": "true", "MAILER_RESOLVER": "127.0.0.1:53"}
 	for name, value := range want {
 		t.Setenv(name, value)
 	}

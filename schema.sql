@@ -4,7 +4,8 @@
 -- Unix milliseconds. JSON columns are written and read whole, by Go. States are
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
--- What the server keeps for itself: the master key's check value.
+-- What the server keeps for itself: the master key's check value, and a note of
+-- its relays and address for the commands beside it.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
@@ -32,22 +33,43 @@ CREATE TABLE keys (
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX keys_team ON keys (team_id, id);
+CREATE INDEX keys_domain ON keys (domain_id) WHERE domain_id IS NOT NULL;
 
--- Sending domains with their DKIM key pair; the private half is sealed.
+-- Sending domains, what their owners chose, and what the DNS says of them.
 CREATE TABLE domains (
   id          TEXT NOT NULL PRIMARY KEY,
   team_id     TEXT NOT NULL REFERENCES teams (id),
   name        TEXT NOT NULL, -- lower-case A-labels
   status      TEXT NOT NULL CHECK (status IN ('not_started', 'pending', 'verified', 'failed')),
+  trusted     INTEGER NOT NULL CHECK (trusted IN (0, 1)), -- the operator vouches for it: no check takes its verification away
   region      TEXT NOT NULL,
-  return_path TEXT NOT NULL,
-  selector    TEXT NOT NULL,
-  dkim_public TEXT NOT NULL,
-  dkim_sealed BLOB NOT NULL,
+  return_path TEXT NOT NULL,  -- one label
+  open_tracking      INTEGER NOT NULL CHECK (open_tracking IN (0, 1)),
+  click_tracking     INTEGER NOT NULL CHECK (click_tracking IN (0, 1)),
+  tracking_subdomain TEXT,    -- one label or more
+  checks      TEXT,           -- JSON: what the last check found; NULL: none yet
+  checked_at  INTEGER,
+  check_at    INTEGER,        -- when it is due again; NULL: never
+  pending_since INTEGER,      -- when the 72 hours began
   created_at  INTEGER NOT NULL,
   UNIQUE (team_id, name)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_team ON domains (team_id, id);
+CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
+
+-- DKIM key pairs of domains; the private half is sealed. One of a domain signs;
+-- a next one waits until its record is live; a retired one stays listed for a
+-- while, since mail that it signed is still on its way.
+CREATE TABLE dkim_keys (
+  domain_id  TEXT NOT NULL REFERENCES domains (id) ON DELETE CASCADE,
+  selector   TEXT NOT NULL,
+  state      TEXT NOT NULL CHECK (state IN ('signing', 'next', 'retired')),
+  public     TEXT NOT NULL,
+  sealed     BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  retired_at INTEGER,
+  PRIMARY KEY (domain_id, selector)
+) STRICT, WITHOUT ROWID;
 
 -- Emails: what lists show. Bodies and attachments stand in tables of their own.
 CREATE TABLE emails (
@@ -79,7 +101,8 @@ CREATE TABLE contents (
   html        TEXT,
   plain       TEXT,
   headers     TEXT, -- JSON: [{name,value}]
-  unsubscribe TEXT  -- the address of the page that this email leads to; NULL: none
+  unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
+  tracking    TEXT  -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
 ) STRICT;
 
 CREATE TABLE attachments (

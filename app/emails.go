@@ -124,6 +124,7 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
+	Tracking    *Tracking // nil: opens and clicks are not seen
 	// Unsubscribe is the address of the page that this email leads to, fixed at
 	// acceptance; empty: none (Mail.LeadsToPage).
 	Unsubscribe string

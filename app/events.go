@@ -16,6 +16,8 @@ const (
 	EventRescheduled EventType = "rescheduled"
 	// EventRelayTrouble: the relay could not be used at all; no attempt counted.
 	EventRelayTrouble EventType = "relay_trouble"
+	// EventPrefetched: the pixel or a link was fetched, and not by a reader.
+	EventPrefetched EventType = "prefetched"
 )
 
 // Event is a line of an email's timeline.
@@ -39,6 +41,9 @@ type EventDetail struct {
 	Relay         string `json:"relay,omitempty"`
 	Attempt       int    `json:"attempt,omitempty"`
 	NextAttemptAt string `json:"next_attempt_at,omitempty"`
+	Link          string `json:"link,omitempty"`       // that was followed
+	UserAgent     string `json:"user_agent,omitempty"` // of who opened or followed; at most 300 bytes
+	IPAddress     string `json:"ip_address,omitempty"`
 }
 
 // Doubt is a transaction whose outcome at the relay is unknown: the final dot

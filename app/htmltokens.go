@@ -47,11 +47,7 @@ func (t *htmlTokens) Next() html.TokenType {
 // textOnly tells whether the tokenizer reads what follows a start tag, up to its
 // end tag, as text.
 func textOnly(tag []byte) bool {
-	end := 1
-	for end < len(tag) && !strings.ContainsRune(" \n\r\t\f/>", rune(tag[end])) {
-		end++
-	}
-	switch strings.ToLower(string(tag[min(1, len(tag)):end])) {
+	switch strings.ToLower(tagName(string(tag[1:]))) {
 	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
 		return true
 	}

@@ -1,5 +1,8 @@
 package app
 
+// MaxLimit is the largest page.
+const MaxLimit = 100
+
 // Page is a window on a list that stands newest first.
 type Page struct {
 	Limit  int    // 1 to 100
@@ -12,7 +15,7 @@ const DefaultLimit = 20
 
 // Validate checks limit 1 to 100, and at most one cursor, which must be an id.
 func (p *Page) Validate() error {
-	if p.Limit < 1 || p.Limit > 100 {
+	if p.Limit < 1 || p.Limit > MaxLimit {
 		return Invalid("limit", "must be a number between 1 and 100")
 	}
 	if p.After != "" && p.Before != "" {

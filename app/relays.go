@@ -47,7 +47,8 @@ type Relay struct {
 	Connections int           // at once; default 8
 	Timeout     time.Duration // for each reply but that to the final dot; default 30 s
 	Profile     Profile
-	DKIM        bool // sign before handing over; default true
+	DKIM        bool   // sign before handing over; default true
+	SPF         string // mechanism that covers its outgoing addresses; empty: by profile and host
 }
 
 // String names the relay without its credentials.

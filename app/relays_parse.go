@@ -45,7 +45,7 @@ func ParseRelays(list []string) ([]Relay, error) {
 
 // ParseRelay reads `[REGION=]URL` (decisions.md 2): smtp://user:pass@host:587 or
 // smtps://user:pass@host:465, with the options tls, rate, daily, connections,
-// ca, profile, dkim and timeout. No error repeats any of the text.
+// ca, profile, dkim, spf and timeout. No error repeats any of the text.
 func ParseRelay(s string) (Relay, error) {
 	region, address, err := cutRegion(s)
 	if err != nil {
@@ -246,6 +246,11 @@ func (r *Relay) option(key, value string) error {
 			return errors.New("dkim must be on or off")
 		}
 		r.DKIM = value == "on"
+	case "spf":
+		var err error
+		if r.SPF, err = parseRelaySPF(value); err != nil {
+			return err
+		}
 	case "timeout":
 		d, err := time.ParseDuration(value)
 		if err != nil || d < time.Second || d > 10*time.Minute {
@@ -253,7 +258,7 @@ func (r *Relay) option(key, value string) error {
 		}
 		r.Timeout = d
 	default: // not named: it may be the rest of a password with a question mark
-		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, timeout")
+		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout")
 	}
 	return nil
 }
@@ -267,4 +272,25 @@ func (r *Relay) tlsOption(value string) error {
 		return errors.New("tls must be opportunistic or off; without it STARTTLS is required")
 	}
 	return nil
+}
+
+// parseRelaySPF reads one mechanism that names who sends for the relay.
+func parseRelaySPF(value string) (string, error) {
+	wrong := errors.New("spf must be one of include:HOST, a:HOST, mx:HOST, ip4:ADDRESS and ip6:ADDRESS")
+	if value == "" || strings.ContainsAny(value[:1], "+-~?") { // a sign would be no permission, or is needless
+		return "", wrong
+	}
+	t, err := parseSPFTerm(value)
+	if err != nil {
+		return "", wrong
+	}
+	switch t.name {
+	case "ip4", "ip6":
+		return strings.ToLower(value), nil
+	case "include", "a", "mx":
+		if host, err := ParseDomain(t.domain); err == nil && strings.EqualFold(value, t.name+":"+t.domain) {
+			return t.name + ":" + host, nil
+		}
+	}
+	return "", wrong
 }

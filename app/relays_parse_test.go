@@ -25,6 +25,11 @@ func TestParseRelay(t *testing.T) {
 		"smtp://mail.acme.test?rate=14.5&daily=50000&connections=256&ca=/etc/a+b%20c.pem&profile=ses&dkim=off&timeout=1m30s": with(func(r *Relay) {
 			r.Rate, r.Daily, r.Connections, r.CAFile, r.Profile, r.DKIM, r.Timeout = 14.5, 50000, 256, "/etc/a+b c.pem", ProfileSES, false, 90*time.Second
 		}),
+		"smtp://mail.acme.test?spf=include:SPF.acme.test": with(func(r *Relay) { r.SPF = "include:spf.acme.test" }),
+		"smtp://mail.acme.test?spf=a:out.acme.test":       with(func(r *Relay) { r.SPF = "a:out.acme.test" }),
+		"smtp://mail.acme.test?spf=mx:acme.test":          with(func(r *Relay) { r.SPF = "mx:acme.test" }),
+		"smtp://mail.acme.test?spf=ip4:198.51.100.0/24":   with(func(r *Relay) { r.SPF = "ip4:198.51.100.0/24" }),
+		"smtp://mail.acme.test?spf=ip6%3A2001:DB8::/32":   with(func(r *Relay) { r.SPF = "ip6:2001:db8::/32" }),
 		"smtp://localhost":                                  with(func(r *Relay) { r.Host = "localhost" }),
 		"smtp://mail_relay":                                 with(func(r *Relay) { r.Host = "mail_relay" }),
 		"smtp://127.0.0.1:25":                               with(func(r *Relay) { r.Host, r.Port = "127.0.0.1", 25 }),
@@ -67,6 +72,9 @@ func TestParseRelayRefuses(t *testing.T) {
 		"smtp://mail.acme.test?daily=0", "smtp://mail.acme.test?daily=1.5", "smtp://mail.acme.test?daily=-1",
 		"smtp://mail.acme.test?connections=0", "smtp://mail.acme.test?connections=257", "smtp://mail.acme.test?connections=x",
 		"smtp://mail.acme.test?ca=", "smtp://mail.acme.test?ca=a%00", "smtp://mail.acme.test?profile=SES", "smtp://mail.acme.test?profile=", "smtp://mail.acme.test?dkim=yes",
+		"smtp://mail.acme.test?spf=", "smtp://mail.acme.test?spf=all", "smtp://mail.acme.test?spf=-all", "smtp://mail.acme.test?spf=+include:a.test", "smtp://mail.acme.test?spf=include:", "smtp://mail.acme.test?spf=include:%25{i}.test",
+		"smtp://mail.acme.test?spf=include:a.test%20ip4:8.8.4.4", "smtp://mail.acme.test?spf=ip4:1.2.3", "smtp://mail.acme.test?spf=ip4:::1", "smtp://mail.acme.test?spf=a", "smtp://mail.acme.test?spf=a:b.test/24", "smtp://mail.acme.test?spf=include:localhost",
+		"smtp://mail.acme.test?spf=v=spf1", "smtp://mail.acme.test?spf=redirect=a.test", "smtp://mail.acme.test?spf=ptr:a.test", "smtp://mail.acme.test?spf=exists:a.test", "smtp://mail.acme.test?spf=" + secret + ":" + secret, "smtp://mail.acme.test?spf=" + secret,
 		"smtp://mail.acme.test?timeout=0s", "smtp://mail.acme.test?timeout=11m", "smtp://mail.acme.test?timeout=5",
 		"smtp://mail.acme.test?rate=1&rate=1", "smtp://mail.acme.test?Rate=1", "smtp://mail.acme.test?x=1", "smtp://mail.acme.test?rate=1&", "smtp://mail.acme.test?rate=1;daily=2",
 	} {

@@ -16,6 +16,9 @@ const (
 	TopicCreated         EventName = "topic.created"
 	TopicUpdated         EventName = "topic.updated"
 	TopicDeleted         EventName = "topic.deleted"
+	DomainCreated        EventName = "domain.created"
+	DomainUpdated        EventName = "domain.updated"
+	DomainDeleted        EventName = "domain.deleted"
 )
 
 // Happening is an event as webhooks carry it, its payload frozen.

@@ -1,50 +1,174 @@
 package db
 
 import (
+	"database/sql"
+	"fmt"
+	"time"
+
 	"mailer/app"
 )
 
-const domainColumns = `id, team_id, name, status, region, return_path, selector, dkim_public, dkim_sealed, created_at`
-
-// InsertDomain adds a domain. Error: ErrConflict when the team has it already.
-func (tx *Tx) InsertDomain(d app.Domain) error {
-	n, err := tx.exec(`INSERT INTO domains (id, team_id, name, status, region, return_path, selector, dkim_public, dkim_sealed, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
-		d.ID, d.TeamID, d.Name, string(d.Status), d.Region, d.ReturnPath, d.Selector, d.DKIMPublic, d.DKIMSealed, milli(d.CreatedAt))
-	return oneRow(n, err, ErrConflict)
-}
-
-// SetDomainStatus moves a domain's status.
-func (tx *Tx) SetDomainStatus(teamID, id string, status app.DomainStatus) error {
-	n, err := tx.exec(`UPDATE domains SET status = ? WHERE team_id = ? AND id = ?`, string(status), teamID, id)
-	return oneRow(n, err, ErrNotFound)
-}
-
-// DomainByName gives the team's domain of that name.
-func (r *Reader) DomainByName(teamID, name string) (app.Domain, error) {
-	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains WHERE team_id = ? AND name = ?`)
-	if err != nil {
-		return app.Domain{}, err
-	}
-	d, err := scanDomain(stmt.QueryRow(teamID, name))
-	return d, notFound(err)
-}
-
-// DomainStatus gives region and status of the team's domain of that name.
-func (r *Reader) DomainStatus(teamID, name string) (region string, status app.DomainStatus, err error) {
-	err = r.row(`SELECT region, status FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name}, &region, &status)
-	return region, status, err
-}
-
-// ListDomains gives the domains of a team, newest first.
-func (r *Reader) ListDomains(teamID string) ([]app.Domain, error) {
-	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains WHERE team_id = ? ORDER BY id DESC`, teamID)
-}
+const domainColumns = `d.id, d.team_id, d.name, d.status, d.trusted, d.region, d.return_path, d.open_tracking, d.click_tracking,
+	coalesce(d.tracking_subdomain, ''), d.checks, d.checked_at, d.check_at, d.pending_since, d.created_at`
 
 func scanDomain(s scanner) (app.Domain, error) {
 	var d app.Domain
+	var checks sql.NullString
+	var checked, due, pending sql.NullInt64
 	var created int64
-	err := s.Scan(&d.ID, &d.TeamID, &d.Name, &d.Status, &d.Region, &d.ReturnPath, &d.Selector, &d.DKIMPublic, &d.DKIMSealed, &created)
-	d.CreatedAt = fromMilli(created)
-	return d, err
+	err := s.Scan(&d.ID, &d.TeamID, &d.Name, &d.Status, &d.Trusted, &d.Region, &d.ReturnPath, &d.OpenTracking, &d.ClickTracking,
+		&d.TrackingSubdomain, &checks, &checked, &due, &pending, &created)
+	if err != nil {
+		return d, err
+	}
+	d.CheckedAt, d.CheckAt, d.PendingSince, d.CreatedAt = fromMilli(checked.Int64), fromMilli(due.Int64), fromMilli(pending.Int64), fromMilli(created)
+	return d, fromJSON(checks, &d.Checks)
+}
+
+// InsertDomain adds a domain with its keys. Error: ErrConflict when the team has
+// it already.
+func (tx *Tx) InsertDomain(d *app.Domain) error {
+	n, err := tx.exec(`INSERT INTO domains (id, team_id, name, status, trusted, region, return_path, open_tracking, click_tracking,
+		tracking_subdomain, pending_since, check_at, created_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, name) DO NOTHING`,
+		d.ID, d.TeamID, d.Name, string(d.Status), d.Trusted, d.Region, d.ReturnPath, d.OpenTracking, d.ClickTracking,
+		nullText(d.TrackingSubdomain), nullTime(d.PendingSince), nullTime(d.CheckAt), milli(d.CreatedAt))
+	if err := oneRow(n, err, ErrConflict); err != nil {
+		return err
+	}
+	for i := range d.Keys {
+		if err := tx.InsertDKIMKey(d.ID, &d.Keys[i]); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// InsertDKIMKey adds a key pair to a domain. Error: ErrConflict for a selector
+// that the domain has.
+func (tx *Tx) InsertDKIMKey(domainID string, k *app.DKIMPair) error {
+	n, err := tx.exec(`INSERT INTO dkim_keys (domain_id, selector, state, public, sealed, created_at, retired_at) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT DO NOTHING`, domainID, k.Selector, string(k.State), k.Public, k.Sealed, milli(k.CreatedAt), nullTime(k.RetiredAt))
+	return oneRow(n, err, ErrConflict)
+}
+
+// PromoteDKIMKey has the next key of a domain sign from now on and retires the
+// one that signed. Error: ErrNotFound without a next key.
+func (tx *Tx) PromoteDKIMKey(domainID string) error {
+	_, err := tx.exec(`UPDATE dkim_keys SET state = 'retired', retired_at = ?1 WHERE domain_id = ?2 AND state = 'signing'
+		AND EXISTS (SELECT 1 FROM dkim_keys AS k WHERE k.domain_id = ?2 AND k.state = 'next')`, milli(tx.Now), domainID)
+	if err != nil {
+		return fmt.Errorf("retire DKIM key: %w", err)
+	}
+	n, err := tx.exec(`UPDATE dkim_keys SET state = 'signing' WHERE domain_id = ? AND state = 'next'`, domainID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// PurgeDKIMKeys deletes the keys of a domain that were retired up to a time.
+func (tx *Tx) PurgeDKIMKeys(domainID string, until time.Time) error {
+	_, err := tx.exec(`DELETE FROM dkim_keys WHERE domain_id = ? AND state = 'retired' AND retired_at <= ?`, domainID, milli(until))
+	return err
+}
+
+// SetDomainChecks writes what a check found and what followed from it.
+func (tx *Tx) SetDomainChecks(d *app.Domain) error {
+	checks, err := asJSON(d.Checks)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE domains SET status = ?, checks = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
+		string(d.Status), checks, nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// SetDomainTracking writes what a PATCH can change.
+func (tx *Tx) SetDomainTracking(d *app.Domain) error {
+	n, err := tx.exec(`UPDATE domains SET open_tracking = ?, click_tracking = ?, tracking_subdomain = ? WHERE team_id = ? AND id = ?`,
+		d.OpenTracking, d.ClickTracking, nullText(d.TrackingSubdomain), d.TeamID, d.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteDomain removes a domain with its keys, also the API keys that were bound
+// to it.
+func (tx *Tx) DeleteDomain(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM domains WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Domain gives one domain of a team with its key pairs.
+func (r *Reader) Domain(teamID, id string) (app.Domain, error) {
+	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`)
+	if err != nil {
+		return app.Domain{}, err
+	}
+	return r.withKeys(scanDomain(stmt.QueryRow(teamID, id)))
+}
+
+// DomainByName gives the team's domain of that name with its key pairs.
+func (r *Reader) DomainByName(teamID, name string) (app.Domain, error) {
+	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`)
+	if err != nil {
+		return app.Domain{}, err
+	}
+	return r.withKeys(scanDomain(stmt.QueryRow(teamID, name)))
+}
+
+func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
+	if err != nil {
+		return d, notFound(err)
+	}
+	d.Keys, err = list(&r.session, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ?`, d.ID)
+	if err != nil {
+		return d, fmt.Errorf("read DKIM keys: %w", err)
+	}
+	return d, nil
+}
+
+func scanDKIMPair(s scanner) (app.DKIMPair, error) {
+	var k app.DKIMPair
+	var created int64
+	var retired sql.NullInt64
+	err := s.Scan(&k.Selector, &k.State, &k.Public, &k.Sealed, &created, &retired)
+	k.CreatedAt, k.RetiredAt = fromMilli(created), fromMilli(retired.Int64)
+	return k, err
+}
+
+// DomainStatus gives what a send asks of the team's domain of that name: region,
+// status, and tracking, for which the checks are read only where it is wanted.
+func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
+	d := app.Domain{TeamID: teamID, Name: name}
+	var checks sql.NullString
+	err := r.row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''),
+			CASE WHEN open_tracking OR click_tracking THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
+		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &checks)
+	if err != nil {
+		return d, err
+	}
+	return d, fromJSON(checks, &d.Checks)
+}
+
+// ListDomains gives a page of a team's domains, newest first, without their key
+// pairs. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		var one int
+		return r.row(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
+	}, func(limit int) ([]app.Domain, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
+				WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
+				WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
+			WHERE d.team_id = ? ORDER BY d.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// DueDomains gives at most limit domains whose check is due, of all teams, the
+// longest due first, without their key pairs.
+func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
+	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
+		WHERE d.check_at <= ? ORDER BY d.check_at LIMIT ?`, milli(now), limit)
 }

@@ -34,6 +34,9 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 	if key.Permission != app.FullAccess && !rt.sending {
 		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
 	}
+	if rt.admin && key.Role != app.RoleOwner && key.Role != app.RoleAdmin {
+		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
+	}
 	return nil
 }
 

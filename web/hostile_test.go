@@ -117,7 +117,7 @@ func TestHostileValues(t *testing.T) {
 			t.Logf("%s takes everything", place)
 		}
 	}
-	txt := "v=DKIM1; k=rsa; p=" + d.DKIMPublic
+	txt := "v=DKIM1; k=rsa; p=" + d.Keys[0].Public
 	for id, e := range sent {
 		w := r.eventually(r.full, "/emails/"+id+"/raw", "DKIM-Signature")
 		var raw struct{ Message string }

@@ -135,7 +135,7 @@ func (r *real) newTeam(name string) (app.Team, string) {
 
 func (r *real) domain(teamID, name string, trust bool) app.Domain {
 	r.t.Helper()
-	d, err := r.engine.AddDomain(r.t.Context(), teamID, name, "", trust)
+	d, err := r.engine.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
 	if err != nil {
 		r.t.Fatal(err)
 	}

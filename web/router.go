@@ -27,6 +27,7 @@ func newTree() *httprouter.Router { return &httprouter.Router{} }
 type route struct {
 	public  bool // needs no key
 	sending bool // open to keys that may only send
+	admin   bool // changes what members of a team may only read (decisions.md 3)
 	body    bool // takes a body, which is read before the handler runs
 	stream  bool // takes a body that the handler reads from x.stream
 	early   bool // with parameters, and asked before others that have more of them

@@ -2,7 +2,8 @@
 // requests and answers, and the OpenAPI document that is made from them.
 //
 // Failure policy: every answer is a JSON object (but for a downloaded
-// attachment and the hosted pages) and carries a request id. What the caller may know is an
+// attachment, the hosted pages and the addresses of tracked mail) and carries a
+// request id. What the caller may know is an
 // *app.Error and goes out under its own name; any other error, and any panic,
 // is logged with the request id and answered as internal_server_error with a
 // fixed text. Nothing that a caller sent is echoed but the names of its fields.
@@ -44,12 +45,14 @@ type Config struct {
 type service interface {
 	emailService
 	suppressionService
+	domainService
 	topicService
 	propertyService
 	contactTopicService
 	contactService
 	segmentService
 	pageService
+	trackingService
 	importService
 	templateService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
@@ -98,6 +101,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerEmails()
 	h.registerAttachments()
 	h.registerSuppressions()
+	h.registerDomains()
 	h.registerTopics()
 	h.registerProperties()
 	h.registerContactTopics()
@@ -105,6 +109,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerSegments()
 	h.registerAudiences()
 	h.registerPages()
+	h.registerTracking()
 	h.registerImports()
 	h.registerTemplates()
 	h.registerDocument()

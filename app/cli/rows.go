@@ -1,7 +1,10 @@
 package cli
 
 import (
+	"fmt"
+	"io"
 	"runtime/debug"
+	"strconv"
 	"strings"
 
 	"mailer/app"
@@ -37,21 +40,53 @@ func Teams(teams []app.Team) Table {
 func Domains(domains []app.Domain) Table {
 	t := Table{Head: []string{"ID", "NAME", "STATUS", "REGION", "CREATED"}}
 	for _, d := range domains {
-		t.Rows = append(t.Rows, Row{
-			Object: map[string]any{"id": d.ID, "name": d.Name, "status": d.Status, "region": d.Region, "created_at": app.FormatTime(d.CreatedAt)},
-			Cells:  []string{d.ID, d.Name, string(d.Status), d.Region, app.FormatTime(d.CreatedAt)},
-		})
+		t.Rows = append(t.Rows, Row{Object: domainObject(&d),
+			Cells: []string{d.ID, d.Name, string(d.Status), d.Region, app.FormatTime(d.CreatedAt)}})
 	}
 	return t
 }
 
-// Records is the DNS records of a domain.
-func Records(records []app.DNSRecord) Table {
-	t := Table{Head: []string{"RECORD", "TYPE", "NAME", "STATUS", "VALUE"}}
-	for _, r := range records {
-		t.Rows = append(t.Rows, Row{Object: r, Cells: []string{r.Record, r.Type, r.Name, r.Status, r.Value}})
+func domainObject(d *app.Domain) map[string]any {
+	return map[string]any{"id": d.ID, "name": d.Name, "status": d.Status, "region": d.Region, "created_at": app.FormatTime(d.CreatedAt)}
+}
+
+// PrintDomain writes a domain with its DNS records. What is to be said of single
+// records stands below the table, since it is long.
+func PrintDomain(w io.Writer, asJSON bool, d *app.Domain, records []app.DNSRecord) error {
+	if asJSON {
+		object := domainObject(d)
+		object["object"], object["records"] = "domain", records
+		return PrintJSON(w, object)
 	}
-	return t
+	t := Table{Head: []string{"RECORD", "TYPE", "NAME", "STATUS", "LIVE", "VALUE"}}
+	var details strings.Builder
+	for _, r := range records {
+		value := r.Value
+		if r.Priority > 0 {
+			value = strconv.Itoa(r.Priority) + " " + value
+		}
+		t.Rows = append(t.Rows, Row{Cells: []string{r.Record, r.Type, r.Name, string(r.Status), string(r.Live), value}})
+		if text := detailOf(&r); text != "" {
+			fmt.Fprintf(&details, "\n%s %s %s: %s\n", r.Record, r.Type, r.Name, text)
+		}
+	}
+	var table strings.Builder
+	if err := Print(&table, false, t); err != nil {
+		return err
+	}
+	_, err := fmt.Fprintf(w, "%s is %s\n\n%s%s", d.Name, d.Status, table.String(), details.String())
+	return err
+}
+
+// detailOf is what is to be said of a record.
+func detailOf(r *app.DNSRecord) string {
+	switch {
+	case r.InheritedFrom != "":
+		return fmt.Sprintf("the policy of %s counts: %s", r.InheritedFrom, r.Policy)
+	case r.Detail == "" && r.Policy != "":
+		return "the policy is " + r.Policy
+	}
+	return r.Detail
 }
 
 // Doubts is a list of transactions whose outcome is or was unknown.

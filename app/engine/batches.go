@@ -45,7 +45,7 @@ func (e *Engine) SendBatch(ctx context.Context, key *app.Key, items []BatchItem,
 	}
 	b := &batch{e: e, permissive: permissive, emails: make([]*app.Email, len(items)), refusals: make([]error, len(items))}
 	for i, item := range items {
-		if err := b.prepare(ctx, key, i, item); err != nil {
+		if err := b.prepare(key, i, item); err != nil {
 			return nil, err
 		}
 	}
@@ -98,10 +98,10 @@ type batch struct {
 }
 
 // prepare makes the email of an item. The error it gives refuses the batch.
-func (b *batch) prepare(ctx context.Context, key *app.Key, i int, item BatchItem) error {
+func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 	err := item.Err
 	if err == nil {
-		b.emails[i], err = b.e.prepare(ctx, key, item.Input)
+		b.emails[i], err = b.e.prepare(key, item.Input)
 	}
 	b.refusals[i] = err
 	return b.refuses(i, err)

@@ -88,5 +88,5 @@ func (e *Engine) PreferencesLink(ctx context.Context, key *app.Key, idOrEmail st
 		return "", "", lookup("contact", err)
 	}
 	token := e.cfg.Sealer.PageToken(app.PreferencesPage, app.PageLink{TeamID: key.TeamID, Address: c.Hash})
-	return c.ID, e.cfg.BaseURL + "/preferences/" + token, nil
+	return c.ID, e.server.BaseURL + "/preferences/" + token, nil
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -18,22 +19,26 @@ const purgeChunk = 1000
 // the database; a missed tick costs a delay and nothing else.
 func (e *Engine) startCron() error {
 	e.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{e}), cron.SkipIfStillRunning(cronLog{e})))
-	for spec, job := range map[string]func(context.Context) error{
-		"@every 10s": e.flushKeys,
-		"@every 1m":  e.sweep,
-		"@every 5m":  e.clean,
-		"@every 1h":  e.purge,
+	for _, job := range []struct {
+		spec string
+		run  func(context.Context) error
+	}{
+		{"@every 10s", e.flushKeys},
+		{"@every 1m", e.sweep},
+		{"@every 1m", e.checkDue},
+		{"@every 5m", e.clean},
+		{"@every 1h", e.purge},
 	} {
-		if _, err := e.cron.AddFunc(spec, func() {
-			if err := job(e.taking); err != nil && e.taking.Err() == nil {
-				e.log.Error("cron job", "every", spec, "err", err)
+		if _, err := e.cron.AddFunc(job.spec, func() {
+			if err := job.run(e.taking); err != nil && e.taking.Err() == nil {
+				e.log.Error("cron job", "every", job.spec, "err", err)
 			}
 		}); err != nil {
-			return fmt.Errorf("set cron job %s: %w", spec, err)
+			return fmt.Errorf("set cron job %s: %w", job.spec, err)
 		}
 	}
 	e.cron.Start()
-	return e.sweep(e.taking)
+	return errors.Join(e.sweep(e.taking), e.checkDue(e.taking))
 }
 
 // sweep finds what a wake-up could miss.

@@ -71,6 +71,11 @@ func (l *lane) transact(p pass, j *job) {
 	if l.obeyed(j, out.Recipients) {
 		return
 	}
+	if out.DKIM == nil && !l.e.cfg.Capture {
+		l.settle(j, out, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
+			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused)
+		return
+	}
 	res := l.sender.Send(l.e.sending, out, func(_ context.Context, signature string) error {
 		l.dots <- struct{}{}
 		j.dotted = true
@@ -122,7 +127,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	}
 	return &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: email.From.Mailbox(), Recipients: open, MessageID: email.MessageID,
-		Date: email.CreatedAt, Mail: email.Sent(), DKIM: key, Signature: j.unit.Signature,
+		Date: email.CreatedAt, Mail: l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking), DKIM: key, Signature: j.unit.Signature,
 	}, nil
 }
 

@@ -19,68 +19,182 @@ import (
 const (
 	dkimBits    = 2048 // RFC 8301 3.2
 	dkimPurpose = "dkim"
-	// defaultReturnPath is the label of a domain's return path.
-	defaultReturnPath = "send"
 )
 
-// AddDomain registers a domain of a team with a DKIM key pair of its own. With
-// trust it counts as verified at once: the operator vouches for it. Errors:
+// AddDomain registers a domain of a team with a DKIM key pair of its own. A
+// trusted one counts as verified at once: the operator vouches for it. Errors:
 // CodeConflict, CodeValidation.
-func (e *Engine) AddDomain(ctx context.Context, teamID, name, region string, trust bool) (app.Domain, error) {
-	name, err := app.ParseDomain(name)
+func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error) {
+	d, err := in.Validate(e.Regions())
 	if err != nil {
-		return app.Domain{}, app.Invalid("name", "%s", err)
-	}
-	if region == "" {
-		region = app.DefaultRegion
-	}
-	d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: name, Status: app.DomainNotStarted, Region: region,
-		ReturnPath: defaultReturnPath, Selector: app.DKIMSelector, CreatedAt: time.Now()}
-	if trust {
-		d.Status = app.DomainVerified
-	}
-	if d.DKIMPublic, d.DKIMSealed, err = e.newDKIMKey(d.ID); err != nil {
 		return app.Domain{}, err
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) error { return tx.InsertDomain(d) })
+	d.ID, d.TeamID, d.CreatedAt, d.Status = app.NewID(), teamID, time.Now().UTC(), app.DomainNotStarted
+	if d.Trusted {
+		d.Status = app.DomainVerified
+	}
+	conflict := app.Errorf(app.CodeConflict, "The domain %s is registered already", d.Name)
+	if _, err := e.DomainByName(ctx, teamID, d.Name); err == nil {
+		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
+	}
+	pair, err := e.newDKIMPair(d.ID, app.DKIMSelector, app.DKIMSigning)
+	if err != nil {
+		return app.Domain{}, err
+	}
+	d.Keys = []app.DKIMPair{pair}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.InsertDomain(&d); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() { e.dkim.forget(d.TeamID, d.Name) })
+		return e.announceDomain(tx, app.DomainCreated, &d)
+	})
 	if errors.Is(err, db.ErrConflict) {
-		return app.Domain{}, app.Errorf(app.CodeConflict, "The domain %s is registered already", name)
+		return app.Domain{}, conflict
 	}
 	return d, unavailable(err)
 }
 
-func (e *Engine) newDKIMKey(domainID string) (public string, sealed []byte, err error) {
+// newDKIMPair makes a key pair, its private half sealed for the domain.
+func (e *Engine) newDKIMPair(domainID, selector string, state app.DKIMState) (app.DKIMPair, error) {
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
-		return "", nil, fmt.Errorf("make DKIM key: %w", err)
+		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
 	}
-	spki, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
 	if err != nil {
-		return "", nil, fmt.Errorf("encode DKIM key: %w", err)
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
 	}
 	private, err := x509.MarshalPKCS8PrivateKey(key)
 	if err != nil {
-		return "", nil, fmt.Errorf("encode DKIM key: %w", err)
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
 	}
-	return base64.StdEncoding.EncodeToString(spki), e.cfg.Sealer.Seal(dkimPurpose, domainID, private), nil
+	return app.DKIMPair{
+		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
+		Sealed: e.cfg.Sealer.Seal(dkimPurpose, domainID, private), CreatedAt: time.Now().UTC(),
+	}, nil
 }
 
-// ListDomains gives the domains of a team, newest first.
-func (e *Engine) ListDomains(ctx context.Context, teamID string) (domains []app.Domain, err error) {
+// ListDomains gives a page of a team's domains, newest first, without their
+// keys, and whether there are more.
+func (e *Engine) ListDomains(ctx context.Context, teamID string, page app.Page) (rows []app.Domain, more bool, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
-		domains, err = r.ListDomains(teamID)
+		rows, more, err = r.ListDomains(teamID, page)
 		return err
 	})
-	return domains, unavailable(err)
+	return rows, more, cursor(page, err)
+}
+
+// GetDomain gives one domain of the key's team with its keys and what the last
+// check found. Errors: CodeNotFound.
+func (e *Engine) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		d, err = r.Domain(key.TeamID, id)
+		return err
+	})
+	return d, lookup("domain", err)
 }
 
 // DomainByName gives a team's domain. Errors: CodeNotFound.
 func (e *Engine) DomainByName(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if ascii, perr := app.ParseDomain(name); perr == nil {
+		name = ascii
+	}
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		d, err = r.DomainByName(teamID, name)
 		return err
 	})
 	return d, lookup("domain", err)
+}
+
+// UpdateDomain changes the tracking of a domain; mail accepted before keeps the
+// old settings. A new tracking host is used once a check found it in the DNS,
+// which is looked at now. Errors: CodeNotFound, CodeValidation.
+func (e *Engine) UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (d app.Domain, err error) {
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Domain(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if d, err = patch.Apply(old); err != nil {
+			return err
+		}
+		if d.OpenTracking == old.OpenTracking && d.ClickTracking == old.ClickTracking && d.TrackingSubdomain == old.TrackingSubdomain {
+			return nil
+		}
+		if err := tx.SetDomainTracking(&d); err != nil {
+			return err
+		}
+		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
+			tx.AfterCommit(func() { e.checkSoon(d) })
+		}
+		return e.announceDomain(tx, app.DomainUpdated, &d)
+	})
+	return d, lookup("domain", err)
+}
+
+// DeleteDomain removes a domain with its keys, and the API keys that are bound
+// to it. Mail of it that still waits is not sent any more: it fails at its next
+// attempt. Errors: CodeNotFound.
+func (e *Engine) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
+	err := e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		d, err := tx.Domain(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteDomain(key.TeamID, id); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			e.dkim.forget(d.TeamID, d.Name)
+			e.keys.forget()
+		})
+		return e.announceDomain(tx, app.DomainDeleted, &d)
+	})
+	return lookup("domain", err)
+}
+
+// RotateDKIM publishes the next key of a domain: its record is listed, and once
+// a check finds it in the DNS it signs. A next key that waits already is the
+// answer. Errors: CodeNotFound.
+func (e *Engine) RotateDKIM(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if d, err = e.DomainByName(ctx, teamID, name); err != nil || d.Key(app.DKIMNext) != nil {
+		return d, err
+	}
+	id := d.ID
+	pair, err := e.newDKIMPair(id, d.NextSelector(), app.DKIMNext)
+	if err != nil {
+		return d, err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) (err error) {
+		if d, err = tx.Domain(teamID, id); err != nil || d.Key(app.DKIMNext) != nil { // another rotation was faster
+			return err
+		}
+		if err := tx.InsertDKIMKey(id, &pair); err != nil {
+			return err
+		}
+		d.Keys, d.CheckAt = append(d.Keys, pair), tx.Now
+		if err := tx.SetDomainChecks(&d); err != nil {
+			return err
+		}
+		return e.announceDomain(tx, app.DomainUpdated, &d)
+	})
+	return d, lookup("domain", err)
+}
+
+// announceDomain notes an event about a domain.
+func (e *Engine) announceDomain(tx *db.Tx, name app.EventName, d *app.Domain) error {
+	return announce(tx, d.TeamID, name, app.DomainData{
+		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
+		Capabilities: app.SendingOnly(), Records: e.DomainRecords(d),
+	})
+}
+
+// DomainRecords are the rows that a domain's owner publishes, with what the last
+// check found.
+func (e *Engine) DomainRecords(d *app.Domain) []app.DNSRecord {
+	needs, target := e.wants(d)
+	return d.WithoutExpired(time.Now()).Records(needs, target)
 }
 
 // dkimTTL is how long an opened key is used before the database is asked again.
@@ -118,6 +232,13 @@ func (e *Engine) dkimKey(ctx context.Context, teamID, name string) (*app.DKIMKey
 	return key, nil
 }
 
+// forget has the next message of a domain ask the database for its key.
+func (c *dkimCache) forget(teamID, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.keys, teamID+" "+name)
+}
+
 func (e *Engine) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
 	d, err := e.DomainByName(ctx, teamID, name)
 	if app.CodeOf(err) == app.CodeNotFound {
@@ -126,7 +247,11 @@ func (e *Engine) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMKe
 	if err != nil {
 		return nil, err
 	}
-	der, err := e.cfg.Sealer.Open(dkimPurpose, d.ID, d.DKIMSealed)
+	pair := d.Key(app.DKIMSigning)
+	if pair == nil {
+		return nil, fmt.Errorf("%s has no DKIM key that signs", name)
+	}
+	der, err := e.cfg.Sealer.Open(dkimPurpose, d.ID, pair.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open DKIM key of %s: %w", name, err)
 	}
@@ -138,7 +263,7 @@ func (e *Engine) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMKe
 	if !ok {
 		return nil, fmt.Errorf("DKIM key of %s can't sign", name)
 	}
-	return &app.DKIMKey{Domain: d.Name, Selector: d.Selector, Signer: signer}, nil
+	return &app.DKIMKey{Domain: d.Name, Selector: pair.Selector, Signer: signer}, nil
 }
 
 // throwawayKey signs for a domain that nobody registered, which only the

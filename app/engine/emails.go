@@ -6,7 +6,6 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"mailer/app"
@@ -34,7 +33,7 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 	if err := e.Ready(); err != nil {
 		return "", err
 	}
-	email, err := e.prepare(ctx, key, in)
+	email, err := e.prepare(key, in)
 	if err != nil {
 		return "", err
 	}
@@ -65,7 +64,7 @@ func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput
 // prepare makes the email of a send, after the checks that come before
 // idempotency. Of a send that names a template there is none yet: a renderer
 // makes it.
-func (e *Engine) prepare(ctx context.Context, key *app.Key, in *app.EmailInput) (*app.Email, error) {
+func (e *Engine) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	whole := in
 	if in.Template != nil {
 		var err error
@@ -77,7 +76,7 @@ func (e *Engine) prepare(ctx context.Context, key *app.Key, in *app.EmailInput) 
 	if err != nil || in.Template != nil {
 		return nil, err
 	}
-	return email, e.linkToPage(ctx, email)
+	return email, e.linkToPage(email)
 }
 
 // newEmail makes an email of a send, after the checks that need no database:
@@ -123,7 +122,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 			return lookup("topic", err)
 		}
 	}
-	region, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
+	region, domain, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
 	if err != nil {
 		return err
 	}
@@ -139,6 +138,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
 	email.Relay = region
+	email.Tracking = e.trackingOf(email, &domain)
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
@@ -161,23 +161,32 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 }
 
 // sendingRegion proves that a team may send from a domain and gives the relay
-// that its mail leaves through.
-func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, error) {
-	region, status, err := tx.DomainStatus(teamID, domain)
+// that its mail leaves through, and what DomainStatus tells of the domain.
+func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Domain, error) {
+	d, err := tx.DomainStatus(teamID, domain)
 	switch {
 	case err != nil && !errors.Is(err, db.ErrNotFound):
-		return "", err
-	case e.captures(tx):
-		return app.CaptureRegion, nil
+		return "", d, err
+	case e.server.Capture:
+		return app.CaptureRegion, d, nil
 	case err != nil:
-		return "", app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
-	case status != app.DomainVerified:
-		return "", app.Invalid("from", "uses the domain %s, which is not verified (its status is %s)", domain, status)
+		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+	case d.Status != app.DomainVerified:
+		return "", d, e.unverified(tx, teamID, domain)
 	}
-	if l := e.laneOf(region); l == nil && len(e.lanes) > 0 {
-		return e.lanes[0].name, nil // its relay is no longer configured
+	if l := e.laneOf(d.Region); l == nil && len(e.lanes) > 0 {
+		return e.lanes[0].name, d, nil // its relay is no longer configured
 	}
-	return region, nil
+	return d.Region, d, nil
+}
+
+// unverified says why nothing may be sent from a domain yet.
+func (e *Engine) unverified(tx *db.Tx, teamID, name string) error {
+	d, err := tx.DomainByName(teamID, name)
+	if err != nil {
+		return err
+	}
+	return d.Unverified(e.DomainRecords(&d))
 }
 
 // laneOf gives the lane of a region, nil where this process has none.
@@ -283,39 +292,4 @@ func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) 
 		return err
 	})
 	return message, lookup("captured message", err)
-}
-
-// What a server leaves for the commands beside it.
-const (
-	transportSetting = "transport"
-	baseURLSetting   = "base_url"
-)
-
-// rememberServer notes whether this server captures and where its pages are
-// reached: a command beside it accepts by the same rules.
-func (e *Engine) rememberServer(ctx context.Context) error {
-	transport := "relay"
-	if e.cfg.Capture {
-		transport = app.CaptureRegion
-	}
-	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		if err := tx.SetSetting(transportSetting, []byte(transport)); err != nil || e.cfg.BaseURL == "" {
-			return err
-		}
-		return tx.SetSetting(baseURLSetting, []byte(e.cfg.BaseURL))
-	})
-	if err != nil {
-		return fmt.Errorf("note transport and base URL: %w", err)
-	}
-	return nil
-}
-
-// captures tells whether mail of this database is captured: by this process, or
-// by the server whose database a command works on.
-func (e *Engine) captures(tx *db.Tx) bool {
-	if e.cfg.Capture || len(e.lanes) > 0 {
-		return e.cfg.Capture
-	}
-	value, err := tx.Setting(transportSetting)
-	return err == nil && strings.EqualFold(string(value), app.CaptureRegion)
 }

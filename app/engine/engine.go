@@ -58,6 +58,8 @@ type Config struct {
 	DoubtDelay     time.Duration // 0: 60 s
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
+	// Resolver asks the DNS about domains; nil: domains are not checked.
+	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
@@ -69,11 +71,14 @@ type Engine struct {
 	cfg      Config
 	db       *db.DB
 	log      *slog.Logger
+	server   server
 	keys     keyCache
 	dkim     dkimCache
 	inflight inflight
 	fresh    freshMail
 	eraser   *eraser
+	tracker  *tracker
+	checks   *checker
 	scans    *semaphore.Weighted // the connections of long scans
 	counts   segmentCounts
 	renders  renders
@@ -105,10 +110,14 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
-		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), renders: make(renders, largeRenders)}
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), checks: newChecker(),
+		renders: make(renders, largeRenders)}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.loadServer(ctx); err != nil {
 		return nil, err
 	}
 	for _, route := range cfg.Routes {
@@ -155,6 +164,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.startImports(ctx); err != nil {
 		return err
 	}
+	e.workers.Go(e.track)
 	return e.startCron()
 }
 

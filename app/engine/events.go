@@ -40,8 +40,8 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if !open && len(events) > 0 {
-		until = events[0].CreatedAt
+	if !open {
+		until = lastOfDelivery(events, until)
 	}
 	troubles, err := r.Troubles(email.Relay, email.CreatedAt, until)
 	if err != nil {
@@ -53,6 +53,19 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	events = append(events, acceptedEvent(email))
 	slices.SortFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 	return events, nil
+}
+
+// lastOfDelivery is when the newest event happened that is none of a reader's;
+// until where there is none. events stand newest first.
+func lastOfDelivery(events []app.Event, until time.Time) time.Time {
+	for _, ev := range events {
+		switch ev.Type {
+		case app.EventPrefetched, app.EventType(app.Opened), app.EventType(app.Clicked):
+		default:
+			return ev.CreatedAt
+		}
+	}
+	return until
 }
 
 // acceptedEvent is the first line of a timeline; its id is the email's.

@@ -45,6 +45,13 @@ func (c *keyCache) put(k app.Key, now time.Time) {
 	c.keys[k.Public] = cachedKey{key: k, at: now}
 }
 
+// forget has every key asked of the database anew.
+func (c *keyCache) forget() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.keys = nil
+}
+
 func (c *keyCache) touch(id string, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -126,22 +126,22 @@ func TestTheDevKeyStaysTheSame(t *testing.T) {
 
 func TestADomainGetsAKeyThatOpens(t *testing.T) {
 	w := idle(t, newRelay(nil))
-	d, err := w.e.AddDomain(t.Context(), w.key.TeamID, "New.Example", "", true)
+	d, err := w.e.AddDomain(t.Context(), w.key.TeamID, app.DomainInput{Name: "New.Example", Trusted: true})
 	must(t, err)
-	if d.Name != "new.example" || d.Region != app.DefaultRegion || d.Status != app.DomainVerified || d.DKIMPublic == "" {
+	if d.Name != "new.example" || d.Region != app.DefaultRegion || d.Status != app.DomainVerified || len(d.Keys) != 1 || d.Keys[0].Public == "" {
 		t.Errorf("domain %+v", d)
 	}
 	key, err := w.e.dkimKey(t.Context(), w.key.TeamID, "new.example")
 	must(t, err)
-	if key == nil || key.Domain != "new.example" || key.Signer == nil {
+	if key == nil || key.Domain != "new.example" || key.Selector != "mailer" || key.Signer == nil {
 		t.Errorf("key %+v", key)
 	}
-	if strings.Contains(string(d.DKIMSealed), "PRIVATE") {
+	if strings.Contains(string(d.Keys[0].Sealed), "PRIVATE") {
 		t.Error("the private key is in the clear")
 	}
-	_, err = w.e.AddDomain(t.Context(), w.key.TeamID, "new.example", "", false)
+	_, err = w.e.AddDomain(t.Context(), w.key.TeamID, app.DomainInput{Name: "new.example"})
 	wantCode(t, err, app.CodeConflict)
-	_, err = w.e.AddDomain(t.Context(), w.key.TeamID, "not a domain", "", false)
+	_, err = w.e.AddDomain(t.Context(), w.key.TeamID, app.DomainInput{Name: "not a domain"})
 	wantCode(t, err, app.CodeValidation)
 }
 

@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"context"
 	"errors"
 	"fmt"
 
@@ -13,14 +12,11 @@ import (
 // needs one: the same for all its attempts. With one recipient the link stands
 // for that address, with several for each of them. Errors: CodeValidation where
 // no server of this database told yet where its pages are.
-func (e *Engine) linkToPage(ctx context.Context, email *app.Email) error {
+func (e *Engine) linkToPage(email *app.Email) error {
 	if !email.LeadsToPage() {
 		return nil
 	}
-	base, err := e.pagesAt(ctx)
-	if err != nil {
-		return unavailable(err)
-	}
+	base := e.server.BaseURL
 	if base == "" {
 		return app.Errorf(app.CodeValidation, "This email needs an unsubscribe link, and where the pages of this server are reached is not known before `mailer serve` ran on its database")
 	}
@@ -30,23 +26,6 @@ func (e *Engine) linkToPage(ctx context.Context, email *app.Email) error {
 	}
 	email.Unsubscribe = e.cfg.Sealer.UnsubscribeURL(base, link)
 	return nil
-}
-
-// pagesAt is where hosted pages are reached: at this process, or at the server
-// whose database a command works on. Empty: that is not known.
-func (e *Engine) pagesAt(ctx context.Context) (base string, err error) {
-	if e.cfg.BaseURL != "" {
-		return e.cfg.BaseURL, nil
-	}
-	err = e.db.Read(ctx, func(r *db.Reader) error {
-		value, err := r.Setting(baseURLSetting)
-		if errors.Is(err, db.ErrNotFound) {
-			return nil
-		}
-		base = string(value)
-		return err
-	})
-	return base, err
 }
 
 // optedOutAmong adds to blocked who gets no mail of a topic: contacts that

@@ -270,6 +270,8 @@ func TestACommandBesideTheServerLinksToTheServersPages(t *testing.T) {
 	_, err = command.SendEmail(t.Context(), w.key, letter("bob@example.net"), SendOptions{})
 	must(t, err)
 	w.start()
+	command, err = New(t.Context(), Config{DB: w.db, Sealer: w.cfg.Sealer})
+	must(t, err)
 	id, err := command.SendEmail(t.Context(), w.key, in, SendOptions{})
 	must(t, err)
 	w.linkOf(id)

@@ -61,7 +61,7 @@ func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, e
 	if err != nil {
 		return nil, err
 	}
-	return email, r.e.linkToPage(ctx, email)
+	return email, r.e.linkToPage(email)
 }
 
 func (r *renderer) topic(ctx context.Context, id string) error {

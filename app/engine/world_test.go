@@ -139,9 +139,10 @@ func (w *world) addDomain(teamID, name, region string, status app.DomainStatus) 
 	der, err := x509.MarshalPKCS8PrivateKey(private)
 	must(w.t, err)
 	d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: name, Status: status, Region: region, ReturnPath: "send",
-		Selector: app.DKIMSelector, CreatedAt: time.Now()}
-	d.DKIMSealed = w.cfg.Sealer.Seal(dkimPurpose, d.ID, der)
-	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error { return tx.InsertDomain(d) }))
+		CreatedAt: time.Now()}
+	d.Keys = []app.DKIMPair{{Selector: app.DKIMSelector, State: app.DKIMSigning, Public: "unused", CreatedAt: d.CreatedAt,
+		Sealed: w.cfg.Sealer.Seal(dkimPurpose, d.ID, der)}}
+	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
 }
 
 // addTeam makes another team with a verified domain and gives a key of it.

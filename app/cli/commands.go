@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+// Store is the way of the commands to the database, beside a server or alone.
+type Store struct {
+	// Open opens store and engine; done closes them. The flags were read already.
+	Open func(ctx context.Context, f StoreFlags, create bool) (e *engine.Engine, done func(), err error)
+	// InUse tells whether a server runs on the database.
+	InUse func(path string) bool
+
+	flags  StoreFlags
+	team   string
+	asJSON bool
+}
+
+// StoreFlags say where the database and its master key are, and whom to ask
+// about DNS records.
+type StoreFlags struct {
+	DB        string
+	MasterKey string // empty: beside the database
+	Resolver  string // HOST:PORT; empty: the authoritative servers
+}
+
+// Bind adds the flags to a command, but for that of the resolver, which few need.
+func (f *StoreFlags) Bind(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&f.DB, "db", "mailer.db", "database file")
+	cmd.Flags().StringVar(&f.MasterKey, "master-key-file", "", "file of the master key (default: the database's name with .key)")
+	return cmd
+}
+
+// ResolverFlag adds --resolver to a command that checks DNS records.
+func ResolverFlag(cmd *cobra.Command, resolver *string) *cobra.Command {
+	cmd.Flags().StringVar(resolver, "resolver", "", "HOST:PORT of a DNS server that all questions about domains go to (default: the authoritative servers of each)")
+	return cmd
+}
+
+// JSONFlag adds --json to a command.
+func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
+	cmd.Flags().BoolVar(asJSON, "json", false, "print JSON")
+	return cmd
+}
+
+// Commands are those that work on a database: keys, teams, domains, send and
+// doubts.
+func (c *Store) Commands() []*cobra.Command {
+	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts()}
+}
+
+func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {
+	return JSONFlag(c.flags.Bind(cmd), &c.asJSON)
+}
+
+func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
+	cmd.Flags().StringVar(&c.team, "team", "", "team, by name or id (default: the first)")
+	return cmd
+}
+
+func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
+	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+}
+
+func group(use, short string, sub ...*cobra.Command) *cobra.Command {
+	cmd := &cobra.Command{Use: use, Short: short}
+	cmd.AddCommand(sub...)
+	return cmd
+}
+
+// with runs fn on an engine beside a server.
+func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *engine.Engine) error) error {
+	e, done, err := c.Open(cmd.Context(), c.flags, create)
+	if err != nil {
+		return err
+	}
+	defer done()
+	return fn(cmd.Context(), e)
+}
+
+// withTeam is with, and finds the team that the flags name.
+func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *engine.Engine, team app.Team) error) error {
+	return c.with(cmd, create, func(ctx context.Context, e *engine.Engine) error {
+		team, err := e.FindTeam(ctx, c.team)
+		if err != nil {
+			return err
+		}
+		return fn(ctx, e, team)
+	})
+}
+
+// done prints what a command did.
+func (c *Store) done(object any, words string) error { return Done(c.asJSON, object, words) }
+
+// Done prints what a command did: JSON, or words.
+func Done(asJSON bool, object any, words string) error {
+	if asJSON {
+		return PrintJSON(os.Stdout, object)
+	}
+	fmt.Println(words)
+	return nil
+}

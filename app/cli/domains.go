@@ -1,0 +1,102 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+func (c *Store) domains() *cobra.Command {
+	return group("domains", "Sending domains",
+		c.domainsAdd(), c.domainsList(),
+		c.ofDomain("records NAME", "Show the DNS records to publish, and what the last check found", (*engine.Engine).DomainByName),
+		c.domainsVerify(),
+		c.ofDomain("rotate-dkim NAME", "Make the next DKIM key; it signs once a check finds its record in the DNS", (*engine.Engine).RotateDKIM))
+}
+
+func (c *Store) domainsAdd() *cobra.Command {
+	var in app.DomainInput
+	cmd := newCommand("add NAME", "Add a sending domain with a DKIM key of its own, and show the DNS records to publish", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		in.Name = args[0]
+		return c.withTeam(cmd, true, func(ctx context.Context, e *engine.Engine, team app.Team) error {
+			d, err := e.AddDomain(ctx, team.ID, in)
+			if err != nil {
+				return err
+			}
+			return c.printDomain(e, &d)
+		})
+	})
+	cmd.Flags().StringVar(&in.Region, "region", "", "region of the relay that its mail leaves through (default: the server's first)")
+	cmd.Flags().BoolVar(&in.Trusted, "trust", false, "count it as verified without asking the DNS, now and later")
+	return c.teamFlag(c.jsonFlag(cmd))
+}
+
+func (c *Store) domainsList() *cobra.Command {
+	cmd := newCommand("list", "List the domains of a team", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
+			domains, err := allDomains(ctx, e, team.ID)
+			if err != nil {
+				return err
+			}
+			return Print(os.Stdout, c.asJSON, Domains(domains))
+		})
+	})
+	return c.teamFlag(c.jsonFlag(cmd))
+}
+
+// allDomains reads every page of a team's domains.
+func allDomains(ctx context.Context, e *engine.Engine, teamID string) (all []app.Domain, err error) {
+	page := app.Page{Limit: app.MaxLimit}
+	for more := true; more; {
+		var rows []app.Domain
+		if rows, more, err = e.ListDomains(ctx, teamID, page); err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+		if len(rows) == 0 {
+			break
+		}
+		page.After = rows[len(rows)-1].ID
+	}
+	return all, nil
+}
+
+// ofDomain makes a command that does something with one domain and prints its
+// records.
+func (c *Store) ofDomain(use, short string, do func(e *engine.Engine, ctx context.Context, teamID, name string) (app.Domain, error)) *cobra.Command {
+	cmd := newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
+			d, err := do(e, ctx, team.ID, args[0])
+			if err != nil {
+				return err
+			}
+			return c.printDomain(e, &d)
+		})
+	})
+	return c.teamFlag(c.jsonFlag(cmd))
+}
+
+func (c *Store) domainsVerify() *cobra.Command {
+	cmd := newCommand("verify NAME", "Check the DNS records of a domain now and show what was found; exit code 0 only when it is verified", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
+			d, err := e.CheckDomain(ctx, team.ID, args[0])
+			if err != nil {
+				return err
+			}
+			if err := c.printDomain(e, &d); err != nil || d.Status == app.DomainVerified {
+				return err
+			}
+			return fmt.Errorf("%s is not verified: its status is %s", d.Name, d.Status)
+		})
+	})
+	return ResolverFlag(c.teamFlag(c.jsonFlag(cmd)), &c.flags.Resolver)
+}
+
+func (c *Store) printDomain(e *engine.Engine, d *app.Domain) error {
+	return PrintDomain(os.Stdout, c.asJSON, d, e.DomainRecords(d))
+}

@@ -1,0 +1,23 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app/engine"
+)
+
+func (c *Store) doubts() *cobra.Command {
+	cmd := newCommand("doubts", "List transactions whose outcome at the relay is or was unknown", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
+			doubts, err := e.ListDoubts(ctx, !c.InUse(c.flags.DB))
+			if err != nil {
+				return err
+			}
+			return Print(os.Stdout, c.asJSON, Doubts(doubts))
+		})
+	})
+	return c.jsonFlag(cmd)
+}

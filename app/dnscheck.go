@@ -1,0 +1,218 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"unicode"
+
+	"golang.org/x/sync/errgroup"
+)
+
+// Limits of one check of a domain. Its records are written by strangers.
+const (
+	maxCheckLookups    = 40
+	maxCheckAtOnce     = 4
+	maxDKIMKeysChecked = 8
+	maxQuoted          = 100 // characters of a foreign value in a detail
+)
+
+var errManyLookups = fmt.Errorf("this check has asked %d questions already", maxCheckLookups)
+
+// CheckDomain asks the DNS about each record that the domain publishes and says
+// what it holds: in the order of Records, and in words what is wrong and what to
+// change. It asks 40 questions at most, 4 at once, those about required records
+// first; where nobody answers, or ctx ends, the record is unknown.
+func CheckDomain(ctx context.Context, d *Domain, needs RelayNeeds, trackingTarget string, ask DNSLookup) []RecordCheck {
+	c := &checker{domain: d, org: OrganizationalDomain(d.Name), needs: needs, ask: ask, left: maxCheckLookups, asked: map[dnsQuestion]*asked{}}
+	records := d.wantedRecords(needs, trackingTarget)
+	checks := make([]RecordCheck, len(records))
+	for _, required := range []bool{true, false} {
+		var g errgroup.Group
+		g.SetLimit(maxCheckAtOnce)
+		for i, r := range records {
+			if r.Required == required {
+				g.Go(func() error { checks[i] = c.check(ctx, r, i); return nil })
+			}
+		}
+		g.Wait()
+	}
+	return checks
+}
+
+// checker is one check of one domain.
+type checker struct {
+	domain *Domain
+	org    string // of domain
+	needs  RelayNeeds
+	ask    DNSLookup
+
+	mu    sync.Mutex
+	left  int // questions
+	asked map[dnsQuestion]*asked
+}
+
+type dnsQuestion struct {
+	name string
+	t    DNSType
+}
+
+type asked struct {
+	done   chan struct{}
+	answer DNSAnswer
+	err    error
+}
+
+// lookup asks once for each name and type, whoever wants to know.
+func (c *checker) lookup(ctx context.Context, name string, t DNSType) (DNSAnswer, error) {
+	if len(name) > maxDomain {
+		return DNSAnswer{}, nil // no such name can be
+	}
+	q := dnsQuestion{strings.ToLower(name), t}
+	c.mu.Lock()
+	a, known := c.asked[q]
+	if !known {
+		if c.left == 0 {
+			c.mu.Unlock()
+			return DNSAnswer{}, errManyLookups
+		}
+		c.left--
+		a = &asked{done: make(chan struct{}), err: errors.New("the look-up broke off")}
+		c.asked[q] = a
+	}
+	c.mu.Unlock()
+	if !known {
+		defer close(a.done)
+		a.answer, a.err = c.ask(ctx, q.name, t)
+		return a.answer, a.err
+	}
+	select {
+	case <-a.done:
+		return a.answer, a.err
+	case <-ctx.Done():
+		return DNSAnswer{}, ctx.Err()
+	}
+}
+
+// check judges one record; index is its place in the list. A panic over foreign
+// data must not take the server down: the record is unknown then.
+func (c *checker) check(ctx context.Context, r DNSRecord, index int) (result RecordCheck) {
+	defer func() {
+		if p := recover(); p != nil {
+			result = verdict(r, LiveUnknown, "The check itself failed, which is a fault of this program: %s.", quoted(fmt.Sprint(p)))
+		}
+	}()
+	switch {
+	case r.Record == RecordDKIM && index >= maxDKIMKeysChecked:
+		return verdict(r, LiveUnknown, "Only the first %d keys of a domain are checked.", maxDKIMKeysChecked)
+	case r.Record == RecordDKIM:
+		return c.checkDKIM(ctx, r)
+	case r.Type == string(DNSMX):
+		return c.checkMX(ctx, r)
+	case r.Record == RecordSPF:
+		return c.checkSPF(ctx, r)
+	case r.Record == RecordDMARC:
+		return c.checkDMARC(ctx, r)
+	}
+	return c.checkTracking(ctx, r)
+}
+
+// verdict makes a result; detail is a sentence or more, or empty.
+func verdict(r DNSRecord, live Live, detail string, args ...any) RecordCheck {
+	if len(args) > 0 {
+		detail = fmt.Sprintf(detail, args...)
+	}
+	return RecordCheck{Record: r.Record, Name: r.Name, Type: r.Type, Live: live, Detail: detail}
+}
+
+// unanswered is the result where nobody answered.
+func unanswered(r DNSRecord, err error) RecordCheck {
+	return verdict(r, LiveUnknown, "No answer about %s: %s. Nothing is concluded from that.", r.Name, printable(err.Error(), 3*maxQuoted))
+}
+
+// absent is the result where there is no record, and tells why as far as that
+// can be known. fits tells whether a record that stands elsewhere is the one.
+func (c *checker) absent(ctx context.Context, r DNSRecord, answer DNSAnswer, fits func(DNSValue) bool) RecordCheck {
+	if answer.CNAME != "" {
+		return verdict(r, LiveMissing, "%s is a CNAME to %s, where there is no %s record. Delete the CNAME and add the %s record with the value shown.", r.Name, printable(answer.CNAME, maxDomain), r.Type, r.Type)
+	}
+	if !answer.NameExists && c.unregistered(ctx) {
+		return verdict(r, LiveMissing, "The domain %s itself does not exist in the DNS: check its spelling, and that it is registered and has name servers.", c.org)
+	}
+	if hint := c.elsewhere(ctx, r, fits); hint != "" {
+		return verdict(r, LiveMissing, "There is no %s record at %s. %s", r.Type, r.Name, hint)
+	}
+	return verdict(r, LiveMissing, "There is no %s record at %s. Add one with the value shown.", r.Type, r.Name)
+}
+
+func (c *checker) unregistered(ctx context.Context) bool {
+	answer, err := c.lookup(ctx, c.org, DNSA)
+	return err == nil && !answer.NameExists
+}
+
+// elsewhere looks for the record where a DNS panel puts it that adds the name of
+// the zone to a name which had it already, or where a name lands that was cut
+// too short for the zone.
+func (c *checker) elsewhere(ctx context.Context, r DNSRecord, fits func(DNSValue) bool) string {
+	domain := c.domain.Name
+	zones := []string{domain}
+	if c.org != domain {
+		zones = append(zones, c.org)
+	}
+	for _, zone := range zones {
+		if doubled := r.Name + "." + zone; c.stands(ctx, doubled, DNSType(r.Type), fits) {
+			return fmt.Sprintf("It stands at %s: the DNS panel adds %s to each name by itself, so enter only %s as the name.", doubled, zone, strings.TrimSuffix(r.Name, "."+zone))
+		}
+	}
+	if c.org == domain {
+		return ""
+	}
+	relative := strings.TrimSuffix(r.Name, "."+domain)
+	if short := relative + "." + c.org; c.stands(ctx, short, DNSType(r.Type), fits) {
+		return fmt.Sprintf("It stands at %s, which is a name of %s: enter %s as the name.", short, c.org, strings.TrimSuffix(r.Name, "."+c.org))
+	}
+	return ""
+}
+
+func (c *checker) stands(ctx context.Context, name string, t DNSType, fits func(DNSValue) bool) bool {
+	answer, err := c.lookup(ctx, name, t)
+	if err != nil {
+		return false
+	}
+	for _, v := range answer.Records {
+		if fits(v) {
+			return true
+		}
+	}
+	return false
+}
+
+// at names a record's place, with the target of a CNAME where that is it.
+func at(name string, answer DNSAnswer) string {
+	if answer.CNAME == "" {
+		return name
+	}
+	return name + " (a CNAME to " + printable(answer.CNAME, maxDomain) + ")"
+}
+
+// quoted shows a foreign value: printable, shortened, in quotation marks.
+func quoted(s string) string { return `"` + printable(s, maxQuoted) + `"` }
+
+// printable replaces what is no visible character and cuts at limit characters.
+func printable(s string, limit int) string {
+	var b strings.Builder
+	n := 0
+	for _, r := range s {
+		if n++; n > limit {
+			b.WriteString("…")
+			break
+		}
+		if !unicode.IsPrint(r) || r == unicode.ReplacementChar {
+			r = '?'
+		}
+		b.WriteRune(r)
+	}
+	return b.String()
+}

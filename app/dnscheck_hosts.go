@@ -1,0 +1,99 @@
+package app
+
+import (
+	"context"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// checkMX looks for the MX of the return path, by which the provider gets the
+// bounces. It must be the only one: bounces would go to others too.
+func (c *checker) checkMX(ctx context.Context, r DNSRecord) RecordCheck {
+	answer, err := c.lookup(ctx, r.Name, DNSMX)
+	if err != nil {
+		return unanswered(r, err)
+	}
+	if len(answer.Records) == 0 {
+		return c.absent(ctx, r, answer, func(v DNSValue) bool { return strings.EqualFold(v.Text, r.Value) })
+	}
+	i := slices.IndexFunc(answer.Records, func(v DNSValue) bool { return strings.EqualFold(v.Text, r.Value) })
+	where, first := at(r.Name, answer), answer.Records[0]
+	switch {
+	case i < 0 && first.Text == "":
+		return verdict(r, LiveMismatch, "The MX of %s is a lone dot, which says that it takes no mail (RFC 7505). Put %s with priority %d in its place.", where, r.Value, r.Priority)
+	case i < 0 && strings.HasPrefix(first.Text, r.Value+"."):
+		return verdict(r, LiveMismatch, "The MX of %s is %s: the DNS panel added the domain. Enter %s. with a dot at its end.", where, printable(first.Text, maxDomain), r.Value)
+	case i < 0:
+		return verdict(r, LiveMismatch, "The MX of %s is %s with priority %d. Put %s with priority %d in its place.", where, printable(first.Text, maxDomain), first.Priority, r.Value, r.Priority)
+	case len(answer.Records) > 1:
+		other := answer.Records[(i+1)%len(answer.Records)]
+		return verdict(r, LiveMismatch, "%s has %d MX records; bounces must go to %s alone. Delete the others, like %s.", where, len(answer.Records), r.Value, printable(other.Text, maxDomain))
+	case answer.Records[i].Priority != r.Priority:
+		return verdict(r, LiveFound, "The MX of %s has priority %d instead of %d, which makes no difference while it is the only one.", where, answer.Records[i].Priority, r.Priority)
+	}
+	return verdict(r, LiveFound, "")
+}
+
+// checkTracking looks for the CNAME of the tracking host. Addresses in its place
+// are as good while they are those of the target: DNS panels flatten.
+func (c *checker) checkTracking(ctx context.Context, r DNSRecord) RecordCheck {
+	answer, err := c.lookup(ctx, r.Name, DNSCNAME)
+	if err != nil {
+		return unanswered(r, err)
+	}
+	if strings.EqualFold(answer.CNAME, r.Value) {
+		return verdict(r, LiveFound, "")
+	}
+	if strings.HasPrefix(answer.CNAME, r.Value+".") {
+		return verdict(r, LiveMismatch, "%s is a CNAME to %s: the DNS panel added the domain. Enter %s. with a dot at its end.", r.Name, printable(answer.CNAME, maxDomain), r.Value)
+	}
+	have, exists, err := c.addresses(ctx, r.Name)
+	if err != nil {
+		return unanswered(r, err)
+	}
+	if _, err := netip.ParseAddr(r.Value); err == nil && len(have) == 0 && answer.CNAME == "" {
+		return verdict(r, LiveMissing, "There is no record at %s. A CNAME can't lead to %s, which is an address: give --base-url a host name, or add an address record with it.", r.Name, r.Value)
+	}
+	if len(have) == 0 && answer.CNAME == "" {
+		answer.NameExists = exists
+		return c.absent(ctx, r, answer, func(v DNSValue) bool { return strings.EqualFold(v.Text, r.Value) })
+	}
+	want, _, err := c.addresses(ctx, r.Value)
+	if err != nil {
+		return unanswered(r, err)
+	}
+	return judgeTracking(r, answer.CNAME, have, want)
+}
+
+func judgeTracking(r DNSRecord, cname string, have, want []string) RecordCheck {
+	same := len(have) > 0 && !slices.ContainsFunc(have, func(a string) bool { return !slices.Contains(want, a) })
+	switch {
+	case same && cname != "":
+		return verdict(r, LiveFound, "%s is a CNAME to %s, which has the addresses of %s.", r.Name, printable(cname, maxDomain), r.Value)
+	case same:
+		return verdict(r, LiveFound, "%s has the addresses of %s itself instead of a CNAME to it: change them when those change.", r.Name, r.Value)
+	case cname != "":
+		return verdict(r, LiveMismatch, "%s is a CNAME to %s. Make it a CNAME to %s.", r.Name, printable(cname, maxDomain), r.Value)
+	}
+	return verdict(r, LiveMismatch, "%s has an address record (%s) instead of a CNAME, and it is not an address of %s. Delete it and add the CNAME.", r.Name, printable(have[0], maxDomain), r.Value)
+}
+
+// addresses gives the IPv4 and IPv6 addresses of a host; one that is an address
+// already is its own.
+func (c *checker) addresses(ctx context.Context, host string) (list []string, exists bool, err error) {
+	if a, err := netip.ParseAddr(host); err == nil {
+		return []string{a.Unmap().String()}, true, nil
+	}
+	for _, t := range []DNSType{DNSA, DNSAAAA} {
+		answer, err := c.lookup(ctx, host, t)
+		if err != nil {
+			return nil, false, err
+		}
+		exists = exists || answer.NameExists
+		for _, v := range answer.Records {
+			list = append(list, v.Text)
+		}
+	}
+	return list, exists, nil
+}

@@ -1,0 +1,106 @@
+package app
+
+import (
+	"cmp"
+	"slices"
+	"time"
+)
+
+// The kinds of records of a domain (api.md, Domain).
+const (
+	RecordDKIM     = "DKIM"
+	RecordSPF      = "SPF"
+	RecordDMARC    = "DMARC"
+	RecordTracking = "Tracking"
+)
+
+// feedbackPriority is the priority of the MX of a return path.
+const feedbackPriority = 10
+
+// Records lists what the owner of the domain publishes, in a stable order, with
+// what the last check found. The signing key's DKIM record and the SPF record
+// are required, unless the domain is trusted; no other ever is. trackingTarget
+// is the host of this server that the tracking host points to; empty: no such
+// record. Keys that are not to be listed any more are for the caller to leave out
+// (WithoutExpired).
+func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
+	records := d.wantedRecords(needs, trackingTarget)
+	for i := range records {
+		d.fillLive(&records[i])
+	}
+	return records
+}
+
+// Expired tells that a retired key's record is not needed any longer.
+func (p *DKIMPair) Expired(now time.Time) bool {
+	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
+}
+
+// WithoutExpired gives the domain without the keys whose records are not needed
+// any longer.
+func (d *Domain) WithoutExpired(now time.Time) *Domain {
+	out := *d
+	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.Expired(now) })
+	return &out
+}
+
+func (d *Domain) wantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {
+	var records []DNSRecord
+	for _, k := range d.sortedKeys() {
+		records = append(records, DNSRecord{Record: RecordDKIM, Name: d.DKIMName(k.Selector), Type: string(DNSText),
+			Value: "v=DKIM1; k=rsa; p=" + k.Public, Required: k.State == DKIMSigning && !d.Trusted})
+	}
+	records = append(records, DNSRecord{Record: RecordSPF, Name: d.ReturnPathName(), Type: string(DNSText),
+		Value: needs.spfValue(), Required: !d.Trusted})
+	if needs.Feedback != "" {
+		records = append(records, DNSRecord{Record: RecordSPF, Name: d.ReturnPathName(), Type: string(DNSMX),
+			Value: needs.Feedback, Priority: feedbackPriority})
+	}
+	records = append(records, DNSRecord{Record: RecordDMARC, Name: dmarcName(d.Name), Type: string(DNSText), Value: "v=DMARC1; p=none;"})
+	if name := d.TrackingName(); name != "" && trackingTarget != "" {
+		records = append(records, DNSRecord{Record: RecordTracking, Name: name, Type: string(DNSCNAME), Value: trackingTarget})
+	}
+	return records
+}
+
+// spfValue is the whole record for a return path that nobody else sends from.
+func (n RelayNeeds) spfValue() string {
+	if n.SPF == "" {
+		return "v=spf1 ~all"
+	}
+	return "v=spf1 " + n.SPF + " ~all"
+}
+
+// sortedKeys puts the signing key first, then the next, then the retired ones,
+// newest first.
+func (d *Domain) sortedKeys() []DKIMPair {
+	rank := map[DKIMState]int{DKIMSigning: 0, DKIMNext: 1, DKIMRetired: 2}
+	keys := slices.Clone(d.Keys)
+	slices.SortStableFunc(keys, func(a, b DKIMPair) int {
+		return cmp.Or(rank[a.State]-rank[b.State], b.CreatedAt.Compare(a.CreatedAt))
+	})
+	return keys
+}
+
+func (d *Domain) fillLive(r *DNSRecord) {
+	r.TTL, r.Live = "Auto", LiveUnknown
+	for _, c := range d.Checks {
+		if c.Record == r.Record && c.Name == r.Name && c.Type == r.Type {
+			r.Live, r.Detail, r.InheritedFrom, r.Policy = c.Live, c.Detail, c.InheritedFrom, c.Policy
+			break
+		}
+	}
+	r.Status = d.recordStatus(r.Live)
+}
+
+func (d *Domain) recordStatus(live Live) DomainStatus {
+	switch {
+	case live == LiveFound:
+		return DomainVerified
+	case d.Status == DomainFailed:
+		return DomainFailed
+	case d.Status != DomainPending && d.CheckedAt.IsZero():
+		return DomainNotStarted
+	}
+	return DomainPending
+}

@@ -1,0 +1,280 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+const (
+	// trackQueue is how many fetches wait to be looked at; more are not counted.
+	trackQueue = 4096
+	// trackWaiting is how many fetches wait for others of their emails; then all
+	// are judged early.
+	trackWaiting = 10_000
+	// trackRecent is how many fetches are remembered so that they count once.
+	trackRecent = 50_000
+	// judgeEvery is how often fetches are looked for whose time has come.
+	judgeEvery = 250 * time.Millisecond
+	// judgeAtOnce is how many fetches one Write records.
+	judgeAtOnce = 100
+)
+
+// tracker counts fetches of pixels and tracked links. They lie in memory until
+// they are judged, 12 seconds at most: a crash loses at most those seconds of
+// counting, and never a redirect, which needs nothing but its token.
+//
+// All but queue and dropped belong to the goroutine of Engine.track.
+type tracker struct {
+	queue   chan app.Fetch
+	dropped atomic.Int64
+	waiting map[string]*app.Gathering // by email
+	fetches int                       // in waiting
+	ready   []judged
+	recent  map[recentFetch]time.Time
+}
+
+// judged is a fetch to record, and whether it came in a burst.
+type judged struct {
+	app.Fetch
+	burst bool
+}
+
+// recentFetch is a fetch that was recorded a moment ago.
+type recentFetch struct {
+	app.FetchKey
+	counted bool // as an open or a click
+}
+
+func newTracker() *tracker {
+	return &tracker{queue: make(chan app.Fetch, trackQueue), waiting: map[string]*app.Gathering{}, recent: map[recentFetch]time.Time{}}
+}
+
+// trackingOf is how an email is tracked: as its domain wants it now. nil: not at
+// all, also where nobody knows where this server is reached.
+func (e *Engine) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
+	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
+		return nil
+	}
+	return d.TrackingAt(e.server.BaseURL)
+}
+
+// FetchPixel notes that the pixel of an email was fetched; by nil notes nothing.
+// It never waits. It answers false for a token that this server did not make.
+func (e *Engine) FetchPixel(token string, by *app.Visitor) bool {
+	id, ok := e.cfg.Sealer.ReadOpenToken(token)
+	if ok && by != nil {
+		e.offer(app.NewFetch(app.ClickLink{EmailID: id}, *by, time.Now()))
+	}
+	return ok
+}
+
+// FollowLink gives the Location that a tracked link leads to, and notes that it
+// was followed; by nil notes nothing. It never waits, and asks no database: the
+// links of deleted emails lead on. It answers false for a token that this server
+// did not make.
+func (e *Engine) FollowLink(token string, by *app.Visitor) (location string, ok bool) {
+	link, ok := e.cfg.Sealer.ReadClickToken(token)
+	if !ok {
+		return "", false
+	}
+	if by != nil {
+		e.offer(app.NewFetch(link, *by, time.Now()))
+	}
+	return app.LocationOf(link.Target), true
+}
+
+// offer puts a fetch in the queue where there is room.
+func (e *Engine) offer(f app.Fetch) {
+	select {
+	case e.tracker.queue <- f:
+	default:
+		if e.tracker.dropped.Add(1) == 1 {
+			e.log.Warn("too many opens and clicks at once: some are not counted")
+		}
+	}
+}
+
+// track judges fetches until the engine stops, then those that wait.
+func (e *Engine) track() {
+	t := e.tracker
+	var tick <-chan time.Time
+	for {
+		select {
+		case f := <-t.queue:
+			t.take(f)
+		case <-tick:
+			tick = nil
+		case <-e.taking.Done():
+			t.drain()
+			t.judgeAll()
+			e.recordFetches()
+			return
+		}
+		t.drain()
+		t.judgeDue(time.Now())
+		e.recordFetches()
+		if tick == nil && len(t.waiting) > 0 {
+			tick = time.After(judgeEvery)
+		}
+	}
+}
+
+// drain takes what is in the queue, as much as it can hold.
+func (t *tracker) drain() {
+	for range trackQueue {
+		select {
+		case f := <-t.queue:
+			t.take(f)
+		default:
+			return
+		}
+	}
+}
+
+// take has a fetch wait for others of its email. The only link of an email has
+// none to wait for. A repeated fetch of one of several links waits too: it may
+// belong to a burst.
+func (t *tracker) take(f app.Fetch) {
+	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
+		return
+	}
+	if f.Links == 1 {
+		t.ready = append(t.ready, judged{f, false})
+		return
+	}
+	g := t.waiting[f.EmailID]
+	if g == nil {
+		g = &app.Gathering{}
+		t.waiting[f.EmailID] = g
+	}
+	if g.Add(f) {
+		t.fetches++
+	}
+	if t.fetches > trackWaiting {
+		t.judgeAll()
+	}
+}
+
+// repeats tells whether a fetch repeats one that was recorded within the last
+// minute as counted, or as not counted.
+func (t *tracker) repeats(f app.Fetch, counted bool) bool {
+	at, ok := t.recent[recentFetch{f.Key(), counted}]
+	return ok && f.At.Sub(at) < app.RepeatWindow
+}
+
+// judgeDue makes those fetches ready whose time has come.
+func (t *tracker) judgeDue(now time.Time) {
+	for id, g := range t.waiting {
+		if !g.Due().After(now) {
+			t.judge(id, g)
+		}
+	}
+}
+
+func (t *tracker) judgeAll() {
+	for id, g := range t.waiting {
+		t.judge(id, g)
+	}
+}
+
+func (t *tracker) judge(id string, g *app.Gathering) {
+	burst := g.Burst()
+	for _, f := range g.Fetches() {
+		t.ready = append(t.ready, judged{f, burst})
+	}
+	t.fetches -= len(g.Fetches())
+	delete(t.waiting, id)
+}
+
+// recordFetches writes down what is ready. What can't be written is not counted:
+// nothing waits for it, and the disk may be full.
+func (e *Engine) recordFetches() {
+	t := e.tracker
+	defer func() {
+		if r := recover(); r != nil {
+			e.log.Error("panic while counting opens and clicks", "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	ready := t.ready
+	t.ready = nil
+	slices.SortFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
+	for part := range slices.Chunk(ready, judgeAtOnce) {
+		var done map[recentFetch]time.Time
+		err := e.db.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
+			done, err = t.record(tx, part)
+			return err
+		})
+		if err != nil {
+			e.log.Error("opens and clicks are not counted", "fetches", len(part), "err", err)
+			continue
+		}
+		t.remember(done)
+	}
+	if n := t.dropped.Swap(0); n > 1 {
+		e.log.Warn("too many opens and clicks at once: some were not counted", "fetches", n)
+	}
+}
+
+// remember keeps what was recorded, so that it counts once.
+func (t *tracker) remember(done map[recentFetch]time.Time) {
+	maps.Copy(t.recent, done)
+	if len(t.recent) <= trackRecent {
+		return
+	}
+	maps.DeleteFunc(t.recent, func(_ recentFetch, at time.Time) bool { return time.Since(at) >= app.RepeatWindow })
+	if len(t.recent) > trackRecent {
+		clear(t.recent)
+	}
+}
+
+// record writes the events of fetches and gives those that count as recorded,
+// with their times.
+func (t *tracker) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time, error) {
+	done := map[recentFetch]time.Time{}
+	for _, f := range fetches {
+		email, err := tx.TrackedEmail(f.EmailID, f.At)
+		if errors.Is(err, db.ErrNotFound) { // deleted
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read tracked email: %w", err)
+		}
+		kind, why := f.Judge(email.Taken, f.burst)
+		r := recentFetch{f.Key(), kind != app.EventPrefetched}
+		if _, twice := done[r]; twice || t.repeats(f.Fetch, r.counted) {
+			continue
+		}
+		if err := recordFetch(tx, &f.Fetch, email, kind, why); err != nil {
+			return nil, err
+		}
+		done[r] = f.At
+	}
+	return done, nil
+}
+
+// recordFetch writes the event of a fetch, where the timeline has room, and
+// moves last_event.
+func recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
+	if app.FetchRoom(kind, email.Events, email.Prefetched) {
+		err := tx.InsertEvent(app.Event{
+			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
+			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
+		})
+		if err != nil {
+			return fmt.Errorf("insert event: %w", err)
+		}
+	}
+	if kind == app.EventPrefetched {
+		return nil
+	}
+	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
+}

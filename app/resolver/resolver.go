@@ -1,0 +1,254 @@
+// Package resolver asks the DNS about a domain's records without any cache of
+// others between: it finds the authoritative servers of a name and asks them, so
+// that a record which was published a moment ago is seen, and one that was
+// missing is not missing for as long as a negative answer may be kept.
+//
+// Failure policy: an absence is only ever reported when an authoritative server
+// (or the one that the operator named) said so. Timeouts, SERVFAIL, REFUSED,
+// lame servers, unreadable replies and whatever exceeds a limit are errors.
+//
+// Addresses of authoritative servers come from the DNS, thus from strangers. Only
+// those on the Internet are asked (app.IsPublicAddress), on port 53, with a
+// question and nothing else; so a zone can't point this client at the network that
+// it runs in. Zones inside a private network need a server named by the operator.
+package resolver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+	"time"
+
+	"github.com/miekg/dns"
+
+	"mailer/app"
+)
+
+const (
+	tryTimeout = 3 * time.Second
+	tries      = 2
+	lookupTime = 20 * time.Second // for one Lookup, whatever happens
+
+	maxCNAMEs    = 8
+	maxRecords   = 1000 // of one answer; a message has 64 KiB at most anyway
+	maxServers   = 4    // of one zone
+	maxReferrals = 8
+	maxNSQueries = 16 // on the way up to the zone of a name
+
+	systemConfig = "/etc/resolv.conf"
+	dnsPort      = "53"
+)
+
+// Resolver asks for DNS records. It is safe for concurrent use.
+type Resolver struct {
+	server  string // asked for everything; empty: the authoritative ones are
+	port    string // of authoritative servers
+	timeout time.Duration
+	total   time.Duration
+	system  func() ([]string, error)   // the system's resolvers, as host:port
+	allowed func(addr netip.Addr) bool // may an authoritative server have it
+	zones   *zoneCache
+}
+
+// New makes a Resolver. server is HOST:PORT (or HOST, with port 53) of the server
+// that every question goes to, recursion desired; empty: the authoritative
+// servers of each name are found through the system's resolvers and asked.
+func New(server string) *Resolver {
+	if server != "" {
+		if _, _, err := net.SplitHostPort(server); err != nil {
+			server = net.JoinHostPort(strings.Trim(server, "[]"), dnsPort)
+		}
+	}
+	return &Resolver{
+		server: server, port: dnsPort, timeout: tryTimeout, total: lookupTime,
+		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: app.IsPublicAddress, zones: newZoneCache(),
+	}
+}
+
+// systemServers reads the configuration anew each time, so that a change of it
+// needs no restart.
+func systemServers(path string) ([]string, error) {
+	config, err := dns.ClientConfigFromFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the system's resolvers are not known (%w): name one with --resolver", err)
+	}
+	var servers []string
+	for _, host := range config.Servers {
+		servers = append(servers, net.JoinHostPort(host, config.Port))
+	}
+	if len(servers) == 0 {
+		return nil, errors.New("the system has no resolver: name one with --resolver")
+	}
+	return servers, nil
+}
+
+// Lookup is an app.DNSLookup. CNAMEs are followed, 8 at most; the answer names
+// the first target. A name with a CNAME exists, whatever becomes of the target.
+// It takes 20 seconds at most.
+func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
+	ctx, cancel := context.WithTimeout(ctx, r.total)
+	defer cancel()
+	qtype, ok := dns.StringToType[string(t)]
+	if _, valid := dns.IsDomainName(name); !ok || !valid || name == "" {
+		return app.DNSAnswer{}, fmt.Errorf("can't ask for %s %q", t, name)
+	}
+	answer, err := r.follow(ctx, canonical(name), qtype)
+	if err != nil {
+		return app.DNSAnswer{}, fmt.Errorf("look up %s %s: %w", t, name, err)
+	}
+	return answer, nil
+}
+
+// follow asks for a name, and for the targets of CNAMEs where the same reply
+// does not go on with them.
+func (r *Resolver) follow(ctx context.Context, name string, qtype uint16) (app.DNSAnswer, error) {
+	var answer app.DNSAnswer
+	seen := map[string]bool{name: true}
+	for {
+		reply, err := r.ask(ctx, name, qtype)
+		if err != nil {
+			return app.DNSAnswer{}, err
+		}
+		answer.Server = reply.server
+		records, next, err := walk(reply, name, qtype, seen)
+		if err != nil {
+			return app.DNSAnswer{}, err
+		}
+		if answer.CNAME == "" {
+			answer.CNAME = firstTarget(reply, name)
+		}
+		if len(records) > 0 || next == name {
+			answer.Records = records
+			answer.NameExists = reply.Rcode == dns.RcodeSuccess || answer.CNAME != ""
+			return answer, nil
+		}
+		name = next
+	}
+}
+
+// reply is a message that is fit to be read: NOERROR or NXDOMAIN, of a server
+// that may speak about zone.
+type reply struct {
+	*dns.Msg
+	server string
+	zone   string // canonical, with the final dot
+}
+
+// walk follows the CNAMEs within one reply, from name. It gives the records at
+// their end, or the name that is to be asked next; that is name itself when the
+// reply has said all.
+func walk(r *reply, name string, qtype uint16, seen map[string]bool) (records []app.DNSValue, next string, err error) {
+	if len(r.Answer) > maxRecords {
+		return nil, "", fmt.Errorf("%s answered with more than %d records", r.server, maxRecords)
+	}
+	for next = name; ; {
+		var target string
+		for _, rr := range r.Answer {
+			h := rr.Header()
+			if h.Class != dns.ClassINET || h.Rdlength == 0 || canonical(h.Name) != next || !dns.IsSubDomain(r.zone, next) {
+				continue
+			}
+			if h.Rrtype == qtype {
+				records = append(records, value(rr))
+			} else if c, ok := rr.(*dns.CNAME); ok {
+				target = canonical(c.Target)
+			}
+		}
+		if len(records) > 0 || target == "" {
+			return records, next, nil
+		}
+		if seen[target] {
+			return nil, "", fmt.Errorf("the CNAME of %s leads in a circle", plain(next))
+		}
+		if seen[target] = true; len(seen) > maxCNAMEs+1 {
+			return nil, "", fmt.Errorf("more than %d CNAMEs lead on from one to the next", maxCNAMEs)
+		}
+		next = target
+	}
+}
+
+func firstTarget(r *reply, name string) string {
+	for _, rr := range r.Answer {
+		if c, ok := rr.(*dns.CNAME); ok && canonical(c.Hdr.Name) == name {
+			return plain(canonical(c.Target))
+		}
+	}
+	return ""
+}
+
+// ask asks whoever is to be asked about name.
+func (r *Resolver) ask(ctx context.Context, name string, qtype uint16) (*reply, error) {
+	if r.server == "" {
+		return r.askAuthority(ctx, name, qtype)
+	}
+	m, server, err := r.askAny(ctx, []string{r.server}, question(name, qtype, true), final)
+	if err != nil {
+		return nil, err
+	}
+	return &reply{m, server, "."}, nil
+}
+
+// final refuses a reply that only says who else to ask: it is no absence.
+func final(m *dns.Msg) error {
+	if m.Authoritative || m.RecursionAvailable || len(m.Answer) > 0 || m.Rcode != dns.RcodeSuccess {
+		return nil
+	}
+	for _, rr := range m.Ns {
+		if rr.Header().Rrtype == dns.TypeNS {
+			return errors.New("it refers to other servers instead of asking them: name one that does recursion")
+		}
+	}
+	return nil
+}
+
+func question(name string, qtype uint16, recursive bool) *dns.Msg {
+	q := new(dns.Msg).SetQuestion(name, qtype)
+	q.RecursionDesired = recursive
+	return q.SetEdns0(ednsSize, false)
+}
+
+// askAny asks one server after the other, each twice at most, until one gives a
+// reply that can be used; fit, when set, refuses more of them.
+func (r *Resolver) askAny(ctx context.Context, servers []string, q *dns.Msg, fit func(*dns.Msg) error) (*dns.Msg, string, error) {
+	err := errors.New("there is no server to ask")
+	for range tries {
+		for _, server := range servers {
+			if ctx.Err() != nil {
+				return nil, "", fmt.Errorf("no answer in time: %w", err)
+			}
+			var m *dns.Msg
+			if m, err = r.exchange(ctx, server, q); err == nil {
+				err = usable(m)
+			}
+			if err == nil && fit != nil {
+				err = fit(m)
+			}
+			if err == nil {
+				return m, server, nil
+			}
+			err = fmt.Errorf("%s: %w", server, err)
+		}
+	}
+	return nil, "", err
+}
+
+// usable wants NOERROR or NXDOMAIN.
+func usable(m *dns.Msg) error {
+	switch m.Rcode {
+	case dns.RcodeSuccess, dns.RcodeNameError:
+		return nil
+	}
+	if text, ok := dns.RcodeToString[m.Rcode]; ok {
+		return fmt.Errorf("answered %s", text)
+	}
+	return fmt.Errorf("answered with code %d", m.Rcode)
+}
+
+// canonical is lower case with the final dot.
+func canonical(name string) string { return dns.CanonicalName(name) }
+
+// plain is lower case without the final dot; the root is empty.
+func plain(name string) string { return strings.TrimSuffix(canonical(name), ".") }

@@ -1,0 +1,256 @@
+package resolver
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"sync"
+	"time"
+
+	"github.com/miekg/dns"
+)
+
+const (
+	zoneTTL  = time.Minute
+	maxZones = 2048 // names that are remembered
+)
+
+// zone is a part of the DNS with servers of its own.
+type zone struct {
+	name    string   // canonical
+	servers []string // host:port, as many as are asked
+}
+
+// askAuthority asks the servers of the zone that name is in, following
+// referrals to zones further down.
+func (r *Resolver) askAuthority(ctx context.Context, name string, qtype uint16) (*reply, error) {
+	z, err := r.zoneOf(ctx, name)
+	if err != nil {
+		return nil, err
+	}
+	q := question(name, qtype, false)
+	for range maxReferrals {
+		fit := func(m *dns.Msg) error { return competent(m, z.name, name) }
+		m, server, err := r.askAny(ctx, z.servers, q, fit)
+		if err != nil {
+			return nil, fmt.Errorf("no server of the zone %s gave an answer (if outgoing DNS is blocked here, name a server with --resolver): %w", display(z.name), err)
+		}
+		child, hosts := referral(m, z.name, name)
+		if child == "" {
+			return &reply{m, server, z.name}, nil
+		}
+		if z, err = r.withServers(ctx, child, hosts); err != nil {
+			return nil, err
+		}
+		r.zones.put(name, z)
+	}
+	return nil, fmt.Errorf("more than %d referrals", maxReferrals)
+}
+
+// competent refuses the reply of a server that does not know the zone: it says
+// neither that it has authority, nor anything about the name, nor who else to ask.
+func competent(m *dns.Msg, zone, name string) error {
+	if m.Authoritative || len(m.Answer) > 0 {
+		return nil
+	}
+	if child, _ := referral(m, zone, name); child != "" {
+		return nil
+	}
+	return errors.New("it does not serve the zone")
+}
+
+// referral reads a reply that hands on to the servers of a zone between that of
+// the server and the name.
+func referral(m *dns.Msg, zone, name string) (child string, hosts []string) {
+	if m.Authoritative || len(m.Answer) > 0 || m.Rcode != dns.RcodeSuccess {
+		return "", nil
+	}
+	for _, rr := range m.Ns {
+		ns, ok := rr.(*dns.NS)
+		if !ok {
+			continue
+		}
+		owner := canonical(ns.Hdr.Name)
+		if owner == zone || !dns.IsSubDomain(zone, owner) || !dns.IsSubDomain(owner, name) || child != "" && child != owner {
+			continue
+		}
+		child, hosts = owner, append(hosts, canonical(ns.Ns))
+	}
+	return child, hosts
+}
+
+// zoneOf finds the zone of a name by asking the system's resolvers for its
+// servers, walking up.
+func (r *Resolver) zoneOf(ctx context.Context, name string) (zone, error) {
+	if z, ok := r.zones.get(name); ok {
+		return z, nil
+	}
+	apex, hosts, err := r.apexOf(ctx, name)
+	if err != nil {
+		return zone{}, err
+	}
+	z, err := r.withServers(ctx, apex, hosts)
+	if err == nil {
+		r.zones.put(name, z)
+	}
+	return z, err
+}
+
+func (r *Resolver) apexOf(ctx context.Context, name string) (apex string, hosts []string, err error) {
+	apex = name
+	for range maxNSQueries {
+		m, err := r.askSystem(ctx, apex, dns.TypeNS)
+		if err != nil {
+			return "", nil, fmt.Errorf("find the name servers of %s: %w", display(apex), err)
+		}
+		for _, rr := range m.Answer {
+			if ns, ok := rr.(*dns.NS); ok && canonical(ns.Hdr.Name) == apex {
+				hosts = append(hosts, canonical(ns.Ns))
+			}
+		}
+		if len(hosts) > 0 {
+			return apex, hosts, nil
+		}
+		if apex == "." {
+			break
+		}
+		apex = nextUp(m, apex)
+	}
+	return "", nil, fmt.Errorf("the name servers of %s can't be found", display(name))
+}
+
+// nextUp is the zone that the reply names in its SOA (RFC 2308 2), else one label
+// less.
+func nextUp(m *dns.Msg, name string) string {
+	up := "."
+	if i, end := dns.NextLabel(name, 0); !end {
+		up = name[i:]
+	}
+	for _, rr := range m.Ns {
+		if soa, ok := rr.(*dns.SOA); ok {
+			if owner := canonical(soa.Hdr.Name); dns.IsSubDomain(owner, up) {
+				return owner
+			}
+		}
+	}
+	return up
+}
+
+// withServers resolves the names of a zone's servers to addresses that may be
+// asked: the first few of them, IPv4 before IPv6, which many machines lack.
+func (r *Resolver) withServers(ctx context.Context, name string, hosts []string) (zone, error) {
+	z := zone{name: name}
+	var refused int
+	var last error
+	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
+		for _, host := range hosts[:min(len(hosts), 2*maxServers)] {
+			if len(z.servers) >= maxServers {
+				return z, nil
+			}
+			addrs, err := r.addresses(ctx, host, qtype)
+			if err != nil {
+				last = err
+			}
+			for _, a := range addrs {
+				if !r.allowed(a) {
+					refused++
+				} else if len(z.servers) < maxServers {
+					z.servers = append(z.servers, net.JoinHostPort(a.String(), r.port))
+				}
+			}
+		}
+	}
+	switch {
+	case len(z.servers) > 0:
+		return z, nil
+	case refused > 0:
+		return zone{}, fmt.Errorf("the name servers of %s have private addresses only: name a server to ask with --resolver", display(name))
+	case last != nil:
+		return zone{}, fmt.Errorf("the addresses of the name servers of %s can't be found: %w", display(name), last)
+	}
+	return zone{}, fmt.Errorf("the name servers of %s have no addresses", display(name))
+}
+
+func (r *Resolver) addresses(ctx context.Context, host string, qtype uint16) ([]netip.Addr, error) {
+	m, err := r.askSystem(ctx, host, qtype)
+	if err != nil {
+		return nil, err
+	}
+	var addrs []netip.Addr
+	for _, rr := range m.Answer {
+		switch rr := rr.(type) {
+		case *dns.A:
+			addrs = appendAddr(addrs, rr.A)
+		case *dns.AAAA:
+			addrs = appendAddr(addrs, rr.AAAA)
+		}
+	}
+	return addrs, nil
+}
+
+func appendAddr(addrs []netip.Addr, ip net.IP) []netip.Addr {
+	if a, ok := netip.AddrFromSlice(ip); ok {
+		return append(addrs, a.Unmap())
+	}
+	return addrs
+}
+
+func (r *Resolver) askSystem(ctx context.Context, name string, qtype uint16) (*dns.Msg, error) {
+	servers, err := r.system()
+	if err != nil {
+		return nil, err
+	}
+	m, _, err := r.askAny(ctx, servers[:min(len(servers), maxServers)], question(name, qtype, true), nil)
+	return m, err
+}
+
+func display(name string) string {
+	if name == "." {
+		return "the root"
+	}
+	return plain(name)
+}
+
+// zoneCache remembers for a minute which zone a name is in.
+type zoneCache struct {
+	mu    sync.Mutex
+	now   func() time.Time
+	zones map[string]cachedZone
+}
+
+type cachedZone struct {
+	zone
+	until time.Time
+}
+
+func newZoneCache() *zoneCache {
+	return &zoneCache{now: time.Now, zones: map[string]cachedZone{}}
+}
+
+func (c *zoneCache) get(name string) (zone, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	z, ok := c.zones[name]
+	return z.zone, ok && c.now().Before(z.until)
+}
+
+// put makes room by forgetting what has expired, or else everything: it is only
+// a saving.
+func (c *zoneCache) put(name string, z zone) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	now := c.now()
+	if len(c.zones) >= maxZones {
+		for k, v := range c.zones {
+			if !now.Before(v.until) {
+				delete(c.zones, k)
+			}
+		}
+	}
+	if len(c.zones) >= maxZones {
+		clear(c.zones)
+	}
+	c.zones[name] = cachedZone{z, now.Add(zoneTTL)}
+}

@@ -1,0 +1,276 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// DomainItem is a domain in a list.
+type DomainItem struct {
+	ID                string                 `json:"id" format:"uuid"`
+	Name              string                 `json:"name" doc:"Lower case; international names as A-labels"`
+	Status            app.DomainStatus       `json:"status" enum:"not_started,pending,verified,failed"`
+	CreatedAt         string                 `json:"created_at" format:"date-time"`
+	Region            string                 `json:"region" doc:"Fixed: to move a domain, delete it and add it again"`
+	OpenTracking      bool                   `json:"open_tracking"`
+	ClickTracking     bool                   `json:"click_tracking"`
+	TrackingSubdomain *string                `json:"tracking_subdomain" doc:"Labels below the domain under which tracked links are; null: they are at the server's own address"`
+	Capabilities      app.DomainCapabilities `json:"capabilities"`
+}
+
+type domainRecord struct {
+	Object string `json:"object" enum:"domain"`
+	DomainItem
+	CustomReturnPath string          `json:"custom_return_path"`
+	Records          []app.DNSRecord `json:"records" doc:"What to publish in the DNS, and what the last check found there"`
+}
+
+type domainRef struct {
+	Object string `json:"object" enum:"domain"`
+	ID     string `json:"id" format:"uuid"`
+}
+
+type deletedDomain struct {
+	Object  string `json:"object" enum:"domain"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+// capabilitiesRequest can only ask for what is: Mailer sends and does not
+// receive.
+type capabilitiesRequest struct {
+	Sending   string `json:"sending,omitempty" enum:"enabled"`
+	Receiving string `json:"receiving,omitempty" enum:"disabled"`
+}
+
+func (c *capabilitiesRequest) check() error {
+	switch {
+	case c == nil:
+		return nil
+	case c.Sending != "" && c.Sending != "enabled":
+		return app.Invalid("capabilities.sending", "must be enabled: a domain of this service is for sending")
+	case c.Receiving != "" && c.Receiving != "disabled":
+		return app.Invalid("capabilities.receiving", "must be disabled: this service does not receive mail")
+	}
+	return nil
+}
+
+// tlsSetting is a field of Resend's that is refused with the reason.
+type tlsSetting string
+
+func (s tlsSetting) check() error {
+	if s == "" {
+		return nil
+	}
+	return app.Invalid("tls", "can't be set: how mail leaves is the setting of the server's relay")
+}
+
+type addDomainRequest struct {
+	Name              string               `json:"name" doc:"The domain; not a public suffix like co.uk"`
+	Region            string               `json:"region,omitempty" doc:"A region that this server has a relay for; the first is the default"`
+	CustomReturnPath  string               `json:"custom_return_path,omitempty" default:"send" doc:"The label of the return path below the domain"`
+	OpenTracking      bool                 `json:"open_tracking,omitempty"`
+	ClickTracking     bool                 `json:"click_tracking,omitempty"`
+	TrackingSubdomain string               `json:"tracking_subdomain,omitempty"`
+	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
+	TLS               tlsSetting           `json:"tls,omitempty" hidden:"true"`
+}
+
+type updateDomainRequest struct {
+	OpenTracking      *bool                `json:"open_tracking,omitempty"`
+	ClickTracking     *bool                `json:"click_tracking,omitempty"`
+	TrackingSubdomain change[string]       `json:"tracking_subdomain,omitempty" doc:"null or an empty string clears"`
+	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
+	TLS               tlsSetting           `json:"tls,omitempty" hidden:"true"`
+	ID                string               `json:"id,omitempty" hidden:"true"`
+	DomainID          string               `json:"domain_id,omitempty" hidden:"true"`
+}
+
+// DomainPath is the path parameter of one domain.
+type DomainPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the domain"`
+}
+
+type (
+	domainOutput        struct{ Body domainRecord }
+	domainRefOutput     struct{ Body domainRef }
+	deletedDomainOutput struct{ Body deletedDomain }
+	domainPageInput     struct{ PageParams }
+)
+
+// domainService is what the routes of domains need of the engine.
+type domainService interface {
+	AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error)
+	ListDomains(ctx context.Context, teamID string, page app.Page) ([]app.Domain, bool, error)
+	GetDomain(ctx context.Context, key *app.Key, id string) (app.Domain, error)
+	UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (app.Domain, error)
+	VerifyDomain(ctx context.Context, key *app.Key, id string) error
+	DeleteDomain(ctx context.Context, key *app.Key, id string) error
+	DomainRecords(d *app.Domain) []app.DNSRecord
+	Regions() []string
+}
+
+var domainTags = []string{"Domains"}
+
+func (h *Handler) registerDomains() {
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
+		Summary: "Add a sending domain", Tags: domainTags,
+		Errors: []int{http.StatusConflict},
+	}, h.addDomain)
+	documentBody[addDomainRequest](h, http.MethodPost, "/domains")
+	h.documentRegions()
+	register(h, route{}, huma.Operation{
+		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
+		Summary: "List domains, newest first", Tags: domainTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listDomains)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-domain", Method: http.MethodGet, Path: "/domains/{id}",
+		Summary: "Get a domain with its DNS records", Tags: domainTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getDomain)
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
+		Summary: "Change the tracking of a domain", Tags: domainTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateDomain)
+	documentBody[updateDomainRequest](h, http.MethodPatch, "/domains/{id}")
+	register(h, route{admin: true}, huma.Operation{
+		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
+		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.verifyDomain)
+	register(h, route{admin: true}, huma.Operation{
+		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
+		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.deleteDomain)
+}
+
+// documentRegions lists the regions of this server in the document (api.md, POST
+// /domains).
+func (h *Handler) documentRegions() {
+	body := h.api.OpenAPI().Paths["/domains"].Post.RequestBody.Content["application/json"].Schema
+	schema := body.Properties["region"]
+	for i, region := range h.service.Regions() {
+		if i == 0 {
+			schema.Default = region
+		}
+		schema.Enum = append(schema.Enum, region)
+	}
+}
+
+func (h *Handler) addDomain(ctx context.Context, _ *struct{}) (*domainOutput, error) {
+	x := exchangeOf(ctx)
+	var request addDomainRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := request.TLS.check(); err != nil {
+		return nil, err
+	}
+	if err := request.Capabilities.check(); err != nil {
+		return nil, err
+	}
+	d, err := h.service.AddDomain(ctx, x.key.TeamID, app.DomainInput{
+		Name: request.Name, Region: request.Region, ReturnPath: request.CustomReturnPath,
+		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: request.TrackingSubdomain,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.domainAnswer(&d), nil
+}
+
+func (h *Handler) listDomains(ctx context.Context, in *domainPageInput) (*listOutput[DomainItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListDomains(ctx, keyOf(ctx).TeamID, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newDomainItem), nil
+}
+
+func (h *Handler) getDomain(ctx context.Context, in *DomainPath) (*domainOutput, error) {
+	id, err := pathID("domain", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.service.GetDomain(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return h.domainAnswer(&d), nil
+}
+
+func (h *Handler) updateDomain(ctx context.Context, in *DomainPath) (*domainOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("domain", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updateDomainRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "domain_id": request.DomainID}); err != nil {
+		return nil, err
+	}
+	if err := request.TLS.check(); err != nil {
+		return nil, err
+	}
+	if err := request.Capabilities.check(); err != nil {
+		return nil, err
+	}
+	d, err := h.service.UpdateDomain(ctx, x.key, id, app.DomainPatch{
+		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: app.Change[string](request.TrackingSubdomain),
+	})
+	if err != nil {
+		return nil, err
+	}
+	return h.domainAnswer(&d), nil
+}
+
+func (h *Handler) verifyDomain(ctx context.Context, in *DomainPath) (*domainRefOutput, error) {
+	id, err := pathID("domain", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.VerifyDomain(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &domainRefOutput{domainRef{Object: "domain", ID: id}}, nil
+}
+
+func (h *Handler) deleteDomain(ctx context.Context, in *DomainPath) (*deletedDomainOutput, error) {
+	id, err := pathID("domain", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteDomain(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: id, Deleted: true}}, nil
+}
+
+func (h *Handler) domainAnswer(d *app.Domain) *domainOutput {
+	return &domainOutput{domainRecord{
+		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: h.service.DomainRecords(d),
+	}}
+}
+
+func newDomainItem(d *app.Domain) DomainItem {
+	return DomainItem{
+		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
+		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: orNull(d.TrackingSubdomain),
+		Capabilities: app.SendingOnly(),
+	}
+}

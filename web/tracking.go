@@ -1,0 +1,155 @@
+package web
+
+import (
+	"context"
+	"encoding/base64"
+	"net"
+	"net/http"
+	"net/netip"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// trackingService is what the addresses in tracked mail need of the engine.
+// Neither method waits for anything; no visitor: nothing is counted.
+type trackingService interface {
+	FetchPixel(token string, by *app.Visitor) bool
+	FollowLink(token string, by *app.Visitor) (location string, ok bool)
+}
+
+// pixelGIF is a transparent image of one pixel: 43 bytes of GIF89a.
+const pixelGIF = "R0lGODlhAQABAIAAAAAAAAAAACH5BAEAAAAALAAAAAABAAEAAAICRAEAOw=="
+
+type trackingInput struct {
+	Token string `path:"token" doc:"The signed token of the address; it never expires"`
+}
+
+// trackedMail answers at the addresses that stand in tracked mail.
+type trackedMail struct {
+	h     *Handler
+	pages *pages
+	pixel []byte
+}
+
+func (h *Handler) registerTracking() {
+	pixel, err := base64.StdEncoding.DecodeString(pixelGIF)
+	if err != nil {
+		panic(err) // a constant
+	}
+	t := &trackedMail{h: h, pages: newPages(h), pixel: pixel}
+	image := map[string]*huma.MediaType{"image/gif": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
+	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
+	t.add("/t/o/{token}", "open", "the pixel of a tracked email", t.open, map[string]*huma.Response{
+		"200": {Description: "A transparent image of one pixel", Content: image},
+		"404": {Description: "No such email; without a body", Content: image},
+	})
+	t.add("/t/c/{token}", "click", "the target of a tracked link", t.click, map[string]*huma.Response{
+		"302": {Description: "The target is in the Location header", Headers: map[string]*huma.Param{
+			"Location": {Schema: &huma.Schema{Type: huma.TypeString, Format: "uri"}}}},
+		"404": {Description: "No such link", Content: page},
+	})
+}
+
+// add registers GET, and HEAD, which is never counted.
+func (t *trackedMail) add(path, id, what string, answer func(*exchange, string, *app.Visitor), responses map[string]*huma.Response) {
+	item := func(method, id, summary string) {
+		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
+		register(t.h, route{public: true, quiet: true}, op, func(ctx context.Context, in *trackingInput) (*huma.StreamResponse, error) {
+			return &huma.StreamResponse{Body: func(hc huma.Context) {
+				var by *app.Visitor
+				x := exchangeOf(ctx)
+				if method == http.MethodGet {
+					by = &app.Visitor{UserAgent: x.header.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.header)}
+				}
+				answer(x, in.Token, by)
+			}}, nil
+		})
+	}
+	item(http.MethodGet, "track-"+id, "Get "+what)
+	item(http.MethodHead, "head-track-"+id, "Check "+what)
+	documented := t.h.api.OpenAPI().Paths[path]
+	for _, op := range []*huma.Operation{documented.Get, documented.Head} {
+		failed := op.Responses["500"]
+		op.Responses = map[string]*huma.Response{"500": failed}
+		for status, response := range responses {
+			op.Responses[status] = response
+		}
+	}
+	documented.Head.Responses = withoutContent(documented.Head.Responses)
+}
+
+// withoutContent describes answers to HEAD.
+func withoutContent(responses map[string]*huma.Response) map[string]*huma.Response {
+	out := map[string]*huma.Response{}
+	for status, r := range responses {
+		out[status] = &huma.Response{Description: r.Description, Headers: r.Headers}
+	}
+	return out
+}
+
+// private keeps an answer that counts out of caches and indexes.
+func private(head http.Header) {
+	head.Set("Cache-Control", "no-store")
+	head.Set("X-Robots-Tag", "noindex, nofollow")
+	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
+}
+
+// open answers with the pixel. A foreign token gets an image without content,
+// since nothing but an image is shown where the pixel stands.
+func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
+	head := x.Header()
+	private(head)
+	head.Set("Content-Type", "image/gif")
+	if !t.h.service.FetchPixel(token, by) {
+		head.Set("Content-Length", "0")
+		x.WriteHeader(http.StatusNotFound)
+		return
+	}
+	head.Set("Content-Length", strconv.Itoa(len(t.pixel)))
+	x.WriteHeader(http.StatusOK)
+	_, _ = x.Write(t.pixel) // an error here is a connection that is gone
+}
+
+// click redirects to the target that is signed into the token, and nowhere
+// else. The header is set as it is: http.Redirect would rewrite it.
+func (t *trackedMail) click(x *exchange, token string, by *app.Visitor) {
+	location, ok := t.h.service.FollowLink(token, by)
+	if !ok {
+		t.pages.refuse(x, newError(app.CodeNotFound, "There is no such link"))
+		return
+	}
+	private(x.Header())
+	x.Header()["Location"] = []string{location}
+	x.Header().Set("Content-Length", "0")
+	x.WriteHeader(http.StatusFound)
+}
+
+// visitorAddress is the address of who made a request: where it came from, or,
+// where a proxy of ours passed it on, what that proxy last said. It is only
+// shown, so a proxy that lies harms nobody.
+func visitorAddress(remoteAddr string, header http.Header) string {
+	host, _, err := net.SplitHostPort(remoteAddr)
+	if err != nil {
+		return ""
+	}
+	addr, err := netip.ParseAddr(host)
+	if err != nil {
+		return ""
+	}
+	addr = addr.Unmap().WithZone("")
+	if !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast() {
+		return addr.String()
+	}
+	said := header.Values("X-Forwarded-For")
+	if len(said) > 0 {
+		hops := strings.Split(said[len(said)-1], ",")
+		if forwarded, err := netip.ParseAddr(strings.TrimSpace(hops[len(hops)-1])); err == nil {
+			return forwarded.Unmap().WithZone("").String()
+		}
+	}
+	return addr.String()
+}
