@@ -466,3 +466,27 @@ func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
 		t.Errorf("an edit was lost: %+v", got)
 	}
 }
+
+func TestAnEmptyTemplateIsNone(t *testing.T) {
+	a := newAudience(t)
+	for _, empty := range []string{`null`, `""`, `[]`, `{}`, `{"id":""}`, `{"id":null,"variables":null}`, `{"id":"","variables":{}}`} {
+		if got := a.mail(a.send(a.full, member(`"template":`+empty))); got.Subject == "" {
+			t.Errorf("%s: %+v", empty, got)
+		}
+	}
+	fifty := make([]string, 51)
+	for i := range fifty {
+		fifty[i] = fmt.Sprintf(`"K%d":1`, i)
+	}
+	for _, c := range []struct{ template, words string }{
+		{`"x"`, "`template` must be an object"},
+		{`[1]`, "`template` must be an object"},
+		{`{"id":7}`, "`template.id` must be a string"},
+		{`{"id":"x","variables":[1]}`, "`template.variables` must be an object"},
+		{`{"id":"x","variables":{` + strings.Join(fifty, ",") + `}}`, "`template.variables` can hold at most 50"},
+		{`{"id":"x","variables":{"K":{"a":1}}}`, "`template.variables.K`"},
+	} {
+		wantError(t, a.call("POST", "/emails", `{"to":"ann@example.org","template":`+c.template+`}`), 422, app.CodeValidation, c.words)
+	}
+	wantError(t, a.call("POST", "/emails", `{"to":"ann@example.org","template":{"id":"x","variables":{"K":1,"K":2}}}`), 400, app.CodeInvalidPayload)
+}
