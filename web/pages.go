@@ -1,12 +1,12 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/base64"
-	"html/template"
+	"html"
+	"io"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -20,8 +20,8 @@ import (
 	"mailer/app/engine"
 )
 
-//go:embed page.html page.css
-var pageFiles embed.FS
+//go:embed page.css
+var pageStyle string
 
 const (
 	// maxForm bounds the body of a form in bytes: some 700 topics.
@@ -48,28 +48,23 @@ type pageService interface {
 // the path is the only secret, so a POST needs no cookie and may come from
 // anywhere: mail providers send theirs from servers (RFC 8058).
 type pages struct {
-	h        *Handler
-	template *template.Template
-	style    template.CSS
-	policy   string // Content-Security-Policy
-	matcher  language.Matcher
-	texts    []pageText // in the order of the matcher's tags
+	h       *Handler
+	policy  string // Content-Security-Policy
+	matcher language.Matcher
+	texts   []pageText // in the order of the matcher's tags
 }
 
-// hostedPage is what page.html shows. Names in it are somebody else's input:
-// they are marked up by fill, or escaped by the template.
+// hostedPage is what a page shows. Names in it are somebody else's input: they
+// are marked up by fill, or escaped by render.
 type hostedPage struct {
-	Lang  string
-	Style template.CSS
-
 	status  int
 	Title   string
 	Team    string
 	Mark    string // the first letter of Team; empty: none
-	Heading template.HTML
-	Saved   template.HTML // what was done; empty: nothing
-	Notice  template.HTML
-	Lines   []template.HTML
+	Heading markup
+	Saved   markup // what was done; empty: nothing
+	Notice  markup
+	Lines   []markup
 	Legend  string // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
@@ -87,20 +82,14 @@ type pageInput struct {
 type pageBuilder func(ctx context.Context, token string, t *pageText) (*hostedPage, error)
 
 func newPages(h *Handler) *pages {
-	style, err := pageFiles.ReadFile("page.css")
-	if err != nil {
-		panic(err) // embedded
-	}
 	texts := pageTexts()
 	tags := make([]language.Tag, len(texts))
 	for i := range texts {
 		tags[i] = language.MustParse(texts[i].lang)
 	}
-	sum := sha256.Sum256(style)
+	sum := sha256.Sum256([]byte(pageStyle))
 	return &pages{
-		h:        h,
-		template: template.Must(template.ParseFS(pageFiles, "page.html")),
-		style:    template.CSS(style),
+		h: h,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		matcher: language.NewMatcher(tags),
@@ -159,18 +148,11 @@ func (p *pages) refuse(x *exchange, e *Error) {
 
 // write answers with a page. For HEAD net/http leaves out the body.
 func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
-	page.Lang, page.Style = t.lang, p.style
-	var b bytes.Buffer
-	if err := p.template.Execute(&b, page); err != nil {
-		p.h.log.Error("writing a page", "request_id", x.id, "route", x.pattern, "error", err)
-		x.refuse = nil
-		p.h.writeError(x, internalError())
-		return
-	}
+	body := page.render(t.lang, markup(pageStyle))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Content-Language", t.lang)
-	head.Set("Content-Length", strconv.Itoa(b.Len()))
+	head.Set("Content-Length", strconv.Itoa(len(body)))
 	head.Set("Content-Security-Policy", p.policy)
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
@@ -180,7 +162,7 @@ func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
 		head.Set("Retry-After", pageRetryAfter)
 	}
 	x.WriteHeader(page.status)
-	_, _ = x.Write(b.Bytes()) // an error here is a connection that is gone
+	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
 }
 
 func (p *pages) askUnsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
@@ -263,11 +245,11 @@ func askPage(v *engine.PageView, t *pageText) *hostedPage {
 	page.Links = linkToPreferences(v, t)
 	if v.Topic != nil {
 		page.Heading = fill(t.askTopic, v)
-		page.Lines = []template.HTML{fill(t.askTopicMore, v)}
+		page.Lines = []markup{fill(t.askTopicMore, v)}
 		return page
 	}
 	page.Heading = fill(t.askAll, v)
-	page.Lines = []template.HTML{fill(t.askAllMore, v), fill(t.stillReach, v)}
+	page.Lines = []markup{fill(t.askAllMore, v), fill(t.stillReach, v)}
 	return page
 }
 
@@ -280,7 +262,7 @@ func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
 		return page
 	}
 	page.Saved = fill(t.doneAll, v)
-	page.Lines = []template.HTML{fill(t.stillReach, v)}
+	page.Lines = []markup{fill(t.stillReach, v)}
 	return page
 }
 
@@ -301,10 +283,10 @@ func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
 		page.Links = []pageLink{{"../unsubscribe/" + v.UnsubscribeAll, t.allLink}}
 	}
 	if len(v.Topics) == 0 {
-		page.Lines = []template.HTML{fill(t.noTopics, v)}
+		page.Lines = []markup{fill(t.noTopics, v)}
 		return page
 	}
-	page.Lines = []template.HTML{fill(t.choose, v)}
+	page.Lines = []markup{fill(t.choose, v)}
 	if v.Unsubscribed {
 		page.Lines[0] = fill(t.allOffMore, v)
 	}
@@ -327,22 +309,22 @@ func errorPage(e *Error, t *pageText) *hostedPage {
 		heading, line = t.unclear, t.unclearMore
 	}
 	v := &engine.PageView{}
-	return &hostedPage{status: e.StatusCode, Title: heading, Heading: fill(heading, v), Lines: []template.HTML{fill(line, v)}}
+	return &hostedPage{status: e.StatusCode, Title: heading, Heading: fill(heading, v), Lines: []markup{fill(line, v)}}
 }
 
 // fill puts the names into a text of ours. Each stands in an element of its own,
 // so that its writing direction ends with it.
-func fill(text string, v *engine.PageView) template.HTML {
+func fill(text string, v *engine.PageView) markup {
 	topic := ""
 	if v.Topic != nil {
 		topic = v.Topic.Name
 	}
-	return template.HTML(strings.NewReplacer("{team}", isolated(v.Team), "{topic}", isolated(topic)).
-		Replace(template.HTMLEscapeString(text)))
+	return markup(strings.NewReplacer("{team}", isolated(v.Team), "{topic}", isolated(topic)).
+		Replace(html.EscapeString(text)))
 }
 
 func isolated(name string) string {
-	return "<bdi>" + template.HTMLEscapeString(legible(name)) + "</bdi>"
+	return "<bdi>" + html.EscapeString(legible(name)) + "</bdi>"
 }
 
 // legible takes out what could turn the text around a name: controls, and those

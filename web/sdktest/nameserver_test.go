@@ -83,19 +83,6 @@ func (n *nameServer) publish(t *testing.T, records ...dnsRecord) {
 	}
 }
 
-// withdraw removes what stands at a name.
-func (n *nameServer) withdraw(name string) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	var kept []dns.RR
-	for _, rr := range n.records {
-		if rr.Header().Name != name+"." {
-			kept = append(kept, rr)
-		}
-	}
-	n.records = kept
-}
-
 // ServeDNS implements dns.Handler.
 func (n *nameServer) ServeDNS(w dns.ResponseWriter, q *dns.Msg) {
 	n.mu.Lock()
