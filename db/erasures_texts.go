@@ -17,15 +17,22 @@ const (
 	TroubleDetails                    // JSON, of no team: all teams see them
 	SegmentFilters                    // JSON
 	PropertyFallbacks                 // JSON
+	TemplateReplyTo                   // JSON
+	TemplateVariables                 // JSON
 	SegmentNames
 	TopicNames
 	TopicDescriptions
 	KeyNames
+	TemplateNames
+	TemplateSenders
+	TemplateSubjects
+	TemplateHTML
+	TemplateTexts
 	TextKinds // how many there are
 )
 
 // JSON tells whether the column holds JSON.
-func (k TextKind) JSON() bool { return k <= PropertyFallbacks }
+func (k TextKind) JSON() bool { return k <= TemplateVariables }
 
 func (k TextKind) scrub(text string, e *app.Erasure) (string, error) {
 	if k.JSON() {
@@ -69,6 +76,20 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *ap
 		_, err = list(&r.session, look, `SELECT id, coalesce(description, '') FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
 	case KeyNames:
 		_, err = list(&r.session, look, `SELECT id, name FROM keys WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateReplyTo:
+		_, err = list(&r.session, look, `SELECT id, coalesce(reply_to, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateVariables:
+		_, err = list(&r.session, look, `SELECT id, coalesce(variables, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateSenders:
+		_, err = list(&r.session, look, `SELECT id, coalesce(sender, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateSubjects:
+		_, err = list(&r.session, look, `SELECT id, coalesce(subject, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateHTML:
+		_, err = list(&r.session, look, `SELECT id, html FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateTexts:
+		_, err = list(&r.session, look, `SELECT id, coalesce(plain, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case TemplateNames:
+		_, err = list(&r.session, look, `SELECT id, name FROM templates WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
 	default:
 		err = errors.New("no such column of texts")
 	}
@@ -108,6 +129,20 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error 
 		_, err = tx.exec(`UPDATE topics SET description = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	case KeyNames:
 		_, err = tx.exec(`UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateReplyTo:
+		_, err = tx.exec(`UPDATE template_versions SET reply_to = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateVariables:
+		_, err = tx.exec(`UPDATE template_versions SET variables = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateSenders:
+		_, err = tx.exec(`UPDATE template_versions SET sender = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateSubjects:
+		_, err = tx.exec(`UPDATE template_versions SET subject = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateHTML:
+		_, err = tx.exec(`UPDATE template_versions SET html = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateTexts:
+		_, err = tx.exec(`UPDATE template_versions SET plain = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case TemplateNames:
+		_, err = tx.exec(`UPDATE templates SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	}
 	if err != nil {
 		return fmt.Errorf("scrub text: %w", err)

@@ -225,6 +225,14 @@ func (w *world) scatter(key *app.Key, from string, n int) app.Contact {
 	must(w.t, err)
 	_, err = w.e.AddSuppression(w.t.Context(), key, app.SuppressionInput{Email: victim})
 	must(w.t, err)
+	text := "Ask " + victim
+	t, err := w.e.CreateTemplate(w.t.Context(), key, app.TemplateInput{Name: "Mail of " + victim, TemplateContent: app.TemplateContent{
+		From: victim, ReplyTo: []string{victim}, Subject: "From " + victim, HTML: "<p>" + strings.Repeat("long ", 3000) + victim + " {{{WHO}}}</p>", Text: &text,
+		Variables: []app.TemplateVariable{{Key: "WHO", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: victim}}},
+	}})
+	must(w.t, err)
+	_, err = w.e.PublishTemplate(w.t.Context(), key, t.ID)
+	must(w.t, err)
 	return c
 }
 
