@@ -206,6 +206,11 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 		signer := func(id string) string {
 			t.Helper()
 			tries := relay.seen(id)
+			if len(tries) == 0 { // SQLite waits for others by the clock, which stood still
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				tries = relay.seen(id)
+			}
 			if len(tries) == 0 || tries[len(tries)-1].m.DKIM == nil {
 				t.Fatalf("%s: %d tries, or no key", id, len(tries))
 			}
@@ -236,7 +241,7 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 		if len(rotated.Keys) != 2 || len(again.Keys) != 2 {
 			t.Fatalf("keys %+v, then %+v", rotated.Keys, again.Keys)
 		}
-		time.Sleep(2 * time.Minute)
+		time.Sleep(2*time.Minute + time.Second) // not together with the cron jobs
 		second, err := w.sendFrom("a.test")
 		must(t, err)
 		synctest.Wait()
