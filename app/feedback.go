@@ -1,0 +1,51 @@
+package app
+
+import "time"
+
+// FeedbackKind says what the outside reports of an email.
+type FeedbackKind string
+
+// The kinds of feedback.
+const (
+	FeedbackDelivered  FeedbackKind = "delivered"
+	FeedbackDelayed    FeedbackKind = "delayed" // still being tried by the provider
+	FeedbackBounced    FeedbackKind = "bounced"
+	FeedbackComplained FeedbackKind = "complained"
+	FeedbackOpened     FeedbackKind = "opened"
+	FeedbackClicked    FeedbackKind = "clicked"
+	FeedbackFailed     FeedbackKind = "failed" // the provider took it and did not send it
+)
+
+// BounceType says whether a bounced address is worth another email
+// (clients.md 4.1).
+type BounceType string
+
+// The types of bounce.
+const (
+	BouncePermanent    BounceType = "Permanent"
+	BounceTransient    BounceType = "Transient"
+	BounceUndetermined BounceType = "Undetermined"
+)
+
+// Feedback is one report about one recipient of an email: from a provider's
+// event hook or from the bounce listener. It is believed only after its door
+// proved where it comes from.
+type Feedback struct {
+	Source string // "ses", "postmark", "mailgun", "sendgrid", "generic" or "bounce" (the listener)
+	// ID is the provider's own id of this report about this recipient, or a hash
+	// of what it says; the same Source and ID again change nothing.
+	ID         string
+	Kind       FeedbackKind
+	EmailID    string // of X-Mailer-Email-ID or of our signed return path; empty: not known
+	ProviderID string // that the relay gave the message in its reply; empty: not known
+	MessageID  string // of RFC 5322, without angle brackets; empty: not known
+	Recipient  string // empty: all of the email
+	Bounce     BounceType
+	SubType    string // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
+	Enhanced   string // RFC 3463; empty: none
+	Diagnostic string // the other server's words, one line of at most 500 bytes
+	Link       string // that was clicked
+	UserAgent  string
+	IPAddress  string
+	At         time.Time // when it happened; zero: unknown
+}
