@@ -21,6 +21,7 @@ import (
 	"mailer/app"
 	"mailer/app/cli"
 	"mailer/app/engine"
+	"mailer/app/outbound"
 	"mailer/app/resolver"
 	"mailer/db"
 	"mailer/smtpout"
@@ -73,7 +74,7 @@ type options struct {
 	cli.StoreFlags
 	asJSON                           bool
 	listen, baseURL, mode, logFormat string
-	relays                           []string
+	relays, webhookAllow             []string
 	rateLimit                        int
 	maxAttachments                   int64
 	drainTimeout, doubtDelay         time.Duration
@@ -136,6 +137,7 @@ func serveCommand(o *options) *cobra.Command {
 	cli.ResolverFlag(cmd, &o.Resolver)
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
@@ -208,6 +210,10 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	allow, err := app.ParseRanges(o.webhookAllow)
+	if err != nil {
+		return fmt.Errorf("--webhook-allow: %w", err)
+	}
 	load := &app.Load{}
 	routes, capture, err := o.routes(log, load)
 	if err != nil {
@@ -219,7 +225,8 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
 	return errors.Join(err, store.Close())
 }
 
