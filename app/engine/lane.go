@@ -57,6 +57,9 @@ type job struct {
 	obeyed  bool        // recipients were left out; the rest of the unit is due
 }
 
+// bulk tells whether the unit is of a broadcast.
+func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
+
 func newLane(e *Engine, route Route) *lane {
 	connections := max(route.Relay.Connections, 1)
 	return &lane{
@@ -166,7 +169,7 @@ func (l *lane) due(ctx context.Context, room int) (units []app.Unit, next time.D
 	now := time.Now()
 	next = sweepEvery
 	err = l.e.db.Read(ctx, func(r *db.Reader) error {
-		teams, err := r.DueTeams(l.name)
+		teams, err := r.DueTeams(l.name, false)
 		if err != nil {
 			return err
 		}
@@ -199,7 +202,7 @@ func (l *lane) shares(r *db.Reader, teams []string, now time.Time, room int) ([]
 		}
 		share := max(1, (room-len(out))/(len(teams)-i))
 		team := teams[(first+i)%len(teams)]
-		units, err := r.DueUnits(l.name, team, now, share+l.busy())
+		units, err := r.DueUnits(l.name, false, team, now, share+l.busy())
 		if err != nil {
 			l.release(out...)
 			return nil, err
