@@ -57,9 +57,9 @@ func (m *broadcastMails) put(c *broadcastMail) {
 	}
 }
 
-// audienceOf says whom a broadcast goes to, as far as its send fixed it. Neither
+// frozenAudience says whom a queued broadcast goes to. Neither
 // its segment nor its topic can be deleted while it is open.
-func audienceOf(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
+func frozenAudience(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
 	a := app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID, Default: app.OptIn, Bound: b.Bound}
 	if b.Frozen != nil {
 		a.Filter = b.Frozen.Filter
@@ -81,7 +81,7 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 	var audience app.Audience
 	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
 		if b, err = r.Broadcast(teamID, id); err == nil {
-			audience, err = audienceOf(r, b)
+			audience, err = frozenAudience(r, b)
 		}
 		return err
 	})

@@ -54,8 +54,31 @@ func (x *broadcaster) wake() {
 func (x *broadcaster) expect(id string) <-chan struct{} {
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	x.awaited[id] = make(chan struct{})
+	if x.awaited[id] == nil {
+		x.awaited[id] = make(chan struct{})
+	}
 	return x.awaited[id]
+}
+
+// freezing has a broadcast sent off by send, and waits until its audience is
+// frozen: who changes a contact after the answer does not change it. send tells
+// whether the broadcast was queued; one that is scheduled freezes later.
+func (e *Engine) freezing(ctx context.Context, id string, send func() (queued bool, err error)) error {
+	frozen := e.broadcaster.expect(id)
+	queued, err := send()
+	if err != nil || !queued || len(e.lanes) == 0 {
+		e.broadcaster.frozen(id)
+		return err
+	}
+	timer := time.NewTimer(snapshotWait)
+	defer timer.Stop()
+	select {
+	case <-frozen:
+	case <-ctx.Done(): // it is sent all the same
+	case <-timer.C:
+		e.log.Warn("other broadcasts are being written down: the audience of this one is frozen later", "broadcast", id)
+	}
+	return nil
 }
 
 // frozen tells those who wait that an audience is frozen, or that nobody will
