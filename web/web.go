@@ -55,6 +55,7 @@ type service interface {
 	trackingService
 	importService
 	templateService
+	broadcastService
 	webhookService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
@@ -113,6 +114,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerTracking()
 	h.registerImports()
 	h.registerTemplates()
+	h.registerBroadcasts()
 	h.registerWebhooks()
 	h.registerDocument()
 	return h

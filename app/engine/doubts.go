@@ -37,7 +37,7 @@ func (e *Engine) recoverDoubts(ctx context.Context) error {
 // doubt records that the outcome of a unit's transaction is unknown and has it
 // sent again, unless an event of the provider settles it before.
 func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
-	open, err := tx.OpenRecipients(u.EmailID)
+	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
@@ -47,7 +47,7 @@ func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 	}
 	// A relay that loses every reply must not get the same message each minute.
 	next := tx.Now.Add(e.cfg.DoubtDelay << min(earlier, 10))
-	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
 		return err
 	}
 	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
@@ -62,7 +62,7 @@ func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 }
 
 func newEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
-	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
 // maxDoubts is how many doubts one call lists at most.
@@ -96,11 +96,20 @@ func (e *Engine) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.
 // that of the attempt.
 func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
 	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt.Add(-app.CrashDelay(u.Attempts))}
-	email, err := r.EmailHead(u.TeamID, u.EmailID)
-	if err != nil {
-		return d, err
+	if u.BroadcastID != "" {
+		b, err := r.BroadcastHead(u.TeamID, u.BroadcastID)
+		if err != nil {
+			return d, err
+		}
+		d.BroadcastID, d.MessageID = b.ID, u.EmailID+"@"+b.From.Domain
+	} else {
+		email, err := r.EmailHead(u.TeamID, u.EmailID)
+		if err != nil {
+			return d, err
+		}
+		d.MessageID = email.MessageID
 	}
-	d.MessageID = email.MessageID
-	d.Recipients, err = r.OpenRecipients(u.EmailID)
+	var err error
+	d.Recipients, err = r.OpenRecipients(u)
 	return d, err
 }

@@ -599,7 +599,7 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 	}
 	again, err := New(ctx, w.cfg) // another process, or the next start
 	must(t, err)
-	if got := again.subscriptions.to(w.key.TeamID, app.TopicCreated); !slices.Contains(got, topics.ID) || slices.Contains(got, other.ID) {
+	if got := again.listeners.to(w.key.TeamID, app.TopicCreated); !slices.Contains(got, topics.ID) || slices.Contains(got, other.ID) {
 		t.Errorf("read anew: %q", got)
 	}
 }
