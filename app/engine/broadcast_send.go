@@ -51,20 +51,23 @@ func (e *Engine) sendDraft(ctx context.Context, key *app.Key, id string, at time
 	if err != nil {
 		return v, err
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) error {
-		now, err := tx.BroadcastHead(key.TeamID, id)
-		if err != nil {
-			return err
-		}
-		if err := onlyDraft(&now, "sent"); err != nil {
-			return err
-		}
-		if now.SegmentID != b.SegmentID || now.TopicID != b.TopicID || now.From != b.From {
-			return errMoved
-		}
-		now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
-		v = newView(&now, plan)
-		return e.dispatch(tx, &v.Broadcast)
+	err = e.freezing(ctx, id, func() (bool, error) {
+		err := e.db.Write(ctx, func(tx *db.Tx) error {
+			now, err := tx.BroadcastHead(key.TeamID, id)
+			if err != nil {
+				return err
+			}
+			if err := onlyDraft(&now, "sent"); err != nil {
+				return err
+			}
+			if now.SegmentID != b.SegmentID || now.TopicID != b.TopicID || now.From != b.From {
+				return errMoved
+			}
+			now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
+			v = newView(&now, plan)
+			return e.dispatch(tx, &v.Broadcast)
+		})
+		return v.Status == app.QueuedBroadcast, err
 	})
 	return v, lookup("broadcast", err)
 }
@@ -78,13 +81,16 @@ func (e *Engine) createAndSend(ctx context.Context, draft *app.Broadcast) (v Bro
 	if err != nil {
 		return v, err
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) error {
-		v = newView(draft, plan)
-		v.CreatedAt = tx.Now
-		if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
-			return err
-		}
-		return e.dispatch(tx, &v.Broadcast)
+	err = e.freezing(ctx, draft.ID, func() (bool, error) {
+		err := e.db.Write(ctx, func(tx *db.Tx) error {
+			v = newView(draft, plan)
+			v.CreatedAt = tx.Now
+			if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
+				return err
+			}
+			return e.dispatch(tx, &v.Broadcast)
+		})
+		return v.Status == app.QueuedBroadcast, err
 	})
 	return v, unavailable(err)
 }
@@ -162,7 +168,7 @@ func (e *Engine) dispatch(tx *db.Tx, b *app.Broadcast) error {
 	if err := e.mayLeave(&tx.Reader, b); err != nil {
 		return err
 	}
-	// Here the broadcaster is woken: tx.AfterCommit(e.broadcaster.wake)
+	tx.AfterCommit(e.broadcaster.wake)
 	if !b.ScheduledAt.After(tx.Now) {
 		return e.queueBroadcast(tx, b)
 	}
