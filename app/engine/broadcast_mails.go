@@ -77,16 +77,23 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 	if c := e.mails.get(id); c != nil {
 		return c, nil
 	}
-	var b *app.Broadcast
-	var audience app.Audience
+	var c *broadcastMail
 	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
-		if b, err = r.Broadcast(teamID, id); err == nil {
-			audience, err = frozenAudience(r, b)
-		}
+		c, err = e.compileBroadcast(r, teamID, id)
 		return err
 	})
+	return c, err
+}
+
+// compileBroadcast is broadcastMail for one that is not kept.
+func (e *Engine) compileBroadcast(r *db.Reader, teamID, id string) (*broadcastMail, error) {
+	b, err := r.Broadcast(teamID, id)
 	if err != nil {
 		return nil, fmt.Errorf("read broadcast: %w", err)
+	}
+	audience, err := frozenAudience(r, b)
+	if err != nil {
+		return nil, fmt.Errorf("read audience: %w", err)
 	}
 	mail, err := app.CompileBroadcast(b)
 	if err != nil {
