@@ -189,9 +189,9 @@ func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, er
 	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
 }
 
-// BroadcastRelays gives the relays of scheduled and queued broadcasts.
+// BroadcastRelays gives the relay of each scheduled or queued broadcast.
 func (r *Reader) BroadcastRelays() ([]string, error) {
-	return list(&r.session, scanText, `SELECT DISTINCT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
+	return list(&r.session, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
 }
 
 // CanceledBroadcasts gives the canceled broadcasts that still have units.
