@@ -536,3 +536,33 @@ func TestATestSendNeedsAVerifiedSender(t *testing.T) {
 	a := &audience{real: newReal(t, relayed())}
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
 }
+
+func TestAnIdempotencyKeySendsABroadcastOnce(t *testing.T) {
+	a := newAudience(t)
+	const key = "Idempotency-Key: june"
+	again := func(target string, same, other string, status int) {
+		t.Helper()
+		first := a.as(a.full, "POST", target, same, key)
+		wantStatus(t, first, status)
+		second := a.as(a.full, "POST", target, same, key)
+		wantStatus(t, second, status)
+		if first.Body.String() != second.Body.String() {
+			t.Errorf("%s: first %s, then %s", target, first.Body, second.Body)
+		}
+		wantError(t, a.as(a.full, "POST", target, other, key), 409, app.CodeInvalidIdempotent)
+		wantError(t, a.as(a.full, "POST", target, same, "Idempotency-Key: "), 400, app.CodeInvalidIdempotencyKey)
+		wantError(t, a.as(a.full, "POST", target, same, "Idempotency-Key: "+strings.Repeat("k", 257)), 400, app.CodeInvalidIdempotencyKey)
+	}
+	a.as(a.full, "POST", "/broadcasts", `{}`, key) // a refused call leaves nothing behind
+	again("/broadcasts", news(`,"send":true`), news(`,"send":true,"text":""`), 201)
+	draft, other := a.draft("").ID, a.draft("").ID
+	again("/broadcasts/"+draft+"/test", `{"to":"a@example.org"}`, `{"to":"b@example.org"}`, 200)
+	again("/broadcasts/"+draft+"/send", `{"scheduled_at":"in 1 hour"}`, "", 200)
+	wantError(t, a.as(a.full, "POST", "/broadcasts/"+other+"/send", `{"scheduled_at":"in 1 hour"}`, key), 409, app.CodeInvalidIdempotent)
+	if got := a.broadcast(200, "GET", "/broadcasts", ""); len(got.Data) != 3 || got.Data[0].Status != "draft" {
+		t.Errorf("left %+v", got.Data)
+	}
+	if sent := a.page(a.full, "/emails"); len(sent.Data) != 1 {
+		t.Errorf("%d test emails", len(sent.Data))
+	}
+}

@@ -23,7 +23,7 @@ func newsTo(segment string) app.BroadcastInput {
 func (w *world) sendNews(in app.BroadcastInput, scheduledAt string) BroadcastView {
 	w.t.Helper()
 	in.Send, in.ScheduledAt = true, scheduledAt
-	v, err := w.e.CreateBroadcast(w.t.Context(), w.key, in)
+	v, err := w.e.CreateBroadcast(w.t.Context(), w.key, in, SendOptions{})
 	must(w.t, err)
 	return v
 }
@@ -127,14 +127,14 @@ func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
 func TestADraftIsSentOnceHoweverManyAskAtOnce(t *testing.T) {
 	w := idle(t)
 	w.people(5)
-	draft, err := w.e.CreateBroadcast(t.Context(), w.key, newsTo(""))
+	draft, err := w.e.CreateBroadcast(t.Context(), w.key, newsTo(""), SendOptions{})
 	must(t, err)
 	var group sync.WaitGroup
 	var mu sync.Mutex
 	sent := 0
 	for range 16 {
 		group.Go(func() {
-			_, err := w.e.SendBroadcast(t.Context(), w.key, draft.ID, "")
+			_, err := w.e.SendBroadcast(t.Context(), w.key, draft.ID, "", SendOptions{})
 			mu.Lock()
 			defer mu.Unlock()
 			if err == nil {
@@ -157,7 +157,7 @@ func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
 	few, many := w.segment(only("email", app.OpEquals, person(0))), w.segment(only("email", app.OpContains, "@"))
 	size := map[string]int64{few.ID: 1, many.ID: 8}
 	for round := range 20 {
-		draft, err := w.e.CreateBroadcast(ctx, w.key, newsTo(few.ID))
+		draft, err := w.e.CreateBroadcast(ctx, w.key, newsTo(few.ID), SendOptions{})
 		must(t, err)
 		var group sync.WaitGroup
 		group.Go(func() {
@@ -171,8 +171,8 @@ func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
 		})
 		var sent BroadcastView
 		group.Go(func() {
-			if sent, err = w.e.SendBroadcast(ctx, w.key, draft.ID, ""); app.CodeOf(err) == app.CodeConflict {
-				sent, err = w.e.SendBroadcast(ctx, w.key, draft.ID, "")
+			if sent, err = w.e.SendBroadcast(ctx, w.key, draft.ID, "", SendOptions{}); app.CodeOf(err) == app.CodeConflict {
+				sent, err = w.e.SendBroadcast(ctx, w.key, draft.ID, "", SendOptions{})
 			}
 		})
 		group.Wait()

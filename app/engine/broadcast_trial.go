@@ -14,9 +14,9 @@ import (
 // app.MaxBroadcastTests addresses, as ordinary emails, and gives their ids in the
 // order of the addresses. Each is filled with the values of the contact of its
 // address, if there is one; opt-outs of the topic do not count. All are sent or
-// none. Errors: CodeValidation, CodeNotFound,
+// none. Errors: CodeValidation, those of idempotency, CodeNotFound,
 // CodeAllRecipientsSuppressed, CodeServiceUnavailable.
-func (e *Engine) TestBroadcast(ctx context.Context, key *app.Key, id string, to []string) ([]string, error) {
+func (e *Engine) TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts SendOptions) ([]string, error) {
 	if err := e.Ready(); err != nil {
 		return nil, err
 	}
@@ -24,6 +24,12 @@ func (e *Engine) TestBroadcast(ctx context.Context, key *app.Key, id string, to 
 	if err != nil {
 		return nil, err
 	}
+	return once(ctx, e, key, routeBroadcastTest, opts, func(keep keeper[[]string]) ([]string, error) {
+		return e.sendTests(ctx, key, id, people, keep)
+	})
+}
+
+func (e *Engine) sendTests(ctx context.Context, key *app.Key, id string, people []app.Address, keep keeper[[]string]) ([]string, error) {
 	b, err := e.readTestedBroadcast(ctx, key, id, people)
 	if err != nil {
 		return nil, err
@@ -39,7 +45,7 @@ func (e *Engine) TestBroadcast(ctx context.Context, key *app.Key, id string, to 
 	if err != nil {
 		return nil, err
 	}
-	return e.acceptTests(ctx, emails)
+	return e.acceptTests(ctx, emails, keep)
 }
 
 // testedBroadcast is a broadcast and who gets it for a test.
@@ -129,7 +135,7 @@ func (e *Engine) fillTests(key *app.Key, b *testedBroadcast, people []app.Addres
 }
 
 // acceptTests accepts all emails or none.
-func (e *Engine) acceptTests(ctx context.Context, emails []*app.Email) (ids []string, err error) {
+func (e *Engine) acceptTests(ctx context.Context, emails []*app.Email, keep keeper[[]string]) (ids []string, err error) {
 	err = e.db.Write(ctx, func(tx *db.Tx) error {
 		ids = nil
 		for i, email := range emails {
@@ -141,7 +147,7 @@ func (e *Engine) acceptTests(ctx context.Context, emails []*app.Email) (ids []st
 			}
 			ids = append(ids, email.ID)
 		}
-		return nil
+		return keep(tx, &ids)
 	})
 	return ids, unavailable(err)
 }
