@@ -34,6 +34,7 @@ type lane struct {
 	gate    *gate
 	breaker breaker
 	limits  *limits
+	plans   planCache
 	memory  *semaphore.Weighted
 	dots    chan struct{} // one token a connection: see hold
 	jobs    chan *job
@@ -64,7 +65,7 @@ func newLane(e *Engine, route Route) *lane {
 	connections := max(route.Relay.Connections, 1)
 	return &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
-		gate: newGate(), limits: newLimits(route.Relay), memory: semaphore.NewWeighted(laneMemory),
+		gate: newGate(), limits: newLimits(route.Relay, e.cfg.BulkShare), memory: semaphore.NewWeighted(laneMemory),
 		dots: make(chan struct{}, connections), jobs: make(chan *job, 4*(connections+runtime.GOMAXPROCS(0))), woken: make(chan struct{}, 1),
 		claimed: map[string]bool{}, strikes: map[string]int{},
 	}
