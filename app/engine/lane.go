@@ -35,6 +35,7 @@ type lane struct {
 	gate    *gate
 	breaker breaker
 	limits  *limits
+	plans   planCache
 	memory  *semaphore.Weighted
 	dots    chan struct{} // one token a connection: see hold
 	mail    line
@@ -89,7 +90,7 @@ func newLane(e *Engine, route Route) *lane {
 	places := 4 * (connections + runtime.GOMAXPROCS(0))
 	return &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
-		gate: newGate(), limits: newLimits(route.Relay), memory: semaphore.NewWeighted(laneMemory),
+		gate: newGate(), limits: newLimits(route.Relay, e.cfg.BulkShare), memory: semaphore.NewWeighted(laneMemory),
 		dots: make(chan struct{}, connections), mail: newLine(places), bulk: newLine(places),
 		claimed: map[string]bool{}, strikes: map[string]int{},
 	}
