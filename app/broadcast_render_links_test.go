@@ -155,15 +155,13 @@ func FuzzBroadcast(f *testing.F) {
 		if len(mail.Subject) > MaxSubject || strings.ContainsAny(mail.Subject, "\r\n\x00") {
 			t.Errorf("subject %q", mail.Subject)
 		}
-		if track || strings.ContainsAny(value, " \t\r\n\f=`\x00") || strings.ToValidUTF8(value, "") != value {
+		if track || content == "" || strings.ContainsAny(value, " \t\r\n\f=`\x00") || strings.ToValidUTF8(value, "") != value {
 			return
 		}
 		b.Preview, b.Frozen.Tracking = "", nil
-		if got, want := rendered(t, b, fields).HTML, slowly(t, b, fields); want != "" && got != want {
+		got, want := rendered(t, b, fields).HTML, slowly(t, b, fields)
+		if strings.TrimSuffix(got, "\n") != strings.TrimSuffix(want, "\n") { // a body is never empty
 			t.Errorf("%q becomes %q, want %q", content, got, want)
-		}
-		if got := rendered(t, b, fields).HTML; strings.Contains(got, "{{{") && !strings.Contains(content+value, "{{{{") && strings.Contains(content, "{{{") && !strings.ContainsAny(value+content[strings.LastIndex(content, "}}}")+3:], "{") && value != "" && !strings.Contains(content, "|") {
-			t.Errorf("%q leaves %q", content, got)
 		}
 	})
 }
