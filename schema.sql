@@ -132,6 +132,7 @@ CREATE TABLE units (
   next_at   INTEGER NOT NULL,
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
+  dated     INTEGER,          -- of a broadcast: the message's Date
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, next_at);

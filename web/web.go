@@ -55,6 +55,7 @@ type service interface {
 	trackingService
 	importService
 	templateService
+	broadcastService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -112,6 +113,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerTracking()
 	h.registerImports()
 	h.registerTemplates()
+	h.registerBroadcasts()
 	h.registerDocument()
 	return h
 }
