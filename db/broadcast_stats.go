@@ -152,10 +152,12 @@ func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error)
 }
 
 // InsertBroadcastLinks writes down the links of a broadcast that is queued. Their
-// numbers are those of tracked links: their places in urls.
+// numbers are those of tracked links: their places in urls. Those that are written
+// down stay as they are.
 func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	for n, url := range urls {
-		_, err := tx.exec(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)`,
+		_, err := tx.exec(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
+			ON CONFLICT (broadcast_id, n) DO NOTHING`,
 			broadcastID, n, app.NewID(), url)
 		if err != nil {
 			return err

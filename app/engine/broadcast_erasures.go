@@ -39,7 +39,7 @@ func (e *Engine) withdrawBroadcasts(ctx context.Context, teamID string, job eras
 		}
 		err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
 			for _, id := range part {
-				b, rec, err := broadcastMail(&tx.Reader, teamID, id)
+				b, rec, err := recipientOf(&tx.Reader, teamID, id)
 				if err != nil {
 					return err
 				}
@@ -190,6 +190,10 @@ func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *app.Erasure) e
 	if err := tx.RewriteBroadcast(b); err != nil {
 		return err
 	}
+	tx.AfterCommit(func() {
+		w.e.mails.drop(id)
+		w.e.broadcaster.wake()
+	})
 	return tx.ScrubLinks(id, set)
 }
 
@@ -223,7 +227,7 @@ func (w *eraseWalker) recipients(ctx context.Context, ids []string) error {
 }
 
 func (w *eraseWalker) recipient(tx *db.Tx, id string) (leaving bool, err error) {
-	b, rec, err := broadcastMail(&tx.Reader, w.team.id, id)
+	b, rec, err := recipientOf(&tx.Reader, w.team.id, id)
 	if err != nil {
 		return false, err
 	}
@@ -245,4 +249,32 @@ func (w *eraseWalker) recipient(tx *db.Tx, id string) (leaving bool, err error) 
 		}
 	}
 	return false, tx.EraseTraces(id, set)
+}
+
+// unerased leaves out of recipients that are to be written down who is being
+// erased: they were read before that began, and no erasure ends while somebody
+// writes down what was read before it (eraseWalker.finish).
+func (e *Engine) unerased(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
+	open, err := tx.ErasuresOf(teamID)
+	if err != nil || len(open) == 0 {
+		return rows, err
+	}
+	var addresses []string
+	for _, row := range open {
+		job, err := e.openErasure(row)
+		if err != nil {
+			continue // openErasures says so
+		}
+		addresses = append(addresses, job.Addresses...)
+	}
+	set := app.NewErasure(addresses)
+	var kept []app.BroadcastRecipient
+	for _, row := range rows {
+		if set.Has(row.Email) {
+			continue
+		}
+		set.ScrubRecipient(&row)
+		kept = append(kept, row)
+	}
+	return kept, nil
 }

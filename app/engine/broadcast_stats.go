@@ -96,9 +96,9 @@ func (e *Engine) ListClickedLinks(ctx context.Context, key *app.Key, id string, 
 	return cut(rows, page, func(l *app.BroadcastLink) string { return l.ID })
 }
 
-// broadcastMail gives the broadcast and the recipient that an email's id is of.
+// recipientOf gives the broadcast and the recipient that an email's id is of.
 // Error: db.ErrNotFound.
-func broadcastMail(r *db.Reader, teamID, emailID string) (app.Broadcast, app.BroadcastRecipient, error) {
+func recipientOf(r *db.Reader, teamID, emailID string) (app.Broadcast, app.BroadcastRecipient, error) {
 	b, err := r.BroadcastOfMail(teamID, emailID)
 	if err != nil {
 		return b, app.BroadcastRecipient{}, err
@@ -110,7 +110,7 @@ func broadcastMail(r *db.Reader, teamID, emailID string) (app.Broadcast, app.Bro
 // ofBroadcast is db.ErrNotFound for what is no email of a team's broadcast, else
 // the refusal to change a single one of them.
 func ofBroadcast(tx *db.Tx, teamID, emailID string) error {
-	b, _, err := broadcastMail(&tx.Reader, teamID, emailID)
+	b, _, err := recipientOf(&tx.Reader, teamID, emailID)
 	if err != nil {
 		return err
 	}
@@ -127,7 +127,7 @@ func headOf(b *app.Broadcast, rec *app.BroadcastRecipient) *app.Email {
 
 // broadcastTimeline is the timeline of an email to a recipient of a broadcast.
 func broadcastTimeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
-	b, rec, err := broadcastMail(r, teamID, emailID)
+	b, rec, err := recipientOf(r, teamID, emailID)
 	if err != nil {
 		return nil, err
 	}

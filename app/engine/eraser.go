@@ -124,7 +124,8 @@ func (e *Engine) erase(ctx context.Context) (later bool, err error) {
 	e.eraser.waiting = nil // who fails begins again
 	for _, t := range teams {
 		if t.jobs = withoutJobs(t.jobs, work); len(t.jobs) > 0 {
-			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), first: t.first(), leaving: map[string]bool{}, mails: map[string]bool{}})
+			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), first: t.first(), leaving: map[string]bool{}, mails: map[string]bool{},
+				expansions: e.broadcaster.expansions()})
 		}
 	}
 	var errs []error
@@ -158,6 +159,9 @@ type eraseWalker struct {
 	done    bool
 	leaving map[string]bool // mail that could not be touched yet
 	mails   map[string]bool // the same, of broadcasts
+	// expansions are broadcasts whose recipients are written down as they were
+	// before the erasure.
+	expansions []string
 	looked  time.Time       // when leaving was last tried
 }
 
@@ -178,6 +182,9 @@ func (w *eraseWalker) run(ctx context.Context) error {
 	}
 	if err := w.retry(ctx); err != nil || len(w.leaving)+len(w.mails) > 0 {
 		return err
+	}
+	if w.e.broadcaster.expandsAny(w.expansions) {
+		return nil // unerased needs to know of this erasure
 	}
 	return w.finish(ctx)
 }

@@ -210,7 +210,7 @@ func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
 	if err != nil || len(envelope) > 0 {
 		return envelope, err
 	}
-	_, rec, err := broadcastMail(r, link.TeamID, link.Source)
+	_, rec, err := recipientOf(r, link.TeamID, link.Source)
 	if errors.Is(err, db.ErrNotFound) {
 		return nil, nil
 	}
@@ -223,7 +223,7 @@ func countUnsubscribed(tx *db.Tx, p *page) error {
 	if p.link.Source == "" {
 		return nil
 	}
-	b, rec, err := broadcastMail(&tx.Reader, p.link.TeamID, p.link.Source)
+	b, rec, err := recipientOf(&tx.Reader, p.link.TeamID, p.link.Source)
 	if err != nil {
 		return ignoreGone(err)
 	}

@@ -287,10 +287,7 @@ func recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventT
 // again.
 func countFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.LastEvent) error {
 	if email.Waits {
-		if _, err := tx.MarkRecipient(email.Broadcast, f.EmailID, app.SeenSent); err != nil {
-			return err
-		}
-		if err := tx.SettleDoubts(f.EmailID, "the recipient has it: it was "+string(kind)); err != nil {
+		if err := arrived(tx, f.EmailID, email, kind); err != nil {
 			return err
 		}
 	}
@@ -301,4 +298,20 @@ func countFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.LastEve
 		return nil
 	}
 	return tx.CountClick(email.Broadcast, f.EmailID, f.Link)
+}
+
+// arrived ends the work on mail of a broadcast whose outcome was in doubt.
+func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
+	if _, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent); err != nil {
+		return err
+	}
+	if err := tx.SettleDoubts(emailID, "the recipient has it: it was "+string(kind)); err != nil {
+		return err
+	}
+	unit, dotted, err := tx.OpenUnit(email.TeamID, emailID)
+	if err != nil || dotted { // its outcome comes
+		return ignoreGone(err)
+	}
+	unit.BroadcastID = email.Broadcast
+	return tx.DeleteUnit(unit)
 }

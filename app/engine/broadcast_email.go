@@ -15,7 +15,7 @@ func (e *Engine) broadcastEmail(ctx context.Context, teamID, emailID string) (*a
 	var b *app.Broadcast
 	var rec app.BroadcastRecipient
 	err := e.db.Read(ctx, func(r *db.Reader) error {
-		head, found, err := broadcastMail(r, teamID, emailID)
+		head, found, err := recipientOf(r, teamID, emailID)
 		if err != nil {
 			return err
 		}
@@ -26,11 +26,19 @@ func (e *Engine) broadcastEmail(ctx context.Context, teamID, emailID string) (*a
 	if err != nil {
 		return nil, err
 	}
-	mail, err := renderUntracked(e.cfg.Sealer, b, &rec)
+	if b.Frozen != nil {
+		frozen := *b.Frozen
+		frozen.Tracking = nil
+		b.Frozen = &frozen
+	}
+	mail, err := app.CompileBroadcast(b)
 	if err != nil {
-		return nil, fmt.Errorf("render broadcast %s: %w", b.ID, err)
+		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}
 	email := headOf(b, &rec)
-	email.Mail = *mail
+	email.Mail = *mail.Mail(e.cfg.Sealer, &rec).Whole()
+	if rec.Email == app.Erased {
+		email.To = []app.Address{{Local: app.Erased}}
+	}
 	return email, nil
 }
