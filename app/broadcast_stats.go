@@ -116,9 +116,13 @@ func MailNumber(emailID string) (n int64, ok bool) {
 	return n, err == nil && n > 0
 }
 
-// IDAt is an id that another one gives for a time: always the same for the same
-// two, and ordered by the time.
-func IDAt(id string, t time.Time) string {
-	ms := fmt.Sprintf("%012x", t.UnixMilli())
-	return ms[:8] + "-" + ms[8:12] + id[13:]
+// IDAfter is an id of a time that stands after another one, also where clocks were
+// set back: always the same for the same two.
+func IDAfter(id string, t time.Time) string {
+	ms := t.UnixMilli()
+	if own, err := strconv.ParseInt(id[:8]+id[9:13], 16, 64); err == nil {
+		ms = max(ms, own+1)
+	}
+	text := fmt.Sprintf("%012x", ms)
+	return text[:8] + "-" + text[8:12] + id[13:]
 }

@@ -58,14 +58,14 @@ func TestNumbersOfRecipientsAreReadBack(t *testing.T) {
 	}
 }
 
-func TestAnIDForATimeIsAnIDInItsOrder(t *testing.T) {
+func TestAnIDAfterAnotherIsOneInItsOrder(t *testing.T) {
 	id, now := NewID(), time.Now()
-	early, late := IDAt(id, now.Add(-time.Hour)), IDAt(id, now.Add(time.Hour))
-	if _, ok := ParseID(late); !ok || late != IDAt(id, now.Add(time.Hour)) {
+	back, late := IDAfter(id, now.Add(-time.Hour)), IDAfter(id, now.Add(time.Hour))
+	if _, ok := ParseID(late); !ok || late != IDAfter(id, now.Add(time.Hour)) {
 		t.Errorf("made %s", late)
 	}
-	if !(early < id && id < late) {
-		t.Errorf("%s, %s, %s are out of order", early, id, late)
+	if !(id < back && back < late && late < IDAfter(id, now.Add(2*time.Hour))) {
+		t.Errorf("%s, %s, %s are out of order", id, back, late)
 	}
 }
 

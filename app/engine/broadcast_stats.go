@@ -142,7 +142,7 @@ func broadcastTimeline(r *db.Reader, teamID, emailID string) ([]app.Event, error
 		}
 	}
 	if b.SeenOf(&rec) != rec.Seen {
-		events = append(events, app.Event{ID: app.IDAt(rec.ID, b.CanceledAt), TeamID: teamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventType(app.Canceled),
+		events = append(events, app.Event{ID: app.IDAfter(rec.ID, b.CanceledAt), TeamID: teamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventType(app.Canceled),
 			CreatedAt: b.CanceledAt, Detail: app.EventDetail{Message: "Canceled with its broadcast, before its turn"}})
 	}
 	events = append(events, app.Event{ID: rec.ID, TeamID: teamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventType(app.Queued), CreatedAt: b.QueuedAt,

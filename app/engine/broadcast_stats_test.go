@@ -125,6 +125,7 @@ func TestASingleEmailOfABroadcastIsNotChanged(t *testing.T) {
 		w := serving(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 0.1}, nil))
 		w.people(3)
 		b := w.newsletter("<p>x</p>", nil)
+		later(time.Second)
 		id := w.mailTo(b, person(2))
 		for name, err := range map[string]error{
 			"cancel": w.e.CancelEmail(t.Context(), w.key, id), "delete": w.e.DeleteEmail(t.Context(), w.key, id),

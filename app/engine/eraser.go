@@ -162,7 +162,7 @@ type eraseWalker struct {
 	// expansions are broadcasts whose recipients are written down as they were
 	// before the erasure.
 	expansions []string
-	looked  time.Time       // when leaving was last tried
+	looked     time.Time // when leaving was last tried
 }
 
 // run walks everything once, then comes back to what was leaving until nothing
