@@ -41,7 +41,6 @@ type lane struct {
 	mail    line
 	bulk    line
 	flight  atomic.Int64 // jobs of broadcasts that were claimed and have not ended
-	after   string       // the broadcast that the last round of bulk ended with
 
 	mu      sync.Mutex
 	claimed map[string]bool
