@@ -56,6 +56,7 @@ type service interface {
 	importService
 	templateService
 	broadcastService
+	broadcastStatsService
 	webhookService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
@@ -115,6 +116,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerImports()
 	h.registerTemplates()
 	h.registerBroadcasts()
+	h.registerBroadcastStats()
 	h.registerWebhooks()
 	h.registerDocument()
 	return h

@@ -65,16 +65,35 @@ func (e *Engine) broadcastData(tx *db.Tx, teamID, emailID string) (data app.Emai
 	if err != nil {
 		return data, err
 	}
-	content := e.mails.get(b.ID)
-	if content == nil {
-		if content, err = e.compileBroadcast(&tx.Reader, teamID, b.ID); err != nil {
-			return data, err
-		}
+	subject, err := e.subjectFor(&tx.Reader, &b, &to)
+	if err != nil {
+		return data, err
 	}
 	return app.EmailData{
 		EmailID: emailID, MessageID: "<" + emailID + "@" + b.From.Domain + ">", CreatedAt: app.FormatTime(b.QueuedAt),
-		From: b.From.String(), To: []string{to.Email}, Subject: content.SubjectFor(&to), BroadcastID: b.ID,
+		From: b.From.String(), To: []string{to.Email}, Subject: subject, BroadcastID: b.ID,
 	}, nil
+}
+
+// subjectFor is the subject of the mail to one recipient of a broadcast.
+func (e *Engine) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRecipient) (string, error) {
+	if !strings.Contains(b.Subject, "{{{") {
+		return b.Subject, nil
+	}
+	if content := e.mails.get(b.ID); content != nil {
+		return content.SubjectFor(to), nil
+	}
+	whole, err := r.Broadcast(b.TeamID, b.ID)
+	if err != nil {
+		return "", err
+	}
+	none := "none" // the bodies would take long, and nobody reads them here
+	whole.HTML, whole.Text = "", &none
+	content, err := app.CompileBroadcast(whole)
+	if err != nil {
+		return "", fmt.Errorf("compile the subject of a broadcast: %w", err)
+	}
+	return content.SubjectFor(to), nil
 }
 
 // withoutErasing takes addresses out of an event whose email came before their

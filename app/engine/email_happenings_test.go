@@ -112,6 +112,8 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 		_, err = w.e.CreateContact(t.Context(), w.key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe"})
 		must(t, err)
 		b := w.draft()
+		b.Subject = "News for {{{FIRST_NAME|all}}}"
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.UpdateBroadcast(b) }))
 		w.queue(b)
 		time.Sleep(time.Hour)
 		synctest.Wait()
@@ -121,7 +123,7 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 			must(t, err)
 			var one hearing
 			must(t, json.Unmarshal(d.Payload, &one))
-			if x := one.Data; x.BroadcastID != b.ID || x.Subject != "News" || x.From != "Ann <ann@"+testDomain+">" || len(x.To) != 1 ||
+			if x := one.Data; x.BroadcastID != b.ID || x.Subject != map[bool]string{true: "News for Zoe", false: "News for all"}[x.To[0] == "zoe@example.net"] || x.From != "Ann <ann@"+testDomain+">" || len(x.To) != 1 ||
 				x.MessageID != "<"+x.EmailID+"@"+testDomain+">" || x.CreatedAt == "" || x.Recipient != "" && x.Recipient != x.To[0] {
 				t.Errorf("%s: %+v", one, x)
 			}
@@ -131,6 +133,20 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 		if want := []string{"email.bounced " + person(1), "email.sent zoe@example.net"}; !slices.Equal(got, want) {
 			t.Errorf("%q, want %q", got, want)
 		}
+		// Without the compiled content at hand it is the same.
+		w.e.mails = broadcastMails{}
+		first := w.deliveries(hook)[0]
+		d, err := w.e.GetWebhookEvent(t.Context(), w.key, hook.ID, first.ID)
+		must(t, err)
+		var one hearing
+		must(t, json.Unmarshal(d.Payload, &one))
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
+			data, err := w.e.emailData(tx, w.key.TeamID, one.Data.EmailID)
+			if data.Subject != one.Data.Subject {
+				t.Errorf("subject %q, was %q", data.Subject, one.Data.Subject)
+			}
+			return err
+		}))
 	})
 }
 
@@ -188,5 +204,30 @@ func TestSubTypesOfBounces(t *testing.T) {
 		if got := bounceSubType(enhanced); got != want {
 			t.Errorf("%s: %s, want %s", enhanced, got, want)
 		}
+	}
+}
+
+func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
+	w := idle(t)
+	hook := w.webhook("in", emailEvents()...)
+	id := w.send("ann@example.net")
+	f := app.Fetch{EmailID: id, Target: "https://example.com/a", UserAgent: "Reader/1", IPAddress: "192.0.2.7", At: time.Unix(1_800_000_000, 0)}
+	must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
+		for _, kind := range []app.EventType{app.EventPrefetched, app.EventType(app.Opened), app.EventType(app.Clicked)} {
+			f.ID = app.NewID()
+			tracked, err := tx.TrackedEmail(id, f.At)
+			if err != nil {
+				return err
+			}
+			if err := w.e.recordFetch(tx, &f, tracked, kind, "why"); err != nil {
+				return err
+			}
+		}
+		return nil
+	}))
+	w.wantHears(hook, id, "email.clicked ann@example.net https://example.com/a", "email.opened ann@example.net")
+	want := app.ClickData{IPAddress: "192.0.2.7", Link: "https://example.com/a", Timestamp: "2027-01-15T08:00:00.000Z", UserAgent: "Reader/1"}
+	if got := w.hears(hook, id)[0].Data.Click; got == nil || *got != want {
+		t.Errorf("%+v", got)
 	}
 }
