@@ -207,7 +207,10 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		if len(f.got) != 2 || f.got[0].id() != f.got[1].id() || f.got[0].body != f.got[1].body || len(w.attempts(d)) != 2 {
 			t.Fatalf("%d requests", len(f.got))
 		}
-		slowly := func(context.Context, request) (*http.Response, error) { time.Sleep(1900 * time.Millisecond); return status(200, ""), nil }
+		slowly := func(context.Context, request) (*http.Response, error) {
+			time.Sleep(1900 * time.Millisecond)
+			return status(200, ""), nil
+		}
 		f.set(slowly)
 		replay()
 		replay() // while the attempt is under way, and there is room for others
