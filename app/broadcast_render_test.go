@@ -358,6 +358,17 @@ func TestCompilingTakesLinearTime(t *testing.T) {
 	}
 }
 
+func TestValuesCantOutgrowTheMemory(t *testing.T) {
+	b := testBroadcast(strings.Repeat("{{{X}}}", 100_000) + "end")
+	m := compileTest(t, b).Mail(testSealer(t, 0), &BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: map[string]string{"property:X": strings.Repeat("日", 1000)}})
+	if n := m.Bodies.Size(); n < maxFilled || n > maxFilled+4000 {
+		t.Errorf("%d bytes", n)
+	}
+	if !strings.HasSuffix(m.Whole().HTML, "end") {
+		t.Error("what all recipients get is cut off")
+	}
+}
+
 func TestTheSizeOfACompiledBroadcastGrowsWithItsContent(t *testing.T) {
 	small, large := compileTest(t, testBroadcast("x")).Size(), compileTest(t, testBroadcast(strings.Repeat("x", 100_000))).Size()
 	if small < 100 || small > 5000 || large-small < 100_000 || large-small > 500_000 {
