@@ -120,6 +120,9 @@ type Unit struct {
 	Since       time.Time // when the 48 hours of GiveUpAfter began; zero: never put off yet
 	Size        int64     // bytes on the wire, roughly
 	Signature   string    // of an earlier final dot; empty: none yet
+	// Dated is the Date of a broadcast's message: when its turn came. An email's is
+	// its acceptance.
+	Dated time.Time
 }
 
 // RelayTrouble is a time during which a relay could not be used.

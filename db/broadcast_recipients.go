@@ -8,27 +8,29 @@ import (
 )
 
 // AppendRecipients writes down the next recipients of a broadcast, whose last
-// contact moves the broadcast's cursor, and gives how many there are now. contacts
-// stand in the order of their ids, behind the cursor.
-func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) (written int64, err error) {
+// contact moves the broadcast's cursor. They stand in the order of their contacts'
+// ids, behind the cursor. Error: ErrNotFound where nothing more is to be written
+// down.
+func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) error {
+	var written int64
 	if err := tx.row(`SELECT written FROM broadcasts WHERE id = ?`, []any{b.ID}, &written); err != nil {
-		return 0, err
+		return err
 	}
 	for _, c := range contacts {
 		fields, err := fieldsColumn(c.Fields)
 		if err != nil {
-			return 0, err
+			return err
 		}
 		written++
 		_, err = tx.exec(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
 			app.MailID(b.Mails, written), c.ContactID, c.Email, fields)
 		if err != nil {
-			return 0, fmt.Errorf("insert recipient: %w", err)
+			return fmt.Errorf("insert recipient: %w", err)
 		}
 	}
 	n, err := tx.exec(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
 		written, contacts[len(contacts)-1].ContactID, b.ID)
-	return written, oneRow(n, err, ErrNotFound)
+	return oneRow(n, err, ErrNotFound)
 }
 
 func fieldsColumn(fields map[string]string) (any, error) {

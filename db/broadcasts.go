@@ -189,6 +189,16 @@ func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, er
 	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
 }
 
+// BroadcastRelays gives the relay of each scheduled or queued broadcast.
+func (r *Reader) BroadcastRelays() ([]string, error) {
+	return list(&r.session, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
+}
+
+// CanceledBroadcasts gives the canceled broadcasts that still have units.
+func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
+	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
+}
+
 // CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
 // can be marked dotted any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {

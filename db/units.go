@@ -11,9 +11,9 @@ import (
 // InsertUnit adds the open work of an email that was just accepted, or of a
 // recipient of a broadcast whose turn it is.
 func (tx *Tx) InsertUnit(u app.Unit) error {
-	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, bulk, state, attempts, next_at, since, size)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?3 IS NOT NULL, 'queued', ?6, ?7, ?8, ?9)`,
-		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size)
+	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, bulk, state, attempts, next_at, since, size, dated)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?3 IS NOT NULL, 'queued', ?6, ?7, ?8, ?9, ?10)`,
+		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated))
 	return err
 }
 
@@ -42,7 +42,7 @@ func (r *Reader) DueTeams(relay string, bulk bool) ([]TeamDue, error) {
 		FROM teams_open AS o WHERE o.team_id IS NOT NULL`, relay, bulk)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, attempts, next_at, since, size, signature`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, attempts, next_at, since, size, dated, signature`
 
 // DueUnits gives a team's units, of broadcasts (bulk) or of emails, that are due
 // at a relay, earliest first.
@@ -62,17 +62,24 @@ func (r *Reader) DottedUnits() ([]app.Unit, error) {
 func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
-	var since sql.NullInt64
+	var since, dated sql.NullInt64
 	var broadcast, topic, signature sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Attempts, &next, &since, &u.Size, &signature)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Attempts, &next, &since, &u.Size, &dated, &signature)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
+	u.Dated = fromMilli(dated.Int64)
 	return u, err
 }
 
 // BeginAttempt stores that a unit's next attempt begins and when another one is
 // due if this process dies in it. Error: ErrNotFound when the unit is gone or no
-// longer as it was read.
+// longer as it was read, or its broadcast is canceled.
 func (tx *Tx) BeginAttempt(u app.Unit, next time.Time) error {
+	if u.BroadcastID != "" {
+		n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?
+			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
+			u.Attempts+1, milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
+		return oneRow(n, err, ErrNotFound)
+	}
 	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?`,
 		u.Attempts+1, milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)

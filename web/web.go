@@ -55,6 +55,8 @@ type service interface {
 	trackingService
 	importService
 	templateService
+	broadcastService
+	broadcastStatsService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -112,6 +114,8 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerTracking()
 	h.registerImports()
 	h.registerTemplates()
+	h.registerBroadcasts()
+	h.registerBroadcastStats()
 	h.registerDocument()
 	return h
 }

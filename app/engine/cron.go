@@ -49,6 +49,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	for _, l := range e.lanes {
 		l.wake()
 	}
+	e.broadcaster.wake()
 	return e.sweepErasures(ctx)
 }
 

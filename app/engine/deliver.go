@@ -16,6 +16,9 @@ import (
 func (l *lane) run(j *job) {
 	p, ok := l.gate.enter(l.e.taking)
 	if !ok {
+		if j.bulk() {
+			l.limits.unreserve(j.minute, true)
+		}
 		l.handBack(j)
 		return
 	}
@@ -43,10 +46,12 @@ func (l *lane) handBack(j *job) {
 
 // admit waits for the relay's rate and takes a place in its daily limit.
 func (l *lane) admit(p pass, j *job) (ok bool) {
-	var free time.Time
-	if j.minute, free, ok = l.limits.reserve(time.Now(), j.bulk()); !ok {
-		l.dailyUsed(p, j, free)
-		return false
+	if !j.bulk() { // a broadcast's has its place since it was claimed
+		var free time.Time
+		if j.minute, free, ok = l.limits.reserve(time.Now(), false); !ok {
+			l.dailyUsed(p, j, free)
+			return false
+		}
 	}
 	if !l.limits.wait(l.e.taking, j.bulk()) {
 		l.limits.unreserve(j.minute, j.bulk())
@@ -117,6 +122,9 @@ func (l *lane) undot(j *job) {
 
 // outgoing reads the message of a unit and the recipients that still wait.
 func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
+	if j.bulk() {
+		return l.broadcastOutgoing(j)
+	}
 	email, open, err := l.content(j)
 	if err != nil {
 		return nil, err

@@ -122,7 +122,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 			return lookup("topic", err)
 		}
 	}
-	region, domain, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
+	region, domain, err := e.sendingRegion(&tx.Reader, email.TeamID, email.From.Domain)
 	if err != nil {
 		return err
 	}
@@ -162,8 +162,8 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 
 // sendingRegion proves that a team may send from a domain and gives the relay
 // that its mail leaves through, and what DomainStatus tells of the domain.
-func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Domain, error) {
-	d, err := tx.DomainStatus(teamID, domain)
+func (e *Engine) sendingRegion(r *db.Reader, teamID, domain string) (string, app.Domain, error) {
+	d, err := r.DomainStatus(teamID, domain)
 	switch {
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return "", d, err
@@ -172,7 +172,7 @@ func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Do
 	case err != nil:
 		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
 	case d.Status != app.DomainVerified:
-		return "", d, e.unverified(tx, teamID, domain)
+		return "", d, e.unverified(r, teamID, domain)
 	}
 	if l := e.laneOf(d.Region); l == nil && len(e.lanes) > 0 {
 		return e.lanes[0].name, d, nil // its relay is no longer configured
@@ -181,8 +181,8 @@ func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Do
 }
 
 // unverified says why nothing may be sent from a domain yet.
-func (e *Engine) unverified(tx *db.Tx, teamID, name string) error {
-	d, err := tx.DomainByName(teamID, name)
+func (e *Engine) unverified(r *db.Reader, teamID, name string) error {
+	d, err := r.DomainByName(teamID, name)
 	if err != nil {
 		return err
 	}
@@ -221,18 +221,26 @@ func cursor(page app.Page, err error) error {
 }
 
 // GetEmail gives one email with its bodies and the metadata of its attachments.
+// An email to a recipient of a broadcast is as it leaves to that recipient.
 func (e *Engine) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		email, err = r.Email(key.TeamID, id)
 		return err
 	})
+	if errors.Is(err, db.ErrNotFound) {
+		email, err = e.broadcastEmail(ctx, key.TeamID, id)
+	}
 	return email, lookup("email", err)
 }
 
 // ListAttachments gives a page of the metadata of an email's attachments.
 func (e *Engine) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
-	if _, err := e.GetEmail(ctx, key, emailID); err != nil {
+	email, err := e.GetEmail(ctx, key, emailID)
+	if err != nil {
 		return nil, false, err
+	}
+	if email.BroadcastID != "" {
+		return cut(rows, page, func(a *app.Attachment) string { return a.ID })
 	}
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		rows, more, err = r.ListAttachments(key.TeamID, emailID, page)
@@ -288,7 +296,9 @@ func (e *Engine) OpenAttachment(ctx context.Context, token string) (*app.Attachm
 // CodeNotFound where nothing was captured.
 func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) (message []byte, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
-		message, err = r.Capture(key.TeamID, emailID)
+		if message, err = r.Capture(key.TeamID, emailID); errors.Is(err, db.ErrNotFound) {
+			message, err = r.BroadcastCapture(key.TeamID, emailID)
+		}
 		return err
 	})
 	return message, lookup("captured message", err)

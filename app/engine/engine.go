@@ -56,6 +56,7 @@ type Config struct {
 	Capture        bool
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes
 	DoubtDelay     time.Duration // 0: 60 s
+	BulkShare      float64       // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
 	// Resolver asks the DNS about domains; nil: domains are not checked.
@@ -68,29 +69,31 @@ type Config struct {
 
 // Engine is the whole service behind its doors.
 type Engine struct {
-	cfg      Config
-	db       *db.DB
-	log      *slog.Logger
-	server   server
-	keys     keyCache
-	dkim     dkimCache
-	inflight inflight
-	fresh    freshMail
-	eraser   *eraser
-	tracker  *tracker
-	checks   *checker
-	scans    *semaphore.Weighted // the connections of long scans
-	counts   segmentCounts
-	renders  renders
-	lanes    []*lane
-	imports  importer
-	cron     *cron.Cron
-	draining atomic.Bool
-	taking   context.Context // ends when no new unit may be begun
-	stop     context.CancelFunc
-	sending  context.Context // ends when running transactions must be dropped
-	abort    context.CancelFunc
-	workers  sync.WaitGroup
+	cfg         Config
+	db          *db.DB
+	log         *slog.Logger
+	server      server
+	keys        keyCache
+	dkim        dkimCache
+	inflight    inflight
+	fresh       freshMail
+	eraser      *eraser
+	tracker     *tracker
+	checks      *checker
+	scans       *semaphore.Weighted // the connections of long scans
+	counts      segmentCounts
+	renders     renders
+	lanes       []*lane
+	imports     importer
+	mails       broadcastMails
+	broadcaster *broadcaster
+	cron        *cron.Cron
+	draining    atomic.Bool
+	taking      context.Context // ends when no new unit may be begun
+	stop        context.CancelFunc
+	sending     context.Context // ends when running transactions must be dropped
+	abort       context.CancelFunc
+	workers     sync.WaitGroup
 }
 
 // New makes an Engine and proves that the sealer fits the database. Error:
@@ -110,7 +113,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
-		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), checks: newChecker(),
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(),
 		renders: make(renders, largeRenders)}
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
@@ -165,6 +168,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.workers.Go(e.track)
+	e.workers.Go(e.broadcast)
 	return e.startCron()
 }
 

@@ -246,7 +246,7 @@ var errObeyed = errors.New("engine: recipients are suppressed")
 // lets a message leave: whoever was told before that an address is suppressed
 // or opted out can rely on it.
 func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
-	blocked, err := e.blockedAmong(&tx.Reader, u.TeamID, u.TopicID, recipients)
+	blocked, err := e.blockedOf(&tx.Reader, u, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
