@@ -67,6 +67,9 @@ func TestAYearOfPromises(t *testing.T) {
 	if good := all.within(0.1); good < 0.95 || len(all.errors) < days {
 		t.Errorf("%.1f %% of %d promises were kept, 95 are needed", 100*good, len(all.errors))
 	}
+	if good := within(all.alone, 0.1); good < 0.97 {
+		t.Errorf("%.1f %% of those that nothing came in between were kept, 97 are needed", 100*good)
+	}
 	if all.tooLarge > 0 {
 		t.Errorf("%d broadcasts were refused", all.tooLarge)
 	}
