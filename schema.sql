@@ -211,9 +211,10 @@ CREATE TABLE suppressions (
 CREATE INDEX suppressions_team ON suppressions (team_id, id) WHERE email IS NOT NULL;
 CREATE INDEX suppressions_origin ON suppressions (team_id, origin, id) WHERE email IS NOT NULL;
 
--- Whole messages of the capture transport, which sends nothing.
+-- Whole messages of the capture transport, which sends nothing: of emails and of
+-- recipients of broadcasts.
 CREATE TABLE captures (
-  email_id   TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  email_id   TEXT NOT NULL PRIMARY KEY,
   message    BLOB NOT NULL,
   created_at INTEGER NOT NULL
 ) STRICT;

@@ -101,7 +101,7 @@ func (m *Mail) Recipients() []string {
 // Size is roughly what the message weighs on the wire, in bytes; the engine
 // bounds memory with it.
 func (m *Mail) Size() int64 {
-	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.size() + 2048)
+	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.Size() + 2048)
 	for _, a := range m.Attachments {
 		n += a.Size * 4 / 3
 	}
@@ -122,6 +122,7 @@ type Email struct {
 	ID          string
 	TeamID      string
 	KeyID       string // the key that sent it; empty for the command line
+	BroadcastID string // that it is of; empty: none
 	Relay       string // region of the relay that it leaves through
 	MessageID   string // without angle brackets
 	CreatedAt   time.Time

@@ -18,6 +18,8 @@ const (
 	EventRelayTrouble EventType = "relay_trouble"
 	// EventPrefetched: the pixel or a link was fetched, and not by a reader.
 	EventPrefetched EventType = "prefetched"
+	// EventUnsubscribed: the recipient of a broadcast opted out through its link.
+	EventUnsubscribed EventType = "unsubscribed"
 )
 
 // Event is a line of an email's timeline.

@@ -250,19 +250,28 @@ func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Atta
 	return &a, err
 }
 
-// InsertCapture keeps a message of the capture transport; a repeated one
-// replaces it.
+// InsertCapture keeps a message of the capture transport, of an email or of a
+// recipient of a broadcast; a repeated one replaces it. Error: ErrNotFound for an
+// email that is gone.
 func (tx *Tx) InsertCapture(emailID string, message []byte) error {
-	_, err := tx.exec(`INSERT INTO captures (email_id, message, created_at) VALUES (?, ?, ?)
+	n, err := tx.exec(`INSERT INTO captures (email_id, message, created_at) SELECT ?1, ?2, ?3
+		WHERE EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM broadcast_recipients WHERE id = ?1)
 		ON CONFLICT (email_id) DO UPDATE SET message = excluded.message, created_at = excluded.created_at`,
 		emailID, message, milli(tx.Now))
-	return err
+	return oneRow(n, err, ErrNotFound)
 }
 
 // Capture gives the captured message of a team's email.
-func (r *Reader) Capture(teamID, emailID string) ([]byte, error) {
-	var message []byte
-	err := r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
+func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
+	err = r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
 		[]any{teamID, emailID}, &message)
+	return message, err
+}
+
+// BroadcastCapture gives the captured message to a recipient of a team's
+// broadcast.
+func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err error) {
+	err = r.row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
+		[]any{app.MailsOf(emailID), teamID, emailID}, &message)
 	return message, err
 }

@@ -29,11 +29,18 @@ func (tx *Tx) DeleteErasure(teamID, id string) error {
 // Erasures gives the erasures of all teams that are not done, oldest first, at
 // most limit.
 func (r *Reader) Erasures(limit int) ([]Erasure, error) {
-	return list(&r.session, func(s scanner) (Erasure, error) {
-		var e Erasure
-		err := s.Scan(&e.ID, &e.TeamID, &e.Sealed)
-		return e, err
-	}, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
+	return list(&r.session, scanErasure, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
+}
+
+// ErasuresOf gives the erasures of a team that are not done.
+func (r *Reader) ErasuresOf(teamID string) ([]Erasure, error) {
+	return list(&r.session, scanErasure, `SELECT id, team_id, addresses FROM erasures WHERE team_id = ?`, teamID)
+}
+
+func scanErasure(s scanner) (Erasure, error) {
+	var e Erasure
+	err := s.Scan(&e.ID, &e.TeamID, &e.Sealed)
+	return e, err
 }
 
 // HasErasure tells whether an erasure of a team is not done yet.

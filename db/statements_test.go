@@ -185,6 +185,7 @@ var mayScan = map[string]string{
 	"UnitRelays":      "the first row of an index",
 	"Erasures":        "a row for each erasure under way",
 	"HasErasures":     "a row for each erasure under way",
+	"ErasuresOf":      "a row for each erasure under way",
 	"dirtyPages":      "pages by their numbers, all of the file, for an erasure",
 	"wipeWith":        "a page by its number",
 	"prepareSchema":   "the tables of a database that should have none",

@@ -2,6 +2,7 @@ package db
 
 import (
 	"database/sql"
+	"errors"
 	"time"
 
 	"mailer/app"
@@ -21,6 +22,10 @@ type TrackedEmail struct {
 	TeamID    string
 	Recipient string    // the only one of the envelope; empty: there are several
 	Taken     time.Time // the last time up to the fetch that a relay took it, or may have; zero: none did
+	// Broadcast is the id of the broadcast that it is of; empty: none. Waits: its
+	// recipient has no outcome yet.
+	Broadcast string
+	Waits     bool
 	// Events is how many opens, clicks and prefetches its timeline holds,
 	// Prefetched how many of them are prefetches.
 	Events, Prefetched int
@@ -39,6 +44,27 @@ func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'prefetched')
 		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &recipient, &taken, &t.Events, &t.Prefetched)
+	if errors.Is(err, ErrNotFound) {
+		return r.trackedRecipient(emailID, at)
+	}
 	t.Recipient, t.Taken = recipient.String, fromMilli(taken.Int64)
+	return t, err
+}
+
+// trackedRecipient is TrackedEmail for the email to a recipient of a broadcast.
+func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, error) {
+	var t TrackedEmail
+	var seen app.Seen
+	var taken, queued sql.NullInt64
+	err := r.row(`SELECT b.team_id, b.id, p.email, p.seen, b.queued_at,
+			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
+			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('opened', 'clicked', 'prefetched')),
+			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
+		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.MailsOf(emailID), emailID},
+		&t.TeamID, &t.Broadcast, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
+	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // its timeline does not say when
+		taken = queued
+	}
+	t.Waits, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
 	return t, err
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"errors"
+	"fmt"
 	"testing"
 	"time"
 
@@ -113,5 +114,45 @@ func TestDomainStatusReadsChecksOnlyForTracking(t *testing.T) {
 			got.TrackingName() != "links."+name || (len(got.Checks) == 1) != tracks {
 			t.Errorf("%s: %+v", name, got)
 		}
+	}
+}
+
+func TestWhatAFetchAsksOfARecipientOfABroadcast(t *testing.T) {
+	d, b := queuedStore(t, 4, app.QueuedBroadcast)
+	at := time.UnixMilli(1_800_000_000_000).UTC()
+	id := func(n int64) string { return app.MailID(b.Mails, n) }
+	change(t, d, b, func(tx *Tx) error {
+		for i, kind := range []app.EventType{app.EventInDoubt, "sent", "opened", "prefetched"} {
+			ev := app.Event{ID: app.NewID(), EmailID: id(1), BroadcastID: b.ID, Type: kind, CreatedAt: at.Add(time.Duration(i) * time.Minute)}
+			if err := tx.InsertEvent(ev); err != nil {
+				return err
+			}
+		}
+		_, err := tx.MarkRecipient(b.ID, id(1), app.SeenSent)
+		if err == nil {
+			_, err = tx.MarkRecipient(b.ID, id(2), app.SeenSent)
+		}
+		return err
+	})
+	err := d.Read(t.Context(), func(r *Reader) error {
+		for n, want := range map[int64]TrackedEmail{
+			1: {Taken: at.Add(time.Minute), Events: 2, Prefetched: 1},
+			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // its timeline does not tell
+			3: {Waits: true},
+		} {
+			want.TeamID, want.Broadcast, want.Recipient = b.TeamID, b.ID, fmt.Sprintf("P%d@example.net", n)
+			if got, err := r.TrackedEmail(id(n), at.Add(time.Hour)); err != nil || got != want {
+				t.Errorf("%d: %+v, %v, want %+v", n, got, err, want)
+			}
+		}
+		for _, unknown := range []string{id(5), app.MailID(app.NewMails(), 1)} {
+			if _, err := r.TrackedEmail(unknown, at); !errors.Is(err, ErrNotFound) {
+				t.Errorf("nobody: %v", err)
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
 	}
 }

@@ -38,6 +38,7 @@ type emailRecord struct {
 	Tags        []app.Tag         `json:"tags"`
 	Headers     map[string]string `json:"headers"`
 	TopicID     *string           `json:"topic_id"`
+	BroadcastID *string           `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
 	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
 	Score       *float64          `json:"score"`
 }
@@ -248,7 +249,7 @@ func newEmailItem(e *app.Email) EmailItem {
 func newEmailRecord(e *app.Email) emailRecord {
 	r := emailRecord{
 		Object: "email", EmailItem: newEmailItem(e),
-		HTML: orNull(e.HTML), Text: orNull(e.Text), TopicID: orNull(e.TopicID),
+		HTML: orNull(e.HTML), Text: orNull(e.Text), TopicID: orNull(e.TopicID), BroadcastID: orNull(e.BroadcastID),
 		Tags: append([]app.Tag{}, e.Tags...), Headers: make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}

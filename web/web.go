@@ -56,6 +56,7 @@ type service interface {
 	importService
 	templateService
 	broadcastService
+	broadcastStatsService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -114,6 +115,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerImports()
 	h.registerTemplates()
 	h.registerBroadcasts()
+	h.registerBroadcastStats()
 	h.registerDocument()
 	return h
 }

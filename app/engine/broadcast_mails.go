@@ -23,11 +23,12 @@ type broadcastMail struct {
 }
 
 // broadcastMails keeps contents of broadcasts. What one says never changes once it
-// is queued. The zero value is ready.
+// is queued but by erasures. The zero value is ready.
 type broadcastMails struct {
 	mu    sync.Mutex
 	kept  []*broadcastMail // the last one was used last
 	bytes int64
+	drops int // how often one was dropped
 }
 
 // get gives a content that is kept, else nil.
@@ -45,10 +46,34 @@ func (m *broadcastMails) get(id string) *broadcastMail {
 	return c
 }
 
-// put keeps a content in place of those that were used least lately.
-func (m *broadcastMails) put(c *broadcastMail) {
+// state is what put asks for: to be read before the content is.
+func (m *broadcastMails) state() int {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	return m.drops
+}
+
+// drop forgets a content that was changed.
+func (m *broadcastMails) drop(id string) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.drops++
+	m.kept = slices.DeleteFunc(m.kept, func(c *broadcastMail) bool {
+		if c.id == id {
+			m.bytes -= c.Size()
+		}
+		return c.id == id
+	})
+}
+
+// put keeps a content in place of those that were used least lately, unless it
+// may have changed since it was read.
+func (m *broadcastMails) put(c *broadcastMail, state int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if state != m.drops {
+		return
+	}
 	m.kept = append(m.kept, c)
 	m.bytes += c.Size()
 	for len(m.kept) > 1 && m.bytes > broadcastMailBytes {
@@ -79,6 +104,7 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 	}
 	var b *app.Broadcast
 	var audience app.Audience
+	state := e.mails.state()
 	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
 		if b, err = r.Broadcast(teamID, id); err == nil {
 			audience, err = frozenAudience(r, b)
@@ -93,6 +119,6 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 		return nil, fmt.Errorf("compile broadcast: %w", err)
 	}
 	c := &broadcastMail{BroadcastMail: mail, id: id, from: b.From, audience: audience}
-	e.mails.put(c)
+	e.mails.put(c, state)
 	return c, nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -103,6 +104,20 @@ func (x *broadcaster) claim(id string) bool {
 	return true
 }
 
+// expansions are the broadcasts that are being written down.
+func (x *broadcaster) expansions() []string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.Collect(maps.Keys(x.running))
+}
+
+// expandsAny tells whether one of some broadcasts is being written down.
+func (x *broadcaster) expandsAny(ids []string) bool {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return slices.ContainsFunc(ids, func(id string) bool { return x.running[id] })
+}
+
 func (x *broadcaster) done(id string) {
 	x.mu.Lock()
 	delete(x.running, id)
@@ -198,6 +213,11 @@ func (e *Engine) expand(ctx context.Context, b *app.Broadcast) error {
 	if err != nil {
 		return err
 	}
+	links := content.Links()
+	err = e.db.Write(ctx, func(tx *db.Tx) error { return tx.InsertBroadcastLinks(b.ID, links) })
+	if err != nil {
+		return fmt.Errorf("write down links: %w", err)
+	}
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		cursor, err := r.ExpandCursor(b.ID)
 		if err != nil {
@@ -233,7 +253,13 @@ func (e *Engine) appendRecipients(ctx context.Context, b *app.Broadcast, content
 		c := &contacts[i]
 		rows[i] = app.BroadcastRecipient{ContactID: c.ID, Email: c.Email, Fields: content.Fields(c)}
 	}
-	err := e.db.WritePatient(ctx, func(tx *db.Tx) error { return tx.AppendRecipients(b, rows) })
+	err := e.db.WritePatient(ctx, func(tx *db.Tx) error {
+		rows, err := e.unerased(tx, b.TeamID, rows)
+		if err != nil || len(rows) == 0 {
+			return err
+		}
+		return tx.AppendRecipients(b, rows)
+	})
 	if err != nil {
 		return err
 	}

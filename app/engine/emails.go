@@ -221,18 +221,26 @@ func cursor(page app.Page, err error) error {
 }
 
 // GetEmail gives one email with its bodies and the metadata of its attachments.
+// An email to a recipient of a broadcast is as it leaves to that recipient.
 func (e *Engine) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		email, err = r.Email(key.TeamID, id)
 		return err
 	})
+	if errors.Is(err, db.ErrNotFound) {
+		email, err = e.broadcastEmail(ctx, key.TeamID, id)
+	}
 	return email, lookup("email", err)
 }
 
 // ListAttachments gives a page of the metadata of an email's attachments.
 func (e *Engine) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
-	if _, err := e.GetEmail(ctx, key, emailID); err != nil {
+	email, err := e.GetEmail(ctx, key, emailID)
+	if err != nil {
 		return nil, false, err
+	}
+	if email.BroadcastID != "" {
+		return cut(rows, page, func(a *app.Attachment) string { return a.ID })
 	}
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		rows, more, err = r.ListAttachments(key.TeamID, emailID, page)
@@ -288,7 +296,9 @@ func (e *Engine) OpenAttachment(ctx context.Context, token string) (*app.Attachm
 // CodeNotFound where nothing was captured.
 func (e *Engine) GetCaptured(ctx context.Context, key *app.Key, emailID string) (message []byte, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
-		message, err = r.Capture(key.TeamID, emailID)
+		if message, err = r.Capture(key.TeamID, emailID); errors.Is(err, db.ErrNotFound) {
+			message, err = r.BroadcastCapture(key.TeamID, emailID)
+		}
 		return err
 	})
 	return message, lookup("captured message", err)

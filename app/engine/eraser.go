@@ -124,7 +124,8 @@ func (e *Engine) erase(ctx context.Context) (later bool, err error) {
 	e.eraser.waiting = nil // who fails begins again
 	for _, t := range teams {
 		if t.jobs = withoutJobs(t.jobs, work); len(t.jobs) > 0 {
-			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), first: t.first(), leaving: map[string]bool{}})
+			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), first: t.first(), leaving: map[string]bool{}, mails: map[string]bool{},
+				expansions: e.broadcaster.expansions()})
 		}
 	}
 	var errs []error
@@ -157,7 +158,11 @@ type eraseWalker struct {
 	cleaned bool // the pages are
 	done    bool
 	leaving map[string]bool // mail that could not be touched yet
-	looked  time.Time       // when leaving was last tried
+	mails   map[string]bool // the same, of broadcasts
+	// expansions are broadcasts whose recipients are written down as they were
+	// before the erasure.
+	expansions []string
+	looked     time.Time // when leaving was last tried
 }
 
 // run walks everything once, then comes back to what was leaving until nothing
@@ -167,13 +172,19 @@ func (w *eraseWalker) run(ctx context.Context) error {
 		if err := w.emails(ctx); err != nil {
 			return fmt.Errorf("erase from emails: %w", err)
 		}
+		if err := w.broadcasts(ctx); err != nil {
+			return fmt.Errorf("erase from broadcasts: %w", err)
+		}
 		if err := w.others(ctx); err != nil {
 			return fmt.Errorf("erase from other tables: %w", err)
 		}
 		w.walked = true
 	}
-	if err := w.retry(ctx); err != nil || len(w.leaving) > 0 {
+	if err := w.retry(ctx); err != nil || len(w.leaving)+len(w.mails) > 0 {
 		return err
+	}
+	if w.e.broadcaster.expandsAny(w.expansions) {
+		return nil // unerased needs to know of this erasure
 	}
 	return w.finish(ctx)
 }
@@ -253,6 +264,9 @@ func (w *eraseWalker) emails(ctx context.Context) error {
 // retry looks again at the mail that was leaving.
 func (w *eraseWalker) retry(ctx context.Context) error {
 	w.looked = time.Now()
+	if err := w.recipients(ctx, slices.Sorted(maps.Keys(w.mails))); err != nil {
+		return err
+	}
 	if len(w.leaving) == 0 {
 		return nil
 	}

@@ -119,7 +119,11 @@ func (e *Engine) beginErasure(tx *db.Tx, teamID string, contacts []app.Contact) 
 	if err != nil {
 		return job, fmt.Errorf("find the newest email: %w", err)
 	}
-	job.Until = max(job.ID, newest) // a clock that was set back makes smaller ids
+	broadcast, err := tx.NewestBroadcast(teamID)
+	if err != nil {
+		return job, fmt.Errorf("find the newest broadcast: %w", err)
+	}
+	job.Until = max(job.ID, newest, broadcast) // a clock that was set back makes smaller ids
 	plain, err := json.Marshal(job)
 	if err != nil {
 		return job, fmt.Errorf("encode erasure: %w", err)
@@ -198,7 +202,7 @@ func (e *Engine) withdrawErased(ctx context.Context, teamID string, job erasure)
 	if err != nil {
 		return fmt.Errorf("withdraw mail to erased addresses: %w", err)
 	}
-	return nil
+	return e.withdrawBroadcasts(ctx, teamID, job)
 }
 
 // withdrawFrom settles those recipients of an email that are in the set and

@@ -233,6 +233,7 @@ func (w *world) scatter(key *app.Key, from string, n int) app.Contact {
 	must(w.t, err)
 	_, err = w.e.PublishTemplate(w.t.Context(), key, t.ID)
 	must(w.t, err)
+	w.scatterBroadcast(key, from)
 	return c
 }
 

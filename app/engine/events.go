@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -28,9 +29,25 @@ func (e *Engine) ListEvents(ctx context.Context, key *app.Key, emailID string, p
 
 func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	email, err := r.Email(teamID, emailID)
+	if errors.Is(err, db.ErrNotFound) {
+		return broadcastTimeline(r, teamID, emailID)
+	}
 	if err != nil {
 		return nil, err
 	}
+	events, err := timelineOf(r, email)
+	if err != nil {
+		return nil, err
+	}
+	events = append(events, acceptedEvent(email))
+	sortTimeline(events)
+	return events, nil
+}
+
+// timelineOf gives the events of an email and the troubles of its relay while it
+// waited.
+func timelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
+	emailID := email.ID
 	events, err := r.Events(emailID)
 	if err != nil {
 		return nil, err
@@ -50,9 +67,12 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	for _, t := range troubles {
 		events = append(events, troubleEvent(email, t))
 	}
-	events = append(events, acceptedEvent(email))
-	slices.SortFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 	return events, nil
+}
+
+// sortTimeline puts the newest first.
+func sortTimeline(events []app.Event) {
+	slices.SortFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 }
 
 // lastOfDelivery is when the newest event happened that is none of a reader's;
@@ -60,7 +80,7 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 func lastOfDelivery(events []app.Event, until time.Time) time.Time {
 	for _, ev := range events {
 		switch ev.Type {
-		case app.EventPrefetched, app.EventType(app.Opened), app.EventType(app.Clicked):
+		case app.EventPrefetched, app.EventUnsubscribed, app.EventType(app.Opened), app.EventType(app.Clicked):
 		default:
 			return ev.CreatedAt
 		}
@@ -91,11 +111,16 @@ func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	return app.Event{ID: t.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventRelayTrouble, CreatedAt: t.StartedAt, Detail: detail}
 }
 
-// window cuts a page out of a whole list that stands newest first.
+// window cuts a page out of a timeline that stands newest first.
 func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
-	from, to := 0, len(events)
+	return cut(events, page, func(ev *app.Event) string { return ev.ID })
+}
+
+// cut gives a page of a whole list whose rows have ids.
+func cut[T any](rows []T, page app.Page, id func(*T) string) ([]T, bool, error) {
+	from, to := 0, len(rows)
 	if c := page.After + page.Before; c != "" {
-		at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.ID == c })
+		at := slices.IndexFunc(rows, func(row T) bool { return id(&row) == c })
 		if at < 0 {
 			return nil, false, cursor(page, db.ErrNotFound)
 		}
@@ -104,9 +129,9 @@ func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
 		} else {
 			to = at
 			from = max(0, to-page.Limit)
-			return events[from:to], from > 0, nil
+			return rows[from:to], from > 0, nil
 		}
 	}
 	more := to-from > page.Limit
-	return events[from:min(to, from+page.Limit)], more, nil
+	return rows[from:min(to, from+page.Limit)], more, nil
 }

@@ -65,6 +65,9 @@ func (e *Engine) Unsubscribe(ctx context.Context, token string) (*PageView, erro
 				return nil, err
 			}
 		}
+		if err := countUnsubscribed(tx, p); err != nil {
+			return nil, err
+		}
 		view, err := p.view(&tx.Reader)
 		if err == nil && p.link.TopicID == "" {
 			// Also for one without contact who is on the suppression list for another
@@ -101,6 +104,11 @@ func (e *Engine) SavePreferences(ctx context.Context, token string, choices map[
 		}
 		if err := announceChoicesOf(tx, p, who, changed); err != nil {
 			return nil, err
+		}
+		if slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut}) {
+			if err := countUnsubscribed(tx, p); err != nil {
+				return nil, err
+			}
 		}
 		return p.view(&tx.Reader)
 	})
@@ -172,7 +180,7 @@ func (p *page) shared() bool { return p.link.Address == app.AddressHash{} }
 func (e *Engine) addressees(r *db.Reader, link app.PageLink) ([]addressee, error) {
 	var people []addressee
 	if link.Source != "" {
-		envelope, err := r.Envelope(link.TeamID, link.Source)
+		envelope, err := envelopeOf(r, link)
 		if err != nil {
 			return nil, fmt.Errorf("read envelope: %w", err)
 		}
@@ -193,6 +201,42 @@ func (e *Engine) addressees(r *db.Reader, link app.PageLink) ([]addressee, error
 		}
 	}
 	return []addressee{{hash: link.Address}}, nil
+}
+
+// envelopeOf gives the recipients of the email that a link stood in: none where
+// it is gone. Of a broadcast's there is one.
+func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
+	envelope, err := r.Envelope(link.TeamID, link.Source)
+	if err != nil || len(envelope) > 0 {
+		return envelope, err
+	}
+	_, rec, err := recipientOf(r, link.TeamID, link.Source)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	return []string{rec.Email}, err
+}
+
+// countUnsubscribed notes that somebody opted out through the link in the mail of
+// a broadcast: once for each recipient.
+func countUnsubscribed(tx *db.Tx, p *page) error {
+	if p.link.Source == "" {
+		return nil
+	}
+	b, rec, err := recipientOf(&tx.Reader, p.link.TeamID, p.link.Source)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	first, err := tx.MarkRecipient(b.ID, rec.ID, app.SeenUnsubscribed)
+	if err != nil || !first {
+		return err
+	}
+	words := "The recipient unsubscribed from all mailings through this email"
+	if p.link.TopicID != "" {
+		words = "The recipient opted out of the topic through this email"
+	}
+	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventUnsubscribed,
+		CreatedAt: tx.Now, Detail: app.EventDetail{Message: words}})
 }
 
 // contact gives the contact of an addressee; nil: there is none.

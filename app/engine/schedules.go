@@ -127,6 +127,9 @@ func unlessOver(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
 // sending access those that it sent itself (decisions.md 3).
 func ownEmail(tx *db.Tx, key *app.Key, id string) (app.Email, error) {
 	email, err := tx.EmailHead(key.TeamID, id)
+	if errors.Is(err, db.ErrNotFound) && key.Permission == app.FullAccess {
+		err = ofBroadcast(tx, key.TeamID, id)
+	}
 	if err != nil {
 		return email, lookup("email", err)
 	}

@@ -266,7 +266,7 @@ func (t *tracker) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 func recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
 	if app.FetchRoom(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
-			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
+			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
 			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
 		})
 		if err != nil {
@@ -276,5 +276,42 @@ func recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventT
 	if kind == app.EventPrefetched {
 		return nil
 	}
+	if email.Broadcast != "" {
+		return countFetch(tx, f, email, app.LastEvent(kind))
+	}
 	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
+}
+
+// countFetch counts an open or a click of a broadcast. Of mail whose outcome at
+// the relay is in doubt it is the proof that it arrived, so that it is not sent
+// again.
+func countFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.LastEvent) error {
+	if email.Waits {
+		if err := arrived(tx, f.EmailID, email, kind); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.MarkRecipient(email.Broadcast, f.EmailID, app.SeenOf(kind)); err != nil {
+		return err
+	}
+	if kind != app.Clicked {
+		return nil
+	}
+	return tx.CountClick(email.Broadcast, f.EmailID, f.Link)
+}
+
+// arrived ends the work on mail of a broadcast whose outcome was in doubt.
+func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
+	if _, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent); err != nil {
+		return err
+	}
+	if err := tx.SettleDoubts(emailID, "the recipient has it: it was "+string(kind)); err != nil {
+		return err
+	}
+	unit, dotted, err := tx.OpenUnit(email.TeamID, emailID)
+	if err != nil || dotted { // its outcome comes
+		return ignoreGone(err)
+	}
+	unit.BroadcastID = email.Broadcast
+	return tx.DeleteUnit(unit)
 }

@@ -1,0 +1,44 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// broadcastEmail gives an email to a recipient of a broadcast as it leaves, or
+// would leave, but for tracking: who reads it here opens nothing. Error:
+// db.ErrNotFound.
+func (e *Engine) broadcastEmail(ctx context.Context, teamID, emailID string) (*app.Email, error) {
+	var b *app.Broadcast
+	var rec app.BroadcastRecipient
+	err := e.db.Read(ctx, func(r *db.Reader) error {
+		head, found, err := recipientOf(r, teamID, emailID)
+		if err != nil {
+			return err
+		}
+		rec = found
+		b, err = r.Broadcast(teamID, head.ID)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if b.Frozen != nil {
+		frozen := *b.Frozen
+		frozen.Tracking = nil
+		b.Frozen = &frozen
+	}
+	mail, err := app.CompileBroadcast(b)
+	if err != nil {
+		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
+	}
+	email := headOf(b, &rec)
+	email.Mail = *mail.Mail(e.cfg.Sealer, &rec).Whole()
+	if rec.Email == app.Erased {
+		email.To = []app.Address{{Local: app.Erased}}
+	}
+	return email, nil
+}

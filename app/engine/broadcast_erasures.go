@@ -1,0 +1,280 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// eraseRecipients is how many recipients of a broadcast one snapshot looks at.
+const eraseRecipients = 10_000
+
+// withdrawBroadcasts keeps what waits in broadcasts for the erased addresses from
+// leaving.
+func (e *Engine) withdrawBroadcasts(ctx context.Context, teamID string, job erasure) error {
+	set := app.NewErasure(job.Addresses)
+	var ids []string
+	err := e.db.Read(ctx, func(r *db.Reader) error {
+		open, err := r.OpenBroadcasts(app.QueuedBroadcast)
+		ids = nil
+		for i := range open {
+			b := &open[i]
+			if err != nil || b.TeamID != teamID || b.Mails > job.Until {
+				continue
+			}
+			var waiting []string
+			waiting, err = r.WaitingRecipients(b, set)
+			ids = append(ids, waiting...)
+		}
+		return err
+	})
+	for part := range slices.Chunk(ids, eraseChunk) {
+		if err != nil {
+			break
+		}
+		err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
+			for _, id := range part {
+				b, rec, err := recipientOf(&tx.Reader, teamID, id)
+				if err != nil {
+					return err
+				}
+				if _, err := e.withdrawRecipient(tx, &b, &rec); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	if err != nil {
+		return fmt.Errorf("withdraw broadcasts to erased addresses: %w", err)
+	}
+	return nil
+}
+
+// withdrawRecipient settles a recipient of a broadcast who was erased and still
+// waits. It changes nothing, and answers leaving, while the final dot may be on
+// its way.
+func (e *Engine) withdrawRecipient(tx *db.Tx, b *app.Broadcast, rec *app.BroadcastRecipient) (leaving bool, err error) {
+	unit, leaving, err := tx.OpenUnit(b.TeamID, rec.ID)
+	open := !errors.Is(err, db.ErrNotFound)
+	if open && (err != nil || leaving) {
+		return leaving, err
+	}
+	unit.BroadcastID = b.ID
+	if rec.Seen&app.SeenEnded == 0 && (open || b.Status == app.QueuedBroadcast) {
+		if err := tx.SettleRecipient(unit, rec.Email, app.Suppressed); err != nil {
+			return false, err
+		}
+		detail := app.EventDetail{Message: "Not sent: the recipient was erased"}
+		if err := tx.InsertEvent(newEvent(tx, unit, app.EventType(app.Suppressed), "", detail)); err != nil {
+			return false, err
+		}
+	}
+	if !open {
+		return false, nil
+	}
+	if err := tx.DeleteUnit(unit); err != nil {
+		return false, err
+	}
+	return false, tx.SettleDoubts(rec.ID, "not sent again: its recipients were erased")
+}
+
+// broadcasts walks the team's broadcasts: what they say, then their recipients.
+func (w *eraseWalker) broadcasts(ctx context.Context) error {
+	const few = 20
+	span := db.Span{Until: w.team.until()}
+	for {
+		var page []app.Broadcast
+		err := w.e.db.Read(ctx, func(r *db.Reader) (err error) {
+			page, err = r.BroadcastsOf(w.team.id, span, few)
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		for i := range page {
+			if err := w.broadcast(ctx, &page[i]); err != nil {
+				return fmt.Errorf("broadcast %s: %w", page[i].ID, err)
+			}
+		}
+		if len(page) < few {
+			return nil
+		}
+		span.After = page[few-1].ID
+	}
+}
+
+func (w *eraseWalker) broadcast(ctx context.Context, b *app.Broadcast) error {
+	if err := w.broadcastContent(ctx, b); err != nil {
+		return err
+	}
+	if b.Mails == "" || b.Mails > w.team.until() {
+		return nil
+	}
+	for n := int64(0); ; n += eraseRecipients {
+		from, to := app.MailID(b.Mails, n), app.MailID(b.Mails, min(n+eraseRecipients, app.MaxBroadcastRecipients))
+		var hit map[string]bool
+		var written int64
+		err := w.e.db.Read(ctx, func(r *db.Reader) error {
+			head, err := r.BroadcastHead(w.team.id, b.ID) // more may have been written down
+			if err == nil {
+				written = head.Written
+				hit, err = r.MailsWithTraces(from, to, w.all)
+			}
+			return err
+		})
+		if err != nil {
+			return err
+		}
+		if err := w.recipients(ctx, slices.Sorted(maps.Keys(hit))); err != nil {
+			return err
+		}
+		if n+eraseRecipients >= written {
+			return nil
+		}
+	}
+}
+
+// broadcastContent scrubs what a broadcast says to everybody. Captured messages go
+// before it changes: after a crash nothing would tell that they have to.
+func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) error {
+	set, changed := w.set(b.ID), false
+	err := w.e.db.Read(ctx, func(r *db.Reader) error {
+		whole, err := r.Broadcast(w.team.id, b.ID)
+		if err != nil {
+			return ignoreGone(err)
+		}
+		if changed, err = set.ScrubBroadcast(whole); err != nil || changed {
+			return err
+		}
+		changed, err = r.HasLinkTraces(b.ID, set)
+		return err
+	})
+	if err != nil || !changed {
+		return err
+	}
+	from, to := app.MailID(b.Mails, 0), app.MailID(b.Mails, app.MaxBroadcastRecipients)
+	for n := int64(1); n > 0 && b.Mails != ""; {
+		err := w.e.db.Write(ctx, func(tx *db.Tx) (err error) {
+			n, err = tx.DeleteCaptures(from, to, eraseChunk)
+			return err
+		})
+		if err != nil {
+			return fmt.Errorf("delete captures: %w", err)
+		}
+	}
+	return w.e.db.Write(ctx, func(tx *db.Tx) error { return w.rewriteBroadcast(tx, b.ID, set) })
+}
+
+// rewriteBroadcast reads a broadcast again and writes it scrubbed. Nothing leaves
+// in the name of a sender who was erased.
+func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *app.Erasure) error {
+	b, err := tx.Broadcast(w.team.id, id)
+	if err != nil {
+		return ignoreGone(err)
+	}
+	from := b.From
+	if _, err := set.ScrubBroadcast(b); err != nil {
+		return err
+	}
+	if b.From != from && b.From.IsErased() {
+		if err := ignoreGone(tx.CancelBroadcast(w.team.id, id)); err != nil {
+			return err
+		}
+	}
+	if err := tx.RewriteBroadcast(b); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() {
+		w.e.mails.drop(id)
+		w.e.broadcaster.wake()
+	})
+	return tx.ScrubLinks(id, set)
+}
+
+// recipients erases from recipients of broadcasts, a few in one Write, but those
+// that are leaving.
+func (w *eraseWalker) recipients(ctx context.Context, ids []string) error {
+	for part := range slices.Chunk(ids, eraseChunk) {
+		var busy map[string]bool
+		err := w.e.db.Write(ctx, func(tx *db.Tx) error {
+			busy = map[string]bool{}
+			for _, id := range part {
+				leaving, err := w.recipient(tx, id)
+				if err != nil {
+					return fmt.Errorf("recipient %s: %w", id, err)
+				}
+				busy[id] = leaving
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		for id, leaving := range busy {
+			delete(w.mails, id)
+			if leaving {
+				w.mails[id] = true
+			}
+		}
+	}
+	return nil
+}
+
+func (w *eraseWalker) recipient(tx *db.Tx, id string) (leaving bool, err error) {
+	b, rec, err := recipientOf(&tx.Reader, w.team.id, id)
+	if err != nil {
+		return false, err
+	}
+	set := w.set(id)
+	if set.Has(rec.Email) {
+		leaving, err = w.e.withdrawRecipient(tx, &b, &rec)
+	} else {
+		leaving, err = tx.IsDotted(id)
+	}
+	if err != nil || leaving {
+		return leaving, err
+	}
+	if set.ScrubRecipient(&rec) {
+		if err := ignoreGone(tx.OutdateUnit(id)); err != nil {
+			return false, err
+		}
+		if err := tx.RewriteRecipient(&rec); err != nil {
+			return false, err
+		}
+	}
+	return false, tx.EraseTraces(id, set)
+}
+
+// unerased leaves out of recipients that are to be written down who is being
+// erased: they were read before that began, and no erasure ends while somebody
+// writes down what was read before it (eraseWalker.finish).
+func (e *Engine) unerased(tx *db.Tx, teamID string, rows []app.BroadcastRecipient) ([]app.BroadcastRecipient, error) {
+	open, err := tx.ErasuresOf(teamID)
+	if err != nil || len(open) == 0 {
+		return rows, err
+	}
+	var addresses []string
+	for _, row := range open {
+		job, err := e.openErasure(row)
+		if err != nil {
+			continue // openErasures says so
+		}
+		addresses = append(addresses, job.Addresses...)
+	}
+	set := app.NewErasure(addresses)
+	var kept []app.BroadcastRecipient
+	for _, row := range rows {
+		if set.Has(row.Email) {
+			continue
+		}
+		set.ScrubRecipient(&row)
+		kept = append(kept, row)
+	}
+	return kept, nil
+}

@@ -1,0 +1,169 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+
+	"mailer/app"
+)
+
+// NewestBroadcast gives an id that no broadcast of a team is above, nor any email
+// of one; empty: it has none.
+func (r *Reader) NewestBroadcast(teamID string) (string, error) {
+	var id, mails sql.NullString
+	err := r.row(`SELECT max(id), max(mails) FROM broadcasts WHERE team_id = ?`, []any{teamID}, &id, &mails)
+	if mails.Valid {
+		mails.String = app.MailID(mails.String, app.MaxBroadcastRecipients)
+	}
+	return max(id.String, mails.String), err
+}
+
+// BroadcastsOf gives the next broadcasts of a team in a span, oldest first, at
+// most limit, without contents.
+func (r *Reader) BroadcastsOf(teamID string, span Span, limit int) ([]app.Broadcast, error) {
+	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+		WHERE b.team_id = ? AND b.id > ? AND b.id <= ? ORDER BY b.id LIMIT ?`, teamID, span.After, span.Until, limit)
+}
+
+// RewriteBroadcast writes what a broadcast says anew, also one that was sent. Its
+// attempts under way find themselves out of date, and none of its mail is sent
+// again with the signature of the old bytes.
+func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
+	sender, replyTo, err := broadcastAddresses(b)
+	if err != nil {
+		return err
+	}
+	var frozen any
+	if b.Frozen != nil {
+		if frozen, err = jsonText(b.Frozen); err != nil {
+			return err
+		}
+	}
+	_, err = tx.exec(`UPDATE broadcasts SET name = ?, sender = ?, reply_to = ?, subject = ? WHERE team_id = ? AND id = ?`,
+		b.Name, sender, replyTo, b.Subject, b.TeamID, b.ID)
+	if err != nil {
+		return fmt.Errorf("rewrite broadcast: %w", err)
+	}
+	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, frozen = ? WHERE broadcast_id = ?`,
+		nullText(b.Preview), nullText(b.HTML), b.Text, frozen, b.ID)
+	if err != nil {
+		return fmt.Errorf("rewrite content of broadcast: %w", err)
+	}
+	_, err = tx.exec(`UPDATE units SET attempts = CASE WHEN state = 'queued' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
+		next_at = next_at + CASE state WHEN 'queued' THEN 1 ELSE 0 END, signature = NULL WHERE broadcast_id = ?`, b.ID)
+	if err != nil {
+		return fmt.Errorf("outdate units: %w", err)
+	}
+	return nil
+}
+
+// ScrubLinks takes the addresses of e out of the links of a broadcast.
+func (tx *Tx) ScrubLinks(broadcastID string, e *app.Erasure) error {
+	type link struct {
+		n   int
+		url string
+	}
+	rows, err := list(&tx.session, func(s scanner) (link, error) {
+		var l link
+		err := s.Scan(&l.n, &l.url)
+		return l, err
+	}, `SELECT n, url FROM broadcast_links WHERE broadcast_id = ?`, broadcastID)
+	if err != nil {
+		return err
+	}
+	for _, l := range rows {
+		clean := e.Scrub(l.url)
+		if clean == l.url {
+			continue
+		}
+		if _, err := tx.exec(`UPDATE broadcast_links SET url = ? WHERE broadcast_id = ? AND n = ?`, clean, broadcastID, l.n); err != nil {
+			return fmt.Errorf("scrub link: %w", err)
+		}
+	}
+	return nil
+}
+
+// HasLinkTraces tells whether links of a broadcast hold an address of e.
+func (r *Reader) HasLinkTraces(broadcastID string, e *app.Erasure) (holds bool, err error) {
+	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+		var url string
+		err := s.Scan(&url)
+		holds = holds || e.In(url)
+		return struct{}{}, err
+	}, `SELECT url FROM broadcast_links WHERE broadcast_id = ?`, broadcastID)
+	return holds, err
+}
+
+// MailsWithTraces gives the recipients of broadcasts with ids behind from, up to
+// to, who are an address of e, or of whom a value, a line of the timeline or a
+// doubt holds one.
+func (r *Reader) MailsWithTraces(from, to string, e *app.Erasure) (map[string]bool, error) {
+	hit := map[string]bool{}
+	_, err := list(&r.session, func(s scanner) (struct{}, error) {
+		var id, email string
+		var fields sql.NullString
+		err := s.Scan(&id, &email, &fields)
+		if e.Has(email) || e.InJSON(fields.String) {
+			hit[id] = true
+		}
+		return struct{}{}, err
+	}, `SELECT id, email, fields FROM broadcast_recipients WHERE id > ? AND id <= ? AND (instr(lower(email), ?) > 0 OR length(email) <> octet_length(email)
+		OR instr(fields, '@') > 0 OR instr(fields, '%') > 0 OR instr(fields, '&') > 0 OR instr(fields, '\') > 0)`, from, to, e.OnlyDomain())
+	if err != nil {
+		return nil, err
+	}
+	detail := func(s scanner) (struct{}, error) {
+		var id, detail string
+		err := s.Scan(&id, &detail)
+		if e.InJSON(detail) {
+			hit[id] = true
+		}
+		return struct{}{}, err
+	}
+	_, err = list(&r.session, detail, `SELECT email_id, detail FROM events WHERE email_id > ? AND email_id <= ?
+		AND (instr(detail, '@') > 0 OR instr(detail, '%') > 0 OR instr(detail, '&') > 0 OR instr(detail, '\') > 0)`, from, to)
+	if err != nil {
+		return nil, err
+	}
+	_, err = list(&r.session, detail, `SELECT email_id, recipients FROM doubts WHERE email_id > ? AND email_id <= ?`, from, to)
+	return hit, err
+}
+
+// WaitingRecipients gives the recipients of a queued broadcast who are an address
+// of e and have no outcome yet: those that were not begun, and those with a unit.
+func (r *Reader) WaitingRecipients(b *app.Broadcast, e *app.Erasure) (ids []string, err error) {
+	look := func(s scanner) (struct{}, error) {
+		var id, email string
+		err := s.Scan(&id, &email)
+		if e.Has(email) {
+			ids = append(ids, id)
+		}
+		return struct{}{}, err
+	}
+	_, err = list(&r.session, look, `SELECT id, email FROM broadcast_recipients WHERE id > ? AND id <= ? AND seen & ? = 0
+		AND (instr(lower(email), ?) > 0 OR length(email) <> octet_length(email))`,
+		app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Written), int64(app.SeenEnded), e.OnlyDomain())
+	if err != nil {
+		return nil, err
+	}
+	_, err = list(&r.session, look, `SELECT r.id, r.email FROM units AS u CROSS JOIN broadcast_recipients AS r ON r.id = u.email_id
+		WHERE u.broadcast_id = ?`, b.ID)
+	return ids, err
+}
+
+// RewriteRecipient writes address and values of a recipient anew.
+func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
+	fields, err := fieldsColumn(r.Fields)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE broadcast_recipients SET email = ?, fields = ? WHERE id = ?`, r.Email, fields, r.ID)
+	return err
+}
+
+// DeleteCaptures deletes up to limit captured messages to recipients with ids
+// behind from, up to to, and gives how many it were.
+func (tx *Tx) DeleteCaptures(from, to string, limit int) (int64, error) {
+	return tx.exec(`DELETE FROM captures WHERE email_id IN (SELECT email_id FROM captures WHERE email_id > ? AND email_id <= ? ORDER BY email_id LIMIT ?)`,
+		from, to, limit)
+}

@@ -1,0 +1,197 @@
+package db
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"strings"
+
+	"mailer/app"
+)
+
+// ListRecipients gives a page of a broadcast's recipients that a query picks, the
+// highest number first, and whether there are more. Any recipient of the
+// broadcast can be the cursor: what it is picked by may change while somebody
+// walks the list. Errors: ErrNotFound for another cursor, ErrLong, and that of
+// e's context.
+func (r *Reader) ListRecipients(e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		n, ok := app.MailNumber(cursor)
+		if !ok || app.MailsOf(cursor) != b.Mails || n > b.Written {
+			return ErrNotFound
+		}
+		return nil
+	}, func(limit int) ([]app.BroadcastRecipient, error) {
+		if b.Mails == "" {
+			return nil, nil
+		}
+		p := pickerOf(b, q)
+		if page.Before != "" {
+			return r.recipientsUp(e, &p, page.Before, limit)
+		}
+		end := app.MailID(b.Mails, p.last+1)
+		return r.recipientsDown(e, &p, min(cmp.Or(page.After, end), end), limit)
+	})
+}
+
+// picker is a query as statements need it.
+type picker struct {
+	mails    string
+	last     int64    // number of the last recipient that can be picked
+	with     app.Seen // bits of which one is needed; 0: none
+	canceled string   // behind this id, with is fulfilled
+	without  app.Seen // bits of which there must be none
+	email    string
+	bounce   string
+}
+
+func pickerOf(b *app.Broadcast, q *app.RecipientQuery) picker {
+	p := picker{mails: b.Mails, last: b.Written, with: q.Bit(), canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
+	begun, canceled := b.Unbegun()
+	if canceled && p.with == app.SeenCanceled {
+		p.canceled = app.MailID(b.Mails, begun)
+	}
+	if q.Waiting() {
+		p.without = app.SeenEnded
+		if canceled {
+			p.last = min(p.last, begun)
+		}
+	}
+	return p
+}
+
+// lowerASCII is what lower() of SQLite does.
+func lowerASCII(s string) string {
+	return strings.Map(func(c rune) rune {
+		if 'A' <= c && c <= 'Z' {
+			return c + 'a' - 'A'
+		}
+		return c
+	}, s)
+}
+
+func (p *picker) args(from, to string, limit int) []any {
+	return []any{from, to, int64(p.with), p.canceled, int64(p.without), p.email, p.bounce, limit}
+}
+
+// recipientsDown gives the first limit recipients that are picked below an id.
+func (r *Reader) recipientsDown(e Effort, p *picker, from string, limit int) (out []app.BroadcastRecipient, err error) {
+	stmt, err := r.stmt(`SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2
+		AND (?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+		AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)
+		ORDER BY r.id DESC LIMIT ?8`)
+	if err != nil {
+		return nil, err
+	}
+	end := func(from string) (string, error) { return p.move(from, -scanRange) }
+	err = e.ranges(from, app.MailID(p.mails, 1), end, func(from, to string) (bool, error) {
+		rows, err := collect(e.Ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+		out = append(out, rows...)
+		return len(out) < limit, err
+	})
+	return out, err
+}
+
+// recipientsUp gives the first limit recipients that are picked above an id.
+func (r *Reader) recipientsUp(e Effort, p *picker, from string, limit int) (out []app.BroadcastRecipient, err error) {
+	stmt, err := r.stmt(`SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2
+		AND (?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+		AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)
+		ORDER BY r.id LIMIT ?8`)
+	if err != nil {
+		return nil, err
+	}
+	end := func(from string) (string, error) { return p.move(from, scanRange) }
+	err = e.ranges(from, app.MailID(p.mails, p.last), end, func(from, to string) (bool, error) {
+		rows, err := collect(e.Ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+		out = append(out, rows...)
+		return len(out) < limit, err
+	})
+	return out, err
+}
+
+// move gives the id by numbers away from another. Numbers have no gaps, so that
+// nothing need be looked up. Error: ErrNotFound where recipients end before.
+func (p *picker) move(id string, by int64) (string, error) {
+	n, ok := app.MailNumber(id)
+	if n += by; !ok || n < 1 || n > p.last {
+		return "", ErrNotFound
+	}
+	return app.MailID(p.mails, n), nil
+}
+
+// ContactExists tells whether a team has a contact.
+func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
+	return exists, err
+}
+
+// CountOpens says how many opens the timeline of a recipient's email holds.
+func (r *Reader) CountOpens(emailID string) (n int, err error) {
+	err = r.row(`SELECT count(*) FROM events WHERE email_id = ? AND type = 'opened'`, []any{emailID}, &n)
+	return n, err
+}
+
+// BounceOf gives the type of a recipient's last bounce. A refusal of the relay has
+// none of its own: it is permanent. Error: ErrNotFound where there is none.
+func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
+	err = r.row(`SELECT coalesce(detail ->> 'bounce_type', 'Permanent') FROM events WHERE email_id = ? AND type = 'bounced' ORDER BY id DESC LIMIT 1`,
+		[]any{emailID}, &t)
+	return t, err
+}
+
+// ClicksOf gives the links of a broadcast that one of its recipients followed, in
+// the order of the content.
+func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error) {
+	return list(&r.session, func(s scanner) (app.LinkClicks, error) {
+		var c app.LinkClicks
+		err := s.Scan(&c.URL, &c.Clicks)
+		return c, err
+	}, `SELECT l.url, c.clicks FROM broadcast_clicks AS c CROSS JOIN broadcast_links AS l ON l.broadcast_id = ? AND l.n = c.n
+		WHERE c.recipient_id = ? ORDER BY c.n`, broadcastID, emailID)
+}
+
+// InsertBroadcastLinks writes down the links of a broadcast that is queued. Their
+// numbers are those of tracked links: their places in urls. Those that are written
+// down stay as they are.
+func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
+	for n, url := range urls {
+		_, err := tx.exec(`INSERT INTO broadcast_links (broadcast_id, n, id, url, clicks, people) VALUES (?, ?, ?, ?, 0, 0)
+			ON CONFLICT (broadcast_id, n) DO NOTHING`,
+			broadcastID, n, app.NewID(), url)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ClickedLinks gives the links of a broadcast that somebody followed, those that
+// were followed most often first. The caller proves that it is the team's.
+func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
+	rows, err := list(&r.session, func(s scanner) (app.BroadcastLink, error) {
+		var l app.BroadcastLink
+		err := s.Scan(&l.ID, &l.URL, &l.Clicks, &l.People)
+		return l, err
+	}, `SELECT id, url, clicks, people FROM broadcast_links WHERE broadcast_id = ? AND clicks > 0 ORDER BY n LIMIT ?`, broadcastID, app.MaxTrackedLinks)
+	slices.SortStableFunc(rows, func(a, b app.BroadcastLink) int { return cmp.Compare(b.Clicks, a.Clicks) })
+	return rows, err
+}
+
+// CountClick counts that a recipient followed the n-th link of a broadcast; a
+// link that was not written down counts nothing.
+func (tx *Tx) CountClick(broadcastID, emailID string, n int) error {
+	var first int64
+	err := tx.row(`INSERT INTO broadcast_clicks (recipient_id, n, clicks) SELECT ?1, ?2, 1
+		WHERE EXISTS (SELECT 1 FROM broadcast_links WHERE broadcast_id = ?3 AND n = ?2)
+		ON CONFLICT (recipient_id, n) DO UPDATE SET clicks = broadcast_clicks.clicks + 1 RETURNING clicks = 1`,
+		[]any{emailID, n, broadcastID}, &first)
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE broadcast_links SET clicks = clicks + 1, people = people + ? WHERE broadcast_id = ? AND n = ?`, first, broadcastID, n)
+	return err
+}

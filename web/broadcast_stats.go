@@ -1,0 +1,114 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// BroadcastRecipientItem is a recipient of a broadcast in a list.
+type BroadcastRecipientItem struct {
+	ID           string          `json:"id" format:"uuid" doc:"The id of the email, for GET /emails/{id} and its events"`
+	ContactID    *string         `json:"contact_id" format:"uuid" doc:"null: the contact was deleted"`
+	Email        string          `json:"email"`
+	LastEvent    app.LastEvent   `json:"last_event" enum:"queued,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
+	Count        int             `json:"count,omitempty" doc:"How often the recipient did it; with type opened or clicked"`
+	BounceType   string          `json:"bounce_type,omitempty" enum:"permanent,transient,undetermined" doc:"Of one that bounced; without a type, or with bounced"`
+	ClickedLinks []recipientLink `json:"clicked_links,omitempty" doc:"With type clicked, in the order of the content"`
+}
+
+type recipientLink struct {
+	URL    string `json:"url" doc:"As the content has it, with its placeholders"`
+	Clicks int64  `json:"clicks"`
+}
+
+// ClickedLinkItem is a link of a broadcast in a list.
+type ClickedLinkItem struct {
+	ID           string `json:"id" format:"uuid"`
+	URL          string `json:"url" doc:"As the content has it, with its placeholders"`
+	Clicks       int64  `json:"clicks"`
+	UniqueClicks int64  `json:"unique_clicks" doc:"Recipients who followed it"`
+}
+
+type (
+	recipientPageInput struct {
+		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+		PageParams
+		Type       string `query:"type" enum:"sent,delivery_delayed,delivered,opened,clicked,bounced,complained,unsubscribed,suppressed,failed,canceled,queued" doc:"Only those to whom it happened, whatever happened afterwards; queued: nothing yet"`
+		Email      string `query:"email" doc:"Only those whose address holds this text; case makes no difference"`
+		BounceType string `query:"bounce_type" enum:"permanent,transient,undetermined" doc:"Of those that bounced; goes with type bounced, or without a type"`
+	}
+	clickedLinkPageInput struct {
+		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+		PageParams
+	}
+)
+
+// broadcastStatsService is what the routes of recipients and links need of the
+// engine.
+type broadcastStatsService interface {
+	ListBroadcastRecipients(ctx context.Context, key *app.Key, id string, q app.RecipientQuery, page app.Page) ([]app.RecipientRow, bool, error)
+	ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error)
+}
+
+func (h *Handler) registerBroadcastStats() {
+	register(h, route{}, huma.Operation{
+		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
+		Summary: "List the recipients of a broadcast that was queued, the last ones in the order of sending first", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listBroadcastRecipients)
+	register(h, route{}, huma.Operation{
+		OperationID: "list-clicked-links", Method: http.MethodGet, Path: "/broadcasts/{id}/clicked-links",
+		Summary: "List the links of a broadcast that were followed, the most followed first", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listClickedLinks)
+}
+
+func (h *Handler) listBroadcastRecipients(ctx context.Context, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	q := app.RecipientQuery{Type: in.Type, Email: in.Email, Bounce: app.BounceType(in.BounceType)}
+	rows, more, err := h.service.ListBroadcastRecipients(ctx, keyOf(ctx), id, q, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newBroadcastRecipientItem), nil
+}
+
+func (h *Handler) listClickedLinks(ctx context.Context, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListClickedLinks(ctx, keyOf(ctx), id, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, func(l *app.BroadcastLink) ClickedLinkItem {
+		return ClickedLinkItem{ID: l.ID, URL: l.URL, Clicks: l.Clicks, UniqueClicks: l.People}
+	}), nil
+}
+
+func newBroadcastRecipientItem(r *app.RecipientRow) BroadcastRecipientItem {
+	item := BroadcastRecipientItem{
+		ID: r.ID, ContactID: orNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
+	}
+	for _, l := range r.Links {
+		item.ClickedLinks = append(item.ClickedLinks, recipientLink{URL: l.URL, Clicks: l.Clicks})
+	}
+	return item
+}
