@@ -76,6 +76,7 @@ type options struct {
 	relays                           []string
 	rateLimit                        int
 	maxAttachments                   int64
+	reserve                          float64
 	drainTimeout, doubtDelay         time.Duration
 	dev, dryRun                      bool
 }
@@ -137,6 +138,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
+	f.Float64Var(&o.reserve, "transactional-reserve", 1-app.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -161,6 +163,9 @@ func (o *options) check(cmd *cobra.Command) error {
 	}
 	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
+	}
+	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
+		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
 	}
 	if o.dev && len(o.relays) > 0 {
 		return errors.New("--dev captures all mail; it can't be used with --relay")
@@ -219,7 +224,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
 	return errors.Join(err, store.Close())
 }
 

@@ -69,11 +69,20 @@ func (b *Body) size() (n int64) {
 	return n
 }
 
-func (b *Bodies) size() int {
+// Size is the bytes of both bodies; 0 for nil.
+func (b *Bodies) Size() int {
 	if b == nil {
 		return 0
 	}
 	return int(b.HTML.size() + b.Text.size())
+}
+
+// HasBody tells whether the mail says anything.
+func (m *Mail) HasBody() bool {
+	if m.Bodies != nil {
+		return m.Bodies.HTML != nil || m.Bodies.Text != nil
+	}
+	return m.HTML != "" || m.Text != ""
 }
 
 // Whole is the mail with its bodies as strings, for those who read or keep them:

@@ -353,11 +353,15 @@ func (t *compiledText) body(f *filling) *Body {
 
 // recipientAddress reads a contact's address, its domain in A-labels.
 func recipientAddress(email string) Address {
+	at := max(0, strings.LastIndexByte(email, '@'))
+	if local, domain := email[:at], strings.TrimPrefix(email[at:], "@"); isASCII(email) && !hasControl(email) && checkLocalPart(local) == nil {
+		return Address{Local: local, Domain: strings.ToLower(domain)}
+	}
 	if a, err := ParseAddress(email); err == nil {
 		return Address{Local: a.Local, Domain: a.Domain}
 	}
 	email = oneLine(cleanValue(email)) // none that was stored
-	at := max(0, strings.LastIndexByte(email, '@'))
+	at = max(0, strings.LastIndexByte(email, '@'))
 	return Address{Local: email[:at], Domain: strings.TrimPrefix(email[at:], "@")}
 }
 

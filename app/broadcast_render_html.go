@@ -16,7 +16,7 @@ func (c *compiler) html() error {
 		return Invalid("html", "%s", err)
 	}
 	if b.Text == nil {
-		c.derivedText(marks, TextFromHTML(source))
+		c.derivedText(marks, source)
 	}
 	preview, err := marks.put(b.Preview, html.EscapeString)
 	if err != nil {
@@ -31,20 +31,23 @@ func (c *compiler) html() error {
 	return nil
 }
 
-// derivedText compiles the text that was made of the marked html. What a
-// placeholder falls back to was HTML there.
+// derivedText compiles the text that is made of marked html. What a placeholder
+// falls back to was HTML there.
 func (c *compiler) derivedText(marks *marks, source string) {
+	const brace = "{{{" // so that a link to a mark is taken for one to a placeholder
+	source = TextFromHTML(strings.ReplaceAll(source, marks.prefix, brace+marks.prefix))
 	if source == "" {
 		return
 	}
 	var out textBuilder
 	for {
 		before, p, after, found := marks.cut(source)
-		out.add(before)
 		if !found {
+			out.add(before)
 			c.mail.text = out.done()
 			return
 		}
+		out.add(strings.TrimSuffix(before, brace))
 		out.fill(c.slot(p, TextFromHTML(p.fallback), asItIs).escaped)
 		source = after
 	}

@@ -11,18 +11,18 @@ import (
 // mayTrack tells whether a link can be tracked, for a target with marks: for
 // some recipient at least.
 func (h *htmlCompiler) mayTrack(target string) bool {
-	before, p, _, found := h.marks.cut(target)
+	before, p, after, found := h.marks.cut(target)
 	if !found {
 		return Trackable(target)
 	}
-	if before == "" {
-		return !isUnsubscribeKey(p.key) // that page's link never is
-	}
+	rest := h.marks.replaced(after, func(placeholder) string { return "x" })
 	if _, ok := cutScheme(before); ok {
-		return true
+		return Trackable(before + "x" + rest)
 	}
 	lower := strings.ToLower(before)
-	return strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
+	begins := strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
+	page := before == "" && isUnsubscribeKey(p.key) // whose link never is
+	return begins && !page && Trackable("https://x/"+rest)
 }
 
 // numberedLink is a link whose target has a number.
@@ -42,7 +42,7 @@ func (h *htmlCompiler) numbered(links []linkValue) (out []numberedLink) {
 		if !known {
 			n = len(numbers)
 			numbers[link.target] = n
-			h.mail.links = append(h.mail.links, h.marks.spelled(link.target))
+			h.mail.links = append(h.mail.links, h.marks.replaced(link.target, placeholder.String))
 		}
 		out = append(out, numberedLink{link, n})
 	}

@@ -78,8 +78,8 @@ func (m *marks) cut(s string) (before string, p placeholder, after string, found
 	return before, m.list[n], after, true
 }
 
-// spelled gives s with the placeholders in the place of their marks.
-func (m *marks) spelled(s string) string {
+// replaced gives s with something else in the place of its marks.
+func (m *marks) replaced(s string, by func(p placeholder) string) string {
 	var b strings.Builder
 	for {
 		before, p, after, found := m.cut(s)
@@ -87,7 +87,7 @@ func (m *marks) spelled(s string) string {
 		if !found {
 			return b.String()
 		}
-		b.WriteString(p.String())
+		b.WriteString(by(p))
 		s = after
 	}
 }

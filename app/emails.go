@@ -101,7 +101,7 @@ func (m *Mail) Recipients() []string {
 // Size is roughly what the message weighs on the wire, in bytes; the engine
 // bounds memory with it.
 func (m *Mail) Size() int64 {
-	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.size() + 2048)
+	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.Size() + 2048)
 	for _, a := range m.Attachments {
 		n += a.Size * 4 / 3
 	}

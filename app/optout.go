@@ -43,7 +43,7 @@ func (s *Sealer) PageToken(page string, l PageLink) string {
 		b = append(b, raw[:]...)
 	}
 	b = append(b, l.Address[:]...)
-	return base64.RawURLEncoding.EncodeToString(append(b, s.MAC(page, b)...))
+	return s.sealToken(page, b)
 }
 
 // ReadPageToken gives back the link of a token that PageToken made for the same

@@ -9,7 +9,8 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
-	"io"
+	"hash"
+	"sync"
 )
 
 // MasterKeySize is the length of the master key in bytes.
@@ -23,7 +24,27 @@ var ErrSeal = errors.New("sealed data can't be opened with this master key")
 // the master key, one a purpose (RFC 5869).
 type Sealer struct {
 	master    []byte
-	addresses []byte // the key of AddressHash, which is asked for each recipient
+	addresses *keyedHash // of AddressHash
+	macs      sync.Map   // of MAC: *keyedHash by purpose, of which there are few
+}
+
+// keyedHash is HMAC-SHA256 under one key, made ready once: hashes are asked for
+// with each recipient and each tracked link.
+type keyedHash struct{ ready sync.Pool }
+
+func newKeyedHash(key []byte) *keyedHash {
+	return &keyedHash{ready: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// append appends the hash of message to b, cut to 16 bytes.
+func (k *keyedHash) append(b, message []byte) []byte {
+	mac := k.ready.Get().(hash.Hash)
+	mac.Reset()
+	_, _ = mac.Write(message) // a hash never fails
+	n := len(b)
+	b = mac.Sum(b)[:n+macSize]
+	k.ready.Put(mac)
+	return b
 }
 
 // NewSealer takes a master key of MasterKeySize bytes.
@@ -32,7 +53,7 @@ func NewSealer(master []byte) (*Sealer, error) {
 		return nil, fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(master))
 	}
 	s := &Sealer{master: master}
-	s.addresses = s.derive("addresses")
+	s.addresses = newKeyedHash(s.derive("addresses"))
 	return s, nil
 }
 
@@ -43,11 +64,9 @@ type AddressHash [16]byte
 
 // AddressHash gives the hash of a folded address (FoldAddress).
 func (s *Sealer) AddressHash(teamID, folded string) AddressHash {
-	mac := hmac.New(sha256.New, s.addresses)
-	_, _ = io.WriteString(mac, teamID) // a hash never fails
-	_, _ = mac.Write([]byte{0})
-	_, _ = io.WriteString(mac, folded)
-	return AddressHash(mac.Sum(nil)[:16])
+	message := make([]byte, 0, 128)
+	message = append(append(append(message, teamID...), 0), folded...)
+	return AddressHash(s.addresses.append(message, message)[len(message):])
 }
 
 func (s *Sealer) derive(purpose string) []byte {
@@ -86,9 +105,15 @@ func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
 
 // MAC authenticates message for a purpose: HMAC-SHA256, cut to 16 bytes.
 func (s *Sealer) MAC(purpose string, message []byte) []byte {
-	mac := hmac.New(sha256.New, s.derive("mac "+purpose))
-	mac.Write(message)
-	return mac.Sum(nil)[:16]
+	return s.appendMAC(nil, purpose, message)
+}
+
+func (s *Sealer) appendMAC(b []byte, purpose string, message []byte) []byte {
+	keyed, ok := s.macs.Load(purpose)
+	if !ok {
+		keyed, _ = s.macs.LoadOrStore(purpose, newKeyedHash(s.derive("mac "+purpose)))
+	}
+	return keyed.(*keyedHash).append(b, message)
 }
 
 // NewMasterKey makes a random master key.

@@ -171,7 +171,8 @@ func appendEmailID(b []byte, id string) []byte {
 }
 
 func (s *Sealer) sealToken(purpose string, message []byte) string {
-	return base64.RawURLEncoding.EncodeToString(append(message, s.MAC(purpose, message)...))
+	token := make([]byte, 0, 512) // on the stack, for most
+	return string(base64.RawURLEncoding.AppendEncode(token, s.appendMAC(message, purpose, message)))
 }
 
 // openToken gives back the message of a token of a purpose. ok is false for

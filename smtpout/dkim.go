@@ -23,7 +23,7 @@ var oversigned = []string{
 // signedIfPresent fields are signed where they stand, and a relay may add them
 // where they don't. RFC 8058 section 4 wants the unsubscribe pair signed.
 var signedIfPresent = []string{
-	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "X-Mailer-Email-ID",
+	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", "X-Mailer-Email-ID",
 }
 
 // sign makes the DKIM-Signature field (RFC 6376) of a message that compose made,

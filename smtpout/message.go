@@ -22,11 +22,6 @@ import (
 // be decoded, puts encoded words into quoted file names, and holds six times an
 // attachment's size in memory.
 func compose(m *app.Outgoing) ([]byte, error) {
-	if m.Mail != nil && m.Mail.Bodies != nil {
-		whole := *m
-		whole.Mail = m.Mail.Whole()
-		m = &whole
-	}
 	if err := checkOutgoing(m); err != nil {
 		return nil, fmt.Errorf("compose message: %w", err)
 	}
@@ -47,7 +42,7 @@ func checkOutgoing(m *app.Outgoing) error {
 		return errors.New("no recipient in To")
 	case mail.From.IsErased():
 		return errors.New("the sender was erased")
-	case mail.HTML == "" && mail.Text == "":
+	case !mail.HasBody():
 		return errors.New("no body")
 	case !isBoundaryText(m.EmailID):
 		return errors.New("email id is not an id")
@@ -79,7 +74,7 @@ func checkOutgoing(m *app.Outgoing) error {
 // estimate is a little more than the message will weigh, so that the buffer
 // grows at most once: attachments are the bulk, and theirs is exact.
 func estimate(m *app.Mail) int {
-	n := 4096 + (len(m.HTML)+len(m.Text))*6/5
+	n := 4096 + (len(m.HTML)+len(m.Text)+m.Bodies.Size())*6/5
 	for _, a := range m.Attachments {
 		n += (len(a.Content)/57+1)*78 + 1024
 	}
@@ -128,18 +123,24 @@ func (w *messageWriter) body(m *app.Mail) {
 	w.closeDelimiter(boundary)
 }
 
+// textParts writes what the mail says: one part alone, or two alternatives.
 func (w *messageWriter) textParts(m *app.Mail) {
+	text, html := m.Text, m.HTML
+	var textPieces, htmlPieces *app.Body
+	if m.Bodies != nil {
+		textPieces, htmlPieces = m.Bodies.Text, m.Bodies.HTML
+	}
 	switch {
-	case m.HTML == "":
-		w.textPart("text/plain", m.Text)
-	case m.Text == "":
-		w.textPart("text/html", m.HTML)
+	case html == "" && htmlPieces == nil:
+		w.textPart("text/plain", text, textPieces)
+	case text == "" && textPieces == nil:
+		w.textPart("text/html", html, htmlPieces)
 	default:
 		boundary := w.multipart("alternative")
 		w.delimiter(boundary)
-		w.textPart("text/plain", m.Text)
+		w.textPart("text/plain", text, textPieces)
 		w.delimiter(boundary)
-		w.textPart("text/html", m.HTML)
+		w.textPart("text/html", html, htmlPieces)
 		w.closeDelimiter(boundary)
 	}
 }
@@ -167,9 +168,19 @@ func (w *messageWriter) closeDelimiter(boundary string) {
 	w.raw("\r\n--", boundary, "--")
 }
 
-func (w *messageWriter) textPart(mediaType, s string) {
-	encoding := textEncoding(s)
+// textPart writes a part of s, or of pieces where they are not nil.
+func (w *messageWriter) textPart(mediaType, s string, pieces *app.Body) {
+	encoding := ""
+	if pieces != nil {
+		encoding = pieceEncoding(pieces)
+	} else {
+		encoding = textEncoding(s)
+	}
 	w.raw("Content-Type: ", mediaType, "; charset=utf-8\r\nContent-Transfer-Encoding: ", encoding, "\r\n\r\n")
+	if pieces != nil {
+		w.pieces(pieces)
+		return
+	}
 	switch encoding {
 	case "7bit":
 		w.lines(s)

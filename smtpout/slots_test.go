@@ -85,6 +85,27 @@ func TestWhoStopsWaitingTakesNoPlace(t *testing.T) {
 }
 
 // A place can be given at the moment when the one who waits for it leaves.
+func TestAPlaceGivenToWhoLeftGoesToTheNext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1)
+		if err := s.take(t.Context(), true); err != nil {
+			t.Fatal(err)
+		}
+		given := make(chan struct{})
+		leaving := s.urgent.PushBack(given)
+		next := queued(t.Context(), s, true)
+		s.give()
+		<-given
+		if got(next) {
+			t.Fatal("two have the one place")
+		}
+		s.abandon(&s.urgent, leaving, given)
+		if !got(next) {
+			t.Error("the place is lost")
+		}
+	})
+}
+
 func TestNoPlaceIsLostWhenWaitersLeaveAsItIsGiven(t *testing.T) {
 	const places = 3
 	s := newSlots(places)

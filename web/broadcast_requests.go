@@ -2,8 +2,13 @@ package web
 
 import (
 	"bytes"
+	"crypto/sha256"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/engine"
 )
 
 // createBroadcastRequest is the body of POST /broadcasts.
@@ -74,4 +79,17 @@ func decodeOptional(body []byte, v any) error {
 		return nil
 	}
 	return decodeBody(body, v)
+}
+
+// onceOptions adds what idempotency compares: a digest of what a request asks for,
+// without what is absent.
+func onceOptions(header http.Header, key string, asked any) (engine.SendOptions, error) {
+	if given, err := keyGiven(header, key); err != nil || !given {
+		return engine.SendOptions{}, err
+	}
+	digest := sha256.New()
+	if err := json.MarshalWrite(digest, asked, json.Deterministic(true), json.OmitZeroStructFields(true)); err != nil {
+		return engine.SendOptions{}, err
+	}
+	return engine.SendOptions{IdempotencyKey: key, Payload: digest.Sum(nil)}, nil
 }

@@ -84,6 +84,13 @@ type (
 	broadcastPath struct {
 		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
 	}
+	createBroadcastInput struct {
+		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+	}
+	sendBroadcastInput struct {
+		ID             string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+	}
 	broadcastOutput         struct{ Body broadcastHead }
 	broadcastRecordOutput   struct{ Body broadcastRecord }
 	removedBroadcastOutput  struct{ Body removedBroadcast }
@@ -95,22 +102,22 @@ var broadcastTags = []string{"Broadcasts"}
 
 // broadcastService is what the routes of broadcasts need of the engine.
 type broadcastService interface {
-	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput) (engine.BroadcastView, error)
+	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts engine.SendOptions) (engine.BroadcastView, error)
 	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]engine.BroadcastView, bool, error)
 	GetBroadcast(ctx context.Context, key *app.Key, id string) (engine.BroadcastView, error)
 	UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (engine.BroadcastView, error)
 	DeleteBroadcast(ctx context.Context, key *app.Key, id string) error
-	SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (engine.BroadcastView, error)
+	SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts engine.SendOptions) (engine.BroadcastView, error)
 	CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error)
 	DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (engine.BroadcastView, error)
-	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string) (emails []string, err error)
+	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts engine.SendOptions) (emails []string, err error)
 }
 
 func (h *Handler) registerBroadcasts() {
 	register(h, route{body: true}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.createBroadcast)
 	documentBody[createBroadcastRequest](h, http.MethodPost, "/broadcasts")
 	register(h, route{}, huma.Operation{
@@ -158,18 +165,23 @@ func (h *Handler) registerBroadcastActions() {
 	register(h, route{body: true}, huma.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
 		Summary: "Send the content of a broadcast to up to 5 addresses, as ordinary emails", Tags: broadcastTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.testBroadcast)
 	documentBody[testBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/test")
 }
 
-func (h *Handler) createBroadcast(ctx context.Context, _ *struct{}) (*broadcastOutput, error) {
+func (h *Handler) createBroadcast(ctx context.Context, in *createBroadcastInput) (*broadcastOutput, error) {
 	x := exchangeOf(ctx)
 	var request createBroadcastRequest
 	if err := decodeBody(x.body, &request); err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.CreateBroadcast(ctx, x.key, request.input()))
+	input := request.input()
+	opts, err := onceOptions(x.header, in.IdempotencyKey, &input)
+	if err != nil {
+		return nil, err
+	}
+	return newBroadcastOutput(h.service.CreateBroadcast(ctx, x.key, input, opts))
 }
 
 func (h *Handler) listBroadcasts(ctx context.Context, in *PageParams) (*listOutput[BroadcastItem], error) {
@@ -223,7 +235,7 @@ func (h *Handler) deleteBroadcast(ctx context.Context, in *broadcastPath) (*remo
 	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) sendBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
+func (h *Handler) sendBroadcast(ctx context.Context, in *sendBroadcastInput) (*broadcastOutput, error) {
 	x := exchangeOf(ctx)
 	id, err := pathID("broadcast", in.ID)
 	if err != nil {
@@ -236,7 +248,11 @@ func (h *Handler) sendBroadcast(ctx context.Context, in *broadcastPath) (*broadc
 	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.SendBroadcast(ctx, x.key, id, request.ScheduledAt))
+	opts, err := onceOptions(x.header, in.IdempotencyKey, []string{id, request.ScheduledAt})
+	if err != nil {
+		return nil, err
+	}
+	return newBroadcastOutput(h.service.SendBroadcast(ctx, x.key, id, request.ScheduledAt, opts))
 }
 
 func (h *Handler) cancelBroadcast(ctx context.Context, in *broadcastPath) (*canceledBroadcastOutput, error) {
@@ -259,7 +275,7 @@ func (h *Handler) duplicateBroadcast(ctx context.Context, in *broadcastPath) (*b
 	return newBroadcastOutput(h.service.DuplicateBroadcast(ctx, keyOf(ctx), id))
 }
 
-func (h *Handler) testBroadcast(ctx context.Context, in *broadcastPath) (*testedBroadcastOutput, error) {
+func (h *Handler) testBroadcast(ctx context.Context, in *sendBroadcastInput) (*testedBroadcastOutput, error) {
 	x := exchangeOf(ctx)
 	id, err := pathID("broadcast", in.ID)
 	if err != nil {
@@ -269,7 +285,11 @@ func (h *Handler) testBroadcast(ctx context.Context, in *broadcastPath) (*tested
 	if err := decodeBody(x.body, &request); err != nil {
 		return nil, err
 	}
-	emails, err := h.service.TestBroadcast(ctx, x.key, id, request.To)
+	opts, err := onceOptions(x.header, in.IdempotencyKey, append([]string{id}, request.To...))
+	if err != nil {
+		return nil, err
+	}
+	emails, err := h.service.TestBroadcast(ctx, x.key, id, request.To, opts)
 	if err != nil {
 		return nil, err
 	}

@@ -116,6 +116,12 @@ func TestBadBroadcastsNameTheirField(t *testing.T) {
 		{`{"from":"a@example.com","subject":"s"}`, "`html` or `text` is required"},
 		{`{"from":"a@example.com","subject":"s","html":"","text":""}`, "`html` or `text` is required"},
 		{`{"from":"{{{FIRST_NAME}}} <a@example.com>","subject":"s","html":"x"}`, "`from` can't hold placeholders"},
+		{`{"from":"a@example.com","subject":"{{{UNSUBSCRIBE_URL}}}","html":"x"}`, "`subject` can't hold"},
+		{`{"from":"a@example.com","subject":"{{{A B}}}","html":"x"}`, "`subject` holds {{{A B}}}"},
+		{`{"from":"a@example.com","subject":"s","html":"{{{contact.first-name}}}"}`, "`html` holds"},
+		{`{"from":"a@example.com","subject":"s","html":"a\n{{{EMAIL"}`, "`html` opens a placeholder with {{{ that never ends (line 2)"},
+		{`{"from":"a@example.com","subject":"s","html":"x","text":"{{{}}}"}`, "`text` holds {{{}}}"},
+		{`{"from":"a@example.com","subject":"s","html":"x","preview_text":"{{{|x}}}"}`, "`preview_text` holds"},
 		{news(`,"scheduled_at":"in 1 hour"`), "`scheduled_at` needs `send`"},
 		{news(`,"send":false,"scheduled_at":"in 1 hour"`), "`scheduled_at` needs `send`"},
 		{news(`,"send":true,"scheduled_at":"in 31 days"`), "`scheduled_at` must be at most 30 days"},
@@ -454,5 +460,109 @@ func TestAStoppingServerSendsNoBroadcast(t *testing.T) {
 	}
 	if got := a.broadcast(200, "GET", "/broadcasts", ""); len(got.Data) != 1 || got.Data[0].Status != "draft" {
 		t.Errorf("left %+v", got.Data)
+	}
+}
+
+// testAnswer is the answer to a test send.
+type testAnswer struct {
+	Object, ID string
+	Data       []struct{ ID string }
+}
+
+func (a *audience) testSend(id, body string) (got testAnswer) {
+	a.t.Helper()
+	w := a.call("POST", "/broadcasts/"+id+"/test", body)
+	wantStatus(a.t, w, 200)
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil {
+		a.t.Fatal(err)
+	}
+	return got
+}
+
+func TestATestSendIsFilledForEachAddress(t *testing.T) {
+	a := newAudience(t)
+	topic := a.topic("News", "").ID
+	wantStatus(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`), 201)
+	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann & Bo","properties":{"plan":"pro"},"topics":[{"id":"`+topic+`","subscription":"opt_out"}]}`), 201)
+	b := a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <news@example.com>","subject":"Hi {{{FIRST_NAME|there}}}","topic_id":"`+topic+`","reply_to":"help@example.com",
+		"html":"<p>{{{contact.first_name|<b>you</b>}}} {{{plan}}} {{{EMAIL}}} {{{contact.city}}}.</p><a href=\"{{{UNSUBSCRIBE_URL}}}\">out</a>"}`)
+	got := a.testSend(b.ID, `{"to":["Ann@Example.org","Bob <bob@example.org>"]}`)
+	if got.Object != "broadcast" || got.ID != b.ID || len(got.Data) != 2 {
+		t.Fatalf("answer %+v", got)
+	}
+	for i, want := range []struct{ subject, html, text string }{
+		{"Hi Ann & Bo", "<p>Ann &amp; Bo pro Ann@example.org .</p>", "Ann & Bo pro Ann@example.org ."},
+		{"Hi there", "<p><b>you</b> free bob@example.org .</p>", "you free bob@example.org ."},
+	} {
+		m := a.mail(got.Data[i].ID)
+		if m.Subject != want.subject || !strings.HasPrefix(value(m.HTML), want.html) || !strings.HasPrefix(value(m.Text), want.text) || m.From != "Acme <news@example.com>" ||
+			!slices.Equal(m.ReplyTo, []string{"help@example.com"}) {
+			t.Errorf("%+v\nhtml %s\ntext %s", m, value(m.HTML), value(m.Text))
+		}
+		raw := a.eventually(a.full, "/emails/"+got.Data[i].ID+"/raw", "List-Unsubscribe: ").Body.String()
+		if strings.Contains(raw, "UNSUBSCRIBE_URL") || !strings.Contains(raw, "List-Unsubscribe-Post: List-Unsubscribe=One-Click") || !strings.Contains(raw, "List-Id: ") {
+			t.Errorf("left as %s", raw)
+		}
+	}
+	if after := a.broadcast(200, "GET", "/broadcasts/"+b.ID, ""); after.Status != "draft" || *after.SentCount != 0 {
+		t.Errorf("the test changed it: %+v", after)
+	}
+	a.broadcast(200, "POST", "/broadcasts/"+b.ID+"/send", `{"scheduled_at":"in 1 hour"}`)
+	a.testSend(b.ID, `{"to":"ann@example.org"}`)
+}
+
+func TestATestSendGoesToAllOrToNobody(t *testing.T) {
+	a := newAudience(t)
+	id := a.draft("").ID
+	wantStatus(t, a.call("POST", "/suppressions", `{"email":"gone@example.org"}`), 201)
+	for body, words := range map[string]string{
+		`{}`: "`to` is required", `{"to":[]}`: "`to` is required", `{"to":"nobody"}`: "`to[0]`", `{"to":["a@example.org","A@example.org"]}`: "`to[1]` is given twice",
+		`{"to":["a@example.org","b@example.org","c@example.org","d@example.org","e@example.org","f@example.org"]}`: "`to` can hold at most 5",
+		`{"to":"a@example.org","subject":"x"}`: "`subject`",
+	} {
+		wantError(t, a.call("POST", "/broadcasts/"+id+"/test", body), 422, app.CodeValidation, words)
+	}
+	wantError(t, a.call("POST", "/broadcasts/"+id+"/test", ""), 400, app.CodeInvalidPayload)
+	wantError(t, a.call("POST", "/broadcasts/"+id+"/test", `{"to":["a@example.org","Gone@example.org"]}`), 422, app.CodeAllRecipientsSuppressed, "`to[1]`")
+	if left := a.page(a.full, "/emails"); len(left.Data) != 0 {
+		t.Errorf("refused tests left %q", left.ids())
+	}
+	if got := a.testSend(id, `{"to":["a@example.org","b@example.org","c@example.org","d@example.org","e@example.org"]}`); len(got.Data) != 5 {
+		t.Errorf("sent %+v", got)
+	}
+}
+
+func TestATestSendNeedsAVerifiedSender(t *testing.T) {
+	a := &audience{real: newReal(t, relayed())}
+	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
+}
+
+func TestAnIdempotencyKeySendsABroadcastOnce(t *testing.T) {
+	a := newAudience(t)
+	const key = "Idempotency-Key: june"
+	again := func(target string, same, other string, status int) {
+		t.Helper()
+		first := a.as(a.full, "POST", target, same, key)
+		wantStatus(t, first, status)
+		second := a.as(a.full, "POST", target, same, key)
+		wantStatus(t, second, status)
+		if first.Body.String() != second.Body.String() {
+			t.Errorf("%s: first %s, then %s", target, first.Body, second.Body)
+		}
+		wantError(t, a.as(a.full, "POST", target, other, key), 409, app.CodeInvalidIdempotent)
+		wantError(t, a.as(a.full, "POST", target, same, "Idempotency-Key: "), 400, app.CodeInvalidIdempotencyKey)
+		wantError(t, a.as(a.full, "POST", target, same, "Idempotency-Key: "+strings.Repeat("k", 257)), 400, app.CodeInvalidIdempotencyKey)
+	}
+	a.as(a.full, "POST", "/broadcasts", `{}`, key) // a refused call leaves nothing behind
+	again("/broadcasts", news(`,"send":true`), news(`,"send":true,"text":""`), 201)
+	draft, other := a.draft("").ID, a.draft("").ID
+	again("/broadcasts/"+draft+"/test", `{"to":"a@example.org"}`, `{"to":"b@example.org"}`, 200)
+	again("/broadcasts/"+draft+"/send", `{"scheduled_at":"in 1 hour"}`, "", 200)
+	wantError(t, a.as(a.full, "POST", "/broadcasts/"+other+"/send", `{"scheduled_at":"in 1 hour"}`, key), 409, app.CodeInvalidIdempotent)
+	if got := a.broadcast(200, "GET", "/broadcasts", ""); len(got.Data) != 3 || got.Data[0].Status != "draft" {
+		t.Errorf("left %+v", got.Data)
+	}
+	if sent := a.page(a.full, "/emails"); len(sent.Data) != 1 {
+		t.Errorf("%d test emails", len(sent.Data))
 	}
 }

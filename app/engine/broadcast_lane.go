@@ -28,7 +28,7 @@ func (l *lane) claimBulk(ctx context.Context, room int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	open, err := l.openBroadcasts(ctx)
+	open, err := l.queuedBroadcasts(ctx)
 	if err != nil {
 		return 0, err
 	}
@@ -37,17 +37,15 @@ func (l *lane) claimBulk(ctx context.Context, room int) (time.Duration, error) {
 		return next, nil
 	}
 	now := time.Now()
-	window := l.limits.window(now)
-	if window == 0 {
+	if l.limits.window(now) == 0 {
 		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
 	}
 	var failed []error
-	for _, turn := range app.ShareBulk(queues, window, room-again, l.after) {
+	for _, turn := range l.limits.turns(now, queues, 0, room-again) {
 		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
 		if err := l.beginBroadcast(ctx, b, turn.N); err != nil {
 			failed = append(failed, fmt.Errorf("broadcast %s: %w", b.ID, err))
 		}
-		l.after = b.ID
 	}
 	return min(next, sweepEvery), errors.Join(failed...)
 }
@@ -63,8 +61,8 @@ func (l *lane) bulkRoom(room int) int {
 	return max(0, min(room, ahead))
 }
 
-// openBroadcasts gives the queued broadcasts of this relay.
-func (l *lane) openBroadcasts(ctx context.Context) (open []app.Broadcast, err error) {
+// queuedBroadcasts gives the queued broadcasts of this relay.
+func (l *lane) queuedBroadcasts(ctx context.Context) (open []app.Broadcast, err error) {
 	err = l.e.db.Read(ctx, func(r *db.Reader) error {
 		open, err = r.OpenBroadcasts(app.QueuedBroadcast)
 		return err

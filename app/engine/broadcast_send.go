@@ -12,10 +12,11 @@ import (
 
 // SendBroadcast sends a draft, at once or at the time that scheduledAt says, and
 // foretells when it is through. Errors, in the order of the checks:
-// CodeValidation for the time, CodeNotFound, CodeInvalidParameter for what is no
-// draft, CodeNotFound for its segment or topic, CodeValidation for the
-// from-domain, CodeBroadcastTooLarge, CodeServiceUnavailable.
-func (e *Engine) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (v BroadcastView, err error) {
+// CodeValidation for the time, those of idempotency, CodeNotFound,
+// CodeInvalidParameter for what is no draft, CodeNotFound for its segment or topic,
+// CodeValidation for the from-domain, CodeBroadcastTooLarge,
+// CodeServiceUnavailable.
+func (e *Engine) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts SendOptions) (v BroadcastView, err error) {
 	at, err := app.BroadcastTime(scheduledAt, time.Now())
 	if err != nil {
 		return v, err
@@ -23,18 +24,20 @@ func (e *Engine) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledA
 	if err := e.Ready(); err != nil {
 		return v, err
 	}
-	for range maxEdits {
-		v, err = e.sendDraft(ctx, key, id, at)
-		if !errors.Is(err, errMoved) {
-			return v, err
+	return once(ctx, e, key, routeBroadcastSend, opts, func(keep keeper[BroadcastView]) (v BroadcastView, err error) {
+		for range maxEdits {
+			v, err = e.sendDraft(ctx, key, id, at, keep)
+			if !errors.Is(err, errMoved) {
+				return v, err
+			}
 		}
-	}
-	return v, app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+		return v, app.Errorf(app.CodeConflict, "The broadcast is being changed by other requests at the same time; try again")
+	})
 }
 
 // sendDraft counts and plans a draft and then sends it. Error: errMoved where its
 // audience or sender was changed meanwhile.
-func (e *Engine) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time) (v BroadcastView, err error) {
+func (e *Engine) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time, keep keeper[BroadcastView]) (v BroadcastView, err error) {
 	var b app.Broadcast
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		b, err = r.BroadcastHead(key.TeamID, id)
@@ -65,7 +68,10 @@ func (e *Engine) sendDraft(ctx context.Context, key *app.Key, id string, at time
 			}
 			now.ScheduledAt, now.Audience = b.ScheduledAt, b.Audience
 			v = newView(&now, plan)
-			return e.dispatch(tx, &v.Broadcast)
+			if err := e.dispatch(tx, &v.Broadcast); err != nil {
+				return err
+			}
+			return keepView(tx, keep, &v)
 		})
 		return v.Status == app.QueuedBroadcast, err
 	})
@@ -73,7 +79,7 @@ func (e *Engine) sendDraft(ctx context.Context, key *app.Key, id string, at time
 }
 
 // createAndSend adds a draft and sends it in one Write.
-func (e *Engine) createAndSend(ctx context.Context, draft *app.Broadcast) (v BroadcastView, err error) {
+func (e *Engine) createAndSend(ctx context.Context, draft *app.Broadcast, keep keeper[BroadcastView]) (v BroadcastView, err error) {
 	if err := e.Ready(); err != nil {
 		return v, err
 	}
@@ -88,7 +94,10 @@ func (e *Engine) createAndSend(ctx context.Context, draft *app.Broadcast) (v Bro
 			if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
 				return err
 			}
-			return e.dispatch(tx, &v.Broadcast)
+			if err := e.dispatch(tx, &v.Broadcast); err != nil {
+				return err
+			}
+			return keepView(tx, keep, &v)
 		})
 		return v.Status == app.QueuedBroadcast, err
 	})

@@ -22,7 +22,7 @@ func (w *world) newsletter(html string, change func(*app.Broadcast)) *app.Broadc
 		change(b)
 	}
 	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error { return tx.InsertBroadcast(b) }))
-	_, err = w.e.SendBroadcast(w.t.Context(), w.key, b.ID, "")
+	_, err = w.e.SendBroadcast(w.t.Context(), w.key, b.ID, "", SendOptions{})
 	must(w.t, err)
 	head := w.broadcast(b.ID)
 	return &head

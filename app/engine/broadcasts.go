@@ -16,33 +16,35 @@ type BroadcastView struct {
 }
 
 // CreateBroadcast adds a draft and, where the input says so, sends it in the same
-// Write. Errors: CodeValidation, CodeNotFound for segment or topic, and those of
-// SendBroadcast.
-func (e *Engine) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput) (v BroadcastView, err error) {
+// Write. Errors: CodeValidation, those of idempotency, CodeNotFound for segment or
+// topic, and those of SendBroadcast.
+func (e *Engine) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts SendOptions) (v BroadcastView, err error) {
 	b, err := in.Validate(time.Now())
 	if err != nil {
 		return v, err
 	}
 	b.ID, b.TeamID = app.NewID(), key.TeamID
-	if in.Send {
-		return e.createAndSend(ctx, &b)
-	}
-	v.Broadcast, err = e.insertDraft(ctx, b, true)
-	return v, err
+	return once(ctx, e, key, routeBroadcasts, opts, func(keep keeper[BroadcastView]) (BroadcastView, error) {
+		if in.Send {
+			return e.createAndSend(ctx, &b, keep)
+		}
+		return e.createDraft(ctx, &b, keep)
+	})
 }
 
-// insertDraft adds a draft, whose segment and topic must exist if check says so.
-func (e *Engine) insertDraft(ctx context.Context, b app.Broadcast, check bool) (app.Broadcast, error) {
-	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		if check {
-			if err := audienceExists(&tx.Reader, &b); err != nil {
-				return err
-			}
+func (e *Engine) createDraft(ctx context.Context, b *app.Broadcast, keep keeper[BroadcastView]) (v BroadcastView, err error) {
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		if err := audienceExists(&tx.Reader, b); err != nil {
+			return err
 		}
-		b.CreatedAt = tx.Now
-		return tx.InsertBroadcast(&b)
+		v.Broadcast = *b
+		v.CreatedAt = tx.Now
+		if err := tx.InsertBroadcast(&v.Broadcast); err != nil {
+			return err
+		}
+		return keepView(tx, keep, &v)
 	})
-	return b, unavailable(err)
+	return v, unavailable(err)
 }
 
 // audienceExists proves that segment and topic of a broadcast are the team's.
@@ -182,10 +184,13 @@ func (e *Engine) DuplicateBroadcast(ctx context.Context, key *app.Key, id string
 	if err != nil {
 		return v, err
 	}
-	copied := b.Copy()
-	copied.ID = app.NewID()
-	v.Broadcast, err = e.insertDraft(ctx, copied, false)
-	return v, err
+	v.Broadcast = b.Copy()
+	v.ID = app.NewID()
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		v.CreatedAt = tx.Now
+		return tx.InsertBroadcast(&v.Broadcast)
+	})
+	return v, unavailable(err)
 }
 
 // unusedByBroadcasts refuses to delete what a broadcast that has not left uses.

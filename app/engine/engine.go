@@ -56,6 +56,7 @@ type Config struct {
 	Capture        bool
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes
 	DoubtDelay     time.Duration // 0: 60 s
+	BulkShare      float64       // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Jitter         func() float64
 	Load           *app.Load // told of each caller that waits; nil: nobody asks
 	// Resolver asks the DNS about domains; nil: domains are not checked.

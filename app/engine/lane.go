@@ -35,12 +35,12 @@ type lane struct {
 	gate    *gate
 	breaker breaker
 	limits  *limits
+	plans   planCache
 	memory  *semaphore.Weighted
 	dots    chan struct{} // one token a connection: see hold
 	mail    line
 	bulk    line
 	flight  atomic.Int64 // jobs of broadcasts that were claimed and have not ended
-	after   string       // the broadcast that the last round of bulk ended with
 
 	mu      sync.Mutex
 	claimed map[string]bool
@@ -89,7 +89,7 @@ func newLane(e *Engine, route Route) *lane {
 	places := 4 * (connections + runtime.GOMAXPROCS(0))
 	return &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
-		gate: newGate(), limits: newLimits(route.Relay), memory: semaphore.NewWeighted(laneMemory),
+		gate: newGate(), limits: newLimits(route.Relay, e.cfg.BulkShare), memory: semaphore.NewWeighted(laneMemory),
 		dots: make(chan struct{}, connections), mail: newLine(places), bulk: newLine(places),
 		claimed: map[string]bool{}, strikes: map[string]int{},
 	}

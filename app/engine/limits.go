@@ -6,27 +6,33 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"mailer/app"
 	"mailer/db"
 )
 
-// dayMinutes is the window of a relay's daily limit. The count keeps whole
-// minutes, so the window is one longer: never more than daily in any 24 h.
-const dayMinutes = 24*60 + 1
+// dayMinutes is the window of a relay's daily limit.
+const dayMinutes = app.DayMinutes
 
-// limits are what a relay allows: messages a second (a token bucket on the
-// monotonic clock) and messages in any 24 hours (counted by minutes, kept in
-// the database by the Write that marks a unit dotted).
+// limits are what a relay allows: messages a second (see rateLimit) and messages
+// in any 24 hours, counted by minutes. The Write that marks a unit dotted keeps the
+// count in the database; without a daily limit it is kept in memory alone, for the
+// planner.
 type limits struct {
-	relay  string
-	bucket *rate.Limiter // nil: no limit
-	daily  int64         // 0: no limit
+	*rateLimit
+	relay string
+	daily int64 // 0: no limit
+	share int64 // of daily, what broadcasts may use
+	// warned tells whether a team is in warning, so that its broadcasts drip; nil:
+	// none is. It must not block, and is set before the lane starts.
+	warned func(teamID string) bool
 
 	mu      sync.Mutex
-	minutes map[int64]usage // Unix minute -> messages dotted or reserved
-	total   usage
+	minutes [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
+	latest  int64             // the last minute that is counted
+	total   usage             // of all minutes
+	meter   meter
+	after   string               // broadcast that the last round of turns ended with
+	dripped map[string]time.Time // team -> when it may have its next message
 }
 
 // usage counts messages, bulk of them of broadcasts.
@@ -39,12 +45,14 @@ func (u *usage) add(n int64, bulk bool) {
 	}
 }
 
-func newLimits(r app.Relay) *limits {
-	l := &limits{relay: r.Region, daily: r.Daily, minutes: map[int64]usage{}}
-	if r.Rate > 0 {
-		l.bucket = rate.NewLimiter(rate.Limit(r.Rate), 1)
+// newLimits makes the limits of a relay of whose daily limit broadcasts may use a
+// part (0: app.DefaultBulkShare).
+func newLimits(r app.Relay, part float64) *limits {
+	if part == 0 {
+		part = app.DefaultBulkShare
 	}
-	return l
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, daily: r.Daily, share: app.BulkShare(r.Daily, part),
+		meter: newMeter(r), dripped: map[string]time.Time{}}
 }
 
 // load reads what was sent in the last 24 hours.
@@ -52,12 +60,14 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 	if l.daily == 0 {
 		return nil
 	}
+	now := time.Now().Unix() / 60
 	err := store.Read(ctx, func(r *db.Reader) error {
-		rows, err := r.Usage(l.relay, time.Now().Unix()/60-dayMinutes)
+		rows, err := r.Usage(l.relay, now-dayMinutes+1)
 		for _, row := range rows {
-			l.minutes[row.Minute] = usage{row.Sent, row.Bulk}
-			l.total.sent += row.Sent
-			l.total.bulk += row.Bulk
+			// What a clock that was ahead wrote counts as of now.
+			minute := l.forget(min(row.Minute, now))
+			l.move(minute, row.Sent-row.Bulk, false)
+			l.move(minute, row.Bulk, true)
 		}
 		return err
 	})
@@ -71,22 +81,29 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 // the share of broadcasts too; without one it answers when the next is free. The
 // place must be given back (unreserve) unless a dot follows.
 func (l *limits) reserve(now time.Time, bulk bool) (minute int64, free time.Time, ok bool) {
-	minute = now.Unix() / 60
-	if l.daily == 0 {
-		return minute, time.Time{}, true
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	oldest := l.forget(minute)
-	if l.total.sent >= l.daily || bulk && l.total.bulk >= l.share() {
-		return minute, time.Unix((oldest+dayMinutes)*60, 0), false
+	minute = l.forget(now.Unix() / 60)
+	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.share
+	if all || share {
+		return minute, l.free(all, share), false
 	}
 	l.move(minute, 1, bulk)
 	return minute, time.Time{}, true
 }
 
-// share is how many messages of broadcasts are allowed in 24 h.
-func (l *limits) share() int64 { return int64(float64(l.daily) * app.DefaultBulkShare) }
+// free is when the oldest message that is counted leaves the window: the oldest of
+// all, of broadcasts (share), or the later of both.
+func (l *limits) free(all, share bool) time.Time {
+	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
+		u := l.minutes[minute%dayMinutes]
+		all, share = all && u.sent == 0, share && u.bulk == 0
+		if !all && !share {
+			return time.Unix((minute+dayMinutes)*60, 0)
+		}
+	}
+	return time.Unix((l.latest+dayMinutes)*60, 0) // there is no share at all
+}
 
 // window is how many messages of broadcasts the daily limit allows now; negative:
 // there is none.
@@ -97,59 +114,52 @@ func (l *limits) window(now time.Time) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(now.Unix() / 60)
-	return max(0, min(l.share()-l.total.bulk, l.daily-l.total.sent))
+	return max(0, min(l.share-l.total.bulk, l.daily-l.total.sent))
 }
 
-// forget drops minutes that are out of the window and gives the oldest that is
-// not.
-func (l *limits) forget(minute int64) (oldest int64) {
-	oldest = minute
-	for m, n := range l.minutes {
-		if m <= minute-dayMinutes {
-			delete(l.minutes, m)
-			l.total.sent -= n.sent
-			l.total.bulk -= n.bulk
-			continue
-		}
-		oldest = min(oldest, m)
+// forget drops minutes that are out of the window of one, and answers which minute
+// counts: that one, or the latest where the clock was put back.
+func (l *limits) forget(minute int64) int64 {
+	if minute-l.latest >= dayMinutes {
+		l.minutes, l.total, l.latest = [dayMinutes]usage{}, usage{}, minute
 	}
-	return oldest
+	for l.latest < minute {
+		l.latest++
+		u := &l.minutes[l.latest%dayMinutes]
+		l.total.sent -= u.sent
+		l.total.bulk -= u.bulk
+		*u = usage{}
+	}
+	return l.latest
 }
 
-// move counts n messages, which may be negative, in a minute.
+// move counts n messages, which may be negative, in a minute. What was counted in
+// a minute that is out of the window was forgotten with it.
 func (l *limits) move(minute, n int64, bulk bool) {
-	u := l.minutes[minute]
-	u.add(n, bulk)
-	l.minutes[minute] = u
+	if minute <= l.latest-dayMinutes {
+		return
+	}
+	l.minutes[minute%dayMinutes].add(n, bulk)
 	l.total.add(n, bulk)
 }
 
 // renew moves a place to the minute of now: the message may have waited long
 // for its turn, and the 24 hours run from its dot.
 func (l *limits) renew(minute int64, now time.Time, bulk bool) int64 {
-	current := now.Unix() / 60
-	if l.daily == 0 || current == minute {
-		return current
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.minutes[minute].sent > 0 { // else it was forgotten meanwhile
-		l.move(minute, -1, bulk)
-	}
+	l.meter.left(now)
+	current := l.forget(now.Unix() / 60)
+	l.move(minute, -1, bulk)
 	l.move(current, 1, bulk)
 	return current
 }
 
 // unreserve gives a place back.
 func (l *limits) unreserve(minute int64, bulk bool) {
-	if l.daily == 0 {
-		return
-	}
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.minutes[minute].sent > 0 {
-		l.move(minute, -1, bulk)
-	}
+	l.move(minute, -1, bulk)
 }
 
 // count stores a dotted message in the transaction that marks it.
@@ -164,7 +174,17 @@ func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	return tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n)
 }
 
-// wait takes a token of the rate; it answers false when ctx ends.
-func (l *limits) wait(ctx context.Context, bulk bool) bool {
-	return l.bucket == nil || l.bucket.Wait(ctx) == nil
+// counted gives the minutes of the window that have messages, places that are only
+// reserved with them.
+func (l *limits) counted(now time.Time) []app.UsageMinute {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now.Unix() / 60)
+	var rows []app.UsageMinute
+	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
+		if u := l.minutes[minute%dayMinutes]; u.sent > 0 {
+			rows = append(rows, app.UsageMinute{Minute: minute, Sent: u.sent, Bulk: u.bulk})
+		}
+	}
+	return rows
 }

@@ -1,0 +1,6 @@
+//go:build race
+
+package engine
+
+// raceDetector tells that the race detector slows everything down.
+const raceDetector = true
