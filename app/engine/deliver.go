@@ -126,7 +126,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 		return nil, err
 	}
 	return &app.Outgoing{
-		EmailID: email.ID, EnvelopeFrom: email.From.Mailbox(), Recipients: open, MessageID: email.MessageID,
+		EmailID: email.ID, EnvelopeFrom: l.returnPath(j.unit.TeamID, email, open), Recipients: open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking), DKIM: key, Signature: j.unit.Signature,
 	}, nil
 }

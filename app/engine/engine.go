@@ -64,6 +64,9 @@ type Config struct {
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
 	BaseURL string
+	// BounceHost is the host name under which a listener for bounces is reached.
+	// Empty (also for the command line beside a server): there is none.
+	BounceHost string
 }
 
 // Engine is the whole service behind its doors.
@@ -74,6 +77,7 @@ type Engine struct {
 	server   server
 	keys     keyCache
 	dkim     dkimCache
+	paths    returnPathHosts
 	inflight inflight
 	fresh    freshMail
 	eraser   *eraser
