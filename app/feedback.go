@@ -47,5 +47,10 @@ type Feedback struct {
 	Link       string // that was clicked
 	UserAgent  string
 	IPAddress  string
-	At         time.Time // when it happened; zero: unknown
+	// Machine: the provider itself says that a machine opened or clicked.
+	Machine bool
+	// Taken is when the provider took the message, by its own word; zero: it did
+	// not say.
+	Taken time.Time
+	At    time.Time // when it happened; zero: unknown
 }
