@@ -7,6 +7,7 @@ type FeedbackKind string
 
 // The kinds of feedback.
 const (
+	FeedbackTaken      FeedbackKind = "sent" // the provider took it: what the relay's own reply says
 	FeedbackDelivered  FeedbackKind = "delivered"
 	FeedbackDelayed    FeedbackKind = "delayed" // still being tried by the provider
 	FeedbackBounced    FeedbackKind = "bounced"

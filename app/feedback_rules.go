@@ -26,6 +26,8 @@ const (
 // that is none.
 func (k FeedbackKind) LastEvent() LastEvent {
 	switch k {
+	case FeedbackTaken:
+		return Sent
 	case FeedbackDelivered:
 		return Delivered
 	case FeedbackDelayed:

@@ -18,6 +18,9 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	if r.of != nil {
 		ev.Recipient = r.of.Address
 	}
+	if r.Kind == app.FeedbackTaken { // news only where the relay's reply is not known
+		return ev, r.of != nil && r.of.State == app.Queued, nil
+	}
 	if !isFetch(r.Kind) {
 		return ev, true, nil
 	}
@@ -39,6 +42,8 @@ func (r *report) words() (app.EventType, string) {
 	}
 	kind := app.EventType(r.Kind.LastEvent())
 	switch r.Kind {
+	case app.FeedbackTaken:
+		return kind, who + " that it took the mail"
 	case app.FeedbackDelivered:
 		return kind, who + " that the mail was delivered"
 	case app.FeedbackDelayed:
