@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"crypto/subtle"
 	"errors"
 	"fmt"
 	"slices"
@@ -290,6 +291,29 @@ func (e *Engine) suppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) e
 		return nil
 	}
 	return e.suppressFor(tx, u.TeamID, u.EmailID, app.FoldAddress(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+}
+
+// IngestDoor is an address that reports of a source come to.
+type IngestDoor struct {
+	Source string
+	URL    string // a path alone where the server's address is not known
+}
+
+// IngestDoors gives the addresses of all sources. Those with a secret prove by it
+// who reports: whoever has them can suppress addresses of every team.
+func (e *Engine) IngestDoors() []IngestDoor {
+	doors := []IngestDoor{{"ses", e.server.BaseURL + "/ingest/ses"}}
+	for _, source := range app.FeedbackSources() {
+		doors = append(doors, IngestDoor{source, e.server.BaseURL + "/ingest/" + source + "/" + e.cfg.Sealer.IngestSecret(source)})
+	}
+	return doors
+}
+
+// OpensIngest tells, in constant time, whether a secret is that of a source.
+func (e *Engine) OpensIngest(source, secret string) bool {
+	want := e.cfg.Sealer.IngestSecret(source)
+	known := slices.Contains(app.FeedbackSources(), source)
+	return subtle.ConstantTimeCompare([]byte(want), []byte(secret)) == 1 && known
 }
 
 // purgeFeedback forgets old reports.
