@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"os"
 	"os/signal"
@@ -22,6 +23,7 @@ import (
 	"mailer/app/cli"
 	"mailer/app/engine"
 	"mailer/app/resolver"
+	"mailer/app/sns"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
@@ -73,7 +75,7 @@ type options struct {
 	cli.StoreFlags
 	asJSON                           bool
 	listen, baseURL, mode, logFormat string
-	relays                           []string
+	relays, snsTopics                []string
 	rateLimit                        int
 	maxAttachments                   int64
 	drainTimeout, doubtDelay         time.Duration
@@ -134,6 +136,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is captured and never leaves")
 	cli.ResolverFlag(cmd, &o.Resolver)
+	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -200,6 +203,18 @@ func (o *options) routes(log *slog.Logger, load *app.Load) (routes []engine.Rout
 	return routes, false, nil
 }
 
+// sns makes the receiver of messages of SNS; nil without a topic.
+func (o *options) sns() (web.SNS, error) {
+	if len(o.snsTopics) == 0 {
+		return nil, nil
+	}
+	receiver, err := sns.New(o.snsTopics, &http.Client{Timeout: 15 * time.Second})
+	if err != nil {
+		return nil, fmt.Errorf("--sns-topic: %w", err)
+	}
+	return receiver, nil
+}
+
 func (o *options) serve(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
@@ -213,17 +228,21 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	events, err := o.sns()
+	if err != nil {
+		return err
+	}
 	ctx := cmd.Context()
 	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log})
 	if err != nil {
 		return err
 	}
-	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, cfg engine.Config) error {
+func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, events web.SNS, cfg engine.Config) error {
 	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -240,7 +259,7 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	if err := e.Start(ctx); err != nil {
 		return err
 	}
-	server := web.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit}))
+	server := web.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
 	ended := make(chan error, 1)
 	go func() { ended <- server.Serve(listener) }()
 	err = o.announce(ctx, log, listener, e)

@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
@@ -89,6 +90,15 @@ func (s *Sealer) MAC(purpose string, message []byte) []byte {
 	mac := hmac.New(sha256.New, s.derive("mac "+purpose))
 	mac.Write(message)
 	return mac.Sum(nil)[:16]
+}
+
+// FeedbackSources are the senders whose reports come with a secret in the path.
+func FeedbackSources() []string { return []string{"postmark", "mailgun", "sendgrid", "generic"} }
+
+// IngestSecret is the secret in the path that reports of a source come to: it
+// proves them. It never changes while the master key stays.
+func (s *Sealer) IngestSecret(source string) string {
+	return hex.EncodeToString(s.MAC("ingest", []byte(source)))
 }
 
 // NewMasterKey makes a random master key.

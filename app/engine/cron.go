@@ -64,9 +64,13 @@ func (e *Engine) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.inPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
+	err = e.inPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeHappenings(tx.Now.Add(-app.HappeningsKept), purgeChunk)
 	})
+	if err != nil {
+		return err
+	}
+	return e.purgeFeedback(ctx)
 }
 
 // clean removes what belonged to deleted topics and segments.

@@ -1,0 +1,92 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// InsertFeedback notes a report by a hash of its id. Error: ErrNotFound when it
+// was noted before.
+func (tx *Tx) InsertFeedback(source string, id []byte) error {
+	n, err := tx.exec(`INSERT INTO feedback (source, id, created_at) VALUES (?, ?, ?) ON CONFLICT (source, id) DO NOTHING`, source, id, milli(tx.Now))
+	return oneRow(n, err, ErrNotFound)
+}
+
+// PurgeFeedback forgets at most limit reports from before a time and tells
+// whether there may be more.
+func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM feedback WHERE (source, id) IN
+		(SELECT source, id FROM feedback WHERE created_at <= ? LIMIT ?)`, milli(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("purge feedback: %w", err)
+	}
+	return n == int64(limit), nil
+}
+
+// InsertProviderID notes what a provider calls an email.
+func (tx *Tx) InsertProviderID(id, emailID string) error {
+	_, err := tx.exec(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
+	return err
+}
+
+// EmailOfProvider gives the email that a provider calls so. Error: ErrNotFound.
+func (r *Reader) EmailOfProvider(id string) (emailID string, err error) {
+	err = r.row(`SELECT email_id FROM provider_ids WHERE id = ?`, []any{id}, &emailID)
+	return emailID, err
+}
+
+// Subject is what feedback is about: an email, and what became of it so far. It
+// is named by an id that its door proved, so it may be any team's.
+type Subject struct {
+	TeamID     string
+	EmailID    string
+	MessageID  string
+	AcceptedAt time.Time
+	Recipients []Recipient // in the order of the envelope
+}
+
+// Recipient is one of an envelope.
+type Recipient struct {
+	N       int
+	Address string
+	State   app.LastEvent
+}
+
+// Subject gives the email that feedback names. Error: ErrNotFound.
+func (r *Reader) Subject(emailID string) (*Subject, error) {
+	s := Subject{EmailID: emailID}
+	var accepted int64
+	err := r.row(`SELECT team_id, message_id, created_at FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &accepted)
+	if err != nil {
+		return nil, err
+	}
+	s.AcceptedAt = fromMilli(accepted)
+	s.Recipients, err = list(&r.session, func(row scanner) (Recipient, error) {
+		var v Recipient
+		err := row.Scan(&v.N, &v.Address, &v.State)
+		return v, err
+	}, `SELECT n, address, state FROM recipients WHERE email_id = ? ORDER BY n`, emailID)
+	return &s, err
+}
+
+// MoveRecipient puts a recipient into a state.
+func (tx *Tx) MoveRecipient(emailID string, n int, state app.LastEvent) error {
+	_, err := tx.exec(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), emailID, n)
+	return err
+}
+
+// EndQueuedUnit ends the work on an email unless its final dot may be on its way.
+func (tx *Tx) EndQueuedUnit(emailID string) error {
+	_, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state = 'queued'`, emailID)
+	return err
+}
+
+// FetchEvents counts the opens, clicks and prefetches in an email's timeline, and
+// how many of them are prefetches.
+func (r *Reader) FetchEvents(emailID string) (all, prefetched int, err error) {
+	err = r.row(`SELECT count(*), coalesce(sum(type = 'prefetched'), 0) FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
+		[]any{emailID}, &all, &prefetched)
+	return all, prefetched, err
+}
