@@ -13,7 +13,7 @@ func readComplaint(b []byte) []BounceReport {
 	}
 	r := BounceReport{Feedback: Feedback{Kind: FeedbackComplained, Diagnostic: "Feedback report of the type abuse"}}
 	if by := bounceLine(group.get("user-agent")); by != "" {
-		r.Diagnostic = firstBytes(r.Diagnostic+" by "+by, maxBounceText)
+		r.Diagnostic = firstBytes(r.Diagnostic+" by "+by, maxDiagnostic)
 	}
 	for _, value := range append(group.all("original-rcpt-to"), group.all("removal-recipient")...) {
 		if address := plainAddress(value); address != "" && len(r.Named) < maxBounceGroups {

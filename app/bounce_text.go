@@ -139,7 +139,7 @@ func (f fields) isAutoReply() bool {
 }
 
 func (f fields) subject() string {
-	s := firstBytes(f.get("subject"), maxBounceText)
+	s := firstBytes(f.get("subject"), maxDiagnostic)
 	if decoded, err := new(mime.WordDecoder).DecodeHeader(s); err == nil {
 		s = decoded
 	}
@@ -150,7 +150,7 @@ func (f fields) subject() string {
 // sender or subject, name failed recipients in its header, or come from nobody
 // with a code of a failure in it: people answer to return paths too.
 func readFreeForm(header fields, text string, nullSender bool) []BounceReport {
-	subject, from := header.subject(), strings.ToLower(firstBytes(header.get("from"), maxBounceText))
+	subject, from := header.subject(), strings.ToLower(firstBytes(header.get("from"), maxDiagnostic))
 	text = beforeCopy(text)
 	words := bounceLine(text)
 	delay := containsAny(subject, delaySubjects)
@@ -160,7 +160,7 @@ func readFreeForm(header fields, text string, nullSender bool) []BounceReport {
 	if !looks && !(nullSender && statusCodeIn(words) != "") {
 		return nil
 	}
-	r := BounceReport{Feedback: Feedback{Kind: FeedbackBounced, Diagnostic: firstBytes(aroundCode(words), maxBounceText)}, Named: failedRecipients(failed, text)}
+	r := BounceReport{Feedback: Feedback{Kind: FeedbackBounced, Diagnostic: firstBytes(aroundCode(words), maxDiagnostic)}, Named: failedRecipients(failed, text)}
 	r.Bounce, r.SubType, r.Enhanced = judgeBounce("", words)
 	if delay {
 		r.Kind, r.Bounce, r.SubType = FeedbackDelayed, "", ""
@@ -215,7 +215,7 @@ func failedRecipients(header, text string) (named []string) {
 
 // aroundCode cuts a long text down to what stands around its first code.
 func aroundCode(words string) string {
-	if len(words) <= maxBounceText {
+	if len(words) <= maxDiagnostic {
 		return words
 	}
 	if i := strings.Index(words, statusCodeIn(words)); i > 100 {
@@ -228,7 +228,7 @@ func aroundCode(words string) string {
 // that says something goes before one that does not.
 func statusCodeIn(text string) (found string) {
 	for _, word := range numbersIn(text) {
-		if word = strings.TrimRight(word, "."); isStatusCode(word) && word[0] != '2' {
+		if word = strings.TrimRight(word, "."); IsEnhancedCode(word) && word[0] != '2' {
 			if _, subType := judgeCode(word); subType != "" {
 				return word
 			}
@@ -271,18 +271,4 @@ func isNumeric(c byte) bool { return c >= '0' && c <= '9' || c == '.' }
 
 func standsFree(c byte) bool {
 	return c == ' ' || strings.IndexByte(`-#()[],;:"'<>=/`, c) >= 0 || c == '\t'
-}
-
-// isStatusCode tells whether s is an enhanced status code (RFC 3463 2).
-func isStatusCode(s string) bool {
-	parts := strings.Split(firstBytes(s, 16), ".")
-	if len(parts) != 3 || parts[0] != "2" && parts[0] != "4" && parts[0] != "5" {
-		return false
-	}
-	for _, part := range parts[1:] {
-		if len(part) == 0 || len(part) > 3 || strings.Trim(part, "0123456789") != "" {
-			return false
-		}
-	}
-	return true
 }

@@ -128,7 +128,7 @@ func (p *bounceParts) sign(reports []BounceReport) []BounceReport {
 		r := &reports[i]
 		r.Source = BounceSource
 		r.MessageID = firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), maxMailbox)
-		if id := strings.ToLower(p.original.get("x-mailer-email-id")); isEmailID(id) {
+		if id, ok := ParseID(p.original.get("x-mailer-email-id")); ok {
 			r.EmailID = id
 		}
 	}
@@ -215,7 +215,7 @@ func (p ReturnPath) Believe(reports []BounceReport, recipients map[int]string) [
 			continue
 		}
 		f, named := r.Feedback, p.named(r.Named, recipients)
-		f.EmailID, f.Recipient = p.EmailID, named
+		f.EmailID, f.MessageID, f.Recipient = p.EmailID, "", named
 		switch {
 		case named != "" && named != Erased:
 			sure = append(sure, p.identified(f))

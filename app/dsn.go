@@ -4,12 +4,7 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
-
-	"github.com/google/uuid"
 )
-
-// maxBounceText is the length of Feedback.Diagnostic, in bytes.
-const maxBounceText = 500
 
 // readDeliveryStatus reads the groups of a delivery status (RFC 3464 2.1): the
 // first speaks of the message, each further one of a recipient. ok is false
@@ -33,14 +28,14 @@ func readDeliveryStatus(b []byte) (reports []BounceReport, ok bool) {
 // recipientReport judges a recipient's group; tells is false for actions that say
 // nothing of the outcome (relayed, expanded).
 func recipientReport(group fields, action, status string) (r BounceReport, tells bool) {
-	if !isStatusCode(status) {
+	if !IsEnhancedCode(status) {
 		status = ""
 	}
 	if r.Kind = kindOfAction(action, status); r.Kind == "" {
 		return r, false
 	}
 	words := diagnosticText(group.get("diagnostic-code"))
-	r.Diagnostic, r.Enhanced = firstBytes(words, maxBounceText), status
+	r.Diagnostic, r.Enhanced = firstBytes(words, maxDiagnostic), status
 	if r.Kind == FeedbackBounced {
 		r.Bounce, r.SubType, r.Enhanced = judgeBounce(status, words)
 	}
@@ -122,9 +117,4 @@ func firstWord(s string) string {
 		return strings.ToLower(words[0])
 	}
 	return ""
-}
-
-func isEmailID(s string) bool {
-	id, err := uuid.Parse(s)
-	return err == nil && id.String() == s
 }
