@@ -61,6 +61,7 @@ func usualLimits() limits {
 type Server struct {
 	cfg    Config
 	limits limits
+	parse  func(raw []byte, nullSender bool) []app.BounceReport
 	smtp   *smtp.Server
 	door   *door
 	ctx    context.Context // of storing; ends when a stop has waited long enough
@@ -71,7 +72,7 @@ type Server struct {
 func New(cfg Config) *Server { return newServer(cfg, usualLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, door: newDoor(l)}
+	s := &Server{cfg: cfg, limits: l, parse: app.ReadBounce, door: newDoor(l)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		conn, ok := c.Conn().(*conn)
@@ -89,8 +90,14 @@ func newServer(cfg Config, l limits) *Server {
 
 // Serve takes connections of l until Shutdown; then it gives nil.
 func (s *Server) Serve(l net.Listener) error {
-	s.door.Listener = l
-	return s.smtp.Serve(s.door)
+	if !s.door.open(l) {
+		return l.Close()
+	}
+	err := s.smtp.Serve(s.door)
+	if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) && s.door.closing() {
+		return nil
+	}
+	return err
 }
 
 // Shutdown takes no new connection, closes those that wait for a command, and

@@ -41,6 +41,20 @@ func (d *door) Accept() (net.Conn, error) {
 	}
 }
 
+// open takes the listener; false: the door is closing already.
+func (d *door) open(l net.Listener) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.Listener = l
+	return !d.draining
+}
+
+func (d *door) closing() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.draining
+}
+
 // admit counts a connection in; nil: there is no room.
 func (d *door) admit(raw net.Conn) *conn {
 	c := &conn{Conn: raw, door: d, from: network(raw.RemoteAddr()), expires: time.Now().Add(d.limits.age), left: d.limits.session}
@@ -87,6 +101,9 @@ func (d *door) drain() {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.draining = true
+	if d.Listener != nil {
+		_ = d.Listener.Close() // also where the server on top has not taken it yet
+	}
 	for c, busy := range d.conns {
 		if !busy {
 			_ = c.Conn.SetReadDeadline(time.Now())

@@ -102,7 +102,7 @@ func (s *session) read(raw []byte) (reports []app.BounceReport) {
 			reports = nil
 		}
 	}()
-	return app.ReadBounce(raw, s.null)
+	return s.server.parse(raw, s.null)
 }
 
 func (s *session) take(reports []app.BounceReport) error {
