@@ -71,7 +71,10 @@ func (r *report) fetch() (app.EventType, string) {
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}
-	f := app.Fetch{Target: r.Link, UserAgent: r.UserAgent, Scanner: app.ScannerName(r.UserAgent), At: r.At}
+	f := app.Fetch{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
+	if r.UserAgent != "" { // not every provider tells it
+		f.Scanner = app.ScannerName(r.UserAgent)
+	}
 	if r.Kind == app.FeedbackClicked {
 		f.Links = 1
 	}
