@@ -47,11 +47,12 @@ func (w *world) wantStates(id, want string) {
 	}
 }
 
-// suppressed is the origin of an address's suppression; empty: there is none.
+// suppressed is an address's suppression as the API shows it; empty: there is none.
 func (w *world) suppressed(address string) app.Suppression {
 	s, err := w.e.GetSuppression(w.t.Context(), w.key, address)
 	if err != nil {
 		wantCode(w.t, err, app.CodeNotFound)
+		return app.Suppression{}
 	}
 	return s
 }
@@ -108,11 +109,24 @@ func TestTheSameReportCountsOnce(t *testing.T) {
 		w.take(unnamed)
 		w.take(unnamed)
 		w.eventOf(id, "complained")
-		time.Sleep(31 * 24 * time.Hour)
-		must(t, w.e.purgeFeedback(t.Context()))
-		w.take(report)
-		if n := strings.Count(w.story(id), " delivered "); n != 3 {
-			t.Errorf("%d deliveries:\n%s", n, w.story(id))
+		if n := strings.Count(w.story(id), " delivered "); n != 2 {
+			t.Errorf("%d deliveries by two providers:\n%s", n, w.story(id))
+		}
+	})
+}
+
+func TestAReportIsRememberedFor30Days(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := idle(t, newRelay(nil))
+		id := w.send("bob@example.net")
+		report := app.Feedback{ID: "one", EmailID: id, Kind: app.FeedbackDelivered}
+		for _, want := range []int{1, 1, 2} {
+			w.take(report)
+			if n := strings.Count(w.story(id), " delivered "); n != want {
+				t.Errorf("%d deliveries, want %d:\n%s", n, want, w.story(id))
+			}
+			time.Sleep(16 * 24 * time.Hour)
+			must(t, w.e.purgeFeedback(t.Context()))
 		}
 	})
 }
@@ -467,6 +481,28 @@ func TestWhatWasTakenSurvivesACrash(t *testing.T) {
 		}
 		next.take(bounce(id, "bob@example.net", "5.1.1"))
 		next.eventOf(id, "bounced")
+	})
+}
+
+func TestAReportOfAnErasedRecipientNamesNobody(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := serving(t, newRelay(nil))
+		id := w.sentTo("bob@example.net", "eve@example.net")
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.EraseTraces(id, app.NewErasure([]string{"bob@example.net"})) }))
+		w.take(bounce(id, "Bob@example.net", "5.1.1"), app.Feedback{EmailID: id, Kind: app.FeedbackDelayed, Recipient: "eve@example.net", Diagnostic: "beside bob@example.net"})
+		w.wantStates(id, "[erased] bounced, eve@example.net delivery_delayed")
+		if ev := w.eventOf(id, "bounced"); ev.Recipient != app.Erased {
+			t.Errorf("event %+v", ev)
+		}
+		if s := w.suppressed("bob@example.net"); s.ID != "" {
+			t.Errorf("listed: %+v", s)
+		}
+		_, err := w.e.SendEmail(t.Context(), w.key, letter("bob@example.net"), SendOptions{})
+		wantCode(t, err, app.CodeAllRecipientsSuppressed)
+		list, _, err := w.e.ListSuppressions(t.Context(), w.key, "", app.Page{Limit: 10})
+		if err != nil || len(list) > 0 || strings.Contains(w.story(id), "bob@") {
+			t.Errorf("list %v, %v:\n%s", list, err, w.story(id))
+		}
 	})
 }
 
