@@ -154,7 +154,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
-			"dns": cmdDNS, "publish": cmdPublish,
+			"dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
 		},
 	})
 }
@@ -347,6 +347,16 @@ func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no match in %s", args[1])
 	}
 	ts.Setenv(args[0], m[1])
+}
+
+// cmdReplace: `replace NAME VALUE FILE` puts a value in the place of @NAME@ in a
+// file.
+func cmdReplace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace NAME VALUE FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[2]), "@"+args[0]+"@", args[1])
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o600))
 }
 
 // cmdSQL: `sql FILE STATEMENT` runs a statement on a database.

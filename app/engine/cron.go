@@ -49,6 +49,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	for _, l := range e.lanes {
 		l.wake()
 	}
+	e.hooks.wake(e.subscriptions.ids())
 	return e.sweepErasures(ctx)
 }
 
@@ -70,10 +71,10 @@ func (e *Engine) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.purgeFeedback(ctx)
+	return errors.Join(e.purgeDeliveries(ctx), e.purgeFeedback(ctx))
 }
 
-// clean removes what belonged to deleted topics and segments.
+// clean removes what belonged to deleted topics, segments and webhooks.
 func (e *Engine) clean(ctx context.Context) error {
 	return e.inPieces(ctx, "leftovers", func(tx *db.Tx) (bool, error) { return tx.PurgeLeftovers(purgeChunk) })
 }

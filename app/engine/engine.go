@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -67,34 +69,42 @@ type Config struct {
 	// BounceHost is the host name under which a listener for bounces is reached.
 	// Empty (also for the command line beside a server): there is none.
 	BounceHost string
+	// Hooks carries requests to webhooks: the policy on addresses is its own, it
+	// follows no redirects, and its errors are shown to the webhook's owner. nil:
+	// events wait.
+	Hooks http.RoundTripper
+	// WebhookAllow are the ranges in which endpoints may be private and plain http.
+	WebhookAllow []netip.Prefix
 }
 
 // Engine is the whole service behind its doors.
 type Engine struct {
-	cfg      Config
-	db       *db.DB
-	log      *slog.Logger
-	server   server
-	keys     keyCache
-	dkim     dkimCache
-	paths    returnPathHosts
-	inflight inflight
-	fresh    freshMail
-	eraser   *eraser
-	tracker  *tracker
-	checks   *checker
-	scans    *semaphore.Weighted // the connections of long scans
-	counts   segmentCounts
-	renders  renders
-	lanes    []*lane
-	imports  importer
-	cron     *cron.Cron
-	draining atomic.Bool
-	taking   context.Context // ends when no new unit may be begun
-	stop     context.CancelFunc
-	sending  context.Context // ends when running transactions must be dropped
-	abort    context.CancelFunc
-	workers  sync.WaitGroup
+	cfg           Config
+	db            *db.DB
+	log           *slog.Logger
+	server        server
+	keys          keyCache
+	paths         returnPathHosts
+	dkim          dkimCache
+	inflight      inflight
+	fresh         freshMail
+	eraser        *eraser
+	tracker       *tracker
+	checks        *checker
+	scans         *semaphore.Weighted // the connections of long scans
+	counts        segmentCounts
+	renders       renders
+	lanes         []*lane
+	imports       importer
+	hooks         *hooks
+	subscriptions subscriptions
+	cron          *cron.Cron
+	draining      atomic.Bool
+	taking        context.Context // ends when no new unit may be begun
+	stop          context.CancelFunc
+	sending       context.Context // ends when running transactions must be dropped
+	abort         context.CancelFunc
+	workers       sync.WaitGroup
 }
 
 // New makes an Engine and proves that the sealer fits the database. Error:
@@ -116,12 +126,16 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
 		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), checks: newChecker(),
 		renders: make(renders, largeRenders)}
+	e.hooks = newHooks(e)
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.loadServer(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.subscriptions.load(ctx, e.db); err != nil {
 		return nil, err
 	}
 	for _, route := range cfg.Routes {
@@ -169,6 +183,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.workers.Go(e.track)
+	e.hooks.start()
 	return e.startCron()
 }
 

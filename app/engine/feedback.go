@@ -168,6 +168,9 @@ func (e *Engine) applyReport(tx *db.Tx, r *report) error {
 		if err := tx.InsertEvent(ev); err != nil {
 			return fmt.Errorf("insert event: %w", err)
 		}
+		if err := e.announceReport(tx, &ev); err != nil {
+			return fmt.Errorf("announce report: %w", err)
+		}
 	}
 	if err := tx.SetLastEvent(ev.EmailID, lastEventOf(ev.Type)); err != nil {
 		return fmt.Errorf("move last_event: %w", err)
@@ -278,7 +281,7 @@ func (e *Engine) suppressFor(tx *db.Tx, teamID, emailID, address, listed string,
 	if s.Email == "" {
 		s.Email = erasedEmail
 	}
-	return announceSuppression(tx, app.SuppressionAdded, &s)
+	return e.announceSuppression(tx, app.SuppressionAdded, &s)
 }
 
 // suppressRefused does the same for a recipient that the relay refused by name,

@@ -71,7 +71,10 @@ func (r *report) fetch() (app.EventType, string) {
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}
-	f := app.Fetch{Target: r.Link, UserAgent: r.UserAgent, Scanner: app.ScannerName(r.UserAgent), At: r.At}
+	f := app.Fetch{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
+	if r.UserAgent != "" { // not every provider tells it
+		f.Scanner = app.ScannerName(r.UserAgent)
+	}
 	if r.Kind == app.FeedbackClicked {
 		f.Links = 1
 	}
@@ -79,4 +82,41 @@ func (r *report) fetch() (app.EventType, string) {
 		f.Scanner = "a machine, says the provider"
 	}
 	return f.Judge(taken, false)
+}
+
+// reported are the webhook events of what is reported. Prefetches are nobody's
+// business.
+var reported = map[app.EventType]app.EventName{
+	app.EventType(app.Sent):            app.EmailSent,
+	app.EventType(app.Delivered):       app.EmailDelivered,
+	app.EventType(app.DeliveryDelayed): app.EmailDeliveryDelayed,
+	app.EventType(app.Bounced):         app.EmailBounced,
+	app.EventType(app.Complained):      app.EmailComplained,
+	app.EventType(app.Opened):          app.EmailOpened,
+	app.EventType(app.Clicked):         app.EmailClicked,
+	app.EventType(app.Failed):          app.EmailFailed,
+}
+
+// announceReport tells webhooks what the timeline shows.
+func (e *Engine) announceReport(tx *db.Tx, ev *app.Event) error {
+	name, ok := reported[ev.Type]
+	if !ok {
+		return nil
+	}
+	extra, d := app.EmailExtra{Recipient: ev.Recipient}, ev.Detail
+	switch name {
+	case app.EmailBounced:
+		extra.Bounce = &app.BounceData{Message: d.Message, Type: app.BounceType(d.BounceType), SubType: d.BounceSubType, Diagnostic: []string{}}
+		if d.BounceSubType == "" {
+			extra.Bounce.SubType = "General"
+		}
+		if d.Diagnostic != "" {
+			extra.Bounce.Diagnostic = []string{d.Diagnostic}
+		}
+	case app.EmailClicked:
+		extra.Click = &app.ClickData{IPAddress: d.IPAddress, Link: d.Link, Timestamp: app.FormatTime(ev.CreatedAt), UserAgent: d.UserAgent}
+	case app.EmailFailed:
+		extra.Failed = &app.FailedData{Reason: d.Message}
+	}
+	return e.announceEmail(tx, ev.TeamID, name, ev.EmailID, extra)
 }
