@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
@@ -217,7 +218,7 @@ func (o *options) openBounces(cfg *engine.Config) (net.Listener, error) {
 		return nil, fmt.Errorf("--bounce-listen: %w", err)
 	}
 	if u, err := url.Parse(o.baseURL); err == nil && o.bounceHost == "" {
-		o.bounceHost = u.Hostname()
+		o.bounceHost = cmp.Or(u.Hostname(), "localhost")
 	}
 	cfg.BounceHost = o.bounceHost
 	return listener, nil
