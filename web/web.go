@@ -58,6 +58,7 @@ type service interface {
 	importService
 	templateService
 	ingestService
+	webhookService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -116,6 +117,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerImports()
 	h.registerTemplates()
 	h.registerIngest(cfg.SNS)
+	h.registerWebhooks()
 	h.registerDocument()
 	return h
 }

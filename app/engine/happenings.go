@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -84,15 +85,15 @@ func (s *subscriptions) change(tx *db.Tx, teamID string) error {
 }
 
 // announce notes an event for webhooks in the Write that made it happen, where a
-// webhook of the team wants it. data gives one of app's data types, and is asked
-// only then; what it says is frozen here.
+// webhook of the team wants it. data gives one of app's data types, or nil where
+// there is nothing to tell, and is asked only then; what it says is frozen here.
 func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data func() (any, error)) error {
 	webhooks := e.subscriptions.to(teamID, name)
 	if len(webhooks) == 0 {
 		return nil
 	}
 	content, err := data()
-	if err != nil {
+	if err != nil || content == nil {
 		return err
 	}
 	payload, err := json.Marshal(struct {
@@ -111,12 +112,15 @@ func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data fun
 	return nil
 }
 
-// announceEmail notes an event of an email of a team, which must be in the
-// database. extra is what this event says beyond others. Where no webhook wants
+// announceEmail notes an event of a team's email; of one that is not in the
+// database, or no longer, there is nothing to tell. extra is what this event says beyond others. Where no webhook wants
 // the event it costs two look-ups in memory: callers need not ask before.
 func (e *Engine) announceEmail(tx *db.Tx, teamID string, name app.EventName, emailID string, extra app.EmailExtra) error {
 	return e.announce(tx, teamID, name, func() (any, error) {
 		email, err := tx.AnnouncedEmail(teamID, emailID)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the email of an event: %w", err)
 		}

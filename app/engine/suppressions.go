@@ -193,7 +193,7 @@ func (e *Engine) blockedAmong(r *db.Reader, teamID, topicID string, recipients [
 
 // leaveOut settles those recipients of an email that are blocked and still wait,
 // each with its line in the timeline.
-func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
+func (e *Engine) leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
 	for _, address := range recipients {
 		reason := blocked.Of(address)
 		if reason == "" {
@@ -211,6 +211,10 @@ func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) e
 			return err
 		}
 		if err := tx.SetLastEvent(u.EmailID, app.Suppressed); err != nil {
+			return err
+		}
+		extra := app.EmailExtra{Recipient: address, Suppressed: &app.SuppressedData{Message: reason, Type: app.AccountSuppressedType}}
+		if err := e.announceEmail(tx, u.TeamID, app.EmailSuppressed, u.EmailID, extra); err != nil {
 			return err
 		}
 	}
@@ -262,7 +266,7 @@ func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, 
 			return false, err
 		}
 	}
-	return true, leaveOut(tx, u, waiting, blocked)
+	return true, e.leaveOut(tx, u, waiting, blocked)
 }
 
 func endSuppressed(tx *db.Tx, u app.Unit) error {
