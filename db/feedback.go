@@ -83,6 +83,16 @@ func (tx *Tx) EndQueuedUnit(emailID string) error {
 	return err
 }
 
+// OutdateAttempt has an attempt that is under way, or about to begin, find itself
+// out of date, since some of its recipients need it no more. Neither changes when
+// the unit is due by more than a millisecond, nor what is sent to the others. A
+// unit that is dotted or gone stays as it is.
+func (tx *Tx) OutdateAttempt(emailID string) error {
+	_, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1
+		WHERE email_id = ? AND state = 'queued'`, emailID)
+	return err
+}
+
 // FetchEvents counts the opens, clicks and prefetches in an email's timeline, and
 // how many of them are prefetches.
 func (r *Reader) FetchEvents(emailID string) (all, prefetched int, err error) {

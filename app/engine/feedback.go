@@ -26,7 +26,11 @@ const feedbackPurpose = "feedback"
 func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error {
 	for part := range slices.Chunk(reports, feedbackAtOnce) {
 		var unknown []app.Feedback
-		err := e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		write := e.db.Write
+		if slices.ContainsFunc(part, grave) {
+			write = e.db.WriteVital
+		}
+		err := write(ctx, func(tx *db.Tx) error {
 			unknown = nil
 			for _, f := range part {
 				known, err := e.takeReport(tx, f)
@@ -47,6 +51,12 @@ func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error
 		}
 	}
 	return nil
+}
+
+// grave tells reports that are stored on a full disk too: what follows from them
+// keeps mail from leaving. The provider tries again with all others.
+func grave(f app.Feedback) bool {
+	return f.Kind == app.FeedbackBounced || f.Kind == app.FeedbackComplained || f.Kind == app.FeedbackFailed
 }
 
 // takeReport records one report; a repeated one changes nothing. It tells whether
@@ -233,7 +243,7 @@ func settleByReport(tx *db.Tx, emailID string) error {
 		return err
 	}
 	if len(open) > 0 {
-		return ignoreGone(tx.OutdateUnit(emailID))
+		return tx.OutdateAttempt(emailID)
 	}
 	if err := tx.SettleDoubts(emailID, "settled by the provider's report"); err != nil {
 		return err

@@ -288,7 +288,7 @@ func TestOnlyTheOthersAreSentAgainAfterADoubt(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		tries := relay.seen(id)
-		if len(tries) != 2 || fmt.Sprint(tries[1].m.Recipients) != "[bob@example.net ann@example.net]" {
+		if len(tries) != 2 || fmt.Sprint(tries[1].m.Recipients) != "[bob@example.net ann@example.net]" || tries[1].m.Signature != firstSignature(id) {
 			t.Errorf("tries %+v", tries)
 		}
 		w.wantStates(id, "bob@example.net sent, eve@example.net delivered, ann@example.net sent")
