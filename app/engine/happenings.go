@@ -14,12 +14,12 @@ import (
 	"mailer/db"
 )
 
-// audienceOf says which enabled webhooks want which events: ids by team and name.
-type audienceOf map[string]map[app.EventName][]string
+// hearers are the enabled webhooks that want an event: ids by team and name.
+type hearers map[string]map[app.EventName][]string
 
 // subscriptions is who is told of what, so that an event that nobody wants costs
 // no look at the database. It changes with the Write that changes a webhook.
-type subscriptions struct{ all atomic.Pointer[audienceOf] }
+type subscriptions struct{ all atomic.Pointer[hearers] }
 
 // to gives the webhooks that a team's event goes to.
 func (s *subscriptions) to(teamID string, name app.EventName) []string {
@@ -47,7 +47,7 @@ func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 	if err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
 	}
-	all := audienceOf{}
+	all := hearers{}
 	for i := range hooks {
 		all.add(&hooks[i])
 	}
@@ -55,7 +55,7 @@ func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 	return nil
 }
 
-func (a audienceOf) add(w *app.Webhook) {
+func (a hearers) add(w *app.Webhook) {
 	names := a[w.TeamID]
 	if names == nil {
 		names = map[app.EventName][]string{}
@@ -88,7 +88,7 @@ func (s *subscriptions) change(tx *db.Tx, teamID string) error {
 // webhook of the team wants it. data gives one of app's data types, or nil where
 // there is nothing to tell, and is asked only then; what it says is frozen here.
 func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data func() (any, error)) error {
-	webhooks := e.subscriptions.to(teamID, name)
+	webhooks := e.listeners.to(teamID, name)
 	if len(webhooks) == 0 {
 		return nil
 	}

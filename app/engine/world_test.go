@@ -249,7 +249,7 @@ func (w *world) unit(id string) *app.Unit {
 		if err != nil {
 			return err
 		}
-		units, err := r.DueUnits(email.Relay, w.key.TeamID, time.Now().AddDate(1, 0, 0), 100_000)
+		units, err := r.DueUnits(email.Relay, false, w.key.TeamID, time.Now().AddDate(1, 0, 0), 100_000)
 		for _, u := range units {
 			if u.EmailID == id {
 				found = &u
