@@ -10,7 +10,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
-	"net/http"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
@@ -23,6 +23,7 @@ import (
 	"mailer/app"
 	"mailer/app/cli"
 	"mailer/app/engine"
+	"mailer/app/outbound"
 	"mailer/app/resolver"
 	"mailer/app/sns"
 	"mailer/db"
@@ -77,7 +78,7 @@ type options struct {
 	cli.StoreFlags
 	asJSON                           bool
 	listen, baseURL, mode, logFormat string
-	relays, snsTopics                []string
+	relays, snsTopics, webhookAllow  []string
 	bounceListen, bounceHost         string
 	rateLimit                        int
 	maxAttachments                   int64
@@ -144,6 +145,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
@@ -270,12 +272,14 @@ func (o *options) routes(log *slog.Logger, load *app.Load) (routes []engine.Rout
 	return routes, false, nil
 }
 
-// sns makes the receiver of messages of SNS; nil without a topic.
-func (o *options) sns() (web.SNS, error) {
+// sns makes the receiver of messages of SNS; nil without a topic. allow are the
+// private ranges that SNS may be in, where it is reached through a network's own
+// endpoint.
+func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
 	if len(o.snsTopics) == 0 {
 		return nil, nil
 	}
-	receiver, err := sns.New(o.snsTopics, &http.Client{Timeout: 15 * time.Second})
+	receiver, err := sns.New(o.snsTopics, outbound.Client(outbound.Options{Allow: allow}))
 	if err != nil {
 		return nil, fmt.Errorf("--sns-topic: %w", err)
 	}
@@ -290,12 +294,16 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	allow, err := app.ParseRanges(o.webhookAllow)
+	if err != nil {
+		return fmt.Errorf("--webhook-allow: %w", err)
+	}
 	load := &app.Load{}
 	routes, capture, err := o.routes(log, load)
 	if err != nil {
 		return err
 	}
-	events, err := o.sns()
+	events, err := o.sns(allow)
 	if err != nil {
 		return err
 	}
@@ -305,7 +313,8 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
 	return errors.Join(err, store.Close())
 }
 

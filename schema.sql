@@ -115,23 +115,29 @@ CREATE TABLE attachments (
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
 
--- Units: open work only. One SMTP transaction for an email; the row goes when
--- nothing is left to try. 'dotted' means that the final dot may have been sent
--- and its reply is not recorded: found at start, it is a doubt.
+-- Units: open work only. One SMTP transaction for an email, or for one recipient
+-- of a broadcast, whose id stands in email_id then; the row goes when nothing is
+-- left to try. 'dotted' means that the final dot may have been sent and its reply
+-- is not recorded: found at start, it is a doubt. What belongs to an email goes
+-- with it by DeleteEmail.
 CREATE TABLE units (
-  email_id  TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
+  email_id  TEXT NOT NULL PRIMARY KEY,
   team_id   TEXT NOT NULL,
+  broadcast_id TEXT REFERENCES broadcasts (id), -- NULL: an email
   topic_id  TEXT,             -- NULL: belongs to none
   relay     TEXT NOT NULL,
+  bulk      INTEGER NOT NULL CHECK (bulk = (broadcast_id IS NOT NULL)), -- leaves after all that is not
   state     TEXT NOT NULL CHECK (state IN ('queued', 'dotted')),
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
   next_at   INTEGER NOT NULL,
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
+  dated     INTEGER,          -- of a broadcast: the message's Date
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX units_due ON units (relay, team_id, next_at);
+CREATE INDEX units_due ON units (relay, bulk, team_id, next_at);
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
+CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 
 -- The envelope of an email and what became of each recipient.
 CREATE TABLE recipients (
@@ -143,10 +149,10 @@ CREATE TABLE recipients (
   PRIMARY KEY (email_id, n)
 ) STRICT, WITHOUT ROWID;
 
--- The timeline of an email. Its first line, the acceptance, is the row in
--- emails itself.
+-- The timeline of an email, or of a recipient of a broadcast. Its first line, the
+-- acceptance, is the row in emails or broadcasts itself.
 CREATE TABLE events (
-  email_id   TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  email_id   TEXT NOT NULL,
   id         TEXT NOT NULL,
   type       TEXT NOT NULL,
   recipient  TEXT,
@@ -165,11 +171,12 @@ CREATE TABLE feedback (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX feedback_age ON feedback (created_at);
 
--- What Amazon SES calls an email in its reply and in its reports. Its ids begin
--- with the time, so that rows are appended.
+-- What Amazon SES calls the message of a unit in its reply and in its reports. Its
+-- ids begin with the time, so that rows are appended; they go 90 days after the
+-- email came.
 CREATE TABLE provider_ids (
   id       TEXT NOT NULL PRIMARY KEY,
-  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE
+  email_id TEXT NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX provider_ids_email ON provider_ids (email_id);
 
@@ -177,7 +184,8 @@ CREATE INDEX provider_ids_email ON provider_ids (email_id);
 CREATE TABLE doubts (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
-  email_id   TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  email_id   TEXT NOT NULL,
+  broadcast_id TEXT,        -- NULL: an email
   recipients TEXT NOT NULL, -- JSON: addresses
   relay      TEXT NOT NULL,
   created_at INTEGER NOT NULL,
@@ -202,6 +210,7 @@ CREATE TABLE relay_usage (
   relay  TEXT NOT NULL,
   minute INTEGER NOT NULL, -- Unix minutes
   sent   INTEGER NOT NULL,
+  bulk   INTEGER NOT NULL, -- of them, those of broadcasts
   PRIMARY KEY (relay, minute)
 ) STRICT, WITHOUT ROWID;
 
@@ -447,3 +456,87 @@ CREATE TABLE template_versions (
   variables   TEXT              -- JSON
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
+
+-- Broadcasts. What lists show, how far each is, and counters that are kept by the
+-- Write that makes them change. Recipients are written down in pieces, in the
+-- order of the contacts' ids, with contact_id moving in the same transaction; they
+-- are begun in that order too, so that what was not begun needs no rows of units.
+CREATE TABLE broadcasts (
+  id           TEXT NOT NULL PRIMARY KEY,
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  name         TEXT NOT NULL,
+  segment_id   TEXT,          -- NULL: all contacts
+  topic_id     TEXT,
+  sender       TEXT NOT NULL, -- JSON: address
+  reply_to     TEXT,          -- JSON: addresses
+  subject      TEXT NOT NULL,
+  status       TEXT NOT NULL CHECK (status IN ('draft', 'scheduled', 'queued', 'sent', 'canceled')),
+  relay        TEXT,          -- NULL: a draft
+  mails        TEXT UNIQUE,   -- what the ids of its emails begin with; NULL: not begun
+  audience     INTEGER NOT NULL, -- recipients, as counted when it was sent
+  bound        TEXT,          -- the newest contact then
+  contact_id   TEXT,          -- the last one that was written down; NULL: none yet
+  written      INTEGER NOT NULL, -- recipients
+  expanded     INTEGER NOT NULL CHECK (expanded IN (0, 1)), -- all of them are
+  begun        INTEGER NOT NULL, -- of the written ones
+  open         INTEGER NOT NULL, -- units
+  sent         INTEGER NOT NULL DEFAULT 0, -- taken by the relay; and so on: recipients, each once
+  delivery_delayed INTEGER NOT NULL DEFAULT 0,
+  delivered    INTEGER NOT NULL DEFAULT 0,
+  opened       INTEGER NOT NULL DEFAULT 0,
+  clicked      INTEGER NOT NULL DEFAULT 0,
+  bounced      INTEGER NOT NULL DEFAULT 0,
+  complained   INTEGER NOT NULL DEFAULT 0,
+  suppressed   INTEGER NOT NULL DEFAULT 0,
+  failed       INTEGER NOT NULL DEFAULT 0,
+  canceled     INTEGER NOT NULL DEFAULT 0, -- of the begun ones
+  unsubscribed INTEGER NOT NULL DEFAULT 0,
+  created_at   INTEGER NOT NULL,
+  scheduled_at INTEGER,
+  queued_at    INTEGER,       -- when it was frozen and the first could leave
+  sent_at      INTEGER,       -- when the last one was through
+  canceled_at  INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
+CREATE INDEX broadcasts_status ON broadcasts (status, id);
+CREATE INDEX broadcasts_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');
+CREATE INDEX broadcasts_topic ON broadcasts (topic_id) WHERE topic_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');
+
+-- What a broadcast says, once for all its recipients. Rows are large.
+CREATE TABLE broadcast_contents (
+  broadcast_id TEXT NOT NULL PRIMARY KEY REFERENCES broadcasts (id) ON DELETE CASCADE,
+  preview TEXT,
+  html    TEXT,
+  plain   TEXT, -- NULL: made of html; '': none
+  frozen  TEXT  -- JSON: what the send fixed beside the content; NULL: not sent yet
+) STRICT;
+
+-- Recipients of broadcasts, in the order in which they are sent to. An id is that
+-- of an email: the broadcast's mails and eight digits, the number in hexadecimal.
+-- Contacts are walked in the order of their ids up to a bound, and a team has each
+-- address once, so none stands here twice.
+CREATE TABLE broadcast_recipients (
+  id         TEXT NOT NULL PRIMARY KEY,
+  contact_id TEXT NOT NULL,
+  email      TEXT NOT NULL,
+  fields     TEXT,            -- JSON: the contact's values that the content asks for
+  seen       INTEGER NOT NULL -- bits of what happened: app.Seen
+) STRICT, WITHOUT ROWID;
+
+-- Links of broadcasts and who followed them.
+CREATE TABLE broadcast_links (
+  broadcast_id TEXT NOT NULL REFERENCES broadcasts (id) ON DELETE CASCADE,
+  n      INTEGER NOT NULL,
+  id     TEXT NOT NULL,
+  url    TEXT NOT NULL, -- as the content has it
+  clicks INTEGER NOT NULL,
+  people INTEGER NOT NULL, -- recipients who followed it
+  PRIMARY KEY (broadcast_id, n)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE broadcast_clicks (
+  recipient_id TEXT NOT NULL REFERENCES broadcast_recipients (id) ON DELETE CASCADE,
+  n            INTEGER NOT NULL, -- of the link
+  clicks       INTEGER NOT NULL,
+  PRIMARY KEY (recipient_id, n)
+) STRICT, WITHOUT ROWID;

@@ -45,6 +45,7 @@ type Outgoing struct {
 	Date         time.Time // acceptance: repeated on each attempt
 	Mail         *Mail
 	DKIM         *DKIMKey // nil: not signed
+	Bulk         bool     // of a broadcast: whatever is not goes first
 	// Signature is the DKIM-Signature field of an earlier final dot, CRLF
 	// included. It is used again instead of signing, so that a repeated message
 	// has the same bytes.
@@ -106,17 +107,22 @@ type Result struct {
 	Captured   []byte // the whole message, by the capture transport only
 }
 
-// Unit is open work: the transaction of one email and when to try it next.
+// Unit is open work: the transaction of one email, or of one recipient of a
+// broadcast, and when to try it next.
 type Unit struct {
-	EmailID   string
-	TeamID    string
-	TopicID   string // empty: none
-	Relay     string
-	Attempts  int // begun; relay-wide trouble is not counted
-	NextAt    time.Time
-	Since     time.Time // when the 48 hours of GiveUpAfter began; zero: never put off yet
-	Size      int64     // bytes on the wire, roughly
-	Signature string    // of an earlier final dot; empty: none yet
+	EmailID     string // of a broadcast: the recipient's
+	BroadcastID string // empty: an email
+	TeamID      string
+	TopicID     string // empty: none
+	Relay       string
+	Attempts    int // begun; relay-wide trouble is not counted
+	NextAt      time.Time
+	Since       time.Time // when the 48 hours of GiveUpAfter began; zero: never put off yet
+	Size        int64     // bytes on the wire, roughly
+	Signature   string    // of an earlier final dot; empty: none yet
+	// Dated is the Date of a broadcast's message: when its turn came. An email's is
+	// its acceptance.
+	Dated time.Time
 }
 
 // RelayTrouble is a time during which a relay could not be used.

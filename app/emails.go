@@ -75,6 +75,9 @@ type Mail struct {
 	Tags        []Tag
 	Attachments []Attachment
 	TopicID     string // empty: none
+	// Bodies stand in the place of HTML and Text in a mail of a broadcast; nil:
+	// any other. Whoever wants strings asks for Whole.
+	Bodies *Bodies
 }
 
 // Recipients is the envelope: to, cc and bcc in that order, each mailbox once
@@ -98,7 +101,7 @@ func (m *Mail) Recipients() []string {
 // Size is roughly what the message weighs on the wire, in bytes; the engine
 // bounds memory with it.
 func (m *Mail) Size() int64 {
-	n := int64(len(m.HTML) + len(m.Text) + 2048)
+	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.size() + 2048)
 	for _, a := range m.Attachments {
 		n += a.Size * 4 / 3
 	}

@@ -22,13 +22,14 @@ const (
 
 // Event is a line of an email's timeline.
 type Event struct {
-	ID        string
-	TeamID    string
-	EmailID   string
-	Type      EventType
-	Recipient string // empty: the whole email
-	Detail    EventDetail
-	CreatedAt time.Time
+	ID          string
+	TeamID      string
+	EmailID     string
+	BroadcastID string // empty: of an email
+	Type        EventType
+	Recipient   string // empty: the whole email
+	Detail      EventDetail
+	CreatedAt   time.Time
 }
 
 // EventDetail says in words and in codes what happened.
@@ -53,13 +54,14 @@ type EventDetail struct {
 // Doubt is a transaction whose outcome at the relay is unknown: the final dot
 // was sent, the reply was lost (RFC 5321 4.5.3.2.6).
 type Doubt struct {
-	ID         string
-	TeamID     string
-	EmailID    string
-	MessageID  string
-	Recipients []string
-	Relay      string
-	CreatedAt  time.Time
-	SettledAt  time.Time // zero: open
-	Settled    string    // in words; empty: open
+	ID          string
+	TeamID      string
+	EmailID     string
+	BroadcastID string // empty: of an email
+	MessageID   string
+	Recipients  []string
+	Relay       string
+	CreatedAt   time.Time
+	SettledAt   time.Time // zero: open
+	Settled     string    // in words; empty: open
 }

@@ -15,6 +15,10 @@ import (
 // FeedbackKept is how long a report is remembered so that it counts once.
 const FeedbackKept = 30 * 24 * time.Hour
 
+// ProviderIDsKept is how long after its acceptance an email is found by its
+// provider's id: it may leave a month later, and be reported of for some weeks.
+const ProviderIDsKept = 90 * 24 * time.Hour
+
 // Bounds of what is kept of a report, in bytes.
 const (
 	maxDiagnostic   = 500

@@ -86,9 +86,9 @@ func isUnsubscribeKey(key string) bool {
 	return key == "UNSUBSCRIBE_URL" || key == "RESEND_UNSUBSCRIBE_URL"
 }
 
-// checkPlaceholders wants each placeholder of a part to be declared or reserved.
-// The link to the unsubscribe page is filled in bodies only.
-func checkPlaceholders(field, s string, declared map[string]bool) error {
+// checkPlaceholders wants each placeholder of a part to be known. The link to the
+// unsubscribe page is filled in bodies only.
+func checkPlaceholders(field, s string, known func(key string) bool) error {
 	whole := s
 	for links := 0; ; {
 		_, p, after, found, err := nextPlaceholder(s)
@@ -98,9 +98,9 @@ func checkPlaceholders(field, s string, declared map[string]bool) error {
 			return Invalid(field, "%s (line %d)", err, 1+strings.Count(whole[:at], "\n"))
 		case !found:
 			return nil
-		case !reservedKey(p.key) && !declared[p.key]:
+		case !known(p.key):
 			return Invalid(field, "holds {{{%s}}}, which `variables` does not declare", excerpt(p.key))
-		case isUnsubscribeKey(p.key) && field == "subject":
+		case isUnsubscribeKey(p.key) && (field == "subject" || field == "preview_text"):
 			return Invalid(field, "can't hold {{{%s}}}: the link stands in html and text only", p.key)
 		case isUnsubscribeKey(p.key):
 			links++

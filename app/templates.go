@@ -247,18 +247,17 @@ func (v *TemplateVariable) check(field string) error {
 	return nil
 }
 
-// checkParts wants every placeholder to be declared.
+// checkParts wants every placeholder to be declared or reserved.
 func (c *TemplateContent) checkParts() error {
-	declared := make(map[string]bool, len(c.Variables))
-	for _, v := range c.Variables {
-		declared[v.Key] = true
+	known := func(key string) bool {
+		return reservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
 	}
 	parts := []struct{ field, text string }{{"subject", c.Subject}, {"html", c.HTML}, {"text", ""}}
 	if c.Text != nil {
 		parts[2].text = *c.Text
 	}
 	for _, part := range parts {
-		if err := checkPlaceholders(part.field, part.text, declared); err != nil {
+		if err := checkPlaceholders(part.field, part.text, known); err != nil {
 			return err
 		}
 	}

@@ -66,12 +66,17 @@ func (s *Sealer) Track(m *Mail, emailID string, t *Tracking) *Mail {
 	}
 	pixel := ""
 	if t.Open {
-		pixel = `<img src="` + html.EscapeString(t.Base+"/t/o/"+s.OpenToken(emailID)) +
-			`" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
+		before, after := t.pixel()
+		pixel = before + s.OpenToken(emailID) + after
 	}
 	out := *m
 	out.HTML = places.rewrite(m.HTML, wrap, pixel)
 	return &out
+}
+
+// pixel is what stands around the token of an email in its pixel.
+func (t *Tracking) pixel() (before, after string) {
+	return `<img src="` + html.EscapeString(t.Base+"/t/o/"), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 }
 
 // clickLinks numbers the distinct targets that are tracked and gives the

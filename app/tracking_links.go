@@ -29,6 +29,8 @@ type linkValue struct {
 type htmlPlaces struct {
 	links []linkValue // to targets that can be tracked, at most MaxTrackedLinks
 	end   int         // of the body: before its last end tag, or the end of the text
+
+	trackable func(target string) bool
 }
 
 // RewriteLinks gives the html with each link to an absolute http or https
@@ -81,8 +83,11 @@ func (p *htmlPlaces) rewrite(source string, wrap func(target string) string, pix
 }
 
 // scanHTML finds the places of an HTML text.
-func scanHTML(source string) htmlPlaces {
-	p := htmlPlaces{end: len(source)}
+func scanHTML(source string) htmlPlaces { return scanLinks(source, Trackable) }
+
+// scanLinks is scanHTML with links to whatever trackable says.
+func scanLinks(source string, trackable func(target string) bool) htmlPlaces {
+	p := htmlPlaces{end: len(source), trackable: trackable}
 	z := newHTMLTokens(source)
 	templates := 0
 	for {
@@ -126,7 +131,7 @@ func (p *htmlPlaces) link(z *htmlTokens, raw, name string, begin int) {
 			continue
 		}
 		target := strings.Trim(string(value), htmlBlanks)
-		if Trackable(target) {
+		if p.trackable(target) {
 			p.links = append(p.links, linkValue{begin + from, begin + to, bare, target})
 		}
 		return

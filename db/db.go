@@ -53,7 +53,9 @@ type Options struct {
 	Gather time.Duration
 }
 
-const readers = 4
+// readers are so many that long scans and the expansions of broadcasts, two of
+// each at once, leave some to all others.
+const readers = 6
 
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {

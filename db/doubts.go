@@ -12,8 +12,8 @@ func (tx *Tx) InsertDoubt(d app.Doubt) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO doubts (id, team_id, email_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		d.ID, d.TeamID, d.EmailID, recipients, d.Relay, milli(d.CreatedAt))
+	_, err = tx.exec(`INSERT INTO doubts (id, team_id, email_id, broadcast_id, recipients, relay, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		d.ID, d.TeamID, d.EmailID, nullText(d.BroadcastID), recipients, d.Relay, milli(d.CreatedAt))
 	return err
 }
 
@@ -28,16 +28,24 @@ func (tx *Tx) SettleDoubts(emailID, how string) error {
 func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
 	return list(&r.session, func(s scanner) (app.Doubt, error) {
 		var d app.Doubt
-		var recipients, settled sql.NullString
+		var broadcast, message, sender, recipients, settled sql.NullString
 		var created int64
 		var settledAt sql.NullInt64
-		if err := s.Scan(&d.ID, &d.TeamID, &d.EmailID, &d.MessageID, &recipients, &d.Relay, &created, &settledAt, &settled); err != nil {
+		if err := s.Scan(&d.ID, &d.TeamID, &d.EmailID, &broadcast, &message, &sender, &recipients, &d.Relay, &created, &settledAt, &settled); err != nil {
 			return d, err
+		}
+		var from []app.Address
+		if err := fromJSON(sender, &from); err != nil {
+			return d, err
+		}
+		if d.BroadcastID, d.MessageID = broadcast.String, message.String; len(from) == 1 {
+			d.MessageID = d.EmailID + "@" + from[0].Domain
 		}
 		d.CreatedAt, d.SettledAt, d.Settled = fromMilli(created), fromMilli(settledAt.Int64), settled.String
 		return d, fromJSON(recipients, &d.Recipients)
-	}, `SELECT d.id, d.team_id, d.email_id, e.message_id, d.recipients, d.relay, d.created_at, d.settled_at, d.settled
-		FROM doubts AS d JOIN emails AS e ON e.id = d.email_id WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
+	}, `SELECT d.id, d.team_id, d.email_id, d.broadcast_id, e.message_id, b.sender, d.recipients, d.relay, d.created_at, d.settled_at, d.settled
+		FROM doubts AS d LEFT JOIN emails AS e ON e.id = d.email_id LEFT JOIN broadcasts AS b ON b.id = d.broadcast_id
+		WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
 }
 
 // CountDoubts says how often an email was in doubt.

@@ -65,7 +65,8 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	return nil
 }
 
-// SetLastEvent moves last_event up by rank; a lower event changes nothing.
+// SetLastEvent moves the last_event of an email up by rank; a lower event changes
+// nothing.
 func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
 	// Nearly always this is the first thing that happens to the email.
 	if app.NextLastEvent(app.Queued, event) == event {

@@ -10,15 +10,21 @@ import (
 	"mailer/app"
 )
 
-// InsertEvent adds a line to an email's timeline.
+// InsertEvent adds a line to a timeline. Error: ErrNotFound for an email that is
+// gone.
 func (tx *Tx) InsertEvent(ev app.Event) error {
 	detail, err := json.Marshal(ev.Detail)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
-		ev.EmailID, ev.ID, string(ev.Type), nullText(ev.Recipient), string(detail), milli(ev.CreatedAt))
-	return err
+	if ev.BroadcastID != "" { // its recipients are never deleted, and each is one address
+		_, err = tx.exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
+			ev.EmailID, ev.ID, string(ev.Type), string(detail), milli(ev.CreatedAt))
+		return err
+	}
+	n, err := tx.exec(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) SELECT id, ?, ?, ?, ?, ? FROM emails WHERE id = ?`,
+		ev.ID, string(ev.Type), nullText(ev.Recipient), string(detail), milli(ev.CreatedAt), ev.EmailID)
+	return oneRow(n, err, ErrNotFound)
 }
 
 // maxTimeline bounds what is read of one email's timeline: the newest lines.
@@ -79,10 +85,12 @@ func scanTrouble(s scanner) (app.RelayTrouble, error) {
 	return t, fromJSON(detail, &t.Detail)
 }
 
-// AddUsage counts messages of a relay in the minute of at.
-func (tx *Tx) AddUsage(relay string, at time.Time, n int64) error {
-	_, err := tx.exec(`INSERT INTO relay_usage (relay, minute, sent) VALUES (?, ?, ?)
-		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent`, relay, at.Unix()/60, n)
+// AddUsage counts n messages of a relay in the minute of at, bulk of them of
+// broadcasts.
+func (tx *Tx) AddUsage(relay string, at time.Time, n, bulk int64) error {
+	_, err := tx.exec(`INSERT INTO relay_usage (relay, minute, sent, bulk) VALUES (?, ?, ?, ?)
+		ON CONFLICT (relay, minute) DO UPDATE SET sent = relay_usage.sent + excluded.sent, bulk = relay_usage.bulk + excluded.bulk`,
+		relay, at.Unix()/60, n, bulk)
 	return err
 }
 
@@ -90,15 +98,16 @@ func (tx *Tx) AddUsage(relay string, at time.Time, n int64) error {
 type UsageMinute struct {
 	Minute int64 // Unix minutes
 	Sent   int64
+	Bulk   int64 // of Sent, those of broadcasts
 }
 
 // Usage gives the counts of a relay from a minute on, oldest first.
 func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 	return list(&r.session, func(s scanner) (UsageMinute, error) {
 		var u UsageMinute
-		err := s.Scan(&u.Minute, &u.Sent)
+		err := s.Scan(&u.Minute, &u.Sent, &u.Bulk)
 		return u, err
-	}, `SELECT minute, sent FROM relay_usage WHERE relay = ? AND minute >= ? ORDER BY minute`, relay, minute)
+	}, `SELECT minute, sent, bulk FROM relay_usage WHERE relay = ? AND minute >= ? ORDER BY minute`, relay, minute)
 }
 
 // PurgeUsage drops counts from before a minute.

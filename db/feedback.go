@@ -1,6 +1,8 @@
 package db
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"time"
 
@@ -25,7 +27,18 @@ func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) 
 	return n == int64(limit), nil
 }
 
-// InsertProviderID notes what a provider calls an email.
+// PurgeProviderIDs forgets what providers called at most limit emails that came
+// before a time, and tells whether there may be more.
+func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM provider_ids WHERE id IN (SELECT id FROM provider_ids WHERE email_id < ? LIMIT ?)`, app.FirstID(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("purge provider ids: %w", err)
+	}
+	return n == int64(limit), nil
+}
+
+// InsertProviderID notes what a provider calls an email, or the email of a
+// broadcast's recipient.
 func (tx *Tx) InsertProviderID(id, emailID string) error {
 	_, err := tx.exec(`INSERT INTO provider_ids (id, email_id) VALUES (?, ?) ON CONFLICT (id) DO NOTHING`, id, emailID)
 	return err
@@ -37,14 +50,16 @@ func (r *Reader) EmailOfProvider(id string) (emailID string, err error) {
 	return emailID, err
 }
 
-// Subject is what feedback is about: an email, and what became of it so far. It
-// is named by an id that its door proved, so it may be any team's.
+// Subject is what feedback is about: an email, or that of a broadcast's recipient,
+// and what became of it so far. It is named by an id that its door proved, so it
+// may be any team's.
 type Subject struct {
-	TeamID     string
-	EmailID    string
-	MessageID  string
-	AcceptedAt time.Time
-	Recipients []Recipient // in the order of the envelope
+	TeamID      string
+	EmailID     string
+	BroadcastID string // empty: an email
+	MessageID   string // without angle brackets
+	AcceptedAt  time.Time
+	Recipients  []Recipient // in the order of the envelope
 }
 
 // Recipient is one of an envelope.
@@ -59,6 +74,9 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
 	err := r.row(`SELECT team_id, message_id, created_at FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &accepted)
+	if errors.Is(err, ErrNotFound) {
+		return r.broadcastSubject(emailID)
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -71,15 +89,68 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	return &s, err
 }
 
-// MoveRecipient puts a recipient into a state.
-func (tx *Tx) MoveRecipient(emailID string, n int, state app.LastEvent) error {
-	_, err := tx.exec(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), emailID, n)
-	return err
+// broadcastSubject gives the email of a broadcast's recipient.
+func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
+	s := Subject{EmailID: emailID}
+	var sender sql.NullString
+	var created int64
+	var queued sql.NullInt64
+	err := r.row(`SELECT id, team_id, sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.MailsOf(emailID)},
+		&s.BroadcastID, &s.TeamID, &sender, &created, &queued)
+	if err != nil {
+		return nil, err
+	}
+	var from []app.Address
+	if err := fromJSON(sender, &from); err != nil {
+		return nil, fmt.Errorf("sender of broadcast %s: %w", s.BroadcastID, err)
+	}
+	if len(from) == 1 {
+		s.MessageID = emailID + "@" + from[0].Domain
+	}
+	s.AcceptedAt = fromMilli(created)
+	if queued.Valid {
+		s.AcceptedAt = fromMilli(queued.Int64)
+	}
+	v, err := r.BroadcastRecipient(emailID)
+	s.Recipients = []Recipient{{Address: v.Email, State: stateOf(v.Seen)}}
+	return &s, err
 }
 
-// EndQueuedUnit ends the work on an email unless its final dot may be on its way.
-func (tx *Tx) EndQueuedUnit(emailID string) error {
-	_, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state = 'queued'`, emailID)
+// stateOf gives the last event of a broadcast's recipient; one that was put off
+// and not taken waits.
+func stateOf(seen app.Seen) app.LastEvent {
+	if seen&app.SeenEnded == 0 {
+		return app.Queued
+	}
+	return seen.LastEvent()
+}
+
+// MoveRecipient notes that what was reported of a recipient happened, which proves
+// that the relay took the message for it. state is the furthest of a recipient of
+// an email then. A broadcast counts each event once for each recipient.
+func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEvent) error {
+	if s.BroadcastID == "" {
+		if state == v.State {
+			return nil
+		}
+		_, err := tx.exec(`UPDATE recipients SET state = ? WHERE email_id = ? AND n = ?`, string(state), s.EmailID, v.N)
+		return err
+	}
+	for _, event := range []app.LastEvent{app.Sent, happened} {
+		if _, err := tx.MarkRecipient(s.BroadcastID, s.EmailID, app.SeenOf(event)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// OutdateAttempt has an attempt that is under way, or about to begin, find itself
+// out of date, since some of its recipients need it no more. Neither changes when
+// the unit is due by more than a millisecond, nor what is sent to the others. A
+// unit that is dotted or gone stays as it is.
+func (tx *Tx) OutdateAttempt(emailID string) error {
+	_, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1
+		WHERE email_id = ? AND state = 'queued'`, emailID)
 	return err
 }
 

@@ -290,6 +290,14 @@ func (r *Reader) rangeDown(teamID string) func(from string) (string, error) {
 	}
 }
 
+func (r *Reader) membersUp(segmentID string) func(from string) (string, error) {
+	return func(from string) (to string, err error) {
+		err = r.row(`SELECT contact_id FROM members WHERE segment_id = ? AND contact_id > ? ORDER BY contact_id LIMIT 1 OFFSET ?`,
+			[]any{segmentID, from, scanRange - 1}, &to)
+		return to, err
+	}
+}
+
 // countPicked counts the contacts of a team that a filter picks.
 func (r *Reader) countPicked(e Effort, teamID string, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace, filter)
@@ -313,12 +321,7 @@ func (r *Reader) countUnpicked(e Effort, s *app.Segment, filter condition) (tota
 		return 0, err
 	}
 	defer q.close()
-	end := func(from string) (to string, err error) {
-		err = r.row(`SELECT contact_id FROM members WHERE segment_id = ? AND contact_id > ? ORDER BY contact_id LIMIT 1 OFFSET ?`,
-			[]any{s.ID, from, scanRange - 1}, &to)
-		return to, err
-	}
-	err = e.ranges(e.From, cmp.Or(e.To, lastID), end, func(from, to string) (bool, error) {
+	err = e.ranges(e.From, cmp.Or(e.To, lastID), r.membersUp(s.ID), func(from, to string) (bool, error) {
 		n, err := q.count(e.Ctx, s.TeamID, s.ID, from, to)
 		total += n
 		return true, err

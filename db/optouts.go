@@ -1,6 +1,7 @@
 package db
 
 import (
+	"database/sql"
 	"fmt"
 
 	"mailer/app"
@@ -60,4 +61,35 @@ func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 		return false, fmt.Errorf("insert opt-out: %w", err)
 	}
 	return n > 0, nil
+}
+
+// BulkStanding is what decides whether a broadcast may go to an address.
+type BulkStanding struct {
+	Suppression *app.Suppression // nil: none; origin and time alone
+	Standing    app.Standing     // about the topic; without one: whether it is unsubscribed
+	Known       bool             // the topic exists
+}
+
+// BulkStanding tells how an address of a team stands to broadcasts, and to a topic
+// where one is named.
+func (r *Reader) BulkStanding(teamID, topicID string, address app.AddressHash) (b BulkStanding, err error) {
+	var origin, topic, subscription sql.NullString
+	var suppressed sql.NullInt64
+	s := &b.Standing
+	err = r.row(`SELECT s.origin, s.created_at, t.name, coalesce(ch.subscription, t.subscription), ch.subscription IS NOT NULL, EXISTS (
+			SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = ?2 AND c.unsubscribed = 1)
+		FROM (SELECT 1) LEFT JOIN suppressions AS s ON s.team_id = ?1 AND s.address = ?2
+		LEFT JOIN topics AS t ON t.team_id = ?1 AND t.id = ?3 LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?2`,
+		[]any{teamID, address[:], nullText(topicID)}, &origin, &suppressed, &topic, &subscription, &s.Explicit, &s.Unsubscribed)
+	if err != nil {
+		return b, err
+	}
+	if origin.Valid {
+		b.Suppression = &app.Suppression{TeamID: teamID, Hash: address, Origin: app.SuppressionOrigin(origin.String), CreatedAt: fromMilli(suppressed.Int64)}
+	}
+	s.Topic, s.Subscription, b.Known = topic.String, app.OptIn, topic.Valid
+	if topic.Valid {
+		s.Subscription = app.Subscription(subscription.String)
+	}
+	return b, nil
 }

@@ -97,6 +97,19 @@ func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, erro
 	return out, nil
 }
 
+// PropertyFallbacks gives the fallbacks of all properties that a team declared
+// with one, by key, as they stand in a mail.
+func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
+	all, err := list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
+	out := make(map[string]string, len(all))
+	for _, p := range all {
+		if p.Fallback != nil {
+			out[p.Key] = p.Fallback.String()
+		}
+	}
+	return out, err
+}
+
 // ListProperties gives a page of a team's declared properties, newest first.
 // Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListProperties(teamID string, page app.Page) ([]app.Property, bool, error) {

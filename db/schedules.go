@@ -68,5 +68,18 @@ func (tx *Tx) CancelRecipients(emailID string) error {
 // DeleteEmail removes an email with all that belongs to it.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
 	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	_, err = tx.exec(`DELETE FROM doubts WHERE email_id = ?`, id)
+	return err
 }

@@ -21,11 +21,10 @@ type built struct {
 func (b *built) size() int64 { return int64(len(b.signature) + len(b.message)) }
 
 // builder composes and signs, a bounded number of messages at once: signing
-// costs a millisecond of processor, and accepting mail must keep its share.
+// costs a millisecond of processor, and accepting mail must keep its share, so
+// that while callers wait half as many are at it. Broadcasts come last.
 type builder struct {
-	slots   chan struct{}
-	narrow  chan struct{} // the slots that are left while callers wait
-	load    *app.Load
+	slots   *slots
 	sign    bool
 	profile app.Profile
 }
@@ -35,42 +34,27 @@ func newBuilder(opts Options, sign bool, profile app.Profile) *builder {
 	if n <= 0 {
 		n = runtime.GOMAXPROCS(0)
 	}
-	return &builder{slots: make(chan struct{}, n), narrow: make(chan struct{}, max(1, n/2)), load: opts.Load, sign: sign, profile: profile}
+	limit := func() int {
+		if opts.Load.Busy() {
+			return max(1, n/2)
+		}
+		return n
+	}
+	return &builder{slots: &slots{limit: limit}, sign: sign, profile: profile}
 }
 
 // build answers the message's bytes, or the result that ends the transaction.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
-	release, ok := b.acquire(ctx)
-	if !ok {
+	if b.slots.take(ctx, m.Bulk) != nil {
 		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
 	}
-	defer release()
+	defer b.slots.give()
 	out, err := b.make(m)
 	if err != nil {
 		text := cleaner{}.words("could not compose the message: " + err.Error())
 		return nil, &app.Result{Kind: app.ResultRefused, Stage: app.StageCompose, Reply: app.Reply{Enhanced: "5.6.0", Text: text}}
 	}
 	return out, nil
-}
-
-// acquire takes a slot, and while callers wait one of the narrow ones besides.
-// It answers false when ctx ends.
-func (b *builder) acquire(ctx context.Context) (release func(), ok bool) {
-	select {
-	case b.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, false
-	}
-	if !b.load.Busy() {
-		return func() { <-b.slots }, true
-	}
-	select {
-	case b.narrow <- struct{}{}:
-		return func() { <-b.narrow; <-b.slots }, true
-	case <-ctx.Done():
-		<-b.slots
-		return nil, false
-	}
 }
 
 func (b *builder) make(m *app.Outgoing) (*built, error) {

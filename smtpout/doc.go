@@ -9,6 +9,11 @@
 // here, but for one thing: a pooled connection that the relay closed while it
 // was idle is replaced once, unseen. Results carry their reason in words, and no
 // credential ever stands in them.
+//
+// Mail of broadcasts (app.Outgoing.Bulk) gives way to all other where it waits:
+// for its turn to be composed and signed, and for a connection. A transactional
+// message waits for bulk messages that have begun, one at most where it finds
+// every place taken, and never for those that queue.
 package smtpout
 
 import (

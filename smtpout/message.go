@@ -22,6 +22,11 @@ import (
 // be decoded, puts encoded words into quoted file names, and holds six times an
 // attachment's size in memory.
 func compose(m *app.Outgoing) ([]byte, error) {
+	if m.Mail != nil && m.Mail.Bodies != nil {
+		whole := *m
+		whole.Mail = m.Mail.Whole()
+		m = &whole
+	}
 	if err := checkOutgoing(m); err != nil {
 		return nil, fmt.Errorf("compose message: %w", err)
 	}

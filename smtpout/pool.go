@@ -18,7 +18,7 @@ const (
 // being opened or left; since a connection is opened only while none is idle,
 // used and idle ones together never outnumber the slots.
 type pool struct {
-	slots     chan struct{}
+	slots     *slots
 	idleLimit time.Duration
 	connLimit int
 	log       *slog.Logger
@@ -31,16 +31,15 @@ type pool struct {
 }
 
 func newPool(n int, log *slog.Logger) *pool {
-	return &pool{slots: make(chan struct{}, n), idleLimit: idleLimit, connLimit: connLimit, log: log}
+	return &pool{slots: newSlots(n), idleLimit: idleLimit, connLimit: connLimit, log: log}
 }
 
 // take waits for a slot and gives the connection that was used last; nil: the
-// caller opens one. Every take is followed by one give, retire or drop.
-func (p *pool) take(ctx context.Context) (*conn, error) {
-	select {
-	case p.slots <- struct{}{}:
-	case <-ctx.Done():
-		return nil, ctx.Err()
+// caller opens one. Mail of a broadcast waits behind all other. Every take is
+// followed by one give, retire or drop.
+func (p *pool) take(ctx context.Context, bulk bool) (*conn, error) {
+	if err := p.slots.take(ctx, bulk); err != nil {
+		return nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -61,7 +60,7 @@ func (p *pool) give(c *conn) {
 		p.retire(c)
 		return
 	}
-	<-p.slots
+	p.slots.give()
 }
 
 // keep puts c among the idle ones, unless the pool is closed.
@@ -84,7 +83,7 @@ func (p *pool) drop(c *conn) {
 	if c != nil {
 		c.cut()
 	}
-	<-p.slots
+	p.slots.give()
 }
 
 // retire says QUIT on a connection in the background; the slot is free once the
@@ -102,7 +101,7 @@ func (p *pool) retire(c *conn) {
 	}
 	go func() {
 		defer p.work.Done()
-		defer func() { <-p.slots }()
+		defer p.slots.give()
 		p.leave(c)
 	}()
 }
@@ -139,9 +138,7 @@ func (p *pool) reap() {
 func (p *pool) ripe() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
-		select {
-		case p.slots <- struct{}{}:
-		default:
+		if !p.slots.tryTake() {
 			return old
 		}
 		old = append(old, p.idle[0])

@@ -133,7 +133,7 @@ func TestEHLORefusedAfterRSET(t *testing.T) {
 // even where the transaction came to a result of its own.
 func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	r := relayTo(t, startFake(t, &fake{}))
-	c, err := r.connect(t.Context())
+	c, err := r.connect(t.Context(), false)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -261,7 +261,9 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 
 func TestBuildersAreBounded(t *testing.T) {
 	b := newBuilder(Options{Builders: 1}, false, app.ProfileGeneric)
-	b.slots <- struct{}{}
+	if err := b.slots.take(t.Context(), true); err != nil {
+		t.Fatal(err)
+	}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if _, bad := b.build(ctx, letter("a@example.net")); bad == nil || bad.Kind != app.ResultTrouble {

@@ -149,7 +149,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	if bad != nil {
 		return *bad
 	}
-	c, err := r.connect(ending)
+	c, err := r.connect(ending, m.Bulk)
 	if err != nil {
 		return r.trouble(ending, app.StageConnect, err)
 	}
@@ -170,8 +170,8 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 }
 
 // connect gives a pooled connection or a new one.
-func (r *Relay) connect(ctx context.Context) (*conn, error) {
-	c, err := r.pool.take(ctx)
+func (r *Relay) connect(ctx context.Context, bulk bool) (*conn, error) {
+	c, err := r.pool.take(ctx, bulk)
 	if c != nil || err != nil {
 		return c, err
 	}

@@ -211,7 +211,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		"..\r\n",
 		"Subject: x\r\n\r\n" + strings.Repeat(".\r\n", 5000),
 	} {
-		c, err := r.connect(t.Context())
+		c, err := r.connect(t.Context(), false)
 		if err != nil {
 			t.Fatal(err)
 		}

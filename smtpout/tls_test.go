@@ -295,7 +295,7 @@ func TestNewRelayErrors(t *testing.T) {
 
 func TestRelayDefaults(t *testing.T) {
 	r := newRelay(t, app.Relay{Host: "relay.example.com"})
-	if r.addr != "relay.example.com:587" || r.cfg.TLS != app.TLSRequired || r.cfg.Timeout != 30*time.Second || cap(r.pool.slots) != 8 {
+	if r.addr != "relay.example.com:587" || r.cfg.TLS != app.TLSRequired || r.cfg.Timeout != 30*time.Second || r.pool.slots.limit() != 8 {
 		t.Errorf("%s %+v", r.addr, r.cfg)
 	}
 	r = newRelay(t, app.Relay{Host: "relay.example.com", TLS: app.TLSImplicit})

@@ -48,7 +48,7 @@ func (h *Handler) registerAudiences() {
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-audience", Method: http.MethodDelete, Path: "/audiences/{id}",
 		Summary: "Delete a segment under its old name; its contacts stay", Tags: audienceTags,
-		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.deleteAudience)
 }
 

@@ -49,7 +49,7 @@ func statusOf(code app.Code) int {
 		return http.StatusBadRequest
 	case app.CodeMissingAPIKey, app.CodeInvalidAPIKey:
 		return http.StatusUnauthorized
-	case app.CodeRestrictedAPIKey, app.CodeForbidden, app.CodeSendingPaused:
+	case app.CodeRestrictedAPIKey, app.CodeForbidden, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached:
 		return http.StatusForbidden
 	case app.CodeNotFound:
 		return http.StatusNotFound
@@ -59,9 +59,9 @@ func statusOf(code app.Code) int {
 		return http.StatusConflict
 	case app.CodePayloadTooLarge:
 		return http.StatusRequestEntityTooLarge
-	case app.CodeValidation, app.CodeAllRecipientsSuppressed:
+	case app.CodeValidation, app.CodeAllRecipientsSuppressed, app.CodeBroadcastTooLarge:
 		return http.StatusUnprocessableEntity
-	case app.CodeRateLimitExceeded, app.CodeDailyQuotaExceeded:
+	case app.CodeRateLimitExceeded, app.CodeDailyQuotaExceeded, app.CodeMonthlyQuotaExceeded:
 		return http.StatusTooManyRequests
 	case app.CodeServiceUnavailable:
 		return http.StatusServiceUnavailable
@@ -73,8 +73,8 @@ func statusOf(code app.Code) int {
 // (decisions.md 1; service_unavailable is one of the kind).
 func unknownToResend(code app.Code) bool {
 	switch code {
-	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeForbidden, app.CodeConflict,
-		app.CodeInvalidPayload, app.CodePayloadTooLarge, app.CodeServiceUnavailable:
+	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached,
+		app.CodeForbidden, app.CodeConflict, app.CodeInvalidPayload, app.CodePayloadTooLarge, app.CodeBroadcastTooLarge, app.CodeServiceUnavailable:
 		return true
 	}
 	return false

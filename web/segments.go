@@ -155,8 +155,8 @@ func (h *Handler) registerSegments() {
 	documentBody[updateSegmentRequest](h, http.MethodPatch, "/segments/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
-		Summary: "Delete a segment; its contacts stay", Tags: segmentTags,
-		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Summary: "Delete a segment; its contacts stay. Not while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
 	}, h.deleteSegment)
 	h.registerMemberships()
 }

@@ -92,7 +92,7 @@ func (h *Handler) registerTopics() {
 	documentBody[updateTopicRequest](h, http.MethodPatch, "/topics/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
-		Summary: "Delete a topic with all choices about it; not while mail of it waits", Tags: topicTags,
+		Summary: "Delete a topic with all choices about it; not while mail of it waits or a broadcast that has not left uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.deleteTopic)
 }

@@ -58,6 +58,8 @@ type service interface {
 	importService
 	templateService
 	ingestService
+	broadcastService
+	webhookService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -116,6 +118,8 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerImports()
 	h.registerTemplates()
 	h.registerIngest(cfg.SNS)
+	h.registerBroadcasts()
+	h.registerWebhooks()
 	h.registerDocument()
 	return h
 }

@@ -70,7 +70,7 @@ func TestAnAcceptedEmailReadsBackAsItWasSent(t *testing.T) {
 	id, err := w.e.SendEmail(t.Context(), w.key, in, SendOptions{})
 	must(t, err)
 	w.read(func(r *db.Reader) error {
-		open, err := r.OpenRecipients(id)
+		open, err := r.OpenRecipients(app.Unit{EmailID: id})
 		if !slices.Equal(open, []string{"bob@example.net", "cc@example.net", "secret@example.net"}) {
 			t.Errorf("envelope %q", open)
 		}

@@ -49,7 +49,8 @@ func (e *Engine) sweep(ctx context.Context) error {
 	for _, l := range e.lanes {
 		l.wake()
 	}
-	e.hooks.wake(e.subscriptions.ids())
+	e.broadcaster.wake()
+	e.hooks.wake(e.listeners.ids())
 	return e.sweepErasures(ctx)
 }
 

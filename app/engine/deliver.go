@@ -16,6 +16,9 @@ import (
 func (l *lane) run(j *job) {
 	p, ok := l.gate.enter(l.e.taking)
 	if !ok {
+		if j.bulk() {
+			l.limits.unreserve(j.minute, true)
+		}
 		l.handBack(j)
 		return
 	}
@@ -25,7 +28,7 @@ func (l *lane) run(j *job) {
 	}
 	weight := min(j.unit.Size, laneMemory)
 	if l.memory.Acquire(l.e.taking, weight) != nil {
-		l.limits.unreserve(j.minute)
+		l.limits.unreserve(j.minute, j.bulk())
 		l.handBack(j)
 		return
 	}
@@ -43,13 +46,15 @@ func (l *lane) handBack(j *job) {
 
 // admit waits for the relay's rate and takes a place in its daily limit.
 func (l *lane) admit(p pass, j *job) (ok bool) {
-	var free time.Time
-	if j.minute, free, ok = l.limits.reserve(time.Now()); !ok {
-		l.dailyUsed(p, j, free)
-		return false
+	if !j.bulk() { // a broadcast's has its place since it was claimed
+		var free time.Time
+		if j.minute, free, ok = l.limits.reserve(time.Now(), false); !ok {
+			l.dailyUsed(p, j, free)
+			return false
+		}
 	}
-	if !l.limits.wait(l.e.taking) {
-		l.limits.unreserve(j.minute)
+	if !l.limits.wait(l.e.taking, j.bulk()) {
+		l.limits.unreserve(j.minute, j.bulk())
 		l.handBack(j)
 		return false
 	}
@@ -65,7 +70,7 @@ func (l *lane) transact(p pass, j *job) {
 		return
 	}
 	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
-		l.record(j, func(tx *db.Tx) error { return ignoreGone(tx.DeleteUnit(j.unit.EmailID)) })
+		l.record(j, func(tx *db.Tx) error { return ignoreGone(tx.DeleteUnit(j.unit)) })
 		return
 	}
 	if l.obeyed(j, out.Recipients) {
@@ -99,7 +104,7 @@ func (l *lane) ended(j *job) {
 		})
 	}
 	if !j.left {
-		l.limits.unreserve(j.minute)
+		l.limits.unreserve(j.minute, j.bulk())
 	}
 	l.undot(j)
 }
@@ -117,6 +122,9 @@ func (l *lane) undot(j *job) {
 
 // outgoing reads the message of a unit and the recipients that still wait.
 func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
+	if j.bulk() {
+		return l.broadcastOutgoing(j)
+	}
 	email, open, err := l.content(j)
 	if err != nil {
 		return nil, err
@@ -127,7 +135,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	}
 	mail := l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking)
 	return &app.Outgoing{
-		EmailID: email.ID, EnvelopeFrom: l.returnPath(j.unit.TeamID, email, open), Recipients: open, MessageID: email.MessageID,
+		EmailID: email.ID, EnvelopeFrom: l.emailReturnPath(j.unit.TeamID, email, open), Recipients: open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: l.relay.Identify(mail, email.ID), DKIM: key, Signature: j.unit.Signature,
 	}, nil
 }
@@ -155,7 +163,7 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 // withdrawn and none of its recipients suppressed or opted out, and marks the unit dotted, in
 // one Write.
 func (l *lane) hold(j *job, recipients []string, signature string) error {
-	j.minute = l.limits.renew(j.minute, time.Now())
+	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
 	err := l.e.db.WritePatient(context.WithoutCancel(l.e.sending), func(tx *db.Tx) (err error) {
 		if j.obeyed, err = l.e.obey(tx, j.unit, recipients); err != nil || j.obeyed {
 			return err
@@ -168,7 +176,7 @@ func (l *lane) hold(j *job, recipients []string, signature string) error {
 				return fmt.Errorf("settle doubts: %w", err)
 			}
 		}
-		return l.limits.count(tx, j.minute)
+		return l.limits.count(tx, j.minute, j.bulk())
 	})
 	if err == nil && j.obeyed {
 		return errObeyed

@@ -20,7 +20,7 @@ func TestAnEmailThatIsWithdrawnBeforeTheDotNeverLeaves(t *testing.T) {
 		w := serving(t, relay)
 		id := w.send("bob@example.net")
 		synctest.Wait()
-		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.DeleteUnit(id) }))
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.DeleteUnit(app.Unit{EmailID: id}) }))
 		close(hang)
 		synctest.Wait()
 		if n := len(w.events(id)); n != 1 || len(w.dotted()) != 0 || w.unit(id) != nil {
@@ -223,7 +223,7 @@ func TestAPanicInADeliveryStopsNothingElse(t *testing.T) {
 				if dotted {
 					want = 3
 				}
-				if got := w.e.lanes[0].limits.total; got != want {
+				if got := w.e.lanes[0].limits.total.sent; got != want {
 					t.Errorf("%d places of the daily limit are taken, want %d", got, want)
 				}
 			})

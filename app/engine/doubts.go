@@ -38,12 +38,12 @@ func (e *Engine) recoverDoubts(ctx context.Context) error {
 // sent again, unless an event of the provider settles it before, or has settled
 // it already.
 func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
-	open, err := tx.OpenRecipients(u.EmailID)
+	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
 	if len(open) == 0 { // the provider's reports came before this
-		return tx.DeleteUnit(u.EmailID)
+		return tx.DeleteUnit(u)
 	}
 	earlier, err := tx.CountDoubts(u.EmailID)
 	if err != nil {
@@ -51,7 +51,7 @@ func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 	}
 	// A relay that loses every reply must not get the same message each minute.
 	next := tx.Now.Add(e.cfg.DoubtDelay << min(earlier, 10))
-	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
 		return err
 	}
 	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
@@ -66,7 +66,7 @@ func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 }
 
 func newEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
-	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
 // maxDoubts is how many doubts one call lists at most.
@@ -100,11 +100,20 @@ func (e *Engine) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.
 // that of the attempt.
 func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
 	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt.Add(-app.CrashDelay(u.Attempts))}
-	email, err := r.EmailHead(u.TeamID, u.EmailID)
-	if err != nil {
-		return d, err
+	if u.BroadcastID != "" {
+		b, err := r.BroadcastHead(u.TeamID, u.BroadcastID)
+		if err != nil {
+			return d, err
+		}
+		d.BroadcastID, d.MessageID = b.ID, u.EmailID+"@"+b.From.Domain
+	} else {
+		email, err := r.EmailHead(u.TeamID, u.EmailID)
+		if err != nil {
+			return d, err
+		}
+		d.MessageID = email.MessageID
 	}
-	d.MessageID = email.MessageID
-	d.Recipients, err = r.OpenRecipients(u.EmailID)
+	var err error
+	d.Recipients, err = r.OpenRecipients(u)
 	return d, err
 }

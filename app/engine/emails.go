@@ -122,7 +122,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 			return lookup("topic", err)
 		}
 	}
-	region, domain, err := e.sendingRegion(tx, email.TeamID, email.From.Domain)
+	region, domain, err := e.sendingRegion(&tx.Reader, email.TeamID, email.From.Domain)
 	if err != nil {
 		return err
 	}
@@ -146,8 +146,13 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
-	if err := leaveOut(tx, unit, recipients, blocked); err != nil {
+	if err := e.leaveOut(tx, unit, recipients, blocked); err != nil {
 		return err
+	}
+	if email.LastEvent == app.Scheduled {
+		if err := e.announceEmail(tx, email.TeamID, app.EmailScheduled, email.ID, app.EmailExtra{}); err != nil {
+			return err
+		}
 	}
 	if l := e.laneOf(region); l != nil {
 		tx.AfterCommit(func() {
@@ -162,8 +167,8 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 
 // sendingRegion proves that a team may send from a domain and gives the relay
 // that its mail leaves through, and what DomainStatus tells of the domain.
-func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Domain, error) {
-	d, err := tx.DomainStatus(teamID, domain)
+func (e *Engine) sendingRegion(r *db.Reader, teamID, domain string) (string, app.Domain, error) {
+	d, err := r.DomainStatus(teamID, domain)
 	switch {
 	case err != nil && !errors.Is(err, db.ErrNotFound):
 		return "", d, err
@@ -172,7 +177,7 @@ func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Do
 	case err != nil:
 		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
 	case d.Status != app.DomainVerified:
-		return "", d, e.unverified(tx, teamID, domain)
+		return "", d, e.unverified(r, teamID, domain)
 	}
 	if l := e.laneOf(d.Region); l == nil && len(e.lanes) > 0 {
 		return e.lanes[0].name, d, nil // its relay is no longer configured
@@ -181,8 +186,8 @@ func (e *Engine) sendingRegion(tx *db.Tx, teamID, domain string) (string, app.Do
 }
 
 // unverified says why nothing may be sent from a domain yet.
-func (e *Engine) unverified(tx *db.Tx, teamID, name string) error {
-	d, err := tx.DomainByName(teamID, name)
+func (e *Engine) unverified(r *db.Reader, teamID, name string) error {
+	d, err := r.DomainByName(teamID, name)
 	if err != nil {
 		return err
 	}

@@ -79,32 +79,34 @@ type Config struct {
 
 // Engine is the whole service behind its doors.
 type Engine struct {
-	cfg           Config
-	db            *db.DB
-	log           *slog.Logger
-	server        server
-	keys          keyCache
-	paths         returnPathHosts
-	dkim          dkimCache
-	inflight      inflight
-	fresh         freshMail
-	eraser        *eraser
-	tracker       *tracker
-	checks        *checker
-	scans         *semaphore.Weighted // the connections of long scans
-	counts        segmentCounts
-	renders       renders
-	lanes         []*lane
-	imports       importer
-	hooks         *hooks
-	subscriptions subscriptions
-	cron          *cron.Cron
-	draining      atomic.Bool
-	taking        context.Context // ends when no new unit may be begun
-	stop          context.CancelFunc
-	sending       context.Context // ends when running transactions must be dropped
-	abort         context.CancelFunc
-	workers       sync.WaitGroup
+	cfg         Config
+	db          *db.DB
+	log         *slog.Logger
+	server      server
+	keys        keyCache
+	dkim        dkimCache
+	paths       returnPathHosts
+	inflight    inflight
+	fresh       freshMail
+	eraser      *eraser
+	tracker     *tracker
+	checks      *checker
+	scans       *semaphore.Weighted // the connections of long scans
+	counts      segmentCounts
+	renders     renders
+	lanes       []*lane
+	imports     importer
+	mails       broadcastMails
+	broadcaster *broadcaster
+	hooks       *hooks
+	listeners   subscriptions
+	cron        *cron.Cron
+	draining    atomic.Bool
+	taking      context.Context // ends when no new unit may be begun
+	stop        context.CancelFunc
+	sending     context.Context // ends when running transactions must be dropped
+	abort       context.CancelFunc
+	workers     sync.WaitGroup
 }
 
 // New makes an Engine and proves that the sealer fits the database. Error:
@@ -124,7 +126,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
-		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), checks: newChecker(),
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(),
 		renders: make(renders, largeRenders)}
 	e.hooks = newHooks(e)
 	e.taking, e.stop = context.WithCancel(context.Background())
@@ -135,7 +137,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := e.loadServer(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.subscriptions.load(ctx, e.db); err != nil {
+	if err := e.listeners.load(ctx, e.db); err != nil {
 		return nil, err
 	}
 	for _, route := range cfg.Routes {
@@ -183,6 +185,7 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	e.workers.Go(e.track)
+	e.workers.Go(e.broadcast)
 	e.hooks.start()
 	return e.startCron()
 }

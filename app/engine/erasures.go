@@ -216,7 +216,7 @@ func (e *Engine) withdrawFrom(tx *db.Tx, teamID, emailID string, set *app.Erasur
 	if err := tx.OutdateUnit(emailID); err != nil {
 		return false, err
 	}
-	open, err := tx.OpenRecipients(emailID)
+	open, err := tx.OpenRecipients(app.Unit{EmailID: emailID})
 	if err != nil {
 		return false, err
 	}
@@ -226,7 +226,7 @@ func (e *Engine) withdrawFrom(tx *db.Tx, teamID, emailID string, set *app.Erasur
 			continue
 		}
 		gone++
-		if err := tx.SettleRecipient(emailID, address, app.Suppressed); err != nil {
+		if err := tx.SettleRecipient(app.Unit{EmailID: emailID}, address, app.Suppressed); err != nil {
 			return false, err
 		}
 		detail := app.EventDetail{Message: "Not sent: the recipient was erased"}
@@ -240,7 +240,7 @@ func (e *Engine) withdrawFrom(tx *db.Tx, teamID, emailID string, set *app.Erasur
 	if gone < len(open) {
 		return false, nil
 	}
-	if err := tx.DeleteUnit(emailID); err != nil {
+	if err := tx.DeleteUnit(app.Unit{EmailID: emailID}); err != nil {
 		return false, err
 	}
 	return false, tx.SettleDoubts(emailID, "not sent again: its recipients were erased")

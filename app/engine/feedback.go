@@ -26,7 +26,11 @@ const feedbackPurpose = "feedback"
 func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error {
 	for part := range slices.Chunk(reports, feedbackAtOnce) {
 		var unknown []app.Feedback
-		err := e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		write := e.db.Write
+		if slices.ContainsFunc(part, grave) {
+			write = e.db.WriteVital
+		}
+		err := write(ctx, func(tx *db.Tx) error {
 			unknown = nil
 			for _, f := range part {
 				known, err := e.takeReport(tx, f)
@@ -47,6 +51,12 @@ func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error
 		}
 	}
 	return nil
+}
+
+// grave tells reports that are stored on a full disk too: what follows from them
+// keeps mail from leaving. The provider tries again with all others.
+func grave(f app.Feedback) bool {
+	return f.Kind == app.FeedbackBounced || f.Kind == app.FeedbackComplained || f.Kind == app.FeedbackFailed
 }
 
 // takeReport records one report; a repeated one changes nothing. It tells whether
@@ -104,8 +114,8 @@ func emailOfProvider(r *db.Reader, id string) (string, error) {
 	return r.EmailOfProvider(id)
 }
 
-// subject gives what feedback can be about by the id that its message carries:
-// an email. Error: db.ErrNotFound.
+// subject gives what feedback can be about by the id that its message carries: an
+// email, or that of a broadcast's recipient. Error: db.ErrNotFound.
 func subject(r *db.Reader, id string) (*db.Subject, error) {
 	id, ok := app.ParseID(id)
 	if !ok {
@@ -172,15 +182,18 @@ func (e *Engine) applyReport(tx *db.Tx, r *report) error {
 			return fmt.Errorf("announce report: %w", err)
 		}
 	}
-	if err := tx.SetLastEvent(ev.EmailID, lastEventOf(ev.Type)); err != nil {
-		return fmt.Errorf("move last_event: %w", err)
+	happened := lastEventOf(ev.Type)
+	if r.subject.BroadcastID == "" {
+		if err := tx.SetLastEvent(ev.EmailID, happened); err != nil {
+			return fmt.Errorf("move last_event: %w", err)
+		}
 	}
-	moved, err := r.moveRecipients(tx, app.RecipientState(ev.Type))
+	waited, err := r.moveRecipients(tx, happened, app.RecipientState(ev.Type))
 	if err != nil {
 		return fmt.Errorf("move recipients: %w", err)
 	}
-	if moved {
-		if err := settleByReport(tx, ev.EmailID); err != nil {
+	if waited {
+		if err := settleByReport(tx, r.subject); err != nil {
 			return fmt.Errorf("settle by report: %w", err)
 		}
 	}
@@ -199,7 +212,7 @@ func lastEventOf(t app.EventType) app.LastEvent {
 // moveRecipients moves those that the report is about up by rank, and tells
 // whether one of them waited until now. A message that the provider dropped is
 // dropped for all.
-func (r *report) moveRecipients(tx *db.Tx, state app.LastEvent) (waited bool, err error) {
+func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.LastEvent) (waited bool, err error) {
 	about := []*db.Recipient{r.of}
 	if r.of == nil {
 		about = nil
@@ -210,15 +223,10 @@ func (r *report) moveRecipients(tx *db.Tx, state app.LastEvent) (waited bool, er
 		}
 	}
 	for _, v := range about {
-		next := app.NextLastEvent(v.State, state)
-		if next == v.State {
-			continue
-		}
-		if err := tx.MoveRecipient(r.subject.EmailID, v.N, next); err != nil {
+		if err := tx.MoveRecipient(r.subject, v, happened, app.NextLastEvent(v.State, state)); err != nil {
 			return false, err
 		}
 		waited = waited || v.State == app.Queued
-		v.State = next
 	}
 	return waited, nil
 }
@@ -227,18 +235,26 @@ func (r *report) moveRecipients(tx *db.Tx, state app.LastEvent) (waited bool, er
 // waits for nobody else, and its doubts. One that waits for others, or that is
 // being tried at this moment, is tried without them. A unit whose dot is on its
 // way is left to its result.
-func settleByReport(tx *db.Tx, emailID string) error {
-	open, err := tx.OpenRecipients(emailID)
+func settleByReport(tx *db.Tx, s *db.Subject) error {
+	u, dotted, err := tx.OpenUnit(s.TeamID, s.EmailID)
+	if errors.Is(err, db.ErrNotFound) || dotted {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	u.BroadcastID = s.BroadcastID
+	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
 	if len(open) > 0 {
-		return ignoreGone(tx.OutdateUnit(emailID))
+		return tx.OutdateAttempt(u.EmailID)
 	}
-	if err := tx.SettleDoubts(emailID, "settled by the provider's report"); err != nil {
+	if err := tx.SettleDoubts(u.EmailID, "settled by the provider's report"); err != nil {
 		return err
 	}
-	return tx.EndQueuedUnit(emailID)
+	return tx.DeleteUnit(u)
 }
 
 // suppressReported takes the recipient off further mail where the report says
@@ -319,9 +335,15 @@ func (e *Engine) OpensIngest(source, secret string) bool {
 	return subtle.ConstantTimeCompare([]byte(want), []byte(secret)) == 1 && known
 }
 
-// purgeFeedback forgets old reports.
+// purgeFeedback forgets old reports and providers' ids.
 func (e *Engine) purgeFeedback(ctx context.Context) error {
-	return e.inPieces(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
+	err := e.inPieces(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeFeedback(tx.Now.Add(-app.FeedbackKept), purgeChunk)
+	})
+	if err != nil {
+		return err
+	}
+	return e.inPieces(ctx, "old provider ids", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeProviderIDs(tx.Now.Add(-app.ProviderIDsKept), purgeChunk)
 	})
 }

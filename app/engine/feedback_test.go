@@ -288,7 +288,7 @@ func TestOnlyTheOthersAreSentAgainAfterADoubt(t *testing.T) {
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
 		tries := relay.seen(id)
-		if len(tries) != 2 || fmt.Sprint(tries[1].m.Recipients) != "[bob@example.net ann@example.net]" {
+		if len(tries) != 2 || fmt.Sprint(tries[1].m.Recipients) != "[bob@example.net ann@example.net]" || tries[1].m.Signature != firstSignature(id) {
 			t.Errorf("tries %+v", tries)
 		}
 		w.wantStates(id, "bob@example.net sent, eve@example.net delivered, ann@example.net sent")
@@ -514,6 +514,84 @@ func TestAReportOfADeletedEmailLeavesNothing(t *testing.T) {
 		w.take(bounce(id, "bob@example.net", "5.1.1"))
 		if w.suppressed("bob@example.net").ID != "" || !w.log.has("not known here") {
 			t.Error("a deleted email suppresses")
+		}
+	})
+}
+
+// broadcastRecipients gives the recipients of a broadcast as the database has
+// them, in their order.
+func (w *world) broadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipient) {
+	w.t.Helper()
+	w.read(func(r *db.Reader) error {
+		for n := range b.Written {
+			v, err := r.BroadcastRecipient(app.MailID(b.Mails, n+1))
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		return nil
+	})
+	return all
+}
+
+func TestReportsOfABroadcastsRecipientsEndEqualInAnyOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := serving(t, newRelay(nil))
+		orders := permutations(4)
+		w.people(len(orders))
+		draft := w.draft()
+		w.queue(draft)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		b := w.broadcast(draft.ID)
+		recipients := w.broadcastRecipients(b)
+		if len(recipients) != len(orders) || b.Counts.Sent != int64(len(orders)) {
+			t.Fatalf("%d recipients, %d sent", len(recipients), b.Counts.Sent)
+		}
+		for i, v := range recipients {
+			reports := []app.Feedback{
+				{EmailID: v.ID, Kind: app.FeedbackDelayed}, {MessageID: v.ID + "@" + testDomain, Kind: app.FeedbackDelivered, Recipient: v.Email},
+				bounce(v.ID, strings.ToUpper(v.Email), "5.1.1"), {EmailID: v.ID, Kind: app.FeedbackComplained},
+			}
+			for _, n := range orders[i] {
+				reports[n].ID = fmt.Sprint(i, n)
+				w.take(reports[n], reports[n])
+			}
+		}
+		want := app.SeenSent | app.SeenDelayed | app.SeenDelivered | app.SeenBounced | app.SeenComplained
+		for i, v := range w.broadcastRecipients(b) {
+			if v.Seen != want || w.suppressed(v.Email).Origin != app.OriginComplaint || w.suppressed(v.Email).SourceID != v.ID {
+				t.Errorf("order %v: seen %b, %+v", orders[i], v.Seen, w.suppressed(v.Email))
+			}
+		}
+		n := int64(len(orders))
+		if b := w.broadcast(draft.ID); b.Counts.Sent != n || b.Counts.DeliveryDelayed != n || b.Counts.Delivered != n || b.Counts.Bounced != n || b.Counts.Complained != n || b.Status != app.SentBroadcast {
+			t.Errorf("counted %+v", b)
+		}
+	})
+}
+
+func TestAReportSettlesTheDoubtOfABroadcastsRecipient(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(firstly(lost))
+		w := serving(t, relay)
+		w.people(1)
+		draft := w.draft()
+		w.queue(draft)
+		time.Sleep(10 * time.Second)
+		synctest.Wait()
+		b := w.broadcast(draft.ID)
+		id := app.MailID(b.Mails, 1)
+		if d := w.doubts(); len(d) != 1 || d[0].EmailID != id {
+			t.Fatalf("doubts %+v", d)
+		}
+		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackDelivered})
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		b = w.broadcast(draft.ID)
+		if d := w.doubts(); d[0].Settled != "settled by the provider's report" || len(relay.seen(id)) != 1 || b.Status != app.SentBroadcast || b.Open != 0 || b.Counts.Sent != 1 || b.Counts.Delivered != 1 {
+			t.Errorf("doubts %+v, %d tries, broadcast %+v", d, len(relay.seen(id)), b)
 		}
 	})
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -13,12 +14,12 @@ import (
 	"mailer/db"
 )
 
-// audienceOf says which enabled webhooks want which events: ids by team and name.
-type audienceOf map[string]map[app.EventName][]string
+// hearers are the enabled webhooks that want an event: ids by team and name.
+type hearers map[string]map[app.EventName][]string
 
 // subscriptions is who is told of what, so that an event that nobody wants costs
 // no look at the database. It changes with the Write that changes a webhook.
-type subscriptions struct{ all atomic.Pointer[audienceOf] }
+type subscriptions struct{ all atomic.Pointer[hearers] }
 
 // to gives the webhooks that a team's event goes to.
 func (s *subscriptions) to(teamID string, name app.EventName) []string {
@@ -46,7 +47,7 @@ func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 	if err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
 	}
-	all := audienceOf{}
+	all := hearers{}
 	for i := range hooks {
 		all.add(&hooks[i])
 	}
@@ -54,7 +55,7 @@ func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 	return nil
 }
 
-func (a audienceOf) add(w *app.Webhook) {
+func (a hearers) add(w *app.Webhook) {
 	names := a[w.TeamID]
 	if names == nil {
 		names = map[app.EventName][]string{}
@@ -84,15 +85,15 @@ func (s *subscriptions) change(tx *db.Tx, teamID string) error {
 }
 
 // announce notes an event for webhooks in the Write that made it happen, where a
-// webhook of the team wants it. data gives one of app's data types, and is asked
-// only then; what it says is frozen here.
+// webhook of the team wants it. data gives one of app's data types, or nil where
+// there is nothing to tell, and is asked only then; what it says is frozen here.
 func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data func() (any, error)) error {
-	webhooks := e.subscriptions.to(teamID, name)
+	webhooks := e.listeners.to(teamID, name)
 	if len(webhooks) == 0 {
 		return nil
 	}
 	content, err := data()
-	if err != nil {
+	if err != nil || content == nil {
 		return err
 	}
 	payload, err := json.Marshal(struct {
@@ -111,12 +112,15 @@ func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data fun
 	return nil
 }
 
-// announceEmail notes an event of an email of a team, which must be in the
-// database. extra is what this event says beyond others. Where no webhook wants
+// announceEmail notes an event of a team's email; of one that is not in the
+// database, or no longer, there is nothing to tell. extra is what this event says beyond others. Where no webhook wants
 // the event it costs two look-ups in memory: callers need not ask before.
 func (e *Engine) announceEmail(tx *db.Tx, teamID string, name app.EventName, emailID string, extra app.EmailExtra) error {
 	return e.announce(tx, teamID, name, func() (any, error) {
 		email, err := tx.AnnouncedEmail(teamID, emailID)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil, nil
+		}
 		if err != nil {
 			return nil, fmt.Errorf("read the email of an event: %w", err)
 		}

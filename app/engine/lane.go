@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -36,14 +37,35 @@ type lane struct {
 	limits  *limits
 	memory  *semaphore.Weighted
 	dots    chan struct{} // one token a connection: see hold
-	jobs    chan *job
-	woken   chan struct{}
-	turn    string // the team that the last round ended with
+	mail    line
+	bulk    line
+	flight  atomic.Int64 // jobs of broadcasts that were claimed and have not ended
+	after   string       // the broadcast that the last round of bulk ended with
 
 	mu      sync.Mutex
 	claimed map[string]bool
 	strikes map[string]int // troubles in a row that an email met after MAIL
 	trouble *app.RelayTrouble
+}
+
+// line is what leads the units of emails, or those of broadcasts, to workers of
+// their own, so that none waits behind the other's.
+type line struct {
+	jobs  chan *job
+	woken chan struct{}
+	turn  string // the team that the last round ended with
+}
+
+func newLine(places int) line {
+	return line{jobs: make(chan *job, places), woken: make(chan struct{}, 1)}
+}
+
+// wake has the dispatcher look for due units; it never blocks.
+func (n *line) wake() {
+	select {
+	case n.woken <- struct{}{}:
+	default:
+	}
 }
 
 // job is a claimed unit.
@@ -55,20 +77,25 @@ type job struct {
 	held    error       // why hold refused it
 	blocked app.Blocked // what was found of its recipients when it was read
 	obeyed  bool        // recipients were left out; the rest of the unit is due
+	// to is the recipient of a broadcast at its first attempt; nil: to be read.
+	to *app.BroadcastRecipient
 }
+
+// bulk tells whether the unit is of a broadcast.
+func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 
 func newLane(e *Engine, route Route) *lane {
 	connections := max(route.Relay.Connections, 1)
+	places := 4 * (connections + runtime.GOMAXPROCS(0))
 	return &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
 		gate: newGate(), limits: newLimits(route.Relay), memory: semaphore.NewWeighted(laneMemory),
-		dots: make(chan struct{}, connections), jobs: make(chan *job, 4*(connections+runtime.GOMAXPROCS(0))), woken: make(chan struct{}, 1),
+		dots: make(chan struct{}, connections), mail: newLine(places), bulk: newLine(places),
 		claimed: map[string]bool{}, strikes: map[string]int{},
 	}
 }
 
-// start sets the dispatcher and the workers to work: one for each connection,
-// and as many more as there are processors, to compose and sign meanwhile.
+// start sets the dispatchers and the workers to work.
 func (l *lane) start(ctx context.Context) error {
 	if err := l.limits.load(ctx, l.e.db); err != nil {
 		return err
@@ -76,42 +103,51 @@ func (l *lane) start(ctx context.Context) error {
 	if err := l.closeTroubles(); err != nil { // of an earlier process: how the relay is now shows soon
 		return fmt.Errorf("close old troubles: %w", err)
 	}
+	l.staff(&l.mail, l.claim)
+	l.staff(&l.bulk, l.claimBulk)
+	return nil
+}
+
+// staff sets a line's dispatcher to work, which claims by claim, and its workers:
+// one for each connection, and as many more as there are processors, to compose
+// and sign meanwhile.
+func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	l.e.workers.Go(func() {
-		defer close(l.jobs)
-		l.dispatch(l.e.taking)
+		defer close(n.jobs)
+		l.dispatch(l.e.taking, n, claim)
 	})
 	for range cap(l.dots) + runtime.GOMAXPROCS(0) {
 		l.e.workers.Go(func() {
-			for j := range l.jobs {
-				if 2*len(l.jobs) < cap(l.jobs) {
-					l.wake()
+			for j := range n.jobs {
+				if 2*len(n.jobs) < cap(n.jobs) {
+					n.wake()
 				}
 				l.run(j)
 				l.release(j.unit)
-				if j.obeyed {
-					l.wake()
+				if j.bulk() {
+					l.flight.Add(-1)
+				}
+				if j.obeyed || j.bulk() { // a broadcast's may be due again sooner than its dispatcher looks
+					n.wake()
 				}
 			}
 		})
 	}
-	return nil
 }
 
-// wake has the dispatcher look for due units; it never blocks.
+// wake has both dispatchers look for due units; it never blocks.
 func (l *lane) wake() {
-	select {
-	case l.woken <- struct{}{}:
-	default:
-	}
+	l.mail.wake()
+	l.bulk.wake()
 }
 
 // dispatch claims due units until ctx ends.
-func (l *lane) dispatch(ctx context.Context) {
+func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	for {
 		next := sweepEvery
 		// Half the places at once: a claim costs a commit, however many it takes.
-		if room := cap(l.jobs) - len(l.jobs); 2*room >= cap(l.jobs) && l.gate.room(room) > 0 {
-			due, err := l.claim(ctx, l.gate.room(room))
+		if room := cap(n.jobs) - len(n.jobs); 2*room >= cap(n.jobs) && l.gate.room(room) > 0 {
+			due, err := claim(ctx, l.gate.room(room))
 			if err != nil && ctx.Err() == nil {
 				l.e.log.Error("claim units", "relay", l.name, "err", err)
 			}
@@ -119,21 +155,31 @@ func (l *lane) dispatch(ctx context.Context) {
 				next = due
 			}
 		}
-		if !pause(ctx, next, l.woken) {
+		if !pause(ctx, next, n.woken) {
 			return
 		}
 	}
 }
 
-// claim takes up to room due units, stores that their attempts begin, and hands
-// them to the workers. It answers how long to sleep.
+// claim takes up to room due units of emails, stores that their attempts begin,
+// and hands them to the workers. It answers how long to sleep.
 func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
-	units, next, err := l.due(ctx, room)
+	units, next, err := l.due(ctx, &l.mail, room, sweepEvery)
 	if err != nil || len(units) == 0 {
 		return next, err
 	}
+	begun, err := l.begin(ctx, units)
+	for _, u := range begun {
+		l.mail.jobs <- &job{unit: u} // there is room: only the dispatcher fills it
+	}
+	return next, err
+}
+
+// begin stores that attempts begin and gives the units that they are of; the
+// others are released.
+func (l *lane) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) {
 	var begun, stale []app.Unit
-	err = l.e.db.WritePatient(ctx, func(tx *db.Tx) error {
+	err := l.e.db.WritePatient(ctx, func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		for _, u := range units {
 			err := tx.BeginAttempt(u, tx.Now.Add(app.CrashDelay(u.Attempts+1)))
@@ -150,23 +196,22 @@ func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
 	})
 	if err != nil {
 		l.release(units...)
-		return 0, err
+		return nil, err
 	}
 	l.release(stale...)
-	for _, u := range begun {
-		u.Attempts++
-		l.jobs <- &job{unit: u} // there is room: only the dispatcher fills it
+	for i := range begun {
+		begun[i].Attempts++
 	}
-	return next, nil
+	return begun, nil
 }
 
-// due reads what may be sent now, at most room units, each team in turn, and
-// marks them claimed. next is when to look again.
-func (l *lane) due(ctx context.Context, room int) (units []app.Unit, next time.Duration, err error) {
+// due reads what of a line may be sent now, at most room units, each team in
+// turn, and marks them claimed. next is when to look again: in most at the latest.
+func (l *lane) due(ctx context.Context, n *line, room int, most time.Duration) (units []app.Unit, next time.Duration, err error) {
 	now := time.Now()
-	next = sweepEvery
+	next = most
 	err = l.e.db.Read(ctx, func(r *db.Reader) error {
-		teams, err := r.DueTeams(l.name)
+		teams, err := r.DueTeams(l.name, n == &l.bulk)
 		if err != nil {
 			return err
 		}
@@ -178,11 +223,11 @@ func (l *lane) due(ctx context.Context, room int) (units []app.Unit, next time.D
 			}
 			waiting = append(waiting, t.TeamID)
 		}
-		units, err = l.shares(r, waiting, now, room)
+		units, err = l.shares(r, n, waiting, now, room)
 		return err
 	})
 	if len(units) == room {
-		next = sweepEvery // a worker that takes one wakes us
+		next = most // a worker that takes one wakes us
 	}
 	return units, next, err
 }
@@ -190,22 +235,22 @@ func (l *lane) due(ctx context.Context, room int) (units []app.Unit, next time.D
 // shares gives each waiting team an equal part of room, beginning after the team
 // that the last round ended with, so that a long queue of one does not delay
 // the others. teams are in the order of their ids.
-func (l *lane) shares(r *db.Reader, teams []string, now time.Time, room int) ([]app.Unit, error) {
+func (l *lane) shares(r *db.Reader, n *line, teams []string, now time.Time, room int) ([]app.Unit, error) {
 	var out []app.Unit
-	first := max(0, slices.IndexFunc(teams, func(id string) bool { return id > l.turn }))
+	first := max(0, slices.IndexFunc(teams, func(id string) bool { return id > n.turn }))
 	for i := range teams {
 		if len(out) >= room {
 			break
 		}
 		share := max(1, (room-len(out))/(len(teams)-i))
 		team := teams[(first+i)%len(teams)]
-		units, err := r.DueUnits(l.name, team, now, share+l.busy())
+		units, err := r.DueUnits(l.name, n == &l.bulk, team, now, share+l.busy())
 		if err != nil {
 			l.release(out...)
 			return nil, err
 		}
 		out = append(out, l.take(units, share)...)
-		l.turn = team
+		n.turn = team
 	}
 	return out, nil
 }
@@ -247,9 +292,14 @@ func (e *Engine) adopt(ctx context.Context) error {
 	}
 	var foreign []string
 	err := e.db.Read(ctx, func(r *db.Reader) error {
+		foreign = nil
 		relays, err := r.UnitRelays()
-		for _, name := range relays {
-			if e.laneOf(name) == nil {
+		if err != nil {
+			return err
+		}
+		open, err := r.BroadcastRelays()
+		for _, name := range append(relays, open...) {
+			if e.laneOf(name) == nil && !slices.Contains(foreign, name) {
 				foreign = append(foreign, name)
 			}
 		}

@@ -41,7 +41,7 @@ func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 		synctest.Wait()
 		at := slices.IndexFunc(relay.seen(""), func(s try) bool { return s.m.EmailID == id })
 		l := w.e.lanes[0]
-		if limit := cap(l.jobs) + cap(l.dots) + 4; at < 0 || at-ahead > limit {
+		if limit := cap(l.mail.jobs) + cap(l.dots) + 4; at < 0 || at-ahead > limit {
 			t.Errorf("the other team's email came after %d of the long queue, at most %d are fine", at-ahead, limit)
 		}
 	})
@@ -76,7 +76,7 @@ func TestManyTeamsTakeTurns(t *testing.T) {
 			}
 		}
 		for i, at := range first {
-			if limit := 2*teams + 2*cap(w.e.lanes[0].jobs); at > limit {
+			if limit := 2*teams + 2*cap(w.e.lanes[0].mail.jobs); at > limit {
 				t.Errorf("team %d waited for %d messages, at most %d are fair", i, at, limit)
 			}
 		}

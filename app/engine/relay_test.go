@@ -17,6 +17,7 @@ type fakeRelay struct {
 	mu      sync.Mutex
 	script  script
 	tries   []try
+	took    []string // recipients of messages that were taken
 	times   map[string]int
 	open    int
 	maxOpen int
@@ -74,7 +75,15 @@ func (r *fakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 	if signature == "" {
 		signature = fakeSignature(m.EmailID, time.Now())
 	}
-	return a(ctx, m, func() error { return hold(ctx, signature) })
+	res := a(ctx, m, func() error { return hold(ctx, signature) })
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, v := range res.Recipients {
+		if v.Verdict == app.Accepted {
+			r.took = append(r.took, v.Address)
+		}
+	}
+	return res
 }
 
 // fakeSignature differs from one signing to the next, as a real one may.

@@ -241,7 +241,7 @@ func (l *lane) settle(j *job, out *app.Outgoing, res app.Result, rest app.Verdic
 		}
 		switch {
 		case !postponed:
-			return ignoreGone(tx.DeleteUnit(j.unit.EmailID))
+			return ignoreGone(tx.DeleteUnit(j.unit))
 		case over:
 			return l.giveUp(tx, j.unit, res)
 		}
@@ -306,7 +306,7 @@ func (l *lane) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, 
 
 // giveUp fails what is left of an email.
 func (l *lane) giveUp(tx *db.Tx, u app.Unit, res app.Result) error {
-	open, err := tx.OpenRecipients(u.EmailID)
+	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
@@ -317,16 +317,25 @@ func (l *lane) giveUp(tx *db.Tx, u app.Unit, res app.Result) error {
 			return err
 		}
 	}
-	return ignoreGone(tx.DeleteUnit(u.EmailID))
+	return ignoreGone(tx.DeleteUnit(u))
 }
 
 // finish moves one recipient to its last state, with its event.
 func (l *lane) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
-	if err := ignoreGone(tx.SettleRecipient(u.EmailID, address, state)); err != nil {
+	if err := ignoreGone(tx.SettleRecipient(u, address, state)); err != nil {
 		return err
 	}
 	if err := tx.InsertEvent(newEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}
-	return tx.SetLastEvent(u.EmailID, state)
+	return setLastEvent(tx, u, state)
+}
+
+// setLastEvent moves the last_event of a unit's email. For a recipient of a
+// broadcast it follows from what settled it.
+func setLastEvent(tx *db.Tx, u app.Unit, event app.LastEvent) error {
+	if u.BroadcastID != "" {
+		return nil
+	}
+	return tx.SetLastEvent(u.EmailID, event)
 }

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -25,25 +26,34 @@ type cachedHost struct {
 	at   time.Time
 }
 
-// returnPath gives the envelope sender of a transaction for open, those of an
-// email's recipients that still wait. It is a signed return path where bounces
-// come to this server: the listener is on, the relay's provider does not want
-// them itself, and app.Domain.TakesBounces. Everywhere else it is the From
-// address, also when the database can't tell: mail goes before bounces.
-func (l *lane) returnPath(teamID string, email *app.Email, open []string) string {
-	from := email.From.Mailbox()
+// emailReturnPath is returnPath of a transaction for open, those of an email's
+// recipients that still wait.
+func (l *lane) emailReturnPath(teamID string, email *app.Email, open []string) string {
+	return l.returnPath(teamID, email.ID, email.From, func() (int, error) { return l.e.recipientNumber(email, open) })
+}
+
+// onlyRecipient is the number of a recipient who has the email for himself.
+func onlyRecipient() (int, error) { return 0, nil }
+
+// returnPath gives the envelope sender of a transaction: id is that of its email,
+// or of its recipient in a broadcast, and number finds whom in its envelope it is
+// for. It is a signed return path where bounces come to this server: the listener
+// is on, the relay's provider does not want them itself, and
+// app.Domain.TakesBounces. Everywhere else it is the From address, also when the
+// database can't tell: mail goes before bounces.
+func (l *lane) returnPath(teamID, id string, from app.Address, number func() (int, error)) string {
 	if l.e.cfg.BounceHost == "" || l.e.cfg.Capture || l.relay.Needs().Feedback != "" {
-		return from
+		return from.Mailbox()
 	}
-	host, err := l.e.returnPathHost(teamID, email.From.Domain)
+	host, err := l.e.returnPathHost(teamID, from.Domain)
 	if err != nil || host == "" {
-		return from
+		return from.Mailbox()
 	}
-	n, err := l.e.recipientNumber(email, open)
+	n, err := number()
 	if err != nil {
-		return from
+		return from.Mailbox()
 	}
-	return l.e.cfg.Sealer.ReturnPath(host, app.ReturnPath{EmailID: email.ID, Recipient: n})
+	return l.e.cfg.Sealer.ReturnPath(host, app.ReturnPath{EmailID: id, Recipient: n})
 }
 
 // returnPathHost gives the host that bounces of a domain's mail go to; empty:
@@ -95,12 +105,18 @@ func (e *Engine) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
 // TakeBounce takes what came to a return path, as far as the path proves it
 // (app.ReturnPath.Believe). nil: it is on disk, or there is nothing to store.
 func (e *Engine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []app.BounceReport) error {
-	var envelope map[int]string
-	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
-		envelope, err = r.EnvelopeNumbers(path.EmailID)
-		return err
+	envelope := map[int]string{}
+	err := e.db.Read(ctx, func(r *db.Reader) error {
+		s, err := r.Subject(path.EmailID)
+		if err != nil {
+			return err
+		}
+		for _, v := range s.Recipients {
+			envelope[v.N] = v.Address
+		}
+		return nil
 	})
-	if err != nil {
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read the envelope: %w", err)
 	}
 	feedback := path.Believe(reports, envelope)

@@ -281,3 +281,30 @@ func TestRecordsListTheWayBackToThisServer(t *testing.T) {
 		}
 	})
 }
+
+func TestABounceOfABroadcastSettlesItsRecipientAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelay(nil)
+		w := returning(t, app.LiveFound, relay)
+		w.people(3)
+		draft := w.draft()
+		w.queue(draft)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		all := w.broadcastRecipients(w.broadcast(draft.ID))
+		if len(all) != 3 {
+			t.Fatalf("%d recipients", len(all))
+		}
+		for range 2 {
+			must(t, w.came(relay.seen(all[1].ID)[0].m.EnvelopeFrom, statusReport(all[1].Email, "5.1.1")))
+		}
+		if b := w.broadcast(draft.ID); b.Counts.Bounced != 1 {
+			t.Errorf("counted %+v", b.Counts)
+		}
+		for i, v := range w.broadcastRecipients(w.broadcast(draft.ID)) {
+			if bounced := v.Seen&app.SeenBounced != 0; bounced != (i == 1) || (w.suppressed(v.Email).ID != "") != bounced {
+				t.Errorf("%s: seen %b, %+v", v.Email, v.Seen, w.suppressed(v.Email))
+			}
+		}
+	})
+}

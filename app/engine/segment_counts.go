@@ -38,16 +38,16 @@ func (e *Engine) scan(ctx context.Context, fn func(*db.Reader, db.Effort) error)
 	return e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Ctx: ctx}) })
 }
 
-// countLong counts the contacts of a segment where that is long: each half of
-// the team's contacts on a connection of its own.
-func (e *Engine) countLong(ctx context.Context, s *app.Segment) (int, error) {
+// countLong counts contacts of a team where that is long: each half of them on a
+// connection of its own. count counts those between the bounds of an effort.
+func (e *Engine) countLong(ctx context.Context, teamID string, count func(*db.Reader, db.Effort) (int, error)) (int, error) {
 	if err := e.scans.Acquire(ctx, maxScans); err != nil {
 		return 0, err
 	}
 	defer e.scans.Release(maxScans)
 	var middle string
 	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
-		middle, err = r.MiddleContact(s.TeamID)
+		middle, err = r.MiddleContact(teamID)
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {
@@ -63,13 +63,25 @@ func (e *Engine) countLong(ctx context.Context, s *app.Segment) (int, error) {
 		half.Ctx = ctx
 		group.Go(func() error {
 			return e.db.Read(ctx, func(r *db.Reader) (err error) {
-				counted[i], err = r.CountSegment(half, s)
+				counted[i], err = count(r, half)
 				return err
 			})
 		})
 	}
 	err = group.Wait()
 	return counted[0] + counted[1], err
+}
+
+// countAudience counts whom a broadcast goes to.
+func (e *Engine) countAudience(ctx context.Context, a *app.Audience) (n int, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) (err error) {
+		n, err = r.CountAudience(db.Effort{Ctx: ctx, Most: quickScan}, a)
+		return err
+	})
+	if !errors.Is(err, db.ErrLong) {
+		return n, err
+	}
+	return e.countLong(ctx, a.TeamID, func(r *db.Reader, half db.Effort) (int, error) { return r.CountAudience(half, a) })
 }
 
 // segmentCounts remembers how many contacts are in segments. The zero value is

@@ -59,7 +59,9 @@ func (e *Engine) GetSegment(ctx context.Context, key *app.Key, id string) (s app
 		return err
 	})
 	if errors.Is(err, db.ErrLong) {
-		contacts, err = e.counts.of(&s, generation, func() (int, error) { return e.countLong(ctx, &s) })
+		contacts, err = e.counts.of(&s, generation, func() (int, error) {
+			return e.countLong(ctx, key.TeamID, func(r *db.Reader, half db.Effort) (int, error) { return r.CountSegment(half, &s) })
+		})
 	}
 	return s, contacts, lookup("segment", err)
 }
@@ -84,9 +86,18 @@ func (e *Engine) UpdateSegment(ctx context.Context, key *app.Key, id string, p a
 	return s, lookup("segment", err)
 }
 
-// DeleteSegment removes a segment; its contacts stay. Errors: CodeNotFound.
+// DeleteSegment removes a segment; its contacts stay. Errors: CodeNotFound,
+// CodeConflict while a broadcast that has not left uses it.
 func (e *Engine) DeleteSegment(ctx context.Context, key *app.Key, id string) error {
-	err := e.db.Write(ctx, func(tx *db.Tx) error { return tx.DeleteSegment(key.TeamID, id) })
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		if _, err := tx.Segment(key.TeamID, id); err != nil {
+			return err
+		}
+		if err := unusedByBroadcasts(tx, "segment", id); err != nil {
+			return err
+		}
+		return tx.DeleteSegment(key.TeamID, id)
+	})
 	return lookup("segment", err)
 }
 

@@ -121,7 +121,7 @@ func TestNoDotIsSentThatCantBeMarked(t *testing.T) {
 		if ev := w.eventOf(id, app.EventType(app.Sent)); ev.Detail.Attempt != 1 {
 			t.Errorf("attempt %d was counted", ev.Detail.Attempt)
 		}
-		if n := w.e.lanes[0].limits.total; n != 1 {
+		if n := w.e.lanes[0].limits.total.sent; n != 1 {
 			t.Errorf("%d places of the daily limit are taken", n)
 		}
 		if len(w.doubts()) != 0 {

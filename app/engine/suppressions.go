@@ -193,13 +193,13 @@ func (e *Engine) blockedAmong(r *db.Reader, teamID, topicID string, recipients [
 
 // leaveOut settles those recipients of an email that are blocked and still wait,
 // each with its line in the timeline.
-func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
+func (e *Engine) leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
 	for _, address := range recipients {
 		reason := blocked.Of(address)
 		if reason == "" {
 			continue
 		}
-		err := tx.SettleRecipient(u.EmailID, address, app.Suppressed)
+		err := tx.SettleRecipient(u, address, app.Suppressed)
 		if errors.Is(err, db.ErrNotFound) {
 			continue // it is settled already
 		}
@@ -210,7 +210,11 @@ func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) e
 		if err := tx.InsertEvent(newEvent(tx, u, app.EventType(app.Suppressed), address, detail)); err != nil {
 			return err
 		}
-		if err := tx.SetLastEvent(u.EmailID, app.Suppressed); err != nil {
+		if err := setLastEvent(tx, u, app.Suppressed); err != nil {
+			return err
+		}
+		extra := app.EmailExtra{Recipient: address, Suppressed: &app.SuppressedData{Message: reason, Type: app.AccountSuppressedType}}
+		if err := e.announceEmail(tx, u.TeamID, app.EmailSuppressed, u.EmailID, extra); err != nil {
 			return err
 		}
 	}
@@ -246,14 +250,14 @@ var errObeyed = errors.New("engine: recipients are suppressed")
 // lets a message leave: whoever was told before that an address is suppressed
 // or opted out can rely on it.
 func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, err error) {
-	blocked, err := e.blockedAmong(&tx.Reader, u.TeamID, u.TopicID, recipients)
+	blocked, err := e.blockedOf(&tx.Reader, u, recipients)
 	if err != nil || len(blocked) == 0 {
 		return false, err
 	}
 	if err := tx.RequeueUnit(u, u.Attempts-1, tx.Now); err != nil {
 		return false, err
 	}
-	waiting, err := tx.OpenRecipients(u.EmailID)
+	waiting, err := tx.OpenRecipients(u)
 	if err != nil {
 		return false, err
 	}
@@ -262,11 +266,11 @@ func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, 
 			return false, err
 		}
 	}
-	return true, leaveOut(tx, u, waiting, blocked)
+	return true, e.leaveOut(tx, u, waiting, blocked)
 }
 
 func endSuppressed(tx *db.Tx, u app.Unit) error {
-	if err := tx.DeleteUnit(u.EmailID); err != nil {
+	if err := tx.DeleteUnit(u); err != nil {
 		return err
 	}
 	return tx.SettleDoubts(u.EmailID, "not sent again: its recipients are suppressed or opted out")

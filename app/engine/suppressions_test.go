@@ -194,7 +194,7 @@ func (m *mailroom) want(id string, last app.LastEvent, lines ...string) {
 		if len(dotted) > 0 {
 			m.Errorf("dotted %+v", dotted)
 		}
-		waiting, err3 := r.OpenRecipients(id)
+		waiting, err3 := r.OpenRecipients(app.Unit{EmailID: id})
 		if len(waiting) > 0 {
 			m.Errorf("still waiting: %v", waiting)
 		}
@@ -334,7 +334,7 @@ func TestAnEmailInDoubtIsNotRepeatedToASuppressedAddress(t *testing.T) {
 
 func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 	for name, withdraw := range map[string]func(*db.Tx, string) error{
-		"gone":  func(tx *db.Tx, id string) error { return tx.DeleteUnit(id) },
+		"gone":  func(tx *db.Tx, id string) error { return tx.DeleteUnit(app.Unit{EmailID: id}) },
 		"moved": func(tx *db.Tx, id string) error { return tx.MoveUnit(id, tx.Now.Add(time.Hour)) },
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -355,7 +355,7 @@ func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 					m.Errorf("events %+v", events)
 				}
 				m.must(m.store.Read(m.Context(), func(r *db.Reader) error {
-					units, err := r.DueUnits(app.CaptureRegion, m.key.TeamID, time.Now().Add(2*time.Hour), 10)
+					units, err := r.DueUnits(app.CaptureRegion, false, m.key.TeamID, time.Now().Add(2*time.Hour), 10)
 					if name == "moved" && (len(units) != 1 || time.Until(units[0].NextAt) < 50*time.Minute) {
 						m.Errorf("units %+v", units)
 					}

@@ -61,8 +61,8 @@ func (e *Engine) GetTemplate(ctx context.Context, key *app.Key, name string) (t 
 	return t, lookup("template", err)
 }
 
-// errMoved: somebody else changed the template since it was read.
-var errMoved = errors.New("the template was changed meanwhile")
+// errMoved: somebody else changed the resource since it was read.
+var errMoved = errors.New("it was changed meanwhile")
 
 // maxEdits is how often an edit begins anew because of others.
 const maxEdits = 10

@@ -75,8 +75,8 @@ func (e *Engine) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 }
 
 // DeleteTopic removes a topic and, in time, what addresses chose about it.
-// Errors: CodeNotFound, CodeConflict while mail of the topic waits: it could not
-// be told any more who opted out of it.
+// Errors: CodeNotFound, CodeConflict while mail of the topic waits (it could not
+// be told any more who opted out of it) or a broadcast that has not left uses it.
 func (e *Engine) DeleteTopic(ctx context.Context, key *app.Key, id string) error {
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Topic(key.TeamID, id)
@@ -89,6 +89,9 @@ func (e *Engine) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 		}
 		if waits {
 			return app.Errorf(app.CodeConflict, "Emails of this topic still wait to be sent; cancel them, or delete the topic once they have left")
+		}
+		if err := unusedByBroadcasts(tx, "topic", id); err != nil {
+			return err
 		}
 		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
 			return err

@@ -135,7 +135,7 @@ func TestAProbeWhoseEmailIsGoneGivesItsTurnOn(t *testing.T) {
 		})
 		time.Sleep(3 * time.Second)
 		second := w.send("b@example.net")
-		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.DeleteUnit(first) }))
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.DeleteUnit(app.Unit{EmailID: first}) }))
 		close(hang)
 		time.Sleep(2 * time.Second)
 		synctest.Wait()

@@ -175,5 +175,5 @@ func (h *hooks) fails(tx *db.Tx, hook app.Webhook) error {
 	tx.AfterCommit(func() {
 		h.e.log.Warn("a webhook is disabled: all attempts failed for 5 days", "webhook", w.ID, "failing_since", app.FormatTime(w.FailingSince))
 	})
-	return h.e.subscriptions.change(tx, w.TeamID)
+	return h.e.listeners.change(tx, w.TeamID)
 }

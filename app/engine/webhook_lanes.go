@@ -65,7 +65,7 @@ func (h *hooks) start() {
 	if h.e.cfg.Hooks == nil {
 		return
 	}
-	h.wake(h.e.subscriptions.ids())
+	h.wake(h.e.listeners.ids())
 	h.e.workers.Go(func() {
 		for pause(h.e.taking, h.round(h.e.taking), h.woken) {
 		}

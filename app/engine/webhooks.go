@@ -53,7 +53,7 @@ func (e *Engine) CreateWebhook(ctx context.Context, key *app.Key, in app.Webhook
 		if err := tx.InsertWebhook(&w); err != nil {
 			return err
 		}
-		return e.subscriptions.change(tx, w.TeamID)
+		return e.listeners.change(tx, w.TeamID)
 	})
 	if errors.Is(err, db.ErrConflict) {
 		return app.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", app.MaxWebhooks)
@@ -107,7 +107,7 @@ func (e *Engine) storeWebhook(tx *db.Tx, w *app.Webhook) error {
 	}
 	id := w.ID
 	tx.AfterCommit(func() { e.hooks.wake([]string{id}) })
-	return e.subscriptions.change(tx, w.TeamID)
+	return e.listeners.change(tx, w.TeamID)
 }
 
 // DeleteWebhook removes a webhook with all that it was told. An attempt that is
@@ -117,7 +117,7 @@ func (e *Engine) DeleteWebhook(ctx context.Context, key *app.Key, id string) err
 		if err := tx.DeleteWebhook(key.TeamID, id); err != nil {
 			return err
 		}
-		return e.subscriptions.change(tx, key.TeamID)
+		return e.listeners.change(tx, key.TeamID)
 	})
 	return lookup("webhook", err)
 }

@@ -51,7 +51,13 @@ func bubble(t *testing.T, fn func(t *testing.T)) {
 // idle makes a world whose engine accepts and does not send yet.
 func idle(t testing.TB, relays ...*fakeRelay) *world {
 	t.Helper()
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), relays: relays, log: &logBook{}}
+	return idleWith(t, Config{}, relays...)
+}
+
+// idleWith is idle with parts of a configuration.
+func idleWith(t testing.TB, cfg Config, relays ...*fakeRelay) *world {
+	t.Helper()
+	w := &world{t: t, path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), relays: relays, log: &logBook{}, cfg: cfg}
 	w.cfg.Jitter, w.cfg.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
 	w.open()
 	team, err := w.e.FindTeam(t.Context(), "")
@@ -243,7 +249,7 @@ func (w *world) unit(id string) *app.Unit {
 		if err != nil {
 			return err
 		}
-		units, err := r.DueUnits(email.Relay, w.key.TeamID, time.Now().AddDate(1, 0, 0), 100_000)
+		units, err := r.DueUnits(email.Relay, false, w.key.TeamID, time.Now().AddDate(1, 0, 0), 100_000)
 		for _, u := range units {
 			if u.EmailID == id {
 				found = &u

@@ -1,0 +1,210 @@
+package app
+
+import (
+	"html"
+	"strings"
+
+	nethtml "golang.org/x/net/html"
+)
+
+// html compiles the html body, and the text made of it where that is wanted.
+func (c *compiler) html() error {
+	b := c.broadcast
+	marks := newMarks(b.HTML, b.Preview)
+	source, err := marks.put(b.HTML, nil)
+	if err != nil {
+		return Invalid("html", "%s", err)
+	}
+	if b.Text == nil {
+		c.derivedText(marks, TextFromHTML(source))
+	}
+	preview, err := marks.put(b.Preview, html.EscapeString)
+	if err != nil {
+		return Invalid("preview_text", "%s", err)
+	}
+	if preview != "" {
+		at := bodyStart(source)
+		source = source[:at] + `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0">` + preview + "</div>" + source[at:]
+	}
+	h := htmlCompiler{compiler: c, marks: marks, source: source, bare: marks.bare(source)}
+	c.mail.html = h.compile()
+	return nil
+}
+
+// derivedText compiles the text that was made of the marked html. What a
+// placeholder falls back to was HTML there.
+func (c *compiler) derivedText(marks *marks, source string) {
+	if source == "" {
+		return
+	}
+	var out textBuilder
+	for {
+		before, p, after, found := marks.cut(source)
+		out.add(before)
+		if !found {
+			c.mail.text = out.done()
+			return
+		}
+		out.fill(c.slot(p, TextFromHTML(p.fallback), asItIs).escaped)
+		source = after
+	}
+}
+
+// htmlCompiler compiles marked HTML.
+type htmlCompiler struct {
+	*compiler
+	marks  *marks
+	source string
+	bare   map[int]bool // where marks stand that marks.bare found
+	out    textBuilder
+}
+
+// compile cuts the source at its marks, at the links that are tracked, and
+// where the pixel stands, as Sealer.Track would find them.
+func (h *htmlCompiler) compile() *compiledText {
+	t := h.mail.tracking
+	if t == nil {
+		h.add(0, len(h.source))
+		return h.out.done()
+	}
+	places := scanLinks(h.source, h.mayTrack)
+	if !t.Click {
+		places.links = nil
+	}
+	at, pixel := 0, t.Open
+	for _, link := range h.numbered(places.links) {
+		if pixel && link.from > places.end {
+			h.add(at, places.end)
+			h.pixel()
+			at, pixel = places.end, false
+		}
+		h.add(at, link.from)
+		h.link(link)
+		at = link.to
+	}
+	if pixel {
+		h.add(at, places.end)
+		h.pixel()
+		at = places.end
+	}
+	h.add(at, len(h.source))
+	return h.out.done()
+}
+
+// add compiles what stands between two places of the source.
+func (h *htmlCompiler) add(from, to int) {
+	for _, p := range h.parts(from, to) {
+		h.out.add(p.text)
+		if p.slot != nil {
+			h.out.fill(p.slot.escaped)
+		}
+	}
+}
+
+// textPart is a fixed text and the slot that follows it; nil: none.
+type textPart struct {
+	text string
+	slot *slot
+}
+
+// parts cuts a stretch of the source at its marks.
+func (h *htmlCompiler) parts(from, to int) (out []textPart) {
+	for {
+		before, p, after, found := h.marks.cut(h.source[from:to])
+		if !found {
+			return append(out, textPart{text: before})
+		}
+		escape := html.EscapeString
+		if h.bare[from+len(before)] {
+			escape = escapeBare
+		}
+		out = append(out, textPart{before, h.slot(p, p.fallback, escape)})
+		from = to - len(after)
+	}
+}
+
+// pixel compiles the picture whose fetch tells of an opening.
+func (h *htmlCompiler) pixel() {
+	before, after := h.mail.tracking.pixel()
+	h.out.add(before)
+	h.out.fill(func(f *filling) string { return f.sealer.OpenToken(f.recipient.ID) })
+	h.out.add(after)
+}
+
+// bodyStart is where the content of an HTML text begins: behind the body's tag,
+// or where that would stand.
+func bodyStart(source string) int {
+	z, at, open := newHTMLTokens(source), 0, true // open: nothing was shown yet
+	for {
+		kind := z.Next()
+		raw := source[z.at-len(z.Raw()) : z.at]
+		switch kind {
+		case nethtml.ErrorToken:
+			return at
+		case nethtml.DoctypeToken:
+			if open {
+				at = z.at
+			}
+		case nethtml.EndTagToken:
+			if open && strings.EqualFold(tagName(raw[2:]), "head") {
+				at = z.at
+			}
+		case nethtml.TextToken:
+			open = open && (z.text || strings.Trim(raw, htmlBlanks) == "")
+		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
+			switch name := strings.ToLower(tagName(raw[1:])); {
+			case name == "body":
+				return z.at
+			case open && name == "html":
+				at = z.at
+			default:
+				open = open && strings.Contains(" head title base link meta style script noscript template ", " "+name+" ")
+			}
+		}
+	}
+}
+
+// bare finds the marks inside of tags that no quotes stand around: a value with
+// a blank would begin another attribute there.
+func (m *marks) bare(source string) map[int]bool {
+	out := map[int]bool{}
+	z := newHTMLTokens(source)
+	for {
+		kind := z.Next()
+		begin := z.at - len(z.Raw())
+		raw := source[begin:z.at]
+		switch kind {
+		case nethtml.ErrorToken:
+			return out
+		case nethtml.StartTagToken, nethtml.SelfClosingTagToken, nethtml.EndTagToken:
+			if strings.Contains(raw, m.prefix) {
+				m.bareInTag(raw, func(at int) { out[begin+at] = true })
+			}
+		}
+	}
+}
+
+func (m *marks) bareInTag(tag string, found func(at int)) {
+	done := 0 // up to here it was looked at
+	look := func(to int) {
+		for {
+			i := strings.Index(tag[done:to], m.prefix)
+			if i < 0 {
+				return
+			}
+			found(done + i)
+			done += i + len(m.prefix)
+		}
+	}
+	for at := 1 + len(tagName(tag[1:])); at < len(tag) && tag[at] != '>'; at = skipBlanks(tag, at) {
+		key := attributeKey(tag[at:])
+		at = skipBlanks(tag, at+len(key))
+		from, to, bare, next := attributeValue(tag, at)
+		if !bare {
+			look(from)
+			done = to
+		}
+		at = next
+	}
+	look(len(tag))
+}

@@ -1,0 +1,148 @@
+package app
+
+import (
+	"html"
+	"regexp"
+	"strings"
+
+	nethtml "golang.org/x/net/html"
+)
+
+// mayTrack tells whether a link can be tracked, for a target with marks: for
+// some recipient at least.
+func (h *htmlCompiler) mayTrack(target string) bool {
+	before, p, _, found := h.marks.cut(target)
+	if !found {
+		return Trackable(target)
+	}
+	if before == "" {
+		return !isUnsubscribeKey(p.key) // that page's link never is
+	}
+	if _, ok := cutScheme(before); ok {
+		return true
+	}
+	lower := strings.ToLower(before)
+	return strings.HasPrefix("https://", lower) || strings.HasPrefix("http://", lower)
+}
+
+// numberedLink is a link whose target has a number.
+type numberedLink struct {
+	linkValue
+	number int
+}
+
+// numbered numbers the distinct targets and gives their links.
+func (h *htmlCompiler) numbered(links []linkValue) (out []numberedLink) {
+	numbers := map[string]int{}
+	for _, link := range links {
+		if h.mail.tracking.isPage(link.target) {
+			continue
+		}
+		n, known := numbers[link.target]
+		if !known {
+			n = len(numbers)
+			numbers[link.target] = n
+			h.mail.links = append(h.mail.links, h.marks.spelled(link.target))
+		}
+		out = append(out, numberedLink{link, n})
+	}
+	return out
+}
+
+// link compiles a tracked link.
+func (h *htmlCompiler) link(link numberedLink) {
+	before, after := html.EscapeString(h.mail.tracking.Base+"/t/c/"), ""
+	if link.bare {
+		before, after = `"`+before, `"`
+	}
+	if _, _, _, filled := h.marks.cut(link.target); filled {
+		h.out.fill(h.filledLink(link, before, after).fill)
+		return
+	}
+	h.out.add(before)
+	h.out.fill(func(f *filling) string { return f.clickToken(link.number, link.target) })
+	h.out.add(after)
+}
+
+// clickToken is the token of the link of a number.
+func (f *filling) clickToken(number int, target string) string {
+	if f.tokens == nil {
+		f.tokens = make([]string, len(f.mail.links))
+	}
+	if f.tokens[number] == "" {
+		f.tokens[number] = f.sealer.ClickToken(ClickLink{EmailID: f.recipient.ID, Link: number, Links: len(f.tokens), Target: target})
+	}
+	return f.tokens[number]
+}
+
+// filledLink is a link whose target differs from recipient to recipient.
+type filledLink struct {
+	before, after string     // of its token
+	value         []textPart // as it stands in the source
+	target        []textPart // what that means; nil: known only once it is filled
+	number        int
+}
+
+// halfEntity finds a character reference that what follows could become a part
+// of.
+var halfEntity = regexp.MustCompile(`&[#0-9A-Za-z]*$`)
+
+func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *filledLink {
+	l := &filledLink{before: before, after: after, number: link.number, value: h.parts(link.from, link.to)}
+	rest := link.target
+	for _, part := range l.value {
+		if part.slot == nil {
+			l.target = append(l.target, textPart{text: rest})
+			return l
+		}
+		if halfEntity.MatchString(part.text) || strings.Contains(part.slot.fallback, "&") {
+			l.target = nil
+			return l
+		}
+		text, _, after, _ := h.marks.cut(rest)
+		l.target = append(l.target, textPart{text, part.slot})
+		rest = after
+	}
+	return l
+}
+
+// fill gives the value of the link: led through this server where its target
+// can be, else what its author wrote.
+func (l *filledLink) fill(f *filling) string {
+	var value strings.Builder
+	for _, p := range l.value {
+		value.WriteString(p.text)
+		if p.slot != nil {
+			value.WriteString(p.slot.escaped(f))
+		}
+	}
+	target := strings.Trim(l.targetOf(f, value.String()), htmlBlanks)
+	if !Trackable(target) || f.mail.tracking.isPage(target) || target == f.page {
+		return value.String()
+	}
+	return l.before + f.clickToken(l.number, target) + l.after
+}
+
+// targetOf is what the filled value means.
+func (l *filledLink) targetOf(f *filling, value string) string {
+	if l.target == nil {
+		return attributeText(value)
+	}
+	var b strings.Builder
+	for _, p := range l.target {
+		b.WriteString(p.text)
+		if p.slot != nil {
+			b.WriteString(p.slot.plain(f))
+		}
+	}
+	return b.String()
+}
+
+// attributeText is what the value of an attribute means, its entities resolved.
+func attributeText(value string) string {
+	z := nethtml.NewTokenizer(strings.NewReader(`<a href="` + strings.ReplaceAll(value, `"`, "&#34;") + `">`))
+	z.Next()
+	z.TagName()
+	_, text, _ := z.TagAttr()
+	return string(text)
+}

@@ -1,0 +1,46 @@
+package engine
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// CancelBroadcast ends a scheduled or queued broadcast, also in mid-send: after the
+// answer nothing of it leaves but what was past its final dot. remaining is how
+// many recipients get nothing because of it. Errors: CodeNotFound,
+// CodeInvalidParameter for one in any other state.
+func (e *Engine) CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error) {
+	err = e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		if b, err = tx.BroadcastHead(key.TeamID, id); err != nil {
+			return lookup("broadcast", err)
+		}
+		if b.Status != app.ScheduledBroadcast && b.Status != app.QueuedBroadcast {
+			return app.Errorf(app.CodeInvalidParameter, "This broadcast can't be canceled: it is %s", wordOf(b.Status))
+		}
+		dotted, err := tx.CountDotted(id)
+		if err != nil {
+			return err
+		}
+		remaining = b.Remaining() + b.Open - dotted
+		if err := tx.CancelBroadcast(key.TeamID, id); err != nil {
+			return err
+		}
+		b.Status, b.CanceledAt = app.CanceledBroadcast, tx.Now
+		tx.AfterCommit(e.broadcaster.wake)
+		return nil
+	})
+	return b, remaining, unavailable(err)
+}
+
+// wordOf is a status in a sentence.
+func wordOf(s app.BroadcastStatus) string {
+	switch s {
+	case app.DraftBroadcast:
+		return "a draft"
+	case app.SentBroadcast:
+		return "sent already"
+	}
+	return string(s)
+}

@@ -1,0 +1,199 @@
+package engine
+
+import (
+	"context"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// BroadcastView is a broadcast and what the planner foretells of it.
+type BroadcastView struct {
+	app.Broadcast
+	FinishesAt time.Time        // when its last mail leaves; zero: none will, or nobody can say
+	Warning    *app.PlanWarning // of one that was sent just now; nil: all of it leaves at once
+}
+
+// CreateBroadcast adds a draft and, where the input says so, sends it in the same
+// Write. Errors: CodeValidation, CodeNotFound for segment or topic, and those of
+// SendBroadcast.
+func (e *Engine) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput) (v BroadcastView, err error) {
+	b, err := in.Validate(time.Now())
+	if err != nil {
+		return v, err
+	}
+	b.ID, b.TeamID = app.NewID(), key.TeamID
+	if in.Send {
+		return e.createAndSend(ctx, &b)
+	}
+	v.Broadcast, err = e.insertDraft(ctx, b, true)
+	return v, err
+}
+
+// insertDraft adds a draft, whose segment and topic must exist if check says so.
+func (e *Engine) insertDraft(ctx context.Context, b app.Broadcast, check bool) (app.Broadcast, error) {
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		if check {
+			if err := audienceExists(&tx.Reader, &b); err != nil {
+				return err
+			}
+		}
+		b.CreatedAt = tx.Now
+		return tx.InsertBroadcast(&b)
+	})
+	return b, unavailable(err)
+}
+
+// audienceExists proves that segment and topic of a broadcast are the team's.
+// Errors: CodeNotFound.
+func audienceExists(r *db.Reader, b *app.Broadcast) error {
+	if b.SegmentID != "" {
+		if _, err := r.Segment(b.TeamID, b.SegmentID); err != nil {
+			return lookup("segment", err)
+		}
+	}
+	if b.TopicID == "" {
+		return nil
+	}
+	return lookup("topic", r.TopicExists(b.TeamID, b.TopicID))
+}
+
+// ListBroadcasts gives a page of the team's broadcasts, newest first and without
+// content, and whether there are more. Errors: CodeValidation for a cursor that
+// is not in the list.
+func (e *Engine) ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) (views []BroadcastView, more bool, err error) {
+	var rows []app.Broadcast
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListBroadcasts(key.TeamID, page)
+		return err
+	})
+	if err != nil {
+		return nil, false, cursor(page, err)
+	}
+	views, err = e.views(ctx, rows...)
+	return views, more, err
+}
+
+// GetBroadcast gives one broadcast with its content. Errors: CodeNotFound.
+func (e *Engine) GetBroadcast(ctx context.Context, key *app.Key, id string) (BroadcastView, error) {
+	b, err := e.readBroadcast(ctx, key, id)
+	if err != nil {
+		return BroadcastView{}, err
+	}
+	views, err := e.views(ctx, *b)
+	if err != nil {
+		return BroadcastView{}, err
+	}
+	return views[0], nil
+}
+
+// views adds to broadcasts when they finish.
+func (e *Engine) views(ctx context.Context, rows ...app.Broadcast) ([]BroadcastView, error) {
+	times, err := e.finishTimes(ctx, rows)
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	out := make([]BroadcastView, len(rows))
+	for i, b := range rows {
+		out[i] = BroadcastView{Broadcast: b, FinishesAt: times[b.ID]}
+	}
+	return out, nil
+}
+
+func (e *Engine) readBroadcast(ctx context.Context, key *app.Key, id string) (b *app.Broadcast, err error) {
+	err = e.db.Read(ctx, func(r *db.Reader) error {
+		b, err = r.Broadcast(key.TeamID, id)
+		return err
+	})
+	return b, lookup("broadcast", err)
+}
+
+// onlyDraft refuses what can be done to drafts alone. done is a participle.
+func onlyDraft(b *app.Broadcast, done string) error {
+	if b.Status == app.DraftBroadcast {
+		return nil
+	}
+	return app.Errorf(app.CodeInvalidParameter, "Only a draft can be %s; this broadcast is %s", done, b.Status)
+}
+
+// UpdateBroadcast changes a draft and gives it as it stands then. Errors:
+// CodeValidation, CodeNotFound for segment and topic too, CodeInvalidParameter
+// for what is no draft.
+func (e *Engine) UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (v BroadcastView, err error) {
+	change, err := patch.Validate()
+	if err != nil {
+		return v, err
+	}
+	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		b, err := tx.Broadcast(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := onlyDraft(b, "edited"); err != nil {
+			return err
+		}
+		if err := change.Apply(b); err != nil {
+			return err
+		}
+		if err := namedExists(&tx.Reader, change, b); err != nil {
+			return err
+		}
+		v.Broadcast = *b
+		return tx.UpdateBroadcast(b)
+	})
+	return v, lookup("broadcast", err)
+}
+
+// namedExists is audienceExists for what a change names: the rest of a copy may
+// be gone, and can be changed one by one.
+func namedExists(r *db.Reader, c *app.BroadcastChange, b *app.Broadcast) error {
+	named := *b
+	if !c.NamesSegment() {
+		named.SegmentID = ""
+	}
+	if !c.NamesTopic() {
+		named.TopicID = ""
+	}
+	return audienceExists(r, &named)
+}
+
+// DeleteBroadcast removes a draft. Errors: CodeNotFound, CodeInvalidParameter for
+// what is no draft.
+func (e *Engine) DeleteBroadcast(ctx context.Context, key *app.Key, id string) error {
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
+		b, err := tx.BroadcastHead(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := onlyDraft(&b, "deleted"); err != nil {
+			return err
+		}
+		return tx.DeleteBroadcast(key.TeamID, id)
+	})
+	return lookup("broadcast", err)
+}
+
+// DuplicateBroadcast makes a draft of the audience and the content of a broadcast
+// in any state and gives it. A segment or topic that is gone meanwhile stays
+// named, and keeps the copy from being sent to others. Errors: CodeNotFound.
+func (e *Engine) DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
+	b, err := e.readBroadcast(ctx, key, id)
+	if err != nil {
+		return v, err
+	}
+	copied := b.Copy()
+	copied.ID = app.NewID()
+	v.Broadcast, err = e.insertDraft(ctx, copied, false)
+	return v, err
+}
+
+// unusedByBroadcasts refuses to delete what a broadcast that has not left uses.
+// Errors: CodeConflict.
+func unusedByBroadcasts(tx *db.Tx, kind, id string) error {
+	used, err := tx.BroadcastsUse(id)
+	if err != nil || !used {
+		return err
+	}
+	return app.Errorf(app.CodeConflict, "A draft, scheduled or queued broadcast uses this %s; cancel or delete the broadcast, or choose another %s for it", kind, kind)
+}

@@ -1,0 +1,90 @@
+package db
+
+import (
+	"cmp"
+	"context"
+
+	"mailer/app"
+)
+
+// audienceRest is what all contacts of an audience have in common: nothing keeps
+// a broadcast from them. Its parameters are the topic, or NULL, and the topic's
+// default, or 'opt_in'.
+const audienceRest = ` AND c.unsubscribed = 0
+	AND NOT EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)
+	AND coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = ? AND ch.address = c.address), ?) = 'opt_in'`
+
+// audienceQuery is an app.Audience as statements need it.
+type audienceQuery struct {
+	*app.Audience
+	filter condition
+	byHand bool // the segment has no filter
+	rest   []any
+}
+
+func audienceOf(a *app.Audience) (audienceQuery, error) {
+	out := audienceQuery{Audience: a, filter: condition{text: filterPlace}, byHand: a.SegmentID != "" && a.Filter == nil}
+	out.rest = []any{nullText(a.TopicID), string(cmp.Or(a.Default, app.OptIn))}
+	if a.Filter == nil {
+		return out, nil
+	}
+	filter, err := where(a.Filter)
+	out.filter = filter
+	return out, err
+}
+
+// CountAudience counts the contacts of an audience, or those between the bounds
+// of e. Errors: ErrLong, and that of e's context.
+func (r *Reader) CountAudience(e Effort, a *app.Audience) (total int, err error) {
+	p, err := audienceOf(a)
+	if err != nil {
+		return 0, err
+	}
+	query, end := `SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+		AND (`+filterPlace+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`+audienceRest, r.rangeUp(a.TeamID)
+	if p.byHand {
+		query, end = `SELECT count(*) FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` AND m.segment_id = ?`+audienceRest, r.membersUp(a.SegmentID)
+	}
+	q, err := r.filtered(query, p.filter)
+	if err != nil {
+		return 0, err
+	}
+	defer q.close()
+	err = e.ranges(e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
+		n := 0
+		err := q.stmt.QueryRowContext(e.Ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
+		total += n
+		return true, err
+	})
+	return total, err
+}
+
+// AudienceContacts gives the next contacts of an audience behind an id, at most
+// limit, in the order of their ids.
+func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from string, limit int) ([]app.Contact, error) {
+	p, err := audienceOf(a)
+	if err != nil {
+		return nil, err
+	}
+	query := `SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+		AND (` + filterPlace + ` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))` + audienceRest + ` ORDER BY c.id LIMIT ?`
+	if p.byHand {
+		query = `SELECT ` + contactColumns + ` FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+			AND m.contact_id > ? AND m.contact_id <= ? AND ` + filterPlace + ` AND m.segment_id = ?` + audienceRest + ` ORDER BY m.contact_id LIMIT ?`
+	}
+	q, err := r.filtered(query, p.filter)
+	if err != nil {
+		return nil, err
+	}
+	defer q.close()
+	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
+	return collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+}
+
+// NewestContact gives the highest id of a team's contacts. Error: ErrNotFound for
+// a team without contacts.
+func (r *Reader) NewestContact(teamID string) (id string, err error) {
+	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
+	return id, err
+}

@@ -1,0 +1,158 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+
+	"mailer/app"
+)
+
+// AppendRecipients writes down the next recipients of a broadcast, whose last
+// contact moves the broadcast's cursor. They stand in the order of their contacts'
+// ids, behind the cursor. Error: ErrNotFound where nothing more is to be written
+// down.
+func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) error {
+	var written int64
+	if err := tx.row(`SELECT written FROM broadcasts WHERE id = ?`, []any{b.ID}, &written); err != nil {
+		return err
+	}
+	for _, c := range contacts {
+		fields, err := fieldsColumn(c.Fields)
+		if err != nil {
+			return err
+		}
+		written++
+		_, err = tx.exec(`INSERT INTO broadcast_recipients (id, contact_id, email, fields, seen) VALUES (?, ?, ?, ?, 0)`,
+			app.MailID(b.Mails, written), c.ContactID, c.Email, fields)
+		if err != nil {
+			return fmt.Errorf("insert recipient: %w", err)
+		}
+	}
+	n, err := tx.exec(`UPDATE broadcasts SET written = ?, contact_id = ? WHERE id = ? AND status = 'queued' AND expanded = 0`,
+		written, contacts[len(contacts)-1].ContactID, b.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+func fieldsColumn(fields map[string]string) (any, error) {
+	if len(fields) == 0 {
+		return nil, nil
+	}
+	return jsonText(fields)
+}
+
+// ExpandCursor gives the contact up to which a queued broadcast's recipients are
+// written down; empty: none yet. Error: ErrNotFound where there is nothing more
+// to write down.
+func (r *Reader) ExpandCursor(broadcastID string) (contactID string, err error) {
+	var cursor sql.NullString
+	err = r.row(`SELECT contact_id FROM broadcasts WHERE id = ? AND status = 'queued' AND expanded = 0`, []any{broadcastID}, &cursor)
+	return cursor.String, err
+}
+
+// EndExpansion notes that all recipients are written down: their number is the
+// audience.
+func (tx *Tx) EndExpansion(broadcastID string) error {
+	if _, err := tx.exec(`UPDATE broadcasts SET expanded = 1, audience = written WHERE id = ? AND status = 'queued'`, broadcastID); err != nil {
+		return err
+	}
+	return tx.finishBroadcast(broadcastID)
+}
+
+func scanRecipient(s scanner) (app.BroadcastRecipient, error) {
+	var v app.BroadcastRecipient
+	var fields sql.NullString
+	if err := s.Scan(&v.ID, &v.ContactID, &v.Email, &fields, &v.Seen); err != nil {
+		return v, err
+	}
+	return v, fromJSON(fields, &v.Fields)
+}
+
+// BroadcastRecipient gives the recipient whose email has that id. The caller
+// proves that the broadcast is the team's.
+func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, error) {
+	stmt, err := r.stmt(`SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`)
+	if err != nil {
+		return app.BroadcastRecipient{}, err
+	}
+	v, err := scanRecipient(stmt.QueryRow(emailID))
+	return v, notFound(err)
+}
+
+// NextRecipients gives up to limit recipients of a broadcast that were written
+// down and not begun, in their order.
+func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRecipient, error) {
+	return list(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
+		WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, app.MailID(b.Mails, b.Begun), app.MailID(b.Mails, b.Written), limit)
+}
+
+// BeginRecipients moves a broadcast on by n recipients, of which open got a unit.
+// Error: ErrNotFound, and nothing changed, where it is not as b says any more.
+func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
+	count, err := tx.exec(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND begun = ?`,
+		n, open, b.ID, b.Begun)
+	if err := oneRow(count, err, ErrNotFound); err != nil {
+		return err
+	}
+	if open > 0 {
+		return nil
+	}
+	return tx.finishBroadcast(b.ID)
+}
+
+// MarkRecipient notes that something happened to a recipient of a broadcast, and
+// counts it the first time. It tells whether it was the first.
+func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bool, err error) {
+	n, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen | ?1 WHERE id = ?2 AND seen & ?1 = 0`, int64(bit), emailID)
+	if err != nil || n == 0 {
+		return false, err
+	}
+	return true, tx.countBroadcast(broadcastID, bit)
+}
+
+// countBroadcast adds one to the counter of a bit.
+func (tx *Tx) countBroadcast(broadcastID string, bit app.Seen) error {
+	if bit == app.SeenSent { // nearly always
+		_, err := tx.exec(`UPDATE broadcasts SET sent = sent + 1 WHERE id = ?`, broadcastID)
+		return err
+	}
+	_, err := tx.exec(`UPDATE broadcasts SET delivery_delayed = delivery_delayed + CASE ?1 WHEN 2 THEN 1 ELSE 0 END,
+		delivered = delivered + CASE ?1 WHEN 4 THEN 1 ELSE 0 END, opened = opened + CASE ?1 WHEN 8 THEN 1 ELSE 0 END,
+		clicked = clicked + CASE ?1 WHEN 16 THEN 1 ELSE 0 END, bounced = bounced + CASE ?1 WHEN 32 THEN 1 ELSE 0 END,
+		complained = complained + CASE ?1 WHEN 64 THEN 1 ELSE 0 END, suppressed = suppressed + CASE ?1 WHEN 128 THEN 1 ELSE 0 END,
+		failed = failed + CASE ?1 WHEN 256 THEN 1 ELSE 0 END, canceled = canceled + CASE ?1 WHEN 512 THEN 1 ELSE 0 END,
+		unsubscribed = unsubscribed + CASE ?1 WHEN 1024 THEN 1 ELSE 0 END WHERE id = ?2`, int64(bit), broadcastID)
+	return err
+}
+
+// settleBroadcastRecipient ends the waiting of a unit's recipient.
+func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
+	n, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen | ? WHERE id = ? AND seen & ? = 0`, int64(bit), u.EmailID, int64(app.SeenEnded))
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.countBroadcast(u.BroadcastID, bit)
+}
+
+// endBroadcastUnit counts a unit that is over.
+func (tx *Tx) endBroadcastUnit(broadcastID string) error {
+	n, err := tx.exec(`UPDATE broadcasts SET open = open - 1 WHERE id = ? AND (open > 1 OR begun < written)`, broadcastID)
+	if err != nil || n > 0 {
+		return err
+	}
+	if _, err := tx.exec(`UPDATE broadcasts SET open = open - 1 WHERE id = ?`, broadcastID); err != nil {
+		return err
+	}
+	return tx.finishBroadcast(broadcastID)
+}
+
+// WaitingUnits gives up to limit open units of a broadcast that are not dotted.
+func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
+	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state = 'queued' LIMIT ?`, broadcastID, limit)
+}
+
+// CountDotted says how many units of a broadcast are past their final dot without
+// a result.
+func (r *Reader) CountDotted(broadcastID string) (n int64, err error) {
+	err = r.row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'dotted'`, []any{broadcastID}, &n)
+	return n, err
+}

@@ -1,0 +1,224 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+)
+
+const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.sender, b.reply_to, b.subject, b.status, b.relay, b.mails,
+	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
+	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at`
+
+// broadcastRow is a row of broadcastColumns on its way to an app.Broadcast.
+type broadcastRow struct {
+	b                                         app.Broadcast
+	segment, topic, sender, replyTo           sql.NullString
+	relay, mails, bound                       sql.NullString
+	created                                   int64
+	scheduledAt, queuedAt, sentAt, canceledAt sql.NullInt64
+}
+
+func (r *broadcastRow) dest() []any {
+	b, c := &r.b, &r.b.Counts
+	return []any{&b.ID, &b.TeamID, &b.Name, &r.segment, &r.topic, &r.sender, &r.replyTo, &b.Subject, &b.Status, &r.relay, &r.mails,
+		&b.Audience, &r.bound, &b.Written, &b.Expanded, &b.Begun, &b.Open, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
+		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt}
+}
+
+func (r *broadcastRow) finish() (app.Broadcast, error) {
+	b := &r.b
+	b.SegmentID, b.TopicID, b.Relay, b.Mails, b.Bound = r.segment.String, r.topic.String, r.relay.String, r.mails.String, r.bound.String
+	b.CreatedAt, b.ScheduledAt, b.QueuedAt = fromMilli(r.created), fromMilli(r.scheduledAt.Int64), fromMilli(r.queuedAt.Int64)
+	b.SentAt, b.CanceledAt = fromMilli(r.sentAt.Int64), fromMilli(r.canceledAt.Int64)
+	var from []app.Address
+	if err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.replyTo, &b.ReplyTo)); err != nil {
+		return *b, fmt.Errorf("broadcast %s: %w", b.ID, err)
+	}
+	if len(from) == 1 {
+		b.From = from[0]
+	}
+	return *b, nil
+}
+
+func scanBroadcast(s scanner) (app.Broadcast, error) {
+	var r broadcastRow
+	if err := s.Scan(r.dest()...); err != nil {
+		return app.Broadcast{}, err
+	}
+	return r.finish()
+}
+
+// InsertBroadcast adds a draft.
+func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
+	sender, replyTo, err := broadcastAddresses(b)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO broadcasts (id, team_id, name, segment_id, topic_id, sender, reply_to, subject, status, audience, written, expanded, begun, open, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, 'draft', 0, 0, 0, 0, 0, ?)`,
+		b.ID, b.TeamID, b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, milli(b.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("insert broadcast: %w", err)
+	}
+	_, err = tx.exec(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain) VALUES (?, ?, ?, ?)`,
+		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text)
+	return err
+}
+
+// UpdateBroadcast writes what a draft can change. Error: ErrNotFound for what is
+// no draft of the team.
+func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
+	sender, replyTo, err := broadcastAddresses(b)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE broadcasts SET name = ?, segment_id = ?, topic_id = ?, sender = ?, reply_to = ?, subject = ?
+		WHERE team_id = ? AND id = ? AND status = 'draft'`,
+		b.Name, nullText(b.SegmentID), nullText(b.TopicID), sender, replyTo, b.Subject, b.TeamID, b.ID)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ? WHERE broadcast_id = ?`,
+		nullText(b.Preview), nullText(b.HTML), b.Text, b.ID)
+	return err
+}
+
+func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
+	if sender, err = asJSON([]app.Address{b.From}); err != nil {
+		return nil, nil, err
+	}
+	replyTo, err = asJSON(b.ReplyTo)
+	return sender, replyTo, err
+}
+
+// DeleteBroadcast removes a draft. Error: ErrNotFound for what is no draft of the
+// team.
+func (tx *Tx) DeleteBroadcast(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Broadcast gives one broadcast of a team with its content.
+func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
+	b, err := r.BroadcastHead(teamID, id)
+	if err != nil {
+		return nil, err
+	}
+	b.BroadcastContent, err = r.broadcastContent(id)
+	return &b, err
+}
+
+// BroadcastHead gives one broadcast of a team without its content.
+func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
+	stmt, err := r.stmt(`SELECT ` + broadcastColumns + ` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`)
+	if err != nil {
+		return app.Broadcast{}, err
+	}
+	b, err := scanBroadcast(stmt.QueryRow(teamID, id))
+	return b, notFound(err)
+}
+
+// BroadcastOfMail gives the broadcast that a recipient's email id is of, without
+// content. Error: ErrNotFound.
+func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
+	stmt, err := r.stmt(`SELECT ` + broadcastColumns + ` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`)
+	if err != nil {
+		return app.Broadcast{}, err
+	}
+	b, err := scanBroadcast(stmt.QueryRow(app.MailsOf(emailID), teamID))
+	return b, notFound(err)
+}
+
+func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
+	var preview, html, frozen sql.NullString
+	err = r.row(`SELECT preview, html, plain, frozen FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &frozen)
+	if err != nil {
+		return c, err
+	}
+	c.Preview, c.HTML = preview.String, html.String
+	return c, fromJSON(frozen, &c.Frozen)
+}
+
+// ListBroadcasts gives a page of a team's broadcasts without their contents,
+// newest first. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.BroadcastHead(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.Broadcast, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+				WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+				WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
+			WHERE b.team_id = ? ORDER BY b.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// SendBroadcast makes a draft scheduled or queued, as b says: status, relay,
+// audience, schedule, bound and what is frozen. Error: ErrNotFound for what is
+// neither a draft nor, where b is queued, scheduled.
+func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
+	frozen, err := jsonText(b.Frozen)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE broadcasts SET status = ?1, relay = ?2, audience = ?3, scheduled_at = ?4, queued_at = ?5, bound = ?6, mails = ?7
+		WHERE team_id = ?8 AND id = ?9 AND (status = 'draft' OR status = 'scheduled' AND ?1 = 'queued')`,
+		string(b.Status), b.Relay, b.Audience, nullTime(b.ScheduledAt), nullTime(b.QueuedAt), nullText(b.Bound), nullText(b.Mails), b.TeamID, b.ID)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE broadcast_contents SET frozen = ? WHERE broadcast_id = ?`, frozen, b.ID)
+	return err
+}
+
+// OpenBroadcasts gives all broadcasts that are scheduled or queued, of all teams,
+// without contents: in the order of their ids within each.
+func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, error) {
+	if status == app.ScheduledBroadcast {
+		return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'scheduled' ORDER BY b.id`)
+	}
+	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
+}
+
+// BroadcastRelays gives the relay of each scheduled or queued broadcast.
+func (r *Reader) BroadcastRelays() ([]string, error) {
+	return list(&r.session, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
+}
+
+// CanceledBroadcasts gives the canceled broadcasts that still have units.
+func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
+	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
+}
+
+// CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
+// can be marked dotted any more. Error: ErrNotFound for any other.
+func (tx *Tx) CancelBroadcast(teamID, id string) error {
+	n, err := tx.exec(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
+		milli(tx.Now), teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// BroadcastsUse tells whether a draft, scheduled or queued broadcast uses a
+// segment or a topic.
+func (r *Reader) BroadcastsUse(segmentOrTopic string) (used bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE segment_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))
+		OR EXISTS (SELECT 1 FROM broadcasts WHERE topic_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))`, []any{segmentOrTopic}, &used)
+	return used, err
+}
+
+// finishBroadcast makes a queued broadcast sent once all its recipients are
+// written down and begun and no unit is open.
+func (tx *Tx) finishBroadcast(id string) error {
+	_, err := tx.exec(`UPDATE broadcasts SET status = 'sent', sent_at = ?
+		WHERE id = ? AND status = 'queued' AND expanded = 1 AND begun = written AND open = 0`, milli(tx.Now), id)
+	return err
+}

@@ -1,0 +1,318 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+// BroadcastItem is a broadcast in a list.
+type BroadcastItem struct {
+	ID          string              `json:"id" format:"uuid"`
+	Name        string              `json:"name"`
+	SegmentID   *string             `json:"segment_id" format:"uuid" doc:"null: every contact"`
+	AudienceID  *string             `json:"audience_id" format:"uuid" doc:"segment_id under its old name"`
+	TopicID     *string             `json:"topic_id" format:"uuid"`
+	Status      app.BroadcastStatus `json:"status" enum:"draft,scheduled,queued,sent,canceled"`
+	CreatedAt   string              `json:"created_at" format:"date-time"`
+	ScheduledAt *string             `json:"scheduled_at" format:"date-time"`
+	SentAt      *string             `json:"sent_at" format:"date-time" doc:"When nothing was left to send"`
+	SentCount   int64               `json:"sent_count" doc:"Recipients whose mail the relay has taken"`
+	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send"`
+}
+
+// broadcastHead is the answer to every change.
+type broadcastHead struct {
+	Object string `json:"object" enum:"broadcast"`
+	BroadcastItem
+	Estimated bool             `json:"estimated" enum:"true" doc:"finishes_at is an estimate"`
+	Warning   *app.PlanWarning `json:"warning,omitempty" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind)"`
+}
+
+type broadcastRecord struct {
+	Object string `json:"object" enum:"broadcast"`
+	BroadcastItem
+	From        string          `json:"from"`
+	Subject     string          `json:"subject"`
+	ReplyTo     []string        `json:"reply_to"`
+	PreviewText *string         `json:"preview_text"`
+	HTML        *string         `json:"html"`
+	Text        *string         `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
+	Counts      broadcastCounts `json:"counts" doc:"Numbers of recipients, each counted once in each"`
+}
+
+type broadcastCounts struct {
+	Recipients      int64 `json:"recipients" doc:"The audience, as counted when the broadcast was sent"`
+	Remaining       int64 `json:"remaining" doc:"Of them, those whose turn has not come"`
+	Sent            int64 `json:"sent"`
+	DeliveryDelayed int64 `json:"delivery_delayed"`
+	Delivered       int64 `json:"delivered"`
+	Opened          int64 `json:"opened"`
+	Clicked         int64 `json:"clicked"`
+	Bounced         int64 `json:"bounced"`
+	Complained      int64 `json:"complained"`
+	Suppressed      int64 `json:"suppressed"`
+	Failed          int64 `json:"failed"`
+	Canceled        int64 `json:"canceled"`
+	Unsubscribed    int64 `json:"unsubscribed"`
+}
+
+type removedBroadcast struct {
+	Object  string `json:"object" enum:"broadcast"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type canceledBroadcast struct {
+	Object            string              `json:"object" enum:"broadcast"`
+	ID                string              `json:"id" format:"uuid"`
+	Status            app.BroadcastStatus `json:"status" enum:"canceled"`
+	CanceledRemaining int64               `json:"canceled_remaining" doc:"Recipients who will not get it"`
+}
+
+type testedBroadcast struct {
+	Object string         `json:"object" enum:"broadcast"`
+	ID     string         `json:"id" format:"uuid"`
+	Data   []createdEmail `json:"data" doc:"The emails, in the order of the addresses"`
+}
+
+type (
+	broadcastPath struct {
+		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+	}
+	broadcastOutput         struct{ Body broadcastHead }
+	broadcastRecordOutput   struct{ Body broadcastRecord }
+	removedBroadcastOutput  struct{ Body removedBroadcast }
+	canceledBroadcastOutput struct{ Body canceledBroadcast }
+	testedBroadcastOutput   struct{ Body testedBroadcast }
+)
+
+var broadcastTags = []string{"Broadcasts"}
+
+// broadcastService is what the routes of broadcasts need of the engine.
+type broadcastService interface {
+	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput) (engine.BroadcastView, error)
+	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]engine.BroadcastView, bool, error)
+	GetBroadcast(ctx context.Context, key *app.Key, id string) (engine.BroadcastView, error)
+	UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (engine.BroadcastView, error)
+	DeleteBroadcast(ctx context.Context, key *app.Key, id string) error
+	SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (engine.BroadcastView, error)
+	CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error)
+	DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (engine.BroadcastView, error)
+	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string) (emails []string, err error)
+}
+
+func (h *Handler) registerBroadcasts() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
+		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.createBroadcast)
+	documentBody[createBroadcastRequest](h, http.MethodPost, "/broadcasts")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
+		Summary: "List broadcasts, newest first", Tags: broadcastTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listBroadcasts)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-broadcast", Method: http.MethodGet, Path: "/broadcasts/{id}",
+		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getBroadcast)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
+		Summary: "Change a draft", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateBroadcast)
+	documentBody[updateBroadcastRequest](h, http.MethodPatch, "/broadcasts/{id}")
+	register(h, route{}, huma.Operation{
+		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
+		Summary: "Delete a draft", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.deleteBroadcast)
+	h.registerBroadcastActions()
+}
+
+func (h *Handler) registerBroadcastActions() {
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
+		Summary: "Send a draft, at once or later", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, h.sendBroadcast)
+	documentBody[sendBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/send")
+	h.api.OpenAPI().Paths["/broadcasts/{id}/send"].Post.RequestBody.Required = false
+	register(h, route{}, huma.Operation{
+		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
+		Summary: "Cancel a scheduled or queued broadcast, also in mid-send", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.cancelBroadcast)
+	register(h, route{}, huma.Operation{
+		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
+		Summary: "Copy a broadcast into a draft", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.duplicateBroadcast)
+	register(h, route{body: true}, huma.Operation{
+		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
+		Summary: "Send the content of a broadcast to up to 5 addresses, as ordinary emails", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.testBroadcast)
+	documentBody[testBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/test")
+}
+
+func (h *Handler) createBroadcast(ctx context.Context, _ *struct{}) (*broadcastOutput, error) {
+	x := exchangeOf(ctx)
+	var request createBroadcastRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	return newBroadcastOutput(h.service.CreateBroadcast(ctx, x.key, request.input()))
+}
+
+func (h *Handler) listBroadcasts(ctx context.Context, in *PageParams) (*listOutput[BroadcastItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListBroadcasts(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newBroadcastItem), nil
+}
+
+func (h *Handler) getBroadcast(ctx context.Context, in *broadcastPath) (*broadcastRecordOutput, error) {
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	v, err := h.service.GetBroadcast(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &broadcastRecordOutput{newBroadcastRecord(&v)}, nil
+}
+
+func (h *Handler) updateBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updateBroadcastRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
+		return nil, err
+	}
+	return newBroadcastOutput(h.service.UpdateBroadcast(ctx, x.key, id, request.patch()))
+}
+
+func (h *Handler) deleteBroadcast(ctx context.Context, in *broadcastPath) (*removedBroadcastOutput, error) {
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteBroadcast(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: id, Deleted: true}}, nil
+}
+
+func (h *Handler) sendBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request sendBroadcastRequest
+	if err := decodeOptional(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
+		return nil, err
+	}
+	return newBroadcastOutput(h.service.SendBroadcast(ctx, x.key, id, request.ScheduledAt))
+}
+
+func (h *Handler) cancelBroadcast(ctx context.Context, in *broadcastPath) (*canceledBroadcastOutput, error) {
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	b, remaining, err := h.service.CancelBroadcast(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: id, Status: b.Status, CanceledRemaining: remaining}}, nil
+}
+
+func (h *Handler) duplicateBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return newBroadcastOutput(h.service.DuplicateBroadcast(ctx, keyOf(ctx), id))
+}
+
+func (h *Handler) testBroadcast(ctx context.Context, in *broadcastPath) (*testedBroadcastOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("broadcast", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request testBroadcastRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	emails, err := h.service.TestBroadcast(ctx, x.key, id, request.To)
+	if err != nil {
+		return nil, err
+	}
+	out := testedBroadcast{Object: "broadcast", ID: id, Data: make([]createdEmail, len(emails))}
+	for i, email := range emails {
+		out.Data[i] = createdEmail{email}
+	}
+	return &testedBroadcastOutput{out}, nil
+}
+
+func newBroadcastOutput(v engine.BroadcastView, err error) (*broadcastOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &broadcastOutput{broadcastHead{Object: "broadcast", BroadcastItem: newBroadcastItem(&v), Estimated: true, Warning: v.Warning}}, nil
+}
+
+func newBroadcastItem(v *engine.BroadcastView) BroadcastItem {
+	return BroadcastItem{
+		ID: v.ID, Name: v.Name, SegmentID: orNull(v.SegmentID), AudienceID: orNull(v.SegmentID), TopicID: orNull(v.TopicID),
+		Status: v.Status, CreatedAt: app.FormatTime(v.CreatedAt), ScheduledAt: app.FormatTimePtr(v.ScheduledAt),
+		SentAt: app.FormatTimePtr(v.SentAt), SentCount: v.Counts.Sent, FinishesAt: app.FormatTimePtr(v.FinishesAt),
+	}
+}
+
+func newBroadcastRecord(v *engine.BroadcastView) broadcastRecord {
+	return broadcastRecord{
+		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
+		ReplyTo: formatAddresses(v.ReplyTo), PreviewText: orNull(v.Preview), HTML: orNull(v.HTML), Text: v.Text, Counts: newBroadcastCounts(&v.Broadcast),
+	}
+}
+
+// newBroadcastCounts counts those that a canceled broadcast did not come to as
+// canceled.
+func newBroadcastCounts(b *app.Broadcast) broadcastCounts {
+	c := b.Counts
+	out := broadcastCounts{
+		Recipients: b.Audience, Remaining: b.Remaining(), Sent: c.Sent, DeliveryDelayed: c.DeliveryDelayed, Delivered: c.Delivered,
+		Opened: c.Opened, Clicked: c.Clicked, Bounced: c.Bounced, Complained: c.Complained, Suppressed: c.Suppressed, Failed: c.Failed,
+		Canceled: c.Canceled, Unsubscribed: c.Unsubscribed,
+	}
+	if b.Status == app.CanceledBroadcast {
+		out.Canceled, out.Remaining = out.Canceled+out.Remaining, 0
+	}
+	return out
+}
