@@ -50,6 +50,10 @@ type EventDetail struct {
 	Relay         string `json:"relay,omitempty"`
 	Attempt       int    `json:"attempt,omitempty"`
 	NextAttemptAt string `json:"next_attempt_at,omitempty"`
+	Source        string `json:"source,omitempty"` // Feedback.Source, of what was reported from outside
+	BounceType    string `json:"bounce_type,omitempty"`
+	BounceSubType string `json:"bounce_subtype,omitempty"`
+	Diagnostic    string `json:"diagnostic,omitempty"` // the receiving server's words
 	Link          string `json:"link,omitempty"`       // that was followed
 	UserAgent     string `json:"user_agent,omitempty"` // of who opened or followed; at most 300 bytes
 	IPAddress     string `json:"ip_address,omitempty"`

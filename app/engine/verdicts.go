@@ -56,6 +56,9 @@ func (l *lane) settleRecipient(tx *db.Tx, u app.Unit, v app.RecipientResult, nex
 		}
 		return l.finish(tx, u, v.Address, app.Sent, d)
 	case app.Refused:
+		if err := l.e.suppressRefused(tx, u, v); err != nil {
+			return err
+		}
 		return l.finish(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
 	return tx.InsertEvent(newEvent(tx, u, app.EventDeferred, v.Address, l.detail(u, v.Stage, v.Reply, next)))
