@@ -172,8 +172,8 @@ func (e *Erasure) InJSON(text string) bool {
 }
 
 // ScrubJSON scrubs every string value of a JSON text. In an object whose member
-// `email` is an address of the set, the names beside it become null. Members
-// keep their order. Text that needs nothing comes back as it is.
+// `email` is an address of the set, the names beside it become null; an address
+// goes with its display name. Members keep their order. Text that needs nothing comes back as it is.
 func (e *Erasure) ScrubJSON(text string) (string, error) {
 	if !mayHoldJSON(text) {
 		return text, nil
@@ -203,6 +203,9 @@ func (e *Erasure) scrubValue(v jsontext.Value) (out jsontext.Value, changed bool
 		clean := e.Scrub(text)
 		if clean == text {
 			return v, false, nil
+		}
+		if a, err := ParseAddress(text); err == nil && e.Has(a.Mailbox()) {
+			clean = Erased // with the name beside it
 		}
 		out, err = json.Marshal(clean)
 		return out, true, err

@@ -108,9 +108,10 @@ func TestJSONKeepsItsShapeWhenItIsScrubbed(t *testing.T) {
 	e := NewErasure(erasedSet)
 	for in, want := range map[string]string{
 		`{"type":"contact.updated","data":{"id":"1","email":"Foo@bar.com","n":1.50,"first_name":"Foo","last_name":"Bar","x":[true,null,"foo\u0040bar.com"]}}`: `{"type":"contact.updated","data":{"id":"1","email":"[erased]","n":1.50,"first_name":null,"last_name":null,"x":[true,null,"[erased]"]}}`,
-		`["foo@bar.com","x@bar.com"]`:                       `["[erased]","x@bar.com"]`,
-		`{"email":"x@bar.com","first_name":"X"}`:            `{"email":"x@bar.com","first_name":"X"}`,
-		`{ "message" : "no foo@bar.com here", "code": 550}`: `{"message":"no [erased] here","code":550}`,
+		`["foo@bar.com","x@bar.com"]`:                                                          `["[erased]","x@bar.com"]`,
+		`{"email":"x@bar.com","first_name":"X"}`:                                               `{"email":"x@bar.com","first_name":"X"}`,
+		`{ "message" : "no foo@bar.com here", "code": 550}`:                                    `{"message":"no [erased] here","code":550}`,
+		`{"to":["Foo Bar <foo@bar.com>","X <x@bar.com>"],"from":"\"Bar, Foo\" <FOO@bar.com>"}`: `{"to":["[erased]","X <x@bar.com>"],"from":"[erased]"}`,
 		`null`: `null`,
 	} {
 		got, err := e.ScrubJSON(in)

@@ -161,3 +161,8 @@ const (
 	SuppressedType        = "Suppressed"
 	AccountSuppressedType = "OnAccountSuppressionList"
 )
+
+// SubjectFor is the subject of the mail to one recipient of a broadcast.
+func (b *BroadcastMail) SubjectFor(r *BroadcastRecipient) string {
+	return cutText(b.subject.body(&filling{mail: b, recipient: r}).String(), MaxSubject)
+}

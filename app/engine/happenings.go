@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -110,39 +109,6 @@ func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data fun
 	}
 	tx.AfterCommit(func() { e.hooks.wake(webhooks) })
 	return nil
-}
-
-// announceEmail notes an event of a team's email; of one that is not in the
-// database, or no longer, there is nothing to tell. extra is what this event says beyond others. Where no webhook wants
-// the event it costs two look-ups in memory: callers need not ask before.
-func (e *Engine) announceEmail(tx *db.Tx, teamID string, name app.EventName, emailID string, extra app.EmailExtra) error {
-	return e.announce(tx, teamID, name, func() (any, error) {
-		email, err := tx.AnnouncedEmail(teamID, emailID)
-		if errors.Is(err, db.ErrNotFound) {
-			return nil, nil
-		}
-		if err != nil {
-			return nil, fmt.Errorf("read the email of an event: %w", err)
-		}
-		return emailData(&email, extra), nil
-	})
-}
-
-func emailData(email *app.Email, extra app.EmailExtra) app.EmailData {
-	data := app.EmailData{
-		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
-		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, Headers: email.Headers, EmailExtra: extra,
-	}
-	for i, to := range email.To {
-		data.To[i] = to.String()
-	}
-	if len(email.Tags) > 0 {
-		data.Tags = make(map[string]string, len(email.Tags))
-	}
-	for _, tag := range email.Tags {
-		data.Tags[tag.Name] = tag.Value
-	}
-	return data
 }
 
 // announceContact notes an event about a contact. segments are those that it

@@ -269,6 +269,11 @@ func (l *lane) settleEach(tx *db.Tx, u app.Unit, res app.Result, open []string, 
 			return err
 		}
 	}
+	if anyAccepted(res) {
+		if err := l.e.announceEmail(tx, u.TeamID, app.EmailSent, u.EmailID, app.EmailExtra{}); err != nil {
+			return err
+		}
+	}
 	if res.Captured != nil {
 		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
 			return err
@@ -328,7 +333,10 @@ func (l *lane) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent
 	if err := tx.InsertEvent(newEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}
-	return setLastEvent(tx, u, state)
+	if err := setLastEvent(tx, u, state); err != nil {
+		return err
+	}
+	return l.e.announceState(tx, u, address, state, &detail)
 }
 
 // setLastEvent moves the last_event of a unit's email. For a recipient of a

@@ -9,6 +9,7 @@ require (
 	github.com/miekg/dns v1.1.73
 	github.com/resend/resend-go/v2 v2.28.0
 	github.com/resend/resend-go/v3 v3.17.0
+	github.com/standard-webhooks/standard-webhooks/libraries v0.0.1
 )
 
 require (

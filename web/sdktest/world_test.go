@@ -21,6 +21,7 @@ type world struct {
 type worldOptions struct {
 	direct   bool // no Postfix in between
 	startTLS bool // between the service and Postfix
+	args     []string
 }
 
 func newWorld(t *testing.T, opts *worldOptions) *world {
@@ -33,7 +34,7 @@ func newWorld(t *testing.T, opts *worldOptions) *world {
 	if !opts.direct {
 		relay = w.usePostfix(t, opts.startTLS)
 	}
-	w.in = start(t, "--relay", relay)
+	w.in = start(t, append([]string{"--relay", relay}, opts.args...)...)
 	w.in.addDomain(t, "example.test")
 	w.key = w.in.newKey(t)
 	return w
