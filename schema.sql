@@ -161,6 +161,25 @@ CREATE TABLE events (
   PRIMARY KEY (email_id, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Reports from outside that were taken, so that each counts once; kept 30 days.
+-- The id is a keyed hash of the provider's own, which may hold an address.
+CREATE TABLE feedback (
+  source     TEXT NOT NULL,
+  id         BLOB NOT NULL CHECK (length(id) = 16),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (source, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feedback_age ON feedback (created_at);
+
+-- What Amazon SES calls the message of a unit in its reply and in its reports. Its
+-- ids begin with the time, so that rows are appended; they go 90 days after the
+-- email came.
+CREATE TABLE provider_ids (
+  id       TEXT NOT NULL PRIMARY KEY,
+  email_id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX provider_ids_email ON provider_ids (email_id);
+
 -- Transactions whose outcome at the relay is unknown (RFC 5321 4.5.3.2.6).
 CREATE TABLE doubts (
   id         TEXT NOT NULL PRIMARY KEY,

@@ -46,12 +46,17 @@ func scatterSent(tx *db.Tx, b *app.Broadcast) error {
 		{ContactID: app.NewID(), Email: strings.ToUpper(victim), Fields: map[string]string{"first_name": "Bobby"}},
 		{ContactID: app.NewID(), Email: "friend@example.net", Fields: map[string]string{"property:friend": victim}},
 		{ContactID: app.NewID(), Email: "other@example.net"},
+		{ContactID: app.NewID(), Email: "last@example.net"}, // the content alone tells of the victim
 	}
 	err := errors.Join(tx.SendBroadcast(b), tx.AppendRecipients(b, rows), tx.EndExpansion(b.ID), tx.InsertBroadcastLinks(b.ID, []string{"https://a.test/?e=" + victim}))
 	for i := range rows {
 		id := app.MailID(b.Mails, int64(i+1))
 		_, merr := tx.MarkRecipient(b.ID, id, app.SeenSent)
-		err = errors.Join(err, merr, tx.InsertCapture(id, []byte("To: "+victim)),
+		err = errors.Join(err, merr, tx.InsertCapture(id, []byte("To: "+victim)))
+		if rows[i].Email == "last@example.net" {
+			continue
+		}
+		err = errors.Join(err,
 			tx.InsertEvent(app.Event{ID: app.NewID(), EmailID: id, BroadcastID: b.ID, Type: "sent", CreatedAt: tx.Now, Detail: app.EventDetail{Message: "x", Reply: "taken for <" + victim + ">"}}),
 			tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: b.TeamID, EmailID: id, BroadcastID: b.ID, Recipients: []string{rows[i].Email}, Relay: "r", CreatedAt: tx.Now}))
 	}
@@ -145,6 +150,33 @@ func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestErasedRecipientsAreWithdrawnFirst: that much an answer promises even where
+// the rest takes long.
+func TestErasedRecipientsAreWithdrawnFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, always(says(app.StageData, 451, "later")))
+		w := serving(t, relay)
+		w.people(40)
+		b := w.newsletter("<p>x</p>", nil)
+		later(12 * time.Second)
+		if *b = w.broadcast(b.ID); b.Begun < 2 || b.Begun > 10 || b.Open != b.Begun {
+			t.Fatalf("it stands at %+v", b)
+		}
+		job := erasure{ID: app.NewID(), Until: app.NewID(), Addresses: []string{person(0), person(39)}}
+		must(t, w.e.withdrawErased(t.Context(), w.key.TeamID, job))
+		now := w.broadcast(b.ID)
+		if got := w.recipients(b, "suppressed"); got != person(39)+" "+person(0) || now.Counts.Suppressed != 2 || now.Open != b.Open-1 {
+			t.Errorf("withdrawn are %q; it stands at %+v", got, now)
+		}
+		other := job
+		other.Until, other.Addresses = b.Mails[:8], []string{person(1), person(38)} // an erasure of old
+		must(t, w.e.withdrawErased(t.Context(), w.key.TeamID, other))
+		if now := w.broadcast(b.ID); now.Counts.Suppressed != 2 {
+			t.Error("who was erased before the broadcast was made is withdrawn from it")
+		}
+	})
 }
 
 func TestWhoIsErasedUnderAnotherContactGetsNothingEither(t *testing.T) {

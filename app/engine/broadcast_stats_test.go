@@ -303,6 +303,10 @@ func TestMailOfABroadcastInDoubtThatIsOpenedIsNotSentAgain(t *testing.T) {
 		}
 		id := w.mailTo(b, person(1))
 		w.click(id, 0, 1, chrome)
+		later(time.Second)
+		if now := w.broadcast(b.ID); now.Open != 1 || now.Counts.Sent != 1 {
+			t.Errorf("a moment later it is %+v", now)
+		}
 		later(10 * time.Minute)
 		if n := len(relay.seen(id)); n != 1 {
 			t.Errorf("sent %d times", n)

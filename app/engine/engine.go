@@ -67,6 +67,9 @@ type Config struct {
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
 	BaseURL string
+	// BounceHost is the host name under which a listener for bounces is reached.
+	// Empty (also for the command line beside a server): there is none.
+	BounceHost string
 	// Hooks carries requests to webhooks: the policy on addresses is its own, it
 	// follows no redirects, and its errors are shown to the webhook's owner. nil:
 	// events wait.
@@ -83,6 +86,7 @@ type Engine struct {
 	server      server
 	keys        keyCache
 	dkim        dkimCache
+	paths       returnPathHosts
 	inflight    inflight
 	fresh       freshMail
 	eraser      *eraser

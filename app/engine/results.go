@@ -264,6 +264,11 @@ func (l *lane) settleEach(tx *db.Tx, u app.Unit, res app.Result, open []string, 
 			return err
 		}
 	}
+	if id := app.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == app.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
+		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
+			return err
+		}
+	}
 	if anyAccepted(res) {
 		if err := l.e.announceEmail(tx, u.TeamID, app.EmailSent, u.EmailID, app.EmailExtra{}); err != nil {
 			return err
