@@ -3,12 +3,14 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"errors"
 	"fmt"
 	"log/slog"
 	"net"
+	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
@@ -21,10 +23,13 @@ import (
 	"mailer/app"
 	"mailer/app/cli"
 	"mailer/app/engine"
+	"mailer/app/outbound"
 	"mailer/app/resolver"
+	"mailer/app/sns"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
+	"mailer/web/bounces"
 )
 
 //go:embed schema.sql
@@ -73,7 +78,8 @@ type options struct {
 	cli.StoreFlags
 	asJSON                           bool
 	listen, baseURL, mode, logFormat string
-	relays                           []string
+	relays, snsTopics, webhookAllow  []string
+	bounceListen, bounceHost         string
 	rateLimit                        int
 	maxAttachments                   int64
 	reserve                          float64
@@ -135,8 +141,12 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is captured and never leaves")
 	cli.ResolverFlag(cmd, &o.Resolver)
+	f.StringVar(&o.bounceListen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
+	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
+	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-app.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
@@ -167,6 +177,9 @@ func (o *options) check(cmd *cobra.Command) error {
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
 	}
+	if err := o.checkBounces(); err != nil {
+		return err
+	}
 	if o.dev && len(o.relays) > 0 {
 		return errors.New("--dev captures all mail; it can't be used with --relay")
 	}
@@ -181,6 +194,65 @@ func (o *options) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--base-url %q is not an http or https address", o.baseURL)
 	}
 	return nil
+}
+
+func (o *options) checkBounces() error {
+	if o.bounceListen != "" {
+		if _, err := net.ResolveTCPAddr("tcp", o.bounceListen); err != nil {
+			return fmt.Errorf("--bounce-listen: %w", err)
+		}
+	}
+	if o.bounceHost == "" {
+		return nil
+	}
+	if o.bounceListen == "" {
+		return errors.New("--bounce-host is of no use without --bounce-listen")
+	}
+	if app.BounceMX(o.bounceHost) == "" {
+		return fmt.Errorf("--bounce-host %q is not a host name that an MX record can name", o.bounceHost)
+	}
+	return nil
+}
+
+// openBounces listens for bounces and settles under which name; nil: it is not
+// asked for.
+func (o *options) openBounces(cfg *engine.Config) (net.Listener, error) {
+	if o.bounceListen == "" {
+		return nil, nil
+	}
+	listener, err := net.Listen("tcp", o.bounceListen)
+	if err != nil {
+		return nil, fmt.Errorf("--bounce-listen: %w", err)
+	}
+	if u, err := url.Parse(o.baseURL); err == nil && o.bounceHost == "" {
+		o.bounceHost = cmp.Or(u.Hostname(), "localhost")
+	}
+	cfg.BounceHost = o.bounceHost
+	return listener, nil
+}
+
+// takeBounces serves a listener of openBounces until stop is called, which gives
+// messages on their way a third of the drain timeout: strangers must not use it
+// up.
+func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *engine.Engine, ended chan<- error) (stop func(ctx context.Context) error) {
+	if listener == nil {
+		return func(context.Context) error { return nil }
+	}
+	log.Info("listening for bounces", "address", listener.Addr().String(), "host", o.bounceHost)
+	if app.BounceMX(o.bounceHost) == "" {
+		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", o.bounceHost)
+	}
+	server := bounces.New(bounces.Config{Engine: e, Host: o.bounceHost, Log: log})
+	go func() {
+		if err := server.Serve(listener); err != nil {
+			ended <- fmt.Errorf("listen for bounces: %w", err)
+		}
+	}()
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, o.drainTimeout/3)
+		defer cancel()
+		return server.Shutdown(ctx)
+	}
 }
 
 // routes makes the relays' clients; without a relay, the capture transport.
@@ -205,6 +277,20 @@ func (o *options) routes(log *slog.Logger, load *app.Load) (routes []engine.Rout
 	return routes, false, nil
 }
 
+// sns makes the receiver of messages of SNS; nil without a topic. allow are the
+// private ranges that SNS may be in, where it is reached through a network's own
+// endpoint.
+func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
+	if len(o.snsTopics) == 0 {
+		return nil, nil
+	}
+	receiver, err := sns.New(o.snsTopics, outbound.Client(outbound.Options{Allow: allow}))
+	if err != nil {
+		return nil, fmt.Errorf("--sns-topic: %w", err)
+	}
+	return receiver, nil
+}
+
 func (o *options) serve(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
@@ -213,8 +299,16 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
+	allow, err := app.ParseRanges(o.webhookAllow)
+	if err != nil {
+		return fmt.Errorf("--webhook-allow: %w", err)
+	}
 	load := &app.Load{}
 	routes, capture, err := o.routes(log, load)
+	if err != nil {
+		return err
+	}
+	events, err := o.sns(allow)
 	if err != nil {
 		return err
 	}
@@ -223,12 +317,13 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = o.serveEngine(ctx, log, store, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup})
+	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, cfg engine.Config) error {
+func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, events web.SNS, cfg engine.Config) error {
 	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -238,6 +333,13 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 		o.baseURL = "http://" + listener.Addr().String()
 	}
 	cfg.BaseURL = o.baseURL
+	bounced, err := o.openBounces(&cfg)
+	if err != nil {
+		return err
+	}
+	if bounced != nil {
+		defer bounced.Close()
+	}
 	e, err := newEngine(ctx, o.StoreFlags, cfg)
 	if err != nil {
 		return err
@@ -245,9 +347,10 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	if err := e.Start(ctx); err != nil {
 		return err
 	}
-	server := web.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit}))
-	ended := make(chan error, 1)
+	server := web.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	ended := make(chan error, 2)
 	go func() { ended <- server.Serve(listener) }()
+	stopBounces := o.takeBounces(log, bounced, e, ended)
 	err = o.announce(ctx, log, listener, e)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
@@ -262,7 +365,9 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()
 	e.Drain()
-	err = errors.Join(err, server.Shutdown(drain))
+	taken := make(chan error, 1)
+	go func() { taken <- stopBounces(drain) }()
+	err = errors.Join(err, server.Shutdown(drain), <-taken)
 	e.Stop(drain)
 	return err
 }

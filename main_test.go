@@ -31,13 +31,16 @@ func TestMain(m *testing.M) {
 
 // arrows are the imports of ours that each package may have (DESIGN.md 1).
 var arrows = map[string][]string{
-	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/app/resolver", "mailer/db", "mailer/smtpout", "mailer/web"},
+	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/app/outbound", "mailer/app/resolver", "mailer/app/sns", "mailer/db", "mailer/smtpout", "mailer/web", "mailer/web/bounces"},
 	"mailer/web":              {"mailer/app", "mailer/app/engine"},
 	"mailer/app/engine":       {"mailer/app", "mailer/db"},
+	"mailer/web/bounces":      {"mailer/app"},
 	"mailer/db":               {"mailer/app"},
 	"mailer/smtpout":          {"mailer/app"},
 	"mailer/app/cli":          {"mailer/app", "mailer/app/engine"},
 	"mailer/app/resolver":     {"mailer/app"},
+	"mailer/app/sns":          {"mailer/app"},
+	"mailer/app/outbound":     {"mailer/app"},
 	"mailer/app":              nil,
 	"mailer/app/engine/bench": nil,
 }
@@ -152,7 +155,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
-			"dns": cmdDNS, "publish": cmdPublish,
+			"dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
 		},
 	})
 }
@@ -345,6 +348,16 @@ func cmdTake(ts *testscript.TestScript, neg bool, args []string) {
 		ts.Fatalf("no match in %s", args[1])
 	}
 	ts.Setenv(args[0], m[1])
+}
+
+// cmdReplace: `replace NAME VALUE FILE` puts a value in the place of @NAME@ in a
+// file.
+func cmdReplace(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 3 {
+		ts.Fatalf("usage: replace NAME VALUE FILE")
+	}
+	text := strings.ReplaceAll(ts.ReadFile(args[2]), "@"+args[0]+"@", args[1])
+	ts.Check(os.WriteFile(ts.MkAbs(args[2]), []byte(text), 0o600))
 }
 
 // cmdSQL: `sql FILE STATEMENT` runs a statement on a database.

@@ -161,6 +161,25 @@ CREATE TABLE events (
   PRIMARY KEY (email_id, id)
 ) STRICT, WITHOUT ROWID;
 
+-- Reports from outside that were taken, so that each counts once; kept 30 days.
+-- The id is a keyed hash of the provider's own, which may hold an address.
+CREATE TABLE feedback (
+  source     TEXT NOT NULL,
+  id         BLOB NOT NULL CHECK (length(id) = 16),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (source, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX feedback_age ON feedback (created_at);
+
+-- What Amazon SES calls the message of a unit in its reply and in its reports. Its
+-- ids begin with the time, so that rows are appended; they go 90 days after the
+-- email came.
+CREATE TABLE provider_ids (
+  id       TEXT NOT NULL PRIMARY KEY,
+  email_id TEXT NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX provider_ids_email ON provider_ids (email_id);
+
 -- Transactions whose outcome at the relay is unknown (RFC 5321 4.5.3.2.6).
 CREATE TABLE doubts (
   id         TEXT NOT NULL PRIMARY KEY,
@@ -304,12 +323,12 @@ CREATE TABLE members (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX members_contact ON members (contact_id);
 
--- Topics, segments and contact properties that were deleted and of which choices,
--- members and values still have to go.
+-- Topics, segments, webhooks and contact properties that were deleted and of which
+-- choices, members, deliveries and values still have to go.
 CREATE TABLE leftovers (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
-  property   TEXT,         -- its key; NULL: a topic or a segment
+  property   TEXT,         -- its key; NULL: a topic, segment or webhook
   contact_id TEXT NOT NULL -- up to this one the values of the property are gone
 ) STRICT, WITHOUT ROWID;
 
@@ -349,8 +368,23 @@ CREATE TABLE import_errors (
   PRIMARY KEY (import_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- What happened to a team's things, in the words that webhooks carry; kept 30
--- days.
+-- Addresses of others that are told what happens to a team's things. The signing
+-- secrets are sealed; after a rotation the old one signs beside the new one for a
+-- while.
+CREATE TABLE webhooks (
+  id            TEXT NOT NULL PRIMARY KEY,
+  team_id       TEXT NOT NULL REFERENCES teams (id),
+  endpoint      TEXT NOT NULL,
+  events        TEXT NOT NULL, -- JSON: names of events
+  status        TEXT NOT NULL CHECK (status IN ('enabled', 'disabled')),
+  secrets       BLOB NOT NULL, -- sealed JSON: [{key,until}], the newest first
+  failing_since INTEGER,       -- the first failure since the last success; NULL: it works
+  created_at    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhooks_team ON webhooks (team_id, id);
+
+-- What happened to a team's things, in the words that webhooks carry: written
+-- where a webhook wants to hear it, and kept 30 days.
 CREATE TABLE happenings (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
@@ -359,6 +393,31 @@ CREATE TABLE happenings (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX happenings_team ON happenings (team_id, id);
+
+-- Happenings on their way to webhooks, and how that ended. An attempt and the
+-- time of the next one are written before the first byte leaves. No foreign keys:
+-- rows of deleted webhooks and of old happenings go piece by piece.
+CREATE TABLE deliveries (
+  webhook_id   TEXT NOT NULL,
+  happening_id TEXT NOT NULL,
+  status       TEXT NOT NULL CHECK (status IN ('pending', 'success', 'failed')),
+  attempts     INTEGER NOT NULL, -- begun since the event came, or was last replayed
+  next_at      INTEGER,          -- NULL: nothing is left to do
+  PRIMARY KEY (webhook_id, happening_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX deliveries_due ON deliveries (webhook_id, next_at) WHERE next_at IS NOT NULL;
+
+CREATE TABLE webhook_attempts (
+  webhook_id   TEXT NOT NULL,
+  happening_id TEXT NOT NULL,
+  id           TEXT NOT NULL,
+  team_id      TEXT NOT NULL,
+  http_status  INTEGER,       -- NULL: no answer came
+  response     TEXT NOT NULL, -- how the answer began, or why none came
+  sent_at      INTEGER NOT NULL,
+  PRIMARY KEY (webhook_id, happening_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX webhook_attempts_team ON webhook_attempts (team_id, id);
 
 -- Addresses whose traces still have to go from what is stored; sealed.
 CREATE TABLE erasures (

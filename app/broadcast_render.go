@@ -235,7 +235,13 @@ type filling struct {
 	recipient *BroadcastRecipient
 	page      string   // address of the unsubscribe page; empty: not known
 	tokens    []string // of tracked links by number, once they are made
+	bytes     int      // of what was filled in
 }
+
+// maxFilled is how many bytes of values one mail may hold: what a short content
+// asks for over and over again must not outgrow the memory. What is beyond is
+// left out.
+const maxFilled = 8 << 20
 
 // escaped is what stands in the place of s.
 func (s *slot) escaped(f *filling) string {
@@ -344,8 +350,9 @@ func (t *compiledText) body(f *filling) *Body {
 	out := &Body{Wide: t.wide, Pieces: make([]Piece, len(t.steps))}
 	for i := range t.steps {
 		out.Pieces[i].Shared = t.steps[i].fixed
-		if fill := t.steps[i].fill; fill != nil {
+		if fill := t.steps[i].fill; fill != nil && f.bytes < maxFilled {
 			out.Pieces[i].Own = fill(f)
+			f.bytes += len(out.Pieces[i].Own)
 		}
 	}
 	return out

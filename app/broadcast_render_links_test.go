@@ -75,6 +75,24 @@ func TestTrackingEqualsTheSlowWay(t *testing.T) {
 	}
 }
 
+// What a value makes of the address around it decides where the link leads.
+func TestFilledTargetsMeanWhatTheFilledHTMLSays(t *testing.T) {
+	for _, source := range []string{`<a href="https://a.test/?a&copy{{{X}}}">`, `<a href="https://a.test/?a&{{{X}}}=1">`, `<a href="https://a.test/?a&amp{{{X}}}">`, `<a href="https://a.test/?{{{N|a&copy}}}{{{X}}}">`,
+		`<a href="{{{X}}}">`, `<a href=" https://a.test/{{{X}}} ">`, `<a href='https://a.test/{{{X}}}'>`} {
+		for _, x := range []string{"-", "=", ";", "&copy;", "lt;", "#", "", "ü", "日本", " https://u.test/ ", "\nhttps://u.test/?a=1&b\t", "a b", `"`, "'", "https://u.test/?&#38;&amp;", strings.Repeat("x", 2000)} {
+			b := trackedBroadcast(source)
+			fields := map[string]string{"property:X": x}
+			want := slowly(t, b, fields)
+			if !strings.Contains(want, "/t/c/") && len(compileTest(t, b).Links()) != 1 {
+				t.Errorf("%s is not among the links", source)
+			}
+			if got := rendered(t, b, fields).HTML; got != want {
+				t.Errorf("%s with %q becomes\n%s, want\n%s", source, x, got, want)
+			}
+		}
+	}
+}
+
 func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 	b := trackedBroadcast(`<a href="https://a.test/?a=1&amp;b=2">1</a><a href="https://b.test/{{{X|y}}}">2</a><a href="https://a.test/?a=1&b=2">1 again</a>
 <a href="{{{UNSUBSCRIBE_URL}}}">3</a><a href="https://mail.acme.test/unsubscribe/x">4</a><a href="mailto:{{{EMAIL}}}">5</a><a href="{{{U}}}">6</a><a href="https://b.test/{{{ X |y}}}">7</a><!--<a href="https://c.test">-->`)

@@ -82,6 +82,29 @@ func (d *Domain) sortedKeys() []DKIMPair {
 	return keys
 }
 
+// TakesBounces tells whether bounces of the domain's mail surely come to the host
+// of its return path: the last check found its MX, or the operator vouches for the
+// domain. Receivers refuse mail whose return path has no MX. It also fits: an
+// address with it is not too long.
+func (d *Domain) TakesBounces() bool {
+	if len(d.ReturnPathName()) > maxMailbox-maxLocalPart-1 {
+		return false
+	}
+	return d.Trusted || slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
+		return c.Record == RecordSPF && c.Type == string(DNSMX) && c.Name == d.ReturnPathName() && c.Live == LiveFound
+	})
+}
+
+// BounceMX is the value of the MX of return paths whose bounces come to a host;
+// empty for an address or a name without a dot, which no MX can name.
+func BounceMX(host string) string {
+	name, err := ParseDomain(host)
+	if err != nil {
+		return ""
+	}
+	return name
+}
+
 func (d *Domain) fillLive(r *DNSRecord) {
 	r.TTL, r.Live = "Auto", LiveUnknown
 	for _, c := range d.Checks {

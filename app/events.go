@@ -1,6 +1,12 @@
 package app
 
-import "time"
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
 
 // EventType names a line of an email's timeline: the values of last_event, and
 // the types below, which move no last_event.
@@ -36,7 +42,7 @@ type Event struct {
 
 // EventDetail says in words and in codes what happened.
 type EventDetail struct {
-	Message       string `json:"message"`
+	Message       string `json:"message,omitzero"`
 	ReplyCode     int    `json:"reply_code,omitempty"`    // RFC 5321 4.2
 	EnhancedCode  string `json:"enhanced_code,omitempty"` // RFC 3463
 	Reply         string `json:"reply,omitempty"`         // the relay's own words
@@ -44,9 +50,34 @@ type EventDetail struct {
 	Relay         string `json:"relay,omitempty"`
 	Attempt       int    `json:"attempt,omitempty"`
 	NextAttemptAt string `json:"next_attempt_at,omitempty"`
+	Source        string `json:"source,omitempty"` // Feedback.Source, of what was reported from outside
+	BounceType    string `json:"bounce_type,omitempty"`
+	BounceSubType string `json:"bounce_subtype,omitempty"`
+	Diagnostic    string `json:"diagnostic,omitempty"` // the receiving server's words
 	Link          string `json:"link,omitempty"`       // that was followed
 	UserAgent     string `json:"user_agent,omitempty"` // of who opened or followed; at most 300 bytes
 	IPAddress     string `json:"ip_address,omitempty"`
+}
+
+// Words say what a relay answered, from the codes of d; relay names it.
+func (d *EventDetail) Words(relay string) string {
+	answer := d.Reply
+	if d.ReplyCode != 0 {
+		answer = strings.Join(slices.DeleteFunc([]string{strconv.Itoa(d.ReplyCode), d.EnhancedCode, d.Reply}, func(s string) bool { return s == "" }), " ")
+	}
+	return fmt.Sprintf("Relay %s %s: %s", relay, stageWords[d.Stage], answer)
+}
+
+// stageWords say where in a transaction something happened.
+var stageWords = map[Stage]string{
+	StageCompose: "while the message was made",
+	StageConnect: "while connecting",
+	StageTLS:     "while setting up TLS",
+	StageAuth:    "while signing in",
+	StageMail:    "at the sender (MAIL FROM)",
+	StageRcpt:    "at the recipient (RCPT TO)",
+	StageData:    "at the message (DATA)",
+	StageDot:     "at the end of the message",
 }
 
 // Doubt is a transaction whose outcome at the relay is unknown: the final dot

@@ -7,6 +7,7 @@ type FeedbackKind string
 
 // The kinds of feedback.
 const (
+	FeedbackTaken      FeedbackKind = "sent" // the provider took it: what the relay's own reply says
 	FeedbackDelivered  FeedbackKind = "delivered"
 	FeedbackDelayed    FeedbackKind = "delayed" // still being tried by the provider
 	FeedbackBounced    FeedbackKind = "bounced"
@@ -47,5 +48,10 @@ type Feedback struct {
 	Link       string // that was clicked
 	UserAgent  string
 	IPAddress  string
-	At         time.Time // when it happened; zero: unknown
+	// Machine: the provider itself says that a machine opened or clicked.
+	Machine bool
+	// Taken is when the provider took the message, by its own word; zero: it did
+	// not say.
+	Taken time.Time
+	At    time.Time // when it happened; zero: unknown
 }

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -10,6 +11,12 @@ import (
 // so that the order of ids is the order of creation.
 func NewID() string {
 	return uuid.Must(uuid.NewV7()).String()
+}
+
+// FirstID is not greater than any id that NewID made at t or later.
+func FirstID(t time.Time) string {
+	ms := t.UnixMilli()
+	return fmt.Sprintf("%08x-%04x-7000-8000-000000000000", ms>>16&0xffffffff, ms&0xffff)
 }
 
 // ParseID checks that s is a UUID in its canonical 36-character form and gives

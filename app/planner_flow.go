@@ -15,6 +15,7 @@ type planner struct {
 	at     float64               // seconds after Now
 	minute int64                 // Unix minute of at
 	mail   [24 * 60]float64      // transactional messages a second, by minute of the day
+	share  float64               // of Daily, what transactional mail leaves to broadcasts
 	used   [DayMinutes]planUsage // what fills the window, by minute
 	total  planUsage
 	queues []flow
@@ -68,6 +69,7 @@ func newPlanner(f *Forecast) *planner {
 		}
 	}
 	p.foretellMail()
+	p.share = p.foretellShare()
 	p.queues = make([]flow, len(f.Queues))
 	for i := range f.Queues {
 		q := &f.Queues[i]
@@ -108,6 +110,18 @@ func (p *planner) foretellMail() {
 		p.mail[m] = max(0, sum) / ((2*around + 1) * 60)
 		sum += day[(m+around+1)%(24*60)] - day[(m-around+24*60)%(24*60)]
 	}
+}
+
+// foretellShare expects that transactional mail takes as much of each day as it took
+// of the last one, whose places come free one by one as the new ones are taken. A
+// day on which it took more than half of what broadcasts may use is no measure of
+// others.
+func (p *planner) foretellShare() float64 {
+	left := float64(p.Daily) - (p.total.sent - p.total.bulk)
+	if left < float64(p.Share)/2 {
+		return float64(p.Share)
+	}
+	return min(left, float64(p.Share))
 }
 
 func (p *planner) count(minute int64, mail, bulk float64) {
@@ -187,13 +201,9 @@ func (p *planner) left() (left, drips float64) {
 	return left, drips
 }
 
-// piece lets mail, and up to left messages of broadcasts, leave in dt seconds of
-// the minute.
+// piece lets up to left messages of broadcasts leave in dt seconds of the minute.
 func (p *planner) piece(dt, left, drips float64) float64 {
 	mail := p.mail[p.minute%(24*60)]
-	if p.Daily > 0 {
-		p.count(p.minute, max(0, min(mail*dt, float64(p.Daily)-p.total.sent)), 0)
-	}
 	speed := max(0, p.Speed-mail)
 	if drips >= 0 {
 		speed = min(speed, drips)
@@ -209,7 +219,7 @@ func (p *planner) room() float64 {
 	if p.Daily == 0 {
 		return math.Inf(1)
 	}
-	return max(0, min(float64(p.Share)-p.total.bulk, float64(p.Daily)-p.total.sent))
+	return max(0, min(p.share-p.total.bulk, float64(p.Daily)-p.total.sent))
 }
 
 // forget turns to the next minute and gives back to the window what was sent a day

@@ -1,6 +1,10 @@
 package app
 
-import "net/netip"
+import (
+	"fmt"
+	"net/netip"
+	"strings"
+)
 
 // specialPrefixes are the blocks of the IANA special-purpose registries that no
 // host on the Internet has, and those that carry an IPv4 address inside, which
@@ -11,6 +15,7 @@ var specialPrefixes = [...]netip.Prefix{
 	netip.MustParsePrefix("10.0.0.0/8"),
 	netip.MustParsePrefix("100.64.0.0/10"),
 	netip.MustParsePrefix("127.0.0.0/8"),
+	netip.MustParsePrefix("168.63.129.16/32"), // in no registry: what a machine in Azure asks about itself
 	netip.MustParsePrefix("169.254.0.0/16"),
 	netip.MustParsePrefix("172.16.0.0/12"),
 	netip.MustParsePrefix("192.0.0.0/24"),
@@ -46,4 +51,21 @@ func IsPublicAddress(a netip.Addr) bool {
 		}
 	}
 	return true
+}
+
+// ParseRanges reads ranges of addresses like "10.0.0.0/8" or "::1", several of
+// them in one text with commas or spaces between.
+func ParseRanges(texts []string) ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range strings.FieldsFunc(strings.Join(texts, " "), func(r rune) bool { return r == ' ' || r == ',' }) {
+		p, err := netip.ParsePrefix(text)
+		if a, aerr := netip.ParseAddr(text); aerr == nil && a.Zone() == "" {
+			p, err = a.Unmap().Prefix(a.Unmap().BitLen())
+		}
+		if err != nil || p.Addr().Is4In6() {
+			return nil, fmt.Errorf("%q is not a range of addresses like 10.0.0.0/8", text)
+		}
+		out = append(out, p.Masked())
+	}
+	return out, nil
 }

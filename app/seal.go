@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"hash"
@@ -114,6 +115,15 @@ func (s *Sealer) appendMAC(b []byte, purpose string, message []byte) []byte {
 		keyed, _ = s.macs.LoadOrStore(purpose, newKeyedHash(s.derive("mac "+purpose)))
 	}
 	return keyed.(*keyedHash).append(b, message)
+}
+
+// FeedbackSources are the senders whose reports come with a secret in the path.
+func FeedbackSources() []string { return []string{"postmark", "mailgun", "sendgrid", "generic"} }
+
+// IngestSecret is the secret in the path that reports of a source come to: it
+// proves them. It never changes while the master key stays.
+func (s *Sealer) IngestSecret(source string) string {
+	return hex.EncodeToString(s.MAC("ingest", []byte(source)))
 }
 
 // NewMasterKey makes a random master key.

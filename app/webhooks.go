@@ -1,75 +1,273 @@
 package app
 
-import "time"
-
-// EventName is the name of an event that webhooks carry (decisions.md 10).
-type EventName string
-
-// The events of a team's audience.
-const (
-	ContactCreated       EventName = "contact.created"
-	ContactUpdated       EventName = "contact.updated"
-	ContactDeleted       EventName = "contact.deleted"
-	ContactTopicsUpdated EventName = "contact.topics.updated"
-	SuppressionAdded     EventName = "suppression.added"
-	SuppressionRemoved   EventName = "suppression.removed"
-	TopicCreated         EventName = "topic.created"
-	TopicUpdated         EventName = "topic.updated"
-	TopicDeleted         EventName = "topic.deleted"
-	DomainCreated        EventName = "domain.created"
-	DomainUpdated        EventName = "domain.updated"
-	DomainDeleted        EventName = "domain.deleted"
+import (
+	"encoding/base64"
+	"fmt"
+	"net/netip"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
 )
 
-// Happening is an event as webhooks carry it, its payload frozen.
-type Happening struct {
-	ID        string
-	TeamID    string
-	Type      EventName
-	Payload   []byte // JSON: {type,created_at,data}
-	CreatedAt time.Time
+// WebhookStatus says whether a webhook is told of events.
+type WebhookStatus string
+
+// The two statuses. A disabled webhook gets no new events; those that wait for it
+// go on once it is enabled again.
+const (
+	WebhookEnabled  WebhookStatus = "enabled"
+	WebhookDisabled WebhookStatus = "disabled"
+)
+
+func (s WebhookStatus) validate() error {
+	if s == WebhookEnabled || s == WebhookDisabled {
+		return nil
+	}
+	return Invalid("status", "must be enabled or disabled")
 }
 
-// HappeningsKept is how long happenings are kept.
-const HappeningsKept = 30 * 24 * time.Hour
-
-// ContactData is the data of contact.created, .updated and .deleted
-// (clients.md 4.1).
-type ContactData struct {
-	ID           string   `json:"id"`
-	AudienceID   *string  `json:"audience_id"` // the first of SegmentIDs
-	SegmentIDs   []string `json:"segment_ids"` // those it was added to by hand
-	CreatedAt    string   `json:"created_at"`
-	UpdatedAt    string   `json:"updated_at"`
-	Email        string   `json:"email"`
-	FirstName    *string  `json:"first_name"`
-	LastName     *string  `json:"last_name"`
-	Unsubscribed bool     `json:"unsubscribed"`
+// Webhook is an address of somebody else's that is told what happens to a team's
+// things.
+type Webhook struct {
+	ID           string
+	TeamID       string
+	Endpoint     string
+	Events       []EventName // each once
+	Status       WebhookStatus
+	Sealed       []byte          // the secrets, as they are stored
+	Secrets      []SigningSecret // the newest first; none where they were not asked for
+	FailingSince time.Time       // the first failure since the last success; zero: it works
+	CreatedAt    time.Time
 }
 
-// ContactTopicsData is the data of contact.topics.updated: the choices that
-// changed.
-type ContactTopicsData struct {
-	Email  string        `json:"email"`
-	Topics []TopicChoice `json:"topics"`
+// Limits of webhooks. MaxWebhooks is how many a team can have: each of them costs
+// a row for every event that it wants.
+const (
+	MaxWebhooks      = 500
+	MaxEndpoint      = 2048 // bytes
+	MaxWebhookEvents = 100  // names in one request, repeated ones counted
+)
+
+// WebhookInput is a webhook as its caller describes it. An empty status stands
+// for enabled; without a secret one is made.
+type WebhookInput struct {
+	Endpoint string
+	Events   []EventName
+	Status   WebhookStatus
+	Secret   string // whsec_…
 }
 
-// SuppressionData is the data of suppression.added and .removed.
-type SuppressionData struct {
-	ID        string            `json:"id"`
-	Email     string            `json:"email"`
-	Origin    SuppressionOrigin `json:"origin"`
-	SourceID  *string           `json:"source_id"`
-	CreatedAt string            `json:"created_at"`
+// Validate checks the fields and gives the webhook without id, team, and time, its
+// secret in place. allow are the ranges in which endpoints may be private and
+// plain http.
+func (in *WebhookInput) Validate(allow []netip.Prefix) (Webhook, error) {
+	w := Webhook{Endpoint: in.Endpoint, Status: WebhookEnabled}
+	if err := checkEndpoint(in.Endpoint, allow); err != nil {
+		return Webhook{}, err
+	}
+	var err error
+	if w.Events, err = eventNames(in.Events); err != nil {
+		return Webhook{}, err
+	}
+	if in.Status != "" {
+		if w.Status = in.Status; w.Status.validate() != nil {
+			return Webhook{}, w.Status.validate()
+		}
+	}
+	secret, err := secretOf(in.Secret)
+	w.Secrets = []SigningSecret{secret}
+	return w, err
 }
 
-// TopicData is the data of topic.created, .updated and .deleted.
-type TopicData struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Description *string      `json:"description"`
-	Default     Subscription `json:"default_subscription"`
-	Deleted     bool         `json:"deleted"`
-	CreatedAt   string       `json:"created_at"`
-	UpdatedAt   string       `json:"updated_at"`
+// WebhookPatch changes a webhook; empty fields change nothing.
+type WebhookPatch struct {
+	Endpoint string
+	Events   []EventName
+	Status   WebhookStatus
+}
+
+// Apply checks the fields and gives the webhook as it is then. One that is
+// enabled, or that got another endpoint, begins without failures. allow is that
+// of WebhookInput.Validate.
+func (p *WebhookPatch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
+	if p.Endpoint != "" && p.Endpoint != w.Endpoint {
+		if err := checkEndpoint(p.Endpoint, allow); err != nil {
+			return w, err
+		}
+		w.Endpoint, w.FailingSince = p.Endpoint, time.Time{}
+	}
+	if len(p.Events) > 0 {
+		events, err := eventNames(p.Events)
+		if err != nil {
+			return w, err
+		}
+		w.Events = events
+	}
+	if p.Status == "" || p.Status == w.Status {
+		return w, nil
+	}
+	if err := p.Status.validate(); err != nil {
+		return w, err
+	}
+	w.Status, w.FailingSince = p.Status, time.Time{}
+	return w, nil
+}
+
+// eventNames checks a list of names and gives each of them once.
+func eventNames(names []EventName) ([]EventName, error) {
+	switch {
+	case len(names) == 0:
+		return nil, Invalid("events", "is required")
+	case len(names) > MaxWebhookEvents:
+		return nil, Invalid("events", "can hold at most %d items", MaxWebhookEvents)
+	}
+	var out []EventName
+	for i, name := range names {
+		if !name.Known() {
+			return nil, Invalid(fmt.Sprintf("events[%d]", i), "is not the name of an event")
+		}
+		if !slices.Contains(out, name) {
+			out = append(out, name)
+		}
+	}
+	return out, nil
+}
+
+// checkEndpoint proves that text can be the address of an endpoint: https, or
+// http where an allowed range may stand behind it. Where a name leads shows only
+// when it is dialled.
+func checkEndpoint(text string, allow []netip.Prefix) error {
+	switch {
+	case text == "":
+		return Invalid("endpoint", "is required")
+	case len(text) > MaxEndpoint:
+		return Invalid("endpoint", "can be at most %d bytes long", MaxEndpoint)
+	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
+		return Invalid("endpoint", "must have no white space or control characters")
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Opaque != "" || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return Invalid("endpoint", "must be an address like https://example.com/webhooks")
+	}
+	switch {
+	case u.User != nil:
+		return Invalid("endpoint", "must have no user name or password")
+	case strings.Contains(text, "#"):
+		return Invalid("endpoint", "must have no fragment")
+	case !plainHost(u.Hostname()):
+		return Invalid("endpoint", "must name a host")
+	case !plainPort(u):
+		return Invalid("endpoint", "must have a port from 1 to 65535, or none")
+	}
+	return checkTarget(u, allow)
+}
+
+// checkTarget refuses early what would be refused whenever it is dialled.
+func checkTarget(u *url.URL, allow []netip.Prefix) error {
+	address, err := netip.ParseAddr(u.Hostname())
+	literal := err == nil
+	allowed := literal && slices.ContainsFunc(allow, func(p netip.Prefix) bool { return p.Contains(address.Unmap()) })
+	switch {
+	case allowed:
+	case literal && !IsPublicAddress(address):
+		return Invalid("endpoint", "must be a public address")
+	case u.Scheme == "http" && (literal || len(allow) == 0):
+		return Invalid("endpoint", "must begin with https://")
+	}
+	return nil
+}
+
+// plainHost tells whether a host is an IP address without a zone, or a name of
+// letters, digits, hyphens and underscores between dots.
+func plainHost(host string) bool {
+	if address, err := netip.ParseAddr(host); err == nil {
+		return address.Zone() == ""
+	}
+	if len(host) > maxDomain {
+		return false
+	}
+	return !strings.ContainsFunc(host, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !unicode.IsMark(r) && !strings.ContainsRune("-_.", r)
+	})
+}
+
+func plainPort(u *url.URL) bool {
+	if u.Port() == "" {
+		return !strings.HasSuffix(u.Host, ":")
+	}
+	n, err := strconv.ParseUint(u.Port(), 10, 16)
+	return err == nil && n > 0
+}
+
+// SigningSecret is a key that signs what a webhook gets.
+type SigningSecret struct {
+	Key   []byte `json:"key"`
+	Until int64  `json:"until,omitzero"` // Unix milliseconds up to which it signs; 0: without end
+}
+
+const (
+	secretPrefix  = "whsec_"
+	newSecretSize = 32
+	minSecretSize = 24 // bytes, as Standard Webhooks has it
+	maxSecretSize = 64
+)
+
+// String writes the secret as its owner gets it.
+func (s SigningSecret) String() string {
+	return secretPrefix + base64.StdEncoding.EncodeToString(s.Key)
+}
+
+// secretOf reads a secret that was brought along; empty: it makes one.
+func secretOf(text string) (SigningSecret, error) {
+	if text == "" {
+		return newSecret(), nil
+	}
+	encoded, ok := strings.CutPrefix(text, secretPrefix)
+	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
+	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < minSecretSize || len(key) > maxSecretSize {
+		return SigningSecret{}, Invalid("signing_secret", "must be whsec_ and the base64 of %d to %d bytes", minSecretSize, maxSecretSize)
+	}
+	return SigningSecret{Key: key}, nil
+}
+
+// Rotation replaces the signing secret of a webhook.
+type Rotation struct {
+	OverlapHours *int   // how long the old secret signs too: 0 to 72; nil: 24
+	Secret       string // whsec_…; empty: one is made
+}
+
+const (
+	defaultOverlapHours = 24
+	maxOverlapHours     = 72
+	maxSecrets          = 10 // of one webhook, the newest and old ones
+)
+
+// Apply gives the secrets of a webhook after the rotation. None of the old ones
+// signs longer than this one says.
+func (r *Rotation) Apply(secrets []SigningSecret, now time.Time) ([]SigningSecret, error) {
+	hours := defaultOverlapHours
+	if r.OverlapHours != nil {
+		hours = *r.OverlapHours
+	}
+	if hours < 0 || hours > maxOverlapHours {
+		return nil, Invalid("overlap_hours", "must be a number from 0 to %d", maxOverlapHours)
+	}
+	secret, err := secretOf(r.Secret)
+	if err != nil {
+		return nil, err
+	}
+	out := []SigningSecret{secret}
+	end := now.Add(time.Duration(hours) * time.Hour).UnixMilli()
+	for _, old := range secrets {
+		if old.Until == 0 || old.Until > end {
+			old.Until = end
+		}
+		if old.Until > now.UnixMilli() && len(out) < maxSecrets {
+			out = append(out, old)
+		}
+	}
+	return out, nil
 }

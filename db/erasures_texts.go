@@ -28,6 +28,7 @@ const (
 	TemplateSubjects
 	TemplateHTML
 	TemplateTexts
+	WebhookResponses
 	TextKinds // how many there are
 )
 
@@ -90,6 +91,8 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *ap
 		_, err = list(&r.session, look, `SELECT id, coalesce(plain, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
 	case TemplateNames:
 		_, err = list(&r.session, look, `SELECT id, name FROM templates WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
+	case WebhookResponses:
+		_, err = list(&r.session, look, `SELECT id, response FROM webhook_attempts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
 	default:
 		err = errors.New("no such column of texts")
 	}
@@ -141,6 +144,8 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error 
 		_, err = tx.exec(`UPDATE template_versions SET html = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	case TemplateTexts:
 		_, err = tx.exec(`UPDATE template_versions SET plain = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
+	case WebhookResponses:
+		_, err = tx.exec(`UPDATE webhook_attempts SET response = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	case TemplateNames:
 		_, err = tx.exec(`UPDATE templates SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	}

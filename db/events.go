@@ -44,7 +44,11 @@ func scanEvent(s scanner) (app.Event, error) {
 		return ev, err
 	}
 	ev.Recipient, ev.CreatedAt = recipient.String, fromMilli(created)
-	return ev, fromJSON(detail, &ev.Detail)
+	err := fromJSON(detail, &ev.Detail)
+	if ev.Detail.Message == "" {
+		ev.Detail.Message = ev.Detail.Words(ev.Detail.Relay)
+	}
+	return ev, err
 }
 
 // OpenTrouble notes that a relay can't be used from now on.

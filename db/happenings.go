@@ -1,18 +1,26 @@
 package db
 
 import (
+	"database/sql"
 	"fmt"
 	"time"
 
 	"mailer/app"
 )
 
-// InsertHappening notes what webhooks will carry.
-func (tx *Tx) InsertHappening(h *app.Happening) error {
+// InsertHappening notes what happened, and that it is due at those webhooks.
+func (tx *Tx) InsertHappening(h *app.Happening, webhooks []string) error {
 	_, err := tx.exec(`INSERT INTO happenings (id, team_id, type, payload, created_at) VALUES (?, ?, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert happening: %w", err)
+	}
+	for _, id := range webhooks {
+		_, err := tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 0, ?)`,
+			id, h.ID, milli(tx.Now))
+		if err != nil {
+			return fmt.Errorf("insert delivery: %w", err)
+		}
 	}
 	return nil
 }
@@ -26,4 +34,50 @@ func (tx *Tx) PurgeHappenings(before time.Time, limit int) (more bool, err error
 		return false, fmt.Errorf("purge happenings: %w", err)
 	}
 	return n == int64(limit), nil
+}
+
+// WebhookIDs gives the ids of all teams' webhooks after one, at most limit.
+func (r *Reader) WebhookIDs(after string, limit int) ([]string, error) {
+	return list(&r.session, scanText, `SELECT id FROM webhooks WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
+}
+
+// PurgeDeliveries deletes at most limit of a webhook's deliveries, and as many of
+// its attempts, whose happenings were purged, and tells whether there may be more.
+func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error) {
+	oldest := "~" // after every id
+	err = tx.row(`SELECT id FROM happenings ORDER BY id LIMIT 1`, nil, &oldest)
+	if err := ignoreNotFound(err); err != nil {
+		return false, err
+	}
+	deliveries, err := tx.exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
+		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 AND happening_id < ?2 LIMIT ?3)`, webhookID, oldest, limit)
+	if err != nil {
+		return false, fmt.Errorf("purge deliveries: %w", err)
+	}
+	attempts, err := tx.exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (happening_id, id) IN
+		(SELECT happening_id, id FROM webhook_attempts WHERE webhook_id = ?1 AND happening_id < ?2 LIMIT ?3)`, webhookID, oldest, limit)
+	if err != nil {
+		return false, fmt.Errorf("purge attempts: %w", err)
+	}
+	return deliveries == int64(limit) || attempts == int64(limit), nil
+}
+
+// AnnouncedEmail gives what webhooks hear of an email: its head and its own
+// header fields.
+func (r *Reader) AnnouncedEmail(teamID, id string) (app.Email, error) {
+	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
+		WHERE e.team_id = ? AND e.id = ?`)
+	if err != nil {
+		return app.Email{}, err
+	}
+	var row emailRow
+	var headers sql.NullString
+	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &headers)...); err != nil {
+		return app.Email{}, notFound(err)
+	}
+	e, err := row.finish()
+	if err != nil {
+		return e, err
+	}
+	return e, fromJSON(headers, &e.Headers)
 }

@@ -26,8 +26,8 @@ type leftover struct {
 	property        sql.NullString
 }
 
-// PurgeLeftovers deletes at most limit choices or memberships of one deleted
-// topic or segment, or looks at as many contacts for the value of a deleted
+// PurgeLeftovers deletes at most limit rows of each table that belong to one
+// deleted topic, segment or webhook, or looks at as many contacts for the value of a deleted
 // property, and tells whether there may be more to do.
 func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	var l leftover
@@ -57,7 +57,23 @@ func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("purge members: %w", err)
 	}
-	return choices+members > 0, nil
+	told, err := tx.purgeTold(l.id, limit)
+	return choices+members+told > 0, err
+}
+
+// purgeTold takes what a deleted webhook was told.
+func (tx *Tx) purgeTold(webhookID string, limit int) (n int64, err error) {
+	deliveries, err := tx.exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
+		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
+	if err != nil {
+		return 0, fmt.Errorf("purge deliveries: %w", err)
+	}
+	attempts, err := tx.exec(`DELETE FROM webhook_attempts WHERE webhook_id = ?1 AND (happening_id, id) IN
+		(SELECT happening_id, id FROM webhook_attempts WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
+	if err != nil {
+		return 0, fmt.Errorf("purge attempts: %w", err)
+	}
+	return deliveries + attempts, nil
 }
 
 // purgeValues takes a property from the next limit contacts. Contacts that came

@@ -80,6 +80,9 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
 		return err
 	}
+	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+		return err
+	}
 	_, err = tx.exec(`DELETE FROM doubts WHERE email_id = ?`, id)
 	return err
 }

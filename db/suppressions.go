@@ -20,22 +20,29 @@ func scanSuppression(s scanner) (app.Suppression, error) {
 
 // AddSuppression puts an address on its team's list and gives the suppression
 // that stands there: the earlier one, unchanged, where there is one. One that was
-// erased is listed again, now that its address is known again.
+// erased is listed again, now that its address is known again. One with an empty
+// Email blocks and is not listed.
 func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`,
-		s.ID, s.TeamID, s.Email, s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
+		s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
 	if err != nil {
 		return s, fmt.Errorf("insert suppression: %w", err)
 	}
 	if n == 0 {
-		_, err := tx.exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, s.Email, s.TeamID, s.Hash[:])
+		_, err := tx.exec(`UPDATE suppressions SET email = ? WHERE team_id = ? AND address = ? AND email IS NULL`, nullText(s.Email), s.TeamID, s.Hash[:])
 		if err != nil {
 			return s, fmt.Errorf("show suppression again: %w", err)
 		}
 		return tx.SuppressionByAddress(s.TeamID, s.Hash)
 	}
 	return s, nil
+}
+
+// ReplaceOrigin gives a suppression another reason to stand there.
+func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sourceID string) error {
+	_, err := tx.exec(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
+	return err
 }
 
 // Suppression gives one suppression of a team that was not erased.

@@ -74,6 +74,13 @@ func checkBroadcastMail(t testing.TB, m *app.Outgoing) []byte {
 		t.Fatal(err)
 	}
 	checkWire(t, b)
+	encoding := "quoted-printable"
+	if html := m.Mail.Bodies.HTML; html != nil && html.Wide {
+		encoding = "base64"
+	}
+	if !bytes.Contains(b, []byte("Content-Transfer-Encoding: "+encoding)) || bytes.Contains(b, []byte("7bit")) || bytes.Contains(b, []byte("\nFrom ")) {
+		t.Errorf("not in %s, or with a line that a mailbox file would change:\n%s", encoding, b)
+	}
 	for line := range bytes.Lines(b[bytes.Index(b, []byte("\r\n\r\n")):]) {
 		if len(line) > 76+len("\r\n") && !bytes.Contains(line, []byte("boundary")) {
 			t.Fatalf("a line of %d characters in the body: %q", len(line)-2, line)
@@ -94,6 +101,10 @@ func TestABroadcastsMailReadsBack(t *testing.T) {
 	for name, b := range map[string]*app.Broadcast{"tracked": newsletter(true), "untracked": newsletter(false), "wide": wide, "text only": textOnly, "html only": htmlOnly} {
 		t.Run(name, func(t *testing.T) {
 			s, m := testSealer(t), compiled(t, b)
+			html := toRecipient(s, m, 1, "ann@example.org", nil).Mail.Bodies.HTML
+			if (html != nil && html.Wide) != (name == "wide") {
+				t.Errorf("wide: %v", html)
+			}
 			for i, value := range []string{"", "Ann", "From me\nFrom you", " ", ".", "日本", "a=b", strings.Repeat("x", 500), "\r\n.\r\n", "\r", "\n", "\t", "{{{FIRST_NAME}}}", "--=_alternative_" + testID} {
 				fields := map[string]string{"first_name": value, "property:company": value}
 				out := toRecipient(s, m, int64(i), "ann@example.org", fields)

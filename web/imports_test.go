@@ -181,6 +181,10 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 
 func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 	r := newReal(t, captured())
+	hook := app.WebhookInput{Endpoint: "https://hooks.example.com", Events: app.EventNames()}
+	if _, err := r.engine.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
+		t.Fatal(err)
+	}
 	segment, topic := r.segment(r.team.ID), r.topic(r.team.ID)
 	lists := []field{{"segments", `[{"id":"` + segment + `"}]`}, {"topics", `[{"id":"` + topic + `","subscription":"opt_out"}]`}}
 	first := []string{"email;first name;last name;unsubscribed;plan", "a@example.org;Ann;;true;pro", "A@example.org;Bea;Lee;;"}

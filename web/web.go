@@ -38,6 +38,8 @@ type Config struct {
 	// RateLimit is how many requests a second each key may make; 0: no limit,
 	// and no ratelimit headers.
 	RateLimit int
+	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
+	SNS SNS
 }
 
 // service is the part of the engine that the routes use. It exists so that
@@ -55,8 +57,10 @@ type service interface {
 	trackingService
 	importService
 	templateService
+	ingestService
 	broadcastService
 	broadcastStatsService
+	webhookService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -114,8 +118,10 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerTracking()
 	h.registerImports()
 	h.registerTemplates()
+	h.registerIngest(cfg.SNS)
 	h.registerBroadcasts()
 	h.registerBroadcastStats()
+	h.registerWebhooks()
 	h.registerDocument()
 	return h
 }

@@ -50,10 +50,10 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	return cmd
 }
 
-// Commands are those that work on a database: keys, teams, domains, send and
+// Commands are those that work on a database: keys, teams, domains, send, ingest and
 // doubts.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts()}
+	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest()}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {

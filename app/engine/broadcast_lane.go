@@ -189,7 +189,7 @@ func (e *Engine) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipien
 		return false, err
 	}
 	if len(blocked) > 0 {
-		return false, leaveOut(tx, u, []string{to.Email}, blocked)
+		return false, e.leaveOut(tx, u, []string{to.Email}, blocked)
 	}
 	return true, tx.InsertUnit(u)
 }
@@ -234,7 +234,7 @@ func (l *lane) broadcastOutgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &app.Outgoing{EmailID: to.ID, EnvelopeFrom: content.from.Mailbox(), MessageID: to.ID + "@" + content.from.Domain,
+	out := &app.Outgoing{EmailID: to.ID, EnvelopeFrom: l.returnPath(j.unit.TeamID, to.ID, content.from, onlyRecipient), MessageID: to.ID + "@" + content.from.Domain,
 		Date: j.unit.Dated, DKIM: key, Bulk: true, Signature: j.unit.Signature}
 	if to.Seen&app.SeenEnded != 0 {
 		return out, nil

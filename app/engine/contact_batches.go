@@ -316,7 +316,7 @@ func (e *Engine) RemoveContacts(ctx context.Context, key *app.Key, in app.Contac
 		if err != nil {
 			return err
 		}
-		ids, err = deleteContacts(tx, found)
+		ids, err = e.deleteContacts(tx, found)
 		return err
 	})
 	if err != nil {
@@ -365,9 +365,9 @@ func contactsOf(r *db.Reader, teamID string, keys []app.ContactKey, hashes []app
 
 // deleteContacts deletes contacts, skips those that are gone, and gives the ids
 // of the others.
-func deleteContacts(tx *db.Tx, contacts []app.Contact) (ids []string, err error) {
+func (e *Engine) deleteContacts(tx *db.Tx, contacts []app.Contact) (ids []string, err error) {
 	for i := range contacts {
-		err := deleteContact(tx, &contacts[i])
+		err := e.deleteContact(tx, &contacts[i])
 		if errors.Is(err, db.ErrNotFound) {
 			continue
 		}

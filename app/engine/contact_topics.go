@@ -47,7 +47,7 @@ func (e *Engine) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail s
 			return lookup("contact", err)
 		}
 		contactID = c.ID
-		rows, err = choose(tx, &c, choices)
+		rows, err = e.choose(tx, &c, choices)
 		return err
 	})
 	return contactID, rows, unavailable(err)
@@ -55,7 +55,7 @@ func (e *Engine) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail s
 
 // choose writes choices of a contact, each topic once, and tells webhooks which
 // of them were new.
-func choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) ([]app.ContactTopic, error) {
+func (e *Engine) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) ([]app.ContactTopic, error) {
 	rows, changed := make([]app.ContactTopic, len(choices)), []app.TopicChoice(nil)
 	for i, choice := range choices {
 		row, err := tx.TopicFor(c.TeamID, choice.ID, c.Hash)
@@ -72,7 +72,7 @@ func choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) ([]app.Contact
 		row.Subscription, row.Explicit = choice.Subscription, true
 		rows[i] = row
 	}
-	return rows, announceChoices(tx, c.TeamID, c.Email, changed)
+	return rows, e.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
 // PreferencesLink makes the link to the page where a contact, which is named by

@@ -127,10 +127,10 @@ func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 	if err != nil || w.quiet {
 		return c.ID, err
 	}
-	if err := announceContact(w.tx, app.ContactCreated, &c, joined); err != nil {
+	if err := w.e.announceContact(w.tx, app.ContactCreated, &c, joined); err != nil {
 		return "", err
 	}
-	return c.ID, announceChoices(w.tx, w.teamID, c.Email, chosen)
+	return c.ID, w.e.announceChoices(w.tx, w.teamID, c.Email, chosen)
 }
 
 // merge brings a contact up to an item (NewContact.Merge).
@@ -155,7 +155,7 @@ func (w *contactWriter) merge(n *app.NewContact, old app.Contact) error {
 			return err
 		}
 	}
-	return announceChoices(w.tx, w.teamID, c.Email, chosen)
+	return w.e.announceChoices(w.tx, w.teamID, c.Email, chosen)
 }
 
 // join adds a contact to the segments of an item and notes its choices. It
@@ -181,13 +181,4 @@ func (w *contactWriter) join(c *app.Contact, n *app.NewContact) (joined []string
 		}
 	}
 	return joined, chosen, nil
-}
-
-// announceChange notes that a contact changed.
-func (e *Engine) announceChange(tx *db.Tx, c *app.Contact) error {
-	segments, err := tx.SegmentsOf(c.ID)
-	if err != nil {
-		return fmt.Errorf("read segments: %w", err)
-	}
-	return announceContact(tx, app.ContactUpdated, c, segments)
 }

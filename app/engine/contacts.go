@@ -127,7 +127,7 @@ func (e *Engine) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch) e
 		return err
 	}
 	if p.OptsIn() {
-		if err := resubscribe(tx, &c); err != nil {
+		if err := e.resubscribe(tx, &c); err != nil {
 			return err
 		}
 	}
@@ -143,7 +143,7 @@ func (e *Engine) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch) e
 
 // resubscribe takes away the suppression that stands for a contact's own opt-out
 // of everything. Bounces, complaints and what was put there by hand stay.
-func resubscribe(tx *db.Tx, c *app.Contact) error {
+func (e *Engine) resubscribe(tx *db.Tx, c *app.Contact) error {
 	s, err := tx.SuppressionByAddress(c.TeamID, c.Hash)
 	if errors.Is(err, db.ErrNotFound) || err == nil && s.Origin != app.OriginUnsubscribe {
 		return nil
@@ -157,7 +157,7 @@ func resubscribe(tx *db.Tx, c *app.Contact) error {
 	if s.Email == "" { // erased before its owner came back
 		s.Email = strings.ToLower(c.Email)
 	}
-	return announceSuppression(tx, app.SuppressionRemoved, &s)
+	return e.announceSuppression(tx, app.SuppressionRemoved, &s)
 }
 
 // DeleteContact deletes the contact with that id, or of that address, with its
@@ -177,7 +177,7 @@ func (e *Engine) DeleteContact(ctx context.Context, key *app.Key, idOrEmail stri
 			return err
 		}
 		id = c.ID
-		return deleteContact(tx, &c)
+		return e.deleteContact(tx, &c)
 	})
 	return id, lookup("contact", err)
 }
@@ -185,7 +185,7 @@ func (e *Engine) DeleteContact(ctx context.Context, key *app.Key, idOrEmail stri
 // deleteContact deletes one contact and notes it for webhooks. Who was
 // unsubscribed stays so on the suppression list, also when the address comes
 // again.
-func deleteContact(tx *db.Tx, c *app.Contact) error {
+func (e *Engine) deleteContact(tx *db.Tx, c *app.Contact) error {
 	segments, err := tx.SegmentsOf(c.ID)
 	if err != nil {
 		return fmt.Errorf("read segments: %w", err)
@@ -198,11 +198,11 @@ func deleteContact(tx *db.Tx, c *app.Contact) error {
 			Origin: app.OriginUnsubscribe, SourceID: c.ID, CreatedAt: tx.Now}
 		added, err := tx.InsertOptOut(&s)
 		if err == nil && added {
-			err = announceSuppression(tx, app.SuppressionAdded, &s)
+			err = e.announceSuppression(tx, app.SuppressionAdded, &s)
 		}
 		if err != nil {
 			return fmt.Errorf("keep an opt-out: %w", err)
 		}
 	}
-	return announceContact(tx, app.ContactDeleted, c, segments)
+	return e.announceContact(tx, app.ContactDeleted, c, segments)
 }

@@ -50,6 +50,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 		l.wake()
 	}
 	e.broadcaster.wake()
+	e.hooks.wake(e.listeners.ids())
 	return e.sweepErasures(ctx)
 }
 
@@ -65,12 +66,16 @@ func (e *Engine) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return e.inPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
+	err = e.inPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeHappenings(tx.Now.Add(-app.HappeningsKept), purgeChunk)
 	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(e.purgeDeliveries(ctx), e.purgeFeedback(ctx))
 }
 
-// clean removes what belonged to deleted topics and segments.
+// clean removes what belonged to deleted topics, segments and webhooks.
 func (e *Engine) clean(ctx context.Context) error {
 	return e.inPieces(ctx, "leftovers", func(tx *db.Tx) (bool, error) { return tx.PurgeLeftovers(purgeChunk) })
 }

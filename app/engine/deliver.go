@@ -133,9 +133,10 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
+	mail := l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking)
 	return &app.Outgoing{
-		EmailID: email.ID, EnvelopeFrom: email.From.Mailbox(), Recipients: open, MessageID: email.MessageID,
-		Date: email.CreatedAt, Mail: l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking), DKIM: key, Signature: j.unit.Signature,
+		EmailID: email.ID, EnvelopeFrom: l.emailReturnPath(j.unit.TeamID, email, open), Recipients: open, MessageID: email.MessageID,
+		Date: email.CreatedAt, Mail: l.relay.Identify(mail, email.ID), DKIM: key, Signature: j.unit.Signature,
 	}, nil
 }
 

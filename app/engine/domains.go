@@ -184,9 +184,11 @@ func (e *Engine) RotateDKIM(ctx context.Context, teamID, name string) (d app.Dom
 
 // announceDomain notes an event about a domain.
 func (e *Engine) announceDomain(tx *db.Tx, name app.EventName, d *app.Domain) error {
-	return announce(tx, d.TeamID, name, app.DomainData{
-		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
-		Capabilities: app.SendingOnly(), Records: e.DomainRecords(d),
+	return e.announce(tx, d.TeamID, name, func() (any, error) {
+		return app.DomainData{
+			ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
+			Capabilities: app.SendingOnly(), Records: e.DomainRecords(d),
+		}, nil
 	})
 }
 

@@ -35,11 +35,15 @@ func (e *Engine) recoverDoubts(ctx context.Context) error {
 }
 
 // doubt records that the outcome of a unit's transaction is unknown and has it
-// sent again, unless an event of the provider settles it before.
+// sent again, unless an event of the provider settles it before, or has settled
+// it already.
 func (e *Engine) doubt(tx *db.Tx, u app.Unit, why string) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
+	}
+	if len(open) == 0 { // the provider's reports came before this
+		return tx.DeleteUnit(u)
 	}
 	earlier, err := tx.CountDoubts(u.EmailID)
 	if err != nil {

@@ -146,8 +146,13 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
-	if err := leaveOut(tx, unit, recipients, blocked); err != nil {
+	if err := e.leaveOut(tx, unit, recipients, blocked); err != nil {
 		return err
+	}
+	if email.LastEvent == app.Scheduled {
+		if err := e.announceEmail(tx, email.TeamID, app.EmailScheduled, email.ID, app.EmailExtra{}); err != nil {
+			return err
+		}
 	}
 	if l := e.laneOf(region); l != nil {
 		tx.AfterCommit(func() {

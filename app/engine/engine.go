@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"net/http"
+	"net/netip"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -65,6 +67,15 @@ type Config struct {
 	// New takes slashes off its end. Empty (the command line beside a server):
 	// where the server said.
 	BaseURL string
+	// BounceHost is the host name under which a listener for bounces is reached.
+	// Empty (also for the command line beside a server): there is none.
+	BounceHost string
+	// Hooks carries requests to webhooks: the policy on addresses is its own, it
+	// follows no redirects, and its errors are shown to the webhook's owner. nil:
+	// events wait.
+	Hooks http.RoundTripper
+	// WebhookAllow are the ranges in which endpoints may be private and plain http.
+	WebhookAllow []netip.Prefix
 }
 
 // Engine is the whole service behind its doors.
@@ -75,6 +86,7 @@ type Engine struct {
 	server      server
 	keys        keyCache
 	dkim        dkimCache
+	paths       returnPathHosts
 	inflight    inflight
 	fresh       freshMail
 	eraser      *eraser
@@ -87,6 +99,8 @@ type Engine struct {
 	imports     importer
 	mails       broadcastMails
 	broadcaster *broadcaster
+	hooks       *hooks
+	listeners   subscriptions
 	cron        *cron.Cron
 	draining    atomic.Bool
 	taking      context.Context // ends when no new unit may be begun
@@ -115,12 +129,16 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
 		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(),
 		renders: make(renders, largeRenders)}
+	e.hooks = newHooks(e)
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {
 		return nil, err
 	}
 	if err := e.loadServer(ctx); err != nil {
+		return nil, err
+	}
+	if err := e.listeners.load(ctx, e.db); err != nil {
 		return nil, err
 	}
 	for _, route := range cfg.Routes {
@@ -169,6 +187,7 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	e.workers.Go(e.track)
 	e.workers.Go(e.broadcast)
+	e.hooks.start()
 	return e.startCron()
 }
 

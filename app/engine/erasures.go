@@ -142,7 +142,7 @@ func (e *Engine) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address
 	now, err := tx.Contact(teamID, c.ID)
 	if err == nil {
 		unsubscribed = now.Unsubscribed
-		err = deleteErased(tx, now)
+		err = e.deleteErased(tx, now)
 	}
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", err
@@ -158,7 +158,7 @@ func (e *Engine) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address
 }
 
 // deleteErased deletes a contact and tells webhooks so without saying who it was.
-func deleteErased(tx *db.Tx, c app.Contact) error {
+func (e *Engine) deleteErased(tx *db.Tx, c app.Contact) error {
 	segments, err := tx.SegmentsOf(c.ID)
 	if err != nil {
 		return fmt.Errorf("read segments: %w", err)
@@ -167,7 +167,7 @@ func deleteErased(tx *db.Tx, c app.Contact) error {
 		return err
 	}
 	c.Email, c.FirstName, c.LastName = app.Erased, "", ""
-	return announceContact(tx, app.ContactDeleted, &c, segments)
+	return e.announceContact(tx, app.ContactDeleted, &c, segments)
 }
 
 // withdrawErased keeps what waits for the erased addresses from leaving. What is

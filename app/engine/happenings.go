@@ -1,7 +1,12 @@
 package engine
 
 import (
+	"context"
+	"errors"
 	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 
@@ -9,23 +14,144 @@ import (
 	"mailer/db"
 )
 
-// announce notes an event for webhooks in the Write that made it happen. data is
-// one of app's data types; what it says is frozen here.
-func announce(tx *db.Tx, teamID string, name app.EventName, data any) error {
+// hearers are the enabled webhooks that want an event: ids by team and name.
+type hearers map[string]map[app.EventName][]string
+
+// subscriptions is who is told of what, so that an event that nobody wants costs
+// no look at the database. It changes with the Write that changes a webhook.
+type subscriptions struct{ all atomic.Pointer[hearers] }
+
+// to gives the webhooks that a team's event goes to.
+func (s *subscriptions) to(teamID string, name app.EventName) []string {
+	return (*s.all.Load())[teamID][name]
+}
+
+// ids gives all webhooks that are told of something.
+func (s *subscriptions) ids() (ids []string) {
+	for _, names := range *s.all.Load() {
+		for _, webhooks := range names {
+			ids = append(ids, webhooks...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// load reads the subscriptions of all teams.
+func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
+	var hooks []app.Webhook
+	err := store.Read(ctx, func(r *db.Reader) (err error) {
+		hooks, err = r.AllSubscribers()
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read webhooks: %w", err)
+	}
+	all := hearers{}
+	for i := range hooks {
+		all.add(&hooks[i])
+	}
+	s.all.Store(&all)
+	return nil
+}
+
+func (a hearers) add(w *app.Webhook) {
+	names := a[w.TeamID]
+	if names == nil {
+		names = map[app.EventName][]string{}
+		a[w.TeamID] = names
+	}
+	for _, name := range w.Events {
+		names[name] = append(names[name], w.ID)
+	}
+}
+
+// change reads a team's subscriptions in the Write that changed one of them, to
+// be used once it is on disk. Writes end in their order, and in one goroutine.
+func (s *subscriptions) change(tx *db.Tx, teamID string) error {
+	hooks, err := tx.Subscribers(teamID)
+	if err != nil {
+		return fmt.Errorf("read webhooks: %w", err)
+	}
+	tx.AfterCommit(func() {
+		all := maps.Clone(*s.all.Load())
+		delete(all, teamID)
+		for i := range hooks {
+			all.add(&hooks[i])
+		}
+		s.all.Store(&all)
+	})
+	return nil
+}
+
+// announce notes an event for webhooks in the Write that made it happen, where a
+// webhook of the team wants it. data gives one of app's data types, or nil where
+// there is nothing to tell, and is asked only then; what it says is frozen here.
+func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data func() (any, error)) error {
+	webhooks := e.listeners.to(teamID, name)
+	if len(webhooks) == 0 {
+		return nil
+	}
+	content, err := data()
+	if err != nil || content == nil {
+		return err
+	}
 	payload, err := json.Marshal(struct {
 		Type      app.EventName `json:"type"`
 		CreatedAt string        `json:"created_at"`
 		Data      any           `json:"data"`
-	}{name, app.FormatTime(tx.Now), data})
+	}{name, app.FormatTime(tx.Now), content})
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	return tx.InsertHappening(&app.Happening{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now})
+	h := &app.Happening{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	if err := tx.InsertHappening(h, webhooks); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { e.hooks.wake(webhooks) })
+	return nil
+}
+
+// announceEmail notes an event of a team's email; of one that is not in the
+// database, or no longer, there is nothing to tell. extra is what this event says beyond others. Where no webhook wants
+// the event it costs two look-ups in memory: callers need not ask before.
+func (e *Engine) announceEmail(tx *db.Tx, teamID string, name app.EventName, emailID string, extra app.EmailExtra) error {
+	return e.announce(tx, teamID, name, func() (any, error) {
+		email, err := tx.AnnouncedEmail(teamID, emailID)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the email of an event: %w", err)
+		}
+		return emailData(&email, extra), nil
+	})
+}
+
+func emailData(email *app.Email, extra app.EmailExtra) app.EmailData {
+	data := app.EmailData{
+		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
+		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, Headers: email.Headers, EmailExtra: extra,
+	}
+	for i, to := range email.To {
+		data.To[i] = to.String()
+	}
+	if len(email.Tags) > 0 {
+		data.Tags = make(map[string]string, len(email.Tags))
+	}
+	for _, tag := range email.Tags {
+		data.Tags[tag.Name] = tag.Value
+	}
+	return data
 }
 
 // announceContact notes an event about a contact. segments are those that it
 // was added to by hand.
-func announceContact(tx *db.Tx, name app.EventName, c *app.Contact, segments []string) error {
+func (e *Engine) announceContact(tx *db.Tx, name app.EventName, c *app.Contact, segments []string) error {
+	return e.announce(tx, c.TeamID, name, func() (any, error) { return contactData(c, segments), nil })
+}
+
+func contactData(c *app.Contact, segments []string) app.ContactData {
 	data := app.ContactData{
 		ID: c.ID, SegmentIDs: segments, CreatedAt: app.FormatTime(c.CreatedAt), UpdatedAt: app.FormatTime(c.UpdatedAt),
 		Email: c.Email, FirstName: textOrNull(c.FirstName), LastName: textOrNull(c.LastName), Unsubscribed: c.Unsubscribed,
@@ -35,27 +161,44 @@ func announceContact(tx *db.Tx, name app.EventName, c *app.Contact, segments []s
 	} else {
 		data.SegmentIDs = []string{}
 	}
-	return announce(tx, c.TeamID, name, data)
+	return data
 }
 
-// announceChoices notes the choices of an address that changed.
-func announceChoices(tx *db.Tx, teamID, email string, changed []app.TopicChoice) error {
-	if len(changed) == 0 {
-		return nil
-	}
-	return announce(tx, teamID, app.ContactTopicsUpdated, app.ContactTopicsData{Email: email, Topics: changed})
-}
-
-func announceSuppression(tx *db.Tx, name app.EventName, s *app.Suppression) error {
-	return announce(tx, s.TeamID, name, app.SuppressionData{
-		ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: textOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt),
+// announceChange notes that a contact changed.
+func (e *Engine) announceChange(tx *db.Tx, c *app.Contact) error {
+	return e.announce(tx, c.TeamID, app.ContactUpdated, func() (any, error) {
+		segments, err := tx.SegmentsOf(c.ID)
+		if err != nil {
+			return nil, fmt.Errorf("read segments: %w", err)
+		}
+		return contactData(c, segments), nil
 	})
 }
 
-func announceTopic(tx *db.Tx, name app.EventName, t *app.Topic) error {
-	return announce(tx, t.TeamID, name, app.TopicData{
-		ID: t.ID, Name: t.Name, Description: textOrNull(t.Description), Default: t.Default, Deleted: name == app.TopicDeleted,
-		CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
+// announceChoices notes the choices of an address that changed.
+func (e *Engine) announceChoices(tx *db.Tx, teamID, email string, changed []app.TopicChoice) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	return e.announce(tx, teamID, app.ContactTopicsUpdated, func() (any, error) {
+		return app.ContactTopicsData{Email: email, Topics: changed}, nil
+	})
+}
+
+func (e *Engine) announceSuppression(tx *db.Tx, name app.EventName, s *app.Suppression) error {
+	return e.announce(tx, s.TeamID, name, func() (any, error) {
+		return app.SuppressionData{
+			ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: textOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt),
+		}, nil
+	})
+}
+
+func (e *Engine) announceTopic(tx *db.Tx, name app.EventName, t *app.Topic) error {
+	return e.announce(tx, t.TeamID, name, func() (any, error) {
+		return app.TopicData{
+			ID: t.ID, Name: t.Name, Description: textOrNull(t.Description), Default: t.Default, Deleted: name == app.TopicDeleted,
+			CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
+		}, nil
 	})
 }
 

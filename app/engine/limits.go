@@ -13,6 +13,10 @@ import (
 // dayMinutes is the window of a relay's daily limit.
 const dayMinutes = app.DayMinutes
 
+// mailFirst is how long a place that comes free is kept for transactional mail that
+// was told to wait for it.
+const mailFirst = 5 * time.Second
+
 // limits are what a relay allows: messages a second (see rateLimit) and messages
 // in any 24 hours, counted by minutes. The Write that marks a unit dotted keeps the
 // count in the database; without a daily limit it is kept in memory alone, for the
@@ -30,6 +34,7 @@ type limits struct {
 	minutes [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
 	latest  int64             // the last minute that is counted
 	total   usage             // of all minutes
+	mailDue time.Time         // until then, free places are those of mail that waits
 	meter   meter
 	after   string               // broadcast that the last round of turns ended with
 	dripped map[string]time.Time // team -> when it may have its next message
@@ -85,8 +90,15 @@ func (l *limits) reserve(now time.Time, bulk bool) (minute int64, free time.Time
 	defer l.mu.Unlock()
 	minute = l.forget(now.Unix() / 60)
 	all, share := l.daily > 0 && l.total.sent >= l.daily, bulk && l.daily > 0 && l.total.bulk >= l.share
-	if all || share {
-		return minute, l.free(all, share), false
+	switch {
+	case all || share:
+		free = l.free(all, share)
+		if !bulk {
+			l.mailDue = free.Add(mailFirst)
+		}
+		return minute, free, false
+	case bulk && now.Before(l.mailDue):
+		return minute, l.mailDue, false
 	}
 	l.move(minute, 1, bulk)
 	return minute, time.Time{}, true
@@ -114,6 +126,9 @@ func (l *limits) window(now time.Time) int64 {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(now.Unix() / 60)
+	if now.Before(l.mailDue) {
+		return 0
+	}
 	return max(0, min(l.share-l.total.bulk, l.daily-l.total.sent))
 }
 

@@ -269,7 +269,7 @@ func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicCh
 	if err != nil || c == nil {
 		return err
 	}
-	return announceChoices(tx, c.TeamID, c.Email, changed)
+	return p.e.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
 // unsubscribe notes that an address wants no more mailings at all: in its
@@ -294,7 +294,7 @@ func (e *Engine) unsubscribe(tx *db.Tx, p *page, who *addressee) error {
 	if err != nil || !added || s.Email == "" { // one that is not listed is nothing to tell of
 		return err
 	}
-	return announceSuppression(tx, app.SuppressionAdded, &s)
+	return e.announceSuppression(tx, app.SuppressionAdded, &s)
 }
 
 func (e *Engine) unsubscribeContact(tx *db.Tx, c *app.Contact) error {

@@ -264,6 +264,11 @@ func (l *lane) settleEach(tx *db.Tx, u app.Unit, res app.Result, open []string, 
 			return err
 		}
 	}
+	if id := app.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == app.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
+		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
+			return err
+		}
+	}
 	if res.Captured != nil {
 		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
 			return err

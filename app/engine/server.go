@@ -21,6 +21,8 @@ type server struct {
 	Capture bool     `json:"capture,omitzero"`
 	BaseURL string   `json:"base_url,omitzero"` // without a slash at its end; empty: not known
 	Regions []region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
+	// BounceHost is Config.BounceHost.
+	BounceHost string `json:"bounce_host,omitzero"`
 }
 
 // region is a relay as the DNS sees it.
@@ -31,7 +33,7 @@ type region struct {
 
 // serverOf is what a configuration with routes says.
 func serverOf(cfg *Config) server {
-	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL}
+	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost}
 	for _, route := range cfg.Routes {
 		r := region{Name: route.Relay.Region}
 		if !cfg.Capture {
@@ -93,8 +95,9 @@ func (e *Engine) Regions() []string {
 }
 
 // wants gives what the records of a domain depend on: what the relay of its
-// region needs (the default one where its own is no longer configured), and the
-// host that its tracking host points to.
+// region needs (the default one where its own is no longer configured), with this server
+// as the host for feedback where it takes bounces and the relay names none, and
+// the host that its tracking host points to.
 func (e *Engine) wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	if u, err := url.Parse(e.server.BaseURL); err == nil {
 		trackingTarget = u.Hostname()
@@ -103,6 +106,9 @@ func (e *Engine) wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget stri
 		if i == 0 || r.Name == d.Region {
 			needs = r.Needs
 		}
+	}
+	if needs.Feedback == "" {
+		needs.Feedback = app.BounceMX(e.server.BounceHost)
 	}
 	return needs, trackingTarget
 }

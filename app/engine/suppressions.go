@@ -47,7 +47,7 @@ func (e *Engine) suppress(ctx context.Context, teamID string, list []app.Suppres
 			if out[i].ID != s.ID {
 				continue // it stood there already
 			}
-			if err := announceSuppression(tx, app.SuppressionAdded, &s); err != nil {
+			if err := e.announceSuppression(tx, app.SuppressionAdded, &s); err != nil {
 				return err
 			}
 		}
@@ -106,7 +106,7 @@ func (e *Engine) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail 
 			return err
 		}
 		id = s.ID
-		return liftSuppression(tx, s)
+		return e.liftSuppression(tx, s)
 	})
 	return id, lookup("suppression", err)
 }
@@ -122,13 +122,13 @@ func (e *Engine) RemoveSuppressions(ctx context.Context, key *app.Key, in app.Su
 		removed = nil
 		for _, id := range ids {
 			s, err := tx.Suppression(key.TeamID, id)
-			if removed, err = liftFound(tx, s, err, removed); err != nil {
+			if removed, err = e.liftFound(tx, s, err, removed); err != nil {
 				return err
 			}
 		}
 		for _, address := range addresses {
 			s, err := tx.SuppressionByAddress(key.TeamID, e.cfg.Sealer.AddressHash(key.TeamID, address))
-			if removed, err = liftFound(tx, s, err, removed); err != nil {
+			if removed, err = e.liftFound(tx, s, err, removed); err != nil {
 				return err
 			}
 		}
@@ -139,27 +139,27 @@ func (e *Engine) RemoveSuppressions(ctx context.Context, key *app.Key, in app.Su
 
 // liftFound takes what a look-up found off the list and appends its id to
 // removed. A look-up that found nothing is no error.
-func liftFound(tx *db.Tx, s app.Suppression, err error, removed []string) ([]string, error) {
+func (e *Engine) liftFound(tx *db.Tx, s app.Suppression, err error, removed []string) ([]string, error) {
 	if errors.Is(err, db.ErrNotFound) {
 		return removed, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return append(removed, s.ID), liftSuppression(tx, s)
+	return append(removed, s.ID), e.liftSuppression(tx, s)
 }
 
 // liftSuppression takes a suppression off its team's list and tells webhooks. Of
 // one that was erased they don't hear the address again, though the caller knew
 // it.
-func liftSuppression(tx *db.Tx, s app.Suppression) error {
+func (e *Engine) liftSuppression(tx *db.Tx, s app.Suppression) error {
 	if err := tx.DeleteSuppression(s.TeamID, s.ID); err != nil {
 		return err
 	}
 	if s.Email == "" {
 		s.Email = erasedEmail
 	}
-	return announceSuppression(tx, app.SuppressionRemoved, &s)
+	return e.announceSuppression(tx, app.SuppressionRemoved, &s)
 }
 
 // erasedEmail stands where an address was (decisions.md 5, Erase).
@@ -193,7 +193,7 @@ func (e *Engine) blockedAmong(r *db.Reader, teamID, topicID string, recipients [
 
 // leaveOut settles those recipients of an email that are blocked and still wait,
 // each with its line in the timeline.
-func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
+func (e *Engine) leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) error {
 	for _, address := range recipients {
 		reason := blocked.Of(address)
 		if reason == "" {
@@ -211,6 +211,10 @@ func leaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked app.Blocked) e
 			return err
 		}
 		if err := setLastEvent(tx, u, app.Suppressed); err != nil {
+			return err
+		}
+		extra := app.EmailExtra{Recipient: address, Suppressed: &app.SuppressedData{Message: reason, Type: app.AccountSuppressedType}}
+		if err := e.announceEmail(tx, u.TeamID, app.EmailSuppressed, u.EmailID, extra); err != nil {
 			return err
 		}
 	}
@@ -262,7 +266,7 @@ func (e *Engine) obey(tx *db.Tx, u app.Unit, recipients []string) (obeyed bool, 
 			return false, err
 		}
 	}
-	return true, leaveOut(tx, u, waiting, blocked)
+	return true, e.leaveOut(tx, u, waiting, blocked)
 }
 
 func endSuppressed(tx *db.Tx, u app.Unit) error {

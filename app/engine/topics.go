@@ -21,7 +21,7 @@ func (e *Engine) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 		if err := tx.InsertTopic(&t); err != nil {
 			return topicTaken(err)
 		}
-		return announceTopic(tx, app.TopicCreated, &t)
+		return e.announceTopic(tx, app.TopicCreated, &t)
 	})
 	return t, unavailable(err)
 }
@@ -69,7 +69,7 @@ func (e *Engine) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 		if err := tx.UpdateTopic(&t); err != nil {
 			return topicTaken(err)
 		}
-		return announceTopic(tx, app.TopicUpdated, &t)
+		return e.announceTopic(tx, app.TopicUpdated, &t)
 	})
 	return t, lookup("topic", err)
 }
@@ -96,7 +96,7 @@ func (e *Engine) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
 			return err
 		}
-		return announceTopic(tx, app.TopicDeleted, &t)
+		return e.announceTopic(tx, app.TopicDeleted, &t)
 	})
 	return lookup("topic", err)
 }

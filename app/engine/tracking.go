@@ -210,7 +210,7 @@ func (e *Engine) recordFetches() {
 	for part := range slices.Chunk(ready, judgeAtOnce) {
 		var done map[recentFetch]time.Time
 		err := e.db.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
-			done, err = t.record(tx, part)
+			done, err = e.record(tx, part)
 			return err
 		})
 		if err != nil {
@@ -238,7 +238,7 @@ func (t *tracker) remember(done map[recentFetch]time.Time) {
 
 // record writes the events of fetches and gives those that count as recorded,
 // with their times.
-func (t *tracker) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time, error) {
+func (e *Engine) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time, error) {
 	done := map[recentFetch]time.Time{}
 	for _, f := range fetches {
 		email, err := tx.TrackedEmail(f.EmailID, f.At)
@@ -250,10 +250,10 @@ func (t *tracker) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 		}
 		kind, why := f.Judge(email.Taken, f.burst)
 		r := recentFetch{f.Key(), kind != app.EventPrefetched}
-		if _, twice := done[r]; twice || t.repeats(f.Fetch, r.counted) {
+		if _, twice := done[r]; twice || e.tracker.repeats(f.Fetch, r.counted) {
 			continue
 		}
-		if err := recordFetch(tx, &f.Fetch, email, kind, why); err != nil {
+		if err := e.recordFetch(tx, &f.Fetch, email, kind, why); err != nil {
 			return nil, err
 		}
 		done[r] = f.At
@@ -263,7 +263,7 @@ func (t *tracker) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 
 // recordFetch writes the event of a fetch, where the timeline has room, and
 // moves last_event.
-func recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
+func (e *Engine) recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
 	if app.FetchRoom(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
 			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
@@ -271,6 +271,9 @@ func recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventT
 		})
 		if err != nil {
 			return fmt.Errorf("insert event: %w", err)
+		}
+		if err := e.announceFetch(tx, f, email, kind); err != nil {
+			return err
 		}
 	}
 	if kind == app.EventPrefetched {
@@ -314,4 +317,17 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 	}
 	unit.BroadcastID = email.Broadcast
 	return tx.DeleteUnit(unit)
+}
+
+// announceFetch notes an open or a click for webhooks.
+func (e *Engine) announceFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType) error {
+	extra := app.EmailExtra{Recipient: email.Recipient}
+	switch kind {
+	case app.EventType(app.Opened):
+		return e.announceEmail(tx, email.TeamID, app.EmailOpened, f.EmailID, extra)
+	case app.EventType(app.Clicked):
+		extra.Click = &app.ClickData{IPAddress: f.IPAddress, Link: f.Target, Timestamp: app.FormatTime(f.At), UserAgent: f.UserAgent}
+		return e.announceEmail(tx, email.TeamID, app.EmailClicked, f.EmailID, extra)
+	}
+	return nil
 }

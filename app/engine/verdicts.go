@@ -9,18 +9,6 @@ import (
 	"mailer/db"
 )
 
-// stageWords say where in a transaction something happened.
-var stageWords = map[app.Stage]string{
-	app.StageCompose: "while the message was made",
-	app.StageConnect: "while connecting",
-	app.StageTLS:     "while setting up TLS",
-	app.StageAuth:    "while signing in",
-	app.StageMail:    "at the sender (MAIL FROM)",
-	app.StageRcpt:    "at the recipient (RCPT TO)",
-	app.StageData:    "at the message (DATA)",
-	app.StageDot:     "at the end of the message",
-}
-
 // simulated says what a test recipient stands for: the state that it ends in
 // and the words of its event.
 var simulated = map[app.Verdict]struct {
@@ -37,14 +25,7 @@ var simulated = map[app.Verdict]struct {
 // detail words a relay's answer.
 func (l *lane) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
 	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.name, Attempt: u.Attempts}
-	answer := r.Text
-	if r.Code != 0 {
-		answer = fmt.Sprintf("%d %s", r.Code, r.Text)
-		if r.Enhanced != "" {
-			answer = fmt.Sprintf("%d %s %s", r.Code, r.Enhanced, r.Text)
-		}
-	}
-	d.Message = fmt.Sprintf("Relay %s %s: %s", l.label(), stageWords[stage], answer)
+	d.Message = d.Words(l.label())
 	if !next.IsZero() {
 		d.NextAttemptAt = app.FormatTime(next)
 		d.Message += "; next try at " + d.NextAttemptAt
@@ -69,8 +50,15 @@ func (l *lane) settleRecipient(tx *db.Tx, u app.Unit, v app.RecipientResult, nex
 	}
 	switch v.Verdict {
 	case app.Accepted:
-		return l.finish(tx, u, v.Address, app.Sent, l.detail(u, v.Stage, v.Reply, time.Time{}))
+		d := l.detail(u, v.Stage, v.Reply, time.Time{})
+		if u.BroadcastID != "" {
+			d.Message = "" // put in words when it is read: a million of them take room
+		}
+		return l.finish(tx, u, v.Address, app.Sent, d)
 	case app.Refused:
+		if err := l.e.suppressRefused(tx, u, v); err != nil {
+			return err
+		}
 		return l.finish(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
 	return tx.InsertEvent(newEvent(tx, u, app.EventDeferred, v.Address, l.detail(u, v.Stage, v.Reply, next)))

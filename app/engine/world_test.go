@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -50,14 +51,30 @@ func bubble(t *testing.T, fn func(t *testing.T)) {
 // idle makes a world whose engine accepts and does not send yet.
 func idle(t testing.TB, relays ...*fakeRelay) *world {
 	t.Helper()
-	w := &world{t: t, path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), relays: relays, log: &logBook{}}
+	return idleWith(t, Config{}, relays...)
+}
+
+// idleWith is idle with parts of a configuration.
+func idleWith(t testing.TB, cfg Config, relays ...*fakeRelay) *world {
+	t.Helper()
+	w := &world{t: t, path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), relays: relays, log: &logBook{}, cfg: cfg}
 	w.cfg.Jitter, w.cfg.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
 	w.open()
 	team, err := w.e.FindTeam(t.Context(), "")
 	must(t, err)
 	w.key = &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
 	w.addDomain(team.ID, testDomain, app.DefaultRegion, app.DomainVerified)
+	w.listen(w.key)
 	return w
+}
+
+// listen has a webhook hear of everything but emails, for what tests look at in
+// the database; nothing is told to it.
+func (w *world) listen(key *app.Key) {
+	w.t.Helper()
+	events := slices.DeleteFunc(app.EventNames(), func(name app.EventName) bool { return strings.HasPrefix(string(name), "email.") })
+	_, err := w.e.CreateWebhook(w.t.Context(), key, app.WebhookInput{Endpoint: "https://hooks.example.com", Events: events})
+	must(w.t, err)
 }
 
 // serving makes a world whose engine sends.
@@ -151,7 +168,9 @@ func (w *world) addTeam(name, domain string) *app.Key {
 	team, err := w.e.CreateTeam(w.t.Context(), name)
 	must(w.t, err)
 	w.addDomain(team.ID, domain, app.DefaultRegion, app.DomainVerified)
-	return &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
+	key := &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
+	w.listen(key)
+	return key
 }
 
 // letter is a good send to those recipients.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/tls"
 	"fmt"
+	"maps"
 	"net"
 	"os"
 	"os/exec"
@@ -28,11 +29,18 @@ type postfix struct {
 // offers STARTTLS.
 func startPostfix(t *testing.T, next *sink, cert *tls.Certificate) *postfix {
 	t.Helper()
+	return startPostfixBefore(t, next.addr, cert, nil)
+}
+
+// startPostfixBefore hands everything to the server at next, unless settings,
+// which go before the usual ones, say more.
+func startPostfixBefore(t *testing.T, next string, cert *tls.Certificate, settings map[string]string) *postfix {
+	t.Helper()
 	program, err := exec.LookPath("postfix")
 	need(t, err == nil, "Debian package postfix")
 	need(t, os.Geteuid() == 0, "root, which Postfix's master needs")
 	p := &postfix{addr: freeAddr(t), dir: postfixDirs(t)}
-	p.configure(t, next.addr, cert)
+	p.configure(t, next, cert, settings)
 	p.control(t, program, "check")
 	p.stopWithTest(t, program)
 	p.control(t, program, "start")
@@ -63,7 +71,7 @@ func postfixDirs(t *testing.T) string {
 	return dir
 }
 
-func (p *postfix) configure(t *testing.T, next string, cert *tls.Certificate) {
+func (p *postfix) configure(t *testing.T, next string, cert *tls.Certificate, settings map[string]string) {
 	t.Helper()
 	host, port, _ := net.SplitHostPort(next)
 	main := map[string]string{
@@ -86,6 +94,7 @@ func (p *postfix) configure(t *testing.T, next string, cert *tls.Certificate) {
 		main["smtpd_tls_security_level"] = "encrypt"
 		main["smtpd_tls_cert_file"], main["smtpd_tls_key_file"] = certFile, keyFile
 	}
+	maps.Copy(main, settings)
 	var b strings.Builder
 	for k, v := range main {
 		fmt.Fprintf(&b, "%s = %s\n", k, v)
@@ -111,6 +120,7 @@ proxymap unix - - n - - proxymap
 smtp unix - - n - - smtp
 relay unix - - n - - smtp
 error unix - - n - - error
+local unix - n n - - local
 retry unix - - n - - error
 discard unix - - n - - discard
 anvil unix - - n - 1 anvil

@@ -1,0 +1,28 @@
+package cli
+
+import (
+	"context"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app/engine"
+)
+
+func (c *Store) ingest() *cobra.Command {
+	cmd := newCommand("ingest", "Show the addresses that providers report bounces and complaints to; they hold secrets", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd, false, func(_ context.Context, e *engine.Engine) error {
+			return Print(os.Stdout, c.asJSON, Doors(e.IngestDoors()))
+		})
+	})
+	return c.jsonFlag(cmd)
+}
+
+// Doors is a list of the addresses that providers report to.
+func Doors(doors []engine.IngestDoor) Table {
+	t := Table{Head: []string{"PROVIDER", "URL"}}
+	for _, d := range doors {
+		t.Rows = append(t.Rows, Row{Object: map[string]any{"provider": d.Source, "url": d.URL}, Cells: []string{d.Source, d.URL}})
+	}
+	return t
+}

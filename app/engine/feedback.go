@@ -1,0 +1,349 @@
+package engine
+
+import (
+	"context"
+	"crypto/subtle"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// feedbackAtOnce is how many reports one Write takes: others wait behind it.
+const feedbackAtOnce = 500
+
+// feedbackPurpose binds the hashes of reports' ids.
+const feedbackPurpose = "feedback"
+
+// TakeFeedback takes what the outside reports of emails, from a door that has
+// proved where it comes from. Once it answers nil, all of it is stored; after an
+// error it may be given all of it again, since each report counts once. Reports
+// of emails that nobody knows are forgotten. Error: CodeServiceUnavailable.
+func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error {
+	for part := range slices.Chunk(reports, feedbackAtOnce) {
+		var unknown []app.Feedback
+		write := e.db.Write
+		if slices.ContainsFunc(part, grave) {
+			write = e.db.WriteVital
+		}
+		err := write(ctx, func(tx *db.Tx) error {
+			unknown = nil
+			for _, f := range part {
+				known, err := e.takeReport(tx, f)
+				if err != nil {
+					return fmt.Errorf("take feedback of %s: %w", f.Source, err)
+				}
+				if !known {
+					unknown = append(unknown, f)
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return unavailable(err)
+		}
+		for _, f := range unknown {
+			e.log.Info("a report of an email that is not known here", "source", f.Source, "kind", f.Kind, "email", f.EmailID, "provider_id", f.ProviderID)
+		}
+	}
+	return nil
+}
+
+// grave tells reports that are stored on a full disk too: what follows from them
+// keeps mail from leaving. The provider tries again with all others.
+func grave(f app.Feedback) bool {
+	return f.Kind == app.FeedbackBounced || f.Kind == app.FeedbackComplained || f.Kind == app.FeedbackFailed
+}
+
+// takeReport records one report; a repeated one changes nothing. It tells whether
+// the email is known.
+func (e *Engine) takeReport(tx *db.Tx, f app.Feedback) (known bool, err error) {
+	f = f.Tidy(time.Time{}, tx.Now)
+	err = tx.InsertFeedback(f.Source, e.cfg.Sealer.MAC(feedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
+	if errors.Is(err, db.ErrNotFound) {
+		return true, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	s, err := findSubject(&tx.Reader, f)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	r := report{Feedback: f.Tidy(s.AcceptedAt, tx.Now), subject: s}
+	r.address()
+	return true, e.applyReport(tx, &r)
+}
+
+// findSubject finds the email that a report is about: by our id in it, by the id
+// that the relay gave the message, by its Message-ID, which begins with our id or,
+// rewritten by the provider, with its own. No index is needed for our Message-IDs.
+// Error: db.ErrNotFound.
+func findSubject(r *db.Reader, f app.Feedback) (*db.Subject, error) {
+	if s, err := subject(r, f.EmailID); !errors.Is(err, db.ErrNotFound) {
+		return s, err
+	}
+	local, _, _ := strings.Cut(f.MessageID, "@")
+	for _, id := range []string{f.ProviderID, local} {
+		emailID, err := emailOfProvider(r, id)
+		if err == nil {
+			return subject(r, emailID)
+		}
+		if !errors.Is(err, db.ErrNotFound) {
+			return nil, err
+		}
+	}
+	s, err := subject(r, local)
+	if err == nil && !strings.EqualFold(s.MessageID, f.MessageID) {
+		return nil, db.ErrNotFound
+	}
+	return s, err
+}
+
+func emailOfProvider(r *db.Reader, id string) (string, error) {
+	if id == "" {
+		return "", db.ErrNotFound
+	}
+	return r.EmailOfProvider(id)
+}
+
+// subject gives what feedback can be about by the id that its message carries: an
+// email, or that of a broadcast's recipient. Error: db.ErrNotFound.
+func subject(r *db.Reader, id string) (*db.Subject, error) {
+	id, ok := app.ParseID(id)
+	if !ok {
+		return nil, db.ErrNotFound
+	}
+	return r.Subject(id)
+}
+
+// report is a report and what it is about.
+type report struct {
+	app.Feedback
+	subject *db.Subject
+	of      *db.Recipient // whom it is about; nil: nobody by name, or a stranger
+	gone    bool          // that one's address was erased: what the report says of it is not kept
+}
+
+// address finds the recipient that the report is about. One without a recipient
+// is about the only one. A name that is not in the envelope may be that of a
+// recipient who was erased; else it is somebody to whom the mail was passed on,
+// which says nothing about our recipients.
+func (r *report) address() {
+	all := r.subject.Recipients
+	folded := feedbackAddress(r.Recipient)
+	at := slices.IndexFunc(all, func(v db.Recipient) bool { return app.FoldAddress(v.Address) == folded })
+	erased := func(v db.Recipient) bool { return v.Address == app.Erased }
+	switch {
+	case at >= 0:
+	case folded == "" && len(all) == 1:
+		at = 0
+	case folded != "" && slices.ContainsFunc(all, erased):
+		r.gone = true
+		if at = slices.IndexFunc(all, erased); slices.ContainsFunc(all[at+1:], erased) {
+			at = -1
+		}
+	}
+	if at >= 0 {
+		r.of = &all[at]
+	}
+	r.Recipient = folded
+	if slices.ContainsFunc(all, erased) {
+		r.Diagnostic = "" // a server's words often repeat the address
+	}
+}
+
+// feedbackAddress is the folded form of an address as a provider writes it.
+func feedbackAddress(s string) string {
+	if a, err := app.ParseAddress(s); err == nil {
+		return app.FoldAddress(a.Mailbox())
+	}
+	return app.FoldAddress(strings.Trim(s, " <>\t\r\n"))
+}
+
+// applyReport records the event and what follows from it.
+func (e *Engine) applyReport(tx *db.Tx, r *report) error {
+	ev, shown, err := r.event(tx)
+	if err != nil {
+		return err
+	}
+	if shown {
+		if err := tx.InsertEvent(ev); err != nil {
+			return fmt.Errorf("insert event: %w", err)
+		}
+		if err := e.announceReport(tx, &ev); err != nil {
+			return fmt.Errorf("announce report: %w", err)
+		}
+	}
+	happened := lastEventOf(ev.Type)
+	if r.subject.BroadcastID == "" {
+		if err := tx.SetLastEvent(ev.EmailID, happened); err != nil {
+			return fmt.Errorf("move last_event: %w", err)
+		}
+	}
+	waited, err := r.moveRecipients(tx, happened, app.RecipientState(ev.Type))
+	if err != nil {
+		return fmt.Errorf("move recipients: %w", err)
+	}
+	if waited {
+		if err := settleByReport(tx, r.subject); err != nil {
+			return fmt.Errorf("settle by report: %w", err)
+		}
+	}
+	return e.suppressReported(tx, r)
+}
+
+// lastEventOf is the value of last_event that an event leads to. A prefetch
+// proves that the relay took the mail, and no more.
+func lastEventOf(t app.EventType) app.LastEvent {
+	if t == app.EventPrefetched {
+		return app.Sent
+	}
+	return app.LastEvent(t)
+}
+
+// moveRecipients moves those that the report is about up by rank, and tells
+// whether one of them waited until now. A message that the provider dropped is
+// dropped for all.
+func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.LastEvent) (waited bool, err error) {
+	about := []*db.Recipient{r.of}
+	if r.of == nil {
+		about = nil
+		if r.Kind == app.FeedbackFailed && r.Recipient == "" {
+			for i := range r.subject.Recipients {
+				about = append(about, &r.subject.Recipients[i])
+			}
+		}
+	}
+	for _, v := range about {
+		if err := tx.MoveRecipient(r.subject, v, happened, app.NextLastEvent(v.State, state)); err != nil {
+			return false, err
+		}
+		waited = waited || v.State == app.Queued
+	}
+	return waited, nil
+}
+
+// settleByReport ends what the reported recipients need no more: a unit that
+// waits for nobody else, and its doubts. One that waits for others, or that is
+// being tried at this moment, is tried without them. A unit whose dot is on its
+// way is left to its result.
+func settleByReport(tx *db.Tx, s *db.Subject) error {
+	u, dotted, err := tx.OpenUnit(s.TeamID, s.EmailID)
+	if errors.Is(err, db.ErrNotFound) || dotted {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	u.BroadcastID = s.BroadcastID
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	if len(open) > 0 {
+		return tx.OutdateAttempt(u.EmailID)
+	}
+	if err := tx.SettleDoubts(u.EmailID, "settled by the provider's report"); err != nil {
+		return err
+	}
+	return tx.DeleteUnit(u)
+}
+
+// suppressReported takes the recipient off further mail where the report says
+// that it must. Only recipients of the email are: nobody's report about a
+// stranger counts.
+func (e *Engine) suppressReported(tx *db.Tx, r *report) error {
+	if !app.Suppresses(r.Feedback) {
+		return nil
+	}
+	address, listed := r.Recipient, ""
+	switch {
+	case r.gone: // it goes on to be unlisted
+	case r.of == nil || r.of.Address == app.Erased:
+		return nil
+	default:
+		address, listed = app.FoldAddress(r.of.Address), strings.ToLower(r.of.Address)
+	}
+	return e.suppressFor(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
+}
+
+// suppressFor puts an address on the list because of what came of an email, or
+// gives the suppression that stands there the graver reason. listed is the
+// address as lists show it; empty: it was erased, and is not shown.
+func (e *Engine) suppressFor(tx *db.Tx, teamID, emailID, address, listed string, origin app.SuppressionOrigin) error {
+	fresh := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: listed, Hash: e.cfg.Sealer.AddressHash(teamID, address),
+		Origin: origin, SourceID: emailID, CreatedAt: tx.Now}
+	s, err := tx.AddSuppression(fresh)
+	if err != nil {
+		return err
+	}
+	if s.ID != fresh.ID {
+		if !s.Origin.GivesWayTo(origin) {
+			return nil
+		}
+		if err := tx.ReplaceOrigin(teamID, s.ID, origin, emailID); err != nil {
+			return fmt.Errorf("replace origin: %w", err)
+		}
+		s.Origin, s.SourceID = origin, emailID
+	}
+	if s.Email == "" {
+		s.Email = erasedEmail
+	}
+	return e.announceSuppression(tx, app.SuppressionAdded, &s)
+}
+
+// suppressRefused does the same for a recipient that the relay refused by name,
+// by the same rule.
+func (e *Engine) suppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
+	if v.Reply.Code/100 != 5 { // our own refusal proves nothing
+		return nil
+	}
+	if !app.Suppresses(app.Feedback{Kind: app.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced}) {
+		return nil
+	}
+	return e.suppressFor(tx, u.TeamID, u.EmailID, app.FoldAddress(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+}
+
+// IngestDoor is an address that reports of a source come to.
+type IngestDoor struct {
+	Source string
+	URL    string // a path alone where the server's address is not known
+}
+
+// IngestDoors gives the addresses of all sources. Those with a secret prove by it
+// who reports: whoever has them can suppress addresses of every team.
+func (e *Engine) IngestDoors() []IngestDoor {
+	doors := []IngestDoor{{"ses", e.server.BaseURL + "/ingest/ses"}}
+	for _, source := range app.FeedbackSources() {
+		doors = append(doors, IngestDoor{source, e.server.BaseURL + "/ingest/" + source + "/" + e.cfg.Sealer.IngestSecret(source)})
+	}
+	return doors
+}
+
+// OpensIngest tells, in constant time, whether a secret is that of a source.
+func (e *Engine) OpensIngest(source, secret string) bool {
+	want := e.cfg.Sealer.IngestSecret(source)
+	known := slices.Contains(app.FeedbackSources(), source)
+	return subtle.ConstantTimeCompare([]byte(want), []byte(secret)) == 1 && known
+}
+
+// purgeFeedback forgets old reports and providers' ids.
+func (e *Engine) purgeFeedback(ctx context.Context) error {
+	err := e.inPieces(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeFeedback(tx.Now.Add(-app.FeedbackKept), purgeChunk)
+	})
+	if err != nil {
+		return err
+	}
+	return e.inPieces(ctx, "old provider ids", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeProviderIDs(tx.Now.Add(-app.ProviderIDsKept), purgeChunk)
+	})
+}

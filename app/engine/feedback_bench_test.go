@@ -1,0 +1,25 @@
+package engine
+
+import (
+	"fmt"
+	"testing"
+
+	"mailer/app"
+)
+
+// BenchmarkTakeFeedback takes 500 reports about as many emails, in one Write.
+func BenchmarkTakeFeedback(b *testing.B) {
+	w := idle(b, newRelay(nil))
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		reports := make([]app.Feedback, feedbackAtOnce)
+		for i := range reports {
+			n++
+			id := w.send(fmt.Sprintf("u%d@example.net", n))
+			reports[i] = app.Feedback{Source: "ses", ID: fmt.Sprint(n), EmailID: id, Kind: app.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: "5.1.1", Recipient: fmt.Sprintf("u%d@example.net", n)}
+		}
+		b.StartTimer()
+		must(b, w.e.TakeFeedback(b.Context(), reports))
+	}
+}

@@ -1,0 +1,128 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// returnPathTTL is how long the return path host of a domain is used before the
+// database is asked again.
+const returnPathTTL = 10 * time.Second
+
+// returnPathHosts remembers where bounces of domains arrive.
+type returnPathHosts struct {
+	mu    sync.Mutex
+	hosts map[string]cachedHost // by team and domain
+}
+
+type cachedHost struct {
+	host string // empty: bounces of the domain do not come here
+	at   time.Time
+}
+
+// emailReturnPath is returnPath of a transaction for open, those of an email's
+// recipients that still wait.
+func (l *lane) emailReturnPath(teamID string, email *app.Email, open []string) string {
+	return l.returnPath(teamID, email.ID, email.From, func() (int, error) { return l.e.recipientNumber(email, open) })
+}
+
+// onlyRecipient is the number of a recipient who has the email for himself.
+func onlyRecipient() (int, error) { return 0, nil }
+
+// returnPath gives the envelope sender of a transaction: id is that of its email,
+// or of its recipient in a broadcast, and number finds whom in its envelope it is
+// for. It is a signed return path where bounces come to this server: the listener
+// is on, the relay's provider does not want them itself, and
+// app.Domain.TakesBounces. Everywhere else it is the From address, also when the
+// database can't tell: mail goes before bounces.
+func (l *lane) returnPath(teamID, id string, from app.Address, number func() (int, error)) string {
+	if l.e.cfg.BounceHost == "" || l.e.cfg.Capture || l.relay.Needs().Feedback != "" {
+		return from.Mailbox()
+	}
+	host, err := l.e.returnPathHost(teamID, from.Domain)
+	if err != nil || host == "" {
+		return from.Mailbox()
+	}
+	n, err := number()
+	if err != nil {
+		return from.Mailbox()
+	}
+	return l.e.cfg.Sealer.ReturnPath(host, app.ReturnPath{EmailID: id, Recipient: n})
+}
+
+// returnPathHost gives the host that bounces of a domain's mail go to; empty:
+// they do not come here.
+func (e *Engine) returnPathHost(teamID, domain string) (string, error) {
+	e.paths.mu.Lock()
+	defer e.paths.mu.Unlock()
+	cached, ok := e.paths.hosts[teamID+" "+domain]
+	if ok && time.Since(cached.at) < returnPathTTL {
+		return cached.host, nil
+	}
+	d, err := e.DomainByName(e.sending, teamID, domain)
+	if err != nil {
+		return "", err
+	}
+	host := ""
+	if d.TakesBounces() {
+		host = d.ReturnPathName()
+	}
+	if e.paths.hosts == nil || len(e.paths.hosts) >= maxCachedKeys {
+		e.paths.hosts = map[string]cachedHost{}
+	}
+	e.paths.hosts[teamID+" "+domain] = cachedHost{host: host, at: time.Now()}
+	return host, nil
+}
+
+// recipientNumber gives the number in the envelope of the one recipient that a
+// transaction is for.
+func (e *Engine) recipientNumber(email *app.Email, open []string) (n int, err error) {
+	switch {
+	case len(open) != 1:
+		return app.AllRecipients, nil
+	case len(email.To)+len(email.Cc)+len(email.Bcc) == 1:
+		return 0, nil
+	}
+	err = e.db.Read(e.sending, func(r *db.Reader) (err error) {
+		n, err = r.RecipientNumber(email.ID, open[0])
+		return err
+	})
+	return n, err
+}
+
+// ReadReturnPath tells what an address stands for that is a return path of ours;
+// ok is false for any other.
+func (e *Engine) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
+	return e.cfg.Sealer.ReadReturnPath(mailbox)
+}
+
+// TakeBounce takes what came to a return path, as far as the path proves it
+// (app.ReturnPath.Believe). nil: it is on disk, or there is nothing to store.
+func (e *Engine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []app.BounceReport) error {
+	envelope := map[int]string{}
+	err := e.db.Read(ctx, func(r *db.Reader) error {
+		s, err := r.Subject(path.EmailID)
+		if err != nil {
+			return err
+		}
+		for _, v := range s.Recipients {
+			envelope[v.N] = v.Address
+		}
+		return nil
+	})
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return fmt.Errorf("read the envelope: %w", err)
+	}
+	feedback := path.Believe(reports, envelope)
+	if len(feedback) == 0 {
+		e.log.Info("a report is not about the email of its return path, or names nobody of it", "email", path.EmailID)
+		return nil
+	}
+	return e.TakeFeedback(ctx, feedback)
+}

@@ -1,0 +1,229 @@
+package app
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+)
+
+// FeedbackKept is how long a report is remembered so that it counts once.
+const FeedbackKept = 30 * 24 * time.Hour
+
+// ProviderIDsKept is how long after its acceptance an email is found by its
+// provider's id: it may leave a month later, and be reported of for some weeks.
+const ProviderIDsKept = 90 * 24 * time.Hour
+
+// Bounds of what is kept of a report, in bytes.
+const (
+	maxDiagnostic   = 500
+	maxFeedbackLink = 2048
+	maxSubType      = 64
+)
+
+// LastEvent is the value of last_event that a report leads to; empty for a kind
+// that is none.
+func (k FeedbackKind) LastEvent() LastEvent {
+	switch k {
+	case FeedbackTaken:
+		return Sent
+	case FeedbackDelivered:
+		return Delivered
+	case FeedbackDelayed:
+		return DeliveryDelayed
+	case FeedbackBounced:
+		return Bounced
+	case FeedbackComplained:
+		return Complained
+	case FeedbackOpened:
+		return Opened
+	case FeedbackClicked:
+		return Clicked
+	case FeedbackFailed:
+		return Failed
+	}
+	return ""
+}
+
+// RecipientState is the state that a timeline's event moves its recipient to at
+// least. Whoever loads a picture has the mail; where a scanner did, somebody on
+// the way took it.
+func RecipientState(t EventType) LastEvent {
+	switch t {
+	case EventType(Opened), EventType(Clicked):
+		return Delivered
+	case EventPrefetched:
+		return Sent
+	}
+	return LastEvent(t)
+}
+
+// addressCodes are the enhanced status codes that say of an address itself that
+// mail to it is pointless, and whether so (RFC 3463 3.2, 3.3; RFC 7505). Other
+// subjects are of the message, the policy or the moment.
+var addressCodes = map[string]bool{
+	"5.1.1":  true, // no such mailbox
+	"5.1.2":  true, // no such domain
+	"5.1.3":  true, // no address at all, says its server
+	"5.1.6":  true, // moved, without a new address
+	"5.1.10": true, // the domain takes no mail
+	"5.2.1":  true, // disabled
+}
+
+// addressSubTypes are the words of providers for the same, where no code says
+// anything. The last two: on the provider's own list, after such a bounce.
+var addressSubTypes = map[string]bool{"NoEmail": true, "Suppressed": true, "OnAccountSuppressionList": true}
+
+// idleCodes say nothing of why: no code at all, "other", "other address status".
+var idleCodes = map[string]bool{"": true, "5.0.0": true, "5.1.0": true}
+
+// Suppresses tells whether a report takes its recipient off further mail:
+// complaints, and bounces that are permanent and of the recipient's kind. The
+// enhanced status code decides where it says something; only where it says
+// nothing (none, 5.0.0, 5.1.0) do the provider's words. Policy and reputation (5.7.x),
+// a full mailbox (5.2.2), size, content, routing and protocol never suppress.
+func Suppresses(f Feedback) bool {
+	switch {
+	case f.Kind == FeedbackComplained:
+		return true
+	case f.Kind != FeedbackBounced, f.Bounce == BounceTransient, f.Bounce == BounceUndetermined:
+		return false
+	case !idleCodes[f.Enhanced]:
+		return addressCodes[f.Enhanced]
+	}
+	return f.Bounce == BouncePermanent && addressSubTypes[f.SubType]
+}
+
+// SuppressionOrigin is the origin of the suppression that a report leads to.
+func (k FeedbackKind) SuppressionOrigin() SuppressionOrigin {
+	if k == FeedbackComplained {
+		return OriginComplaint
+	}
+	return OriginBounce
+}
+
+// originRank orders what feedback may put in the place of what.
+var originRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginBounce: 2, OriginComplaint: 3, OriginManual: 4}
+
+// GivesWayTo tells whether a suppression of this origin takes the origin of a
+// report: one by unsubscribing must block transactional mail too once the
+// address bounces or complains, and a complaint says more than a bounce. What
+// somebody entered by hand stays.
+func (o SuppressionOrigin) GivesWayTo(report SuppressionOrigin) bool {
+	return originRank[report] > originRank[o]
+}
+
+// Tidy makes a report fit to be stored: texts of one line and bounded, an id
+// where there is none, a time that lies between the acceptance of the email and
+// now. accepted is zero where the email is not known.
+func (f Feedback) Tidy(accepted, now time.Time) Feedback {
+	if f.ID == "" {
+		f.ID = f.fingerprint()
+	}
+	f.SubType = FeedbackText(f.SubType, maxSubType)
+	f.Diagnostic = FeedbackText(f.Diagnostic, maxDiagnostic)
+	f.Link = FeedbackText(f.Link, maxFeedbackLink)
+	f.UserAgent = agentText(f.UserAgent)
+	if !IsEnhancedCode(f.Enhanced) {
+		f.Enhanced = ""
+	}
+	if _, err := netip.ParseAddr(f.IPAddress); err != nil {
+		f.IPAddress = ""
+	}
+	if f.Kind == FeedbackBounced && f.Bounce == "" {
+		f.Bounce = bounceTypeOf(f.Enhanced)
+	}
+	if f.At.IsZero() || f.At.After(now) {
+		f.At = now
+	}
+	if f.At.Before(accepted) {
+		f.At = accepted
+	}
+	return f
+}
+
+func bounceTypeOf(enhanced string) BounceType {
+	switch {
+	case strings.HasPrefix(enhanced, "5."):
+		return BouncePermanent
+	case strings.HasPrefix(enhanced, "4."):
+		return BounceTransient
+	}
+	return BounceUndetermined
+}
+
+// fingerprint stands for an id where the sender of a report has none: the same
+// words give the same one.
+func (f Feedback) fingerprint() string {
+	h := sha256.New()
+	for _, part := range []string{string(f.Kind), f.EmailID, f.ProviderID, f.MessageID, f.Recipient, string(f.Bounce), f.SubType,
+		f.Enhanced, f.Diagnostic, f.Link, f.UserAgent, f.IPAddress, strconv.FormatInt(f.At.UnixMilli(), 10)} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// FeedbackText is foreign text as one printable line of at most most bytes.
+func FeedbackText(s string, most int) string {
+	s = s[:min(len(s), 4*most)]
+	s = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	s = strings.Join(strings.Fields(s), " ")
+	if len(s) <= most {
+		return s
+	}
+	for most > 0 && !utf8.RuneStart(s[most]) {
+		most--
+	}
+	return strings.TrimRight(s[:most], " ")
+}
+
+// IsEnhancedCode tells whether s is an enhanced status code (RFC 3463 2) without
+// anything around it.
+func IsEnhancedCode(s string) bool {
+	class, rest, _ := strings.Cut(s, ".")
+	subject, detail, ok := strings.Cut(rest, ".")
+	return ok && (class == "2" || class == "4" || class == "5") && isShortNumber(subject) && isShortNumber(detail)
+}
+
+func isShortNumber(s string) bool {
+	return len(s) >= 1 && len(s) <= 3 && strings.Trim(s, "0123456789") == "" && (len(s) == 1 || s[0] != '0')
+}
+
+// FindEnhancedCode gives the enhanced status code in a server's words: the first
+// word that is one, right behind a reply code where there is one, within the
+// first 20 words. Empty: there is none.
+func FindEnhancedCode(text string) string {
+	words := strings.FieldsFunc(text[:min(len(text), 1000)], func(r rune) bool { return !unicode.IsDigit(r) && r != '.' && r != '#' })
+	for _, word := range words[:min(len(words), 20)] {
+		word = strings.TrimRight(strings.TrimLeft(word, "#"), ".")
+		if IsEnhancedCode(word) && word[0] != '2' {
+			return word
+		}
+	}
+	return ""
+}
+
+// sesReply is how Amazon SES answers the final dot.
+const sesReply = "Ok "
+
+// ProviderIDIn gives the id that a provider's relay names in its reply to the
+// final dot, "Ok <id>"; empty: it names none.
+func ProviderIDIn(reply string) string {
+	id, ok := strings.CutPrefix(reply, sesReply)
+	if !ok || len(id) < 16 || len(id) > 128 || strings.Trim(id, idCharacters) != "" {
+		return ""
+	}
+	return id
+}
+
+const idCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-"

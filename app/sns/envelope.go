@@ -1,0 +1,107 @@
+package sns
+
+import (
+	"encoding/base64"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+)
+
+// The types of message.
+const (
+	typeNotification   = "Notification"
+	typeSubscription   = "SubscriptionConfirmation"
+	typeUnsubscription = "UnsubscribeConfirmation"
+)
+
+// envelope is a message as SNS posts it. What is signed stands here exactly as it
+// came.
+type envelope struct {
+	Type             string
+	MessageID        string `json:"MessageId"`
+	TopicArn         string
+	Subject          *string // nil: it was not there, and is not signed
+	Message          string
+	Timestamp        string
+	SignatureVersion string
+	Signature        string
+	SigningCertURL   string
+	SubscribeURL     string // signed, and never followed
+	Token            string
+
+	sent      time.Time
+	signature []byte
+}
+
+// parseEnvelope reads the shape of a message. Duplicate names and names in another
+// case are refused, or not read: what is checked is what is used. Error: *app.Error.
+func parseEnvelope(body []byte) (*envelope, error) {
+	if len(body) > MaxEnvelope {
+		return nil, malformed("larger than %d bytes", MaxEnvelope)
+	}
+	var e envelope
+	if err := json.Unmarshal(body, &e); err != nil {
+		return nil, malformed("no JSON object of SNS (raw message delivery must be off)")
+	}
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	return &e, nil
+}
+
+func (e *envelope) check() error {
+	needed := map[string]string{"MessageId": e.MessageID, "TopicArn": e.TopicArn, "Message": e.Message, "Timestamp": e.Timestamp,
+		"Signature": e.Signature, "SigningCertURL": e.SigningCertURL}
+	switch e.Type {
+	case typeNotification:
+	case typeSubscription, typeUnsubscription:
+		needed["Token"], needed["SubscribeURL"] = e.Token, e.SubscribeURL
+	default:
+		return malformed("the Type is none of SNS")
+	}
+	for name, value := range needed {
+		if value == "" {
+			return malformed("%s is missing", name)
+		}
+	}
+	if len(e.MessageID) > 100 || len(e.TopicArn) > 400 || len(e.SigningCertURL) > 500 || len(e.Token) > 2000 || !utf8.ValidString(e.Message) {
+		return malformed("a field is longer than SNS makes it")
+	}
+	var err error
+	if e.signature, err = base64.StdEncoding.Strict().DecodeString(e.Signature); err != nil || len(e.signature) > 1024 {
+		return malformed("the Signature is no base64")
+	}
+	if e.sent, err = time.Parse(time.RFC3339Nano, e.Timestamp); err != nil {
+		return malformed("the Timestamp is none")
+	}
+	return nil
+}
+
+// canonical is the text that is signed: names and values, each with a line end,
+// also after the last.
+func (e *envelope) canonical() []byte {
+	var b strings.Builder
+	line := func(name, value string) {
+		b.WriteString(name)
+		b.WriteByte('\n')
+		b.WriteString(value)
+		b.WriteByte('\n')
+	}
+	line("Message", e.Message)
+	line("MessageId", e.MessageID)
+	if e.Type == typeNotification {
+		if e.Subject != nil {
+			line("Subject", *e.Subject)
+		}
+		line("Timestamp", e.Timestamp)
+	} else {
+		line("SubscribeURL", e.SubscribeURL)
+		line("Timestamp", e.Timestamp)
+		line("Token", e.Token)
+	}
+	line("TopicArn", e.TopicArn)
+	line("Type", e.Type)
+	return []byte(b.String())
+}

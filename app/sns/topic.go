@@ -1,0 +1,97 @@
+package sns
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"regexp"
+	"strings"
+	"time"
+)
+
+// Topic is the name of a topic taken apart.
+type Topic struct {
+	ARN    string
+	region string
+	suffix string // of the partition's hosts
+}
+
+var arnShape = regexp.MustCompile(`^arn:(aws|aws-cn|aws-us-gov):sns:([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2}):[0-9]{12}:([A-Za-z0-9_-]{1,256}(?:\.fifo)?)$`)
+
+// ParseTopic takes the ARN of a topic apart. Error: it is none.
+func ParseTopic(arn string) (Topic, error) {
+	m := arnShape.FindStringSubmatch(arn)
+	if m == nil {
+		return Topic{}, fmt.Errorf("%q is not the ARN of an SNS topic, like arn:aws:sns:us-east-1:123456789012:name", arn)
+	}
+	t := Topic{ARN: arn, region: m[2], suffix: ".amazonaws.com"}
+	if m[1] == "aws-cn" {
+		t.suffix = ".amazonaws.com.cn"
+	}
+	return t, nil
+}
+
+// host is SNS in the region of the topic: of its certificates and of its API.
+func (t Topic) host() string { return "sns." + t.region + t.suffix }
+
+var certificatePath = regexp.MustCompile(`^/[A-Za-z0-9_-]{1,200}\.pem$`)
+
+// checkCertificateURL refuses every address but that of a certificate file at SNS
+// in the region of the topic. The text is compared whole, so that no two readers
+// of addresses can differ about it. Error: *app.Error.
+func (t Topic) checkCertificateURL(raw string) error {
+	path, ok := strings.CutPrefix(raw, "https://"+t.host())
+	if !ok || !certificatePath.MatchString(path) {
+		return forged("the certificate is not at https://%s", t.host())
+	}
+	return nil
+}
+
+// apiTimeout is how long Amazon may take to answer.
+const apiTimeout = 10 * time.Second
+
+// confirm confirms a subscription at the API of the topic's region. The
+// SubscribeURL that came with the message is never asked.
+func (r *Receiver) confirm(ctx context.Context, t Topic, token string) error {
+	query := url.Values{"Action": {"ConfirmSubscription"}, "Version": {"2010-03-31"}, "TopicArn": {t.ARN}, "Token": {token}}
+	if _, err := r.get(ctx, "https://"+t.host()+"/?"+query.Encode()); err != nil {
+		return fmt.Errorf("confirm the subscription of %s: %w", t.ARN, err)
+	}
+	return nil
+}
+
+// maxAnswer bounds what is read of Amazon's answers, in bytes.
+const maxAnswer = 64 << 10
+
+// get fetches from Amazon. Errors name the host and no more: a query holds the
+// token.
+func (r *Receiver) get(ctx context.Context, address string) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, apiTimeout)
+	defer cancel()
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return nil, err
+	}
+	res, err := r.client.Do(req)
+	if err != nil {
+		var at *url.Error
+		if errors.As(err, &at) {
+			err = at.Err
+		}
+		return nil, fmt.Errorf("ask %s: %w", req.URL.Host, err)
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read the answer of %s: %w", req.URL.Host, err)
+	case res.StatusCode != http.StatusOK:
+		return nil, fmt.Errorf("%s answered %d", req.URL.Host, res.StatusCode)
+	case len(body) > maxAnswer:
+		return nil, fmt.Errorf("the answer of %s is too long", req.URL.Host)
+	}
+	return body, nil
+}

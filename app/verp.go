@@ -1,0 +1,83 @@
+package app
+
+import (
+	"encoding/base32"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// AllRecipients is the number in the return path of a transaction with several
+// recipients.
+const AllRecipients = -1
+
+// ReturnPath says what a bounce is about by the address that it comes to (VERP):
+// the email, and which recipient of its envelope the transaction was for.
+type ReturnPath struct {
+	EmailID   string
+	Recipient int // from 0, at most MaxReturnPathRecipient; or AllRecipients
+}
+
+// MaxReturnPathRecipient is the highest number that a return path can carry.
+const MaxReturnPathRecipient = 254
+
+const (
+	returnPathPrefix  = "bounce+"
+	returnPathPurpose = "return path"
+	returnPathVersion = 1
+	returnPathSize    = 1 + 16 + 1 // without its MAC
+	manyRecipients    = 0xff
+)
+
+// returnPathText is base32 in lower case: a relay may fold the case of an
+// address, and then it is still the same.
+func returnPathText() *base32.Encoding {
+	return base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)
+}
+
+// ReturnPath signs the address that bounces of a transaction go to:
+// "bounce+…@host", whose local part has 62 octets of the 64 that RFC 5321
+// 4.5.3.1.1 allows. The MAC covers host too. It never ends: bounces may come
+// days later.
+func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
+	id := uuid.MustParse(p.EmailID)
+	n := byte(manyRecipients)
+	if p.Recipient >= 0 && p.Recipient <= MaxReturnPathRecipient {
+		n = byte(p.Recipient)
+	}
+	b := append(append([]byte{returnPathVersion}, id[:]...), n)
+	host = strings.ToLower(host)
+	return returnPathPrefix + returnPathText().EncodeToString(append(b, s.returnPathMAC(b, host)...)) + "@" + host
+}
+
+// ReadReturnPath gives back what an address stands for that ReturnPath made, in
+// any case; ok is false for every other address.
+func (s *Sealer) ReadReturnPath(mailbox string) (p ReturnPath, ok bool) {
+	if !IsReturnPath(mailbox) || len(mailbox) > maxMailbox {
+		return p, false
+	}
+	text, host, _ := strings.Cut(strings.ToLower(mailbox[len(returnPathPrefix):]), "@")
+	b, err := returnPathText().DecodeString(text)
+	if err != nil || len(b) != returnPathSize+macSize || b[0] != returnPathVersion || returnPathText().EncodeToString(b) != text {
+		return p, false // also where spare bits or line breaks would give one address many spellings
+	}
+	message, mac := b[:returnPathSize], b[returnPathSize:]
+	if !s.VerifyMAC(returnPathPurpose, append(message[:returnPathSize:returnPathSize], host...), mac) {
+		return p, false
+	}
+	p = ReturnPath{EmailID: uuid.UUID(message[1:17]).String(), Recipient: int(message[17])}
+	if p.Recipient == manyRecipients {
+		p.Recipient = AllRecipients
+	}
+	return p, true
+}
+
+func (s *Sealer) returnPathMAC(b []byte, host string) []byte {
+	return s.MAC(returnPathPurpose, append(b[:len(b):len(b)], host...))
+}
+
+// IsReturnPath tells whether an address has the look of a return path; only
+// ReadReturnPath tells whether it is one.
+func IsReturnPath(mailbox string) bool {
+	return len(mailbox) >= len(returnPathPrefix) && strings.EqualFold(mailbox[:len(returnPathPrefix)], returnPathPrefix)
+}

@@ -1,0 +1,110 @@
+package app_test
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"mailer/app"
+)
+
+func testSealer(t testing.TB, fill byte) *app.Sealer {
+	t.Helper()
+	s, err := app.NewSealer(bytes.Repeat([]byte{fill}, app.MasterKeySize))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+const pathEmail = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
+
+func TestReturnPathComesBackInAnyCase(t *testing.T) {
+	s := testSealer(t, 1)
+	for _, n := range []int{0, 1, 49, app.MaxReturnPathRecipient, app.AllRecipients} {
+		want := app.ReturnPath{EmailID: pathEmail, Recipient: n}
+		mailbox := s.ReturnPath("Send.Acme.test", want)
+		local, host, _ := strings.Cut(mailbox, "@")
+		if len(local) > 64 || host != "send.acme.test" || mailbox != strings.ToLower(mailbox) {
+			t.Errorf("%s: %d octets before the @", mailbox, len(local))
+		}
+		if _, err := app.ParseAddress(mailbox); err != nil {
+			t.Errorf("%s: %v", mailbox, err)
+		}
+		for _, spelling := range []string{mailbox, strings.ToUpper(mailbox), strings.Replace(mailbox, "bounce", "BoUnCe", 1)} {
+			if got, ok := s.ReadReturnPath(spelling); !ok || got != want {
+				t.Errorf("%s: %+v, %v", spelling, got, ok)
+			}
+		}
+	}
+}
+
+func TestReturnPathOfHigherNumberStandsForAll(t *testing.T) {
+	s := testSealer(t, 1)
+	got, ok := s.ReadReturnPath(s.ReturnPath("a.test", app.ReturnPath{EmailID: pathEmail, Recipient: 255}))
+	if !ok || got.Recipient != app.AllRecipients {
+		t.Errorf("%+v, %v", got, ok)
+	}
+}
+
+func TestReturnPathThatIsNotOursIsRefused(t *testing.T) {
+	s := testSealer(t, 1)
+	good := s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: pathEmail, Recipient: 0})
+	local, _, _ := strings.Cut(good, "@")
+	bad := []string{
+		"", "@", "bounce+", "bounce+@send.acme.test", "bounce@send.acme.test", "a@b.test",
+		local, local + "@", local + "@other.test", local + "@send.acme.test.", local + "a@send.acme.test",
+		local[:len(local)-1] + "@send.acme.test", local[:20] + "\r\n" + local[20:] + "@send.acme.test",
+		local + "=@send.acme.test", good + "@x.test", strings.Replace(good, "bounce+", "bounces+", 1),
+		testSealer(t, 2).ReturnPath("send.acme.test", app.ReturnPath{EmailID: pathEmail}),
+		"bounce+" + strings.Repeat("a", 55) + "@send.acme.test", "bounce+" + strings.Repeat("a", 5000) + "@send.acme.test",
+	}
+	for i := len("bounce+"); i < len(local); i++ {
+		for _, c := range []byte("ab") {
+			changed := []byte(good)
+			changed[i] = c
+			if string(changed) != good {
+				bad = append(bad, string(changed))
+			}
+		}
+	}
+	for _, mailbox := range bad {
+		if p, ok := s.ReadReturnPath(mailbox); ok {
+			t.Errorf("%q was taken for %+v", mailbox, p)
+		}
+	}
+}
+
+func TestLastCharacterOfAReturnPathHasOneSpelling(t *testing.T) {
+	s := testSealer(t, 1)
+	good := s.ReturnPath("a.test", app.ReturnPath{EmailID: pathEmail})
+	at := strings.IndexByte(good, '@') - 1
+	taken := 0
+	for _, c := range []byte("abcdefghijklmnopqrstuvwxyz234567") {
+		changed := []byte(good)
+		changed[at] = c
+		if _, ok := s.ReadReturnPath(string(changed)); ok {
+			taken++
+		}
+	}
+	if taken != 1 {
+		t.Errorf("%d spellings are taken", taken)
+	}
+}
+
+func FuzzReadReturnPath(f *testing.F) {
+	s := testSealer(f, 1)
+	f.Add(s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: pathEmail, Recipient: 3}))
+	f.Add("bounce+@")
+	f.Add("bounce+aaaa@b")
+	f.Fuzz(func(t *testing.T, mailbox string) {
+		p, ok := s.ReadReturnPath(mailbox)
+		if !ok {
+			return
+		}
+		_, host, _ := strings.Cut(mailbox, "@")
+		if again := s.ReturnPath(host, p); !strings.EqualFold(again, mailbox) {
+			t.Errorf("%q is taken for %+v, which is %q", mailbox, p, again)
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.created_at`
+
+func scanWebhook(s scanner) (app.Webhook, error) {
+	var w app.Webhook
+	var events sql.NullString
+	var failing sql.NullInt64
+	var created int64
+	if err := s.Scan(&w.ID, &w.TeamID, &w.Endpoint, &events, &w.Status, &w.Sealed, &failing, &created); err != nil {
+		return w, err
+	}
+	w.FailingSince, w.CreatedAt = fromMilli(failing.Int64), fromMilli(created)
+	return w, fromJSON(events, &w.Events)
+}
+
+// InsertWebhook adds a webhook. Error: ErrConflict for a team that has
+// app.MaxWebhooks already.
+func (tx *Tx) InsertWebhook(w *app.Webhook) error {
+	events, err := jsonText(w.Events)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
+		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
+		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), app.MaxWebhooks-1)
+	return oneRow(n, err, ErrConflict)
+}
+
+// UpdateWebhook writes all of a webhook that can change. Error: ErrNotFound.
+func (tx *Tx) UpdateWebhook(w *app.Webhook) error {
+	events, err := jsonText(w.Events)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE webhooks SET endpoint = ?, events = ?, status = ?, secrets = ?, failing_since = ? WHERE team_id = ? AND id = ?`,
+		w.Endpoint, events, string(w.Status), w.Sealed, nullTime(w.FailingSince), w.TeamID, w.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteWebhook removes a webhook; its deliveries are left over for
+// PurgeLeftovers. Error: ErrNotFound.
+func (tx *Tx) DeleteWebhook(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM webhooks WHERE team_id = ? AND id = ?`, teamID, id)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.leaveOver(teamID, id, "")
+}
+
+// Webhook gives one webhook of a team.
+func (r *Reader) Webhook(teamID, id string) (app.Webhook, error) {
+	stmt, err := r.stmt(`SELECT ` + webhookColumns + ` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`)
+	if err != nil {
+		return app.Webhook{}, err
+	}
+	w, err := scanWebhook(stmt.QueryRow(teamID, id))
+	return w, notFound(err)
+}
+
+// ListWebhooks gives a page of a team's webhooks, newest first. Error: ErrNotFound
+// for a cursor that is no webhook of the team.
+func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Webhook(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.Webhook, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
+				WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
+				WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
+			WHERE w.team_id = ? ORDER BY w.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// Subscribers gives the enabled webhooks of a team, oldest first.
+func (r *Reader) Subscribers(teamID string) ([]app.Webhook, error) {
+	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
+}
+
+// AllSubscribers gives the enabled webhooks of all teams.
+func (r *Reader) AllSubscribers() ([]app.Webhook, error) {
+	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
+}
+
+// SetFailing notes since when a webhook fails, and whether it is told of anything
+// still; the zero time: it works. Error: ErrNotFound.
+func (tx *Tx) SetFailing(teamID, id string, since time.Time, status app.WebhookStatus) error {
+	n, err := tx.exec(`UPDATE webhooks SET failing_since = ?, status = ? WHERE team_id = ? AND id = ?`, nullTime(since), string(status), teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at`
+
+func deliveryDest(d *app.Delivery, created *int64, next *sql.NullInt64) []any {
+	return []any{&d.WebhookID, &d.ID, &d.TeamID, &d.Type, created, &d.Status, &d.Attempts, next}
+}
+
+func scanDelivery(s scanner) (app.Delivery, error) {
+	var d app.Delivery
+	var created int64
+	var next sql.NullInt64
+	err := s.Scan(deliveryDest(&d, &created, &next)...)
+	d.CreatedAt, d.NextAt = fromMilli(created), fromMilli(next.Int64)
+	return d, err
+}
+
+// Delivery gives an event of a team on its way to a webhook, with its payload.
+func (r *Reader) Delivery(teamID, webhookID, happeningID string) (app.Delivery, error) {
+	var d app.Delivery
+	var created int64
+	var next sql.NullInt64
+	var payload string
+	err := r.row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
+		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, happeningID, teamID},
+		append(deliveryDest(&d, &created, &next), &payload)...)
+	d.CreatedAt, d.NextAt, d.Payload = fromMilli(created), fromMilli(next.Int64), []byte(payload)
+	return d, err
+}
+
+// ListDeliveries gives a page of the events of a team that were told to a
+// webhook, newest first, without payloads. The webhook must be the team's. Error:
+// ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]app.Delivery, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Delivery(teamID, webhookID, cursor)
+		return err
+	}, func(limit int) ([]app.Delivery, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+				WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`, webhookID, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+				WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, webhookID, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+			WHERE d.webhook_id = ? AND h.team_id = ? ORDER BY d.happening_id DESC LIMIT ?`, webhookID, teamID, limit)
+	})
+}
+
+// DueDelivery is a delivery that is due, or will be.
+type DueDelivery struct {
+	WebhookID, HappeningID string
+	Attempts               int
+	NextAt                 time.Time
+}
+
+// DueDeliveries gives the deliveries of a webhook that come next, at most limit.
+func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, error) {
+	return list(&r.session, func(s scanner) (DueDelivery, error) {
+		d := DueDelivery{WebhookID: webhookID}
+		var next int64
+		err := s.Scan(&d.HappeningID, &d.Attempts, &next)
+		d.NextAt = fromMilli(next)
+		return d, err
+	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at LIMIT ?`, webhookID, limit)
+}
+
+// BeginDelivery counts an attempt that begins and notes when the next one is due
+// if nothing is heard of it. Error: ErrNotFound for a delivery that changed since
+// it was read.
+func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
+	n, err := tx.exec(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
+		milli(next), d.WebhookID, d.HappeningID, d.Attempts, milli(d.NextAt))
+	return oneRow(n, err, ErrNotFound)
+}
+
+// PutOffDelivery has a delivery whose attempt was begun and did not take place
+// tried again at next; nothing is counted. One that changed meanwhile stays.
+func (tx *Tx) PutOffDelivery(webhookID, happeningID string, attempts int, next time.Time) error {
+	_, err := tx.exec(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+		milli(next), webhookID, happeningID, attempts)
+	return err
+}
+
+// EndDelivery notes how the attempt with that number ended: next is when another
+// one follows, zero: none. One that was replayed meanwhile stays as it is, and
+// current is false. Error: ErrNotFound: the delivery is gone.
+func (tx *Tx) EndDelivery(webhookID, happeningID string, attempts int, status app.DeliveryStatus, next time.Time) (current bool, err error) {
+	n, err := tx.exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+		string(status), nullTime(next), webhookID, happeningID, attempts)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	var one int
+	return false, tx.row(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, happeningID}, &one)
+}
+
+// Replay has an event told to a webhook once more, from the beginning of the
+// retry table. Error: ErrNotFound.
+func (tx *Tx) Replay(webhookID, happeningID string) error {
+	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
+		milli(tx.Now), webhookID, happeningID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// InsertWebhookAttempt notes an attempt to tell a team's webhook of an event.
+func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, happeningID string, a *app.WebhookAttempt) error {
+	var status any
+	if a.HTTPStatus != 0 {
+		status = a.HTTPStatus
+	}
+	_, err := tx.exec(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		webhookID, happeningID, a.ID, teamID, status, a.Response, milli(a.SentAt))
+	if err != nil {
+		return fmt.Errorf("insert attempt: %w", err)
+	}
+	return nil
+}
+
+func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
+	var a app.WebhookAttempt
+	var status sql.NullInt64
+	var sent int64
+	err := s.Scan(&a.ID, &status, &a.Response, &sent)
+	a.HTTPStatus, a.SentAt = int(status.Int64), fromMilli(sent)
+	return a, err
+}
+
+// ListWebhookAttempts gives a page of the attempts to tell a team's webhook of an
+// event, newest first. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListWebhookAttempts(teamID, webhookID, happeningID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		var one int
+		return r.row(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`,
+			[]any{webhookID, happeningID, cursor, teamID}, &one)
+	}, func(limit int) ([]app.WebhookAttempt, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
+				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, webhookID, happeningID, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
+				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, happeningID, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
+			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? ORDER BY id DESC LIMIT ?`, webhookID, happeningID, teamID, limit)
+	})
+}
+
+// Listens tells whether a webhook that is told of events fails at the moment.
+// Error: ErrNotFound for one that is disabled or gone.
+func (r *Reader) Listens(id string) (failing bool, err error) {
+	err = r.row(`SELECT failing_since IS NOT NULL FROM webhooks WHERE id = ? AND status = 'enabled'`, []any{id}, &failing)
+	return failing, err
+}
+
+// TeamOfWebhook gives the team that a webhook belongs to.
+func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
+	err = r.row(`SELECT team_id FROM webhooks WHERE id = ?`, []any{id}, &teamID)
+	return teamID, err
+}
+
+// Works notes that a webhook took something.
+func (tx *Tx) Works(teamID, id string) error {
+	_, err := tx.exec(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
+	return err
+}

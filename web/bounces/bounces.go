@@ -1,0 +1,135 @@
+// Package bounces is the door by which bounces and complaints come back when no
+// provider reports them: an SMTP server that takes mail to our own signed return
+// paths and nothing else. It relays nothing and answers no mail.
+//
+// Failure policy: the dot of a message is answered with 250 only after what it
+// reports is stored, with 451 when that fails; mail that reports nothing is taken
+// and dropped, since sending it back would bounce a bounce. Whatever a peer
+// sends, the time, memory and connections that it gets are bounded.
+package bounces
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"github.com/emersion/go-smtp"
+
+	"mailer/app"
+)
+
+// Engine knows the return paths and takes what came to them.
+type Engine interface {
+	// ReadReturnPath tells what an address stands for that is a return path of
+	// ours; ok is false for any other.
+	ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool)
+	// TakeBounce stores what the reports say as far as the path proves it. nil:
+	// it is on disk.
+	TakeBounce(ctx context.Context, path app.ReturnPath, reports []app.BounceReport) error
+}
+
+// Config is what a Server is made of.
+type Config struct {
+	Engine Engine
+	Host   string // in the banner and the answer to EHLO
+	Log    *slog.Logger
+}
+
+// limits bound what one peer, and all of them, can take.
+type limits struct {
+	conns, perAddress int           // connections at once
+	recipients        int           // of a message
+	refusals          int           // of recipients, before the connection is closed
+	messages          int           // begun in a session
+	message           int64         // bytes of a message
+	session           int64         // bytes between the beginnings of two messages
+	line              int           // bytes of a line
+	idle              time.Duration // for one read or write
+	age               time.Duration // of a session in all
+	store             time.Duration // for one TakeBounce
+}
+
+func usualLimits() limits {
+	return limits{conns: 100, perAddress: 10, recipients: 10, refusals: 10, messages: 100, message: 10 << 20, session: 20 << 20,
+		line: 8 << 10, idle: time.Minute, age: 5 * time.Minute, store: 30 * time.Second}
+}
+
+// Server is the SMTP server. It is made by New.
+type Server struct {
+	cfg    Config
+	limits limits
+	parse  func(raw []byte, nullSender bool) []app.BounceReport
+	smtp   *smtp.Server
+	door   *door
+	ctx    context.Context // of storing; ends when a stop has waited long enough
+	cancel context.CancelFunc
+}
+
+// New makes a Server that waits for Serve.
+func New(cfg Config) *Server { return newServer(cfg, usualLimits()) }
+
+func newServer(cfg Config, l limits) *Server {
+	s := &Server{cfg: cfg, limits: l, parse: app.ReadBounce, door: newDoor(l)}
+	s.ctx, s.cancel = context.WithCancel(context.Background())
+	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
+		conn, ok := c.Conn().(*conn)
+		if !ok {
+			return nil, errors.New("not a connection of this door")
+		}
+		return &session{server: s, conn: conn}, nil
+	}))
+	s.smtp.Domain = cfg.Host
+	s.smtp.MaxRecipients, s.smtp.MaxMessageBytes, s.smtp.MaxLineLength = l.recipients, l.message, l.line
+	s.smtp.EnableSMTPUTF8 = true // a bounce of mail to such an address may need it (RFC 6533)
+	s.smtp.ErrorLog = errorLog{cfg.Log}
+	return s
+}
+
+// Serve takes connections of l until Shutdown; then it gives nil.
+func (s *Server) Serve(l net.Listener) error {
+	if !s.door.open(l) {
+		return l.Close()
+	}
+	err := s.smtp.Serve(s.door)
+	if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) && s.door.closing() {
+		return nil
+	}
+	return err
+}
+
+// Shutdown takes no new connection, closes those that wait for a command, and
+// waits for messages that are on their way; when ctx ends it drops them
+// unanswered, so that their senders keep them. It returns when all is over.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.door.drain()
+	done := make(chan error, 1)
+	go func() { done <- s.smtp.Shutdown(context.Background()) }()
+	select {
+	case err := <-done:
+		s.cancel()
+		return ignoreClosed(err)
+	case <-ctx.Done():
+	}
+	s.cancel()
+	s.door.closeAll()
+	return ignoreClosed(<-done)
+}
+
+func ignoreClosed(err error) error {
+	if errors.Is(err, net.ErrClosed) {
+		return nil
+	}
+	return err
+}
+
+// errorLog takes the smtp package's words about peers.
+type errorLog struct{ log *slog.Logger }
+
+func (l errorLog) Printf(format string, args ...any) {
+	l.log.Debug("bounce listener", "what", fmt.Sprintf(format, args...))
+}
+
+func (l errorLog) Println(args ...any) { l.log.Debug("bounce listener", "what", fmt.Sprint(args...)) }

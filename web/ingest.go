@@ -1,0 +1,169 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+const (
+	// maxIngest bounds what a provider sends at once, in bytes.
+	maxIngest = 2 << 20
+	// refusalsLogged is how many refusals the log shows each minute: anybody can
+	// knock at these doors.
+	refusalsLogged = 10
+)
+
+// ingestService is what the doors of providers need of the engine.
+type ingestService interface {
+	OpensIngest(source, secret string) bool
+	TakeFeedback(ctx context.Context, reports []app.Feedback) error
+}
+
+// SNS proves messages of Amazon SNS and gives what SES reports in them, and a
+// note on what else they were. Errors: *app.Error for what is not believed; else
+// trouble that may pass.
+type SNS interface {
+	Receive(ctx context.Context, body []byte) (reports []app.Feedback, note string, err error)
+}
+
+// readers read what the providers with a secret in the path send.
+var readers = map[string]func([]byte) ([]app.Feedback, error){
+	"postmark": app.PostmarkFeedback,
+	"mailgun":  app.MailgunFeedback,
+	"sendgrid": app.SendgridFeedback,
+	"generic":  app.GenericFeedback,
+}
+
+type ingestInput struct {
+	Provider string `path:"provider" enum:"postmark,mailgun,sendgrid,generic"`
+	Secret   string `path:"secret" doc:"As the command mailer ingest shows it"`
+}
+
+type ingested struct {
+	Object   string `json:"object" enum:"ingest"`
+	Received int    `json:"received" doc:"How many reports about recipients were read and stored, repeated ones too"`
+}
+
+type ingestOutput struct{ Body ingested }
+
+// ingest are the doors of providers.
+type ingest struct {
+	h       *Handler
+	sns     SNS // nil: no topic is on the list
+	refused quota
+}
+
+func (h *Handler) registerIngest(sns SNS) {
+	in := &ingest{h: h, sns: sns}
+	tags := []string{"Provider events"}
+	rt := route{public: true, body: true, maxBody: maxIngest}
+	register(h, rt, huma.Operation{
+		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
+		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
+		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
+		Errors:      []int{http.StatusForbidden},
+	}, in.ses)
+	documentBody[map[string]any](h, http.MethodPost, "/ingest/ses")
+	register(h, rt, huma.Operation{
+		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
+		Summary: "Take events of a provider", Tags: tags,
+		Description: "The body is what the provider's webhooks send; for generic, one event of the form below or an array of up to 1,000.",
+		Errors:      []int{http.StatusNotFound},
+	}, in.provider)
+	h.documentIngest()
+}
+
+// documentIngest describes the generic form; the others are their providers'.
+func (h *Handler) documentIngest() {
+	path := "/ingest/{provider}/{secret}"
+	documentBody[app.GenericEvent](h, http.MethodPost, path)
+	content := h.api.OpenAPI().Paths[path].Post.RequestBody.Content["application/json"]
+	one := content.Schema
+	content.Schema = &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
+}
+
+// ses takes a message of SNS. What is not believed is answered with 400 or 403,
+// and trouble with 503, after which SNS tries again.
+func (in *ingest) ses(ctx context.Context, _ *struct{}) (*ingestOutput, error) {
+	x := exchangeOf(ctx)
+	if in.sns == nil {
+		return nil, in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
+	}
+	reports, note, err := in.sns.Receive(ctx, x.body)
+	var refusal *app.Error
+	switch {
+	case errors.As(err, &refusal):
+		return nil, in.refuse(x, "ses", refusal.Code, refusal.Message, refusal.Err)
+	case err != nil:
+		return nil, in.refuse(x, "ses", app.CodeServiceUnavailable, "The message can't be checked now; try again later", err)
+	case note != "":
+		in.h.log.Info("a message of SNS", "request_id", x.id, "note", note)
+	}
+	return in.store(ctx, reports)
+}
+
+// provider takes what a provider sends that the secret in the path proves.
+func (in *ingest) provider(ctx context.Context, path *ingestInput) (*ingestOutput, error) {
+	x := exchangeOf(ctx)
+	if !in.h.service.OpensIngest(path.Provider, path.Secret) {
+		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
+	}
+	reports, err := readers[path.Provider](x.body)
+	var refusal *app.Error
+	if errors.As(err, &refusal) {
+		return nil, in.refuse(x, path.Provider, refusal.Code, refusal.Message, errors.New(refusal.Message))
+	}
+	if err != nil {
+		return nil, err
+	}
+	return in.store(ctx, reports)
+}
+
+// store answers only once everything is on disk.
+func (in *ingest) store(ctx context.Context, reports []app.Feedback) (*ingestOutput, error) {
+	// A sender that hangs up is no reason to forget what it proved.
+	if err := in.h.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
+		return nil, err
+	}
+	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil
+}
+
+// refuse makes the answer to what is not taken, and tells the log why.
+func (in *ingest) refuse(x *exchange, source string, code app.Code, message string, why error) *Error {
+	if ok, missed := in.refused.take(in.h.now()); ok {
+		in.h.log.Warn("a provider's report is refused", "request_id", x.id, "source", source, "why", why, "others_not_logged", missed)
+	}
+	return newError(code, message)
+}
+
+// quota lets refusalsLogged through in a minute. The zero value is ready.
+type quota struct {
+	mu     sync.Mutex
+	minute time.Time
+	n      int
+	missed int
+}
+
+// take tells whether one more may pass now, and how many could not since the last
+// that did.
+func (q *quota) take(now time.Time) (ok bool, missed int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if age := now.Sub(q.minute); age >= time.Minute || age < 0 {
+		q.minute, q.n = now, 0
+	}
+	if q.n >= refusalsLogged {
+		q.missed++
+		return false, 0
+	}
+	q.n++
+	missed, q.missed = q.missed, 0
+	return true, missed
+}

@@ -1,0 +1,212 @@
+package sdktest
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+)
+
+// bounceWorld is a service that takes bounces at an address of its own.
+type bounceWorld struct {
+	*instance
+	client
+	bounces string
+}
+
+// newBounceWorld starts a service whose relay is at relay.
+func newBounceWorld(t *testing.T, relay, bounces string, args ...string) *bounceWorld {
+	t.Helper()
+	w := &bounceWorld{instance: start(t, append(args, "--relay", "smtp://"+relay+"?tls=off", "--bounce-listen", bounces)...), bounces: bounces}
+	w.addDomain(t, "example.test")
+	w.client = client{url: w.instance.url, key: w.newKey(t)}
+	return w
+}
+
+func (w *bounceWorld) mail(t *testing.T, to ...string) (id string) {
+	t.Helper()
+	return w.send(t, map[string]any{"from": "a@example.test", "to": to, "subject": "bounces", "text": "x"})
+}
+
+// wantSuppressed looks an address up; origin empty: it must not be there.
+func (w *bounceWorld) wantSuppressed(t *testing.T, address, origin string) {
+	t.Helper()
+	status, b := w.do(t, "GET", "/suppressions/"+address, nil)
+	if origin == "" && status != http.StatusNotFound || origin != "" && !strings.Contains(string(b), `"origin":"`+origin+`"`) {
+		t.Errorf("suppression of %s: %d %s, want %q", address, status, b, origin)
+	}
+}
+
+// abuse is a feedback report as a provider sends it.
+func abuse(id string) string {
+	return strings.ReplaceAll(`From: <abuse@provider.test>
+Subject: FW: bounces
+MIME-Version: 1.0
+Content-Type: multipart/report; report-type=feedback-report; boundary="r"
+
+--r
+Content-Type: text/plain
+
+This is an email abuse report.
+--r
+Content-Type: message/feedback-report
+
+Feedback-Type: abuse
+User-Agent: SomeProvider/1.0
+Version: 1
+
+--r
+Content-Type: message/rfc822
+
+From: a@example.test
+X-Mailer-Email-ID: `+id+`
+Subject: bounces
+
+x
+--r--
+`, "\n", "\r\n")
+}
+
+func TestPostfixReturnsWhatItCannotDeliver(t *testing.T) {
+	t.Parallel()
+	bounces := freeAddr(t)
+	p := startPostfixBefore(t, bounces, nil, map[string]string{"mydestination": "dest.test", "mailbox_size_limit": "0"})
+	w := newBounceWorld(t, p.addr, bounces)
+	alone := w.mail(t, "nobody-here@dest.test")
+	// The second recipient is passed on to the listener, which relays nothing.
+	both := w.mail(t, "nobody-there@dest.test", "somebody@elsewhere.test")
+	w.waitLast(t, alone, 30*time.Second, "bounced")
+	w.wantSuppressed(t, "nobody-here@dest.test", "bounce")
+	seen := map[string]string{}
+	eventually(t, 30*time.Second, "both recipients bounced", func() (bool, string) {
+		for _, e := range w.events(t, both) {
+			if e.Type == "bounced" {
+				seen[e.Recipient] = e.Detail.Message
+			}
+		}
+		return len(seen) == 2, fmt.Sprint(seen)
+	})
+	w.wantSuppressed(t, "nobody-there@dest.test", "bounce")
+	w.wantSuppressed(t, "somebody@elsewhere.test", "") // 5.7.1 is no word about the address
+	p.waitEmpty(t)
+}
+
+// returnPath has an email reach a sink and gives the address that it came from.
+func (w *bounceWorld) returnPath(t *testing.T, s *sink, to string) (id, path string) {
+	t.Helper()
+	id = w.mail(t, to)
+	m := s.wait(t, 1, 20*time.Second, func(m *message) bool { return m.header("X-Mailer-Email-ID") == id })[0]
+	if !strings.HasPrefix(m.From, "bounce+") || !strings.HasSuffix(m.From, "@send.example.test") {
+		t.Fatalf("sent from %s", m.From)
+	}
+	return id, m.From
+}
+
+func TestFeedbackReportThroughPostfixAndByHand(t *testing.T) {
+	t.Parallel()
+	bounces := freeAddr(t)
+	p := startPostfixBefore(t, bounces, nil, nil)
+	s := newSink(t, sinkOptions{})
+	w := newBounceWorld(t, s.addr, bounces)
+	for i, door := range []string{p.addr, bounces} {
+		to := fmt.Sprintf("reader%d@example.com", i)
+		id, path := w.returnPath(t, s, to)
+		must(t, handOver(door, "", path, abuse(id)))
+		w.waitLast(t, id, 30*time.Second, "complained")
+		w.wantSuppressed(t, to, "complaint")
+	}
+}
+
+// handOver sends one message by hand.
+func handOver(addr, from, to, text string) error {
+	c, err := smtp.Dial(addr)
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	if err := c.SendMail(from, []string{to}, strings.NewReader(text)); err != nil {
+		return err
+	}
+	return c.Quit()
+}
+
+func TestForgedReturnPathChangesNothing(t *testing.T) {
+	t.Parallel()
+	s := newSink(t, sinkOptions{})
+	w := newBounceWorld(t, s.addr, freeAddr(t))
+	id, path := w.returnPath(t, s, "reader@example.com")
+	local, host, _ := strings.Cut(path, "@")
+	_, other := w.returnPath(t, s, "other@example.com")
+	for _, forged := range []string{
+		local[:len(local)-2] + "aa@" + host, local + "@example.test", "bounce@" + host, "bounce+" + strings.ReplaceAll(id, "-", "") + "@" + host,
+		local[:len(local)-30] + other[len(local)-30:len(local)] + "@" + host,
+	} {
+		if err := handOver(w.bounces, "", forged, abuse(id)); err == nil || !strings.Contains(err.Error(), "550") {
+			t.Errorf("%s: %v", forged, err)
+		}
+	}
+	must(t, handOver(w.bounces, "", other, abuse(id))) // taken, and about another email than its address
+	if e := w.email(t, id); e.LastEvent != "sent" {
+		t.Errorf("last_event %s", e.LastEvent)
+	}
+	w.wantSuppressed(t, "reader@example.com", "")
+	w.wantSuppressed(t, "other@example.com", "")
+}
+
+func TestSwaksFindsNoOpenRelay(t *testing.T) {
+	t.Parallel()
+	swaks, err := exec.LookPath("swaks")
+	need(t, err == nil, "Debian package swaks")
+	s := newSink(t, sinkOptions{})
+	w := newBounceWorld(t, s.addr, freeAddr(t))
+	id, path := w.returnPath(t, s, "reader@example.com")
+	try := func(args ...string) (string, int) {
+		cmd := exec.CommandContext(t.Context(), swaks, append([]string{"--server", w.bounces, "--timeout", "10"}, args...)...)
+		out, _ := cmd.CombinedOutput()
+		return string(out), cmd.ProcessState.ExitCode()
+	}
+	for _, from := range []string{"<>", "a@example.test", "stranger@elsewhere.test", "postmaster@send.example.test"} {
+		for _, to := range []string{"victim@example.com", "a@example.test", "victim%example.com@send.example.test", "example.com!victim@send.example.test",
+			"\"victim@example.com\"@send.example.test", "@send.example.test:victim@example.com", "victim@[127.0.0.1]", "postmaster"} {
+			if out, code := try("--from", from, "--to", to); code != 24 { // no recipient was accepted
+				t.Errorf("%s -> %s: exit code %d\n%s", from, to, code, out)
+			}
+		}
+	}
+	if out, code := try("--from", "<>", "--to", path+",victim@example.com", "--data", abuse(id)); code != 0 || !strings.Contains(out, "550 5.7.1") {
+		t.Errorf("a good path beside a bad one: exit code %d\n%s", code, out)
+	}
+	w.waitLast(t, id, 10*time.Second, "complained")
+	if n := len(s.messages()); n != 1 {
+		t.Errorf("%d messages left this server, want the one that was sent", n)
+	}
+	if out, code := try("--from", "<>", "--to", path, "--auth", "--auth-user", "u", "--auth-password", "p"); code != 28 && code != 35 {
+		t.Errorf("signing in: exit code %d\n%s", code, out)
+	}
+}
+
+func TestServerStopsWithABounceHalfSent(t *testing.T) {
+	t.Parallel()
+	s := newSink(t, sinkOptions{})
+	w := newBounceWorld(t, s.addr, freeAddr(t), "--drain-timeout", "3s")
+	_, path := w.returnPath(t, s, "reader@example.com")
+	c, err := smtp.Dial(w.bounces)
+	must(t, err)
+	defer c.Close()
+	must(t, c.Mail("", nil))
+	must(t, c.Rcpt(path, nil))
+	data, err := c.Data()
+	must(t, err)
+	_, err = io.WriteString(data, "Subject: half\r\n")
+	must(t, err)
+	begun := time.Now()
+	w.stop(t)
+	if d := time.Since(begun); d > 3*time.Second {
+		t.Errorf("a stranger held the stop up for %s", d)
+	}
+}

@@ -1,0 +1,192 @@
+package web
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// WebhookEventItem is an event that a webhook was told of, or will be.
+type WebhookEventItem struct {
+	ID            string             `json:"id" doc:"msg_ and a uuid: what the endpoint gets as webhook-id, the same for each attempt"`
+	Type          app.EventName      `json:"type"`
+	CreatedAt     string             `json:"created_at" format:"date-time"`
+	Status        app.DeliveryStatus `json:"status" enum:"success,pending,failed,attempting" doc:"pending: it waits for its next attempt; failed: given up"`
+	NextAttemptAt *string            `json:"next_attempt_at" format:"date-time"`
+}
+
+// eventPayload is JSON as the endpoint gets it.
+type eventPayload json.RawMessage
+
+// MarshalJSON implements json.Marshaler.
+func (p eventPayload) MarshalJSON() ([]byte, error) { return p, nil }
+
+// Schema implements huma.SchemaProvider.
+func (eventPayload) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: "object", AdditionalProperties: true, Description: "What the endpoint gets: type, created_at and data"}
+}
+
+type webhookEventRecord struct {
+	Object string `json:"object" enum:"webhook_event"`
+	WebhookEventItem
+	Payload eventPayload `json:"payload"`
+}
+
+type webhookEventRef struct {
+	Object string `json:"object" enum:"webhook_event"`
+	ID     string `json:"id"`
+}
+
+// WebhookAttemptItem is one attempt to tell a webhook of an event.
+type WebhookAttemptItem struct {
+	ID         string `json:"id" format:"uuid"`
+	HTTPStatus int    `json:"http_status_code" doc:"0: no answer came"`
+	Response   string `json:"response" doc:"How the answer began, or why none came"`
+	SentAt     string `json:"sent_at" format:"date-time"`
+}
+
+// WebhookEventPath names a webhook and an event.
+type WebhookEventPath struct {
+	ID    string `path:"id" doc:"The id of the webhook" format:"uuid"`
+	Event string `path:"event_id" doc:"The id of the event: msg_ and a uuid"`
+}
+
+// ids reads both. Whatever is no id names nothing.
+func (p *WebhookEventPath) ids() (webhook, happening string, err error) {
+	if webhook, err = pathID("webhook", p.ID); err != nil {
+		return "", "", err
+	}
+	happening, ok := app.ParseMessageID(p.Event)
+	if !ok {
+		return "", "", app.NotFound("webhook event")
+	}
+	return webhook, happening, nil
+}
+
+type (
+	webhookEventsInput struct {
+		WebhookPath
+		Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
+		After  string    `query:"after" doc:"The id of the last row of the page before: older rows follow"`
+		Before string    `query:"before" doc:"The id of the first row of the page after: newer rows come"`
+	}
+	webhookAttemptsInput struct {
+		PageParams
+		WebhookEventPath
+	}
+	webhookEventOutput    struct{ Body webhookEventRecord }
+	webhookEventRefOutput struct{ Body webhookEventRef }
+)
+
+func (h *Handler) registerWebhookEvents() {
+	register(h, route{}, huma.Operation{
+		OperationID: "list-webhook-events", Method: http.MethodGet, Path: "/webhooks/{id}/events",
+		Summary: "List the events of the last 30 days that went or will go to a webhook, newest first", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listWebhookEvents)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-webhook-event", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}",
+		Summary: "Get an event with its payload", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getWebhookEvent)
+	register(h, route{}, huma.Operation{
+		OperationID: "list-webhook-attempts", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}/attempts",
+		Summary: "List the attempts to tell a webhook of an event, newest first", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, h.listWebhookAttempts)
+	register(h, route{admin: true}, huma.Operation{
+		OperationID: "replay-webhook-event", Method: http.MethodPost, Path: "/webhooks/{id}/events/{event_id}/replay",
+		Summary: "Tell a webhook of an event once more", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
+	}, h.replayWebhookEvent)
+}
+
+// page reads the parameters of a list whose rows have ids of events.
+func (in *webhookEventsInput) page() (app.Page, error) {
+	params := PageParams{Limit: in.Limit}
+	for name, cursor := range map[string]struct {
+		given string
+		id    *string
+	}{"after": {in.After, &params.After}, "before": {in.Before, &params.Before}} {
+		if cursor.given == "" {
+			continue
+		}
+		id, ok := app.ParseMessageID(cursor.given)
+		if !ok {
+			return app.Page{}, app.Invalid(name, "must be an id that this list returned")
+		}
+		*cursor.id = id
+	}
+	return params.page()
+}
+
+func (h *Handler) listWebhookEvents(ctx context.Context, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
+	id, err := pathID("webhook", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListWebhookEvents(ctx, keyOf(ctx), id, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newWebhookEventItem), nil
+}
+
+func (h *Handler) getWebhookEvent(ctx context.Context, in *WebhookEventPath) (*webhookEventOutput, error) {
+	id, happening, err := in.ids()
+	if err != nil {
+		return nil, err
+	}
+	d, err := h.service.GetWebhookEvent(ctx, keyOf(ctx), id, happening)
+	if err != nil {
+		return nil, err
+	}
+	return &webhookEventOutput{webhookEventRecord{Object: "webhook_event", WebhookEventItem: newWebhookEventItem(&d), Payload: d.Payload}}, nil
+}
+
+func (h *Handler) listWebhookAttempts(ctx context.Context, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
+	id, happening, err := in.ids()
+	if err != nil {
+		return nil, err
+	}
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListWebhookAttempts(ctx, keyOf(ctx), id, happening, page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newWebhookAttemptItem), nil
+}
+
+func (h *Handler) replayWebhookEvent(ctx context.Context, in *WebhookEventPath) (*webhookEventRefOutput, error) {
+	id, happening, err := in.ids()
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.ReplayWebhookEvent(ctx, keyOf(ctx), id, happening); err != nil {
+		return nil, err
+	}
+	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(happening)}}, nil
+}
+
+func newWebhookEventItem(d *app.Delivery) WebhookEventItem {
+	item := WebhookEventItem{ID: app.MessageID(d.ID), Type: d.Type, CreatedAt: app.FormatTime(d.CreatedAt), Status: d.Status}
+	if d.Status == app.DeliveryPending {
+		item.NextAttemptAt = app.FormatTimePtr(d.NextAt)
+	}
+	return item
+}
+
+func newWebhookAttemptItem(a *app.WebhookAttempt) WebhookAttemptItem {
+	return WebhookAttemptItem{ID: a.ID, HTTPStatus: a.HTTPStatus, Response: a.Response, SentAt: app.FormatTime(a.SentAt)}
+}

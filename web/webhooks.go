@@ -1,0 +1,254 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+)
+
+// WebhookItem is a webhook in a list.
+type WebhookItem struct {
+	ID           string            `json:"id" format:"uuid"`
+	Endpoint     string            `json:"endpoint"`
+	CreatedAt    string            `json:"created_at" format:"date-time"`
+	Status       app.WebhookStatus `json:"status" enum:"enabled,disabled" doc:"An endpoint that failed for five days is disabled by the server"`
+	Events       []app.EventName   `json:"events"`
+	FailingSince *string           `json:"failing_since" format:"date-time" doc:"The first failure since the last success; null: it works"`
+}
+
+type webhookRecord struct {
+	Object string `json:"object" enum:"webhook"`
+	WebhookItem
+	SigningSecret string `json:"signing_secret,omitempty" doc:"Only for owners and admins, and not after a change"`
+}
+
+type deletedWebhook struct {
+	Object  string `json:"object" enum:"webhook"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type rotatedSecret struct {
+	Object        string `json:"object" enum:"webhook"`
+	ID            string `json:"id" format:"uuid"`
+	SigningSecret string `json:"signing_secret"`
+}
+
+// eventList is an array of names that stops at the limit while it is read.
+type eventList []app.EventName
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *eventList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return decodeList(d, (*[]app.EventName)(l), app.MaxWebhookEvents, "an array of strings")
+}
+
+// Schema implements huma.SchemaProvider.
+func (eventList) Schema(huma.Registry) *huma.Schema {
+	most := app.MaxWebhookEvents
+	item := &huma.Schema{Type: "string"}
+	for _, name := range app.EventNames() {
+		item.Enum = append(item.Enum, name)
+	}
+	return &huma.Schema{Type: "array", Items: item, MaxItems: &most}
+}
+
+type createWebhookRequest struct {
+	Endpoint      string            `json:"endpoint" maxLength:"2048" doc:"An https address of a public host"`
+	Events        eventList         `json:"events" doc:"The names of the events that it is told of"`
+	Status        app.WebhookStatus `json:"status,omitempty" enum:"enabled,disabled" default:"enabled"`
+	SigningSecret string            `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
+}
+
+// updateWebhookRequest is the body of PATCH /webhooks/{id}. Some clients repeat
+// the id of the path in it.
+type updateWebhookRequest struct {
+	Endpoint  string            `json:"endpoint,omitempty" maxLength:"2048"`
+	Events    eventList         `json:"events,omitempty"`
+	Status    app.WebhookStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook is told what waited for it"`
+	ID        string            `json:"id,omitempty" hidden:"true"`
+	WebhookID string            `json:"webhook_id,omitempty" hidden:"true"`
+}
+
+type rotateSecretRequest struct {
+	OverlapHours  *int   `json:"overlap_hours,omitempty" minimum:"0" maximum:"72" doc:"How long the old secret signs beside the new one; 24 where it is absent"`
+	SigningSecret string `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
+	ID            string `json:"id,omitempty" hidden:"true"`
+	WebhookID     string `json:"webhook_id,omitempty" hidden:"true"`
+}
+
+// WebhookPath is the path parameter of one webhook.
+type WebhookPath struct {
+	ID string `path:"id" doc:"The id of the webhook" format:"uuid"`
+}
+
+type (
+	webhookOutput        struct{ Body webhookRecord }
+	deletedWebhookOutput struct{ Body deletedWebhook }
+	rotatedSecretOutput  struct{ Body rotatedSecret }
+)
+
+var webhookTags = []string{"Webhooks"}
+
+// webhookService is what the routes of webhooks need of the engine.
+type webhookService interface {
+	CreateWebhook(ctx context.Context, key *app.Key, in app.WebhookInput) (app.Webhook, error)
+	ListWebhooks(ctx context.Context, key *app.Key, page app.Page) ([]app.Webhook, bool, error)
+	GetWebhook(ctx context.Context, key *app.Key, id string) (app.Webhook, error)
+	UpdateWebhook(ctx context.Context, key *app.Key, id string, patch app.WebhookPatch) (app.Webhook, error)
+	DeleteWebhook(ctx context.Context, key *app.Key, id string) error
+	RotateSigningSecret(ctx context.Context, key *app.Key, id string, in app.Rotation) (app.Webhook, error)
+	ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.Delivery, bool, error)
+	GetWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) (app.Delivery, error)
+	ListWebhookAttempts(ctx context.Context, key *app.Key, id, happeningID string, page app.Page) ([]app.WebhookAttempt, bool, error)
+	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) error
+}
+
+func (h *Handler) registerWebhooks() {
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
+		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,
+		Errors: []int{http.StatusConflict},
+	}, h.createWebhook)
+	documentBody[createWebhookRequest](h, http.MethodPost, "/webhooks")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
+		Summary: "List webhooks, newest first", Tags: webhookTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listWebhooks)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-webhook", Method: http.MethodGet, Path: "/webhooks/{id}",
+		Summary: "Get a webhook", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getWebhook)
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
+		Summary: "Change endpoint, events or status of a webhook", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateWebhook)
+	documentBody[updateWebhookRequest](h, http.MethodPatch, "/webhooks/{id}")
+	register(h, route{admin: true}, huma.Operation{
+		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
+		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.deleteWebhook)
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
+		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.rotateSecret)
+	documentBody[rotateSecretRequest](h, http.MethodPost, "/webhooks/{id}/signing-secret/rotate")
+	h.api.OpenAPI().Paths["/webhooks/{id}/signing-secret/rotate"].Post.RequestBody.Required = false
+	h.registerWebhookEvents()
+}
+
+func (h *Handler) createWebhook(ctx context.Context, _ *struct{}) (*webhookOutput, error) {
+	x := exchangeOf(ctx)
+	var request createWebhookRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	w, err := h.service.CreateWebhook(ctx, x.key, app.WebhookInput{
+		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &webhookOutput{newWebhookRecord(&w)}, nil
+}
+
+func (h *Handler) listWebhooks(ctx context.Context, in *PageParams) (*listOutput[WebhookItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListWebhooks(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newWebhookItem), nil
+}
+
+func (h *Handler) getWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
+	id, err := pathID("webhook", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	w, err := h.service.GetWebhook(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	return &webhookOutput{newWebhookRecord(&w)}, nil
+}
+
+func (h *Handler) updateWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("webhook", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updateWebhookRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "webhook_id": request.WebhookID}); err != nil {
+		return nil, err
+	}
+	w, err := h.service.UpdateWebhook(ctx, x.key, id, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
+	if err != nil {
+		return nil, err
+	}
+	return &webhookOutput{newWebhookRecord(&w)}, nil
+}
+
+func (h *Handler) deleteWebhook(ctx context.Context, in *WebhookPath) (*deletedWebhookOutput, error) {
+	id, err := pathID("webhook", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteWebhook(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: id, Deleted: true}}, nil
+}
+
+// rotateSecret takes a request without a body too: most clients send none.
+func (h *Handler) rotateSecret(ctx context.Context, in *WebhookPath) (*rotatedSecretOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("webhook", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request rotateSecretRequest
+	if len(x.body) > 0 {
+		if err := decodeBody(x.body, &request); err != nil {
+			return nil, err
+		}
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "webhook_id": request.WebhookID}); err != nil {
+		return nil, err
+	}
+	w, err := h.service.RotateSigningSecret(ctx, x.key, id, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
+	if err != nil {
+		return nil, err
+	}
+	return &rotatedSecretOutput{rotatedSecret{Object: "webhook", ID: id, SigningSecret: w.Secrets[0].String()}}, nil
+}
+
+func newWebhookItem(w *app.Webhook) WebhookItem {
+	return WebhookItem{
+		ID: w.ID, Endpoint: w.Endpoint, CreatedAt: app.FormatTime(w.CreatedAt), Status: w.Status, Events: w.Events,
+		FailingSince: app.FormatTimePtr(w.FailingSince),
+	}
+}
+
+func newWebhookRecord(w *app.Webhook) webhookRecord {
+	record := webhookRecord{Object: "webhook", WebhookItem: newWebhookItem(w)}
+	if len(w.Secrets) > 0 {
+		record.SigningSecret = w.Secrets[0].String()
+	}
+	return record
+}
