@@ -164,7 +164,8 @@ func (s *simulation) run(d time.Duration) {
 	s.ctx = ctx
 	var lane, senders sync.WaitGroup
 	lane.Go(s.lane)
-	senders.Go(func() { s.sendMails(rand.New(rand.NewPCG(s.random.Uint64(), 1))) })
+	mail := rand.New(rand.NewPCG(s.random.Uint64(), 1))
+	senders.Go(func() { s.sendMails(mail) })
 	for i := range s.teams {
 		random := rand.New(rand.NewPCG(s.random.Uint64(), 2))
 		senders.Go(func() { s.sendBroadcasts(fmt.Sprint("team ", i), random) })
@@ -240,7 +241,7 @@ func (s *simulation) sendBroadcasts(teamID string, random *rand.Rand) {
 			return
 		}
 		s.send(teamID, n, s.audience(random))
-		if random.IntN(8) == 0 { // and another one
+		if random.IntN(12) == 0 { // and another one
 			time.Sleep(time.Duration(random.Int64N(int64(20 * time.Minute))))
 			n++
 			s.send(teamID, n, s.audience(random))
