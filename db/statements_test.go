@@ -209,6 +209,8 @@ var hot = map[string][]string{
 	"CountDoubts":      {"doubts_email (email_id=?)"},
 	"SettleDoubts":     {"doubts_email (email_id=?)"},
 	"FindKey":          {"(public=?)"},
+	"AllKeys":          {"keys_team (team_id=?)"},
+	"ListKeys":         {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)", "keys_team (team_id=?)"},
 	"DomainStatus":     {"(team_id=? AND name=?)"},
 	"DueDomains":       {"domains_due (check_at<?)"},
 	"ListDomains":      {"(id=?)", "domains_team (team_id=? AND id<?)", "domains_team (team_id=? AND id>?)", "domains_team (team_id=?)"},
