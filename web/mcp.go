@@ -144,17 +144,17 @@ func (m *mcpServer) call(ctx context.Context, t *tool, arguments json.RawMessage
 	defer func() {
 		if p := recover(); p != nil {
 			m.h.log.Error("panic in a tool", "request_id", x.id, "tool", t.name, "panic", p)
-			result = refusal(internalError())
+			result = refusedResult(internalError())
 		}
 	}()
 	if err := m.calls.take(x.key.ID); err != nil {
 		m.h.log.LogAttrs(ctx, slog.LevelInfo, "tool refused", slog.String("tool", t.name),
 			slog.String("request_id", x.id), slog.String("key_id", x.key.ID))
-		return refusal(err)
+		return refusedResult(err)
 	}
 	in, err := t.read(arguments)
 	if err != nil {
-		return refusal(m.h.errorFor(x, err))
+		return refusedResult(m.h.errorFor(x, err))
 	}
 	w := m.h.perform(ctx, x, t.operation, in)
 	if w.status >= 400 {
@@ -162,13 +162,13 @@ func (m *mcpServer) call(ctx context.Context, t *tool, arguments json.RawMessage
 	}
 	body, err := t.withoutSecrets(w.body.Bytes())
 	if err != nil {
-		return refusal(m.h.errorFor(x, err))
+		return refusedResult(m.h.errorFor(x, err))
 	}
 	return textResult(body, false)
 }
 
-// refusal is the API's error as the result of a tool.
-func refusal(e *Error) *mcp.CallToolResult {
+// refusedResult is the API's error as the result of a tool.
+func refusedResult(e *Error) *mcp.CallToolResult {
 	var b bytes.Buffer
 	_ = marshal(&b, e) // strings and a number: it can't fail
 	return textResult(b.Bytes(), true)

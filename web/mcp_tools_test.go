@@ -45,7 +45,7 @@ func TestMCPEveryOperationIsAToolOrLeftOutWithAReason(t *testing.T) {
 	}
 	for _, name := range []string{"send_email", "send_batch", "get_email", "list_emails", "cancel_email", "reschedule_email", "create_contact",
 		"get_contact", "list_contacts", "update_contact", "delete_contact", "create_segment", "create_topic", "create_template", "publish_template",
-		"create_broadcast", "send_broadcast", "cancel_broadcast", "add_domain", "verify_domain", "add_suppression", "create_webhook", "list_webhooks"} {
+		"create_broadcast", "send_broadcast", "cancel_broadcast", "add_domain", "verify_domain", "add_suppression", "create_webhook", "list_webhooks", "create_api_key", "list_api_keys"} {
 		if !tools[name] {
 			t.Errorf("there is no %s", name)
 		}

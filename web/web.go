@@ -61,6 +61,7 @@ type service interface {
 	broadcastService
 	broadcastStatsService
 	webhookService
+	keyService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -124,6 +125,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcasts()
 	h.registerBroadcastStats()
 	h.registerWebhooks()
+	h.registerKeys()
 	h.registerMCP()
 	h.registerDocument()
 	return h
