@@ -19,6 +19,31 @@ CREATE TABLE teams (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- What became of recipients, by hour: the rates of guardrails and deliverability.
+-- A commit adds to each of its rows once, however many messages it is about.
+CREATE TABLE outcomes (
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  hour         INTEGER NOT NULL, -- Unix hours
+  region       TEXT NOT NULL,
+  domain       TEXT NOT NULL,    -- of the sender
+  sent         INTEGER NOT NULL, -- recipients that a relay took or refused by name
+  hard_bounced INTEGER NOT NULL,
+  complained   INTEGER NOT NULL,
+  scored       INTEGER NOT NULL, -- of sent, those whose email has a score
+  points       INTEGER NOT NULL, -- the sum of these scores, in hundredths
+  PRIMARY KEY (team_id, hour, region, domain)
+) STRICT, WITHOUT ROWID;
+
+-- The same of all teams together.
+CREATE TABLE region_outcomes (
+  region       TEXT NOT NULL,
+  hour         INTEGER NOT NULL,
+  sent         INTEGER NOT NULL,
+  hard_bounced INTEGER NOT NULL,
+  complained   INTEGER NOT NULL,
+  PRIMARY KEY (region, hour)
+) STRICT, WITHOUT ROWID;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,

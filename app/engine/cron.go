@@ -72,7 +72,7 @@ func (e *Engine) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.purgeDeliveries(ctx), e.purgeFeedback(ctx))
+	return errors.Join(e.purgeDeliveries(ctx), e.purgeFeedback(ctx), e.purgeOutcomes(ctx))
 }
 
 // clean removes what belonged to deleted topics, segments and webhooks.
