@@ -16,6 +16,7 @@ CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL UNIQUE,
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
+  guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -192,6 +192,7 @@ var mayScan = map[string]string{
 	"DottedUnits":         "all open units, once at start and for the operator: an index would cost every message",
 	"PurgeHappenings":     "the first rows of the primary key",
 	"PurgeDeliveries":     "the first row of the primary key",
+	"Guardrails":          "a row for each team, once at start",
 	"AllSubscribers":      "once at start",
 	"LeavesOver":          "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":      "a row for each deleted topic or segment, soon gone",

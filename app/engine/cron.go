@@ -23,6 +23,7 @@ func (e *Engine) startCron() error {
 		spec string
 		run  func(context.Context) error
 	}{
+		{"@every " + ratesEvery.String(), e.judge},
 		{"@every 10s", e.flushKeys},
 		{"@every 1m", e.sweep},
 		{"@every 1m", e.checkDue},

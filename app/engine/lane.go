@@ -88,12 +88,14 @@ func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 func newLane(e *Engine, route Route) *lane {
 	connections := max(route.Relay.Connections, 1)
 	places := 4 * (connections + runtime.GOMAXPROCS(0))
-	return &lane{
+	l := &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
 		gate: newGate(), limits: newLimits(route.Relay, e.cfg.BulkShare), memory: semaphore.NewWeighted(laneMemory),
 		dots: make(chan struct{}, connections), mail: newLine(places), bulk: newLine(places),
 		claimed: map[string]bool{}, strikes: map[string]int{},
 	}
+	l.limits.warned = e.drips
+	return l
 }
 
 // start sets the dispatchers and the workers to work.
@@ -218,6 +220,9 @@ func (l *lane) due(ctx context.Context, n *line, room int, most time.Duration) (
 		}
 		var waiting []string
 		for _, t := range teams {
+			if n == &l.bulk && l.e.rests(t.TeamID, l.name) {
+				continue
+			}
 			if d := t.NextAt.Sub(now); d > 0 {
 				next = min(next, d)
 				continue

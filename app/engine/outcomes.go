@@ -19,9 +19,11 @@ func outcomeKey(teamID, region, messageID string) app.OutcomeKey {
 
 // countOutcome adds to the counters in the Write that makes it happen.
 func (e *Engine) countOutcome(tx *db.Tx, key app.OutcomeKey, o app.Outcome) {
-	if o != (app.Outcome{}) {
-		tx.CountOutcome(key, o)
+	if o == (app.Outcome{}) {
+		return
 	}
+	tx.CountOutcome(key, o)
+	tx.AfterCommit(func() { e.guards.touch(key.TeamID) })
 }
 
 // countResult moves a recipient on whom the relay decided to its last state, and
