@@ -74,6 +74,7 @@ CREATE TABLE domains (
   click_tracking     INTEGER NOT NULL CHECK (click_tracking IN (0, 1)),
   tracking_subdomain TEXT,    -- one label or more
   checks      TEXT,           -- JSON: what the last check found; NULL: none yet
+  no_dmarc    INTEGER NOT NULL DEFAULT 0 CHECK (no_dmarc IN (0, 1)), -- and it found no DMARC policy
   checked_at  INTEGER,
   check_at    INTEGER,        -- when it is due again; NULL: never
   pending_since INTEGER,      -- when the 72 hours began
@@ -128,7 +129,8 @@ CREATE TABLE contents (
   plain       TEXT,
   headers     TEXT, -- JSON: [{name,value}]
   unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
-  tracking    TEXT  -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
+  tracking    TEXT, -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
+  insights    TEXT  -- JSON: {version,found}; NULL: not looked at
 ) STRICT;
 
 CREATE TABLE attachments (

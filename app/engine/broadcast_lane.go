@@ -225,6 +225,7 @@ func (l *lane) broadcastOutgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.found = content.insights
 	to := j.to
 	if to == nil {
 		if to, err = l.readRecipient(j); err != nil {

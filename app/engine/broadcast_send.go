@@ -227,6 +227,7 @@ func (e *Engine) freeze(r *db.Reader, b *app.Broadcast) (*app.BroadcastFrozen, e
 		return nil, err
 	default:
 		frozen.Tracking = domain.TrackingAt(e.server.BaseURL)
+		frozen.NoDMARC = domain.NoDMARC
 	}
 	return frozen, nil
 }

@@ -130,6 +130,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.found = email.Insights
 	key, err := l.e.dkimKey(l.e.sending, j.unit.TeamID, email.From.Domain)
 	if err != nil {
 		return nil, err

@@ -142,6 +142,9 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	}
 	email.Relay = region
 	email.Tracking = e.trackingOf(email, &domain)
+	if email.Insights != nil {
+		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
+	}
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}

@@ -76,6 +76,7 @@ type job struct {
 	left    bool           // hold agreed to the dot
 	held    error          // why hold refused it
 	counts  app.OutcomeKey // where its outcomes count
+	found   *app.Insights  // of what it says; nil: not known
 	blocked app.Blocked    // what was found of its recipients when it was read
 	obeyed  bool           // recipients were left out; the rest of the unit is due
 	// to is the recipient of a broadcast at its first attempt; nil: to be read.

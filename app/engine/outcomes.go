@@ -37,6 +37,9 @@ func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.L
 		return err
 	}
 	o := app.Outcome{Sent: 1}
+	if j.found != nil {
+		o.Scored, o.Points = 1, j.found.Points()
+	}
 	if state == app.Bounced && hardRefusal(v) {
 		if o.HardBounced, err = l.e.countOnce(tx, app.FeedbackBounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
 			return err
