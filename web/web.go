@@ -62,6 +62,7 @@ type service interface {
 	broadcastStatsService
 	webhookService
 	keyService
+	deliverabilityService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -126,6 +127,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcastStats()
 	h.registerWebhooks()
 	h.registerKeys()
+	h.registerDeliverability()
 	h.registerMCP()
 	h.registerDocument()
 	return h
