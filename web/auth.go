@@ -19,6 +19,23 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 	if rt.public {
 		return nil
 	}
+	if !x.inside {
+		if err := h.identify(x, r); err != nil {
+			return err
+		}
+	}
+	key := x.key
+	if key.Permission != app.FullAccess && !rt.sending {
+		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
+	}
+	if rt.admin && !key.Role.Manages() {
+		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
+	}
+	return nil
+}
+
+// identify finds the key of a request and takes the request from its rate.
+func (h *Handler) identify(x *exchange, r *http.Request) error {
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
@@ -29,16 +46,7 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 		return h.authFailure(x, r, err)
 	}
 	x.key = key
-	if err := h.rate.take(x.Header(), key.ID); err != nil {
-		return err
-	}
-	if key.Permission != app.FullAccess && !rt.sending {
-		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
-	}
-	if rt.admin && !key.Role.Manages() {
-		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
-	}
-	return nil
+	return h.rate.take(x.Header(), key.ID)
 }
 
 // bearer takes the token out of an Authorization header. Anything but the
