@@ -93,7 +93,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags(), "MAILER_") }
-	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o))
+	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
 	return root
 }

@@ -46,7 +46,7 @@ func (h *Handler) registerSchedules() {
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
 		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: emailTags,
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 	}, h.deleteEmail)
 }
 

@@ -95,7 +95,7 @@ func Doubts(doubts []app.Doubt) Table {
 	for _, d := range doubts {
 		settled := app.FormatTimePtr(d.SettledAt)
 		t.Rows = append(t.Rows, Row{
-			Object: map[string]any{"email_id": d.EmailID, "message_id": d.MessageID, "recipients": d.Recipients, "relay": d.Relay,
+			Object: map[string]any{"email_id": d.EmailID, "broadcast_id": orNull(d.BroadcastID), "message_id": d.MessageID, "recipients": d.Recipients, "relay": d.Relay,
 				"created_at": app.FormatTime(d.CreatedAt), "settled_at": settled, "settled": orNull(d.Settled)},
 			Cells: []string{d.EmailID, strings.Join(d.Recipients, ","), d.Relay, app.FormatTime(d.CreatedAt), orDash(deref(settled)), orDash(d.Settled)},
 		})

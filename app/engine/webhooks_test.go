@@ -207,13 +207,25 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		if len(f.got) != 2 || f.got[0].id() != f.got[1].id() || f.got[0].body != f.got[1].body || len(w.attempts(d)) != 2 {
 			t.Fatalf("%d requests", len(f.got))
 		}
+		slowly := func(context.Context, request) (*http.Response, error) {
+			time.Sleep(1900 * time.Millisecond)
+			return status(200, ""), nil
+		}
+		f.set(slowly)
+		replay()
+		replay() // while the attempt is under way, and there is room for others
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		if w.toldAll(hook) != "map[success:1]" || len(f.got) != 4 {
+			t.Errorf("%s after %d requests", w.toldAll(hook), len(f.got))
+		}
 		f.set(refuse)
 		replay()
 		if w.toldAll(hook) != "map[pending:1]" {
 			t.Errorf("replayed in vain: %s", w.toldAll(hook))
 		}
 		time.Sleep(48 * time.Hour)
-		if w.toldAll(hook) != "map[failed:1]" || len(f.got) != 10 {
+		if w.toldAll(hook) != "map[failed:1]" || len(f.got) != 12 {
 			t.Errorf("%s after %d requests", w.toldAll(hook), len(f.got))
 		}
 		f.set(func(context.Context, request) (*http.Response, error) {
@@ -224,7 +236,7 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		replay() // while the attempt is under way
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if w.toldAll(hook) != "map[success:1]" || len(f.got) != 12 {
+		if w.toldAll(hook) != "map[success:1]" || len(f.got) != 14 {
 			t.Errorf("%s after %d requests", w.toldAll(hook), len(f.got))
 		}
 		w.enable(hook, app.WebhookDisabled)
