@@ -211,17 +211,10 @@ var hot = map[string][]string{
 	"CountDoubts":      {"doubts_email (email_id=?)"},
 	"SettleDoubts":     {"doubts_email (email_id=?)"},
 	"FindKey":          {"(public=?)"},
-<<<<<<< HEAD
 	"TeamOutcome":      {"PRIMARY KEY (team_id=? AND hour>?)"},
 	"RegionOutcome":    {"PRIMARY KEY (region=? AND hour>?)"},
 	"AllKeys":          {"keys_team (team_id=?)"},
 	"ListKeys":         {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)", "keys_team (team_id=?)"},
-=======
-	"AllKeys":          {"keys_team (team_id=?)"},
-	"ListKeys":         {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)", "keys_team (team_id=?)"},
-	"TeamOutcome":      {"PRIMARY KEY (team_id=? AND hour>?)"},
-	"RegionOutcome":    {"PRIMARY KEY (region=? AND hour>?)"},
->>>>>>> main
 	"DomainStatus":     {"(team_id=? AND name=?)"},
 	"DueDomains":       {"domains_due (check_at<?)"},
 	"ListDomains":      {"(id=?)", "domains_team (team_id=? AND id<?)", "domains_team (team_id=? AND id>?)", "domains_team (team_id=?)"},
