@@ -4,9 +4,13 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/app"
+	"mailer/db"
 )
 
 // object decodes an answer.
@@ -98,6 +102,55 @@ func TestRealBouncesPauseATeam(t *testing.T) {
 		case <-tick.C:
 		case <-deadline:
 			t.Fatal("a crossed line has no effect after 10 s")
+		}
+	}
+}
+
+// guardrailRefusals are the rows of error_table_test.go that guardrails answer with.
+func guardrailRefusals() []refusal {
+	return []refusal{
+		{"sending_paused", 403, "an email of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+			return pausedBy(t, app.Outcome{Sent: 100, HardBounced: 20}, "/emails", goodSend)
+		}},
+		{"sending_paused", 403, "a permissive batch of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+			return pausedBy(t, app.Outcome{Sent: 3000, Complained: 5}, "/emails/batch", array(goodSend), "x-batch-validation: permissive")
+		}},
+		{"sending_paused", 403, "a broadcast of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+			return pausedBy(t, app.Outcome{Sent: 200, HardBounced: 12}, "/broadcasts", news(`,"send":true`))
+		}},
+		{"broadcasts_paused", 403, "a broadcast in a region that recovers", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
+			return pausedBy(t, app.Outcome{Sent: 2000, HardBounced: 85}, "/broadcasts", news(`,"send":true`))
+		}},
+	}
+}
+
+// pausedBy is the answer to a POST once the rates took effect; before, it may
+// succeed.
+func pausedBy(t *testing.T, o app.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
+	t.Helper()
+	cfg := relayed()
+	cfg.Enforce = true
+	r := newReal(t, cfg)
+	r.domain(r.team.ID, "example.com", true)
+	err := r.store.Write(t.Context(), func(tx *db.Tx) error {
+		tx.CountOutcome(app.OutcomeKey{TeamID: r.team.ID, Region: app.DefaultRegion, Domain: "example.com"}, o)
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.send(r.full, goodSend) // a team that sends is judged
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for end := time.After(10 * time.Second); ; {
+		w := r.as(r.full, http.MethodPost, target, body, headers...)
+		if w.Code >= 400 {
+			return w
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			return w
 		}
 	}
 }
