@@ -78,6 +78,7 @@ type options struct {
 	cli.StoreFlags
 	asJSON                           bool
 	listen, baseURL, mode, logFormat string
+	guardrails                       string
 	relays, snsTopics, webhookAllow  []string
 	bounceListen, bounceHost         string
 	rateLimit                        int
@@ -145,6 +146,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
+	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -170,6 +172,9 @@ func (o *options) logger() (*slog.Logger, error) {
 func (o *options) check(cmd *cobra.Command) error {
 	if o.mode != "self-hosted" {
 		return fmt.Errorf("--mode %q is not supported; self-hosted is", o.mode)
+	}
+	if o.guardrails != "enforce" && o.guardrails != "warn" {
+		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
 	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
@@ -318,6 +323,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+		Enforce:        o.guardrails == "enforce" || o.mode == "cloud",
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
 	return errors.Join(err, store.Close())

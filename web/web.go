@@ -61,6 +61,7 @@ type service interface {
 	broadcastService
 	broadcastStatsService
 	webhookService
+	deliverabilityService
 	keyService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
@@ -125,6 +126,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcasts()
 	h.registerBroadcastStats()
 	h.registerWebhooks()
+	h.registerDeliverability()
 	h.registerKeys()
 	h.registerMCP()
 	h.registerDocument()

@@ -26,7 +26,7 @@ const (
 
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
-// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodePayloadTooLarge,
+// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodeSendingPaused, CodePayloadTooLarge,
 // CodeAllRecipientsSuppressed, those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer e.cfg.Load.Enter()()
@@ -126,6 +126,9 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
+	if err := e.mayAccept(&tx.Reader, email.TeamID); err != nil {
+		return err
+	}
 	if n := email.AttachmentBytes(); n > e.cfg.MaxAttachments {
 		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
 	}
@@ -139,6 +142,9 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	}
 	email.Relay = region
 	email.Tracking = e.trackingOf(email, &domain)
+	if email.Insights != nil {
+		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
+	}
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"mailer/db"
 )
 
-// keyTTL is how long a key that was looked up is believed: a key that another
-// process revokes stops within it.
-const keyTTL = time.Second
+// keyTTL is how long a key that was looked up is believed: half of the second
+// within which a key that another process revokes must have stopped.
+const keyTTL = 500 * time.Millisecond
 
 // maxCachedKeys bounds the cache; above it, it is emptied.
 const maxCachedKeys = 10_000

@@ -66,7 +66,7 @@ func TestKeysOfAnotherTeamAreNotFound(t *testing.T) {
 }
 
 // BenchmarkAuthenticate is what a request pays for its key: from the cache, and
-// from the database, which a key costs once a second.
+// from the database, which a key costs twice a second.
 func BenchmarkAuthenticate(b *testing.B) {
 	w := idle(b, newRelay(nil))
 	token, _, err := w.e.CreateKey(b.Context(), w.key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
