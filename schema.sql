@@ -19,6 +19,17 @@ CREATE TABLE teams (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
+-- email counts when it is accepted, or, where it waits for its time, when it
+-- leaves; a recipient of a broadcast when its turn comes.
+CREATE TABLE team_days (
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  day        INTEGER NOT NULL, -- Unix days
+  recipients INTEGER NOT NULL,
+  told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- of the day's quota: 1 quota.warning, 2 quota.reached
+  PRIMARY KEY (team_id, day)
+) STRICT, WITHOUT ROWID;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -133,9 +144,12 @@ CREATE TABLE units (
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
   dated     INTEGER,          -- of a broadcast: the message's Date
+  owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
+  late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, next_at);
+CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 

@@ -61,6 +61,7 @@ type service interface {
 	broadcastService
 	broadcastStatsService
 	webhookService
+	usageService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -122,6 +123,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcasts()
 	h.registerBroadcastStats()
 	h.registerWebhooks()
+	h.registerUsage()
 	h.registerDocument()
 	return h
 }

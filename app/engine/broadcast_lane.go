@@ -175,7 +175,10 @@ func (l *lane) beginRecipients(tx *db.Tx, b *app.Broadcast, content *broadcastMa
 			jobs = append(jobs, &job{unit: u, to: to})
 		}
 	}
-	return jobs, tx.BeginRecipients(b, len(next), len(jobs))
+	if err := tx.BeginRecipients(b, len(next), len(jobs)); err != nil {
+		return nil, err
+	}
+	return jobs, l.e.count(tx, b.TeamID, int64(len(jobs)))
 }
 
 // beginRecipient gives a recipient its unit, unless it is settled: withdrawn

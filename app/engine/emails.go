@@ -137,12 +137,18 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if blocked.Refuses(email.To) {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
+	open := blocked.Open(recipients)
+	charged, err := e.charge(tx, email, int64(len(open)))
+	if err != nil {
+		return err
+	}
 	email.Relay = region
 	email.Tracking = e.trackingOf(email, &domain)
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: charged.at, Size: email.Size(),
+		Owed: charged.owed, Late: charged.late}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
@@ -156,8 +162,8 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	}
 	if l := e.laneOf(region); l != nil {
 		tx.AfterCommit(func() {
-			if email.LastEvent == app.Queued {
-				e.fresh.put(email, blocked.Open(recipients))
+			if unit.Owed == 0 {
+				e.fresh.put(email, open)
 			}
 			l.wake()
 		})
