@@ -30,6 +30,25 @@ CREATE TABLE team_days (
   PRIMARY KEY (team_id, day)
 ) STRICT, WITHOUT ROWID;
 
+-- Plans of teams, in cloud mode. A team without a row is on the free one.
+CREATE TABLE team_plans (
+  team_id  TEXT NOT NULL PRIMARY KEY REFERENCES teams (id),
+  name     TEXT NOT NULL CHECK (name IN ('free', 'starter', 'pro', 'scale')),
+  included INTEGER,          -- recipients a period; NULL: what the plan includes
+  overage  INTEGER NOT NULL CHECK (overage IN (0, 1)),
+  since    INTEGER NOT NULL, -- the midnight before the team got a monthly plan: periods begin on that day of the month
+  told_at  INTEGER,          -- the period of which webhooks were told something
+  told     INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)) -- as in team_days
+) STRICT, WITHOUT ROWID;
+
+-- Recipients of accepted emails that have not counted in team_days: the sums of
+-- units.owed, kept in cloud mode.
+CREATE TABLE team_backlogs (
+  team_id   TEXT NOT NULL PRIMARY KEY REFERENCES teams (id),
+  late      INTEGER NOT NULL, -- of units in the backlog of a daily quota
+  scheduled INTEGER NOT NULL  -- of the others
+) STRICT, WITHOUT ROWID;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -513,6 +532,7 @@ CREATE TABLE broadcasts (
   canceled_at  INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
+CREATE INDEX broadcasts_open ON broadcasts (team_id) WHERE status IN ('scheduled', 'queued');
 CREATE INDEX broadcasts_status ON broadcasts (status, id);
 CREATE INDEX broadcasts_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');
 CREATE INDEX broadcasts_topic ON broadcasts (topic_id) WHERE topic_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');

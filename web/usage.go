@@ -25,8 +25,8 @@ type usageLimits struct {
 	_              struct{} `nullable:"true"`
 	EmailsPerDay   int64    `json:"emails_per_day,omitempty" doc:"On daily plans"`
 	EmailsPerMonth int64    `json:"emails_per_month,omitempty" doc:"On monthly plans: what is included"`
-	Domains        int64    `json:"domains,omitempty" doc:"Absent: no limit"`
-	Contacts       int64    `json:"contacts,omitempty" doc:"Absent: no limit"`
+	Domains        int      `json:"domains,omitempty" doc:"Absent: no limit"`
+	Contacts       int      `json:"contacts,omitempty" doc:"Absent: no limit"`
 }
 
 type usageToday struct {
@@ -72,9 +72,22 @@ func (h *Handler) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, erro
 }
 
 func newUsageRecord(u *app.Usage) usageRecord {
-	return usageRecord{
-		Object: "usage", Cloud: u.Cloud,
+	out := usageRecord{
+		Object: "usage", Cloud: u.Plan != nil,
 		Today: usageToday{EmailsSent: u.Today, ResetsAt: app.FormatTime(u.ResetsAt)},
 		Team:  usageTeam{ID: u.Team.ID, Name: u.Team.Name}, AppURL: u.AppURL,
 	}
+	if u.Plan == nil {
+		return out
+	}
+	name, terms := string(u.Plan.Name), u.Plan.Terms()
+	out.Plan = &name
+	out.Limits = &usageLimits{EmailsPerDay: terms.PerDay, EmailsPerMonth: u.Plan.Included(), Domains: terms.Domains, Contacts: terms.Contacts}
+	if !u.Plan.Daily() {
+		out.Period = &usagePeriod{
+			EmailsSent: u.Period, Included: u.Plan.Included(), OverageEnabled: u.Plan.Overage, OverageUSDPer1k: terms.OverageUSD,
+			StartsAt: app.FormatTime(u.Starts), EndsAt: app.FormatTime(u.Ends),
+		}
+	}
+	return out
 }

@@ -27,7 +27,8 @@ const (
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
 // CodeRestrictedAPIKey, CodeNotFound for topic or template, CodePayloadTooLarge,
-// CodeAllRecipientsSuppressed, those of idempotency, and CodeServiceUnavailable.
+// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded,
+// those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer e.cfg.Load.Enter()()
 	if err := e.Ready(); err != nil {
@@ -126,8 +127,8 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
-	if n := email.AttachmentBytes(); n > e.cfg.MaxAttachments {
-		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
+	if err := e.attachmentsFit(&tx.Reader, email); err != nil {
+		return err
 	}
 	recipients := email.Recipients()
 	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
@@ -154,6 +155,11 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	}
 	if err := e.leaveOut(tx, unit, recipients, blocked); err != nil {
 		return err
+	}
+	if unit.Late && unit.NextAt.After(tx.Now) {
+		if err := tx.InsertEvent(quotaWait(tx, unit)); err != nil {
+			return err
+		}
 	}
 	if email.LastEvent == app.Scheduled {
 		if err := e.announceEmail(tx, email.TeamID, app.EmailScheduled, email.ID, app.EmailExtra{}); err != nil {

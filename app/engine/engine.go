@@ -56,7 +56,8 @@ type Config struct {
 	// Capture: the one route is the capture transport, so a from-domain need not
 	// be verified.
 	Capture        bool
-	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes
+	Cloud          bool          // plans apply (a command beside a server: as the server said)
+	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
 	BulkShare      float64       // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Jitter         func() float64
@@ -87,6 +88,7 @@ type Engine struct {
 	keys        keyCache
 	dkim        dkimCache
 	paths       returnPathHosts
+	teamPlans   teamPlans
 	inflight    inflight
 	fresh       freshMail
 	eraser      *eraser

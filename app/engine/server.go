@@ -23,6 +23,7 @@ type server struct {
 	Regions []region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
 	// BounceHost is Config.BounceHost.
 	BounceHost string `json:"bounce_host,omitzero"`
+	Cloud      bool   `json:"cloud,omitzero"` // Config.Cloud
 }
 
 // region is a relay as the DNS sees it.
@@ -33,7 +34,7 @@ type region struct {
 
 // serverOf is what a configuration with routes says.
 func serverOf(cfg *Config) server {
-	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost}
+	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Cloud: cfg.Cloud}
 	for _, route := range cfg.Routes {
 		r := region{Name: route.Relay.Region}
 		if !cfg.Capture {
