@@ -78,6 +78,7 @@ type options struct {
 	cli.StoreFlags
 	asJSON                           bool
 	listen, baseURL, mode, logFormat string
+	guardrails                       string
 	relays, snsTopics, webhookAllow  []string
 	bounceListen, bounceHost         string
 	rateLimit                        int
@@ -92,7 +93,7 @@ func newRoot() *cobra.Command {
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags(), "MAILER_") }
-	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o))
+	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
 	return root
 }
@@ -145,6 +146,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
+	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -170,6 +172,9 @@ func (o *options) logger() (*slog.Logger, error) {
 func (o *options) check(cmd *cobra.Command) error {
 	if o.mode != "self-hosted" && o.mode != "cloud" {
 		return fmt.Errorf("--mode must be self-hosted or cloud, is %q", o.mode)
+	}
+	if o.guardrails != "enforce" && o.guardrails != "warn" {
+		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
 	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
 		return fmt.Errorf("--listen: %w", err)
@@ -318,7 +323,9 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		Cloud: o.mode == "cloud", MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
+		Cloud:          o.mode == "cloud",
+		Enforce:        o.guardrails == "enforce" || o.mode == "cloud",
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
 	return errors.Join(err, store.Close())
 }

@@ -16,6 +16,7 @@ CREATE TABLE teams (
   id         TEXT NOT NULL PRIMARY KEY,
   name       TEXT NOT NULL UNIQUE,
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
+  guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -49,6 +50,31 @@ CREATE TABLE team_backlogs (
   scheduled INTEGER NOT NULL  -- of the others
 ) STRICT, WITHOUT ROWID;
 
+-- What became of recipients, by hour: the rates of guardrails and deliverability.
+-- A commit adds to each of its rows once, however many messages it is about.
+CREATE TABLE outcomes (
+  team_id      TEXT NOT NULL REFERENCES teams (id),
+  hour         INTEGER NOT NULL, -- Unix hours
+  region       TEXT NOT NULL,
+  domain       TEXT NOT NULL,    -- of the sender
+  sent         INTEGER NOT NULL, -- recipients that a relay took or refused by name
+  hard_bounced INTEGER NOT NULL,
+  complained   INTEGER NOT NULL,
+  scored       INTEGER NOT NULL, -- of sent, those whose email has a score
+  points       INTEGER NOT NULL, -- the sum of these scores, in hundredths
+  PRIMARY KEY (team_id, hour, region, domain)
+) STRICT, WITHOUT ROWID;
+
+-- The same of all teams together.
+CREATE TABLE region_outcomes (
+  region       TEXT NOT NULL,
+  hour         INTEGER NOT NULL,
+  sent         INTEGER NOT NULL,
+  hard_bounced INTEGER NOT NULL,
+  complained   INTEGER NOT NULL,
+  PRIMARY KEY (region, hour)
+) STRICT, WITHOUT ROWID;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -78,6 +104,7 @@ CREATE TABLE domains (
   click_tracking     INTEGER NOT NULL CHECK (click_tracking IN (0, 1)),
   tracking_subdomain TEXT,    -- one label or more
   checks      TEXT,           -- JSON: what the last check found; NULL: none yet
+  no_dmarc    INTEGER NOT NULL DEFAULT 0 CHECK (no_dmarc IN (0, 1)), -- and it found no DMARC policy
   checked_at  INTEGER,
   check_at    INTEGER,        -- when it is due again; NULL: never
   pending_since INTEGER,      -- when the 72 hours began
@@ -132,7 +159,8 @@ CREATE TABLE contents (
   plain       TEXT,
   headers     TEXT, -- JSON: [{name,value}]
   unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
-  tracking    TEXT  -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
+  tracking    TEXT, -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
+  insights    TEXT  -- JSON: {version,found}; NULL: not looked at
 ) STRICT;
 
 CREATE TABLE attachments (

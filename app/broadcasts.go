@@ -67,6 +67,7 @@ type BroadcastFrozen struct {
 	Fallbacks map[string]string `json:"fallbacks,omitzero"` // of the team's properties, by key
 	Tracking  *Tracking         `json:"tracking,omitzero"`  // nil: opens and clicks are not seen
 	Pages     string            `json:"pages"`              // where hosted pages are reached
+	NoDMARC   bool              `json:"no_dmarc,omitzero"`  // Domain.NoDMARC
 }
 
 // Remaining is how many recipients have not been begun.

@@ -49,6 +49,7 @@ type Domain struct {
 	TrackingSubdomain string        // labels under Name; empty: none
 	Keys              []DKIMPair    // in no order
 	Checks            []RecordCheck // what the last check found
+	NoDMARC           bool          // LacksDMARC; only of DomainStatus
 	CheckedAt         time.Time     // zero: never
 	CheckAt           time.Time     // zero: not due
 	PendingSince      time.Time     // when the 72 hours began; zero: not pending
@@ -77,6 +78,14 @@ type DKIMPair struct {
 	Sealed    []byte // PKCS #8, sealed with the master key
 	CreatedAt time.Time
 	RetiredAt time.Time
+}
+
+// LacksDMARC tells whether the last check proved that receivers find no DMARC policy
+// of the domain.
+func (d *Domain) LacksDMARC() bool {
+	return slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
+		return c.Record == RecordDMARC && (c.Live == LiveMissing || c.Live == LiveMismatch)
+	})
 }
 
 // Live says what the DNS holds where a record should be.

@@ -129,6 +129,7 @@ type Email struct {
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
 	Tracking    *Tracking // nil: opens and clicks are not seen
+	Insights    *Insights // nil: not looked at
 	// Unsubscribe is the address of the page that this email leads to, fixed at
 	// acceptance; empty: none (Mail.LeadsToPage).
 	Unsubscribe string

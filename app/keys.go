@@ -6,6 +6,8 @@ import (
 	"crypto/subtle"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 )
 
 // Permission says what an API key may do (api.md, Authentication 2).
@@ -26,6 +28,26 @@ const (
 	RoleAdmin  Role = "admin"
 	RoleMember Role = "member"
 )
+
+// rank orders the roles; 0 for what is none.
+func (r Role) rank() int {
+	switch r {
+	case RoleOwner:
+		return 3
+	case RoleAdmin:
+		return 2
+	case RoleMember:
+		return 1
+	}
+	return 0
+}
+
+// Above says whether r may do more than other.
+func (r Role) Above(other Role) bool { return r.rank() > other.rank() }
+
+// Manages says whether r may change domains, webhooks and API keys, which
+// members only read (decisions.md 3).
+func (r Role) Manages() bool { return !RoleAdmin.Above(r) }
 
 // Key is an API key as it is kept: never the secret itself.
 type Key struct {
@@ -49,13 +71,30 @@ type KeyInput struct {
 	Permission Permission
 	Role       Role
 	Domain     string // name; only with SendingAccess
+	DomainID   string // the same by its id; at most one of them
 }
 
-// Validate checks the fields: name 1 to 50 characters, permission and role of
-// their lists, a domain only with sending_access.
+// maxKeyName is how long the name of a key may be, in characters.
+const maxKeyName = 50
+
+// CheckKeyName checks the name of a key: 1 to 50 characters, not all of them
+// blank and none a control character, since keys are listed on terminals too.
+// Errors: CodeValidation.
+func CheckKeyName(name string) error {
+	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > maxKeyName {
+		return Invalid("name", "must be 1 to %d characters long", maxKeyName)
+	}
+	if strings.ContainsFunc(name, unicode.IsControl) {
+		return Invalid("name", "must not contain control characters")
+	}
+	return nil
+}
+
+// Validate checks the fields: the name as CheckKeyName does, permission and role
+// of their lists, a domain only with sending_access. Errors: CodeValidation.
 func (in *KeyInput) Validate() error {
-	if n := len([]rune(in.Name)); n < 1 || n > 50 {
-		return Invalid("name", "must be 1 to 50 characters long")
+	if err := CheckKeyName(in.Name); err != nil {
+		return err
 	}
 	switch in.Permission {
 	case FullAccess, SendingAccess:
@@ -70,6 +109,17 @@ func (in *KeyInput) Validate() error {
 	if in.Domain != "" && in.Permission != SendingAccess {
 		return Invalid("domain", "can be given only with permission sending_access")
 	}
+	if in.DomainID == "" {
+		return nil
+	}
+	if in.Permission != SendingAccess {
+		return Invalid("domain_id", "can be given only with permission sending_access")
+	}
+	id, ok := ParseID(in.DomainID)
+	if !ok {
+		return Invalid("domain_id", "must be the id of a domain")
+	}
+	in.DomainID = id
 	return nil
 }
 

@@ -87,8 +87,10 @@ func bulkTeams(queues []BulkQueue) []bulkTeam {
 // openWindow divides the window in equal parts among teams; what one can't use
 // goes to the others. Within a team it is reserved in the order in which the
 // broadcasts were queued, so that a later one can't take what an earlier one was
-// promised. A negative window: there is no limit.
-func openWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) {
+// promised. A negative window: there is no limit. Odd messages, and the answer, are
+// as in fill.
+func openWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) (next int) {
+	next = first
 	needs, parts := make([]int64, len(teams)), make([]int64, len(teams))
 	for t := range teams {
 		for _, i := range teams[t].queues {
@@ -96,7 +98,7 @@ func openWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) {
 		}
 	}
 	if window >= 0 {
-		fill(window, needs, parts, first)
+		next = fill(window, needs, parts, first)
 	} else {
 		parts = needs
 	}
@@ -106,6 +108,7 @@ func openWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) {
 			parts[t] -= teams[t].open[k]
 		}
 	}
+	return next
 }
 
 // fill divides total in equal parts, none larger than its need, and adds them to
@@ -164,12 +167,14 @@ func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkT
 	if i := slices.IndexFunc(queues, func(q BulkQueue) bool { return q.ID == after }); i >= 0 {
 		first = (slices.IndexFunc(teams, func(t bulkTeam) bool { return t.id == queues[i].TeamID }) + 1) % len(teams)
 	}
-	openWindow(queues, teams, window, first)
+	next := openWindow(queues, teams, window, first)
 	needs, got := make([]int64, len(teams)), make([]int64, len(teams))
 	for t := range teams {
 		needs[t] = teams[t].atOnce(queues)
 	}
-	next := fill(int64(room), needs, got, first)
+	if last := fill(int64(room), needs, got, first); last != first {
+		next = last // it is the room that was too small
+	}
 	var turns []BulkTurn
 	for k := range teams {
 		t := (next + k) % len(teams)

@@ -6,6 +6,7 @@ import (
 	"time"
 )
 
+// BenchmarkPlan foretells 20 queues over 24 days; the aim is less than 5 ms.
 func BenchmarkPlan(b *testing.B) {
 	start := time.Date(2026, 8, 17, 12, 0, 30, 0, time.UTC)
 	usage := make([]UsageMinute, 0, DayMinutes)
@@ -29,8 +30,10 @@ func BenchmarkPlan(b *testing.B) {
 				b.ReportAllocs()
 				var days float64
 				for b.Loop() {
-					last := f.Finishes()[19]
-					days = last.Sub(start).Hours() / 24
+					days = 0
+					for _, at := range f.Finishes() { // zero: later than 24 days
+						days = max(days, at.Sub(start).Hours()/24)
+					}
 				}
 				b.ReportMetric(days, "days")
 			})

@@ -49,6 +49,7 @@ type flowTeam struct {
 	drip bool
 	left float64 // messages
 	part float64 // of the window
+	slow float64 // messages that dripping allows in this block
 	open int     // broadcasts that may send
 }
 
@@ -289,13 +290,18 @@ func (p *planner) divide(sent, window, seconds float64) {
 		}
 		n := sent - gone
 		for _, q := range p.open {
-			if q.may > 0 {
-				n = min(n, q.may*teams*float64(p.teams[q.team].open))
+			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
+				n = min(n, q.may*teams*float64(t.open), t.slow*teams)
 			}
 		}
 		for _, q := range p.open {
-			if q.may > 0 {
-				p.advance(q, gone, n, 1/(teams*float64(p.teams[q.team].open)))
+			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
+				p.advance(q, gone, n, 1/(teams*float64(t.open)))
+			}
+		}
+		for i := range p.teams {
+			if p.teams[i].open > 0 {
+				p.teams[i].slow -= n / teams
 			}
 		}
 		gone += n
@@ -354,8 +360,8 @@ func (p *planner) divideWindow(window, seconds float64) {
 		p.divideParts(window)
 	}
 	for i := range p.teams {
-		if t := &p.teams[i]; t.drip {
-			t.part = min(t.part, seconds*DripRate)
+		if p.teams[i].slow = math.Inf(1); p.teams[i].drip {
+			p.teams[i].slow = seconds * DripRate
 		}
 	}
 	for _, q := range p.open {
@@ -404,7 +410,7 @@ func (p *planner) flowing() (teams float64) {
 		p.teams[i].open = 0
 	}
 	for _, q := range p.open {
-		if q.may > 0 {
+		if q.may > 0 && p.teams[q.team].slow >= dust {
 			p.teams[q.team].open++
 		}
 	}

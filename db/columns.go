@@ -39,6 +39,14 @@ func asJSON[T any](v []T) (any, error) {
 	return string(b), nil
 }
 
+// pointerColumn is a JSON column; nil: NULL.
+func pointerColumn[T any](v *T) (any, error) {
+	if v == nil {
+		return nil, nil
+	}
+	return jsonText(v)
+}
+
 // fromJSON reads a JSON column; NULL leaves v as it is.
 func fromJSON(column sql.NullString, v any) error {
 	if !column.Valid {

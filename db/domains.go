@@ -75,8 +75,8 @@ func (tx *Tx) SetDomainChecks(d *app.Domain) error {
 	if err != nil {
 		return err
 	}
-	n, err := tx.exec(`UPDATE domains SET status = ?, checks = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
-		string(d.Status), checks, nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
+	n, err := tx.exec(`UPDATE domains SET status = ?, checks = ?, no_dmarc = ?, checked_at = ?, check_at = ?, pending_since = ? WHERE team_id = ? AND id = ?`,
+		string(d.Status), checks, d.LacksDMARC(), nullTime(d.CheckedAt), nullTime(d.CheckAt), nullTime(d.PendingSince), d.TeamID, d.ID)
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -133,13 +133,13 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 }
 
 // DomainStatus gives what a send asks of the team's domain of that name: region,
-// status, and tracking, for which the checks are read only where it is wanted.
+// status, NoDMARC, and tracking, for which the checks are read only where it is wanted.
 func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
 	var checks sql.NullString
-	err := r.row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''),
+	err := r.row(`SELECT region, status, open_tracking, click_tracking, coalesce(tracking_subdomain, ''), no_dmarc,
 			CASE WHEN open_tracking OR click_tracking THEN checks END FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name},
-		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &checks)
+		&d.Region, &d.Status, &d.OpenTracking, &d.ClickTracking, &d.TrackingSubdomain, &d.NoDMARC, &checks)
 	if err != nil {
 		return d, err
 	}

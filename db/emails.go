@@ -50,8 +50,12 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking) VALUES (?, ?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking)
+	insights, err := pointerColumn(e.Insights)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights)
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
@@ -176,14 +180,14 @@ func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, r
 // Email gives one email of a team with its bodies and the metadata of its
 // attachments.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
-	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers, c.unsubscribe, c.tracking FROM emails AS e JOIN contents AS c ON c.email_id = e.id
+	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights FROM emails AS e JOIN contents AS c ON c.email_id = e.id
 		WHERE e.team_id = ? AND e.id = ?`)
 	if err != nil {
 		return nil, err
 	}
 	var row emailRow
-	var html, plain, headers, unsubscribe, tracking sql.NullString
-	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking)...); err != nil {
+	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
+	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...); err != nil {
 		return nil, notFound(err)
 	}
 	e, err := row.finish()
@@ -191,7 +195,7 @@ func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 		return nil, err
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
-	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking)); err != nil {
+	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking), fromJSON(insights, &e.Insights)); err != nil {
 		return nil, err
 	}
 	if row.attachments > 0 {

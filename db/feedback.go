@@ -58,6 +58,7 @@ type Subject struct {
 	EmailID     string
 	BroadcastID string // empty: an email
 	MessageID   string // without angle brackets
+	Relay       string
 	AcceptedAt  time.Time
 	Recipients  []Recipient // in the order of the envelope
 }
@@ -73,7 +74,7 @@ type Recipient struct {
 func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
-	err := r.row(`SELECT team_id, message_id, created_at FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &accepted)
+	err := r.row(`SELECT team_id, message_id, relay, created_at FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted)
 	if errors.Is(err, ErrNotFound) {
 		return r.broadcastSubject(emailID)
 	}
@@ -95,8 +96,8 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	var sender sql.NullString
 	var created int64
 	var queued sql.NullInt64
-	err := r.row(`SELECT id, team_id, sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.MailsOf(emailID)},
-		&s.BroadcastID, &s.TeamID, &sender, &created, &queued)
+	err := r.row(`SELECT id, team_id, coalesce(relay, ''), sender, created_at, queued_at FROM broadcasts WHERE mails = ?`, []any{app.MailsOf(emailID)},
+		&s.BroadcastID, &s.TeamID, &s.Relay, &sender, &created, &queued)
 	if err != nil {
 		return nil, err
 	}

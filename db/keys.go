@@ -14,11 +14,14 @@ func (tx *Tx) InsertKey(k app.Key) error {
 	return err
 }
 
+const (
+	keyColumns = `k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.created_at, k.last_used_at`
+	keyTables  = `keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id`
+)
+
 // FindKey gives the key with that public part.
 func (r *Reader) FindKey(public string) (app.Key, error) {
-	stmt, err := r.stmt(`SELECT k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.created_at, k.last_used_at
-		FROM keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id
-		WHERE k.public = ?`)
+	stmt, err := r.stmt(`SELECT ` + keyColumns + ` FROM ` + keyTables + ` WHERE k.public = ?`)
 	if err != nil {
 		return app.Key{}, err
 	}
@@ -26,11 +29,52 @@ func (r *Reader) FindKey(public string) (app.Key, error) {
 	return k, notFound(err)
 }
 
-// ListKeys gives the keys of a team, newest first.
-func (r *Reader) ListKeys(teamID string) ([]app.Key, error) {
-	return list(&r.session, scanKey, `SELECT k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.created_at, k.last_used_at
-		FROM keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id
-		WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
+// Key gives one key of a team.
+func (r *Reader) Key(teamID, id string) (app.Key, error) {
+	stmt, err := r.stmt(`SELECT ` + keyColumns + ` FROM ` + keyTables + ` WHERE k.team_id = ? AND k.id = ?`)
+	if err != nil {
+		return app.Key{}, err
+	}
+	k, err := scanKey(stmt.QueryRow(teamID, id))
+	return k, notFound(err)
+}
+
+// AllKeys gives the keys of a team, newest first: for the operator's command
+// line.
+func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
+	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
+}
+
+// ListKeys gives a page of a team's keys, newest first, and whether there are
+// more. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error) {
+	return keyset(r, page, func(cursor string) error {
+		_, err := r.Key(teamID, cursor)
+		return err
+	}, func(limit int) ([]app.Key, error) {
+		switch {
+		case page.After != "":
+			return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
+				WHERE k.team_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?`, teamID, page.After, limit)
+		case page.Before != "":
+			return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
+				WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID, page.Before, limit)
+		}
+		return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
+			WHERE k.team_id = ? ORDER BY k.id DESC LIMIT ?`, teamID, limit)
+	})
+}
+
+// RenameKey gives a key of a team another name.
+func (tx *Tx) RenameKey(teamID, id, name string) error {
+	n, err := tx.exec(`UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`, name, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteTeamKey revokes a key of a team.
+func (tx *Tx) DeleteTeamKey(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
 }
 
 // DeleteKey revokes a key of any team: for the operator's command line.

@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"modernc.org/sqlite"
+
+	"mailer/app"
 )
 
 // maxGroup is how many closures share one commit at most.
@@ -23,6 +25,8 @@ type Tx struct {
 	Now     time.Time
 	after   []func()
 	touched map[string]bool // changed
+	// outcomes are what CountOutcome adds; nil: nothing.
+	outcomes map[app.OutcomeKey]app.Outcome
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -260,6 +264,9 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 		if err := d.runOne(s, r, now); err != nil {
 			return errors.Join(err, rollback(s))
 		}
+	}
+	if err := storeOutcomes(s, group, now); err != nil {
+		return errors.Join(err, rollback(s))
 	}
 	if _, err := s.exec("COMMIT"); err != nil {
 		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))

@@ -1,6 +1,7 @@
 package web
 
 import (
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -18,6 +19,23 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 	if rt.public {
 		return nil
 	}
+	if !x.inside {
+		if err := h.identify(x, r); err != nil {
+			return err
+		}
+	}
+	key := x.key
+	if key.Permission != app.FullAccess && !rt.sending {
+		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
+	}
+	if rt.admin && !key.Role.Manages() {
+		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
+	}
+	return nil
+}
+
+// identify finds the key of a request and takes the request from its rate.
+func (h *Handler) identify(x *exchange, r *http.Request) error {
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
@@ -28,16 +46,7 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 		return h.authFailure(x, r, err)
 	}
 	x.key = key
-	if err := h.rate.take(x.Header(), key.ID); err != nil {
-		return err
-	}
-	if key.Permission != app.FullAccess && !rt.sending {
-		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
-	}
-	if rt.admin && key.Role != app.RoleOwner && key.Role != app.RoleAdmin {
-		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
-	}
-	return nil
+	return h.rate.take(x.Header(), key.ID)
 }
 
 // bearer takes the token out of an Authorization header. Anything but the
@@ -50,8 +59,9 @@ func bearer(header string) (string, bool) {
 
 // authFailure counts a wrong key against the client's address. A right key
 // passes however many wrong ones came from the same address: behind a proxy all
-// clients share one, and a guess at a key is hopeless anyway; what the limit
-// saves is the work of looking keys up and the lines in the log.
+// clients share one, and one of them with an old key must not stop the others. A
+// guess at a key is hopeless anyway (256 bits); the limit tells clients that
+// retry for ever to slow down.
 func (h *Handler) authFailure(x *exchange, r *http.Request, err error) error {
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return err
@@ -70,18 +80,23 @@ const (
 	maxFailureAddrs = 10000
 )
 
-// failureLimiter counts failed authentications by client address in a fixed
-// window. It holds a bounded number of addresses; all further ones of the same
-// window share one count.
+// failureLimiter counts failed authentications by client address, for each in a
+// window that begins with its first one. It holds a bounded number of addresses;
+// further ones share one count.
 type failureLimiter struct {
-	now    func() time.Time
-	mu     sync.Mutex
-	start  time.Time
-	counts map[netip.Prefix]int
+	now     func() time.Time
+	mu      sync.Mutex
+	clients map[netip.Prefix]failures
+	swept   time.Time // when past windows were last dropped
+}
+
+type failures struct {
+	start time.Time
+	n     int
 }
 
 func newFailureLimiter(now func() time.Time) *failureLimiter {
-	return &failureLimiter{now: now, counts: map[netip.Prefix]int{}}
+	return &failureLimiter{now: now, clients: map[netip.Prefix]failures{}}
 }
 
 // count notes a failure. It answers false, and the seconds to wait, where there
@@ -91,19 +106,35 @@ func (l *failureLimiter) count(remoteAddr string) (wait int, ok bool) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if now.Sub(l.start) >= failureWindow {
-		l.start = now
-		clear(l.counts)
-	}
-	if _, known := l.counts[client]; !known && len(l.counts) >= maxFailureAddrs {
+	if _, known := l.clients[client]; !known && !l.room(now) {
 		client = netip.Prefix{}
 	}
-	if l.counts[client] >= maxFailures {
-		left := l.start.Add(failureWindow).Sub(now)
-		return int(left/time.Second) + 1, false
+	f := l.clients[client]
+	if now.Sub(f.start) >= failureWindow {
+		f = failures{start: now}
 	}
-	l.counts[client]++
+	if f.n >= maxFailures {
+		left := f.start.Add(failureWindow).Sub(now)
+		return int((left + time.Second - 1) / time.Second), false
+	}
+	f.n++
+	l.clients[client] = f
 	return 0, true
+}
+
+// room says whether another address can be held. Those whose window has passed
+// go when there is none, at most once a window: looking for them costs more than
+// a failure may.
+func (l *failureLimiter) room(now time.Time) bool {
+	if len(l.clients) < maxFailureAddrs {
+		return true
+	}
+	if now.Sub(l.swept) < failureWindow {
+		return false
+	}
+	l.swept = now
+	maps.DeleteFunc(l.clients, func(_ netip.Prefix, f failures) bool { return now.Sub(f.start) >= failureWindow })
+	return len(l.clients) < maxFailureAddrs
 }
 
 // clientPrefix is what counts as one client: an IPv4 address, or an IPv6 /64,

@@ -55,38 +55,90 @@ func TestBodyIsNotReadWithoutAKey(t *testing.T) {
 	}
 }
 
+// wrongKey asks with a key that does not exist.
+func (b *bench) wrongKey(from string) *httptest.ResponseRecorder { return b.from(from, "nope") }
+
+func (b *bench) from(addr, token string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/emails", nil)
+	r.RemoteAddr = addr
+	r.Header.Set("Authorization", "Bearer "+token)
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	b.checkAnswer("GET", w)
+	return w
+}
+
 func TestFailedAuthenticationsAreLimited(t *testing.T) {
 	b := newBench(t)
-	wrong := func(from string) *httptest.ResponseRecorder {
-		r := httptest.NewRequest("GET", "/emails", nil)
-		r.RemoteAddr = from
-		r.Header.Set("Authorization", "Bearer nope")
-		w := httptest.NewRecorder()
-		b.handler.ServeHTTP(w, r)
-		return w
-	}
+	wantError(t, b.wrongKey("203.0.113.99:1"), 401, app.CodeInvalidAPIKey)
+	b.clock = b.clock.Add(55 * time.Second) // a window is each client's own
 	for i := range 20 {
-		wantError(t, wrong(fmt.Sprintf("203.0.113.7:%d", 1000+i)), 401, app.CodeInvalidAPIKey)
+		wantError(t, b.wrongKey(fmt.Sprintf("203.0.113.7:%d", 1000+i)), 401, app.CodeInvalidAPIKey)
 	}
 	b.clock = b.clock.Add(10 * time.Second)
-	w := wrong("203.0.113.7:1")
+	w := b.wrongKey("203.0.113.7:1")
 	wantError(t, w, 429, app.CodeRateLimitExceeded)
-	if got := w.Header().Get("Retry-After"); got != "51" {
-		t.Errorf("retry-after %q", got)
+	if head := w.Header(); head.Get("Retry-After") != "50" || head.Get("Www-Authenticate") != "" {
+		t.Errorf("headers %v", head)
 	}
-	wantError(t, wrong("203.0.113.8:1"), 401, app.CodeInvalidAPIKey)
-	wantStatus(t, b.auth("GET", "/emails", ""), 200)
-	b.clock = b.clock.Add(50 * time.Second)
-	wantError(t, wrong("203.0.113.7:1"), 401, app.CodeInvalidAPIKey)
+	wantError(t, b.wrongKey("203.0.113.8:1"), 401, app.CodeInvalidAPIKey)
+	b.clock = b.clock.Add(50*time.Second - time.Nanosecond)
+	w = b.wrongKey("203.0.113.7:1")
+	wantError(t, w, 429, app.CodeRateLimitExceeded)
+	if got := w.Header().Get("Retry-After"); got != "1" {
+		t.Errorf("retry-after %q in the last moment", got)
+	}
+	b.clock = b.clock.Add(time.Nanosecond)
+	wantError(t, b.wrongKey("203.0.113.7:1"), 401, app.CodeInvalidAPIKey)
+}
+
+func TestARightKeyPassesFromAnAddressWithTooManyWrongOnes(t *testing.T) {
+	b := newBench(t)
+	const addr = "203.0.113.7:1"
+	for range 25 {
+		b.wrongKey(addr)
+		wantStatus(t, b.from(addr, fullToken), 200)
+	}
+	wantError(t, b.wrongKey(addr), 429, app.CodeRateLimitExceeded)
+}
+
+func TestOnlyWrongKeysCountAsFailures(t *testing.T) {
+	b := newBench(t)
+	const addr = "203.0.113.7:1"
+	for range 50 {
+		wantError(t, b.from(addr, ""), 401, app.CodeMissingAPIKey)
+		wantStatus(t, b.from(addr, fullToken), 200)
+		wantError(t, b.from(addr, "broken"), 500, app.CodeInternal) // the database failed, not the client
+	}
+	wantError(t, b.wrongKey(addr), 401, app.CodeInvalidAPIKey)
+}
+
+func TestAnIPv6NetworkOf64BitsIsOneClient(t *testing.T) {
+	b := newBench(t)
+	for i := range 20 {
+		wantError(t, b.wrongKey(fmt.Sprintf("[2001:db8:0:1:%x::%x]:%d", i, i, i+1)), 401, app.CodeInvalidAPIKey)
+	}
+	wantError(t, b.wrongKey("[2001:db8:0:1:ffff:ffff:ffff:ffff]:1"), 429, app.CodeRateLimitExceeded)
+	wantError(t, b.wrongKey("[2001:db8:0:2::]:1"), 401, app.CodeInvalidAPIKey)
+	wantError(t, b.wrongKey("[2001:db8:0:0:ffff::]:1"), 401, app.CodeInvalidAPIKey)
 }
 
 func TestFailureLimiterIsBounded(t *testing.T) {
-	l := newFailureLimiter(func() time.Time { return testTime })
+	clock := testTime
+	l := newFailureLimiter(func() time.Time { return clock })
+	addr := func(i int) string { return fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255) }
+	shared := 0
 	for i := range maxFailureAddrs + 100 {
-		l.count(fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255))
+		if _, ok := l.count(addr(i)); !ok {
+			shared++
+		}
 	}
-	if len(l.counts) > maxFailureAddrs+1 {
-		t.Errorf("%d addresses are kept", len(l.counts))
+	if len(l.clients) > maxFailureAddrs+1 || shared != 100-maxFailures {
+		t.Errorf("%d addresses are kept, %d refused", len(l.clients), shared)
+	}
+	clock = clock.Add(failureWindow)
+	if _, ok := l.count(addr(maxFailureAddrs + 1)); !ok || len(l.clients) != 1 {
+		t.Errorf("after the window: taken %v, %d addresses are kept", ok, len(l.clients))
 	}
 }
 

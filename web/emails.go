@@ -253,6 +253,10 @@ func newEmailRecord(e *app.Email) emailRecord {
 		Tags: append([]app.Tag{}, e.Tags...), Headers: make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}
+	if e.Insights != nil {
+		score := e.Insights.Score()
+		r.Score = &score
+	}
 	for _, header := range e.Headers {
 		r.Headers[header.Name] = header.Value
 	}

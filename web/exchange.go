@@ -18,6 +18,9 @@ type exchange struct {
 	pattern string   // of the route; empty: none
 	key     *app.Key // nil: public route, or not authenticated
 	header  http.Header
+	host    string                  // of the request
+	inside  bool                    // a tool call: key and body are there already
+	copies  int64                   // of the body in memory, in twos
 	body    []byte                  // of routes that take one
 	stream  *stream                 // of routes that read their body themselves
 	held    held                    // of the budget for bodies
@@ -62,7 +65,7 @@ func keyOf(ctx context.Context) *app.Key { return exchangeOf(ctx).key }
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &exchange{ResponseWriter: w, id: app.NewID(), header: r.Header}
+	x := &exchange{ResponseWriter: w, id: app.NewID(), header: r.Header, host: r.Host}
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.id}
 	head["X-Content-Type-Options"] = []string{"nosniff"}

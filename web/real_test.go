@@ -282,6 +282,8 @@ func TestRealKeysOnEveryRoute(t *testing.T) {
 			wantError(t, w, 404, app.CodeNotFound)
 		case "PATCH /emails/{id}":
 			wantError(t, r.as(sending, method, target, `{"scheduled_at":"in 1 hour"}`), 404, app.CodeNotFound)
+		case "POST /mcp": // whose tools look at what the key may do
+			wantError(t, w, 400, app.CodeInvalidPayload)
 		default:
 			wantError(t, w, 403, app.CodeRestrictedAPIKey)
 		}

@@ -32,6 +32,7 @@ type route struct {
 	stream  bool // takes a body that the handler reads from x.stream
 	early   bool // with parameters, and asked before others that have more of them
 	quiet   bool // logged at debug
+	copies  int  // of the body in memory, in twos; 0: one
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	maxBody int64
 	// refuse answers errors; nil: in JSON.
@@ -53,7 +54,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			tree = a.h.early
 		}
 	}
-	tree.Handle(op.Method, colons.Replace(op.Path), func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*exchange)
 		x.pattern, x.quiet, x.refuse = op.Path, rt.quiet, rt.refuse
 		if err := a.h.admit(x, r, rt); err != nil {
@@ -61,7 +62,9 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 			return
 		}
 		handler(humaContext{humago.NewContext(op, r, x), x, ps})
-	})
+	}
+	tree.Handle(op.Method, colons.Replace(op.Path), run)
+	a.h.operations[op.OperationID] = &operation{Operation: op, route: rt, run: run}
 	if !slices.Contains(a.h.methods, op.Method) {
 		a.h.methods = append(a.h.methods, op.Method)
 		slices.Sort(a.h.methods)
@@ -80,11 +83,18 @@ func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
 	if err := h.authorize(x, r, rt); err != nil {
 		return err
 	}
+	most := cmp.Or(rt.maxBody, h.limits.body)
 	switch {
+	case x.inside:
+		if int64(len(x.body)) > most {
+			return bodyTooLarge(most)
+		}
+		return nil
 	case rt.stream:
 		return h.openStream(x, r)
 	case rt.body:
-		return h.readBody(x, r, cmp.Or(rt.maxBody, h.limits.body))
+		x.copies = int64(max(rt.copies, 1))
+		return h.readBody(x, r, most)
 	}
 	return nil
 }

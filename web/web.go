@@ -62,6 +62,8 @@ type service interface {
 	broadcastStatsService
 	webhookService
 	usageService
+	keyService
+	deliverabilityService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -77,7 +79,8 @@ type Handler struct {
 	literals   *httprouter.Router
 	early      *httprouter.Router
 	parameters *httprouter.Router
-	methods    []string // that any route answers, sorted
+	methods    []string              // that any route answers, sorted
+	operations map[string]*operation // by id
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
@@ -93,14 +96,15 @@ func New(cfg Config) *Handler {
 
 func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler {
 	h := &Handler{
-		service:  s,
-		log:      cfg.Log,
-		baseURL:  strings.TrimRight(cfg.BaseURL, "/"),
-		now:      now,
-		limits:   l,
-		rate:     newRateLimiter(cfg.RateLimit, now),
-		failures: newFailureLimiter(now),
-		budget:   newBudget(l),
+		service:    s,
+		log:        cfg.Log,
+		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
+		now:        now,
+		limits:     l,
+		rate:       newRateLimiter(cfg.RateLimit, now),
+		failures:   newFailureLimiter(now),
+		budget:     newBudget(l),
+		operations: map[string]*operation{},
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
@@ -124,6 +128,9 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcastStats()
 	h.registerWebhooks()
 	h.registerUsage()
+	h.registerKeys()
+	h.registerDeliverability()
+	h.registerMCP()
 	h.registerDocument()
 	return h
 }

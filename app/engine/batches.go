@@ -118,13 +118,16 @@ func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) 
 }
 
 // refuses gives the error that an item's refusal means for the whole batch: any
-// in a strict one, only faults of ours in a permissive one.
+// in a strict one, only faults of ours and what is refused to the whole team in a
+// permissive one.
 func (b *batch) refuses(i int, err error) error {
 	var refusal *app.Error
 	switch {
 	case err == nil:
 		return nil
 	case !errors.As(err, &refusal):
+		return err
+	case refusal.Code == app.CodeSendingPaused: // no fault of an item's
 		return err
 	case b.permissive:
 		return nil

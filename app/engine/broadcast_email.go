@@ -36,6 +36,11 @@ func (e *Engine) broadcastEmail(ctx context.Context, teamID, emailID string) (*a
 		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}
 	email := headOf(b, &rec)
+	content, err := e.broadcastMail(ctx, teamID, b.ID)
+	if err != nil {
+		return nil, err
+	}
+	email.Insights = content.insights
 	email.Mail = *mail.Mail(e.cfg.Sealer, &rec).Whole()
 	if rec.Email == app.Erased {
 		email.To = []app.Address{{Local: app.Erased}}

@@ -67,13 +67,14 @@ func (l *lane) bulkRoom(room int) int {
 	return max(0, min(room, ahead))
 }
 
-// queuedBroadcasts gives the queued broadcasts of this relay.
+// queuedBroadcasts gives the queued broadcasts of this relay that no guardrail holds
+// back.
 func (l *lane) queuedBroadcasts(ctx context.Context) (open []app.Broadcast, err error) {
 	err = l.e.db.Read(ctx, func(r *db.Reader) error {
 		open, err = r.OpenBroadcasts(app.QueuedBroadcast)
 		return err
 	})
-	return slices.DeleteFunc(open, func(b app.Broadcast) bool { return b.Relay != l.name }), err
+	return slices.DeleteFunc(open, func(b app.Broadcast) bool { return b.Relay != l.name || l.e.rests(b.TeamID, l.name) }), err
 }
 
 // bulkQueues is how pacing sees queued broadcasts, in the order in which they were
@@ -237,6 +238,7 @@ func (l *lane) broadcastOutgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.found = content.insights
 	to := j.to
 	if to == nil {
 		if to, err = l.readRecipient(j); err != nil {

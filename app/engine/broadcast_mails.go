@@ -19,6 +19,7 @@ type broadcastMail struct {
 	*app.BroadcastMail
 	id       string
 	from     app.Address
+	insights *app.Insights
 	audience app.Audience
 }
 
@@ -118,7 +119,11 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast: %w", err)
 	}
-	c := &broadcastMail{BroadcastMail: mail, id: id, from: b.From, audience: audience}
+	insights, err := app.InspectBroadcast(e.cfg.Sealer, b)
+	if err != nil {
+		return nil, fmt.Errorf("inspect broadcast: %w", err)
+	}
+	c := &broadcastMail{BroadcastMail: mail, id: id, from: b.From, audience: audience, insights: insights}
 	e.mails.put(c, state)
 	return c, nil
 }

@@ -14,8 +14,8 @@ import (
 // foretells when it is through. Errors, in the order of the checks:
 // CodeValidation for the time, those of idempotency, CodeNotFound,
 // CodeInvalidParameter for what is no draft, CodeNotFound for its segment or topic,
-// CodeValidation for the from-domain, CodeBroadcastTooLarge,
-// CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
+// CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
+// CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
 func (e *Engine) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts SendOptions) (v BroadcastView, err error) {
 	at, err := app.BroadcastTime(scheduledAt, time.Now())
 	if err != nil {
@@ -143,12 +143,15 @@ func (e *Engine) foretell(ctx context.Context, b *app.Broadcast) (*app.Plan, err
 
 // mayLeave proves that the parts of a broadcast are there and that its team may
 // send from its domain, and notes the region. Errors: CodeNotFound,
-// CodeValidation.
+// CodeValidation, CodeSendingPaused, CodeBroadcastsPaused.
 func (e *Engine) mayLeave(r *db.Reader, b *app.Broadcast) error {
 	if err := audienceExists(r, b); err != nil {
 		return err
 	}
 	region, _, err := e.sendingRegion(r, b.TeamID, b.From.Domain)
+	if err == nil {
+		err = e.mayBroadcast(r, b.TeamID, region)
+	}
 	b.Relay = region
 	return err
 }
@@ -227,6 +230,7 @@ func (e *Engine) freeze(r *db.Reader, b *app.Broadcast) (*app.BroadcastFrozen, e
 		return nil, err
 	default:
 		frozen.Tracking = domain.TrackingAt(e.server.BaseURL)
+		frozen.NoDMARC = domain.NoDMARC
 	}
 	return frozen, nil
 }

@@ -128,6 +128,7 @@ func (e *Engine) fillTests(key *app.Key, b *testedBroadcast, people []app.Addres
 			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: recipient.ID + "@" + b.From.Domain,
 			CreatedAt: time.Now(), LastEvent: app.Queued, Mail: *content.Mail(e.cfg.Sealer, &recipient).Whole(),
 		}
+		e.inspect(email)
 		email.TopicID = "" // a test is for the team's own people, whatever they chose
 		out[i] = email
 	}

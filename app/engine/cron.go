@@ -23,6 +23,7 @@ func (e *Engine) startCron() error {
 		spec string
 		run  func(context.Context) error
 	}{
+		{"@every " + ratesEvery.String(), e.judge},
 		{"@every 10s", e.flushKeys},
 		{"@every 1m", e.sweep},
 		{"@every 1m", e.checkDue},
@@ -72,7 +73,7 @@ func (e *Engine) purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(e.purgeDeliveries(ctx), e.purgeFeedback(ctx))
+	return errors.Join(e.purgeDeliveries(ctx), e.purgeFeedback(ctx), e.purgeOutcomes(ctx))
 }
 
 // clean removes what belonged to deleted topics, segments and webhooks.

@@ -69,6 +69,7 @@ func (l *lane) transact(p pass, j *job) {
 		l.broken(j, err)
 		return
 	}
+	j.counts = outcomeKey(j.unit.TeamID, l.name, out.MessageID)
 	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
 		l.record(j, func(tx *db.Tx) error { return ignoreGone(tx.DeleteUnit(j.unit)) })
 		return
@@ -129,6 +130,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
+	j.found = email.Insights
 	key, err := l.e.dkimKey(l.e.sending, j.unit.TeamID, email.From.Domain)
 	if err != nil {
 		return nil, err

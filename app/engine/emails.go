@@ -26,7 +26,7 @@ const (
 
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
-// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodePayloadTooLarge,
+// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodeSendingPaused, CodePayloadTooLarge,
 // CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded,
 // those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
@@ -127,6 +127,9 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
+	if err := e.mayAccept(&tx.Reader, email.TeamID); err != nil {
+		return err
+	}
 	if err := e.attachmentsFit(&tx.Reader, email); err != nil {
 		return err
 	}
@@ -145,6 +148,9 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	}
 	email.Relay = region
 	email.Tracking = e.trackingOf(email, &domain)
+	if email.Insights != nil {
+		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
+	}
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}

@@ -59,9 +59,12 @@ type Config struct {
 	Cloud          bool          // plans apply (a command beside a server: as the server said)
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
-	BulkShare      float64       // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
-	Jitter         func() float64
-	Load           *app.Load // told of each caller that waits; nil: nobody asks
+	// Enforce: a team or region over the line of a guardrail is held back; else that is
+	// only shown and told.
+	Enforce   bool
+	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
+	Jitter    func() float64
+	Load      *app.Load // told of each caller that waits; nil: nobody asks
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
@@ -103,6 +106,7 @@ type Engine struct {
 	broadcaster *broadcaster
 	hooks       *hooks
 	listeners   subscriptions
+	guards      guards
 	cron        *cron.Cron
 	draining    atomic.Bool
 	taking      context.Context // ends when no new unit may be begun
@@ -177,6 +181,9 @@ func (e *Engine) Start(ctx context.Context) error {
 		return err
 	}
 	if err := e.startEraser(ctx); err != nil {
+		return err
+	}
+	if err := e.startGuards(ctx); err != nil {
 		return err
 	}
 	for _, l := range e.lanes {

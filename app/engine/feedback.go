@@ -192,7 +192,10 @@ func (e *Engine) applyReport(tx *db.Tx, r *report) error {
 	if err != nil {
 		return fmt.Errorf("move recipients: %w", err)
 	}
-	if waited {
+	if err := e.countReport(tx, r, waited); err != nil {
+		return fmt.Errorf("count outcome: %w", err)
+	}
+	if waited > 0 {
 		if err := settleByReport(tx, r.subject); err != nil {
 			return fmt.Errorf("settle by report: %w", err)
 		}
@@ -210,9 +213,9 @@ func lastEventOf(t app.EventType) app.LastEvent {
 }
 
 // moveRecipients moves those that the report is about up by rank, and tells
-// whether one of them waited until now. A message that the provider dropped is
+// how many of them waited until now. A message that the provider dropped is
 // dropped for all.
-func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.LastEvent) (waited bool, err error) {
+func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.LastEvent) (waited int, err error) {
 	about := []*db.Recipient{r.of}
 	if r.of == nil {
 		about = nil
@@ -224,9 +227,11 @@ func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.Las
 	}
 	for _, v := range about {
 		if err := tx.MoveRecipient(r.subject, v, happened, app.NextLastEvent(v.State, state)); err != nil {
-			return false, err
+			return 0, err
 		}
-		waited = waited || v.State == app.Queued
+		if v.State == app.Queued {
+			waited++
+		}
 	}
 	return waited, nil
 }
@@ -303,13 +308,16 @@ func (e *Engine) suppressFor(tx *db.Tx, teamID, emailID, address, listed string,
 // suppressRefused does the same for a recipient that the relay refused by name,
 // by the same rule.
 func (e *Engine) suppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
-	if v.Reply.Code/100 != 5 { // our own refusal proves nothing
-		return nil
-	}
-	if !app.Suppresses(app.Feedback{Kind: app.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced}) {
+	if !hardRefusal(v) {
 		return nil
 	}
 	return e.suppressFor(tx, u.TeamID, u.EmailID, app.FoldAddress(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+}
+
+// hardRefusal tells whether a refusal by name proves that mail to the recipient is
+// pointless. Our own refusal proves nothing.
+func hardRefusal(v app.RecipientResult) bool {
+	return v.Reply.Code/100 == 5 && app.Suppresses(app.Feedback{Kind: app.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
 }
 
 // IngestDoor is an address that reports of a source come to.

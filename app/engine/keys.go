@@ -10,9 +10,9 @@ import (
 	"mailer/db"
 )
 
-// keyTTL is how long a key that was looked up is believed: a key that another
-// process revokes stops within it.
-const keyTTL = time.Second
+// keyTTL is how long a key that was looked up is believed: half of the second
+// within which a key that another process revokes must have stopped.
+const keyTTL = 500 * time.Millisecond
 
 // maxCachedKeys bounds the cache; above it, it is emptied.
 const maxCachedKeys = 10_000
@@ -26,19 +26,28 @@ type cachedKey struct {
 type keyCache struct {
 	mu   sync.Mutex
 	keys map[string]cachedKey
+	era  int                  // grows with each forget
 	used map[string]time.Time // key id -> last use that is not stored yet
 }
 
-func (c *keyCache) get(public string, now time.Time) (app.Key, bool) {
+// get gives a key that was looked up within keyTTL, and the era, which put asks
+// for.
+func (c *keyCache) get(public string, now time.Time) (k app.Key, era int, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	k, ok := c.keys[public]
-	return k.key, ok && now.Sub(k.at) < keyTTL
+	cached, ok := c.keys[public]
+	return cached.key, c.era, ok && now.Sub(cached.at) < keyTTL
 }
 
-func (c *keyCache) put(k app.Key, now time.Time) {
+// put keeps what was read after the get that gave the era; not when keys were
+// forgotten in between, since it may have been read before the revocation that
+// they were forgotten for.
+func (c *keyCache) put(k app.Key, now time.Time, era int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if era != c.era {
+		return
+	}
 	if c.keys == nil || len(c.keys) >= maxCachedKeys {
 		c.keys = map[string]cachedKey{}
 	}
@@ -50,6 +59,7 @@ func (c *keyCache) forget() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.keys = nil
+	c.era++
 }
 
 func (c *keyCache) touch(id string, now time.Time) {
@@ -78,7 +88,7 @@ func (e *Engine) Authenticate(ctx context.Context, token string) (*app.Key, erro
 		return nil, invalid
 	}
 	now := time.Now()
-	k, ok := e.keys.get(public, now)
+	k, era, ok := e.keys.get(public, now)
 	if !ok {
 		err := e.db.Read(ctx, func(r *db.Reader) (err error) {
 			k, err = r.FindKey(public)
@@ -90,7 +100,7 @@ func (e *Engine) Authenticate(ctx context.Context, token string) (*app.Key, erro
 		if err != nil {
 			return nil, unavailable(err)
 		}
-		e.keys.put(k, now)
+		e.keys.put(k, now, era)
 	}
 	if !k.Matches(hash) {
 		return nil, invalid
@@ -127,31 +137,44 @@ func (e *Engine) CreateKey(ctx context.Context, teamID string, in app.KeyInput) 
 	k = app.Key{ID: app.NewID(), TeamID: teamID, Name: in.Name, Permission: in.Permission, Role: in.Role,
 		Public: public, Hash: hash, CreatedAt: time.Now()}
 	err = e.db.Write(ctx, func(tx *db.Tx) error {
-		if in.Domain != "" {
-			d, err := tx.DomainByName(teamID, in.Domain)
-			if err != nil {
-				return lookup("domain", err)
-			}
-			k.DomainID, k.DomainName = d.ID, d.Name
+		d, err := domainOfKey(tx, teamID, &in)
+		if err != nil {
+			return lookup("domain", err)
 		}
+		k.DomainID, k.DomainName = d.ID, d.Name
 		return tx.InsertKey(k)
 	})
 	return token, k, unavailable(err)
 }
 
-// ListKeys gives the keys of a team, newest first.
+// domainOfKey finds the domain that a new key is bound to; none: an empty one.
+func domainOfKey(tx *db.Tx, teamID string, in *app.KeyInput) (app.Domain, error) {
+	switch {
+	case in.DomainID != "":
+		return tx.Domain(teamID, in.DomainID)
+	case in.Domain != "":
+		return tx.DomainByName(teamID, in.Domain)
+	}
+	return app.Domain{}, nil
+}
+
+// ListKeys gives all keys of a team, newest first: for the operator's command
+// line.
 func (e *Engine) ListKeys(ctx context.Context, teamID string) (keys []app.Key, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
-		keys, err = r.ListKeys(teamID)
+		keys, err = r.AllKeys(teamID)
 		return err
 	})
 	return keys, unavailable(err)
 }
 
-// RevokeKey ends a key of any team; servers obey within a second. Errors:
-// CodeNotFound.
+// RevokeKey ends a key of any team, for the operator's command line; servers
+// obey within a second. Errors: CodeNotFound.
 func (e *Engine) RevokeKey(ctx context.Context, id string) error {
-	return lookup("API key", e.db.WriteVital(ctx, func(tx *db.Tx) error { return tx.DeleteKey(id) }))
+	return lookup("API key", e.db.WriteVital(ctx, func(tx *db.Tx) error {
+		tx.AfterCommit(e.keys.forget)
+		return tx.DeleteKey(id)
+	}))
 }
 
 const devKeySetting = "dev_key"

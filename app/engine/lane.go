@@ -69,13 +69,15 @@ func (n *line) wake() {
 
 // job is a claimed unit.
 type job struct {
-	unit    app.Unit    // Attempts counts the one that begins now
-	minute  int64       // whose place it has in the daily limit
-	dotted  bool        // it holds a token of lane.dots
-	left    bool        // hold agreed to the dot
-	held    error       // why hold refused it
-	blocked app.Blocked // what was found of its recipients when it was read
-	obeyed  bool        // recipients were left out; the rest of the unit is due
+	unit    app.Unit       // Attempts counts the one that begins now
+	minute  int64          // whose place it has in the daily limit
+	dotted  bool           // it holds a token of lane.dots
+	left    bool           // hold agreed to the dot
+	held    error          // why hold refused it
+	counts  app.OutcomeKey // where its outcomes count
+	found   *app.Insights  // of what it says; nil: not known
+	blocked app.Blocked    // what was found of its recipients when it was read
+	obeyed  bool           // recipients were left out; the rest of the unit is due
 	// to is the recipient of a broadcast at its first attempt; nil: to be read.
 	to *app.BroadcastRecipient
 }
@@ -86,12 +88,14 @@ func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 func newLane(e *Engine, route Route) *lane {
 	connections := max(route.Relay.Connections, 1)
 	places := 4 * (connections + runtime.GOMAXPROCS(0))
-	return &lane{
+	l := &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
 		gate: newGate(), limits: newLimits(route.Relay, e.cfg.BulkShare), memory: semaphore.NewWeighted(laneMemory),
 		dots: make(chan struct{}, connections), mail: newLine(places), bulk: newLine(places),
 		claimed: map[string]bool{}, strikes: map[string]int{},
 	}
+	l.limits.warned = e.drips
+	return l
 }
 
 // start sets the dispatchers and the workers to work.
@@ -216,6 +220,9 @@ func (l *lane) due(ctx context.Context, n *line, room int, most time.Duration) (
 		}
 		var waiting []string
 		for _, t := range teams {
+			if n == &l.bulk && l.e.rests(t.TeamID, l.name) {
+				continue
+			}
 			if d := t.NextAt.Sub(now); d > 0 {
 				next = min(next, d)
 				continue

@@ -11,9 +11,11 @@ import (
 // linkToPage fixes the address of the page that an email leads to, where it
 // needs one: the same for all its attempts. With one recipient the link stands
 // for that address, with several for each of them. Errors: CodeValidation where
-// no server of this database told yet where its pages are.
+// no server of this database told yet where its pages are. Then the mail is whole,
+// and is looked at for its score.
 func (e *Engine) linkToPage(email *app.Email) error {
 	if !email.LeadsToPage() {
+		e.inspect(email)
 		return nil
 	}
 	base := e.server.BaseURL
@@ -25,6 +27,7 @@ func (e *Engine) linkToPage(email *app.Email) error {
 		link.Address = e.cfg.Sealer.AddressHash(email.TeamID, app.FoldAddress(recipients[0]))
 	}
 	email.Unsubscribe = e.cfg.Sealer.UnsubscribeURL(base, link)
+	e.inspect(email)
 	return nil
 }
 

@@ -39,14 +39,15 @@ func (e *Engine) planBroadcast(r *db.Reader, b *app.Broadcast) (app.Plan, error)
 }
 
 // finishTimes gives when the last email of each scheduled or queued broadcast of
-// rows leaves, by id; those of which nobody can say are absent. Emails that were
+// rows leaves, by id; those of which nobody can say, as those that a guardrail holds
+// back, are absent. Emails that were
 // put off count with their next try: whether it succeeds nobody knows.
 func (e *Engine) finishTimes(ctx context.Context, rows []app.Broadcast) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
 	now := time.Now()
 	for _, b := range rows {
 		l := e.laneOf(b.Relay)
-		if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast {
+		if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || e.rests(b.TeamID, b.Relay) {
 			continue
 		}
 		at, err := l.plans.finish(b.ID, now, func() (map[string]time.Time, error) { return l.finishes(ctx, now) })

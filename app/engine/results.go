@@ -57,7 +57,7 @@ func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
 func (l *lane) doubted(j *job, res app.Result) {
 	l.record(j, func(tx *db.Tx) error {
 		for _, v := range res.Recipients {
-			if err := l.settleRecipient(tx, j.unit, v, time.Time{}); err != nil {
+			if err := l.settleRecipient(tx, j, v, time.Time{}); err != nil {
 				return err
 			}
 		}
@@ -236,7 +236,7 @@ func (l *lane) settle(j *job, out *app.Outgoing, res app.Result, rest app.Verdic
 		if over {
 			next = time.Time{}
 		}
-		if err := l.settleEach(tx, j.unit, res, open, rest, next); err != nil {
+		if err := l.settleEach(tx, j, res, open, rest, next); err != nil {
 			return err
 		}
 		switch {
@@ -258,9 +258,10 @@ func postpones(res app.Result, open []string, rest app.Verdict) bool {
 
 // settleEach records what was decided on each recipient, and the message where
 // the capture transport kept it.
-func (l *lane) settleEach(tx *db.Tx, u app.Unit, res app.Result, open []string, rest app.Verdict, next time.Time) error {
+func (l *lane) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Verdict, next time.Time) error {
+	u := j.unit
 	for _, v := range res.Recipients {
-		if err := l.settleRecipient(tx, u, v, next); err != nil {
+		if err := l.settleRecipient(tx, j, v, next); err != nil {
 			return err
 		}
 	}
@@ -330,6 +331,11 @@ func (l *lane) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent
 	if err := ignoreGone(tx.SettleRecipient(u, address, state)); err != nil {
 		return err
 	}
+	return l.finished(tx, u, address, state, detail)
+}
+
+// finished notes the event of a recipient that was moved to its last state.
+func (l *lane) finished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
 	if err := tx.InsertEvent(newEvent(tx, u, app.EventType(state), address, detail)); err != nil {
 		return err
 	}

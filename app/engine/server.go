@@ -21,6 +21,8 @@ type server struct {
 	Capture bool     `json:"capture,omitzero"`
 	BaseURL string   `json:"base_url,omitzero"` // without a slash at its end; empty: not known
 	Regions []region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
+	// Enforce is Config.Enforce.
+	Enforce bool `json:"enforce,omitzero"`
 	// BounceHost is Config.BounceHost.
 	BounceHost string `json:"bounce_host,omitzero"`
 	Cloud      bool   `json:"cloud,omitzero"` // Config.Cloud
@@ -34,7 +36,7 @@ type region struct {
 
 // serverOf is what a configuration with routes says.
 func serverOf(cfg *Config) server {
-	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Cloud: cfg.Cloud}
+	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud}
 	for _, route := range cfg.Routes {
 		r := region{Name: route.Relay.Region}
 		if !cfg.Capture {

@@ -42,7 +42,8 @@ func (l *lane) label() string {
 }
 
 // settleRecipient records the verdict on one recipient.
-func (l *lane) settleRecipient(tx *db.Tx, u app.Unit, v app.RecipientResult, next time.Time) error {
+func (l *lane) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time) error {
+	u := j.unit
 	if sim, ok := simulated[v.Verdict]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
 		d.Message = sim.words
@@ -54,12 +55,18 @@ func (l *lane) settleRecipient(tx *db.Tx, u app.Unit, v app.RecipientResult, nex
 		if u.BroadcastID != "" {
 			d.Message = "" // put in words when it is read: a million of them take room
 		}
-		return l.finish(tx, u, v.Address, app.Sent, d)
+		if err := l.countResult(tx, j, v, app.Sent); err != nil {
+			return err
+		}
+		return l.finished(tx, u, v.Address, app.Sent, d)
 	case app.Refused:
 		if err := l.e.suppressRefused(tx, u, v); err != nil {
 			return err
 		}
-		return l.finish(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
+		if err := l.countResult(tx, j, v, app.Bounced); err != nil {
+			return err
+		}
+		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
 	return tx.InsertEvent(newEvent(tx, u, app.EventDeferred, v.Address, l.detail(u, v.Stage, v.Reply, next)))
 }

@@ -1,0 +1,223 @@
+package app
+
+import (
+	"slices"
+	"strings"
+	"unicode"
+)
+
+// ScoreVersion is the version of the rules that scores follow.
+const ScoreVersion = 1
+
+// Severity groups penalties.
+type Severity string
+
+// The severities. What is minor costs at most maxMinor together.
+const (
+	Critical Severity = "critical"
+	Major    Severity = "major"
+	Minor    Severity = "minor"
+)
+
+// maxMinor and the points of penalties are in hundredths.
+const (
+	fullScore = 1000
+	maxMinor  = 150
+)
+
+// Penalty is something that keeps mail from reaching inboxes.
+type Penalty struct {
+	ID       string
+	Severity Severity
+	Points   float64
+	Message  string
+}
+
+// penalties are all there are, in the order in which they are shown.
+var penalties = []struct {
+	id       string
+	severity Severity
+	points   int
+	words    string
+}{
+	{"no_dmarc", Critical, 350, "The sender's domain has no DMARC policy; publish the DMARC record that the domain's page shows"},
+	{"no_one_click", Major, 150, "Marketing mail without List-Unsubscribe and List-Unsubscribe-Post: send it with a topic_id, or bring the pair"},
+	{"no_sender_link", Major, 125, "No link leads to the sender's domain; link to your own site"},
+	{"link_shortener", Major, 125, "A link goes through a link shortener; link to its target"},
+	{"html_too_large", Major, 100, "The html is over 100 KB, so that some readers cut it off"},
+	{"no_text_part", Major, 100, "There is no text part; leave `text` out to have it made from the html"},
+	{"no_unsubscribe_link", Major, 100, "Marketing mail without a visible unsubscribe link; put {{{UNSUBSCRIBE_URL}}} in a link"},
+	{"phishing_link", Major, 100, "A link looks like phishing: it leads to an IP address, or its text names another domain than its target"},
+	{"no_reply_sender", Minor, 50, "Nobody can answer the sender; use an address that is read"},
+	{"svg", Minor, 50, "There is an SVG image, which many readers do not show and filters distrust"},
+	{"marketing_attachments", Minor, 50, "Marketing mail with attachments; link to the files"},
+	{"images_without_text", Minor, 40, "There are images and no text beside them"},
+	{"foreign_tracking", Minor, 40, "Links and the pixel lead to a host outside of the sender's domain; set a tracking subdomain"},
+	{"bare_domain", Minor, 25, "Marketing mail from the bare domain; a subdomain keeps the reputation of your other mail apart"},
+	{"http_links", Minor, 25, "A link is not encrypted; use https"},
+	{"shouting_subject", Minor, 25, "The subject shouts: capitals, or several exclamation marks"},
+}
+
+// Insights are what was found in an email. They never change once they are kept.
+type Insights struct {
+	Version int      `json:"version"`
+	Found   []string `json:"found,omitzero"` // ids of penalties, in their order
+}
+
+// Points is the score in hundredths: 0 to 1,000.
+func (i *Insights) Points() int64 {
+	points, minor := fullScore, 0
+	for _, p := range penalties {
+		switch {
+		case !slices.Contains(i.Found, p.id):
+		case p.severity == Minor:
+			minor += p.points
+		default:
+			points -= p.points
+		}
+	}
+	return int64(max(0, points-min(minor, maxMinor)))
+}
+
+// Score is 0 to 10, the best.
+func (i *Insights) Score() float64 { return float64(i.Points()) / 100 }
+
+// Penalties words what was found.
+func (i *Insights) Penalties() []Penalty {
+	out := []Penalty{}
+	for _, p := range penalties {
+		if slices.Contains(i.Found, p.id) {
+			out = append(out, Penalty{p.id, p.severity, float64(p.points) / 100, p.words})
+		}
+	}
+	return out
+}
+
+// Band groups scores.
+type Band string
+
+// The bands, the best first.
+const (
+	Excellent      Band = "excellent"       // from 9
+	Good           Band = "good"            // from 7
+	NeedsAttention Band = "needs_attention" // from 5
+	AtRisk         Band = "at_risk"
+)
+
+// BandOf gives the band of a score.
+func BandOf(score float64) Band {
+	switch {
+	case score >= 9:
+		return Excellent
+	case score >= 7:
+		return Good
+	case score >= 5:
+		return NeedsAttention
+	}
+	return AtRisk
+}
+
+// SentBy completes insights with what hangs on the domain: whether its last check
+// found no DMARC policy, and where links and the pixel lead; nil: they are not
+// tracked.
+func (i *Insights) SentBy(domain string, noDMARC bool, t *Tracking) *Insights {
+	found := slices.DeleteFunc(slices.Clone(i.Found), func(id string) bool { return id == "no_dmarc" || id == "foreign_tracking" })
+	if noDMARC {
+		found = append(found, "no_dmarc")
+	}
+	if t != nil && !ownHost(hostOfLink(t.Base), domain) {
+		found = append(found, "foreign_tracking")
+	}
+	return newInsights(found)
+}
+
+func newInsights(found []string) *Insights {
+	i := &Insights{Version: ScoreVersion}
+	for _, p := range penalties {
+		if slices.Contains(found, p.id) {
+			i.Found = append(i.Found, p.id)
+		}
+	}
+	return i
+}
+
+// InspectMail looks at a mail as it leaves, before its links are tracked. bulk: it
+// is of a broadcast. Links to the hosted pages at base are no links of the mail's
+// author. It takes linear time and asks nobody.
+func InspectMail(m *Mail, bulk bool, base string) *Insights {
+	c := inspect(m, base)
+	marketing := bulk || m.TopicID != "" || c.listUnsubscribe || c.unsubscribe
+	var found []string
+	for id, is := range map[string]bool{
+		"no_one_click":          marketing && !(c.listUnsubscribe && c.oneClick),
+		"no_sender_link":        c.links > 0 && !c.ownLink,
+		"link_shortener":        c.shortener,
+		"html_too_large":        len(m.HTML) > 100<<10,
+		"no_text_part":          m.HTML != "" && m.Text == "",
+		"no_unsubscribe_link":   marketing && !c.unsubscribe,
+		"phishing_link":         c.phishing,
+		"no_reply_sender":       isNoReply(m.From.Local),
+		"svg":                   c.svg || slices.ContainsFunc(m.Attachments, isSVG),
+		"marketing_attachments": marketing && len(m.Attachments) > 0,
+		"images_without_text":   c.images && !c.words,
+		"bare_domain":           marketing && m.From.Domain == OrganizationalDomain(m.From.Domain),
+		"http_links":            c.http,
+		"shouting_subject":      shouts(m.Subject),
+	} {
+		if is {
+			found = append(found, id)
+		}
+	}
+	return newInsights(found)
+}
+
+// InspectBroadcast looks at a queued broadcast as a recipient gets it of whom
+// nothing is known. Errors: those of CompileBroadcast.
+func InspectBroadcast(s *Sealer, b *Broadcast) (*Insights, error) {
+	plain, frozen := *b, BroadcastFrozen{}
+	if b.Frozen != nil {
+		frozen = *b.Frozen
+	}
+	untracked := frozen
+	untracked.Tracking = nil
+	plain.Frozen = &untracked
+	mail, err := CompileBroadcast(&plain)
+	if err != nil {
+		return nil, err
+	}
+	sample := mail.Mail(s, &BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Whole()
+	if b.HTML == "" {
+		frozen.Tracking = nil
+	}
+	return InspectMail(sample, true, frozen.Pages).SentBy(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
+}
+
+// isNoReply tells addresses whose name says that nobody reads them.
+func isNoReply(local string) bool {
+	letters := strings.Map(func(r rune) rune {
+		if r < 'a' || r > 'z' {
+			return -1
+		}
+		return r
+	}, strings.ToLower(local))
+	return strings.Contains(letters, "noreply") || strings.Contains(letters, "donotreply") || strings.Contains(letters, "dontreply")
+}
+
+func isSVG(a Attachment) bool {
+	return strings.HasPrefix(strings.ToLower(a.ContentType), "image/svg") || strings.HasSuffix(strings.ToLower(a.Filename), ".svg")
+}
+
+// shouts tells subjects of at least five letters of which four in five are
+// capitals, and those with two exclamation marks in a row.
+func shouts(subject string) bool {
+	small, capital := 0, 0
+	for _, r := range subject {
+		switch {
+		case unicode.IsUpper(r):
+			capital++
+		case unicode.IsLower(r):
+			small++
+		}
+	}
+	return capital+small >= 5 && capital >= 4*small || strings.Contains(subject, "!!")
+}

@@ -1,0 +1,236 @@
+package app
+
+import (
+	"net/netip"
+	"slices"
+	"strings"
+	"unicode"
+
+	"golang.org/x/net/html"
+	"golang.org/x/net/publicsuffix"
+)
+
+// inspection is what the bodies and headers of a mail have.
+type inspection struct {
+	from string // domain
+	base string // of hosted pages
+	// listed are the targets of the List-Unsubscribe header.
+	listed []string
+
+	links                        int // to web pages but the hosted ones
+	ownLink, shortener, http     bool
+	phishing, svg, images, words bool // words: outside of links
+	unsubscribe                  bool // a visible way to unsubscribe
+	listUnsubscribe, oneClick    bool // header fields
+}
+
+func inspect(m *Mail, base string) *inspection {
+	c := &inspection{from: m.From.Domain, base: base, listed: unsubscribeTargets(m.Headers)}
+	for _, h := range m.Headers {
+		c.listUnsubscribe = c.listUnsubscribe || strings.EqualFold(h.Name, listUnsubscribe)
+		c.oneClick = c.oneClick || strings.EqualFold(h.Name, listUnsubscribe+"-Post")
+	}
+	if m.HTML != "" {
+		c.html(m.HTML)
+	} else {
+		c.text(m.Text)
+	}
+	return c
+}
+
+// text looks at a mail without html: each address in it is a link.
+func (c *inspection) text(s string) {
+	c.unsubscribe = saysUnsubscribe(s)
+	for {
+		i := strings.Index(s, "http")
+		if i < 0 {
+			return
+		}
+		s = s[i:]
+		end := strings.IndexFunc(s, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune(`<>"()[]`, r) })
+		if end < 0 {
+			end = len(s)
+		}
+		c.link(strings.TrimRight(s[:end], ".,;:!?'"), "")
+		s = s[max(end, 4):]
+	}
+}
+
+// html looks at the tags and the text that is shown.
+func (c *inspection) html(source string) {
+	z := newHTMLTokens(source)
+	var skipped string // element whose content is not shown
+	depth := 0
+	href, inLink := "", false
+	var shown strings.Builder // text of the open link
+	endLink := func() {
+		if inLink {
+			c.link(href, shown.String())
+		}
+		href, inLink = "", false
+		shown.Reset()
+	}
+	for {
+		switch kind := z.Next(); kind {
+		case html.ErrorToken: // the end: a string has no other error
+			endLink()
+			return
+		case html.TextToken:
+			if depth > 0 {
+				continue
+			}
+			if inLink {
+				shown.Write(z.Text())
+			} else if !c.words {
+				c.words = strings.ContainsFunc(string(z.Text()), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+			}
+		case html.StartTagToken, html.SelfClosingTagToken:
+			name, more := z.TagName()
+			tag := string(name)
+			c.svg = c.svg || tag == "svg"
+			switch {
+			case depth > 0:
+				if tag == skipped && kind == html.StartTagToken {
+					depth++
+				}
+			case isSkipped(tag) && kind == html.StartTagToken:
+				skipped, depth = tag, 1
+			case tag == "img":
+				c.image(attribute(z, more, "src"))
+			case tag == "a":
+				endLink()
+				href, inLink = attribute(z, more, "href"), true
+			case tag == "area":
+				c.link(attribute(z, more, "href"), "")
+			}
+		case html.EndTagToken:
+			name, _ := z.TagName()
+			switch tag := string(name); {
+			case depth > 0 && tag == skipped:
+				depth--
+			case depth == 0 && tag == "a":
+				endLink()
+			}
+		}
+	}
+}
+
+// attribute reads the first attribute of that name; empty: there is none.
+func attribute(z *htmlTokens, more bool, name string) string {
+	out, found := "", false
+	for more {
+		var key, value []byte
+		if key, value, more = z.TagAttr(); !found && string(key) == name {
+			out, found = strings.Trim(string(value), htmlBlanks), true
+		}
+	}
+	return out
+}
+
+func (c *inspection) image(src string) {
+	c.images = true
+	src = strings.ToLower(src)
+	path, _, _ := strings.Cut(src, "?")
+	path, _, _ = strings.Cut(path, "#")
+	c.svg = c.svg || strings.HasPrefix(src, "data:image/svg") || strings.HasSuffix(path, ".svg")
+}
+
+// link looks at a link and the text that it shows; empty: none of its own.
+func (c *inspection) link(target, shown string) {
+	host := hostOfLink(target)
+	page := (&Tracking{Base: c.base}).isPage(target)
+	if host != "" || strings.HasPrefix(strings.ToLower(target), "mailto:") {
+		c.unsubscribe = c.unsubscribe || page || slices.Contains(c.listed, target) || saysUnsubscribe(shown) || saysUnsubscribe(target)
+	}
+	if host == "" || page {
+		return
+	}
+	c.links++
+	c.ownLink = c.ownLink || ownHost(host, c.from)
+	c.shortener = c.shortener || shorteners[strings.TrimPrefix(host, "www.")]
+	c.http = c.http || strings.EqualFold(target[:5], "http:")
+	c.phishing = c.phishing || isIPHost(host) || namesAnother(shown, host)
+}
+
+// hostOfLink is the host of an http or https address, in lower case and without its
+// port; empty: it is none.
+func hostOfLink(target string) string {
+	rest, ok := cutScheme(target)
+	if !ok {
+		return ""
+	}
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if strings.HasPrefix(rest, "[") {
+		host, _, _ := strings.Cut(rest[1:], "]")
+		return strings.ToLower(host)
+	}
+	host, _, _ := strings.Cut(rest, ":")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// ownHost tells whether a host is of the organization of a domain.
+func ownHost(host, domain string) bool {
+	return host == domain || OrganizationalDomain(host) == OrganizationalDomain(domain)
+}
+
+// isIPHost tells addresses in any notation that browsers take: a host whose last
+// label is a number (WHATWG URL 3.5).
+func isIPHost(host string) bool {
+	if _, err := netip.ParseAddr(host); err == nil {
+		return true
+	}
+	last := host[strings.LastIndexByte(host, '.')+1:]
+	return last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"))
+}
+
+// namesAnother tells whether the text of a link names a domain that its target is
+// not of.
+func namesAnother(shown, host string) bool {
+	for _, word := range strings.Fields(shown) {
+		if named := domainIn(word); named != "" && !ownHost(host, named) {
+			return true
+		}
+	}
+	return false
+}
+
+// domainIn reads a word as an address or a domain name; empty: it is none.
+func domainIn(word string) string {
+	if strings.IndexByte(word, '.') < 0 || strings.IndexByte(word, '@') >= 0 {
+		return ""
+	}
+	word = strings.Trim(word, `.,;:!?()[]<>"'`)
+	host := hostOfLink(word)
+	if host == "" {
+		host = hostOfLink("http://" + word)
+	}
+	suffix, official := publicsuffix.PublicSuffix(host)
+	if !official || suffix == host || !strings.Contains(host, ".") || strings.Trim(host, domainCharacters) != "" {
+		return ""
+	}
+	return host
+}
+
+const domainCharacters = "0123456789abcdefghijklmnopqrstuvwxyz-."
+
+// unsubscribeWords are what mails call it, in the languages of the hosted pages.
+var unsubscribeWords = []string{"unsubscribe", "opt out", "opt-out", "optout", "email preferences", "abmelden", "abbestellen", "austragen",
+	"désabonner", "désinscri", "desabonner", "darse de baja", "darme de baja", "cancelar suscripción", "cancelar la suscripción",
+	"cancelar inscrição", "cancelar a inscrição", "cancelar assinatura", "disiscri", "annulla l'iscrizione", "cancella iscrizione", "afmelden",
+	"uitschrijven", "wypisz", "zrezygnuj", "退订", "取消订阅", "配信停止", "購読解除"}
+
+func saysUnsubscribe(s string) bool {
+	s = strings.ToLower(s)
+	return slices.ContainsFunc(unsubscribeWords, func(word string) bool { return strings.Contains(s, word) })
+}
+
+// shorteners are hosts that hide where a link leads.
+var shorteners = map[string]bool{
+	"bit.ly": true, "bitly.com": true, "tinyurl.com": true, "t.co": true, "goo.gl": true, "ow.ly": true, "is.gd": true, "buff.ly": true,
+	"rebrand.ly": true, "cutt.ly": true, "t.ly": true, "tiny.cc": true, "shorturl.at": true, "rb.gy": true, "lnkd.in": true, "v.gd": true,
+	"bl.ink": true, "short.io": true, "s.id": true, "adf.ly": true, "dub.sh": true, "tny.im": true, "soo.gd": true, "clck.ru": true,
+	"j.mp": true, "x.co": true, "trib.al": true, "dlvr.it": true, "shorte.st": true, "u.to": true, "qr.ae": true, "fb.me": true, "amzn.to": true,
+}

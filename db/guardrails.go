@@ -1,0 +1,32 @@
+package db
+
+import "mailer/app"
+
+// SetGuardrail notes the state of a team. Error: ErrNotFound.
+func (tx *Tx) SetGuardrail(teamID string, state app.Guardrail) error {
+	n, err := tx.exec(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Guardrail gives the state of a team. Error: ErrNotFound.
+func (r *Reader) Guardrail(teamID string) (state app.Guardrail, err error) {
+	err = r.row(`SELECT guardrail FROM teams WHERE id = ?`, []any{teamID}, &state)
+	return state, err
+}
+
+// Guardrails gives the states of all teams that are not ok.
+func (r *Reader) Guardrails() (map[string]app.Guardrail, error) {
+	type row struct {
+		team  string
+		state app.Guardrail
+	}
+	rows, err := list(&r.session, func(s scanner) (v row, err error) {
+		err = s.Scan(&v.team, &v.state)
+		return v, err
+	}, `SELECT id, guardrail FROM teams WHERE guardrail <> 'ok'`)
+	out := map[string]app.Guardrail{}
+	for _, v := range rows {
+		out[v.team] = v.state
+	}
+	return out, err
+}

@@ -1,0 +1,84 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// CountOutcome adds to the counters of a team and of its region, with the hour of
+// this transaction. The closures of one commit share a statement for each counter,
+// so that a message costs a look-up in memory.
+func (tx *Tx) CountOutcome(key app.OutcomeKey, o app.Outcome) {
+	if tx.outcomes == nil {
+		tx.outcomes = map[app.OutcomeKey]app.Outcome{}
+	}
+	sum := tx.outcomes[key]
+	sum.Add(o)
+	tx.outcomes[key] = sum
+}
+
+// storeOutcomes writes what the closures of a commit counted.
+func storeOutcomes(s *session, group []*request, now time.Time) error {
+	teams, regions := map[app.OutcomeKey]app.Outcome{}, map[string]app.Outcome{}
+	for _, r := range group {
+		if r.err != nil {
+			continue
+		}
+		for key, o := range r.tx.outcomes {
+			team, region := teams[key], regions[key.Region]
+			team.Add(o)
+			region.Add(o)
+			teams[key], regions[key.Region] = team, region
+		}
+	}
+	hour := app.OutcomeHour(now)
+	for key, o := range teams {
+		_, err := s.exec(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
+			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, hour, region, domain) DO UPDATE SET sent = outcomes.sent + excluded.sent,
+			hard_bounced = outcomes.hard_bounced + excluded.hard_bounced, complained = outcomes.complained + excluded.complained,
+			scored = outcomes.scored + excluded.scored, points = outcomes.points + excluded.points`,
+			key.TeamID, hour, key.Region, key.Domain, o.Sent, o.HardBounced, o.Complained, o.Scored, o.Points)
+		if err != nil {
+			return fmt.Errorf("count outcomes: %w", err)
+		}
+	}
+	for region, o := range regions {
+		_, err := s.exec(`INSERT INTO region_outcomes (region, hour, sent, hard_bounced, complained) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (region, hour) DO UPDATE SET sent = region_outcomes.sent + excluded.sent, hard_bounced = region_outcomes.hard_bounced + excluded.hard_bounced,
+			complained = region_outcomes.complained + excluded.complained`, region, hour, o.Sent, o.HardBounced, o.Complained)
+		if err != nil {
+			return fmt.Errorf("count outcomes of a region: %w", err)
+		}
+	}
+	return nil
+}
+
+// TeamOutcome sums up what became of a team's recipients from an hour on.
+func (r *Reader) TeamOutcome(teamID string, from int64) (o app.Outcome, err error) {
+	err = r.row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0), coalesce(sum(scored), 0),
+		coalesce(sum(points), 0) FROM outcomes WHERE team_id = ? AND hour >= ?`, []any{teamID, from},
+		&o.Sent, &o.HardBounced, &o.Complained, &o.Scored, &o.Points)
+	return o, err
+}
+
+// RegionOutcome sums up what became of all recipients of a region from an hour on,
+// scores left out.
+func (r *Reader) RegionOutcome(region string, from int64) (o app.Outcome, err error) {
+	err = r.row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0)
+		FROM region_outcomes WHERE region = ? AND hour >= ?`, []any{region, from}, &o.Sent, &o.HardBounced, &o.Complained)
+	return o, err
+}
+
+// PurgeOutcomes forgets a team's counters from before an hour.
+func (tx *Tx) PurgeOutcomes(teamID string, before int64) error {
+	_, err := tx.exec(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)
+	return err
+}
+
+// PurgeRegionOutcomes forgets the counters of all regions from before an hour.
+func (tx *Tx) PurgeRegionOutcomes(before int64) error {
+	_, err := tx.exec(`DELETE FROM region_outcomes WHERE hour < ?`, before)
+	return err
+}

@@ -1,0 +1,47 @@
+package db
+
+import (
+	"errors"
+	"sync"
+	"testing"
+
+	"mailer/app"
+)
+
+func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {
+	d := openHere(t)
+	team := addTestTeam(t, d, "counted")
+	key := app.OutcomeKey{TeamID: team, Region: "r", Domain: "example.com"}
+	failed := errors.New("no")
+	var wg sync.WaitGroup
+	for i := range 100 {
+		wg.Go(func() {
+			err := d.Write(t.Context(), func(tx *Tx) error {
+				tx.CountOutcome(key, app.Outcome{Sent: 1, HardBounced: 1, Complained: 1, Scored: 1, Points: 1000})
+				if i%4 == 0 {
+					return failed
+				}
+				return nil
+			})
+			if (i%4 == 0) != errors.Is(err, failed) {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	err := d.Read(t.Context(), func(r *Reader) error {
+		want := app.Outcome{Sent: 75, HardBounced: 75, Complained: 75, Scored: 75, Points: 75_000}
+		if got, err := r.TeamOutcome(team, 0); err != nil || got != want {
+			t.Errorf("the team's outcome is %+v, %v, want %+v", got, err, want)
+		}
+		want.Scored, want.Points = 0, 0
+		got, err := r.RegionOutcome("r", 0)
+		if got != want {
+			t.Errorf("the region's outcome is %+v, want %+v", got, want)
+		}
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+}

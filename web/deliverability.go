@@ -1,0 +1,99 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+type insightsRecord struct {
+	Object       string        `json:"object" enum:"insights"`
+	EmailID      string        `json:"email_id" format:"uuid"`
+	Score        float64       `json:"score" doc:"0 to 10, the best: 10 less the points of all penalties, of which the minor ones cost at most 1.5 together"`
+	Band         app.Band      `json:"band" enum:"excellent,good,needs_attention,at_risk"`
+	ScoreVersion int           `json:"score_version"`
+	Penalties    []PenaltyItem `json:"penalties"`
+}
+
+// PenaltyItem is something that was found in an email.
+type PenaltyItem struct {
+	ID       string       `json:"id" enum:"no_dmarc,no_one_click,no_sender_link,link_shortener,html_too_large,no_text_part,no_unsubscribe_link,phishing_link,no_reply_sender,svg,marketing_attachments,images_without_text,foreign_tracking,bare_domain,http_links,shouting_subject"`
+	Severity app.Severity `json:"severity" enum:"critical,major,minor"`
+	Points   float64      `json:"points"`
+	Message  string       `json:"message" doc:"In words, and what to do about it; may change"`
+}
+
+type deliverabilityRecord struct {
+	Object                  string        `json:"object" enum:"deliverability"`
+	Score                   *float64      `json:"score" doc:"0 to 10, the best; null: nothing was sent"`
+	ContentScore            *float64      `json:"content_score" doc:"The mean of the emails' scores, each with its recipients"`
+	OutcomeScore            *float64      `json:"outcome_score" doc:"By the rates of complaints and hard bounces; null under 100 sends"`
+	Band                    *app.Band     `json:"band" enum:"excellent,good,needs_attention,at_risk"`
+	ComplaintRate           *float64      `json:"complaint_rate" doc:"A part of 1; null: nothing was sent"`
+	HardBounceRate          *float64      `json:"hard_bounce_rate" doc:"A part of 1; null: nothing was sent"`
+	EmailsSent              int64         `json:"emails_sent" doc:"Recipients that a relay took, or refused by name"`
+	ScoredRecipients        int64         `json:"scored_recipients" doc:"Those of emails_sent whose email has a score"`
+	WindowDays              int           `json:"window_days"`
+	InsufficientOutcomeData bool          `json:"insufficient_outcome_data"`
+	GuardrailStatus         app.Guardrail `json:"guardrail_status" enum:"ok,warning,paused"`
+	ScoreVersion            int           `json:"score_version"`
+}
+
+type (
+	insightsOutput       struct{ Body insightsRecord }
+	deliverabilityOutput struct{ Body deliverabilityRecord }
+)
+
+// deliverabilityService is what these routes need of the engine.
+type deliverabilityService interface {
+	GetInsights(ctx context.Context, key *app.Key, emailID string) (*app.Insights, error)
+	Deliverability(ctx context.Context, key *app.Key) (app.Deliverability, error)
+}
+
+func (h *Handler) registerDeliverability() {
+	register(h, route{}, huma.Operation{
+		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
+		Summary: "Get the score of an email and what lowers it", Tags: emailTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.getInsights)
+	register(h, route{}, huma.Operation{
+		OperationID: "get-deliverability", Method: http.MethodGet, Path: "/deliverability",
+		Summary: "Get how well the team's mail fared in the last 30 days", Tags: []string{"Deliverability"},
+	}, h.getDeliverability)
+}
+
+func (h *Handler) getInsights(ctx context.Context, in *EmailPath) (*insightsOutput, error) {
+	id, err := pathID("email", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	found, err := h.service.GetInsights(ctx, keyOf(ctx), id)
+	if err != nil {
+		return nil, err
+	}
+	out := insightsRecord{Object: "insights", EmailID: id, Score: found.Score(), Band: app.BandOf(found.Score()), ScoreVersion: found.Version, Penalties: []PenaltyItem{}}
+	for _, p := range found.Penalties() {
+		out.Penalties = append(out.Penalties, PenaltyItem(p))
+	}
+	return &insightsOutput{out}, nil
+}
+
+func (h *Handler) getDeliverability(ctx context.Context, _ *struct{}) (*deliverabilityOutput, error) {
+	d, err := h.service.Deliverability(ctx, keyOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	out := deliverabilityRecord{
+		Object: "deliverability", Score: d.Score, ContentScore: d.ContentScore, OutcomeScore: d.OutcomeScore, ComplaintRate: d.ComplaintRate,
+		HardBounceRate: d.HardBounceRate, EmailsSent: d.Sent, ScoredRecipients: d.Scored, WindowDays: int(app.DeliverabilityWindow / (24 * time.Hour)),
+		InsufficientOutcomeData: d.InsufficientOutcomes(), GuardrailStatus: d.Guardrail, ScoreVersion: app.ScoreVersion,
+	}
+	if band := d.Band(); band != "" {
+		out.Band = &band
+	}
+	return &deliverabilityOutput{out}, nil
+}

@@ -1,0 +1,293 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// apiDocument is openapi.json, read as a stranger would.
+type apiDocument struct {
+	Paths      map[string]map[string]*apiOperation
+	Components struct{ Schemas map[string]*apiSchema }
+}
+
+type apiOperation struct {
+	Parameters  []apiParameter
+	Security    []any
+	RequestBody *struct {
+		Content map[string]struct{ Schema *apiSchema }
+	}
+	method, path string
+}
+
+type apiParameter struct {
+	Name, In string
+	Schema   *apiSchema
+}
+
+type apiSchema struct {
+	Ref        string `json:"$ref"`
+	Type       any    // a string, or several
+	Format     string
+	Enum       []any
+	Properties map[string]*apiSchema
+	Required   []string
+	Items      *apiSchema
+	AnyOf      []*apiSchema
+	OneOf      []*apiSchema
+}
+
+// site is a place of a request that names a resource by its id.
+type site struct {
+	in    string   // path, query, cursor or body
+	name  string   // of the parameter; "": each of the path at once
+	steps []string // to the place in the body
+	list  string   // the path of the list that gives such ids
+	plain bool     // of no format: it may take other names than the id too
+}
+
+func (s site) String() string { return s.in + " " + s.name + strings.Join(s.steps, ".") }
+
+func readDocument(t testing.TB, raw []byte) (doc apiDocument) {
+	t.Helper()
+	if err := json.Unmarshal(raw, &doc); err != nil {
+		t.Fatal(err)
+	}
+	return doc
+}
+
+// operations lists those that need a key: reads first and deletions last, so
+// that what they are tried on is still there.
+func (d *apiDocument) operations() (out []*apiOperation) {
+	order := []string{"get", "post", "patch", "put", "delete"}
+	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
+		for method, op := range d.Paths[path] {
+			if op.method, op.path = strings.ToUpper(method), path; op.Security != nil {
+				out = append(out, op)
+			}
+		}
+	}
+	slices.SortStableFunc(out, func(a, b *apiOperation) int {
+		rank := func(op *apiOperation) int {
+			return 100*slices.Index(order, strings.ToLower(op.method)) - strings.Count(op.path, "/")
+		}
+		return rank(a) - rank(b)
+	})
+	return out
+}
+
+func (op *apiOperation) String() string { return op.method + " " + op.path }
+
+// body gives the media type and the schema of the body; none: "".
+func (op *apiOperation) body() (media string, s *apiSchema) {
+	if op.RequestBody == nil {
+		return "", nil
+	}
+	for media, content := range op.RequestBody.Content {
+		return media, content.Schema
+	}
+	return "", nil
+}
+
+var pathParameter = regexp.MustCompile(`\{(\w+)\}`)
+
+// listBefore is the list that gives the ids for the last parameter of a path:
+// what stands before it.
+func listBefore(path string) string {
+	at := strings.LastIndex(path, "/{")
+	if at < 0 {
+		return ""
+	}
+	return path[:at]
+}
+
+// sites finds every place of an operation that takes an id. It fails the test
+// for an id of which the document doesn't tell what list it is of.
+func (d *apiDocument) sites(t testing.TB, op *apiOperation) (out []site) {
+	t.Helper()
+	for _, p := range op.Parameters {
+		switch {
+		case p.In == "path":
+			list := op.path[:strings.Index(op.path, "/{"+p.Name+"}")]
+			out = append(out, site{in: "path", name: p.Name, list: list, plain: p.Schema.Format != "uuid"})
+		case p.In == "query" && (p.Name == "after" || p.Name == "before"):
+			out = append(out, site{in: "cursor", name: p.Name, list: op.path})
+		case p.In == "query" && isID(p.Name, p.Schema):
+			out = append(out, site{in: "query", name: p.Name, list: listNamed(p.Name, op.path)})
+		}
+	}
+	if len(pathParameter.FindAllString(op.path, -1)) > 1 {
+		out = append(out, site{in: "path", list: listBefore(op.path[:strings.LastIndex(op.path, "}")+1])})
+	}
+	if _, schema := op.body(); schema != nil {
+		out = append(out, d.bodySites(op, schema, nil)...)
+	}
+	for _, s := range out {
+		if item := d.Paths[s.list]; item == nil || item["get"] == nil {
+			t.Errorf("%s: %s takes an id, and there is no list GET %s that gives such ones", op, s, s.list)
+		}
+	}
+	return out
+}
+
+// isID tells members that hold ids by their name or their format.
+func isID(name string, s *apiSchema) bool {
+	return s.Format == "uuid" || name == "id" || name == "ids" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_ids")
+}
+
+// listNamed is the list of what a member is called after: segment_id is of
+// /segments, and ids of what the path is about.
+func listNamed(name, path string) string {
+	if kind, ok := strings.CutSuffix(strings.TrimSuffix(name, "s"), "_id"); ok {
+		return "/" + plural(strings.ReplaceAll(kind, "_", "-"))
+	}
+	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
+	return "/" + first
+}
+
+func plural(s string) string {
+	if rest, ok := strings.CutSuffix(s, "y"); ok && !strings.HasSuffix(s, "ey") {
+		return rest + "ies"
+	}
+	return strings.TrimSuffix(s, "s") + "s"
+}
+
+func (d *apiDocument) resolve(s *apiSchema) *apiSchema {
+	if s.Ref == "" {
+		return s
+	}
+	return d.Components.Schemas[s.Ref[strings.LastIndex(s.Ref, "/")+1:]]
+}
+
+// bodySites walks a schema. Its steps are names of members, "[]" for an item,
+// and "|n" for the n-th of alternatives.
+func (d *apiDocument) bodySites(op *apiOperation, s *apiSchema, steps []string) (out []site) {
+	s = d.resolve(s)
+	down := func(step string, inner *apiSchema) {
+		out = append(out, d.bodySites(op, inner, append(slices.Clip(steps), step))...)
+	}
+	for i, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
+		down(fmt.Sprintf("|%d", i), alternative)
+	}
+	if s.Items != nil {
+		down("[]", s.Items)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
+		member := d.resolve(s.Properties[name])
+		if !isID(name, member) {
+			down(name, member)
+			continue
+		}
+		list := listNamed(name, op.path)
+		if parent := lastName(steps); name == "id" && parent != "" {
+			list = "/" + plural(parent) // template.id, segments[].id
+		} else if name == "id" && op.path != list && d.Paths[op.path]["get"] != nil {
+			list = op.path // a bare array for the list at the same path
+		}
+		out = append(out, site{in: "body", steps: append(slices.Clip(steps), name), list: list, plain: name == "id" && member.Format != "uuid"})
+	}
+	return out
+}
+
+// lastName is the innermost member of the steps.
+func lastName(steps []string) string {
+	for _, step := range slices.Backward(steps) {
+		if step != "[]" && step[0] != '|' {
+			return step
+		}
+	}
+	return ""
+}
+
+// bases are the bodies of operations whose schema asks for less than they do; of
+// one place of the body, where it stands after a number sign. {/topics} is an id
+// in that list of ours.
+var bases = map[string]string{
+	"POST /emails":                              `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
+	"POST /emails#template.id":                  `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
+	"POST /emails/batch":                        `{"from":"a@ours.example","to":"b@example.org","subject":"s","text":"x"}`,
+	"POST /emails/batch#[].template.id":         `{"from":"a@ours.example","to":"b@example.org","subject":"s"}`,
+	"POST /broadcasts":                          `{"from":"a@ours.example","subject":"s","text":"x"}`,
+	"POST /api-keys#domain_id":                  `{"name":"k","permission":"sending_access"}`,
+	"PATCH /emails/{id}":                        `{"scheduled_at":"in 1 hour"}`,
+	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
+	"POST /webhooks/{id}/signing-secret/rotate": ``,
+}
+
+// values are what members need that no schema tells.
+var values = map[string]string{
+	"email": "new@ours.example", "from": "a@ours.example", "to": "b@example.org", "file": "email\nnew@ours.example",
+	"endpoint": "https://hooks.example.com/", "emails": "new@ours.example", "subscription": "opt_in",
+}
+
+// build makes a body: what is required, and the value at the end of the steps.
+func (d *apiDocument) build(s *apiSchema, base any, steps []string, value string) any {
+	s = d.resolve(s)
+	if len(steps) == 0 && value != "" {
+		if s.Type == "array" {
+			return []any{value}
+		}
+		return value
+	}
+	if list, ok := base.([]any); ok && len(steps) == 0 {
+		return list
+	}
+	if alternatives := slices.Concat(s.AnyOf, s.OneOf); len(alternatives) > 0 {
+		n := 0
+		if len(steps) > 0 {
+			_, _ = fmt.Sscanf(steps[0], "|%d", &n)
+			steps = steps[1:]
+		}
+		return d.build(alternatives[n], base, steps, value)
+	}
+	switch {
+	case s.Items != nil:
+		if len(steps) > 0 {
+			steps = steps[1:]
+		}
+		return []any{d.build(s.Items, base, steps, value)}
+	case s.Properties != nil:
+		return d.buildObject(s, base, steps, value)
+	}
+	return d.sample("", s)
+}
+
+func (d *apiDocument) buildObject(s *apiSchema, base any, steps []string, value string) map[string]any {
+	out, ok := base.(map[string]any)
+	out = maps.Clone(out)
+	if !ok {
+		out = map[string]any{}
+		for _, name := range s.Required {
+			out[name] = d.sample(name, s.Properties[name])
+		}
+	}
+	if len(steps) > 0 {
+		out[steps[0]] = d.build(s.Properties[steps[0]], nil, steps[1:], value)
+	}
+	return out
+}
+
+func (d *apiDocument) sample(name string, s *apiSchema) any {
+	s = d.resolve(s)
+	kind, _ := s.Type.(string)
+	switch text, known := values[name]; {
+	case len(s.Enum) > 0:
+		return s.Enum[0]
+	case s.Items != nil:
+		return []any{d.sample(name, s.Items)}
+	case known:
+		return text
+	case kind == "integer" || kind == "number":
+		return 1
+	case kind == "boolean":
+		return true
+	case s.Properties != nil || len(s.AnyOf)+len(s.OneOf) > 0:
+		return d.build(s, nil, nil, "")
+	}
+	return "x"
+}

@@ -1,0 +1,410 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"mailer/app"
+)
+
+// twinTeam is one of two teams that have the same.
+type twinTeam struct {
+	name string // stands in whatever is its own
+	team app.Team
+	full string
+}
+
+// isolation asks one team's routes for what is another's.
+type isolation struct {
+	*real
+	doc          apiDocument
+	ours, theirs twinTeam
+	keys         map[string]string // of ours, by kind
+}
+
+// found is a row of a list, and the ids in the path that led to it.
+type found struct {
+	params map[string]string
+	row    map[string]any
+}
+
+// find gives the rows of the first list at a path that has any: for
+// /emails/{id}/attachments those of the first email with attachments.
+func (m *isolation) find(of twinTeam, list string) (rows []found) {
+	parents := []found{{params: map[string]string{}}}
+	if outer := listBefore(list); outer != "" {
+		parents = m.find(of, outer)
+	}
+	name := ""
+	if names := pathParameter.FindAllStringSubmatch(list, -1); names != nil {
+		name = names[len(names)-1][1]
+	}
+	for _, parent := range parents {
+		params := maps.Clone(parent.params)
+		if name != "" {
+			params[name] = parent.row["id"].(string)
+		}
+		w := m.as(of.full, "GET", fillPath(list, params), "")
+		if w.Code != http.StatusOK {
+			continue
+		}
+		for _, row := range decoded[struct{ Data []map[string]any }](m.t, w).Data {
+			rows = append(rows, found{params, row})
+		}
+		if rows != nil {
+			return rows
+		}
+	}
+	return nil
+}
+
+func fillPath(path string, params map[string]string) string {
+	return pathParameter.ReplaceAllStringFunc(path, func(name string) string { return url.PathEscape(params[name[1:len(name)-1]]) })
+}
+
+// trial is one request in three editions: with an id of ours, of theirs, and of
+// nobody.
+type trial struct {
+	own              []request // one for each of ours, till one is answered otherwise
+	foreign, missing request
+}
+
+type request struct {
+	target, body, media string
+	given               []string // ids of the edition, to be taken out of the answer
+}
+
+// trials makes the requests for one place of an operation: by the id and, where
+// the place takes others, by each other name.
+func (m *isolation) trials(op *apiOperation, s site) (out []trial) {
+	m.t.Helper()
+	own, foreign := m.find(m.ours, s.list), m.find(m.theirs, s.list)
+	if len(own) == 0 || len(foreign) == 0 {
+		m.t.Errorf("%s: %s: the twins have nothing at GET %s: give them some", op, s, s.list)
+		return nil
+	}
+	names := []string{"id"}
+	if s.plain {
+		names = append(names, "email", "alias")
+	}
+	for _, name := range names {
+		at := func(f found) bool { text, _ := f.row[name].(string); return text != "" }
+		i, j := slices.IndexFunc(own, at), slices.IndexFunc(foreign, at)
+		if i < 0 || j < 0 {
+			continue
+		}
+		a, b := own[i], foreign[j]
+		their := b.row[name].(string)
+		c := found{maps.Clone(b.params), map[string]any{name: nobodys(their)}}
+		for k, v := range c.params {
+			c.params[k] = nobodys(v)
+		}
+		try := trial{
+			foreign: m.request(op, s, a, b, their),
+			missing: m.request(op, s, a, c, c.row[name].(string)),
+		}
+		for _, f := range own {
+			if text, ok := f.row[name].(string); ok && text != "" {
+				try.own = append(try.own, m.request(op, s, f, f, text))
+			}
+		}
+		out = append(out, try)
+	}
+	return out
+}
+
+var anyID = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`)
+
+// nobodys is a name of the same form that nothing has.
+func nobodys(name string) string {
+	if anyID.MatchString(name) {
+		return anyID.ReplaceAllString(name, app.NewID())
+	}
+	if _, domain, ok := strings.Cut(name, "@"); ok {
+		return "nobody@" + domain
+	}
+	return "nothing-" + name
+}
+
+// request fills an operation: ours everywhere, and the value in one place.
+func (m *isolation) request(op *apiOperation, s site, own, other found, value string) request {
+	r := request{given: []string{value}}
+	params, query := m.pathOf(op, s, own), url.Values{}
+	switch {
+	case s.in == "path" && s.name != "":
+		params[s.name] = value
+	case s.in == "path": // each of the path
+		for name := range params {
+			if v, ok := other.params[name]; ok {
+				params[name] = v
+				r.given = append(r.given, v)
+			}
+		}
+		params[lastParameter(op.path)] = value
+	case s.in == "query", s.in == "cursor":
+		query.Set(s.name, value)
+	}
+	r.target = fillPath(op.path, params)
+	if len(query) > 0 {
+		r.target += "?" + query.Encode()
+	}
+	r.body, r.media = m.body(op, s, value)
+	return r
+}
+
+func lastParameter(path string) string {
+	names := pathParameter.FindAllStringSubmatch(path, -1)
+	return names[len(names)-1][1]
+}
+
+// pathOf gives ids of ours for the path of an operation. What is asked for and
+// what leads to it belong together.
+func (m *isolation) pathOf(op *apiOperation, s site, own found) map[string]string {
+	if s.in == "cursor" {
+		return maps.Clone(own.params)
+	}
+	if !strings.Contains(op.path, "{") {
+		return map[string]string{}
+	}
+	last := lastParameter(op.path)
+	rows := m.find(m.ours, op.path[:strings.Index(op.path, "/{"+last+"}")])
+	if len(rows) == 0 {
+		m.t.Fatalf("%s: the twins have nothing for {%s}: give them some", op, last)
+	}
+	params := maps.Clone(rows[0].params)
+	params[last] = rows[0].row["id"].(string)
+	return params
+}
+
+func (m *isolation) body(op *apiOperation, s site, value string) (body, media string) {
+	media, schema := op.body()
+	if schema == nil {
+		return "", ""
+	}
+	steps := s.steps
+	if s.in != "body" {
+		value = ""
+	}
+	raw, ok := bases[op.String()+"#"+strings.Join(steps, ".")]
+	if !ok {
+		raw, ok = bases[op.String()]
+	}
+	if ok && raw == "" {
+		return "", media
+	}
+	raw = anIDOf.ReplaceAllStringFunc(raw, func(mark string) string { return m.find(m.ours, mark[1:len(mark)-1])[0].row["id"].(string) })
+	var base any
+	if ok {
+		if err := json.Unmarshal([]byte(raw), &base); err != nil {
+			m.t.Fatal(err)
+		}
+	}
+	built := m.doc.build(schema, base, steps, value)
+	if strings.HasPrefix(media, "multipart/") {
+		return m.form(built.(map[string]any))
+	}
+	text, err := json.Marshal(built)
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	return string(text), media
+}
+
+// anIDOf stands in a base for an id of ours in a list.
+var anIDOf = regexp.MustCompile(`\{/[a-z-]+\}`)
+
+// form writes a body as a form; what is no text stands there as JSON.
+func (m *isolation) form(members map[string]any) (body, media string) {
+	var fields []field
+	for name, v := range members {
+		text, ok := v.(string)
+		if !ok {
+			raw, err := json.Marshal(v)
+			if err != nil {
+				m.t.Fatal(err)
+			}
+			text = string(raw)
+		}
+		fields = append(fields, field{name, text})
+	}
+	body, header := form(m.t, fields...)
+	return body, strings.TrimPrefix(header, "Content-Type: ")
+}
+
+// ask makes a request and gives what a caller can see of the answer, but for
+// what differs each time and the ids that it was asked with.
+func (m *isolation) ask(key, method string, r request) (seen string, w *httptest.ResponseRecorder) {
+	m.t.Helper()
+	w = m.as(key, method, r.target, r.body, "Content-Type: "+r.media)
+	head := w.Header().Clone()
+	for _, name := range []string{"X-Request-Id", "Ratelimit-Remaining"} {
+		head.Del(name)
+	}
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(head)) {
+		lines = append(lines, name+": "+strings.Join(head[name], ", "))
+	}
+	body := w.Body.String()
+	for _, id := range r.given {
+		body = strings.ReplaceAll(body, id, "GIVEN")
+	}
+	return fmt.Sprintf("%d\n%s\n%s", w.Code, strings.Join(lines, "\n"), body), w
+}
+
+// TestAnotherTeamsThingsAreAnsweredLikeMissingOnes walks the document: every
+// route and method, every place that takes an id, every kind of key. What it
+// asks and where ids come from is read out of openapi.json, so a new route is
+// covered once it is there.
+func TestAnotherTeamsThingsAreAnsweredLikeMissingOnes(t *testing.T) {
+	m := newIsolation(t)
+	before := m.everything(m.theirs)
+	asked, owned := 0, 0
+	for _, op := range m.doc.operations() {
+		for _, s := range m.doc.sites(t, op) {
+			for _, try := range m.trials(op, s) {
+				asked++
+				m.compare(op, s, try)
+			}
+		}
+	}
+	after := m.everything(m.theirs)
+	for target, answer := range before {
+		if after[target] != answer {
+			t.Errorf("GET %s of the other team was changed:\n%s\n%s", target, answer, after[target])
+		}
+	}
+	// The same requests with ids of one's own are answered otherwise; else they
+	// would be refused for something else, and prove nothing.
+	for _, op := range m.doc.operations() {
+		for _, s := range m.doc.sites(t, op) {
+			for _, try := range m.trials(op, s) {
+				owned++
+				m.wantDifferent(op, s, try)
+			}
+		}
+	}
+	if asked < 150 || owned != asked {
+		t.Errorf("asked for %d foreign ids and %d own ones", asked, owned)
+	}
+}
+
+func (m *isolation) compare(op *apiOperation, s site, try trial) {
+	m.t.Helper()
+	for kind, key := range m.keys {
+		missing, w := m.ask(key, op.method, try.missing)
+		foreign, answer := m.ask(key, op.method, try.foreign)
+		if foreign != missing {
+			m.t.Errorf("%s with the key %s: %s of another team\n%s %s\n%s\nof nobody\n%s", op, kind, s, try.foreign.target, try.foreign.body, foreign, missing)
+		}
+		given := append([]string{"", ""}, try.foreign.given...)
+		if text := strings.NewReplacer(doubled(given[2:])...).Replace(answer.Body.String()); strings.Contains(text, m.theirs.name) {
+			m.t.Errorf("%s with the key %s: %s shows %s", op, kind, s, text)
+		}
+		if kind == "owner" && s.in == "path" && w.Code != http.StatusNotFound {
+			m.t.Errorf("%s: %s of nobody: %s", op, s, missing)
+		}
+	}
+}
+
+// doubled pairs each with nothing.
+func doubled(list []string) (out []string) {
+	for _, s := range list {
+		out = append(out, s, "")
+	}
+	return out
+}
+
+func (m *isolation) wantDifferent(op *apiOperation, s site, try trial) {
+	m.t.Helper()
+	missing, _ := m.ask(m.ours.full, op.method, try.missing)
+	var own string
+	for _, r := range try.own {
+		answer, w := m.ask(m.ours.full, op.method, r)
+		if answer != missing && w.Code != http.StatusUnprocessableEntity {
+			return
+		}
+		own = r.target + " " + r.body + "\n" + answer
+	}
+	m.t.Errorf("%s: %s of one's own is answered like that of nobody, or the body is not right: add to `bases` or `values`\n%s", op, s, own)
+}
+
+var changing = regexp.MustCompile(`"(download_url|expires_at|last_used_at|finishes_at)":"[^"]*"`)
+
+// everything is all that a team can read.
+func (m *isolation) everything(of twinTeam) map[string]string {
+	m.t.Helper()
+	out := map[string]string{}
+	for _, op := range m.doc.operations() {
+		if op.method != "GET" {
+			continue
+		}
+		for _, params := range m.allPaths(of, op.path) {
+			target := fillPath(op.path, params)
+			w := m.as(of.full, "GET", target, "")
+			out[target] = changing.ReplaceAllString(fmt.Sprint(w.Code, " ", w.Body), "")
+		}
+	}
+	return out
+}
+
+// allPaths gives the ids of all that a path can lead to.
+func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string) {
+	list := listBefore(path)
+	if list == "" {
+		return []map[string]string{{}}
+	}
+	last := lastParameter(path)
+	for _, params := range m.allPaths(of, list) {
+		w := m.as(of.full, "GET", fillPath(list, params), "")
+		if w.Code != http.StatusOK {
+			continue
+		}
+		for _, row := range decoded[struct{ Data []map[string]any }](m.t, w).Data {
+			more := maps.Clone(params)
+			more[last] = row["id"].(string)
+			out = append(out, more)
+		}
+	}
+	return out
+}
+
+// TestNoListShowsWhatIsAnotherTeams reads all that each kind of key can read.
+func TestNoListShowsWhatIsAnotherTeams(t *testing.T) {
+	m := newIsolation(t)
+	theirs := map[string]bool{}
+	for target, answer := range m.everything(m.theirs) {
+		for _, id := range anyID.FindAllString(target+answer, -1) {
+			theirs[id] = true
+		}
+	}
+	if len(theirs) < 30 {
+		t.Fatalf("the other team has only %d ids", len(theirs))
+	}
+	for kind, key := range m.keys {
+		as := m.ours
+		as.full = key
+		seen := 0
+		for target, answer := range m.everything(as) {
+			seen += len(answer)
+			if strings.Contains(answer, m.theirs.name) {
+				t.Errorf("GET %s with the key %s: %s", target, kind, answer)
+			}
+			for _, id := range anyID.FindAllString(answer, -1) {
+				if theirs[id] {
+					t.Errorf("GET %s with the key %s shows %s of the other team", target, kind, id)
+				}
+			}
+		}
+		if kind == "owner" && seen < 5000 {
+			t.Errorf("only %d bytes were read", seen)
+		}
+	}
+}

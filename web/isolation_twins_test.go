@@ -1,0 +1,90 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+func newIsolation(t *testing.T) *isolation {
+	t.Helper()
+	s := newHooked(t)
+	m := &isolation{real: s.real, doc: readDocument(t, s.handler.document)}
+	theirs, full := s.newTeam("theirs")
+	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}
+	for _, of := range []twinTeam{m.theirs, m.ours} { // ours last: a cursor into the past is none of theirs
+		m.furnish(of)
+	}
+	domain := m.find(m.ours, "/domains")[0].row["name"].(string)
+	m.keys = map[string]string{
+		"owner": m.ours.full, "admin": s.role(s.team.ID, app.RoleAdmin), "member": s.role(s.team.ID, app.RoleMember),
+		"sending": s.key(s.team.ID, app.KeyInput{Permission: app.SendingAccess}),
+		"domain":  s.key(s.team.ID, app.KeyInput{Permission: app.SendingAccess, Domain: domain}),
+	}
+	m.create(m.ours.full, `{"name":"spare"}`) // for the deletion of the newest
+	return m
+}
+
+// furnish gives a team something of every kind, and several of what is deleted
+// in more than one way.
+func (m *isolation) furnish(of twinTeam) {
+	m.t.Helper()
+	post := func(target, body string, header ...string) string {
+		m.t.Helper()
+		w := m.as(of.full, "POST", target, strings.ReplaceAll(body, "TEAM", of.name), header...)
+		if w.Code != http.StatusOK && w.Code != http.StatusCreated {
+			m.t.Fatalf("POST %s: %d %s", target, w.Code, w.Body)
+		}
+		return decoded[struct{ ID string }](m.t, w).ID
+	}
+	domain, err := m.engine.AddDomain(m.t.Context(), of.team.ID, app.DomainInput{Name: of.name + ".example", Trusted: true, ClickTracking: true})
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	m.create(of.full, fmt.Sprintf(`{"name":"%s key","permission":"sending_access","domain_id":%q}`, of.name, domain.ID))
+	hook := post("/webhooks", `{"endpoint":"https://TEAM.example/in","events":["contact.created","topic.created"]}`)
+	topic := post("/topics", `{"name":"TEAM news","default_subscription":"opt_in","visibility":"public"}`)
+	post("/topics", `{"name":"TEAM spare","default_subscription":"opt_in"}`)
+	post("/contact-properties", `{"key":"TEAM_size","type":"string","fallback_value":"TEAM"}`)
+	segment := post("/segments", `{"name":"TEAM segment"}`)
+	for i := range 6 {
+		post("/contacts", fmt.Sprintf(`{"email":"c%d@TEAM.example","first_name":"TEAM","segments":[{"id":%q}],"topics":[{"id":%q,"subscription":"opt_in"}]}`, i, segment, topic))
+		post("/suppressions", fmt.Sprintf(`{"email":"s%d@TEAM.example"}`, i))
+	}
+	for i := range 3 {
+		post("/segments", fmt.Sprintf(`{"name":"TEAM spare %d"}`, i))
+		id := post("/templates", fmt.Sprintf(`{"name":"TEAM template","alias":"TEAM-%d","from":"a@TEAM.example","subject":"TEAM","html":"<p>TEAM</p>"}`, i))
+		post("/templates/"+id+"/publish", "")
+	}
+	m.furnishMail(of, segment, post)
+	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
+	imported := post("/contacts/imports", body, header)
+	m.eventually(of.full, "/contacts/imports/"+imported, `"completed"`)
+	event := m.find(of, "/webhooks/{id}/events")[0].row["id"].(string)
+	m.eventually(of.full, "/webhooks/"+hook+"/events/"+event+"/attempts", `"thanks`)
+}
+
+// furnishMail gives a team emails and broadcasts: sent ones, and as the newest
+// ones that can still be changed.
+func (m *isolation) furnishMail(of twinTeam, segment string, post func(target, body string, header ...string) string) {
+	m.t.Helper()
+	const send = `{"from":"a@TEAM.example","to":"b@TEAM.example","subject":"TEAM","text":"TEAM"`
+	sent := post("/emails", send+`,"attachments":[{"filename":"TEAM.txt","content":"aGk="}]}`)
+	m.eventually(of.full, "/emails/"+sent, `"last_event":"sent"`)
+	const news = `{"name":"TEAM","from":"a@TEAM.example","subject":"TEAM","html":"<a href=\"https://TEAM.example/x\">TEAM</a>","segment_id":"SEGMENT"`
+	broadcast := post("/broadcasts", strings.ReplaceAll(news, "SEGMENT", segment)+`,"send":true}`)
+	m.eventually(of.full, "/broadcasts/"+broadcast, `"status":"sent"`)
+	recipient := m.find(of, "/broadcasts/{id}/recipients")[0].row["id"].(string)
+	err := m.store.Write(m.t.Context(), func(tx *db.Tx) error { return tx.CountClick(broadcast, recipient, 0) })
+	if err != nil {
+		m.t.Fatal(err)
+	}
+	for range 3 {
+		post("/broadcasts", strings.ReplaceAll(news, "SEGMENT", segment)+`}`)
+		post("/emails", send+`,"scheduled_at":"in 20 days"}`)
+	}
+}

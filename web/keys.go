@@ -1,0 +1,164 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// KeyItem is an API key in a list: never its token.
+type KeyItem struct {
+	ID         string         `json:"id" format:"uuid"`
+	Name       string         `json:"name"`
+	CreatedAt  string         `json:"created_at" format:"date-time"`
+	LastUsedAt *string        `json:"last_used_at" format:"date-time" doc:"To the minute; null: never"`
+	Permission app.Permission `json:"permission" enum:"full_access,sending_access"`
+	Role       app.Role       `json:"role" enum:"owner,admin,member"`
+	DomainID   *string        `json:"domain_id" format:"uuid" doc:"The one domain that the key may send from; null: any"`
+}
+
+type keyRecord struct {
+	Object string `json:"object" enum:"api_key"`
+	KeyItem
+}
+
+type createdKey struct {
+	Object string `json:"object" enum:"api_key"`
+	ID     string `json:"id" format:"uuid"`
+	Token  string `json:"token" doc:"What to send as bearer token. It is shown here and never again"`
+}
+
+type deletedKey struct {
+	Object  string `json:"object" enum:"api_key"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type createKeyRequest struct {
+	Name       string         `json:"name" minLength:"1" maxLength:"50" doc:"What the key is for"`
+	Permission app.Permission `json:"permission,omitempty" enum:"full_access,sending_access" default:"full_access"`
+	DomainID   string         `json:"domain_id,omitempty" format:"uuid" doc:"The one domain that the key may send from; only with sending_access"`
+	Role       app.Role       `json:"role,omitempty" enum:"owner,admin,member" doc:"Not above the role of the key that asks, which is the default"`
+}
+
+// updateKeyRequest is the body of PATCH /api-keys/{id}. Some clients repeat the
+// id of the path in it.
+type updateKeyRequest struct {
+	Name     string `json:"name" minLength:"1" maxLength:"50"`
+	ID       string `json:"id,omitempty" hidden:"true"`
+	APIKeyID string `json:"api_key_id,omitempty" hidden:"true"`
+}
+
+// KeyPath is the path parameter of one API key.
+type KeyPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the API key: not its token"`
+}
+
+type (
+	createdKeyOutput struct{ Body createdKey }
+	keyOutput        struct{ Body keyRecord }
+	deletedKeyOutput struct{ Body deletedKey }
+)
+
+var keyTags = []string{"API keys"}
+
+// keyService is what the routes of API keys need of the engine.
+type keyService interface {
+	CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error)
+	ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) ([]app.Key, bool, error)
+	RenameTeamKey(ctx context.Context, key *app.Key, id, name string) (app.Key, error)
+	DeleteTeamKey(ctx context.Context, key *app.Key, id string) error
+}
+
+func (h *Handler) registerKeys() {
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
+		Summary: "Create an API key and get its token, once", Tags: keyTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.createKey)
+	documentBody[createKeyRequest](h, http.MethodPost, "/api-keys")
+	register(h, route{}, huma.Operation{
+		OperationID: "list-api-keys", Method: http.MethodGet, Path: "/api-keys",
+		Summary: "List API keys, newest first, without their tokens", Tags: keyTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, h.listKeys)
+	register(h, route{body: true, admin: true}, huma.Operation{
+		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
+		Summary: "Rename an API key", Tags: keyTags,
+		Errors: []int{http.StatusNotFound},
+	}, h.updateKey)
+	documentBody[updateKeyRequest](h, http.MethodPatch, "/api-keys/{id}")
+	register(h, route{admin: true}, huma.Operation{
+		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
+		Summary: "Revoke an API key; it stops at once", Tags: keyTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, h.deleteKey)
+}
+
+func (h *Handler) createKey(ctx context.Context, _ *struct{}) (*createdKeyOutput, error) {
+	x := exchangeOf(ctx)
+	var request createKeyRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	token, k, err := h.service.CreateTeamKey(ctx, x.key, app.KeyInput{
+		Name: request.Name, Permission: request.Permission, Role: request.Role, DomainID: request.DomainID,
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &createdKeyOutput{createdKey{Object: "api_key", ID: k.ID, Token: token}}, nil
+}
+
+func (h *Handler) listKeys(ctx context.Context, in *PageParams) (*listOutput[KeyItem], error) {
+	page, err := in.page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := h.service.ListTeamKeys(ctx, keyOf(ctx), page)
+	if err != nil {
+		return nil, err
+	}
+	return newList(rows, more, newKeyItem), nil
+}
+
+func (h *Handler) updateKey(ctx context.Context, in *KeyPath) (*keyOutput, error) {
+	x := exchangeOf(ctx)
+	id, err := pathID("API key", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	var request updateKeyRequest
+	if err := decodeBody(x.body, &request); err != nil {
+		return nil, err
+	}
+	if err := echoes(in.ID, map[string]string{"id": request.ID, "api_key_id": request.APIKeyID}); err != nil {
+		return nil, err
+	}
+	k, err := h.service.RenameTeamKey(ctx, x.key, id, request.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &keyOutput{keyRecord{Object: "api_key", KeyItem: newKeyItem(&k)}}, nil
+}
+
+func (h *Handler) deleteKey(ctx context.Context, in *KeyPath) (*deletedKeyOutput, error) {
+	id, err := pathID("API key", in.ID)
+	if err != nil {
+		return nil, err
+	}
+	if err := h.service.DeleteTeamKey(ctx, keyOf(ctx), id); err != nil {
+		return nil, err
+	}
+	return &deletedKeyOutput{deletedKey{Object: "api_key", ID: id, Deleted: true}}, nil
+}
+
+func newKeyItem(k *app.Key) KeyItem {
+	return KeyItem{
+		ID: k.ID, Name: k.Name, CreatedAt: app.FormatTime(k.CreatedAt), LastUsedAt: app.FormatTimePtr(k.LastUsedAt),
+		Permission: k.Permission, Role: k.Role, DomainID: orNull(k.DomainID),
+	}
+}
