@@ -145,7 +145,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.bounceListen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
 	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
-	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted")
+	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
@@ -170,8 +170,8 @@ func (o *options) logger() (*slog.Logger, error) {
 
 // check refuses settings that contradict each other, before anything is opened.
 func (o *options) check(cmd *cobra.Command) error {
-	if o.mode != "self-hosted" {
-		return fmt.Errorf("--mode %q is not supported; self-hosted is", o.mode)
+	if o.mode != "self-hosted" && o.mode != "cloud" {
+		return fmt.Errorf("--mode must be self-hosted or cloud, is %q", o.mode)
 	}
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
@@ -323,6 +323,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+		Cloud:          o.mode == "cloud",
 		Enforce:        o.guardrails == "enforce" || o.mode == "cloud",
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})

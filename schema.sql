@@ -20,6 +20,36 @@ CREATE TABLE teams (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
+-- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
+-- email counts when it is accepted, or, where it waits for its time, when it
+-- leaves; a recipient of a broadcast when its turn comes.
+CREATE TABLE team_days (
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  day        INTEGER NOT NULL, -- Unix days
+  recipients INTEGER NOT NULL,
+  told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- of the day's quota: 1 quota.warning, 2 quota.reached
+  PRIMARY KEY (team_id, day)
+) STRICT, WITHOUT ROWID;
+
+-- Plans of teams, in cloud mode. A team without a row is on the free one.
+CREATE TABLE team_plans (
+  team_id  TEXT NOT NULL PRIMARY KEY REFERENCES teams (id),
+  name     TEXT NOT NULL CHECK (name IN ('free', 'starter', 'pro', 'scale')),
+  included INTEGER,          -- recipients a period; NULL: what the plan includes
+  overage  INTEGER NOT NULL CHECK (overage IN (0, 1)),
+  since    INTEGER NOT NULL, -- the midnight before the team got a monthly plan: periods begin on that day of the month
+  told_at  INTEGER,          -- the period of which webhooks were told something
+  told     INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)) -- as in team_days
+) STRICT, WITHOUT ROWID;
+
+-- Recipients of accepted emails that have not counted in team_days: the sums of
+-- units.owed, kept in cloud mode.
+CREATE TABLE team_backlogs (
+  team_id   TEXT NOT NULL PRIMARY KEY REFERENCES teams (id),
+  late      INTEGER NOT NULL, -- of units in the backlog of a daily quota
+  scheduled INTEGER NOT NULL  -- of the others
+) STRICT, WITHOUT ROWID;
+
 -- What became of recipients, by hour: the rates of guardrails and deliverability.
 -- A commit adds to each of its rows once, however many messages it is about.
 CREATE TABLE outcomes (
@@ -161,9 +191,12 @@ CREATE TABLE units (
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
   dated     INTEGER,          -- of a broadcast: the message's Date
+  owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
+  late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, next_at);
+CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 
@@ -527,6 +560,7 @@ CREATE TABLE broadcasts (
   canceled_at  INTEGER
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
+CREATE INDEX broadcasts_open ON broadcasts (team_id) WHERE status IN ('scheduled', 'queued');
 CREATE INDEX broadcasts_status ON broadcasts (status, id);
 CREATE INDEX broadcasts_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');
 CREATE INDEX broadcasts_topic ON broadcasts (topic_id) WHERE topic_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');

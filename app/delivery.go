@@ -123,6 +123,11 @@ type Unit struct {
 	// Dated is the Date of a broadcast's message: when its turn came. An email's is
 	// its acceptance.
 	Dated time.Time
+	// Owed is how many recipients count against the quota when the unit leaves; 0:
+	// they have counted.
+	Owed int64
+	// Late: it is in the backlog of its team's daily quota.
+	Late bool
 }
 
 // RelayTrouble is a time during which a relay could not be used.

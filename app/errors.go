@@ -3,6 +3,7 @@ package app
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code is the stable name of an error, as clients see it in the member "name"
@@ -43,6 +44,8 @@ type Error struct {
 	Code    Code
 	Message string
 	Err     error
+	// RetryAfter is when the same call may succeed; 0: nobody can say.
+	RetryAfter time.Duration
 }
 
 // Error implements error.

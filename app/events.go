@@ -18,6 +18,8 @@ const (
 	EventDeferred EventType = "deferred"
 	// EventInDoubt: the final dot was sent and no reply came back.
 	EventInDoubt EventType = "in_doubt"
+	// EventQuotaWait: the day's quota is used; the email waits for another day's.
+	EventQuotaWait EventType = "quota_wait"
 	// EventRescheduled: the caller moved a scheduled email to another time.
 	EventRescheduled EventType = "rescheduled"
 	// EventRelayTrouble: the relay could not be used at all; no attempt counted.

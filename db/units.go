@@ -11,9 +11,9 @@ import (
 // InsertUnit adds the open work of an email that was just accepted, or of a
 // recipient of a broadcast whose turn it is.
 func (tx *Tx) InsertUnit(u app.Unit) error {
-	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, bulk, state, attempts, next_at, since, size, dated)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?3 IS NOT NULL, 'queued', ?6, ?7, ?8, ?9, ?10)`,
-		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated))
+	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, bulk, state, attempts, next_at, since, size, dated, owed, late)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?3 IS NOT NULL, 'queued', ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
+		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late)
 	return err
 }
 
@@ -42,7 +42,7 @@ func (r *Reader) DueTeams(relay string, bulk bool) ([]TeamDue, error) {
 		FROM teams_open AS o WHERE o.team_id IS NOT NULL`, relay, bulk)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, attempts, next_at, since, size, dated, signature`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, attempts, next_at, since, size, dated, signature, owed, late`
 
 // DueUnits gives a team's units, of broadcasts (bulk) or of emails, that are due
 // at a relay, earliest first.
@@ -64,7 +64,7 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var next int64
 	var since, dated sql.NullInt64
 	var broadcast, topic, signature sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Attempts, &next, &since, &u.Size, &dated, &signature)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	u.Dated = fromMilli(dated.Int64)
 	return u, err

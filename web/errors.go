@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -97,6 +99,9 @@ func (h *Handler) errorFor(x *exchange, err error) *Error {
 		return internalError()
 	}
 	e := newError(known.Code, known.Message)
+	if known.RetryAfter > 0 {
+		x.Header().Set("Retry-After", strconv.FormatInt(int64((known.RetryAfter+time.Second-1)/time.Second), 10))
+	}
 	if known.Err != nil {
 		h.log.Warn("request refused", "request_id", x.id, "route", x.pattern, "name", known.Code, "error", known.Err)
 	}

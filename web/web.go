@@ -61,6 +61,7 @@ type service interface {
 	broadcastService
 	broadcastStatsService
 	webhookService
+	usageService
 	deliverabilityService
 	keyService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
@@ -126,6 +127,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcasts()
 	h.registerBroadcastStats()
 	h.registerWebhooks()
+	h.registerUsage()
 	h.registerDeliverability()
 	h.registerKeys()
 	h.registerMCP()

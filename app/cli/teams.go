@@ -2,10 +2,12 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"mailer/app"
 	"mailer/app/engine"
 )
 
@@ -28,5 +30,41 @@ func (c *Store) teams() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, Teams(teams))
 		})
 	})
-	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list))
+	var in app.PlanInput
+	plan := newCommand("set-plan TEAM free|starter|pro|scale", "Give a team a plan, which a server in cloud mode goes by", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
+			team, err := e.FindTeam(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			in.Name = app.PlanName(args[1])
+			p, err := e.SetPlan(ctx, team.ID, in)
+			if err != nil {
+				return err
+			}
+			return c.done(planObject(&team, &p), planWords(&team, &p))
+		})
+	})
+	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients that a period of a monthly plan includes (default: the plan's own)")
+	plan.Flags().BoolVar(&in.Overage, "overage", false, "a monthly plan goes on above what is included, up to five times as much")
+	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.jsonFlag(plan))
+}
+
+func planObject(team *app.Team, p *app.TeamPlan) map[string]any {
+	out := map[string]any{"object": "team", "id": team.ID, "name": team.Name, "plan": p.Name}
+	if !p.Daily() {
+		out["included"], out["overage"], out["since"] = p.Included(), p.Overage, app.FormatTime(p.Since)
+	}
+	return out
+}
+
+func planWords(team *app.Team, p *app.TeamPlan) string {
+	if p.Daily() {
+		return fmt.Sprintf("%s is on the plan %s: %d emails a day", team.Name, p.Name, p.Terms().PerDay)
+	}
+	words := fmt.Sprintf("%s is on the plan %s: %d emails a month are included", team.Name, p.Name, p.Included())
+	if p.Overage {
+		words += fmt.Sprintf(", and with overage %d are the most", p.Most())
+	}
+	return words
 }

@@ -135,13 +135,18 @@ func (b *batch) refuses(i int, err error) error {
 	return &app.Error{Code: refusal.Code, Message: fmt.Sprintf("emails.%d: %s", i, refusal.Message), Err: refusal.Err}
 }
 
-// accept writes the good items. It runs inside Write, perhaps twice.
+// accept writes the good items, or none where one exceeds the quota. It runs inside Write, perhaps twice.
 func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 	result := &BatchResult{IDs: []string{}, Errors: []BatchError{}}
+	var quota error // refuses all, after what else is wrong with an item
 	for i, email := range b.emails {
 		err := b.refusals[i]
 		if err == nil {
 			err = b.e.accept(tx, email)
+		}
+		if exceedsQuota(err) {
+			quota = err
+			continue
 		}
 		if refused := b.refuses(i, err); refused != nil {
 			return nil, refused
@@ -154,6 +159,9 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 		if errors.As(err, &refusal) {
 			result.Errors = append(result.Errors, BatchError{Index: i, Message: refusal.Message})
 		}
+	}
+	if quota != nil {
+		return nil, quota
 	}
 	return result, nil
 }

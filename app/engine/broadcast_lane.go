@@ -32,7 +32,13 @@ func (l *lane) claimBulk(ctx context.Context, room int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	queues := bulkQueues(open)
+	queues, held, err := l.e.withinDay(ctx, bulkQueues(open))
+	if err != nil {
+		return 0, err
+	}
+	if held { // until midnight, or another plan
+		next = min(next, sweepEvery)
+	}
 	if len(queues) == 0 {
 		return next, nil
 	}
@@ -159,6 +165,10 @@ func (l *lane) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) erro
 }
 
 func (l *lane) beginRecipients(tx *db.Tx, b *app.Broadcast, content *broadcastMail, n int) ([]*job, error) {
+	n, err := l.e.bulkRoomOfDay(&tx.Reader, b.TeamID, tx.Now, n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
 	next, err := tx.NextRecipients(b, n)
 	if err != nil || len(next) == 0 {
 		return nil, err
@@ -176,7 +186,10 @@ func (l *lane) beginRecipients(tx *db.Tx, b *app.Broadcast, content *broadcastMa
 			jobs = append(jobs, &job{unit: u, to: to})
 		}
 	}
-	return jobs, tx.BeginRecipients(b, len(next), len(jobs))
+	if err := tx.BeginRecipients(b, len(next), len(jobs)); err != nil {
+		return nil, err
+	}
+	return jobs, l.e.count(tx, b.TeamID, int64(len(jobs)))
 }
 
 // beginRecipient gives a recipient its unit, unless it is settled: withdrawn

@@ -15,7 +15,7 @@ import (
 // CodeValidation for the time, those of idempotency, CodeNotFound,
 // CodeInvalidParameter for what is no draft, CodeNotFound for its segment or topic,
 // CodeValidation for the from-domain, CodeSendingPaused, CodeBroadcastsPaused,
-// CodeBroadcastTooLarge, CodeServiceUnavailable.
+// CodeBroadcastTooLarge, CodeMonthlyQuotaExceeded, CodeServiceUnavailable.
 func (e *Engine) SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts SendOptions) (v BroadcastView, err error) {
 	at, err := app.BroadcastTime(scheduledAt, time.Now())
 	if err != nil {
@@ -178,6 +178,9 @@ func audienceOf(r *db.Reader, b *app.Broadcast) (*app.Audience, error) {
 // inside Write.
 func (e *Engine) dispatch(tx *db.Tx, b *app.Broadcast) error {
 	if err := e.mayLeave(&tx.Reader, b); err != nil {
+		return err
+	}
+	if err := e.broadcastFits(tx, b); err != nil {
 		return err
 	}
 	tx.AfterCommit(e.broadcaster.wake)

@@ -162,6 +162,11 @@ func (b *contactBatch) begin(item *preparedContact, old *app.Contact, status con
 	if err := g.fits(&g.contact); err != nil {
 		return contactOutcome{}, err
 	}
+	if old == nil {
+		if err := b.w.admit(); err != nil {
+			return contactOutcome{}, err
+		}
+	}
 	b.byAddress[item.hash] = g
 	b.groups = append(b.groups, g)
 	return contactOutcome{group: g, status: status}, nil

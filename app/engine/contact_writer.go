@@ -30,6 +30,7 @@ type contactWriter struct {
 	topics   map[string]bool
 	members  map[string]int
 	created  int
+	room     int // new contacts that the plan has a place for; negative: any number
 }
 
 // newContactWriter begins writing; finish must follow in the same Write.
@@ -38,8 +39,12 @@ func (e *Engine) newContactWriter(tx *db.Tx, teamID string, quiet bool) (*contac
 	if err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
 	}
+	room, err := e.contactRoom(&tx.Reader, teamID)
+	if err != nil {
+		return nil, err
+	}
 	return &contactWriter{
-		e: e, tx: tx, teamID: teamID, quiet: quiet, types: types,
+		e: e, tx: tx, teamID: teamID, quiet: quiet, types: types, room: room,
 		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
 	}, nil
 }
@@ -56,7 +61,8 @@ func (w *contactWriter) finish() error {
 
 // put creates the contact of an item, or treats the one that has its address
 // already as conflict says, and gives its id. An *app.Error (CodeValidation,
-// CodeNotFound, CodeConflict) comes before anything is written.
+// CodeNotFound, CodeConflict, CodePlanLimitReached) comes before anything is
+// written.
 func (w *contactWriter) put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
 	if err := w.check(n); err != nil {
 		return "", "", err
@@ -65,7 +71,12 @@ func (w *contactWriter) put(n *app.NewContact, conflict app.OnConflict) (id stri
 	old, err := w.tx.ContactByAddress(w.teamID, hash)
 	switch {
 	case errors.Is(err, db.ErrNotFound):
-		id, err := w.create(n, hash)
+		if err := w.admit(); err != nil {
+			return "", "", err
+		}
+		if id, err = w.create(n, hash); err != nil && w.room >= 0 {
+			w.room++
+		}
 		return id, contactCreated, err
 	case err != nil:
 		return "", "", fmt.Errorf("look up contact: %w", err)
@@ -75,6 +86,19 @@ func (w *contactWriter) put(n *app.NewContact, conflict app.OnConflict) (id stri
 		return old.ID, contactUpdated, w.merge(n, old)
 	}
 	return "", "", errContactExists()
+}
+
+// admit takes the place of a contact that is about to be created. Error:
+// CodePlanLimitReached where the plan has none.
+func (w *contactWriter) admit() error {
+	switch {
+	case w.room < 0:
+		return nil
+	case w.room == 0:
+		return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
+	}
+	w.room--
+	return nil
 }
 
 // check proves that declared properties have their type and that segments and

@@ -23,7 +23,7 @@ const (
 
 // AddDomain registers a domain of a team with a DKIM key pair of its own. A
 // trusted one counts as verified at once: the operator vouches for it. Errors:
-// CodeConflict, CodeValidation.
+// CodeConflict, CodeValidation, CodePlanLimitReached.
 func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error) {
 	d, err := in.Validate(e.Regions())
 	if err != nil {
@@ -37,14 +37,21 @@ func (e *Engine) AddDomain(ctx context.Context, teamID string, in app.DomainInpu
 	if _, err := e.DomainByName(ctx, teamID, d.Name); err == nil {
 		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
 	}
+	if err := e.db.Read(ctx, func(r *db.Reader) error { return e.domainRoom(r, teamID) }); err != nil {
+		return app.Domain{}, unavailable(err) // before the key too
+	}
 	pair, err := e.newDKIMPair(d.ID, app.DKIMSelector, app.DKIMSigning)
 	if err != nil {
 		return app.Domain{}, err
 	}
 	d.Keys = []app.DKIMPair{pair}
 	err = e.db.Write(ctx, func(tx *db.Tx) error {
+		full := e.domainRoom(&tx.Reader, teamID)
 		if err := tx.InsertDomain(&d); err != nil {
 			return err
+		}
+		if full != nil {
+			return full
 		}
 		tx.AfterCommit(func() { e.dkim.forget(d.TeamID, d.Name) })
 		return e.announceDomain(tx, app.DomainCreated, &d)

@@ -27,7 +27,8 @@ const (
 // SendEmail accepts one email and answers its id once it is safe on disk. The
 // checks come in the order of decisions.md 4. Errors: CodeValidation,
 // CodeRestrictedAPIKey, CodeNotFound for topic or template, CodeSendingPaused, CodePayloadTooLarge,
-// CodeAllRecipientsSuppressed, those of idempotency, and CodeServiceUnavailable.
+// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded,
+// those of idempotency, and CodeServiceUnavailable.
 func (e *Engine) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer e.cfg.Load.Enter()()
 	if err := e.Ready(); err != nil {
@@ -129,8 +130,8 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err := e.mayAccept(&tx.Reader, email.TeamID); err != nil {
 		return err
 	}
-	if n := email.AttachmentBytes(); n > e.cfg.MaxAttachments {
-		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken", n, e.cfg.MaxAttachments)
+	if err := e.attachmentsFit(&tx.Reader, email); err != nil {
+		return err
 	}
 	recipients := email.Recipients()
 	blocked, err := e.blockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
@@ -140,6 +141,11 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if blocked.Refuses(email.To) {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
+	open := blocked.Open(recipients)
+	charged, err := e.charge(tx, email, int64(len(open)))
+	if err != nil {
+		return err
+	}
 	email.Relay = region
 	email.Tracking = e.trackingOf(email, &domain)
 	if email.Insights != nil {
@@ -148,12 +154,18 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: dueAt(email), Size: email.Size()}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: charged.at, Size: email.Size(),
+		Owed: charged.owed, Late: charged.late}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
 	if err := e.leaveOut(tx, unit, recipients, blocked); err != nil {
 		return err
+	}
+	if unit.Late && unit.NextAt.After(tx.Now) {
+		if err := tx.InsertEvent(quotaWait(tx, unit)); err != nil {
+			return err
+		}
 	}
 	if email.LastEvent == app.Scheduled {
 		if err := e.announceEmail(tx, email.TeamID, app.EmailScheduled, email.ID, app.EmailExtra{}); err != nil {
@@ -162,8 +174,8 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	}
 	if l := e.laneOf(region); l != nil {
 		tx.AfterCommit(func() {
-			if email.LastEvent == app.Queued {
-				e.fresh.put(email, blocked.Open(recipients))
+			if unit.Owed == 0 {
+				e.fresh.put(email, open)
 			}
 			l.wake()
 		})

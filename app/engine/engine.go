@@ -56,7 +56,8 @@ type Config struct {
 	// Capture: the one route is the capture transport, so a from-domain need not
 	// be verified.
 	Capture        bool
-	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes
+	Cloud          bool          // plans apply (a command beside a server: as the server said)
+	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
 	// Enforce: a team or region over the line of a guardrail is held back; else that is
 	// only shown and told.
@@ -90,6 +91,7 @@ type Engine struct {
 	keys        keyCache
 	dkim        dkimCache
 	paths       returnPathHosts
+	teamPlans   teamPlans
 	inflight    inflight
 	fresh       freshMail
 	eraser      *eraser

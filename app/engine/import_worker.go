@@ -346,6 +346,8 @@ func putRow(w *contactWriter, i *app.Import, row importRow) (flaw string, err er
 	_, status, err := w.put(contact, i.Plan.Conflict)
 	var refusal *app.Error
 	switch {
+	case errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached:
+		return refusal.Message, nil
 	case errors.As(err, &refusal) && refusal.Code == app.CodeValidation:
 		return i.Plan.Words(err), nil
 	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:

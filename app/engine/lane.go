@@ -2,7 +2,6 @@ package engine
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"runtime"
 	"slices"
@@ -186,14 +185,14 @@ func (l *lane) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	err := l.e.db.WritePatient(ctx, func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		for _, u := range units {
-			err := tx.BeginAttempt(u, tx.Now.Add(app.CrashDelay(u.Attempts+1)))
+			ok, err := l.e.beginUnit(tx, u)
 			switch {
-			case errors.Is(err, db.ErrNotFound): // withdrawn, or another attempt ended, since it was read
-				stale = append(stale, u)
 			case err != nil:
-				return fmt.Errorf("begin attempt: %w", err)
-			default:
+				return err
+			case ok:
 				begun = append(begun, u)
+			default:
+				stale = append(stale, u)
 			}
 		}
 		return nil

@@ -64,6 +64,9 @@ func (e *Engine) CancelEmail(ctx context.Context, key *app.Key, id string) error
 		if email.LastEvent != app.Scheduled && email.LastEvent != app.Queued {
 			return app.Errorf(app.CodeValidation, "This email can't be canceled any more: its last event is %s", email.LastEvent)
 		}
+		if err := e.forgive(tx, key.TeamID, id); err != nil {
+			return err
+		}
 		err = tx.WithdrawUnit(id)
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeValidation, "This email can't be canceled any more: it is leaving at this moment")
@@ -102,6 +105,9 @@ func (e *Engine) DeleteEmail(ctx context.Context, key *app.Key, id string) error
 		}
 		if dotted {
 			return app.Errorf(app.CodeConflict, "This email is leaving at this moment; delete it when its outcome is known")
+		}
+		if err := e.forgive(tx, key.TeamID, id); err != nil {
+			return err
 		}
 		return tx.DeleteEmail(key.TeamID, id)
 	})

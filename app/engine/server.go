@@ -25,6 +25,7 @@ type server struct {
 	Enforce bool `json:"enforce,omitzero"`
 	// BounceHost is Config.BounceHost.
 	BounceHost string `json:"bounce_host,omitzero"`
+	Cloud      bool   `json:"cloud,omitzero"` // Config.Cloud
 }
 
 // region is a relay as the DNS sees it.
@@ -35,7 +36,7 @@ type region struct {
 
 // serverOf is what a configuration with routes says.
 func serverOf(cfg *Config) server {
-	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce}
+	s := server{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud}
 	for _, route := range cfg.Routes {
 		r := region{Name: route.Relay.Region}
 		if !cfg.Capture {

@@ -1,0 +1,133 @@
+package app
+
+import "time"
+
+// PlanName names a plan of cloud mode (decisions.md 9).
+type PlanName string
+
+// The plans. A team that was given none is on PlanFree.
+const (
+	PlanFree    PlanName = "free"
+	PlanStarter PlanName = "starter"
+	PlanPro     PlanName = "pro"
+	PlanScale   PlanName = "scale"
+)
+
+// PlanTerms are what a plan allows; 0 stands for no limit.
+type PlanTerms struct {
+	PerDay      int64 // recipients a UTC day; 0: the plan is monthly
+	PerMonth    int64 // recipients that a period includes; 0: the plan is daily
+	OverageUSD  float64
+	Domains     int
+	Contacts    int
+	Attachments int64 // bytes in one email, decoded
+}
+
+// Terms gives what a plan allows, and false for a name that is none.
+func (n PlanName) Terms() (PlanTerms, bool) {
+	switch n {
+	case PlanFree:
+		return PlanTerms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20}, true
+	case PlanStarter:
+		return PlanTerms{PerDay: 1500, Domains: 10, Attachments: 1 << 20}, true
+	case PlanPro:
+		return PlanTerms{PerMonth: 100_000, OverageUSD: 0.30, Attachments: 5 << 20}, true
+	case PlanScale:
+		return PlanTerms{PerMonth: 500_000, OverageUSD: 0.20, Attachments: 10 << 20}, true
+	}
+	return PlanTerms{}, false
+}
+
+// TeamPlan is the plan of a team.
+type TeamPlan struct {
+	Name PlanName
+	// Volume is what a period includes in the place of the plan's own; 0: the
+	// plan's own.
+	Volume  int64
+	Overage bool // a monthly plan goes on above what is included, up to OverageStop
+	// Since is the midnight that began the day on which the team got a monthly
+	// plan; its periods begin on that day of the month.
+	Since time.Time
+}
+
+// PlanInput is what the operator says of a team's plan.
+type PlanInput struct {
+	Name     PlanName
+	Included int64 // 0: the plan's own
+	Overage  bool
+}
+
+// Validate checks the fields: a plan of the list, the rest for monthly plans only.
+func (in *PlanInput) Validate() error {
+	terms, ok := in.Name.Terms()
+	switch {
+	case !ok:
+		return Invalid("plan", "must be free, starter, pro or scale")
+	case in.Included < 0 || in.Included > 1e12:
+		return Invalid("included", "must be a number of recipients, at least 1")
+	case terms.PerDay > 0 && (in.Included > 0 || in.Overage):
+		return Invalid("plan", "%s is daily; included volume and overage belong to pro and scale", in.Name)
+	}
+	return nil
+}
+
+// Next is the plan that follows p when the operator says in: a period that runs
+// goes on, so that a change of terms takes back nothing that was used.
+func (p TeamPlan) Next(in PlanInput, now time.Time) TeamPlan {
+	next := TeamPlan{Name: in.Name, Volume: in.Included, Overage: in.Overage, Since: DayStart(now)}
+	if !p.Daily() && !next.Daily() {
+		next.Since = p.Since
+	}
+	return next
+}
+
+// Terms are those of the plan, free where its name is none.
+func (p *TeamPlan) Terms() PlanTerms {
+	terms, ok := p.Name.Terms()
+	if !ok {
+		terms, _ = PlanFree.Terms()
+	}
+	return terms
+}
+
+// Daily tells whether the plan has a quota a day, and not a month.
+func (p *TeamPlan) Daily() bool { return p.Terms().PerDay > 0 }
+
+// Included is what a period of a monthly plan includes.
+func (p *TeamPlan) Included() int64 {
+	if p.Volume > 0 {
+		return p.Volume
+	}
+	return p.Terms().PerMonth
+}
+
+// OverageStop is how many times what is included a period goes with overage.
+const OverageStop = 5
+
+// Most is how many recipients a period of a monthly plan may have.
+func (p *TeamPlan) Most() int64 {
+	if p.Overage {
+		return OverageStop * p.Included()
+	}
+	return p.Included()
+}
+
+// Period gives the period of a monthly plan that a time is in: from the midnight
+// of the day of the month on which the plan began, or of the month's last one where
+// it has no such day.
+func (p *TeamPlan) Period(now time.Time) (start, end time.Time) {
+	since, now := p.Since.UTC(), now.UTC()
+	n := max(0, 12*(now.Year()-since.Year())+int(now.Month())-int(since.Month()))
+	if n > 0 && monthsAfter(since, n).After(now) {
+		n--
+	}
+	return monthsAfter(since, n), monthsAfter(since, n+1)
+}
+
+// monthsAfter is the same day n months later, or the last one of a month that is
+// too short.
+func monthsAfter(t time.Time, n int) time.Time {
+	first := time.Date(t.Year(), t.Month()+time.Month(n), 1, 0, 0, 0, 0, time.UTC)
+	last := first.AddDate(0, 1, -1).Day()
+	return first.AddDate(0, 0, min(t.Day(), last)-1)
+}

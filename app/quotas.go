@@ -1,0 +1,68 @@
+package app
+
+// QuotaLevel says how much of a quota is used.
+type QuotaLevel int
+
+// The levels at which webhooks are told.
+const (
+	QuotaFree QuotaLevel = iota
+	QuotaNear            // 80 %: quota.warning
+	QuotaUsed            // all of it: quota.reached
+)
+
+const quotaWarnsAt = 80 // percent
+
+// LevelOf is the level of a quota of which a part is used.
+func LevelOf(used, limit int64) QuotaLevel {
+	switch {
+	case used >= limit:
+		return QuotaUsed
+	case used*100 >= limit*quotaWarnsAt:
+		return QuotaNear
+	}
+	return QuotaFree
+}
+
+// MaxBacklogDays is how many days' quotas of mail may wait for the days to come.
+const MaxBacklogDays = 3
+
+// MaxScheduledDays is how many days' quotas of mail may be scheduled: as many as
+// lie before the latest time that mail can be scheduled for.
+const MaxScheduledDays = 30
+
+// Backlog are a team's recipients that were accepted and have not counted yet.
+type Backlog struct {
+	Late      int64 // of mail that waits for a later day's quota
+	Scheduled int64 // of mail that waits for its time
+}
+
+// DayFits tells whether mail of n recipients may leave on a day of which a part is
+// used.
+func (t *PlanTerms) DayFits(used, n int64) bool { return used+n <= t.PerDay }
+
+// TakesLate tells whether the backlog has a place for n more, of which as many as
+// the day has left are about to go.
+func (t *PlanTerms) TakesLate(late, used, n int64) bool {
+	return late+n-max(0, t.PerDay-used) <= MaxBacklogDays*t.PerDay
+}
+
+// QuotaData is the data of quota.warning and quota.reached.
+type QuotaData struct {
+	Plan       PlanName `json:"plan"`
+	Period     string   `json:"period"` // "day" or "month"
+	EmailsSent int64    `json:"emails_sent"`
+	Limit      int64    `json:"limit"` // a day's quota, or what a period includes
+	ResetsAt   string   `json:"resets_at"`
+}
+
+// QuotaEvents are the names of what is to be told when a level is reached of a
+// quota of which another was told before.
+func QuotaEvents(told, level QuotaLevel) (names []EventName) {
+	if told < QuotaNear && level >= QuotaNear {
+		names = append(names, QuotaWarning)
+	}
+	if told < QuotaUsed && level >= QuotaUsed {
+		names = append(names, QuotaReached)
+	}
+	return names
+}

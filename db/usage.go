@@ -1,0 +1,32 @@
+package db
+
+import (
+	"errors"
+
+	"mailer/app"
+)
+
+// CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and
+// gives the new sum, and what was told of the day's quota.
+func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told app.QuotaLevel, err error) {
+	err = tx.row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
+		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, told`,
+		[]any{teamID, day, n}, &sum, &told)
+	return sum, told, err
+}
+
+// DayRecipients gives what a team's mail counted on a day (app.UnixDay), and what
+// was told of the day's quota.
+func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told app.QuotaLevel, err error) {
+	err = r.row(`SELECT recipients, told FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &told)
+	if errors.Is(err, ErrNotFound) {
+		return 0, 0, nil
+	}
+	return sum, told, err
+}
+
+// ClearOwed notes that the recipients of a unit have counted.
+func (tx *Tx) ClearOwed(emailID string) error {
+	_, err := tx.exec(`UPDATE units SET owed = 0, late = 0 WHERE email_id = ?`, emailID)
+	return err
+}

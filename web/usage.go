@@ -1,0 +1,93 @@
+package web
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// usageRecord is api.md's usage object.
+type usageRecord struct {
+	Object string       `json:"object" enum:"usage"`
+	Cloud  bool         `json:"cloud" doc:"false on self-hosted servers, which cap nothing"`
+	Plan   *string      `json:"plan" doc:"null on self-hosted servers"`
+	Limits *usageLimits `json:"limits" doc:"What the plan allows; null on self-hosted servers"`
+	Today  usageToday   `json:"today"`
+	Period *usagePeriod `json:"period" doc:"null but on monthly plans"`
+	Team   usageTeam    `json:"team"`
+	AppURL string       `json:"app_url" format:"uri"`
+}
+
+type usageLimits struct {
+	_              struct{} `nullable:"true"`
+	EmailsPerDay   int64    `json:"emails_per_day,omitempty" doc:"On daily plans"`
+	EmailsPerMonth int64    `json:"emails_per_month,omitempty" doc:"On monthly plans: what is included"`
+	Domains        int      `json:"domains,omitempty" doc:"Absent: no limit"`
+	Contacts       int      `json:"contacts,omitempty" doc:"Absent: no limit"`
+}
+
+type usageToday struct {
+	EmailsSent int64  `json:"emails_sent" doc:"Distinct recipients of the emails accepted on this UTC day; mail that waits for its time counts on the day it leaves"`
+	ResetsAt   string `json:"resets_at" format:"date-time"`
+}
+
+type usagePeriod struct {
+	_               struct{} `nullable:"true"`
+	EmailsSent      int64    `json:"emails_sent"`
+	Included        int64    `json:"included"`
+	OverageEnabled  bool     `json:"overage_enabled"`
+	OverageUSDPer1k float64  `json:"overage_usd_per_1k"`
+	StartsAt        string   `json:"starts_at" format:"date-time"`
+	EndsAt          string   `json:"ends_at" format:"date-time"`
+}
+
+type usageTeam struct {
+	ID   string `json:"id" format:"uuid"`
+	Name string `json:"name"`
+}
+
+type usageOutput struct{ Body usageRecord }
+
+// usageService is what the route of usage needs of the engine.
+type usageService interface {
+	Usage(ctx context.Context, key *app.Key) (app.Usage, error)
+}
+
+func (h *Handler) registerUsage() {
+	register(h, route{}, huma.Operation{
+		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
+		Summary: "Tell what the team used of what its plan allows", Tags: []string{"Usage"},
+	}, h.getUsage)
+}
+
+func (h *Handler) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
+	u, err := h.service.Usage(ctx, keyOf(ctx))
+	if err != nil {
+		return nil, err
+	}
+	return &usageOutput{newUsageRecord(&u)}, nil
+}
+
+func newUsageRecord(u *app.Usage) usageRecord {
+	out := usageRecord{
+		Object: "usage", Cloud: u.Plan != nil,
+		Today: usageToday{EmailsSent: u.Today, ResetsAt: app.FormatTime(u.ResetsAt)},
+		Team:  usageTeam{ID: u.Team.ID, Name: u.Team.Name}, AppURL: u.AppURL,
+	}
+	if u.Plan == nil {
+		return out
+	}
+	name, terms := string(u.Plan.Name), u.Plan.Terms()
+	out.Plan = &name
+	out.Limits = &usageLimits{EmailsPerDay: terms.PerDay, EmailsPerMonth: u.Plan.Included(), Domains: terms.Domains, Contacts: terms.Contacts}
+	if !u.Plan.Daily() {
+		out.Period = &usagePeriod{
+			EmailsSent: u.Period, Included: u.Plan.Included(), OverageEnabled: u.Plan.Overage, OverageUSDPer1k: terms.OverageUSD,
+			StartsAt: app.FormatTime(u.Starts), EndsAt: app.FormatTime(u.Ends),
+		}
+	}
+	return out
+}
