@@ -61,8 +61,8 @@ type service interface {
 	broadcastService
 	broadcastStatsService
 	webhookService
-	keyService
 	deliverabilityService
+	keyService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -126,8 +126,8 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcasts()
 	h.registerBroadcastStats()
 	h.registerWebhooks()
-	h.registerKeys()
 	h.registerDeliverability()
+	h.registerKeys()
 	h.registerMCP()
 	h.registerDocument()
 	return h
