@@ -166,6 +166,11 @@ func TestScrubIsLinear(t *testing.T) {
 	}
 	for _, unit := range []string{"@", "a", "=@bar.com", "%40", "=%40bar.com", "foo@bar.com", "é", "用", "-@bar.com", "例@", "bar.com"} {
 		small, large := took(unit, 1<<15), took(unit, 1<<19)
+		for range 9 { // a busy machine interrupts the longer one
+			if large > 64*small+20*time.Millisecond {
+				large = min(large, took(unit, 1<<19))
+			}
+		}
 		if large > 64*small+20*time.Millisecond {
 			t.Errorf("%q: 32 kB in %v, 512 kB in %v", unit, small, large)
 		}

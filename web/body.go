@@ -57,13 +57,13 @@ func newBudget(l limits) *budget {
 type held struct{ small, large int64 }
 
 // take waits for room for a body of n bytes. A body counts twice: as it came,
-// and decoded; and that as often as there are copies of it. Errors: CodeServiceUnavailable when no room came free in time.
-func (b *budget) take(ctx context.Context, h *held, n, copies int64) error {
+// and decoded. Errors: CodeServiceUnavailable when no room came free in time.
+func (b *budget) take(ctx context.Context, h *held, n int64) error {
 	lane, capacity, share := b.small, b.smallBudget, &h.small
 	if n > b.smallBody {
 		lane, capacity, share = b.large, b.largeBudget, &h.large
 	}
-	weight := min(2*n*copies, capacity)
+	weight := min(2*n, capacity)
 	if !lane.TryAcquire(weight) {
 		ctx, cancel := context.WithTimeout(ctx, b.bodyWait)
 		defer cancel()
@@ -113,7 +113,7 @@ func (h *Handler) fillBody(x *exchange, r *http.Request, most int64) error {
 	if n < 0 {
 		n = h.limits.smallBody // chunked: most bodies are small
 	}
-	if err := h.budget.take(r.Context(), &x.held, n, x.copies); err != nil {
+	if err := h.budget.take(r.Context(), &x.held, n); err != nil {
 		x.Header().Set("Retry-After", "5")
 		return err
 	}
@@ -133,7 +133,7 @@ func (h *Handler) readChunked(x *exchange, r *http.Request, most int64) error {
 	var buf bytes.Buffer
 	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.smallBody+1))
 	if err == nil && n > h.limits.smallBody && n <= most {
-		if err := h.budget.take(r.Context(), &x.held, most, x.copies); err != nil {
+		if err := h.budget.take(r.Context(), &x.held, most); err != nil {
 			x.Header().Set("Retry-After", "5")
 			return err
 		}
@@ -174,7 +174,7 @@ func (h *Handler) openStream(x *exchange, r *http.Request) error {
 	if r.ContentLength > h.limits.body {
 		return bodyTooLarge(h.limits.body)
 	}
-	if err := h.budget.take(r.Context(), &x.held, streamMemory, 1); err != nil {
+	if err := h.budget.take(r.Context(), &x.held, streamMemory); err != nil {
 		x.Header().Set("Retry-After", "5")
 		return err
 	}

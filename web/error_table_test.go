@@ -76,11 +76,10 @@ func refusals() []refusal {
 }
 
 // allRefusals are the rows of every mode.
-func allRefusals() []refusal { return refusals() }
+func allRefusals() []refusal { return append(refusals(), guardrailRefusals()...) }
 
 // notYet are names that nothing answers with so far.
 var notYet = map[app.Code]bool{
-	app.CodeSendingPaused: true, app.CodeBroadcastsPaused: true,
 	app.CodePlanLimitReached: true, app.CodeDailyQuotaExceeded: true, app.CodeMonthlyQuotaExceeded: true,
 }
 

@@ -20,7 +20,6 @@ type exchange struct {
 	header  http.Header
 	host    string                  // of the request
 	inside  bool                    // a tool call: key and body are there already
-	copies  int64                   // of the body in memory, in twos
 	body    []byte                  // of routes that take one
 	stream  *stream                 // of routes that read their body themselves
 	held    held                    // of the budget for bodies

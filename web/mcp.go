@@ -3,7 +3,6 @@ package web
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"log/slog"
 	"net/http"
 	"net/url"
@@ -11,15 +10,10 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/app"
 )
-
-// mcpCopies is how much more memory than any other body a message takes while
-// it is worked on: the SDK reads it several times over.
-const mcpCopies = 4
 
 // mcpServer is the MCP server at /mcp (decisions.md 11). Its tools are the
 // operations of the document, and a call runs the very handler of its
@@ -61,7 +55,7 @@ func (h *Handler) registerMCP() {
 			"202": {Description: "Accepted: the message asks for no answer"},
 		},
 	}
-	register(h, route{sending: true, body: true, copies: mcpCopies}, op, m.serve)
+	register(h, route{sending: true, body: true}, op, m.serve)
 	h.api.OpenAPI().Paths[op.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: object("One JSON-RPC message")}
 }
 
@@ -74,8 +68,8 @@ func (m *mcpServer) newSDK() http.Handler {
 		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // they never change while it runs
 	})
 	for _, t := range m.h.tools() {
-		server.AddTool(t.declared(), func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
-			return m.call(ctx, t, req.Params.Arguments), nil
+		server.AddTool(t.declared(), func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+			return m.call(ctx, t), nil
 		})
 	}
 	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
@@ -87,9 +81,16 @@ func (m *mcpServer) newSDK() http.Handler {
 	})
 }
 
+// argumentsKey is where the context of a message has the arguments of its call.
+type argumentsKey struct{}
+
 func (m *mcpServer) serve(ctx context.Context, _ *struct{}) (*mcpOutput, error) {
 	x := exchangeOf(ctx)
-	r, err := http.NewRequestWithContext(ctx, http.MethodPost, "/mcp", bytes.NewReader(x.body))
+	message, arguments, err := takeArguments(x.body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, argumentsKey{}, arguments), http.MethodPost, "/mcp", bytes.NewReader(message))
 	if err != nil {
 		return nil, err
 	}
@@ -97,29 +98,12 @@ func (m *mcpServer) serve(ctx context.Context, _ *struct{}) (*mcpOutput, error) 
 	if m.origins.Check(r) != nil {
 		return nil, newError(app.CodeForbidden, "The request comes from a page of another site")
 	}
-	if err := checkMessage(x.body); err != nil {
-		return nil, err
-	}
 	// As everywhere: whatever the client says, it is JSON.
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("Accept", "application/json, text/event-stream")
 	w := newRecorder()
 	m.sdk().ServeHTTP(w, r)
 	return m.output(x, w)
-}
-
-// checkMessage lets only one JSON object reach the SDK, with names that are
-// unique and no more depth than our own parser takes. Arrays of messages are of
-// one old version of the protocol; a single one could hold any number of calls.
-func checkMessage(body []byte) error {
-	message := jsontext.Value(body)
-	switch {
-	case !message.IsValid():
-		return newError(app.CodeInvalidPayload, "The request body is not valid JSON")
-	case message.Kind() != '{':
-		return newError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message; batches are not supported")
-	}
-	return nil
 }
 
 // output gives what the SDK wrote. Its refusals in plain text, which may repeat
@@ -139,7 +123,7 @@ func (m *mcpServer) output(x *exchange, w *recorder) (*mcpOutput, error) {
 
 // call carries a call of a tool out. It never panics: the SDK's goroutine would
 // take the process along.
-func (m *mcpServer) call(ctx context.Context, t *tool, arguments json.RawMessage) (result *mcp.CallToolResult) {
+func (m *mcpServer) call(ctx context.Context, t *tool) (result *mcp.CallToolResult) {
 	x := exchangeOf(ctx) // of the request to /mcp
 	defer func() {
 		if p := recover(); p != nil {
@@ -152,6 +136,7 @@ func (m *mcpServer) call(ctx context.Context, t *tool, arguments json.RawMessage
 			slog.String("request_id", x.id), slog.String("key_id", x.key.ID))
 		return refusedResult(err)
 	}
+	arguments, _ := ctx.Value(argumentsKey{}).([]byte) // a context without them has none
 	in, err := t.read(arguments)
 	if err != nil {
 		return refusedResult(m.h.errorFor(x, err))

@@ -28,32 +28,33 @@ type toolInput struct {
 // and for the body what is left. The members of the body are not looked at,
 // since the operation does that. Errors: CodeValidation for an argument that the
 // operation does not have, or a parameter that is missing or no plain value.
-func (t *tool) read(arguments json.RawMessage) (*toolInput, error) {
+func (t *tool) read(arguments []byte) (*toolInput, error) {
 	in := &toolInput{query: url.Values{}, header: http.Header{}}
-	var rest bytes.Buffer // members of the body, as they came
-	err := eachMember(arguments, func(name string, value jsontext.Value) error {
-		if p := t.parameters[name]; p != nil {
-			return in.add(name, p, value)
-		}
+	var rest []byte // the body, without its last brace
+	err := eachMember(arguments, func(name string, value []byte, _ int) error {
+		p := t.parameters[name]
 		switch {
-		case !t.takesBody:
-			return newError(app.CodeValidation, unknownField(fieldName(jsontext.Pointer("").AppendToken(name))))
-		case t.list == name:
-			in.body = value.Clone()
+		case p != nil:
+			return in.add(name, p, value)
+		case t.list != "" && t.list == name:
+			in.body = value
 			return nil
+		case t.list != "" || !t.takesBody:
+			return newError(app.CodeValidation, unknownField(fieldName(jsontext.Pointer("").AppendToken(name))))
 		}
-		return appendMember(&rest, name, value)
+		if rest == nil {
+			rest = make([]byte, 0, len(arguments)+2)
+		}
+		rest = appendMember(rest, name, value)
+		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	if err := t.close(in, rest.Bytes()); err != nil {
-		return nil, err
-	}
-	return in, nil
+	return in, t.close(in, rest)
 }
 
-// close checks that nothing is missing and puts the body together.
+// close checks that nothing is missing and ends the body.
 func (t *tool) close(in *toolInput, rest []byte) error {
 	for _, p := range t.operation.Parameters {
 		if p.In == "path" && in.params.ByName(p.Name) == "" {
@@ -62,28 +63,21 @@ func (t *tool) close(in *toolInput, rest []byte) error {
 	}
 	switch {
 	case !t.takesBody:
-		return nil
-	case t.list == "":
-		if len(rest) > 0 || t.operation.RequestBody.Required {
-			in.body = append(append([]byte{'{'}, rest...), '}')
-		}
-		return nil
-	case len(rest) > 0:
-		var name string
-		if err := eachMember(append(append([]byte{'{'}, rest...), '}'), func(n string, _ jsontext.Value) error { name = n; return nil }); err != nil {
-			return err
-		}
-		return newError(app.CodeValidation, unknownField(fieldName(jsontext.Pointer("").AppendToken(name))))
-	case in.body == nil:
+	case t.list != "" && in.body == nil:
 		return app.Invalid(t.list, "is required")
+	case t.list != "":
+	case rest != nil:
+		in.body = append(rest, '}')
+	case t.operation.RequestBody.Required:
+		in.body = []byte("{}")
 	}
 	return nil
 }
 
 // add notes a parameter. null is as good as absent.
-func (in *toolInput) add(name string, p *huma.Param, value jsontext.Value) error {
+func (in *toolInput) add(name string, p *huma.Param, value []byte) error {
 	var text string
-	switch value.Kind() {
+	switch jsontext.Value(value).Kind() {
 	case 'n':
 		return nil
 	case '"':
@@ -116,8 +110,8 @@ func (in *toolInput) addHeader(name string, p *huma.Param, text string) error {
 }
 
 // eachMember walks over the members of a JSON object; nothing and null are an
-// empty one. The value is good until the next one is read.
-func eachMember(object []byte, member func(name string, value jsontext.Value) error) error {
+// empty one. The values are parts of object, at the index that member gets.
+func eachMember(object []byte, member func(name string, value []byte, at int) error) error {
 	if len(object) == 0 || string(object) == "null" {
 		return nil
 	}
@@ -125,38 +119,95 @@ func eachMember(object []byte, member func(name string, value jsontext.Value) er
 	if d.PeekKind() != '{' {
 		return app.Invalid("arguments", "must be an object")
 	}
+	return walk(d, object, member)
+}
+
+// walk reads the object that comes next from d, which reads whole. Errors:
+// CodeInvalidPayload, and those of member.
+func walk(d *jsontext.Decoder, whole []byte, member func(name string, value []byte, at int) error) error {
+	broken := newError(app.CodeInvalidPayload, "The request body is not valid JSON")
 	if _, err := d.ReadToken(); err != nil {
-		return fmt.Errorf("read arguments: %w", err)
+		return broken
 	}
 	for d.PeekKind() != '}' {
 		name, err := d.ReadToken()
 		if err != nil {
-			return newError(app.CodeInvalidPayload, "The arguments are not valid JSON")
+			return broken
 		}
-		key := name.String()
+		key := name.String() // before it is read over
 		value, err := d.ReadValue()
 		if err != nil {
-			return newError(app.CodeInvalidPayload, "The arguments are not valid JSON")
+			return broken
 		}
-		if err := member(key, value); err != nil {
+		end := int(d.InputOffset())
+		at := end - len(value)
+		if err := member(key, whole[at:end], at); err != nil {
 			return err
 		}
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return broken
 	}
 	return nil
 }
 
-func appendMember(b *bytes.Buffer, name string, value jsontext.Value) error {
-	if b.Len() > 0 {
-		b.WriteByte(',')
+func appendMember(b []byte, name string, value []byte) []byte {
+	if len(b) == 0 {
+		b = append(b, '{')
+	} else {
+		b = append(b, ',')
 	}
-	quoted, err := jsontext.AppendQuote(b.AvailableBuffer(), name)
-	if err != nil {
-		return newError(app.CodeInvalidPayload, "The arguments are not valid JSON")
+	b, _ = jsontext.AppendQuote(b, name) // it was read as a string, so it is one
+	b = append(b, ':')
+	return append(b, value...)
+}
+
+// takeArguments takes the arguments out of a message that calls a tool: the SDK
+// would copy them several times over, and they may be 40 MB. It lets only one
+// JSON object pass, with names that are unique. Arrays of messages are of one
+// old version of the protocol; a single one could hold any number of calls.
+func takeArguments(message []byte) (rest, arguments []byte, err error) {
+	d := jsontext.NewDecoder(bytes.NewBuffer(message))
+	switch d.PeekKind() {
+	case '{':
+	case '[':
+		return nil, nil, newError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message; batches are not supported")
+	default:
+		return nil, nil, newError(app.CodeInvalidPayload, "The request body must be a JSON-RPC message")
 	}
-	b.Write(quoted)
-	b.WriteByte(':')
-	b.Write(value)
-	return nil
+	var method string
+	var params []byte
+	var start int
+	err = walk(d, message, func(name string, value []byte, at int) error {
+		switch name {
+		case "method":
+			_ = json.Unmarshal(value, &method) // what is no string is no call of a tool
+		case "params":
+			params, start = value, at
+		}
+		return nil
+	})
+	switch {
+	case err != nil:
+		return nil, nil, err
+	case len(bytes.TrimSpace(message[d.InputOffset():])) > 0:
+		return nil, nil, newError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message")
+	case method != "tools/call" || jsontext.Value(params).Kind() != '{':
+		return message, nil, nil
+	}
+	err = eachMember(params, func(name string, value []byte, at int) error {
+		if name == "arguments" {
+			arguments = value
+			start += at
+		}
+		return nil
+	})
+	if err != nil || arguments == nil {
+		return message, nil, err
+	}
+	rest = append(rest, message[:start]...)
+	rest = append(rest, "{}"...)
+	return append(rest, message[start+len(arguments):]...), arguments, nil
 }
 
 // withoutSecrets takes the secret members out of an answer.

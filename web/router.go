@@ -32,7 +32,6 @@ type route struct {
 	stream  bool // takes a body that the handler reads from x.stream
 	early   bool // with parameters, and asked before others that have more of them
 	quiet   bool // logged at debug
-	copies  int  // of the body in memory, in twos; 0: one
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	maxBody int64
 	// refuse answers errors; nil: in JSON.
@@ -93,7 +92,6 @@ func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
 	case rt.stream:
 		return h.openStream(x, r)
 	case rt.body:
-		x.copies = int64(max(rt.copies, 1))
 		return h.readBody(x, r, most)
 	}
 	return nil

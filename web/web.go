@@ -62,8 +62,8 @@ type service interface {
 	broadcastStatsService
 	webhookService
 	usageService
-	keyService
 	deliverabilityService
+	keyService
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 	Ready() error
 }
@@ -128,8 +128,8 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	h.registerBroadcastStats()
 	h.registerWebhooks()
 	h.registerUsage()
-	h.registerKeys()
 	h.registerDeliverability()
+	h.registerKeys()
 	h.registerMCP()
 	h.registerDocument()
 	return h

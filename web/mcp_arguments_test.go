@@ -1,0 +1,103 @@
+package web
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+func TestTakeArguments(t *testing.T) {
+	for _, tt := range []struct{ message, rest, arguments string }{
+		{`{"method":"tools/call","params":{"name":"a","arguments":{"x":[1, 2]},"_meta":{"y":1}},"id":1}`,
+			`{"method":"tools/call","params":{"name":"a","arguments":{},"_meta":{"y":1}},"id":1}`, `{"x":[1, 2]}`},
+		{" { \"params\" : {\n\"arguments\" : \"x\" } , \"method\" : \"tools/call\" } \n", " { \"params\" : {\n\"arguments\" : {} } , \"method\" : \"tools/call\" } \n", `"x"`},
+		{`{"method":"tools\/call","params":{"arguments":null}}`, `{"method":"tools\/call","params":{"arguments":{}}}`, `null`},
+		{`{"method":"tools/call","params":{"name":"arguments"}}`, "", ""},
+		{`{"method":"tools/call","params":[{"arguments":1}]}`, "", ""},
+		{`{"method":"tools/call"}`, "", ""},
+		{`{"method":1,"params":{"arguments":1}}`, "", ""},
+		{`{"method":"tools/list","params":{"arguments":1}}`, "", ""},
+		{`{"method":"tools/call","x":{"arguments":1}}`, "", ""},
+	} {
+		if tt.rest == "" {
+			tt.rest = tt.message
+		}
+		rest, arguments, err := takeArguments([]byte(tt.message))
+		if err != nil || string(rest) != tt.rest || string(arguments) != tt.arguments {
+			t.Errorf("%s: %v\n%s\n%s", tt.message, err, rest, arguments)
+		}
+	}
+}
+
+// FuzzTakeArguments: what passes is the message as it came, with arguments in
+// their place.
+func FuzzTakeArguments(f *testing.F) {
+	f.Add([]byte(`{"method":"tools/call","params":{"name":"a","arguments":{"x":1}},"id":1}`))
+	f.Add([]byte(`{"params":{"arguments":[]},"method":"tools/call"}`))
+	f.Add([]byte(`{"method":"ping"} {}`))
+	f.Add([]byte(`[]`))
+	f.Fuzz(func(t *testing.T, message []byte) {
+		was := bytes.Clone(message)
+		rest, arguments, err := takeArguments(message)
+		if !bytes.Equal(was, message) {
+			t.Fatal("the message changed")
+		}
+		if err != nil {
+			var refused *Error
+			if !errors.As(err, &refused) || refused.Name != app.CodeInvalidPayload {
+				t.Errorf("%v", err)
+			}
+			return
+		}
+		if !json.Valid(message) || !json.Valid(rest) || arguments != nil && !json.Valid(arguments) {
+			t.Fatalf("%q gives %q and %q", message, rest, arguments)
+		}
+		if arguments != nil && len(rest)-2+len(arguments) != len(message) {
+			t.Errorf("%q gives %q and %q", message, rest, arguments)
+		}
+	})
+}
+
+// FuzzToolArguments: the body of a call is the arguments without the
+// parameters.
+func FuzzToolArguments(f *testing.F) {
+	tool := &tool{
+		operation: &operation{Operation: &huma.Operation{Parameters: []*huma.Param{{Name: "id", In: "path"}}, RequestBody: &huma.RequestBody{Required: true}}},
+		takesBody: true,
+		parameters: map[string]*huma.Param{"id": {Name: "id", In: "path"}, "limit": {Name: "limit", In: "query"},
+			"idempotency_key": {Name: "Idempotency-Key", In: "header"}},
+	}
+	f.Add([]byte(`{"id":"x","limit":1,"idempotency_key":"k","a":{"b":[1, null]},"c":"<\u0000>"}`))
+	f.Add([]byte(`null`))
+	f.Add([]byte(`{"id":1e3,"":true}`))
+	f.Fuzz(func(t *testing.T, arguments []byte) {
+		in, err := tool.read(arguments)
+		if err != nil {
+			return
+		}
+		var want, got map[string]any
+		if err := json.Unmarshal(arguments, &want); err != nil {
+			t.Fatalf("%q passes: %v", arguments, err)
+		}
+		if err := json.Unmarshal(in.body, &got); err != nil {
+			t.Fatalf("%q gives the body %q: %v", arguments, in.body, err)
+		}
+		for name := range tool.parameters {
+			delete(want, name)
+		}
+		a, _ := json.Marshal(want)
+		b, _ := json.Marshal(got)
+		if !bytes.Equal(a, b) {
+			t.Errorf("%q gives the body %q", arguments, in.body)
+		}
+		if key := in.header.Get("Idempotency-Key"); strings.ContainsAny(key, "\r\n") || in.params.ByName("id") == "" {
+			t.Errorf("%q gives %q, %q", arguments, key, in.params)
+		}
+	})
+}
