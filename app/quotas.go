@@ -1,5 +1,7 @@
 package app
 
+import "time"
+
 // QuotaLevel says how much of a quota is used.
 type QuotaLevel int
 
@@ -65,4 +67,15 @@ func QuotaEvents(told, level QuotaLevel) (names []EventName) {
 		names = append(names, QuotaReached)
 	}
 	return names
+}
+
+// DayOf is when the last of n recipients leaves, none before from, at a quota a
+// day of which room is left on the first: that midnight, or from where the first
+// day takes them all.
+func (t *PlanTerms) DayOf(from time.Time, room, n int64) time.Time {
+	if n <= room {
+		return from
+	}
+	days := (n - room + t.PerDay - 1) / t.PerDay
+	return DayStart(from).Add(time.Duration(min(days, 100_000)) * secondsADay * time.Second)
 }

@@ -128,8 +128,10 @@ func (e *Engine) foretell(ctx context.Context, b *app.Broadcast) (*app.Plan, err
 	b.Audience = int64(n)
 	var plan app.Plan
 	err = e.db.Read(ctx, func(r *db.Reader) (err error) {
-		plan, err = e.planBroadcast(r, b)
-		return err
+		if plan, err = e.planBroadcast(r, b); err != nil {
+			return err
+		}
+		return e.stretch(r, b, &plan)
 	})
 	if err != nil {
 		return nil, unavailable(fmt.Errorf("plan the broadcast: %w", err))

@@ -54,8 +54,11 @@ func (e *Engine) finishTimes(ctx context.Context, rows []app.Broadcast) (map[str
 		if err != nil {
 			return nil, err
 		}
-		if !at.IsZero() {
-			out[b.ID] = latest(at, now)
+		if at.IsZero() {
+			continue
+		}
+		if out[b.ID], err = e.stretched(ctx, &b, latest(at, now), now); err != nil {
+			return nil, err
 		}
 	}
 	return out, nil

@@ -514,3 +514,33 @@ func TestACommandBesideACloudServerKeepsToThePlan(t *testing.T) {
 	_, err = beside.SendEmail(t.Context(), w.key, letter("a@x.test"), SendOptions{})
 	wantCode(t, err, app.CodeMonthlyQuotaExceeded)
 }
+
+func TestTheForecastOfABroadcastObeysTheDailyQuota(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := accepting(t, app.PlanInput{Name: app.PlanFree}, newRelay(nil))
+		w.people(250)
+		news := app.BroadcastInput{From: "ann@" + testDomain, Subject: "News", HTML: "<p>x</p>", Send: true}
+		news.ScheduledAt = app.FormatTime(time.Now().Add(time.Hour))
+		w.sendTo(0, 40)
+		v, err := w.e.CreateBroadcast(t.Context(), w.key, news, SendOptions{})
+		must(t, err)
+		want := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // 60, 100, 90
+		if !v.FinishesAt.Equal(want) || v.Warning == nil || v.Warning.Code != app.WarningPaced || v.Warning.Days != 2 {
+			t.Errorf("foretold %s, %+v", v.FinishesAt, v.Warning)
+		}
+		if got, err := w.e.GetBroadcast(t.Context(), w.key, v.ID); err != nil || !got.FinishesAt.Equal(want) {
+			t.Errorf("read back %s, %v", got.FinishesAt, err)
+		}
+		second, err := w.e.CreateBroadcast(t.Context(), w.key, news, SendOptions{})
+		must(t, err)
+		if want := want.AddDate(0, 0, 3); !second.FinishesAt.Equal(want) || second.Warning.Code != app.WarningQueuedBehind {
+			t.Errorf("a second is foretold %s, %+v", second.FinishesAt, second.Warning)
+		}
+		for range 7 {
+			_, err = w.e.CreateBroadcast(t.Context(), w.key, news, SendOptions{})
+			must(t, err)
+		}
+		_, err = w.e.CreateBroadcast(t.Context(), w.key, news, SendOptions{})
+		wantCode(t, err, app.CodeBroadcastTooLarge)
+	})
+}

@@ -1,0 +1,78 @@
+package engine
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// dayEndOf is when a team's mail has left that waits or is of broadcasts, but one,
+// and n more, none before from, on a daily plan; zero on any other. first tells
+// whether some of the n leave on the first day.
+func (e *Engine) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n int64) (end time.Time, first bool, err error) {
+	if !e.server.Cloud {
+		return end, false, nil
+	}
+	plan, err := e.planOf(r, teamID)
+	if err != nil || !plan.Daily() {
+		return end, false, err
+	}
+	used, _, err := r.DayRecipients(teamID, app.UnixDay(from)) // none has counted on a day to come
+	if err != nil {
+		return end, false, fmt.Errorf("read what the team used: %w", err)
+	}
+	waiting, err := r.Backlog(teamID)
+	if err != nil {
+		return end, false, fmt.Errorf("read the backlog: %w", err)
+	}
+	broadcasts, err := r.BroadcastBacklog(teamID, but)
+	if err != nil {
+		return end, false, fmt.Errorf("read what broadcasts will use: %w", err)
+	}
+	terms, ahead := plan.Terms(), waiting.Late+broadcasts
+	room := max(0, terms.PerDay-used)
+	return terms.DayOf(from, room, ahead+n), room > ahead, nil
+}
+
+// stretch has what was foretold of a broadcast, which is about to be sent, obey the
+// quota of a daily plan. Errors: CodeBroadcastTooLarge.
+func (e *Engine) stretch(r *db.Reader, b *app.Broadcast, plan *app.Plan) error {
+	now := time.Now()
+	from := latest(b.ScheduledAt, now)
+	end, first, err := e.dayEndOf(r, b.TeamID, b.ID, from, b.Audience)
+	if err != nil || !end.After(from) {
+		return err
+	}
+	if end.Sub(from) > app.MaxPlan {
+		return app.Errorf(app.CodeBroadcastTooLarge, "The audience of %d contacts needs more than %d days of the daily quota of this team's plan", b.Audience, app.MaxPlan/(24*time.Hour))
+	}
+	if plan.Warning != nil && plan.FinishesAt.After(end) {
+		return nil
+	}
+	plan.FinishesAt = latest(plan.FinishesAt, end)
+	w := &app.PlanWarning{Code: app.WarningPaced, Days: int(math.Ceil(end.Sub(now).Hours() / 24))}
+	if !first {
+		w.Code = app.WarningQueuedBehind
+	}
+	w.Message = fmt.Sprintf("The daily quota of the plan lets the last of these emails leave on %s", end.Format(time.DateOnly))
+	plan.Warning = w
+	return nil
+}
+
+// stretched is when a broadcast is through that would be at a time but for the
+// quota of a daily plan.
+func (e *Engine) stretched(ctx context.Context, b *app.Broadcast, at, now time.Time) (time.Time, error) {
+	if !e.server.Cloud {
+		return at, nil
+	}
+	err := e.db.Read(ctx, func(r *db.Reader) error {
+		end, _, err := e.dayEndOf(r, b.TeamID, "", latest(b.ScheduledAt, now), 0)
+		at = latest(at, end)
+		return err
+	})
+	return at, err
+}
