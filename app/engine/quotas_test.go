@@ -146,7 +146,7 @@ func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testi
 			t.Errorf("try again after %s", refusal.RetryAfter)
 		}
 		for day := 2; day <= 4; day++ {
-			w.elapse(app.DayEnd(time.Now()).Sub(time.Now()) - time.Second)
+			w.elapse(time.Until(app.DayEnd(time.Now())) - time.Second)
 			if got := len(took(relay)); got != 100*(day-1) {
 				t.Fatalf("%d messages left before day %d", got, day)
 			}
@@ -319,7 +319,7 @@ func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 		if u.Period != 50 || u.Today != 44 || app.FormatTime(u.Starts) != "2000-01-01T00:00:00.000Z" || app.FormatTime(u.Ends) != "2000-02-01T00:00:00.000Z" {
 			t.Errorf("usage %+v", u)
 		}
-		w.elapse(u.Ends.Sub(time.Now()))
+		w.elapse(time.Until(u.Ends))
 		must(t, w.trySend(1))
 		if u := w.usage(); u.Period != 1 || app.FormatTime(u.Ends) != "2000-03-01T00:00:00.000Z" {
 			t.Errorf("in the next period: %+v", u)
