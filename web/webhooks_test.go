@@ -240,7 +240,8 @@ func TestEventsOfAWebhookAndTheirAttempts(t *testing.T) {
 	if got := s.want(200, s.full, "POST", events+"/"+oldest.ID+"/replay", ""); got.Object != "webhook_event" || got.ID != oldest.ID {
 		t.Errorf("replay %+v", got)
 	}
-	s.eventually(s.full, events+"/"+oldest.ID+"/attempts", `500`)
+	s.eventually(s.full, events+"/"+oldest.ID+"/attempts", `"http_status_code":500`)
+	s.eventually(s.full, events+"/"+oldest.ID, `"status":"pending"`) // its claim ends just after
 	if got := s.want(200, s.full, "GET", events+"/"+oldest.ID, ""); got.Status != "pending" || got.NextAttemptAt == nil {
 		t.Errorf("replayed in vain: %+v", got)
 	}
