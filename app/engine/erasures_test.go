@@ -238,6 +238,7 @@ func (w *world) scatter(key *app.Key, from string, n int) app.Contact {
 }
 
 func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
+	slowUnderRace(t)
 	w := idle(t, newRelay(quoting))
 	c := w.scatter(w.key, "ann@"+testDomain, 1500)
 	w.start()

@@ -126,6 +126,7 @@ func TestAnEndpointThatAsksToWaitIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing.T) {
+	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -161,6 +162,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 }
 
 func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
+	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -245,6 +247,7 @@ func TestAStopLetsAttemptsEnd(t *testing.T) {
 }
 
 func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
+	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -297,6 +300,7 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 }
 
 func TestAnEventIsGivenUpAfterEightAttempts(t *testing.T) {
+	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
