@@ -149,10 +149,13 @@ func FuzzHTMLText(f *testing.F) {
 }
 
 func BenchmarkTextFromHTML(b *testing.B) {
-	in := strings.Repeat(`<p style="margin:0">Hello <b>Ann</b>, see <a href="https://a.test/x">here</a>.</p>`+"\n", 60)
-	b.SetBytes(int64(len(in)))
-	b.ReportAllocs()
-	for b.Loop() {
-		TextFromHTML(in)
+	for name, in := range benchMails(b) {
+		b.Run(name, func(b *testing.B) {
+			b.SetBytes(int64(len(in)))
+			b.ReportAllocs()
+			for b.Loop() {
+				TextFromHTML(in)
+			}
+		})
 	}
 }

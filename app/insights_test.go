@@ -290,10 +290,17 @@ func FuzzInspect(f *testing.F) {
 }
 
 func BenchmarkInspect(b *testing.B) {
-	m := newsMail()
-	m.HTML = strings.Repeat(`<tr><td style="padding:0 0 10px">Some words of a mail, <a href="https://example.com/a">and a link</a></td></tr>`, 40)
-	b.SetBytes(int64(len(m.HTML)))
-	for b.Loop() {
-		InspectMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
+	mails := benchMails(b)
+	mails["rows"] = strings.Repeat(`<tr><td style="padding:0 0 10px">Some words of a mail, <a href="https://example.com/a">and a link</a></td></tr>`, 40)
+	for name, in := range mails {
+		b.Run(name, func(b *testing.B) {
+			m := newsMail()
+			m.HTML = in
+			b.SetBytes(int64(len(in)))
+			b.ReportAllocs()
+			for b.Loop() {
+				InspectMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
+			}
+		})
 	}
 }
