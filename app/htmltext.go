@@ -65,11 +65,7 @@ func (c *textConverter) text() {
 	if c.depth > 0 {
 		return
 	}
-	raw := c.z.Text()
-	if len(raw) == 0 {
-		return
-	}
-	s := strings.ToValidUTF8(string(raw), "\uFFFD")
+	s := strings.ToValidUTF8(c.z.Text(), "\uFFFD")
 	if c.pre > 0 {
 		c.preformatted(s)
 		return
@@ -169,9 +165,7 @@ func (c *textConverter) breakLine() {
 }
 
 func (c *textConverter) start(closing bool) {
-	nameBytes, more := c.z.TagName()
-	name := string(nameBytes)
-	attrs := c.attributes(more)
+	name := c.z.name
 	if closing && name == "svg" { // the one skipped element that can be empty
 		return
 	}
@@ -181,7 +175,7 @@ func (c *textConverter) start(closing bool) {
 		}
 		return
 	}
-	if isSkipped(name) || isHidden(name, attrs) {
+	if isSkipped(name) || isHidden(c.z) {
 		c.skipped, c.depth = name, 1
 		return
 	}
@@ -193,16 +187,15 @@ func (c *textConverter) start(closing bool) {
 		c.word("---")
 		c.block(1)
 	case "img":
-		if attrs.alt != "" {
-			c.space = true
-			c.word(attrs.alt)
-			c.space = true
+		if alt, _ := c.z.value("alt"); alt != "" {
+			c.image(alt)
 		}
 	case "td", "th":
 		c.space = true
 	case "a":
 		c.endLink()
-		c.href, c.link = attrs.href, c.out.Len()
+		href, _ := c.z.value("href")
+		c.href, c.link = linkTarget(href), c.out.Len()
 	case "pre":
 		c.block(2)
 		c.pre++
@@ -217,33 +210,18 @@ func (c *textConverter) start(closing bool) {
 	}
 }
 
-type textAttributes struct {
-	alt, href, style string
-	hidden           bool
-}
-
-// attributes reads those that matter.
-func (c *textConverter) attributes(more bool) (a textAttributes) {
-	for more {
-		var key, value []byte
-		key, value, more = c.z.TagAttr()
-		switch string(key) {
-		case "alt":
-			a.alt = strings.Join(strings.FieldsFunc(string(value), isGap), " ")
-		case "href":
-			a.href = linkTarget(string(value))
-		case "style":
-			a.style = string(value)
-		case "hidden", "data-skip-in-text":
-			a.hidden = true
-		}
+// image stands for a picture.
+func (c *textConverter) image(alt string) {
+	if alt = strings.Join(strings.FieldsFunc(alt, isGap), " "); alt == "" {
+		return
 	}
-	return a
+	c.space = true
+	c.word(alt)
+	c.space = true
 }
 
 func (c *textConverter) end() {
-	nameBytes, _ := c.z.TagName()
-	name := string(nameBytes)
+	name := c.z.name
 	if c.depth > 0 {
 		if name == c.skipped {
 			c.depth--
@@ -327,14 +305,25 @@ func isSkipped(name string) bool {
 // isHidden finds the hidden text that mails put first for the preview in lists.
 // Only elements whose end tag can't be left out: a forgotten one would hide the
 // rest of the mail.
-func isHidden(name string, a textAttributes) bool {
-	switch name {
+func isHidden(z *htmlTokens) bool {
+	switch z.name {
 	case "div", "span", "table":
 	default:
 		return false
 	}
-	style := strings.ToLower(strings.ReplaceAll(a.style, " ", ""))
-	return a.hidden || strings.Contains(style, "display:none")
+	styled := false
+	for key, value := range z.attributes {
+		switch {
+		case equalASCII(key, "hidden"), equalASCII(key, "data-skip-in-text"):
+			return true
+		case !styled && equalASCII(key, "style"):
+			styled = true
+			if strings.Contains(strings.ToLower(strings.ReplaceAll(attributeText(value), " ", "")), "display:none") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // blockBreaks is how many line breaks stand around an element.

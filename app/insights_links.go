@@ -80,13 +80,12 @@ func (c *inspection) html(source string) {
 				continue
 			}
 			if inLink {
-				shown.Write(z.Text())
+				shown.WriteString(z.Text())
 			} else if !c.words {
-				c.words = strings.ContainsFunc(string(z.Text()), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+				c.words = strings.ContainsFunc(z.Text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, more := z.TagName()
-			tag := string(name)
+			tag := z.name
 			c.svg = c.svg || tag == "svg"
 			switch {
 			case depth > 0:
@@ -96,35 +95,28 @@ func (c *inspection) html(source string) {
 			case isSkipped(tag) && kind == html.StartTagToken:
 				skipped, depth = tag, 1
 			case tag == "img":
-				c.image(attribute(z, more, "src"))
+				c.image(attribute(z, "src"))
 			case tag == "a":
 				endLink()
-				href, inLink = attribute(z, more, "href"), true
+				href, inLink = attribute(z, "href"), true
 			case tag == "area":
-				c.link(attribute(z, more, "href"), "")
+				c.link(attribute(z, "href"), "")
 			}
 		case html.EndTagToken:
-			name, _ := z.TagName()
-			switch tag := string(name); {
-			case depth > 0 && tag == skipped:
+			switch {
+			case depth > 0 && z.name == skipped:
 				depth--
-			case depth == 0 && tag == "a":
+			case depth == 0 && z.name == "a":
 				endLink()
 			}
 		}
 	}
 }
 
-// attribute reads the first attribute of that name; empty: there is none.
-func attribute(z *htmlTokens, more bool, name string) string {
-	out, found := "", false
-	for more {
-		var key, value []byte
-		if key, value, more = z.TagAttr(); !found && string(key) == name {
-			out, found = strings.Trim(string(value), htmlBlanks), true
-		}
-	}
-	return out
+// attribute reads the attribute of that name; empty: there is none.
+func attribute(z *htmlTokens, name string) string {
+	value, _ := z.value(name)
+	return strings.Trim(value, htmlBlanks)
 }
 
 func (c *inspection) image(src string) {
