@@ -17,6 +17,7 @@ import (
 // time and never fails; lines are not wrapped.
 func TextFromHTML(source string) string {
 	c := textConverter{z: newHTMLTokens(source)}
+	c.out.Grow(min(len(source)/2, maxTextGuess))
 	for {
 		switch c.z.Next() {
 		case html.ErrorToken: // the end: a string has no other error
@@ -34,12 +35,16 @@ func TextFromHTML(source string) string {
 	}
 }
 
+// maxTextGuess is the most room, in bytes, that is made for a text before it is
+// known. Half of the HTML is enough for most.
+const maxTextGuess = 32 << 10
+
 // maxIndent bounds what nested lists add to each line, so that the output can't
 // grow with the square of the input.
 const maxIndent = 8
 
 type textConverter struct {
-	z   *htmlTokens
+	z   htmlTokens
 	out strings.Builder
 
 	breaks int  // line breaks owed before the next word: 0, 1 or 2
@@ -65,30 +70,51 @@ func (c *textConverter) text() {
 	if c.depth > 0 {
 		return
 	}
-	s := strings.ToValidUTF8(c.z.Text(), "\uFFFD")
+	s := c.z.Text()
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
+	}
 	if c.pre > 0 {
 		c.preformatted(s)
 		return
 	}
-	begin := -1
-	for i, r := range s {
-		drop, blank := textRune(r)
-		if !drop && !blank {
-			if begin < 0 {
-				begin = i
-			}
+	for len(s) > 0 {
+		if n := wordsLen(s); n > 0 {
+			c.word(s[:n])
+			s = s[n:]
 			continue
 		}
-		if begin >= 0 {
-			c.word(s[begin:i])
-			begin = -1
-		}
+		r, n := utf8.DecodeRuneInString(s)
+		_, blank := textRune(r)
 		c.space = c.space || blank
-	}
-	if begin >= 0 {
-		c.word(s[begin:])
+		s = s[n:]
 	}
 }
+
+// wordsLen is how much of s goes out as it is: words, and single spaces between
+// those of ASCII.
+func wordsLen(s string) (n int) {
+	for n < len(s) {
+		switch {
+		case isGraphic(s[n]):
+			n++
+		case s[n] == ' ' && n > 0 && n+1 < len(s) && isGraphic(s[n+1]):
+			n += 2
+		case s[n] < utf8.RuneSelf:
+			return n
+		default:
+			r, width := utf8.DecodeRuneInString(s[n:])
+			if drop, blank := textRune(r); drop || blank {
+				return n
+			}
+			n += width
+		}
+	}
+	return n
+}
+
+// isGraphic tells ASCII that is seen.
+func isGraphic(c byte) bool { return c > ' ' && c < 0x7f }
 
 // textRune: what separates words, and what is invisible and only confuses.
 func textRune(r rune) (drop, blank bool) {
@@ -105,6 +131,14 @@ func textRune(r rune) (drop, blank bool) {
 func isGap(r rune) bool {
 	drop, blank := textRune(r)
 	return drop || blank || r == utf8.RuneError
+}
+
+// withoutGaps puts something else in the place of gaps, and nothing at both ends.
+func withoutGaps(s, between string) string {
+	if !strings.ContainsFunc(s, isGap) {
+		return s
+	}
+	return strings.Join(strings.FieldsFunc(s, isGap), between)
 }
 
 func (c *textConverter) preformatted(s string) {
@@ -175,7 +209,7 @@ func (c *textConverter) start(closing bool) {
 		}
 		return
 	}
-	if isSkipped(name) || isHidden(c.z) {
+	if isSkipped(name) || isHidden(&c.z) {
 		c.skipped, c.depth = name, 1
 		return
 	}
@@ -212,7 +246,7 @@ func (c *textConverter) start(closing bool) {
 
 // image stands for a picture.
 func (c *textConverter) image(alt string) {
-	if alt = strings.Join(strings.FieldsFunc(alt, isGap), " "); alt == "" {
+	if alt = withoutGaps(alt, " "); alt == "" {
 		return
 	}
 	c.space = true
@@ -267,7 +301,9 @@ func (c *textConverter) endLink() {
 		return
 	}
 	if !sameTarget(shown, href) {
-		c.out.WriteString(" (" + href + ")")
+		c.out.WriteString(" (")
+		c.out.WriteString(href)
+		c.out.WriteByte(')')
 	}
 }
 
@@ -288,7 +324,7 @@ func linkTarget(href string) string {
 	lower := strings.ToLower(href[:min(len(href), 8)])
 	for _, prefix := range []string{"https://", "http://", "mailto:", "tel:", "{{{"} {
 		if strings.HasPrefix(lower, prefix) {
-			return strings.Join(strings.FieldsFunc(href, isGap), "")
+			return withoutGaps(href, "")
 		}
 	}
 	return ""

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
 // htmlTokens reads HTML token by token as html.Tokenizer does; a test compares
@@ -26,7 +27,7 @@ type htmlTokens struct {
 	pending bool   // that text was not read yet
 }
 
-func newHTMLTokens(source string) *htmlTokens { return &htmlTokens{source: source} }
+func newHTMLTokens(source string) htmlTokens { return htmlTokens{source: source} }
 
 // Next goes to the next token. At the end, and for a tag that has none, it is
 // html.ErrorToken.
@@ -323,11 +324,14 @@ func lowerName(s string) string {
 }
 
 func lowerASCII(s string) string {
-	b := []byte(s)
+	b := append(make([]byte, 0, 16), s...)
 	for i, c := range b {
 		if c >= 'A' && c <= 'Z' {
 			b[i] = c + 'a' - 'A'
 		}
+	}
+	if known := atom.Lookup(b); known != 0 {
+		return known.String()
 	}
 	return string(b)
 }

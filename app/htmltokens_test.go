@@ -27,7 +27,7 @@ func sameTokens(t *testing.T, source string) {
 			}
 			return
 		case html.StartTagToken, html.SelfClosingTagToken, html.EndTagToken:
-			sameTag(t, source, want, got)
+			sameTag(t, source, want, &got)
 		case html.TextToken:
 			raw := string(want.Raw())
 			if text := string(want.Text()); got.Raw() != raw || got.Text() != text {

@@ -95,12 +95,12 @@ func (c *inspection) html(source string) {
 			case isSkipped(tag) && kind == html.StartTagToken:
 				skipped, depth = tag, 1
 			case tag == "img":
-				c.image(attribute(z, "src"))
+				c.image(attribute(&z, "src"))
 			case tag == "a":
 				endLink()
-				href, inLink = attribute(z, "href"), true
+				href, inLink = attribute(&z, "href"), true
 			case tag == "area":
-				c.link(attribute(z, "href"), "")
+				c.link(attribute(&z, "href"), "")
 			}
 		case html.EndTagToken:
 			switch {

@@ -99,7 +99,7 @@ func scanLinks(source string, trackable func(target string) bool) htmlPlaces {
 				templates++
 			}
 			if templates == 0 && (z.name == "a" || z.name == "area") {
-				p.link(z)
+				p.link(&z)
 			}
 		case nethtml.EndTagToken:
 			switch {
