@@ -29,6 +29,16 @@ func skipBlanks(s string, at int) int {
 	return at
 }
 
+func trimBlanks(s string) string {
+	for s != "" && isBlank(s[0]) {
+		s = s[1:]
+	}
+	for s != "" && isBlank(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
 // attributeKey reads the name of an attribute; an equals sign may begin it.
 func attributeKey(s string) string {
 	for i := range len(s) {

@@ -274,6 +274,20 @@ func TestInspectingTakesLinearTime(t *testing.T) {
 	}
 }
 
+func TestEachWordToUnsubscribeIsFound(t *testing.T) {
+	n := 0
+	for first, words := range unsubscribeWords {
+		for _, word := range words {
+			if n++; word[0] != byte(first) || !saysUnsubscribe("x"+strings.ToUpper(word)) || saysUnsubscribe(word[1:]) {
+				t.Errorf("%q under %#x", word, first)
+			}
+		}
+	}
+	if n != 29 {
+		t.Errorf("%d words", n)
+	}
+}
+
 func FuzzInspect(f *testing.F) {
 	for _, s := range []string{`<a href="http://[::1">x</a>`, "<a href=https://@:>", "http://.", `<img src="//a.svg#?">`, "<svg/><title>"} {
 		f.Add(s, "ann", "Hi")

@@ -121,7 +121,7 @@ func (p *htmlPlaces) link(z *htmlTokens) {
 	if !ok || strings.IndexByte(z.source[from:to], 0) >= 0 {
 		return
 	}
-	target := strings.Trim(attributeText(z.source[from:to]), htmlBlanks)
+	target := trimBlanks(attributeText(z.source[from:to]))
 	if p.trackable(target) {
 		p.links = append(p.links, linkValue{from, to, bare, target})
 	}
