@@ -17,7 +17,7 @@ import (
 // time and never fails; lines are not wrapped.
 func TextFromHTML(source string) string {
 	c := textConverter{z: newHTMLTokens(source)}
-	c.out.Grow(min(len(source)/2, maxTextGuess))
+	c.out.Grow(min(len(source), maxTextGuess))
 	for {
 		switch c.z.Next() {
 		case html.ErrorToken: // the end: a string has no other error
@@ -36,8 +36,8 @@ func TextFromHTML(source string) string {
 }
 
 // maxTextGuess is the most room, in bytes, that is made for a text before it is
-// known. Half of the HTML is enough for most.
-const maxTextGuess = 32 << 10
+// known: enough for nearly all.
+const maxTextGuess = 8 << 10
 
 // maxIndent bounds what nested lists add to each line, so that the output can't
 // grow with the square of the input.
