@@ -125,6 +125,13 @@ func (r *report) table() {
 	r.compare("Signed", "Mailer, DKIM", "Postfix + OpenDKIM")
 	r.printf("\n")
 	r.compare("Unsigned", "Mailer", "Postfix")
+	if len(r.bounds) > 0 {
+		r.beside()
+	}
+	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
+}
+
+func (r *report) beside() {
 	r.printf("\n| Beside, in the same run | |\n|---|---|\n")
 	r.printf("| RSA-2048 signatures a second (Go), all cores | %.0f, %.2f ms of CPU each |\n", middle(r.bounds, signingOf), middle(r.bounds, eachOf))
 	r.printf("| fsyncs a second, one after the other | %.0f |\n", middle(r.bounds, syncsOf))
@@ -133,7 +140,6 @@ func (r *report) table() {
 		r.printf("| durable accepts a second, 64 clients, sending meanwhile | %.0f |\n", r.accepted)
 		r.printf("| memory at its peak with %d queued, taking them in / after a restart | %.0f / %.0f MB |\n", r.queued, r.loading, r.restarted)
 	}
-	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
 }
 
 // compare is the table of two contenders. The last column is the median of the

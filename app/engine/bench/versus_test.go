@@ -151,7 +151,7 @@ func (c *contest) measure(who contender) outcome {
 	c.tb.Helper()
 	g := newGroup(c.tb)
 	p := who.start(c, g)
-	c.round(p, g, warmUp, who.signed)
+	c.round(p, g, min(warmUp, c.messages), who.signed)
 	cpu, own, before := g.cpu(), ownCPU(), g.programs()
 	peak := g.watchMemory()
 	m, accepted := c.round(p, g, c.messages, who.signed)
@@ -257,7 +257,11 @@ func BenchmarkVersus(b *testing.B) {
 	if what := missing(true); what != "" {
 		b.Skip("missing: ", what)
 	}
-	messages := sizeFrom(b, messagesVariable, 5000, 2*warmUp)
+	slowly(b, 1, func() { versus(b) })
+}
+
+func versus(b *testing.B) {
+	messages := sizeFrom(b, messagesVariable, 5000, 1)
 	rounds := sizeFrom(b, roundsVariable, 5, 1)
 	queue := sizeFrom(b, queuedVariable, queued, 0)
 	r := newReport(os.Stdout)
