@@ -220,7 +220,7 @@ func TestEachPeerCarriesEveryMessageOnceAndSignsWhatIsDue(t *testing.T) {
 			continue
 		}
 		o := c.measure(who)
-		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.accept.p50 <= 0 || o.arrive.p50 <= 0 {
+		if o.rate <= 0 || o.cpu <= 0 || o.memory <= 0 || o.busy.accepted.p50 <= 0 || o.busy.arrived.p50 <= 0 || o.calm.accepted.p50 <= 0 || o.calm.arrived.p50 <= 0 {
 			t.Errorf("%s: %+v", who.name, o)
 		}
 		r.outcome(who, o)

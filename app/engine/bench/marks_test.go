@@ -58,6 +58,7 @@ func markIn(message []byte) (int, bool) {
 // once. Its times are nanoseconds from start.
 type marks struct {
 	start         time.Time
+	every         time.Duration // between two messages; 0: as fast as they go
 	next          atomic.Int64
 	sent, arrived []atomic.Int64
 	open          atomic.Int64
@@ -78,9 +79,13 @@ func newMarks(n int) *marks {
 
 func (m *marks) now() int64 { return max(1, int64(time.Since(m.start))) }
 
-// send stamps the next number; the message has to go out now.
+// send stamps the next number, when its turn has come; the message has to go out
+// now.
 func (m *marks) send(digits []byte) {
 	i := int(m.next.Add(1) - 1)
+	if early := time.Duration(i)*m.every - time.Since(m.start); early > 0 {
+		<-time.After(early)
+	}
 	stamp(digits, i)
 	m.sent[i].Store(m.now())
 }

@@ -53,8 +53,9 @@ func (r *report) limits(l limits) {
 
 func (r *report) outcome(who contender, o outcome) {
 	r.outcomes[who.name] = append(r.outcomes[who.name], o)
-	r.printf("%4.0f s  %-18s  %5.0f messages/s, CPU %.2f s/1000 (load and sink %.2f), %.0f MB, accepted in %s, arrived in %s;%s\n",
-		time.Since(r.start).Seconds(), who.name, o.rate, o.cpu.Seconds()*1000, o.harness.Seconds()*1000, o.memory, o.accept, o.arrive, shares(o.programs))
+	r.printf("%4.0f s  %-18s  %5.0f messages/s, CPU %.2f s/1000 (load and sink %.2f), %.0f MB, accepted in %s, arrived in %s, at %d/s in %s and %s;%s\n",
+		time.Since(r.start).Seconds(), who.name, o.rate, o.cpu.Seconds()*1000, o.harness.Seconds()*1000, o.memory,
+		o.busy.accepted, o.busy.arrived, calmRate, o.calm.accepted, o.calm.arrived, shares(o.programs))
 }
 
 func (p percentiles) String() string {
@@ -154,8 +155,13 @@ func (r *report) compare(title, mailer, postfix string) {
 	row("CPU seconds for 1,000 messages", "%.2f", cpuOf)
 	row("memory at its peak, MB", "%.0f", memoryOf)
 	row("CPU seconds of load and sink for 1,000", "%.2f", harnessOf)
-	r.printf("| accepted, p50 / p99 | %s | %s | |\n", usual(ours, func(o outcome) percentiles { return o.accept }), usual(theirs, func(o outcome) percentiles { return o.accept }))
-	r.printf("| arrived, p50 / p99 | %s | %s | |\n", usual(ours, func(o outcome) percentiles { return o.arrive }), usual(theirs, func(o outcome) percentiles { return o.arrive }))
+	delay := func(what string, of func(outcome) percentiles) {
+		r.printf("| %s, p50 / p99 | %s | %s | |\n", what, usual(ours, of), usual(theirs, of))
+	}
+	delay(fmt.Sprintf("accepted after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.accepted })
+	delay(fmt.Sprintf("arrived after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.arrived })
+	delay("accepted after, all messages offered at once", func(o outcome) percentiles { return o.busy.accepted })
+	delay("arrived after, all messages offered at once", func(o outcome) percentiles { return o.busy.arrived })
 }
 
 func spanOf(all []outcome, format string, of func(outcome) float64) string {

@@ -25,6 +25,8 @@ const (
 const (
 	connections = 16 // to each peer, and of each peer to the sink
 	warmUp      = 320
+	calmRate    = 100 // messages a second when delays are measured without a queue
+	calmRound   = 300
 )
 
 // peer is a mail server at work.
@@ -132,13 +134,17 @@ func (c *contest) postfix(g *group, signed bool) peer {
 
 // outcome is what one peer did in one round.
 type outcome struct {
-	rate           float64       // messages a second, from the first request to the last arrival
-	cpu            time.Duration // a message
-	harness        time.Duration // a message, of load and sink
-	memory         float64       // MB
-	accept, arrive percentiles
-	programs       map[string]time.Duration // processor time by program
+	rate       float64       // messages a second, from the first request to the last arrival
+	cpu        time.Duration // a message
+	harness    time.Duration // a message, of load and sink
+	memory     float64       // MB
+	busy, calm delays
+	programs   map[string]time.Duration // processor time by program
 }
+
+// delays are how long messages took until the peer had accepted them, and until
+// they were at the sink.
+type delays struct{ accepted, arrived percentiles }
 
 type percentiles struct{ p50, p99 time.Duration }
 
@@ -151,16 +157,17 @@ func (c *contest) measure(who contender) outcome {
 	c.tb.Helper()
 	g := newGroup(c.tb)
 	p := who.start(c, g)
-	c.round(p, g, min(warmUp, c.messages), who.signed)
+	c.round(p, g, c.sink.expect(min(warmUp, c.messages)), who.signed)
 	cpu, own, before := g.cpu(), ownCPU(), g.programs()
 	peak := g.watchMemory()
-	m, accepted := c.round(p, g, c.messages, who.signed)
+	m := c.sink.expect(c.messages)
+	accepted := c.round(p, g, m, who.signed)
 	n := time.Duration(c.messages)
 	o := outcome{
 		rate:   float64(c.messages) / m.took().Seconds(),
 		memory: p.peak(peak()),
-		accept: percentilesOf(accepted), arrive: percentilesOf(m.delays()),
-		cpu: (g.cpu() - cpu) / n, harness: (ownCPU() - own) / n,
+		busy:   delays{percentilesOf(accepted), percentilesOf(m.delays())},
+		cpu:    (g.cpu() - cpu) / n, harness: (ownCPU() - own) / n,
 		programs: g.programs(),
 	}
 	for name, used := range before {
@@ -169,14 +176,19 @@ func (c *contest) measure(who contender) outcome {
 	if who.signed {
 		must(c.tb, verify(m.sample(), p.dkimRecord()))
 	}
+	m = c.sink.expect(min(calmRound, c.messages))
+	m.every = time.Second / calmRate
+	accepted = c.round(p, g, m, who.signed)
+	o.calm = delays{percentilesOf(accepted), percentilesOf(m.delays())}
 	p.stop()
 	return o
 }
 
-// round gives a peer n messages and waits until it has nothing left to do.
-func (c *contest) round(p peer, g *group, n int, signed bool) (*marks, []time.Duration) {
+// round gives a peer the messages of m and waits until it has nothing left to
+// do. It gives how long the peer took to accept each, sorted.
+func (c *contest) round(p peer, g *group, m *marks, signed bool) []time.Duration {
 	c.tb.Helper()
-	m := c.sink.expect(n)
+	n := len(m.sent)
 	accepted := p.deliver(m, connections)
 	if len(accepted) != n {
 		p.stop()
@@ -189,7 +201,7 @@ func (c *contest) round(p peer, g *group, n int, signed bool) (*marks, []time.Du
 	}
 	g.settle()
 	must(c.tb, m.check(signed))
-	return m, accepted
+	return accepted
 }
 
 // ownCPU is the processor time of load and sink: of this process.
