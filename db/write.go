@@ -27,6 +27,7 @@ type Tx struct {
 	touched map[string]bool // changed
 	// outcomes are what CountOutcome adds; nil: nothing.
 	outcomes map[app.OutcomeKey]app.Outcome
+	days     []dayCount // what AddRecipients adds
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -265,7 +266,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := storeOutcomes(s, group, now); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if _, err := s.exec("COMMIT"); err != nil {
