@@ -20,13 +20,20 @@ import (
 	"time"
 )
 
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(binaryDir())
+	os.Exit(code)
+}
+
+// binaryDir is where this process builds the program.
+func binaryDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("mailer-bench-%d", os.Getpid()))
+}
+
 // binary builds the program once, as a user would.
 var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "mailer-bench")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "mailer")
+	path := filepath.Join(binaryDir(), "mailer")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "../../..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
