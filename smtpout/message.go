@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"mime/quotedprintable"
 	"slices"
 	"strings"
 
@@ -187,9 +186,9 @@ func (w *messageWriter) textPart(mediaType, s string, pieces *app.Body) {
 	case "base64":
 		w.base64([]byte(normalLines(s)))
 	default:
-		qp := quotedprintable.NewWriter(w)
-		_, _ = qp.Write([]byte(s)) // w never fails
-		_ = qp.Close()
+		q := quoter{buf: w.buf}
+		q.text(s)
+		w.buf = q.buf
 	}
 }
 
@@ -290,12 +289,6 @@ func (w *messageWriter) base64(content []byte) {
 		content = content[perLine:]
 	}
 	w.buf = base64.StdEncoding.AppendEncode(w.buf, content)
-}
-
-// Write appends, for the encoder of the standard library.
-func (w *messageWriter) Write(p []byte) (int, error) {
-	w.buf = append(w.buf, p...)
-	return len(p), nil
 }
 
 func (w *messageWriter) raw(parts ...string) {
