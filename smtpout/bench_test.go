@@ -160,9 +160,11 @@ func BenchmarkBuild(b *testing.B) {
 				b.ReportAllocs()
 				before := processorTime()
 				for b.Loop() {
-					if _, bad := builder.build(b.Context(), m); bad != nil {
+					built, bad := builder.build(b.Context(), m)
+					if bad != nil {
 						b.Fatal(summary(*bad))
 					}
+					builder.release(built)
 				}
 				b.ReportMetric(float64((processorTime()-before).Nanoseconds())/float64(b.N)/1000, "cpu-us/op")
 			})

@@ -20,12 +20,15 @@ import (
 // order, can't break long words, lets a subject that looks like an encoded word
 // be decoded, puts encoded words into quoted file names, and holds six times an
 // attachment's size in memory.
-func compose(m *app.Outgoing) ([]byte, error) {
+func compose(m *app.Outgoing) ([]byte, error) { return appendMessage(nil, m) }
+
+// appendMessage composes behind what buf holds.
+func appendMessage(buf []byte, m *app.Outgoing) ([]byte, error) {
 	if err := checkOutgoing(m); err != nil {
 		return nil, fmt.Errorf("compose message: %w", err)
 	}
 	w := messageWriter{id: m.EmailID}
-	w.buf = make([]byte, 0, estimate(m.Mail))
+	w.buf = slices.Grow(buf, estimate(m.Mail))
 	w.messageHeaders(m)
 	w.field("MIME-Version", "1.0")
 	w.body(m.Mail)

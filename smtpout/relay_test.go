@@ -219,7 +219,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &built{signature: "DKIM-Signature: b=x\r\n", message: []byte(text)}
+		b := &built{whole: []byte("DKIM-Signature: b=x\r\n" + text)}
 		res, end := r.transact(t.Context(), t.Context(), c, letter("a@example.net"), b, agree)
 		want(t, res, "done/dot/250 a=accepted/250")
 		if end != connGood {
@@ -227,7 +227,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		}
 		r.pool.give(c)
 		got := f.bodies()
-		if last := got[len(got)-1]; last != b.signature+text {
+		if last := got[len(got)-1]; last != string(b.whole) {
 			t.Errorf("arrived: %q", last)
 		}
 	}

@@ -280,17 +280,16 @@ func (x *exchange) loneDot() connEnd {
 
 // body writes all but the message's last CRLF, which goes with the final dot.
 func (x *exchange) body() error {
-	message := bytes.TrimSuffix(x.message.message, crlf)
-	whole := append([]byte(x.message.signature), message...)
-	if dotLine(whole, 0) < 0 {
-		_, err := x.conn.Write(whole)
+	message := bytes.TrimSuffix(x.message.whole, crlf)
+	if dotLine(message, 0) < 0 {
+		_, err := x.conn.Write(message)
 		return err
 	}
-	buffered := bufio.NewWriterSize(x.conn, bodyChunk)
-	if err := writeStuffed(buffered, whole); err != nil {
+	out := bufio.NewWriterSize(x.conn, bodyChunk)
+	if err := writeStuffed(out, message); err != nil {
 		return err
 	}
-	return buffered.Flush()
+	return out.Flush()
 }
 
 var crlf = []byte("\r\n")
