@@ -63,7 +63,7 @@ func TestGroupThatComesToNothing(t *testing.T) {
 			t.Parallel()
 			first := answers(tt.replies)
 			good := false
-			f := startFake(t, &fake{ehlo: []string{"PIPELINING"}, loose: tt.loose})
+			f := &fake{ehlo: []string{"PIPELINING"}, loose: tt.loose}
 			f.script = func(n int, verb, line string) string {
 				f.mu.Lock()
 				defer f.mu.Unlock()
@@ -72,6 +72,7 @@ func TestGroupThatComesToNothing(t *testing.T) {
 				}
 				return first(n, verb, line)
 			}
+			startFake(t, f)
 			cfg := configFor(f.listener)
 			cfg.Timeout = 300 * time.Millisecond
 			r := newRelay(t, cfg)
@@ -145,7 +146,7 @@ func TestTheLargestGroup(t *testing.T) {
 
 // The relay has a moment for each reply in which the next command must not come.
 func TestOneCommandAtATimeWithoutPipelining(t *testing.T) {
-	f := startFake(t, &fake{ehlo: []string{"8BITMIME"}})
+	f := &fake{ehlo: []string{"8BITMIME"}}
 	f.script = func(_ int, verb, _ string) string {
 		<-time.After(5 * time.Millisecond)
 		f.mu.Lock()
@@ -155,9 +156,10 @@ func TestOneCommandAtATimeWithoutPipelining(t *testing.T) {
 		}
 		return ""
 	}
+	startFake(t, f)
 	want(t, relayTo(t, f).Send(t.Context(), letter("a@example.net", "b@example.net"), agree), "done/dot/250 a=accepted/250 b=accepted/250")
 	if len(f.said("MAIL")) != 1 || len(f.said("RCPT")) != 2 || len(f.said("DATA")) != 1 {
-		t.Errorf("said %q", f.commands)
+		t.Errorf("said %q, %q and %q", f.said("MAIL"), f.said("RCPT"), f.said("DATA"))
 	}
 }
 
