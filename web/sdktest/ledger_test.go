@@ -57,16 +57,28 @@ func (o *order) wantedEnd() string {
 	return o.end
 }
 
-// ask notes orders before their request leaves.
+// ask notes orders before their request leaves. One that is asked for again
+// under its key stays the one that it was.
 func (l *ledger) ask(orders ...order) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, o := range orders {
-		if l.orders[o.mark] != nil {
+		earlier := l.orders[o.mark]
+		if earlier == nil {
+			l.orders[o.mark] = &o
+			continue
+		}
+		if o.key == "" || earlier.key != o.key {
 			panic("two orders of the mark " + o.mark)
 		}
-		l.orders[o.mark] = &o
 	}
+}
+
+// idOf is the id that was answered for a mark; empty: none was.
+func (l *ledger) idOf(mark string) string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.orders[mark].id
 }
 
 // accept notes an answer: the email of a mark was taken under id.
@@ -189,6 +201,8 @@ func (l *ledger) counts(t *testing.T, api client, last map[string]string) []coun
 		usage.atMax += len(o.to)
 		if o.answer == accepted {
 			emails.least++
+		}
+		if o.answer == accepted && o.wantsArrival() { // what waits counts when it leaves
 			usage.least += len(o.to)
 		}
 	}

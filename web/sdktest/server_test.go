@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -27,6 +28,7 @@ type instance struct {
 	addr string
 	url  string
 	args []string
+	wrap []string // a program and its arguments that run the server as their last ones
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process has ended
@@ -76,13 +78,20 @@ func (in *instance) log(t *testing.T) []byte {
 // serve starts the server and waits for GET /readyz to answer 200.
 func (in *instance) serve(t *testing.T) {
 	t.Helper()
+	in.launch(t)
+	in.waitReady(t)
+}
+
+// launch starts the server, which may end whenever it likes.
+func (in *instance) launch(t *testing.T) {
+	t.Helper()
 	logs, err := os.OpenFile(in.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	args := append([]string{"serve", "--db", in.db, "--listen", in.addr}, in.args...)
-	in.cmd = exec.Command(binary.path, args...)
+	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.args)
+	in.cmd = exec.Command(args[0], args[1:]...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
 	in.cmd.Stdout, in.cmd.Stderr = logs, logs
 	in.cmd.SysProcAttr = endWithParent()
@@ -94,7 +103,6 @@ func (in *instance) serve(t *testing.T) {
 		in.err = cmd.Wait()
 		close(done)
 	}(in.cmd, in.done)
-	in.waitReady(t)
 }
 
 func (in *instance) waitReady(t *testing.T) {
