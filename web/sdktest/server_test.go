@@ -3,6 +3,7 @@ package sdktest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -23,12 +24,13 @@ const (
 
 // instance is one database of the service and, while it runs, its server.
 type instance struct {
-	dir  string
-	db   string
-	addr string
-	url  string
-	args []string
-	wrap []string // a program and its arguments that run the server as their last ones
+	dir   string
+	db    string
+	addr  string
+	url   string
+	args  []string
+	wrap  []string   // a program and its arguments that run the server as their last ones
+	extra []*os.File // further open files of it, from 3 on
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process has ended
@@ -93,7 +95,7 @@ func (in *instance) launch(t *testing.T) {
 	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.args)
 	in.cmd = exec.Command(args[0], args[1:]...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
-	in.cmd.Stdout, in.cmd.Stderr = logs, logs
+	in.cmd.Stdout, in.cmd.Stderr, in.cmd.ExtraFiles = logs, logs, in.extra
 	in.cmd.SysProcAttr = endWithParent()
 	if err := in.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -158,10 +160,11 @@ func (in *instance) stop(t *testing.T) {
 	in.cmd = nil
 }
 
-// kill ends the server as a power cut would: SIGKILL by its process id.
+// kill ends the server at once: SIGKILL by its process id. One that has ended by
+// itself is dead enough.
 func (in *instance) kill(t *testing.T) {
 	t.Helper()
-	if err := in.cmd.Process.Kill(); err != nil {
+	if err := in.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatalf("kill: %v", err)
 	}
 	<-in.done
