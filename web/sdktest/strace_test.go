@@ -170,6 +170,15 @@ func (s *seed) kill(t *testing.T, n int) *life {
 	return lf
 }
 
+func removeFiles(t *testing.T, db string) {
+	t.Helper()
+	found, err := filepath.Glob(db + "*")
+	must(t, err)
+	for _, path := range found {
+		must(t, os.Remove(path))
+	}
+}
+
 // copyFiles copies a database that no server has open, with its key.
 func copyFiles(t *testing.T, from, to string) {
 	t.Helper()
