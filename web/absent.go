@@ -22,7 +22,9 @@ func absences() []absence {
 	return []absence{
 		{"/automations", "automations"},
 		{"/domains/claim", "claims of domains"},
+		{"/domains/claims", "claims of domains"}, // as the PHP client spells it
 		{"/domains/*/claim", "claims of domains"},
+		{"/domains/*/claims", "claims of domains"},
 		{"/editor", "shared editor of templates and broadcasts"},
 		{"/emails/*/share", "public links to emails"},
 		{"/emails/metrics", "metrics of emails"},

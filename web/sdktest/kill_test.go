@@ -90,7 +90,7 @@ func TestKillNineLosesNothing(t *testing.T) {
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{dotDelay: 15 * time.Millisecond}) // wide enough to be hit
-	in := start(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),
+	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
 	in.addDomain(t, "example.test")
 	l := &load{api: client{in.url, in.newKey(t)}, accepted: map[string]string{}, progress: make(chan struct{}, 1)}
