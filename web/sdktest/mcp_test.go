@@ -32,9 +32,10 @@ type mcpRoute struct {
 	url, key string   // over HTTP
 	command  []string // or over standard streams
 	env      map[string]string
+	client   string // of methods.tsv; empty: none of Resend's
 }
 
-func (r mcpRoute) call(t *testing.T, line string, calls ...[2]any) mcpOutput {
+func (r mcpRoute) call(t *testing.T, line string, called ...[2]any) mcpOutput {
 	t.Helper()
 	encode := func(v any) string {
 		b, err := json.Marshal(v)
@@ -43,7 +44,12 @@ func (r mcpRoute) call(t *testing.T, line string, calls ...[2]any) mcpOutput {
 		}
 		return string(b)
 	}
-	env := []string{"LINE=" + line, "CALLS=" + encode(calls), "URL=" + r.url, "KEY=" + r.key}
+	for _, c := range called {
+		if r.client != "" {
+			calls.note(r.client, fmt.Sprint(c[0]))
+		}
+	}
+	env := []string{"LINE=" + line, "CALLS=" + encode(called), "URL=" + r.url, "KEY=" + r.key}
 	if r.command != nil {
 		env = append(env, "COMMAND="+encode(r.command), "COMMAND_ENV="+encode(r.env))
 	}
@@ -53,8 +59,8 @@ func (r mcpRoute) call(t *testing.T, line string, calls ...[2]any) mcpOutput {
 	}
 	var got mcpOutput
 	out.into(t, &got)
-	if len(got.Results) != len(calls) {
-		t.Fatalf("%d results of %d calls", len(got.Results), len(calls))
+	if len(got.Results) != len(called) {
+		t.Fatalf("%d results of %d calls", len(got.Results), len(called))
 	}
 	return got
 }
@@ -117,13 +123,14 @@ func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
 		header: map[string]string{"To": "ann@example.com"}, text: "Hello <Ann> & co"})
 }
 
+const resendMCP = "node_modules/resend-mcp/dist/index.js"
+
 // TestResendMCP lets Resend's own MCP server use this service, over both of its
 // transports.
 func TestResendMCP(t *testing.T) {
 	t.Parallel()
 	needMCP(t)
 	w := newWorld(t, &worldOptions{direct: true})
-	script := filepath.Join("node_modules", "resend-mcp", "dist", "index.js")
 	env := map[string]string{"RESEND_BASE_URL": w.in.url, "HOME": t.TempDir()}
 	check := func(t *testing.T, route mcpRoute) {
 		mail := map[string]any{"from": "shop@example.test", "to": []string{"ann@example.com"}, "subject": "by resend-mcp", "text": "Hello, Ann"}
@@ -144,19 +151,19 @@ func TestResendMCP(t *testing.T) {
 		w.checkArrived(t, arrival{id: got.ID, subject: "by resend-mcp", from: "shop@example.test", envelope: []string{"ann@example.com"}, text: "Hello, Ann"})
 	}
 	t.Run("stdio", func(t *testing.T) {
-		check(t, mcpRoute{command: []string{"node", script, "--key", w.key}, env: env})
+		check(t, mcpRoute{command: []string{"node", resendMCP, "--key", w.key}, env: env, client: mcpClient})
 	})
 	t.Run("http", func(t *testing.T) {
-		check(t, mcpRoute{url: serveResendMCP(t, script, env), key: w.key})
+		check(t, mcpRoute{url: serveResendMCP(t, env), key: w.key, client: mcpClient})
 	})
 }
 
 // serveResendMCP runs Resend's server and gives its address.
-func serveResendMCP(t *testing.T, script string, env map[string]string) string {
+func serveResendMCP(t *testing.T, env map[string]string) string {
 	t.Helper()
 	addr := freeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("node", script, "--http", "--port", port)
+	cmd := exec.Command("node", resendMCP, "--http", "--port", port)
 	cmd.Env = cleanEnv(t.TempDir())
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)

@@ -38,7 +38,7 @@ for (let cursor; ;) {
 
 let id = '';
 const results = [];
-for (const [name, args] of JSON.parse(CALLS)) {
+for (const [name, args] of JSON.parse(CALLS) ?? []) {
   try {
     const result = await client.callTool({ name, arguments: JSON.parse(JSON.stringify(args).replaceAll('$ID', id)) });
     const text = result.content.map((part) => part.text).join('\n');
