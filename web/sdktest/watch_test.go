@@ -3,6 +3,7 @@ package sdktest
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"sync"
@@ -21,9 +22,11 @@ type watcher struct {
 // watching is the one watcher of a run; it is safe for concurrent use.
 var watching = &watcher{documents: documents{known: map[string]*document{}}}
 
-// probes are asked for although nothing lists them: by a test, and by the MCP
+// probes are asked for although nothing lists them: by tests, and by the MCP
 // client, which looks for a stream of the server's and puts up with a 405.
-var probes = []string{"GET /no-such-route", "GET /mcp"}
+var probes = []string{"GET /no-such-route", "GET /mcp", "PUT /topics/{}"}
+
+var anyID = regexp.MustCompile(`[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`)
 
 // report collects complaints about one server.
 type report struct {
@@ -67,7 +70,7 @@ func (w *watcher) refused(x exchange) bool {
 	if w.err != nil || json.Unmarshal(x.got, &e) != nil || e.StatusCode != x.response.StatusCode {
 		return false
 	}
-	if slices.Contains(probes, x.request.Method+" "+x.request.URL.Path) {
+	if slices.Contains(probes, x.request.Method+" "+anyID.ReplaceAllString(x.request.URL.Path, "{}")) {
 		return e.StatusCode == 404 || e.StatusCode == 405
 	}
 	return e.StatusCode == 404 && absent(e) && slices.ContainsFunc(w.absent, func(l listed) bool {
