@@ -21,6 +21,7 @@ type mcpOutput struct {
 	Server  struct{ Name string }
 	Tools   []string
 	ID      string
+	Saved   map[string]string
 	Results []struct {
 		Text            string
 		IsError, Thrown bool
@@ -35,7 +36,7 @@ type mcpRoute struct {
 	client   string // of methods.tsv; empty: none of Resend's
 }
 
-func (r mcpRoute) call(t *testing.T, line string, called ...[2]any) mcpOutput {
+func (r mcpRoute) call(t *testing.T, line string, called ...[]any) mcpOutput {
 	t.Helper()
 	encode := func(v any) string {
 		b, err := json.Marshal(v)
@@ -94,8 +95,8 @@ func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
 	mail := map[string]any{"from": "Shop <shop@example.test>", "to": []string{"ann@example.com"}, "subject": "from a tool", "text": "Hello <Ann> & co"}
 	foreign := map[string]any{"from": "a@elsewhere.test", "to": "ann@example.com", "subject": "s", "text": "t"}
 	got := route.call(t, line,
-		[2]any{"send_email", mail}, [2]any{"get_email", map[string]any{"id": "$ID"}},
-		[2]any{"send_email", foreign}, [2]any{"get_email", map[string]any{"id": "no"}}, [2]any{"drop_tables", map[string]any{}})
+		[]any{"send_email", mail}, []any{"get_email", map[string]any{"id": "$ID"}},
+		[]any{"send_email", foreign}, []any{"get_email", map[string]any{"id": "no"}}, []any{"drop_tables", map[string]any{}})
 	for _, name := range []string{"send_email", "send_batch", "list_contacts", "create_broadcast", "create_webhook"} {
 		if !slices.Contains(got.Tools, name) {
 			t.Errorf("no tool %s among %d", name, len(got.Tools))
@@ -135,8 +136,8 @@ func TestResendMCP(t *testing.T) {
 	check := func(t *testing.T, route mcpRoute) {
 		mail := map[string]any{"from": "shop@example.test", "to": []string{"ann@example.com"}, "subject": "by resend-mcp", "text": "Hello, Ann"}
 		foreign := map[string]any{"from": "a@elsewhere.test", "to": []string{"ann@example.com"}, "subject": "s", "text": "t"}
-		got := route.call(t, "v1", [2]any{"send-email", mail}, [2]any{"get-email", map[string]any{"id": "$ID"}},
-			[2]any{"send-email", foreign}, [2]any{"list-emails", map[string]any{}}, [2]any{"create-contact", map[string]any{"email": "c@example.com"}})
+		got := route.call(t, "v1", []any{"send-email", mail}, []any{"get-email", map[string]any{"id": "$ID"}},
+			[]any{"send-email", foreign}, []any{"list-emails", map[string]any{}}, []any{"create-contact", map[string]any{"email": "c@example.com"}})
 		if len(got.Tools) < 50 || got.ID == "" || got.Results[0].IsError {
 			t.Fatalf("%d tools, sent %+v", len(got.Tools), got.Results[0])
 		}
