@@ -182,11 +182,14 @@ func TestResendCommandLineIsToldWhatThereIsNot(t *testing.T) {
 			rest = "ID"
 		}
 		args := append(strings.Fields(name), strings.Fields(strings.ReplaceAll(rest, "ID", someID))...)
-		noteCommand(args)
-		out, err := runCLIAll(t, w, args...)
-		if err == nil || !strings.Contains(out, "This service has no ") {
-			t.Errorf("%s: %v, %s", name, err, out)
-		}
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			noteCommand(args)
+			out, err := runCLIAll(t, w, args...)
+			if err == nil || !strings.Contains(out, "This service has no ") {
+				t.Errorf("%v, %s", err, out)
+			}
+		})
 	}
 }
 

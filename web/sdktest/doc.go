@@ -8,8 +8,17 @@
 // fail where CI=true. Everything stays on the loopback interface, in temporary
 // directories, and is ended by its own process id.
 //
-// To run it: `npm ci --ignore-scripts` once, then `go test ./...`, in this
-// folder. -short leaves out what waits a minute for the retry table; -kills N
+// What goes between the clients and the binary passes a tap that changes nothing
+// and holds each answer, and each request that was not refused, against the
+// binary's own openapi.json. Three lists stand in testdata: operations.tsv says of
+// each operation of Resend's API whether it is served; routes.tsv names every
+// route of this service; methods.tsv says of each method, command and tool of the
+// clients whether the suites exercise it. Tests hold them against what there is,
+// and a whole run fails where one says more than was called.
+//
+// To run it, in this folder: `npm ci --ignore-scripts && go test -count=1 ./...`
+// (-count=1 since go can't see that the program beside this module changed).
+// -short leaves out what waits a minute for the retry table; -kills N
 // has the kill test kill N times; MAILER_BIN names a binary to test instead of
 // building one, for instance one built with -race.
 package sdktest

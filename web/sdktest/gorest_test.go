@@ -206,6 +206,8 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 		t.Errorf("remove: %+v, %v", removed, err)
 	}
 
+	checkGoAudiences(t, c)
+
 	imported, err := c.Contacts.Imports.Create(&resendv3.CreateContactImportRequest{File: []byte("email\nzoe@example.com\n")})
 	must(t, err)
 	eventually(t, 30*time.Second, "the import is in the list of those that are complete", func() (bool, string) {
@@ -213,4 +215,22 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 		must(t, err)
 		return len(list.Data) == 1 && list.Data[0].Id == imported.Id && list.Data[0].Counts.Created == 1, "not yet"
 	})
+}
+
+// checkGoAudiences goes the other way through the audiences of v3, which are its
+// segments.
+func checkGoAudiences(t *testing.T, c *resendv3.Client) {
+	t.Helper()
+	made, err := c.Audiences.CreateWithContext(t.Context(), &resendv3.CreateAudienceRequest{Name: "Three"})
+	must(t, err)
+	got, err := c.Audiences.GetWithContext(t.Context(), made.Id)
+	must(t, err)
+	list, err := c.Audiences.ListWithContext(t.Context())
+	must(t, err)
+	if got.Name != "Three" || len(list.Data) != 2 || list.Data[0].Id != made.Id {
+		t.Errorf("got %+v, list %+v", got, list)
+	}
+	if removed, err := c.Audiences.RemoveWithContext(t.Context(), made.Id); err != nil || !removed.Deleted {
+		t.Errorf("remove: %+v, %v", removed, err)
+	}
 }
