@@ -24,6 +24,7 @@ const (
 	goV3Client = "go-v3"
 	cliClient  = "cli"
 	mcpClient  = "mcp"
+	wire       = "wire" // operations that a server answered well, by any client
 )
 
 // States of a method in testdata/methods.tsv.
@@ -101,7 +102,31 @@ func coverageProblems() []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return calls.missing(list)
+	return append(calls.missing(list), calls.idle()...)
+}
+
+// idle gives the operations that are listed as served and that no test had
+// answered well.
+func (c *coverage) idle() []string {
+	operations, err := readOperations()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	routes, err := readRoutes()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, l := range append(operations, routes...) {
+		// What SNS sends can't be sent by anybody else.
+		if l.answer == "served" && l.String() != "POST /ingest/ses" && !c.seen[method{wire, l.key()}] {
+			out = append(out, fmt.Sprintf("%s is listed as served, and the suites never got it", l))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // goMethod gives the name in methods.tsv of a function of resend-go, like
