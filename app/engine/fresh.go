@@ -7,8 +7,9 @@ import (
 )
 
 // freshBytes bounds the mail that is kept in memory between its acceptance and
-// its first attempt, so that sending it needs no reading back.
-const freshBytes = 16 << 20
+// its first attempt, so that sending it needs no reading back. What has no room is
+// read ahead with others, which costs little more.
+const freshBytes = 8 << 20
 
 // maxFreshMail is the largest email that is kept: one with attachments of
 // megabytes costs little more to read than to keep.
@@ -55,4 +56,12 @@ func (f *freshMail) take(id string) (*app.Email, []string) {
 		f.bytes -= e.Size()
 	}
 	return e.Email, e.open
+}
+
+// has tells whether an email is kept.
+func (f *freshMail) has(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.emails[id]
+	return ok
 }

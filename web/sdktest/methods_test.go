@@ -216,13 +216,13 @@ func TestTheListNamesEveryMethodOfTheClients(t *testing.T) {
 	}
 }
 
-// command is a node of what `resend commands` prints.
-type command struct {
+// cliCommand is a node of what `resend commands` prints.
+type cliCommand struct {
 	Name        string
-	Subcommands []command
+	Subcommands []cliCommand
 }
 
-func (c command) leaves(path string) (out []string) {
+func (c cliCommand) leaves(path string) (out []string) {
 	if len(c.Subcommands) == 0 {
 		return []string{strings.TrimSpace(path)}
 	}
@@ -237,7 +237,7 @@ func commandTree(t *testing.T) []string {
 	t.Helper()
 	out, err := runJS(t, []string{"CI=true", "XDG_CONFIG_HOME=" + t.TempDir()}, resendCLI, "commands")
 	must(t, err)
-	var root command
+	var root cliCommand
 	out.into(t, &root)
 	return root.leaves("")
 }

@@ -3,12 +3,15 @@ package sdktest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,11 +25,13 @@ const (
 
 // instance is one database of the service and, while it runs, its server.
 type instance struct {
-	dir  string
-	db   string
-	addr string
-	url  string // where clients ask: the tap, or the server itself
-	args []string
+	dir   string
+	db    string
+	addr  string
+	url   string // where clients ask: the tap, or the server itself
+	args  []string
+	wrap  []string   // a program and its arguments that run the server as their last ones
+	extra []*os.File // further open files of it, from 3 on
 
 	tap    *tap // nil: nothing reads along
 	report report
@@ -93,15 +98,22 @@ func (in *instance) log(t *testing.T) []byte {
 // serve starts the server and waits for GET /readyz to answer 200.
 func (in *instance) serve(t *testing.T) {
 	t.Helper()
+	in.launch(t)
+	in.waitReady(t)
+}
+
+// launch starts the server, which may end whenever it likes.
+func (in *instance) launch(t *testing.T) {
+	t.Helper()
 	logs, err := os.OpenFile(in.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	args := append([]string{"serve", "--db", in.db, "--listen", in.addr}, in.args...)
-	in.cmd = exec.Command(binary.path, args...)
+	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.args)
+	in.cmd = exec.Command(args[0], args[1:]...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
-	in.cmd.Stdout, in.cmd.Stderr = logs, logs
+	in.cmd.Stdout, in.cmd.Stderr, in.cmd.ExtraFiles = logs, logs, in.extra
 	in.cmd.SysProcAttr = endWithParent()
 	if err := in.cmd.Start(); err != nil {
 		t.Fatal(err)
@@ -111,7 +123,6 @@ func (in *instance) serve(t *testing.T) {
 		in.err = cmd.Wait()
 		close(done)
 	}(in.cmd, in.done)
-	in.waitReady(t)
 }
 
 func (in *instance) waitReady(t *testing.T) {
@@ -167,10 +178,11 @@ func (in *instance) stop(t *testing.T) {
 	in.cmd = nil
 }
 
-// kill ends the server as a power cut would: SIGKILL by its process id.
+// kill ends the server at once: SIGKILL by its process id. One that has ended by
+// itself is dead enough.
 func (in *instance) kill(t *testing.T) {
 	t.Helper()
-	if err := in.cmd.Process.Kill(); err != nil {
+	if err := in.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatalf("kill: %v", err)
 	}
 	<-in.done
@@ -239,15 +251,21 @@ func cleanEnv(home string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "TMPDIR=" + os.TempDir(), "LANG=C.UTF-8"}
 }
 
-// freeAddr is a loopback address whose port was free a moment ago.
+// freeAddr is a loopback address whose port was free a moment ago. It is below
+// those that the kernel gives to sinks and connections by itself: while a server
+// is down, or a relay not yet up, nobody else gets it by chance.
 func freeAddr(t *testing.T) string {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", 20_000+rand.IntN(12_000)))
+		if err != nil {
+			continue // taken
+		}
+		defer l.Close()
+		return l.Addr().String()
 	}
-	defer l.Close()
-	return l.Addr().String()
+	t.Fatal("no free port")
+	return ""
 }
 
 func tail(b []byte, n int) []byte { return b[max(0, len(b)-n):] }
