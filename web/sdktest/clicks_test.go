@@ -107,8 +107,8 @@ func TestClientsSeeWhoClicked(t *testing.T) {
 	call(&links, "broadcasts", "clicked-links", id)
 	checkClicks(t, "command line", clicked, links)
 	resendMCPAt(t, w).checkCalls(t, []toolCall{
-		{"list-broadcast-recipients", m("broadcastId", id, "type", "clicked"), "ann@example.com|" + clickTarget, "", false},
-		{"list-broadcast-clicked-links", m("broadcastId", id), clickTarget, "", false},
+		{"list-broadcast-recipients", object("broadcastId", id, "type", "clicked"), "ann@example.com|" + clickTarget, "", false},
+		{"list-broadcast-clicked-links", object("broadcastId", id), clickTarget, "", false},
 	})
 	checkGoClicks(t, w, id)
 }

@@ -339,6 +339,9 @@ func TestTrackedMail(t *testing.T) {
 	if res := visit("GET", pixel, "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"); res.StatusCode != 200 || res.Header.Get("Content-Type") != "image/gif" {
 		t.Errorf("pixel: %d %v", res.StatusCode, res.Header)
 	}
+	if res := visit("HEAD", pixel, "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"); res.StatusCode != 200 {
+		t.Errorf("HEAD of the pixel: %d", res.StatusCode)
+	}
 	if res := visit("GET", found[0]+"x", reader); res.StatusCode != 404 {
 		t.Errorf("a forged link: %d %q", res.StatusCode, res.Header.Get("Location"))
 	}

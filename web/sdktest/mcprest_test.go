@@ -17,8 +17,8 @@ type toolCall struct {
 	wait bool   // ask until it answers so
 }
 
-// m is the arguments of a tool, names and values in turn.
-func m(pairs ...any) map[string]any {
+// object is the arguments of a tool, names and values in turn.
+func object(pairs ...any) map[string]any {
 	out := map[string]any{}
 	for i := 0; i+1 < len(pairs); i += 2 {
 		out[pairs[i].(string)] = pairs[i+1]
@@ -81,120 +81,120 @@ func TestResendMCPEveryTool(t *testing.T) {
 
 func mcpAudience() []toolCall {
 	return []toolCall{
-		{"create-contact-property", m("key", "plan", "type", "string", "fallbackValue", "free"), "successfully", "PROPERTY", false},
-		{"update-contact-property", m("contactPropertyId", "$PROPERTY", "fallbackValue", "none"), "$PROPERTY", "", false},
-		{"get-contact-property", m("contactPropertyId", "$PROPERTY"), "plan|none", "", false},
-		{"list-contact-properties", m(), "plan|$PROPERTY", "", false},
-		{"create-segment", m("name", "Customers"), "$SEGMENT", "SEGMENT", false},
-		{"update-segment", m("id", "$SEGMENT", "name", "Buyers"), "$SEGMENT", "", false},
-		{"get-segment", m("id", "$SEGMENT"), "Buyers", "", false},
-		{"list-segments", m(), "Buyers|$SEGMENT", "", false},
-		{"create-topic", m("name", "News", "defaultSubscription", "opt_in"), "$TOPIC", "TOPIC", false},
-		{"update-topic", m("id", "$TOPIC", "name", "Stories", "description", "Long"), "$TOPIC", "", false},
-		{"get-topic", m("id", "$TOPIC"), "Stories|Long|opt_in", "", false},
-		{"list-topics", m(), "Stories", "", false},
-		{"create-contact", m("email", "ann@example.com", "firstName", "Ann", "properties", m("plan", "pro")), "$CONTACT", "CONTACT", false},
-		{"update-contact", m("email", "ann@example.com", "lastName", "Example"), "$CONTACT", "", false},
-		{"get-contact", m("id", "$CONTACT"), "ann@example.com|Ann|Example|pro", "", false},
-		{"add-contact-to-segment", m("email", "ann@example.com", "segmentId", "$SEGMENT"), "success", "", false},
-		{"list-contacts", m("segmentId", "$SEGMENT"), "ann@example.com", "", false},
-		{"list-contact-segments", m("contactId", "$CONTACT"), "Buyers", "", false},
-		{"remove-contact-from-segment", m("contactId", "$CONTACT", "segmentId", "$SEGMENT"), "success", "", false},
-		{"update-contact-topics", m("id", "$CONTACT", "topics", []any{m("id", "$TOPIC", "subscription", "opt_out")}), "success", "", false},
-		{"list-contact-topics", m("email", "ann@example.com"), "Stories|opt_out", "", false},
-		{"create-contact-import", m("content", "email,first_name\nzoe@example.com,Zoe\n", "filename", "x.csv", "segmentIds", []string{"$SEGMENT"}), "$IMPORT", "IMPORT", false},
-		{"get-contact-import", m("id", "$IMPORT"), "completed|$IMPORT", "", true},
-		{"list-contact-imports", m("status", "completed"), "$IMPORT", "", false},
-		{"list-contacts", m("segmentId", "$SEGMENT"), "zoe@example.com", "", false},
-		{"add-suppression", m("email", "gone@example.com"), "$SUPPRESSION", "SUPPRESSION", false},
-		{"batch-add-suppressions", m("emails", []string{"b@example.com", "c@example.com"}), "2", "", false},
-		{"get-suppression", m("idOrEmail", "gone@example.com"), "gone@example.com|manual|$SUPPRESSION", "", false},
-		{"list-suppressions", m("origin", "manual"), "gone@example.com|b@example.com|c@example.com", "", false},
-		{"batch-remove-suppressions", m("emails", []string{"b@example.com", "c@example.com"}), "2", "", false},
-		{"remove-suppression", m("idOrEmail", "$SUPPRESSION"), "success", "", false},
-		{"list-suppressions", m(), "No suppressions", "", false},
-		{"remove-contact", m("email", "zoe@example.com"), "success", "", false},
-		{"remove-contact-property", m("contactPropertyId", "$PROPERTY"), "success", "", false},
-		{"remove-topic", m("id", "$TOPIC"), "success", "", false},
-		{"remove-segment", m("id", "$SEGMENT"), "success", "", false},
-		{"list-segments", m(), "No segments", "", false},
+		{"create-contact-property", object("key", "plan", "type", "string", "fallbackValue", "free"), "successfully", "PROPERTY", false},
+		{"update-contact-property", object("contactPropertyId", "$PROPERTY", "fallbackValue", "none"), "$PROPERTY", "", false},
+		{"get-contact-property", object("contactPropertyId", "$PROPERTY"), "plan|none", "", false},
+		{"list-contact-properties", object(), "plan|$PROPERTY", "", false},
+		{"create-segment", object("name", "Customers"), "$SEGMENT", "SEGMENT", false},
+		{"update-segment", object("id", "$SEGMENT", "name", "Buyers"), "$SEGMENT", "", false},
+		{"get-segment", object("id", "$SEGMENT"), "Buyers", "", false},
+		{"list-segments", object(), "Buyers|$SEGMENT", "", false},
+		{"create-topic", object("name", "News", "defaultSubscription", "opt_in"), "$TOPIC", "TOPIC", false},
+		{"update-topic", object("id", "$TOPIC", "name", "Stories", "description", "Long"), "$TOPIC", "", false},
+		{"get-topic", object("id", "$TOPIC"), "Stories|Long|opt_in", "", false},
+		{"list-topics", object(), "Stories", "", false},
+		{"create-contact", object("email", "ann@example.com", "firstName", "Ann", "properties", object("plan", "pro")), "$CONTACT", "CONTACT", false},
+		{"update-contact", object("email", "ann@example.com", "lastName", "Example"), "$CONTACT", "", false},
+		{"get-contact", object("id", "$CONTACT"), "ann@example.com|Ann|Example|pro", "", false},
+		{"add-contact-to-segment", object("email", "ann@example.com", "segmentId", "$SEGMENT"), "success", "", false},
+		{"list-contacts", object("segmentId", "$SEGMENT"), "ann@example.com", "", false},
+		{"list-contact-segments", object("contactId", "$CONTACT"), "Buyers", "", false},
+		{"remove-contact-from-segment", object("contactId", "$CONTACT", "segmentId", "$SEGMENT"), "success", "", false},
+		{"update-contact-topics", object("id", "$CONTACT", "topics", []any{object("id", "$TOPIC", "subscription", "opt_out")}), "success", "", false},
+		{"list-contact-topics", object("email", "ann@example.com"), "Stories|opt_out", "", false},
+		{"create-contact-import", object("content", "email,first_name\nzoe@example.com,Zoe\n", "filename", "x.csv", "segmentIds", []string{"$SEGMENT"}), "$IMPORT", "IMPORT", false},
+		{"get-contact-import", object("id", "$IMPORT"), "completed|$IMPORT", "", true},
+		{"list-contact-imports", object("status", "completed"), "$IMPORT", "", false},
+		{"list-contacts", object("segmentId", "$SEGMENT"), "zoe@example.com", "", false},
+		{"add-suppression", object("email", "gone@example.com"), "$SUPPRESSION", "SUPPRESSION", false},
+		{"batch-add-suppressions", object("emails", []string{"b@example.com", "c@example.com"}), "2", "", false},
+		{"get-suppression", object("idOrEmail", "gone@example.com"), "gone@example.com|manual|$SUPPRESSION", "", false},
+		{"list-suppressions", object("origin", "manual"), "gone@example.com|b@example.com|c@example.com", "", false},
+		{"batch-remove-suppressions", object("emails", []string{"b@example.com", "c@example.com"}), "2", "", false},
+		{"remove-suppression", object("idOrEmail", "$SUPPRESSION"), "success", "", false},
+		{"list-suppressions", object(), "No suppressions", "", false},
+		{"remove-contact", object("email", "zoe@example.com"), "success", "", false},
+		{"remove-contact-property", object("contactPropertyId", "$PROPERTY"), "success", "", false},
+		{"remove-topic", object("id", "$TOPIC"), "success", "", false},
+		{"remove-segment", object("id", "$SEGMENT"), "success", "", false},
+		{"list-segments", object(), "No segments", "", false},
 	}
 }
 
 func mcpSending() []toolCall {
 	mail := func(to string, more ...any) map[string]any {
-		out := m("from", "shop@example.test", "to", []string{to}, "subject", "to "+to, "text", "hello")
-		for k, v := range m(more...) {
+		out := object("from", "shop@example.test", "to", []string{to}, "subject", "to "+to, "text", "hello")
+		for k, v := range object(more...) {
 			out[k] = v
 		}
 		return out
 	}
-	attached := []any{m("filename", "note.txt", "content", "aGVsbG8=")}
+	attached := []any{object("filename", "note.txt", "content", "aGVsbG8=")}
 	return []toolCall{
 		{"send-email", mail("one@example.com", "attachments", attached), "$EMAIL", "EMAIL", false},
-		{"list-sent-email-attachments", m("emailId", "$EMAIL"), "note.txt", "ATTACHMENT", false},
-		{"get-sent-email-attachment", m("emailId", "$EMAIL", "id", "$ATTACHMENT"), "note.txt|/attachments/", "", false},
+		{"list-sent-email-attachments", object("emailId", "$EMAIL"), "note.txt", "ATTACHMENT", false},
+		{"get-sent-email-attachment", object("emailId", "$EMAIL", "id", "$ATTACHMENT"), "note.txt|/attachments/", "", false},
 		{"send-email", mail("later@example.com", "scheduledAt", "in 1 hour"), "$LATER", "LATER", false},
-		{"update-email", m("id", "$LATER", "scheduledAt", "in 2 hours"), "$LATER", "", false},
-		{"cancel-email", m("id", "$LATER"), "$LATER", "", false},
-		{"get-email", m("id", "$LATER"), "canceled|later@example.com", "", false},
-		{"send-batch-emails", m("emails", []any{mail("two@example.com"), mail("three@example.com")}), "2", "", false},
-		{"list-emails", m("limit", 10), "two@example.com|three@example.com|one@example.com", "", false},
-		{"create-template", m("name", "Welcome", "alias", "welcome", "html", "<p>{{{NAME}}}</p>", "subject", "Hello",
-			"variables", []any{m("key", "NAME", "type", "string", "fallbackValue", "you")}), "$TEMPLATE", "TEMPLATE", false},
-		{"update-template", m("id", "$TEMPLATE", "name", "Greeting"), "$TEMPLATE", "", false},
-		{"publish-template", m("id", "$TEMPLATE"), "success", "", false},
-		{"get-template", m("id", "welcome"), "Greeting|published|NAME", "", false},
-		{"duplicate-template", m("id", "$TEMPLATE"), "success", "COPY", false},
-		{"list-templates", m(), "Greeting|$TEMPLATE", "", false},
-		{"remove-template", m("id", "$TEMPLATE"), "success", "", false},
+		{"update-email", object("id", "$LATER", "scheduledAt", "in 2 hours"), "$LATER", "", false},
+		{"cancel-email", object("id", "$LATER"), "$LATER", "", false},
+		{"get-email", object("id", "$LATER"), "canceled|later@example.com", "", false},
+		{"send-batch-emails", object("emails", []any{mail("two@example.com"), mail("three@example.com")}), "2", "", false},
+		{"list-emails", object("limit", 10), "two@example.com|three@example.com|one@example.com", "", false},
+		{"create-template", object("name", "Welcome", "alias", "welcome", "html", "<p>{{{NAME}}}</p>", "subject", "Hello",
+			"variables", []any{object("key", "NAME", "type", "string", "fallbackValue", "you")}), "$TEMPLATE", "TEMPLATE", false},
+		{"update-template", object("id", "$TEMPLATE", "name", "Greeting"), "$TEMPLATE", "", false},
+		{"publish-template", object("id", "$TEMPLATE"), "success", "", false},
+		{"get-template", object("id", "welcome"), "Greeting|published|NAME", "", false},
+		{"duplicate-template", object("id", "$TEMPLATE"), "success", "COPY", false},
+		{"list-templates", object(), "Greeting|$TEMPLATE", "", false},
+		{"remove-template", object("id", "$TEMPLATE"), "success", "", false},
 	}
 }
 
 func mcpBroadcasts() []toolCall {
 	return []toolCall{
-		{"create-segment", m("name", "Readers"), "$SEGMENT", "SEGMENT", false},
-		{"add-contact-to-segment", m("email", "ann@example.com", "segmentId", "$SEGMENT"), "success", "", false},
-		{"create-broadcast", m("name", "June", "segmentId", "$SEGMENT", "subject", "draft for {{{FIRST_NAME}}}", "html", "<p>Hi</p>", "from", "news@example.test"), "$BROADCAST", "BROADCAST", false},
-		{"update-broadcast", m("broadcastId", "$BROADCAST", "name", "July", "subject", "for {{{FIRST_NAME}}}"), "$BROADCAST", "", false},
-		{"get-broadcast", m("broadcastId", "$BROADCAST"), "July|for {{{FIRST_NAME}}}|draft", "", false},
-		{"duplicate-broadcast", m("broadcastId", "$BROADCAST"), "success", "COPY", false},
-		{"list-broadcasts", m(), "July|July (copy)|$COPY", "", false},
-		{"send-broadcast", m("broadcastId", "$BROADCAST"), "success", "", false},
-		{"list-broadcast-recipients", m("broadcastId", "$BROADCAST", "type", "sent"), "ann@example.com", "", true},
-		{"list-broadcast-clicked-links", m("broadcastId", "$BROADCAST"), "No clicked links", "", false},
-		{"duplicate-broadcast", m("broadcastId", "$BROADCAST"), "success", "LATER", false},
-		{"send-broadcast", m("broadcastId", "$LATER", "scheduledAt", "in 1 hour"), "success", "", false},
-		{"cancel-broadcast", m("broadcastId", "$LATER"), "$LATER", "", false},
-		{"get-broadcast", m("broadcastId", "$LATER"), "canceled", "", false},
-		{"remove-broadcast", m("broadcastId", "$COPY"), "success", "", false},
+		{"create-segment", object("name", "Readers"), "$SEGMENT", "SEGMENT", false},
+		{"add-contact-to-segment", object("email", "ann@example.com", "segmentId", "$SEGMENT"), "success", "", false},
+		{"create-broadcast", object("name", "June", "segmentId", "$SEGMENT", "subject", "draft for {{{FIRST_NAME}}}", "html", "<p>Hi</p>", "from", "news@example.test"), "$BROADCAST", "BROADCAST", false},
+		{"update-broadcast", object("broadcastId", "$BROADCAST", "name", "July", "subject", "for {{{FIRST_NAME}}}"), "$BROADCAST", "", false},
+		{"get-broadcast", object("broadcastId", "$BROADCAST"), "July|for {{{FIRST_NAME}}}|draft", "", false},
+		{"duplicate-broadcast", object("broadcastId", "$BROADCAST"), "success", "COPY", false},
+		{"list-broadcasts", object(), "July|July (copy)|$COPY", "", false},
+		{"send-broadcast", object("broadcastId", "$BROADCAST"), "success", "", false},
+		{"list-broadcast-recipients", object("broadcastId", "$BROADCAST", "type", "sent"), "ann@example.com", "", true},
+		{"list-broadcast-clicked-links", object("broadcastId", "$BROADCAST"), "No clicked links", "", false},
+		{"duplicate-broadcast", object("broadcastId", "$BROADCAST"), "success", "LATER", false},
+		{"send-broadcast", object("broadcastId", "$LATER", "scheduledAt", "in 1 hour"), "success", "", false},
+		{"cancel-broadcast", object("broadcastId", "$LATER"), "$LATER", "", false},
+		{"get-broadcast", object("broadcastId", "$LATER"), "canceled", "", false},
+		{"remove-broadcast", object("broadcastId", "$COPY"), "success", "", false},
 	}
 }
 
 func mcpSettings(endpoint string) []toolCall {
 	return []toolCall{
-		{"create-domain", m("name", "acme.test", "customReturnPath", "bounce"), "acme.test|mailer._domainkey.acme.test", "DOMAIN", false},
-		{"update-domain", m("id", "$DOMAIN", "openTracking", true), "success", "", false},
-		{"get-domain", m("id", "$DOMAIN"), "acme.test|bounce.acme.test", "", false},
-		{"verify-domain", m("id", "$DOMAIN"), "verif", "", false},
-		{"list-domains", m(), "acme.test|example.test", "", false},
-		{"create-api-key", m("name", "agent", "permission", "sending_access"), "agent|mlr_", "KEY", false},
-		{"update-api-key", m("id", "$KEY", "name", "renamed"), "success", "", false},
-		{"list-api-keys", m(), "renamed|$KEY", "", false},
-		{"remove-api-key", m("id", "$KEY"), "success", "", false},
-		{"create-webhook", m("endpoint", endpoint, "events", []string{"suppression.added"}), "whsec_|$HOOK", "HOOK", false},
-		{"add-suppression", m("email", "told@example.com"), "success", "", false},
-		{"list-webhook-events", m("webhookId", "$HOOK"), "success", "EVENT", true},
-		{"get-webhook-event", m("webhookId", "$HOOK", "eventId", "$EVENT"), "told@example.com|suppression.added", "", false},
-		{"list-webhook-event-attempts", m("webhookId", "$HOOK", "eventId", "$EVENT"), "200", "", false},
-		{"replay-webhook-event", m("webhookId", "$HOOK", "eventId", "$EVENT"), "$EVENT", "", false},
-		{"rotate-webhook-signing-secret", m("webhookId", "$HOOK"), "whsec_", "", false},
-		{"update-webhook", m("webhookId", "$HOOK", "status", "disabled"), "success", "", false},
-		{"get-webhook", m("webhookId", "$HOOK"), "disabled|suppression.added|whsec_", "", false},
-		{"list-webhooks", m(), endpoint, "", false},
-		{"remove-webhook", m("webhookId", "$HOOK"), "success", "", false},
-		{"list-webhooks", m(), "Found 0 webhooks", "", false},
-		{"remove-domain", m("id", "$DOMAIN"), "success", "", false},
+		{"create-domain", object("name", "acme.test", "customReturnPath", "bounce"), "acme.test|mailer._domainkey.acme.test", "DOMAIN", false},
+		{"update-domain", object("id", "$DOMAIN", "openTracking", true), "success", "", false},
+		{"get-domain", object("id", "$DOMAIN"), "acme.test|bounce.acme.test", "", false},
+		{"verify-domain", object("id", "$DOMAIN"), "verif", "", false},
+		{"list-domains", object(), "acme.test|example.test", "", false},
+		{"create-api-key", object("name", "agent", "permission", "sending_access"), "agent|mlr_", "KEY", false},
+		{"update-api-key", object("id", "$KEY", "name", "renamed"), "success", "", false},
+		{"list-api-keys", object(), "renamed|$KEY", "", false},
+		{"remove-api-key", object("id", "$KEY"), "success", "", false},
+		{"create-webhook", object("endpoint", endpoint, "events", []string{"suppression.added"}), "whsec_|$HOOK", "HOOK", false},
+		{"add-suppression", object("email", "told@example.com"), "success", "", false},
+		{"list-webhook-events", object("webhookId", "$HOOK"), "success", "EVENT", true},
+		{"get-webhook-event", object("webhookId", "$HOOK", "eventId", "$EVENT"), "told@example.com|suppression.added", "", false},
+		{"list-webhook-event-attempts", object("webhookId", "$HOOK", "eventId", "$EVENT"), "200", "", false},
+		{"replay-webhook-event", object("webhookId", "$HOOK", "eventId", "$EVENT"), "$EVENT", "", false},
+		{"rotate-webhook-signing-secret", object("webhookId", "$HOOK"), "whsec_", "", false},
+		{"update-webhook", object("webhookId", "$HOOK", "status", "disabled"), "success", "", false},
+		{"get-webhook", object("webhookId", "$HOOK"), "disabled|suppression.added|whsec_", "", false},
+		{"list-webhooks", object(), endpoint, "", false},
+		{"remove-webhook", object("webhookId", "$HOOK"), "success", "", false},
+		{"list-webhooks", object(), "Found 0 webhooks", "", false},
+		{"remove-domain", object("id", "$DOMAIN"), "success", "", false},
 	}
 }
 
@@ -205,29 +205,29 @@ func TestResendMCPIsToldWhatThereIsNot(t *testing.T) {
 	needMCP(t)
 	w := &world{in: start(t)}
 	w.key = w.in.newKey(t)
-	workflow := m("steps", []any{m("key", "a", "type", "trigger", "config", m("eventName", "user.created"))})
-	content := m("type", "doc", "content", []any{})
+	workflow := object("steps", []any{object("key", "a", "type", "trigger", "config", object("eventName", "user.created"))})
+	content := object("type", "doc", "content", []any{})
 	arguments := map[string]map[string]any{
-		"compose-broadcast":               m("broadcastId", someID, "content", content),
-		"compose-template":                m("id", someID, "content", content),
-		"connect-to-editor":               m("resource_type", "template", "resource_id", someID, "agent_name", "x"),
-		"create-automation":               m("name", "x", "workflow", workflow),
-		"create-domain-claim":             m("name", "example.test"),
-		"get-automation-runs":             m("automationId", someID),
-		"get-log":                         m("logId", someID),
-		"get-received-email-attachment":   m("emailId", someID, "id", someID),
-		"get-tiptap-json-content":         m("resource_type", "broadcast", "resource_id", someID),
-		"list-received-email-attachments": m("emailId", someID),
-		"manage-events":                   m("action", "list"),
-		"send-event":                      m("event", "user.created", "email", "a@example.com"),
-		"update-automation":               m("id", someID, "name", "y"),
+		"compose-broadcast":               object("broadcastId", someID, "content", content),
+		"compose-template":                object("id", someID, "content", content),
+		"connect-to-editor":               object("resource_type", "template", "resource_id", someID, "agent_name", "x"),
+		"create-automation":               object("name", "x", "workflow", workflow),
+		"create-domain-claim":             object("name", "example.test"),
+		"get-automation-runs":             object("automationId", someID),
+		"get-log":                         object("logId", someID),
+		"get-received-email-attachment":   object("emailId", someID, "id", someID),
+		"get-tiptap-json-content":         object("resource_type", "broadcast", "resource_id", someID),
+		"list-received-email-attachments": object("emailId", someID),
+		"manage-events":                   object("action", "list"),
+		"send-event":                      object("event", "user.created", "email", "a@example.com"),
+		"update-automation":               object("id", someID, "name", "y"),
 	}
 	names := absentMethods(t, mcpClient)
 	var all [][]any
 	for _, name := range names {
 		args := arguments[name]
 		if args == nil {
-			args = m("id", someID)
+			args = object("id", someID)
 		}
 		all = append(all, []any{name, args})
 	}

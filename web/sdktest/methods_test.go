@@ -24,6 +24,7 @@ const (
 	goV3Client = "go-v3"
 	cliClient  = "cli"
 	mcpClient  = "mcp"
+	wire       = "wire" // operations that a server answered well, by any client
 )
 
 // States of a method in testdata/methods.tsv.
@@ -101,7 +102,31 @@ func coverageProblems() []string {
 	if err != nil {
 		return []string{err.Error()}
 	}
-	return calls.missing(list)
+	return append(calls.missing(list), calls.idle()...)
+}
+
+// idle gives the operations that are listed as served and that no test had
+// answered well.
+func (c *coverage) idle() []string {
+	operations, err := readOperations()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	routes, err := readRoutes()
+	if err != nil {
+		return []string{err.Error()}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var out []string
+	for _, l := range append(operations, routes...) {
+		// What SNS sends can't be sent by anybody else.
+		if l.answer == "served" && l.String() != "POST /ingest/ses" && !c.seen[method{wire, l.key()}] {
+			out = append(out, fmt.Sprintf("%s is listed as served, and the suites never got it", l))
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }
 
 // goMethod gives the name in methods.tsv of a function of resend-go, like
@@ -191,13 +216,13 @@ func TestTheListNamesEveryMethodOfTheClients(t *testing.T) {
 	}
 }
 
-// command is a node of what `resend commands` prints.
-type command struct {
+// cliCommand is a node of what `resend commands` prints.
+type cliCommand struct {
 	Name        string
-	Subcommands []command
+	Subcommands []cliCommand
 }
 
-func (c command) leaves(path string) (out []string) {
+func (c cliCommand) leaves(path string) (out []string) {
 	if len(c.Subcommands) == 0 {
 		return []string{strings.TrimSpace(path)}
 	}
@@ -212,7 +237,7 @@ func commandTree(t *testing.T) []string {
 	t.Helper()
 	out, err := runJS(t, []string{"CI=true", "XDG_CONFIG_HOME=" + t.TempDir()}, resendCLI, "commands")
 	must(t, err)
-	var root command
+	var root cliCommand
 	out.into(t, &root)
 	return root.leaves("")
 }

@@ -46,7 +46,7 @@ type instance struct {
 func start(t *testing.T, args ...string) *instance {
 	t.Helper()
 	in := newInstance(t, args...)
-	in.tap = newTap(t, in.addr, in.report.saw)
+	in.tap = newTap(t, in.addr, in.report.saw, in.report.broke)
 	in.url = in.tap.url()
 	in.args = append(in.args, "--base-url", in.url)
 	in.serve(t)

@@ -18,6 +18,7 @@ type tap struct {
 	listener net.Listener
 	server   string
 	seen     func(exchange)
+	broke    func(error) // called with what is no HTTP
 	group    sync.WaitGroup
 
 	mu    sync.Mutex
@@ -33,12 +34,13 @@ type exchange struct {
 }
 
 // newTap listens on an address of its own for what is meant for server. seen
-// is called for every complete exchange, from many goroutines.
-func newTap(t *testing.T, server string, seen func(exchange)) *tap {
+// is called for every complete exchange, from many goroutines, and broke where
+// one can't be read.
+func newTap(t *testing.T, server string, seen func(exchange), broke func(error)) *tap {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	must(t, err)
-	p := &tap{listener: l, server: server, seen: seen, conns: map[net.Conn]bool{}}
+	p := &tap{listener: l, server: server, seen: seen, broke: broke, conns: map[net.Conn]bool{}}
 	p.group.Go(p.accept)
 	return p
 }
@@ -115,23 +117,30 @@ func pump(to, from net.Conn, copied *stream) {
 func (p *tap) read(asked, answered *stream) {
 	requests, responses := bufio.NewReader(asked), bufio.NewReader(answered)
 	for {
-		var x exchange
-		var err error
-		if x.request, err = http.ReadRequest(requests); err != nil {
-			return
+		x, err := readExchange(requests, responses)
+		if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+			return // the end, or one of the two went away in the middle
 		}
-		x.sent, err = io.ReadAll(x.request.Body)
 		if err != nil {
-			return // the client went away in the middle
-		}
-		if x.response, err = finalResponse(responses, x.request); err != nil {
-			return // so did the server
-		}
-		if x.got, err = io.ReadAll(x.response.Body); err != nil {
+			p.broke(err)
 			return
 		}
 		p.seen(x)
 	}
+}
+
+func readExchange(requests, responses *bufio.Reader) (x exchange, err error) {
+	if x.request, err = http.ReadRequest(requests); err != nil {
+		return x, err
+	}
+	if x.sent, err = io.ReadAll(x.request.Body); err != nil {
+		return x, err
+	}
+	if x.response, err = finalResponse(responses, x.request); err != nil {
+		return x, err
+	}
+	x.got, err = io.ReadAll(x.response.Body)
+	return x, err
 }
 
 // finalResponse skips what is only said on the way (RFC 9110 15.2).

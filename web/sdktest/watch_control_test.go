@@ -65,6 +65,34 @@ func TestHarnessDocumentTellsGoodFromBad(t *testing.T) {
 	}
 }
 
+// TestHarnessDocumentIsReadByAnotherMake has kin-openapi judge the document
+// itself, and shows it broken ones.
+func TestHarnessDocumentIsReadByAnotherMake(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	raw, err := fetch(in.url + "/openapi.json")
+	must(t, err)
+	doc, err := loadDocument(raw)
+	if err != nil || !doc.spec.IsOpenAPI31OrLater() || len(doc.ops) < 100 {
+		t.Fatalf("%d operations, %v", len(doc.ops), err)
+	}
+	for what, broken := range map[string][2]string{
+		"a type of no name":     {`"type":"boolean"`, `"type":""`},
+		"an unknown type":       {`"type":"boolean"`, `"type":"bool"`},
+		"a dangling reference":  {`#/components/schemas/CreatedEmail`, `#/components/schemas/Nothing`},
+		"a lost path parameter": {`"/emails/{id}"`, `"/emails/{other}"`},
+		"an answer of no words": {`"description":"OK"`, `"describe":"OK"`},
+	} {
+		bad := bytes.Replace(raw, []byte(broken[0]), []byte(broken[1]), 1)
+		if bytes.Equal(bad, raw) {
+			t.Errorf("%s: the document has no %s", what, broken[0])
+		}
+		if _, err := loadDocument(bad); err == nil {
+			t.Errorf("%s passes", what)
+		}
+	}
+}
+
 // TestHarnessSeesAnAlteredAnswer puts somebody before a real server who changes
 // one word of one answer.
 func TestHarnessSeesAnAlteredAnswer(t *testing.T) {
@@ -85,7 +113,7 @@ func TestHarnessSeesAnAlteredAnswer(t *testing.T) {
 	for name, server := range map[string]string{"as it is": in.addr, "altered": forger.Listener.Addr().String()} {
 		watched := &instance{addr: in.addr, url: in.url}
 		watched.watch(t)
-		p := newTap(t, server, watched.report.saw)
+		p := newTap(t, server, watched.report.saw, watched.report.broke)
 		api := client{p.url(), in.newKey(t)}
 		api.do(t, "GET", "/emails", nil)
 		api.do(t, "GET", "/logs", nil) // refused in words, as listed
@@ -118,7 +146,7 @@ func TestHarnessTapChangesNoByte(t *testing.T) {
 		got <- string(all)
 	}()
 	seen := make(chan exchange, 2)
-	p := newTap(t, l.Addr().String(), func(x exchange) { seen <- x })
+	p := newTap(t, l.Addr().String(), func(x exchange) { seen <- x }, func(err error) { t.Error(err) })
 	c, err := net.Dial("tcp", p.listener.Addr().String())
 	must(t, err)
 	defer c.Close()

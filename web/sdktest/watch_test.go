@@ -49,6 +49,9 @@ func (r *report) saw(x exchange) {
 	if known { // tests ask the same until something happens
 		return
 	}
+	if op, _ := r.doc.find(x.request.Method, x.request.URL); op != nil && x.response.StatusCode < 400 {
+		calls.note(wire, listed{method: op.method, path: op.path}.key())
+	}
 	err := r.doc.check(x)
 	if err != nil && watching.refused(x) {
 		err = nil
@@ -62,10 +65,21 @@ func (r *report) saw(x exchange) {
 		r.fine[sum] = true
 		return
 	}
-	complaint := fmt.Sprintf("%s %s %v", x.request.Method, x.request.URL.Path, err)
-	if !slices.Contains(r.all, complaint) && len(r.all) < 20 {
-		r.all = append(r.all, complaint)
+	r.complain(fmt.Sprintf("%s %s %v", x.request.Method, x.request.URL.Path, err))
+}
+
+// complain is called with mu held.
+func (r *report) complain(text string) {
+	if !slices.Contains(r.all, text) && len(r.all) < 20 {
+		r.all = append(r.all, text)
 	}
+}
+
+// broke is called with what could not be read along.
+func (r *report) broke(err error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.complain(fmt.Sprintf("not read: %v", err))
 }
 
 // sum is the same for exchanges that the document judges alike.
