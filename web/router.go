@@ -130,6 +130,10 @@ func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.body) }
 // Neither asks for a key: there is nothing behind the path to protect.
 func (h *Handler) dispatch(x *exchange, r *http.Request) {
 	path, escaped := routingPath(r.URL)
+	if e := h.absent(path); e != nil {
+		h.writeError(x, e)
+		return
+	}
 	if handle, params := h.lookup(r.Method, path); handle != nil {
 		if escaped {
 			unescapeParams(params)
