@@ -156,9 +156,11 @@ func (l *ledger) gather(t *testing.T, in *instance, api client, relay *sink, wit
 			late = true
 		}
 	}
-	for i, id := range open {
-		if e.last[id] = api.email(t, id).LastEvent; i < 3 {
-			t.Logf("%d are open, %s is %s: %s", len(open), id, e.last[id], describe(api.events(t, id)))
+	shown := 0
+	for _, id := range open {
+		if e.last[id] = api.email(t, id).LastEvent; !endStates[e.last[id]] && shown < 3 {
+			shown++
+			t.Logf("%s is %s: %s; in the database: %s", id, e.last[id], describe(api.events(t, id)), in.unit(id))
 		}
 	}
 	e.doubts = doubtCounts(t, in)
