@@ -113,7 +113,7 @@ func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 	} {
 		mail := m.Mail(s, &BroadcastRecipient{ID: testRecipient, Email: "a@b.test", Fields: c.fields}).Whole()
 		got := map[string]int{}
-		RewriteLinks(mail.HTML, func(target string) string {
+		rewriteLinks(mail.HTML, func(target string) string {
 			if token, ok := strings.CutPrefix(target, b.Frozen.Tracking.Base+"/t/c/"); ok {
 				link, ok := s.ReadClickToken(token)
 				if !ok || link.EmailID != testRecipient || link.Links != 3 {

@@ -42,7 +42,7 @@ func golden(t *testing.T, name, got string) {
 // it, and how its links are rewritten.
 func readings(source string) (text, found, links string) {
 	m := &Mail{From: Address{Local: "ann", Domain: "mail.example.com"}, Subject: "Hi", HTML: source, Text: "Hi"}
-	links = RewriteLinks(source, func(target string) string { return "https://t.test/?" + target })
+	links = rewriteLinks(source, func(target string) string { return "https://t.test/?" + target })
 	return TextFromHTML(source), strings.Join(InspectMail(m, false, "https://mailer.test").Found, " "), links
 }
 

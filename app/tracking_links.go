@@ -33,18 +33,12 @@ type htmlPlaces struct {
 	trackable func(target string) bool
 }
 
-// RewriteLinks gives the html with each link to an absolute http or https
-// address replaced by what wrap makes of that address, entities resolved. Where
-// wrap gives the address back nothing changes, and no byte outside of the
-// replaced values ever does. Links in comments, scripts, styles, templates and
-// other text that is not shown are left alone; so are targets that Trackable
+// rewrite puts wrapped targets and the pixel in their places: each link to an
+// absolute http or https address becomes what wrap makes of that address, entities
+// resolved. Where wrap gives the address back nothing changes, and no byte outside
+// of the replaced values ever does. Links in comments, scripts, styles, templates
+// and other text that is not shown are left alone; so are targets that Trackable
 // refuses and all links after MaxTrackedLinks. It takes linear time.
-func RewriteLinks(source string, wrap func(target string) string) string {
-	places := scanHTML(source)
-	return places.rewrite(source, wrap, "")
-}
-
-// rewrite puts wrapped targets and the pixel in their places.
 func (p *htmlPlaces) rewrite(source string, wrap func(target string) string, pixel string) string {
 	var b strings.Builder
 	b.Grow(len(source) + len(source)/2 + len(pixel))

@@ -11,6 +11,11 @@ import (
 	nethtml "golang.org/x/net/html"
 )
 
+func rewriteLinks(source string, wrap func(target string) string) string {
+	places := scanHTML(source)
+	return places.rewrite(source, wrap, "")
+}
+
 // hostileHTML are pieces that tokenizers and rewriters read differently, alone
 // and together.
 var hostileHTML = []string{
@@ -58,12 +63,12 @@ func tokensOf(source string) (tokens, targets []string) {
 // checkRewriting proves what RewriteLinks promises of any text.
 func checkRewriting(t *testing.T, source string) {
 	t.Helper()
-	if got := RewriteLinks(source, func(target string) string { return target }); got != source {
+	if got := rewriteLinks(source, func(target string) string { return target }); got != source {
 		t.Fatalf("rewriting nothing makes %q of %q", got, source)
 	}
 	var seen []string
 	const mark = "https://t.test/?a&b="
-	got := RewriteLinks(source, func(target string) string {
+	got := rewriteLinks(source, func(target string) string {
 		if !Trackable(target) {
 			t.Errorf("%q is wrapped", target)
 		}
@@ -159,7 +164,7 @@ func TestWhichLinksAreRewritten(t *testing.T) {
 		{`<textarea><a href="https://a.test/"></textarea>`, ""}, {`<template><a href="https://a.test/"></template>`, ""}, {`<a href="https://a.test/`, ""},
 	} {
 		var got []string
-		RewriteLinks(c.html, func(target string) string {
+		rewriteLinks(c.html, func(target string) string {
 			got = append(got, target)
 			return target
 		})
@@ -170,7 +175,7 @@ func TestWhichLinksAreRewritten(t *testing.T) {
 }
 
 func TestRewrittenValuesAreEscapedAndBareOnesQuoted(t *testing.T) {
-	got := RewriteLinks(`<a href=https://a.test/>x</a><a class="y" href='https://b.test/' id=z>`, func(target string) string { return target + `"'&<>` })
+	got := rewriteLinks(`<a href=https://a.test/>x</a><a class="y" href='https://b.test/' id=z>`, func(target string) string { return target + `"'&<>` })
 	want := `<a href="https://a.test/&#34;&#39;&amp;&lt;&gt;">x</a><a class="y" href='https://b.test/&#34;&#39;&amp;&lt;&gt;' id=z>`
 	if got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
@@ -179,7 +184,7 @@ func TestRewrittenValuesAreEscapedAndBareOnesQuoted(t *testing.T) {
 
 func TestLinksBeyondTheLimitStay(t *testing.T) {
 	n := 0
-	RewriteLinks(strings.Repeat(`<a href="https://a.test/">`, MaxTrackedLinks+5), func(target string) string {
+	rewriteLinks(strings.Repeat(`<a href="https://a.test/">`, MaxTrackedLinks+5), func(target string) string {
 		n++
 		return "x"
 	})
@@ -212,7 +217,7 @@ func TestRewritingTakesLinearTime(t *testing.T) {
 		"many hrefs":                                 `<a ` + strings.Repeat("href=https://a.test ", n) + ">",
 	} {
 		begin := time.Now()
-		RewriteLinks(source, func(string) string { return "x" })
+		rewriteLinks(source, func(string) string { return "x" })
 		if d := time.Since(begin); d > 8*time.Second { // the square of the first takes minutes
 			t.Errorf("%s: %v for %d bytes", name, d, len(source))
 		}
@@ -268,7 +273,7 @@ func BenchmarkRewriteLinks(b *testing.B) {
 	b.SetBytes(int64(len(source)))
 	b.ReportAllocs()
 	for b.Loop() {
-		RewriteLinks(source, func(string) string { return "https://links.example.com/t/c/abc" })
+		rewriteLinks(source, func(string) string { return "https://links.example.com/t/c/abc" })
 	}
 }
 

@@ -117,7 +117,7 @@ func FuzzReadTrackingTokens(f *testing.F) {
 // trackedLinks reads the links and the pixel of a tracked html.
 func trackedLinks(t *testing.T, s *Sealer, base, html string) (links []ClickLink, pixels int) {
 	t.Helper()
-	RewriteLinks(html, func(target string) string {
+	rewriteLinks(html, func(target string) string {
 		if token, ok := strings.CutPrefix(target, base+"/t/c/"); ok {
 			l, ok := s.ReadClickToken(token)
 			if !ok {

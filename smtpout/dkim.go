@@ -26,7 +26,7 @@ var signedNames = [...]string{
 // add where they don't stand.
 var oversigned = signedNames[:10]
 
-// sign makes the DKIM-Signature field (RFC 6376) of a message that compose made,
+// sign makes the DKIM-Signature field (RFC 6376) of a message that appendMessage made,
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
 // profile ses Message-ID and Date stay out, since SES writes its own.
 func sign(message []byte, key *app.DKIMKey, profile app.Profile) (string, error) {

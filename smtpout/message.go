@@ -11,18 +11,16 @@ import (
 	"mailer/app"
 )
 
-// compose writes the whole unsigned message (RFC 5322, RFC 2045) with CRLF line
-// ends: the same bytes for the same Outgoing on every call, ASCII only but for
-// local parts that need SMTPUTF8, no line longer than 998 octets, no bare CR or
-// LF. It fails on a mail that app.EmailInput.Validate did not make.
+// appendMessage writes the whole unsigned message (RFC 5322, RFC 2045) behind what
+// buf holds, with CRLF line ends: the same bytes for the same Outgoing on every
+// call, ASCII only but for local parts that need SMTPUTF8, no line longer than 998
+// octets, no bare CR or LF. It fails on a mail that app.EmailInput.Validate did not
+// make.
 //
 // No mail library: go-mail writes headers that were folded for it in random
 // order, can't break long words, lets a subject that looks like an encoded word
 // be decoded, puts encoded words into quoted file names, and holds six times an
 // attachment's size in memory.
-func compose(m *app.Outgoing) ([]byte, error) { return appendMessage(nil, m) }
-
-// appendMessage composes behind what buf holds.
 func appendMessage(buf []byte, m *app.Outgoing) ([]byte, error) {
 	if err := checkOutgoing(m); err != nil {
 		return nil, fmt.Errorf("compose message: %w", err)

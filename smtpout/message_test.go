@@ -23,6 +23,8 @@ import (
 	"mailer/app"
 )
 
+func compose(m *app.Outgoing) ([]byte, error) { return appendMessage(nil, m) }
+
 var update = flag.Bool("update", false, "write the golden files anew")
 
 const testID = "0198c0de-0000-7000-8000-000000000001"
