@@ -160,6 +160,27 @@ func readUntil(r io.Reader, end string) string {
 	return all.String()
 }
 
+// TestResendCommandLineKnowsItsKey: the key comes from the environment; `login`
+// would only take one of Resend's own form, and says so itself.
+func TestResendCommandLineKnowsItsKey(t *testing.T) {
+	t.Parallel()
+	needNode(t)
+	w := &world{in: start(t)}
+	w.key = w.in.newKey(t)
+	var who struct {
+		Authenticated bool
+		Source        string
+	}
+	w.caller(t)(&who, "whoami")
+	if !who.Authenticated || who.Source != "env" {
+		t.Errorf("whoami: %+v", who)
+	}
+	noteCommand([]string{"login"})
+	if out, err := runCLIAll(t, w, "login", "--key", w.key); err == nil || !strings.Contains(out, "invalid_key_format") {
+		t.Errorf("login: %v, %s", err, out)
+	}
+}
+
 // TestResendCommandLineIsToldWhatThereIsNot runs each command that this service
 // has nothing for.
 func TestResendCommandLineIsToldWhatThereIsNot(t *testing.T) {

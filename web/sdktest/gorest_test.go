@@ -148,7 +148,21 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 	c, seen := v3Client(t, w.in.url, w.key)
 	limit := 1
 	page := &resendv3.ListOptions{Limit: &limit}
+	checkGoProperties(t, c, seen, page)
+	checkGoTopics(t, c, page)
+	checkGoSegments(t, c, page)
+	checkGoAudiences(t, c.Audiences) //lint:ignore SA1019 those who still use them are to be served
+	imported, err := c.Contacts.Imports.Create(&resendv3.CreateContactImportRequest{File: []byte("email\nzoe@example.com\n")})
+	must(t, err)
+	eventually(t, 30*time.Second, "the import is in the list of those that are complete", func() (bool, string) {
+		list, err := c.Contacts.Imports.List(&resendv3.ListContactImportsOptions{Status: "completed", Limit: &limit})
+		must(t, err)
+		return len(list.Data) == 1 && list.Data[0].Id == imported.Id && list.Data[0].Counts.Created == 1, "not yet"
+	})
+}
 
+func checkGoProperties(t *testing.T, c *resendv3.Client, seen *recorder, page *resendv3.ListOptions) {
+	t.Helper()
 	plan, err := c.ContactProperties.Create(&resendv3.CreateContactPropertyRequest{Key: "plan", Type: "string", FallbackValue: "free"})
 	must(t, err)
 	age, err := c.Contacts.Properties.Create(&resendv3.CreateContactPropertyRequest{Key: "age", Type: "number", FallbackValue: 7})
@@ -169,7 +183,10 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 	if _, err := c.ContactProperties.Get(age.Id); err == nil || seen.last.StatusCode != 404 {
 		t.Errorf("a removed property: %v", err)
 	}
+}
 
+func checkGoTopics(t *testing.T, c *resendv3.Client, page *resendv3.ListOptions) {
+	t.Helper()
 	topic, err := c.Topics.Create(&resendv3.CreateTopicRequest{Name: "News", DefaultSubscription: resendv3.DefaultSubscriptionOptOut})
 	must(t, err)
 	_, err = c.Topics.Update(topic.Id, &resendv3.UpdateTopicRequest{Name: "Old news", Description: "What was new"})
@@ -181,8 +198,11 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 	if gotTopic.Name != "Old news" || gotTopic.Description != "What was new" || gotTopic.DefaultSubscription != resendv3.DefaultSubscriptionOptOut || len(topics.Data) != 1 || topics.Data[0].Id != topic.Id {
 		t.Errorf("topic %+v, list %+v", gotTopic, topics)
 	}
+}
 
-	audiences := c.Audiences //lint:ignore SA1019 those who still use it are to be served
+func checkGoSegments(t *testing.T, c *resendv3.Client, page *resendv3.ListOptions) {
+	t.Helper()
+	audiences := c.Audiences //lint:ignore SA1019 see checkGoAudiences
 	one, err := c.Segments.Create(&resendv3.CreateSegmentRequest{Name: "One"})
 	must(t, err)
 	two, err := audiences.Create(&resendv3.CreateAudienceRequest{Name: "Two"})
@@ -206,16 +226,6 @@ func TestGoV3ClientVocabulary(t *testing.T) {
 	if removed, err := audiences.Remove(two.Id); err != nil || !removed.Deleted || removed.Id != two.Id {
 		t.Errorf("remove: %+v, %v", removed, err)
 	}
-
-	checkGoAudiences(t, audiences)
-
-	imported, err := c.Contacts.Imports.Create(&resendv3.CreateContactImportRequest{File: []byte("email\nzoe@example.com\n")})
-	must(t, err)
-	eventually(t, 30*time.Second, "the import is in the list of those that are complete", func() (bool, string) {
-		list, err := c.Contacts.Imports.List(&resendv3.ListContactImportsOptions{Status: "completed", Limit: &limit})
-		must(t, err)
-		return len(list.Data) == 1 && list.Data[0].Id == imported.Id && list.Data[0].Counts.Created == 1, "not yet"
-	})
 }
 
 // checkGoAudiences goes the other way through the audiences of v3, which are its
