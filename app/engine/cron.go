@@ -25,6 +25,8 @@ func (e *Engine) startCron() error {
 	}{
 		{"@every " + ratesEvery.String(), e.judge},
 		{"@every 10s", e.flushKeys},
+		{"@every " + clockEvery.String(), e.watchClock},
+		{"@every 5m", e.noteClock},
 		{"@every 1m", e.sweep},
 		{"@every 1m", e.checkDue},
 		{"@every 5m", e.clean},

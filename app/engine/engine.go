@@ -107,6 +107,7 @@ type Engine struct {
 	hooks       *hooks
 	listeners   subscriptions
 	guards      guards
+	clock       *clock
 	cron        *cron.Cron
 	draining    atomic.Bool
 	taking      context.Context // ends when no new unit may be begun
@@ -133,7 +134,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
-		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(),
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(), clock: newClock(),
 		renders: make(renders, largeRenders)}
 	e.hooks = newHooks(e)
 	e.taking, e.stop = context.WithCancel(context.Background())
@@ -175,6 +176,9 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // work.
 func (e *Engine) Start(ctx context.Context) error {
 	if err := e.rememberServer(ctx); err != nil {
+		return err
+	}
+	if err := e.resumeClock(ctx); err != nil {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {

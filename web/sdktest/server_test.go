@@ -27,6 +27,8 @@ type instance struct {
 	addr string
 	url  string
 	args []string
+	// launch starts a server; nil: cmd.Start, alone.
+	launch func(cmd *exec.Cmd) error
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process has ended
@@ -86,7 +88,11 @@ func (in *instance) serve(t *testing.T) {
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
 	in.cmd.Stdout, in.cmd.Stderr = logs, logs
 	in.cmd.SysProcAttr = endWithParent()
-	if err := in.cmd.Start(); err != nil {
+	launch := (*exec.Cmd).Start
+	if in.launch != nil {
+		launch = in.launch
+	}
+	if err := launch(in.cmd); err != nil {
 		t.Fatal(err)
 	}
 	in.done = make(chan struct{})
