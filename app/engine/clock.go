@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -48,26 +49,47 @@ func (c *clock) moved(wall, monotonic time.Duration) time.Duration {
 	return step
 }
 
-// watchClock makes a step of the wall clock good. It is called by one goroutine.
-func (e *Engine) watchClock(ctx context.Context) error {
-	now := time.Now()
+// watchClock makes steps of the wall clock good until the engine stops. It has a
+// ticker of its own: cron is one of those that a step confuses.
+func (e *Engine) watchClock() {
+	tick := time.NewTicker(clockEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-e.taking.Done():
+			return
+		}
+		if err := e.checkClock(e.taking, time.Now()); err != nil && e.taking.Err() == nil {
+			e.log.Error("make a step of the clock good", "err", err)
+		}
+	}
+}
+
+// checkClock makes a step of the wall clock good, if there was one.
+func (e *Engine) checkClock(ctx context.Context, now time.Time) (err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			err = fmt.Errorf("panic: %v\n%s", r, debug.Stack())
+		}
+	}()
 	step := e.clock.step(now)
 	if step != 0 {
 		e.log.Warn("the wall clock was moved", "by", step)
 		e.clock.back = max(0, e.clock.back-step)
+		e.rewindCron()
 	}
 	if step < 0 {
 		for _, l := range e.lanes {
 			l.limits.putBack(now, -step)
 		}
 	}
-	if e.clock.back > 0 {
+	if e.clock.back > 0 { // also what could not be written the last time
 		if err := e.advance(ctx, e.clock.back); err != nil {
 			return err
 		}
 		e.clock.back = 0
-	}
-	if step == 0 {
+	} else if step == 0 {
 		return nil
 	}
 	for _, l := range e.lanes {

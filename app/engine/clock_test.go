@@ -175,7 +175,7 @@ func TestADayThatIsUsedUpIsLookedAtAgainWhenTheClockWasMoved(t *testing.T) {
 		l.limits.minutes, l.limits.total = [dayMinutes]usage{}, usage{} // as it is once two days were slept through
 		l.limits.mu.Unlock()
 		w.e.clock.ahead = -48 * time.Hour
-		must(t, w.e.watchClock(context.Background()))
+		must(t, w.e.checkClock(context.Background(), time.Now()))
 		w.due(second)
 		sleep(2 * time.Second)
 		w.wantLast(second, app.Sent)

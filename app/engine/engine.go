@@ -109,6 +109,7 @@ type Engine struct {
 	guards      guards
 	clock       *clock
 	cron        *cron.Cron
+	pacing      sync.Mutex // held while cron is stopped or started again
 	draining    atomic.Bool
 	taking      context.Context // ends when no new unit may be begun
 	stop        context.CancelFunc
@@ -209,7 +210,7 @@ func (e *Engine) Start(ctx context.Context) error {
 func (e *Engine) Stop(ctx context.Context) {
 	e.draining.Store(true)
 	if e.cron != nil {
-		<-e.cron.Stop().Done()
+		e.stopCron()
 	}
 	e.stop()
 	done := make(chan struct{})

@@ -22,6 +22,7 @@ type message struct {
 	From string
 	To   []string
 	Raw  []byte
+	At   time.Time // when the sink had read it
 }
 
 // behaviour is what a sink does with connections from now on. The zero value
@@ -247,7 +248,7 @@ func (s *sinkSession) Data(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.sink.keep(message{From: s.from, To: slices.Clone(s.to), Raw: raw})
+	s.sink.keep(message{From: s.from, To: slices.Clone(s.to), Raw: raw, At: time.Now()})
 	b := s.sink.behave.Load()
 	if b.dotDelay > 0 {
 		select {
