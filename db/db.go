@@ -211,7 +211,7 @@ func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) 
 }
 
 // Read runs fn on a read-only connection, in one snapshot. It waits for a free
-// connection until ctx ends.
+// connection until ctx ends. Damage latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	var r *Reader
 	select {
@@ -231,6 +231,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	}
 	if isDamage(err) {
 		d.fail(err)
+		return d.Err()
 	}
 	return err
 }

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
+	"syscall"
 
 	"mailer/app"
 )
@@ -28,21 +30,49 @@ func MasterKey(path string, create bool) ([]byte, error) {
 	return key, nil
 }
 
+// newMasterKey writes the file under another name first: one that is seen before
+// its key stands in it would stop other processes, and after a kill every start.
 func newMasterKey(path string) ([]byte, error) {
 	key := app.NewMasterKey()
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
-	if errors.Is(err, os.ErrExist) {
-		return MasterKey(path, false) // another process was quicker
-	}
+	draft, err := writeDraft(path, base64.StdEncoding.EncodeToString(key)+"\n")
 	if err != nil {
 		return nil, fmt.Errorf("make master key: %w", err)
 	}
-	_, err = f.WriteString(base64.StdEncoding.EncodeToString(key) + "\n")
+	defer os.Remove(draft)
+	err = os.Link(draft, path)
+	if errors.Is(err, os.ErrExist) {
+		return MasterKey(path, false) // another process was quicker
+	}
+	if errors.Is(err, syscall.EPERM) || errors.Is(err, errors.ErrUnsupported) { // no hard links here
+		err = os.Rename(draft, path)
+	}
+	if err = errors.Join(err, syncDir(filepath.Dir(path))); err != nil {
+		return nil, fmt.Errorf("make master key: %w", err)
+	}
+	return key, nil
+}
+
+// writeDraft makes a synced file beside path that only its owner can read.
+func writeDraft(path, text string) (name string, err error) {
+	f, err := os.CreateTemp(filepath.Dir(path), filepath.Base(path)+".*") // mode 0600
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(text)
 	if err == nil {
 		err = f.Sync()
 	}
 	if err = errors.Join(err, f.Close()); err != nil {
-		return nil, fmt.Errorf("make master key: %w", err)
+		return "", errors.Join(err, os.Remove(f.Name()))
 	}
-	return key, nil
+	return f.Name(), nil
+}
+
+// syncDir has the names of a directory outlive a power cut.
+func syncDir(path string) error {
+	d, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
 }

@@ -31,7 +31,7 @@ type clock struct {
 // movableClock gives a server that is not started yet a clock of its own.
 func movableClock(in *instance) *clock {
 	c := &clock{in: in}
-	in.launch = c.launch
+	in.begin = c.begin
 	return c
 }
 
@@ -61,9 +61,9 @@ func (c *clock) write() error {
 	return err
 }
 
-// launch starts a server that stops before its first instruction, puts the clock in
+// begin starts a server that stops before its first instruction, puts the clock in
 // and lets it go.
-func (c *clock) launch(cmd *exec.Cmd) error {
+func (c *clock) begin(cmd *exec.Cmd) error {
 	runtime.LockOSThread() // the one that traces
 	defer runtime.UnlockOSThread()
 	cmd.SysProcAttr.Ptrace = true

@@ -25,8 +25,7 @@ func clockStorm(t *testing.T, relay *sink, options string, off time.Duration, ar
 	c := movableClock(in)
 	c.step(t, off)
 	in.serve(t)
-	in.addDomain(t, "example.test")
-	return &storm{in: in, relay: relay, api: client{in.url, in.newKey(t)}, ledger: newLedger()}, c
+	return newStorm(t, in, relay), c
 }
 
 // evidence gathers without the day's numbers: the server's day is another.
@@ -54,13 +53,13 @@ func TestClockThatWasAheadIsPutBack(t *testing.T) {
 	relay.set(wrong)
 	s, c := clockStorm(t, relay, "", ahead)
 	told := deadHook(t, s.api, &healed)
-	s.post(t, letterTo("later"), nil)
-	s.api.waitEvent(t, s.ledger.orders["later"].id, 10*time.Second, "deferred")
+	s.post(t, "later", nil)
+	s.api.waitEvent(t, s.ledger.idOf("later"), 10*time.Second, "deferred")
 	relay.set(scripted("", "421 4.3.2 closed for now"))
 	for i := range 40 {
-		s.post(t, letterTo(fmt.Sprintf("ahead-%d", i)), nil)
+		s.post(t, fmt.Sprintf("ahead-%d", i), nil)
 	}
-	due := s.post(t, letterTo("at-its-time"), map[string]any{"scheduled_at": c.now().Add(time.Hour).UTC().Format(time.RFC3339)})
+	due := s.post(t, "at-its-time", map[string]any{"scheduled_at": c.now().Add(time.Hour).UTC().Format(time.RFC3339)})
 	eventually(t, 10*time.Second, "the endpoint was tried", func() (bool, string) { return told.Load() > 0, "" })
 	c.step(t, -ahead)
 	relay.set(wrong)
@@ -73,7 +72,7 @@ func TestClockThatWasAheadIsPutBack(t *testing.T) {
 	eventually(t, noticing, "the endpoint hears of it again", func() (bool, string) {
 		return told.Load() > tries, fmt.Sprintf("%d tries", told.Load())
 	})
-	s.post(t, letterTo("with-the-right-clock"), nil)
+	s.post(t, "with-the-right-clock", nil)
 	relay.wait(t, 1, 10*time.Second, subjectIs("with-the-right-clock"))
 	checkPacemaker(t, s)
 	relay.wait(t, 1, 100*time.Second, subjectIs("later")) // a minute, as always
@@ -134,7 +133,7 @@ func TestServerAfterOneWithAClockAhead(t *testing.T) {
 	relay.set(scripted("", "421 4.3.2 closed for now"))
 	s, c := clockStorm(t, relay, "", 30*24*time.Hour)
 	for i := range 5 {
-		s.post(t, letterTo(fmt.Sprintf("ahead-%d", i)), nil)
+		s.post(t, fmt.Sprintf("ahead-%d", i), nil)
 	}
 	s.in.kill(t)
 	c.step(t, -30*24*time.Hour)
@@ -155,10 +154,9 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	at := func(d time.Duration) map[string]any {
 		return map[string]any{"scheduled_at": time.Now().Add(d).UTC().Format(time.RFC3339)}
 	}
-	s.post(t, letterTo("in-three-hours"), at(3*time.Hour))
-	s.post(t, letterTo("in-fifty-hours"), at(50*time.Hour))
-	once := letterTo("once")
-	id := s.post(t, once, nil, "Idempotency-Key", "once")
+	s.post(t, "in-three-hours", at(3*time.Hour))
+	s.post(t, "in-fifty-hours", at(50*time.Hour))
+	id := s.post(t, "once", nil)
 	stop := s.steady(t, time.Second*10/(rate*9))
 	jump := func(by time.Duration, here ...string) {
 		t.Helper()
@@ -174,9 +172,8 @@ func TestClockJumpsUnderLoad(t *testing.T) {
 	}
 	again := func() {
 		t.Helper()
-		status, b, err := s.api.try("POST", "/emails", s.body(once, nil), "Idempotency-Key", "once")
-		if err != nil || status != http.StatusOK || !strings.Contains(string(b), id) {
-			t.Errorf("the same request again: %d %s %v", status, b, err)
+		if got := s.post(t, "once", nil); got != id {
+			t.Errorf("the same request again became %s", got)
 		}
 	}
 	jump(2 * time.Hour)
@@ -200,7 +197,7 @@ func TestDayOfARelayFollowsTheClock(t *testing.T) {
 	s, c := clockStorm(t, relay, "&daily=10", 0)
 	send := func(n int, name string) {
 		for i := range n {
-			s.post(t, letterTo(fmt.Sprintf("%s-%d", name, i)), nil)
+			s.post(t, fmt.Sprintf("%s-%d", name, i), nil)
 		}
 	}
 	wait := func(n int) {

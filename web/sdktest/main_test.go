@@ -13,6 +13,10 @@ import (
 
 var killRounds = flag.Int("kills", 0, "how often the kill test kills the server; 0: 5, or 3 under -short")
 
+var powerCuts = flag.Int("cuts", 0, "how often the power cut test cuts the power, over all file systems; 0: 2 each, or 1 under -short")
+
+var everyCall = flag.Bool("every-call", false, "kill the server at each of its calls on the database's files, not at some")
+
 // binary is the program under test, or why there is none. TestMain sets it once;
 // the tests of the harness itself do without.
 var binary struct {

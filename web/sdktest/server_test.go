@@ -3,12 +3,14 @@ package sdktest
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"testing"
@@ -22,13 +24,14 @@ const (
 
 // instance is one database of the service and, while it runs, its server.
 type instance struct {
-	dir  string
-	db   string
-	addr string
-	url  string
-	args []string
-	// launch starts a server; nil: cmd.Start, alone.
-	launch func(cmd *exec.Cmd) error
+	dir   string
+	db    string
+	addr  string
+	url   string
+	args  []string
+	wrap  []string                  // a program and its arguments that run the server as their last ones
+	extra []*os.File                // further open files of it, from 3 on
+	begin func(cmd *exec.Cmd) error // starts the process; nil: Start does
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process has ended
@@ -78,29 +81,33 @@ func (in *instance) log(t *testing.T) []byte {
 // serve starts the server and waits for GET /readyz to answer 200.
 func (in *instance) serve(t *testing.T) {
 	t.Helper()
+	in.launch(t)
+	in.waitReady(t)
+}
+
+// launch starts the server, which may end whenever it likes.
+func (in *instance) launch(t *testing.T) {
+	t.Helper()
 	logs, err := os.OpenFile(in.logFile(), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer logs.Close()
-	args := append([]string{"serve", "--db", in.db, "--listen", in.addr}, in.args...)
-	in.cmd = exec.Command(binary.path, args...)
+	args := slices.Concat(in.wrap, []string{binary.path, "serve", "--db", in.db, "--listen", in.addr}, in.args)
+	in.cmd = exec.Command(args[0], args[1:]...)
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
-	in.cmd.Stdout, in.cmd.Stderr = logs, logs
+	in.cmd.Stdout, in.cmd.Stderr, in.cmd.ExtraFiles = logs, logs, in.extra
 	in.cmd.SysProcAttr = endWithParent()
-	launch := (*exec.Cmd).Start
-	if in.launch != nil {
-		launch = in.launch
+	begin := in.begin
+	if begin == nil {
+		begin = (*exec.Cmd).Start
 	}
-	if err := launch(in.cmd); err != nil {
-		t.Fatal(err)
-	}
+	must(t, begin(in.cmd))
 	in.done = make(chan struct{})
 	go func(cmd *exec.Cmd, done chan struct{}) {
 		in.err = cmd.Wait()
 		close(done)
 	}(in.cmd, in.done)
-	in.waitReady(t)
 }
 
 func (in *instance) waitReady(t *testing.T) {
@@ -156,10 +163,11 @@ func (in *instance) stop(t *testing.T) {
 	in.cmd = nil
 }
 
-// kill ends the server as a power cut would: SIGKILL by its process id.
+// kill ends the server at once: SIGKILL by its process id. One that has ended by
+// itself is dead enough.
 func (in *instance) kill(t *testing.T) {
 	t.Helper()
-	if err := in.cmd.Process.Kill(); err != nil {
+	if err := in.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		t.Fatalf("kill: %v", err)
 	}
 	<-in.done

@@ -32,6 +32,9 @@ type behaviour struct {
 	rcpt     func(to string) error  // answer to RCPT
 	afterDot func(*smtp.Conn) error // answer to the final dot; the message is kept before
 	dotDelay time.Duration          // before the answer to the final dot
+	// pass is what is kept of a message that came: nil keeps it as it is. Controls
+	// use it to lose, repeat and alter mail.
+	pass func(message) []message
 }
 
 // sink is an SMTP server that keeps what it gets. What it does can be changed
@@ -248,8 +251,14 @@ func (s *sinkSession) Data(r io.Reader) error {
 	if err != nil {
 		return err
 	}
-	s.sink.keep(message{From: s.from, To: slices.Clone(s.to), Raw: raw, At: time.Now()})
 	b := s.sink.behave.Load()
+	kept := []message{{From: s.from, To: slices.Clone(s.to), Raw: raw, At: time.Now()}}
+	if b.pass != nil {
+		kept = b.pass(kept[0])
+	}
+	for _, m := range kept {
+		s.sink.keep(m)
+	}
 	if b.dotDelay > 0 {
 		select {
 		case <-time.After(b.dotDelay):

@@ -3,57 +3,52 @@ package sdktest
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"sync"
 	"testing"
 	"time"
 )
 
-// storm is a service in trouble, with the books of what was asked of it.
+// storm is a service in trouble, with clients and their ledger.
 type storm struct {
-	in     *instance
-	relay  *sink
-	api    client
-	ledger *ledger
+	*load
+	in    *instance
+	relay *sink
 }
 
-// post has one email accepted, which stands in the ledger under its subject; more
-// are further fields of the request. It answers the email's id.
-func (s *storm) post(t *testing.T, o order, more map[string]any, header ...string) string {
+// newStorm takes a server that runs and has no domain yet.
+func newStorm(t *testing.T, in *instance, relay *sink) *storm {
 	t.Helper()
-	s.ledger.ask(o)
-	status, b, err := s.api.try("POST", "/emails", s.body(o, more), header...)
-	if !s.ledger.answered(t, status, b, err, o.mark) {
-		t.Fatalf("%s: %d %s %v", o.mark, status, b, err)
-	}
-	s.ledger.mu.Lock()
-	defer s.ledger.mu.Unlock()
-	return s.ledger.orders[o.mark].id
+	in.addDomain(t, "example.test")
+	return &storm{load: newLoad(client{in.url, in.newKey(t)}), in: in, relay: relay}
 }
 
-func (s *storm) body(o order, more map[string]any) map[string]any {
-	body := map[string]any{"from": "a@example.test", "to": o.to, "subject": o.mark, "text": "in a storm"}
-	maps.Copy(body, more)
-	return body
-}
-
-// letterTo is an order for one recipient whose subject is mark.
+// letterTo is an order for one recipient whose subject and key are mark.
 func letterTo(mark string) order {
-	return order{mark: mark, to: []string{mark + "@example.com"}, text: "in a storm"}
+	return order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "in a storm"}
+}
+
+// post has one email accepted and gives its id.
+func (s *storm) post(t *testing.T, mark string, more map[string]any) string {
+	t.Helper()
+	s.single(t, letterTo(mark), more)
+	id := s.ledger.idOf(mark)
+	if id == "" {
+		t.Fatalf("%s was not accepted", mark)
+	}
+	return id
 }
 
 // steady sends an email every so often until stop is called.
 func (s *storm) steady(t *testing.T, every time.Duration) (stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
-	l := &load{api: s.api, ledger: s.ledger, progress: make(chan struct{}, 1)}
 	var wg sync.WaitGroup
 	wg.Go(func() {
 		tick := time.NewTicker(every)
 		defer tick.Stop()
 		for n := 0; ctx.Err() == nil; n++ {
-			wg.Go(func() { l.sendOne(t, fmt.Sprintf("steady-%d", n)) })
+			wg.Go(func() { s.single(t, letterTo(fmt.Sprintf("steady-%d", n)), nil) })
 			<-tick.C
 		}
 	})

@@ -1,0 +1,246 @@
+package sdktest
+
+import (
+	"bufio"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// fileCalls are the system calls by which a server makes, changes and secures
+// its files.
+const fileCalls = "pwrite64,write,fsync,fdatasync,ftruncate,fallocate,open,openat,unlink,unlinkat,rename,renameat,renameat2,link,linkat"
+
+// heldFor is how long each such call waits before it is made, in microseconds:
+// time enough to kill the server before the next one.
+const heldFor = "5000"
+
+func needStrace(t *testing.T) {
+	t.Helper()
+	_, err := exec.LookPath("strace")
+	need(t, err == nil, "strace")
+}
+
+// strace is the command line that runs the server under strace, which looks only
+// at calls on the database's files and does what the option inject says. The
+// server stays this process's own child (-D), so that it can be killed as usual.
+func (in *instance) strace(calls, inject, output string) []string {
+	args := []string{"strace", "-D", "-f", "--seccomp-bpf", "-y", "-s", "0", "-e", "quiet=all", "-e", "signal=none",
+		"-e", "trace=" + calls, "-e", "inject=" + calls + ":" + inject, "-o", output}
+	for _, suffix := range []string{"", "-wal", "-shm", "-journal", ".key", ".lock", ".reserve"} {
+		args = append(args, "-P", in.db+suffix)
+	}
+	return args
+}
+
+// life is one life of a server: from its start over one email to its end.
+type life struct {
+	in    *instance
+	relay *sink
+	calls []string // made on the database's files, in order
+}
+
+// live runs the server until it has made n calls and kills it there; when it
+// makes fewer, it sends the email and ends by SIGTERM. sent is closed once the
+// email is sent, as the client sees it.
+func (lf *life) live(t *testing.T, n int, sent <-chan struct{}) {
+	t.Helper()
+	r, w, err := os.Pipe()
+	must(t, err)
+	defer r.Close()
+	in := lf.in
+	in.wrap, in.extra = in.strace(fileCalls, "delay_enter="+heldFor, "/dev/fd/3"), []*os.File{w}
+	in.launch(t)
+	must(t, w.Close())
+	in.wrap, in.extra = nil, nil
+	over := make(chan struct{})
+	go func() { // a stop takes calls too, and may be killed in its turn
+		select {
+		case <-sent:
+			_ = in.cmd.Process.Signal(os.Interrupt)
+		case <-over:
+		}
+	}()
+	for lines := bufio.NewScanner(r); lines.Scan(); { // until server and strace have ended
+		if strings.HasSuffix(lines.Text(), " = ?") {
+			continue // held when the kill came, and never made
+		}
+		if lf.calls = append(lf.calls, lines.Text()); len(lf.calls) == n {
+			_ = in.cmd.Process.Kill() // one that has just ended needs none
+		}
+	}
+	close(over)
+	<-in.done
+	in.cmd = nil
+}
+
+// last is the last call of a life.
+func (lf *life) last() string {
+	if len(lf.calls) == 0 {
+		return "nothing"
+	}
+	_, call, _ := strings.Cut(lf.calls[len(lf.calls)-1], " ")
+	return strings.ReplaceAll(strings.TrimSuffix(call, " (DELAYED)"), lf.in.dir+"/", "")
+}
+
+// TestKilledAtACallOnItsFilesLosesNothing kills the server after its n-th call
+// that writes, syncs, makes or removes something, for n spread over the life of
+// a server that starts, sends one email and stops (-every-call: for each n).
+// Then it is started again, and the client repeats what was not answered.
+func TestKilledAtACallOnItsFilesLosesNothing(t *testing.T) {
+	t.Parallel()
+	needStrace(t)
+	seed := newSeed(t)
+	whole := seed.kill(t, 1<<30)
+	t.Logf("a life has %d calls on the database's files", len(whole.calls))
+	if len(whole.calls) < 40 || !slices.ContainsFunc(whole.calls, func(c string) bool { return strings.Contains(c, "sync(") }) {
+		t.Fatalf("strace saw only these:\n%s", strings.Join(whole.calls, "\n"))
+	}
+	for _, n := range spread(len(whole.calls), 12) {
+		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+			t.Parallel()
+			lf := seed.kill(t, n)
+			t.Logf("killed after %d calls, the last: %s", len(lf.calls), lf.last())
+		})
+	}
+}
+
+// spread gives about n numbers from 1 to last, evenly; all of them under
+// -every-call.
+func spread(last, n int) []int {
+	if *everyCall {
+		n = last
+	}
+	n = min(n, last)
+	var out []int
+	for i := range n {
+		out = append(out, 1+i*(last-1)/max(1, n-1))
+	}
+	return out
+}
+
+func sortedOnce(lists ...[]int) []int {
+	all := slices.Concat(lists...)
+	slices.Sort(all)
+	return slices.Compact(all)
+}
+
+// seed is a database with a domain and a key, which lives start from.
+type seed struct {
+	db  string
+	key string
+}
+
+func newSeed(t *testing.T) *seed {
+	t.Helper()
+	in := newInstance(t)
+	in.addDomain(t, "example.test")
+	return &seed{db: in.db, key: in.newKey(t)}
+}
+
+// kill starts a server on a copy of the seed, kills it after n calls, starts it
+// again, and judges.
+func (s *seed) kill(t *testing.T, n int) *life {
+	t.Helper()
+	relay := newSink(t, sinkOptions{})
+	in := newInstance(t, killArgs(relay)...)
+	copyFiles(t, s.db, in.db)
+	l := newLoad(client{in.url, s.key})
+	sent := make(chan struct{})
+	go func() {
+		defer close(sent)
+		l.single(t, order{mark: "held", key: "held", to: []string{"b@example.com"}, text: "held"}, nil)
+		id := l.ledger.idOf("held")
+		l.repeat(t, "the end of "+id, func() bool {
+			status, answer, err := l.api.try("GET", "/emails/"+id, nil)
+			return id == "" || err == nil && status == 200 && strings.Contains(string(answer), `"last_event":"sent"`)
+		})
+	}()
+	lf := &life{in: in, relay: relay}
+	lf.live(t, n, sent)
+	in.serve(t)
+	<-sent
+	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
+	l.ledger.acquit(t, e)
+	return lf
+}
+
+func removeFiles(t *testing.T, db string) {
+	t.Helper()
+	found, err := filepath.Glob(db + "*")
+	must(t, err)
+	for _, path := range found {
+		must(t, os.Remove(path))
+	}
+}
+
+// copyFiles copies a database that no server has open, with its key.
+func copyFiles(t *testing.T, from, to string) {
+	t.Helper()
+	found, err := filepath.Glob(from + "*")
+	must(t, err)
+	for _, path := range found {
+		b, err := os.ReadFile(path)
+		must(t, err)
+		must(t, os.WriteFile(to+strings.TrimPrefix(path, from), b, 0o600))
+	}
+}
+
+// TestKilledAtACallWhenTheDatabaseIsMade kills the first start of a server,
+// which makes its database and its master key. The next start has to make do
+// with what it finds.
+func TestKilledAtACallWhenTheDatabaseIsMade(t *testing.T) {
+	t.Parallel()
+	needStrace(t)
+	whole := killFirstStart(t, 1<<30)
+	t.Logf("a first start has %d calls on the database's files", len(whole.calls))
+	var key []int
+	for i, call := range whole.calls {
+		if strings.Contains(call, whole.in.db+".key") {
+			key = append(key, i+1) // one write that nothing else guards
+		}
+	}
+	if len(key) < 2 {
+		t.Errorf("only the calls %v are on the master key's file", key)
+	}
+	for _, n := range sortedOnce(key, spread(len(whole.calls), 8)) {
+		t.Run(fmt.Sprintf("call %d", n), func(t *testing.T) {
+			t.Parallel()
+			lf := killFirstStart(t, n)
+			t.Logf("killed after %d calls, the last: %s", len(lf.calls), lf.last())
+		})
+	}
+}
+
+// killFirstStart kills a server after n calls of its first start, at the latest
+// when it is ready, and has the next one send an email.
+func killFirstStart(t *testing.T, n int) *life {
+	t.Helper()
+	relay := newSink(t, sinkOptions{})
+	in := newInstance(t, killArgs(relay)...)
+	ready := make(chan struct{})
+	api := client{url: in.url}
+	go func() {
+		defer close(ready)
+		(&load{}).repeat(t, "ready", func() bool {
+			status, _, err := api.try("GET", "/readyz", nil)
+			return err == nil && status == 200
+		})
+	}()
+	lf := &life{in: in, relay: relay}
+	lf.live(t, n, ready)
+	in.serve(t)
+	<-ready
+	in.addDomain(t, "example.test")
+	l := newLoad(client{in.url, in.newKey(t)})
+	l.single(t, order{mark: "first", key: "first", to: []string{"b@example.com"}, text: "first"}, nil)
+	e := l.ledger.gather(t, in, l.api, relay, time.Minute, 0)
+	e.signed = dkimVerifier(t, in, "example.test")
+	l.ledger.acquit(t, e)
+	return lf
+}
