@@ -148,7 +148,7 @@ func (e *Engine) resumeClock(ctx context.Context) error {
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {
-		return e.noteClock(ctx)
+		return e.unlessFull(e.noteClock(ctx))
 	}
 	if err != nil {
 		return fmt.Errorf("read the last time: %w", err)
@@ -159,11 +159,13 @@ func (e *Engine) resumeClock(ctx context.Context) error {
 	}
 	if back := time.Until(time.UnixMilli(ms)); back >= clockStep {
 		e.log.Warn("the wall clock was put back since the last server", "by", back)
-		if err := e.advance(ctx, back); err != nil {
+		if err := e.advance(ctx, back); errors.Is(err, db.ErrFull) {
+			e.clock.back = back // for the watch
+		} else if err != nil {
 			return err
 		}
 	}
-	return e.noteClock(ctx)
+	return e.unlessFull(e.noteClock(ctx))
 }
 
 // noteClock leaves the time for the next server.

@@ -41,7 +41,7 @@ func (e *Engine) startCron() error {
 	}
 	e.cron.Start()
 	e.workers.Go(e.watchClock)
-	return errors.Join(e.sweep(e.taking), e.checkDue(e.taking))
+	return errors.Join(e.unlessFull(e.sweep(e.taking)), e.unlessFull(e.checkDue(e.taking)))
 }
 
 // rewindCron has cron reckon by the wall clock as it is now: it holds the next time

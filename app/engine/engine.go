@@ -160,7 +160,7 @@ const masterKeyCheck = "master_key_check"
 // checkMasterKey leaves a sealed word in a fresh database and opens it in every
 // later start: a wrong key file must not show only at the first signature.
 func (e *Engine) checkMasterKey(ctx context.Context) error {
-	return e.db.Write(ctx, func(tx *db.Tx) error {
+	return e.db.WriteVital(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
 		sealed, err := tx.Setting(masterKeyCheck)
 		if errors.Is(err, db.ErrNotFound) {
 			return tx.SetSetting(masterKeyCheck, e.cfg.Sealer.Seal("check", "", []byte("ok")))
@@ -176,7 +176,7 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // Start settles what an earlier process left in doubt and sets the workers to
 // work.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.rememberServer(ctx); err != nil {
+	if err := e.unlessFull(e.rememberServer(ctx)); err != nil {
 		return err
 	}
 	if err := e.resumeClock(ctx); err != nil {
@@ -203,6 +203,17 @@ func (e *Engine) Start(ctx context.Context) error {
 	e.workers.Go(e.broadcast)
 	e.hooks.start()
 	return e.startCron()
+}
+
+// unlessFull lets the refusal of a full disk pass: a server that does not start there
+// takes no results, cancels and opt-outs either. What was to be written is written
+// later, or is of no great use.
+func (e *Engine) unlessFull(err error) error {
+	if !errors.Is(err, db.ErrFull) {
+		return err
+	}
+	e.log.Warn("not done at the start, since the disk is full", "err", err)
+	return nil
 }
 
 // Stop lets running transactions end until ctx does, then drops those that have
