@@ -8,8 +8,16 @@
 // fail where CI=true. Everything stays on the loopback interface, in temporary
 // directories, and is ended by its own process id.
 //
+// The fault suite keeps a ledger on both sides: what clients were answered, and
+// what the relay got; judge lists what was lost, doubled, altered, stuck, phantom
+// or miscounted between them. The tests named Control do such a thing on purpose
+// and fail unless the judge says so. Where nobody can mount a file system (no
+// root, no loop devices) no power is cut, in CI neither.
+//
 // To run it: `npm ci --ignore-scripts` once, then `go test ./...`, in this
-// folder. -short leaves out what waits a minute for the retry table; -kills N
-// has the kill test kill N times; MAILER_BIN names a binary to test instead of
-// building one, for instance one built with -race.
+// folder. -short leaves out what waits a minute for the retry table; MAILER_BIN
+// names a binary to test instead of building one, for instance one built with
+// -race. The long form of the faults: -kills N kills the server N times under
+// load, -cuts N cuts the power N times, -every-call kills it at each call on its
+// files.
 package sdktest

@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -112,9 +113,44 @@ func cutCount() int {
 	}
 }
 
-// TestPowerCutLosesNothing takes the power from the database's file system at
-// random moments under a mix of mail, then kills the server, which may have
-// noticed or not, and starts it on what the journal brings back.
+// freeze stops a process at its next step, and returns when none of its threads
+// can take one: a file system that is shut down may answer a sync with success,
+// and a machine without power tells nobody of it.
+func freeze(t *testing.T, pid int) {
+	t.Helper()
+	must(t, syscall.Kill(pid, syscall.SIGSTOP))
+	deadline, tick := time.After(10*time.Second), time.NewTicker(100*time.Microsecond) // a sync may be hit in its midst
+	defer tick.Stop()
+	for running(t, pid) {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatal("the server is not frozen by SIGSTOP")
+		}
+	}
+}
+
+// running tells whether a thread of the process can still take a step: it is
+// neither stopped nor in a call to the disk, which it stops after.
+func running(t *testing.T, pid int) bool {
+	t.Helper()
+	stats, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/stat", pid))
+	must(t, err)
+	for _, path := range stats {
+		b, err := os.ReadFile(path)
+		if err != nil {
+			continue // the thread has ended
+		}
+		if _, rest, _ := strings.Cut(string(b), ") "); rest == "" || !strings.Contains("TtD", rest[:1]) {
+			return true
+		}
+	}
+	return false
+}
+
+// TestPowerCutLosesNothing takes the power from the database's file system and
+// the server at random moments under a mix of mail, and starts the server on
+// what the file system's journal brings back.
 func TestPowerCutLosesNothing(t *testing.T) {
 	t.Parallel()
 	for kind := range fileSystems {
@@ -137,8 +173,8 @@ func cutPower(t *testing.T, kind string, rounds int) {
 	for range rounds {
 		l.waitAccepted(t, killGap())
 		afterRandom(80 * time.Millisecond)
+		freeze(t, in.cmd.Process.Pid)
 		d.cut(t)
-		afterRandom(30 * time.Millisecond)
 		in.kill(t)
 		d.restart(t)
 		in.serve(t)
