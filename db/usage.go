@@ -2,6 +2,7 @@ package db
 
 import (
 	"errors"
+	"fmt"
 
 	"mailer/app"
 )
@@ -13,6 +14,39 @@ func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told app.
 		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, told`,
 		[]any{teamID, day, n}, &sum, &told)
 	return sum, told, err
+}
+
+// dayCount is what AddRecipients adds.
+type dayCount struct {
+	teamID string
+	day, n int64
+}
+
+// AddRecipients is CountRecipients for who need not know the sum: the closures of
+// one commit share a statement, so a closure does not see it before its commit.
+func (tx *Tx) AddRecipients(teamID string, day, n int64) {
+	tx.days = append(tx.days, dayCount{teamID, day, n})
+}
+
+// storeDays writes what the closures of a commit added.
+func storeDays(s *session, group []*request) error {
+	sums := map[dayCount]int64{}
+	for _, r := range group {
+		if r.err != nil {
+			continue
+		}
+		for _, c := range r.tx.days {
+			sums[dayCount{teamID: c.teamID, day: c.day}] += c.n
+		}
+	}
+	for c, n := range sums {
+		_, err := s.exec(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
+			ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients`, c.teamID, c.day, n)
+		if err != nil {
+			return fmt.Errorf("count recipients: %w", err)
+		}
+	}
+	return nil
 }
 
 // DayRecipients gives what a team's mail counted on a day (app.UnixDay), and what

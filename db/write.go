@@ -27,6 +27,7 @@ type Tx struct {
 	touched map[string]bool // changed
 	// outcomes are what CountOutcome adds; nil: nothing.
 	outcomes map[app.OutcomeKey]app.Outcome
+	days     []dayCount // what AddRecipients adds
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -164,8 +165,12 @@ func (d *DB) writeLoop(s session) {
 }
 
 // gatherFor is how long a group waits for company where nothing else is said: a
-// commit costs the same pages and the same sync for one closure as for many.
-const gatherFor = 400 * time.Microsecond
+// commit costs the same pages and the same sync for one closure as for many. One
+// whose closures are all patient waits several times as long.
+const (
+	gatherFor = 500 * time.Microsecond
+	patience  = 4
+)
 
 // crowded is the mean group from which it pays to wait.
 const crowded = 3
@@ -176,32 +181,45 @@ func (d *DB) gather(first *request) []*request {
 	group := append(make([]*request, 0, maxGroup), first)
 	defer func() { d.crowd += (float64(len(group)) - d.crowd) / 8 }()
 	hurried := !first.patient
-	var timeout <-chan time.Time
+	var timer *time.Timer
+	join := func(r *request) {
+		group = append(group, r)
+		if !hurried && !r.patient {
+			hurried = true
+			if timer != nil {
+				timer.Reset(d.wait)
+			}
+		}
+	}
 	for len(group) < maxGroup {
 		select {
 		case r := <-d.queue:
-			group = append(group, r)
-			hurried = hurried || !r.patient
+			join(r)
 			continue
 		default:
 		}
 		if d.wait < 0 || hurried && d.crowd < crowded {
 			return group
 		}
-		if timeout == nil {
-			timer := time.NewTimer(d.wait)
+		if timer == nil {
+			timer = time.NewTimer(d.patienceOf(hurried))
 			defer timer.Stop()
-			timeout = timer.C
 		}
 		select {
 		case r := <-d.queue:
-			group = append(group, r)
-			hurried = hurried || !r.patient
-		case <-timeout:
+			join(r)
+		case <-timer.C:
 			return group
 		}
 	}
 	return group
+}
+
+func (d *DB) patienceOf(hurried bool) time.Duration {
+	if hurried {
+		return d.wait
+	}
+	return patience * d.wait
 }
 
 // commit runs a group in one transaction and answers every request of it.
@@ -265,7 +283,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := storeOutcomes(s, group, now); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if _, err := s.exec("COMMIT"); err != nil {

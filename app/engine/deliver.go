@@ -149,16 +149,15 @@ func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
 	if email != nil && j.unit.Attempts == 1 {
 		return email, open, nil
 	}
-	err = l.e.db.Read(l.e.sending, func(r *db.Reader) (err error) {
-		if email, open, err = r.Outgoing(j.unit.TeamID, j.unit.EmailID); err == nil {
-			j.blocked, err = l.e.blockedAmong(r, j.unit.TeamID, j.unit.TopicID, open)
+	read := j.ahead
+	if read == nil {
+		read = &readEmail{}
+		if err := l.e.db.Read(l.e.sending, func(r *db.Reader) error { return l.read(r, j, read) }); err != nil {
+			return nil, nil, fmt.Errorf("read email: %w", err)
 		}
-		return err
-	})
-	if err != nil {
-		return nil, nil, fmt.Errorf("read email: %w", err)
 	}
-	return email, open, nil
+	j.blocked = read.blocked
+	return read.email, read.open, nil
 }
 
 // hold is the last word before the final dot: it proves that the email was not

@@ -177,7 +177,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 			if unit.Owed == 0 {
 				e.fresh.put(email, open)
 			}
-			l.wake()
+			l.mail.wake()
 		})
 	}
 	return nil

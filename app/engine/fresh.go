@@ -56,3 +56,11 @@ func (f *freshMail) take(id string) (*app.Email, []string) {
 	}
 	return e.Email, e.open
 }
+
+// has tells whether an email is kept.
+func (f *freshMail) has(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.emails[id]
+	return ok
+}

@@ -78,6 +78,7 @@ type job struct {
 	found   *app.Insights  // of what it says; nil: not known
 	blocked app.Blocked    // what was found of its recipients when it was read
 	obeyed  bool           // recipients were left out; the rest of the unit is due
+	ahead   *readEmail     // what readAhead read; nil: to be read
 	// to is the recipient of a broadcast at its first attempt; nil: to be read.
 	to *app.BroadcastRecipient
 }
@@ -172,8 +173,13 @@ func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
 		return next, err
 	}
 	begun, err := l.begin(ctx, units)
-	for _, u := range begun {
-		l.mail.jobs <- &job{unit: u} // there is room: only the dispatcher fills it
+	jobs := make([]*job, len(begun))
+	for i, u := range begun {
+		jobs[i] = &job{unit: u}
+	}
+	l.readAhead(ctx, jobs)
+	for _, j := range jobs {
+		l.mail.jobs <- j // there is room: only the dispatcher fills it
 	}
 	return next, err
 }

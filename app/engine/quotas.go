@@ -158,12 +158,13 @@ func (e *Engine) count(tx *db.Tx, teamID string, n int64) error {
 	if n == 0 {
 		return nil
 	}
+	if !e.server.Cloud {
+		tx.AddRecipients(teamID, app.UnixDay(tx.Now), n)
+		return nil
+	}
 	today, told, err := tx.CountRecipients(teamID, app.UnixDay(tx.Now), n)
 	if err != nil {
 		return fmt.Errorf("count recipients: %w", err)
-	}
-	if !e.server.Cloud {
-		return nil
 	}
 	plan, err := e.planOf(&tx.Reader, teamID)
 	if err != nil {
