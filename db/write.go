@@ -165,8 +165,8 @@ func (d *DB) writeLoop(s session) {
 }
 
 // gatherFor is how long a group waits for company where nothing else is said: a
-// commit costs the same pages and the same sync for one closure as for many. One
-// whose closures are all patient waits several times as long.
+// commit costs the same pages and the same sync for one closure as for many. Under
+// load, one whose closures are all patient waits several times as long.
 const (
 	gatherFor = 500 * time.Microsecond
 	patience  = 4
@@ -216,7 +216,7 @@ func (d *DB) gather(first *request) []*request {
 }
 
 func (d *DB) patienceOf(hurried bool) time.Duration {
-	if hurried {
+	if hurried || d.crowd < crowded {
 		return d.wait
 	}
 	return patience * d.wait

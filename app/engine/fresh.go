@@ -7,8 +7,9 @@ import (
 )
 
 // freshBytes bounds the mail that is kept in memory between its acceptance and
-// its first attempt, so that sending it needs no reading back.
-const freshBytes = 16 << 20
+// its first attempt, so that sending it needs no reading back. What has no room is
+// read ahead with others, which costs little more.
+const freshBytes = 8 << 20
 
 // maxFreshMail is the largest email that is kept: one with attachments of
 // megabytes costs little more to read than to keep.

@@ -46,9 +46,7 @@ func BenchmarkBroadcast(b *testing.B) {
 	for _, mode := range []string{"dkim=on", "dkim=off"} {
 		b.Run(mode, func(b *testing.B) {
 			n := benchSize(b, recipientsVariable, broadcastSize)
-			for range b.N {
-				measureBroadcast(b, n, mode)
-			}
+			slowly(b, slowRuns, func() { measureBroadcast(b, n, mode) })
 		})
 	}
 }
@@ -126,7 +124,7 @@ func sizeOf(b *testing.B, path string) int64 {
 // (MAILER_BENCH_RECIPIENTS) while none of them is sent to.
 func BenchmarkExpand(b *testing.B) {
 	n := benchSize(b, recipientsVariable, 1_000_000)
-	for range b.N {
+	slowly(b, slowRuns, func() {
 		dir := b.TempDir()
 		startServer(b, dir, "").stop()
 		fillAudience(b, dir, n)
@@ -140,7 +138,7 @@ func BenchmarkExpand(b *testing.B) {
 		b.ReportMetric(s.memory("VmHWM"), "peak-MB")
 		s.stop()
 		b.ReportMetric(float64(sizeOf(b, s.db)-before)/float64(n), "bytes/recipient")
-	}
+	})
 }
 
 // awaitExpansion reads the database beside the server until all recipients of a

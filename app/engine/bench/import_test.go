@@ -85,9 +85,7 @@ func (s *server) waitImport(id string) (a importAnswer) {
 func BenchmarkImport(b *testing.B) {
 	for _, clients := range []int{0, 4, 16} {
 		b.Run(fmt.Sprintf("sends-%d", clients), func(b *testing.B) {
-			for b.Loop() {
-				benchmarkImport(b, clients)
-			}
+			slowly(b, slowRuns, func() { benchmarkImport(b, clients) })
 		})
 	}
 }

@@ -2,7 +2,6 @@ package bench
 
 import (
 	"bufio"
-	"bytes"
 	"fmt"
 	"io"
 	"net"
@@ -21,13 +20,20 @@ import (
 	"time"
 )
 
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(binaryDir())
+	os.Exit(code)
+}
+
+// binaryDir is where this process builds the program.
+func binaryDir() string {
+	return filepath.Join(os.TempDir(), fmt.Sprintf("mailer-bench-%d", os.Getpid()))
+}
+
 // binary builds the program once, as a user would.
 var binary = sync.OnceValues(func() (string, error) {
-	dir, err := os.MkdirTemp("", "mailer-bench")
-	if err != nil {
-		return "", err
-	}
-	path := filepath.Join(dir, "mailer")
+	path := filepath.Join(binaryDir(), "mailer")
 	cmd := exec.Command("go", "build", "-trimpath", "-ldflags", "-s -w", "-o", path, "../../..")
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -44,6 +50,7 @@ type server struct {
 	db   string
 	addr string
 	key  string
+	line *leash
 	// started is how long the server took from its start to ready.
 	started time.Duration
 }
@@ -51,6 +58,12 @@ type server struct {
 // startServer starts the binary on a database in dir and gives it a key and a
 // trusted domain. An empty relay captures.
 func startServer(tb testing.TB, dir, relay string) *server {
+	tb.Helper()
+	return startServerIn(tb, nil, dir, relay)
+}
+
+// startServerIn starts the binary in a group; nil: in none.
+func startServerIn(tb testing.TB, g *group, dir, relay string) *server {
 	tb.Helper()
 	bin, err := binary()
 	if err != nil {
@@ -72,11 +85,18 @@ func startServer(tb testing.TB, dir, relay string) *server {
 	}
 	defer log.Close()
 	s.cmd.Stderr = log
+	if g != nil {
+		g.enter(s.cmd)
+	}
 	if err := s.cmd.Start(); err != nil {
 		tb.Fatal(err)
 	}
+	if g != nil {
+		g.started(s.cmd)
+	}
 	tb.Cleanup(s.stop)
 	s.started = s.ready()
+	s.line = newLeash(tb, s.cmd)
 	return s
 }
 
@@ -120,27 +140,17 @@ func (s *server) stop() {
 	if s.cmd.ProcessState != nil {
 		return
 	}
-	_ = s.cmd.Process.Signal(syscall.SIGTERM)
+	if s.line == nil { // not ready, and not to be
+		_ = s.cmd.Process.Signal(syscall.SIGTERM)
+		_ = s.cmd.Wait()
+		return
+	}
+	s.line.letGo()
 	_ = s.cmd.Wait()
 }
 
 // cpu is the processor time that the server used so far.
-func (s *server) cpu() time.Duration {
-	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", s.cmd.Process.Pid))
-	if err != nil {
-		s.tb.Fatal(err)
-	}
-	fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+2:]))
-	var ticks int64
-	for _, f := range fields[11:13] { // utime, stime: proc(5)
-		n, err := strconv.ParseInt(f, 10, 64)
-		if err != nil {
-			s.tb.Fatal(err)
-		}
-		ticks += n
-	}
-	return time.Duration(ticks) * time.Second / 100
-}
+func (s *server) cpu() time.Duration { return processTime(s.cmd.Process.Pid) }
 
 // memory is a line of /proc/PID/status, in MB: VmRSS now, VmHWM at its peak.
 func (s *server) memory(line string) float64 {
@@ -182,6 +192,12 @@ func (s *server) load(n, clients int) []time.Duration {
 // post sends one request n times, as load does.
 func (s *server) post(request []byte, n, clients int) []time.Duration {
 	s.tb.Helper()
+	return spread(s.tb, n, clients, func(share int) ([]time.Duration, error) { return s.client(request, share) })
+}
+
+// spread has clients do n things between them and gives the latencies, sorted.
+func spread(tb testing.TB, n, clients int, client func(share int) ([]time.Duration, error)) []time.Duration {
+	tb.Helper()
 	all := make([][]time.Duration, clients)
 	var wg sync.WaitGroup
 	for c := range clients {
@@ -189,10 +205,13 @@ func (s *server) post(request []byte, n, clients int) []time.Duration {
 		if c < n%clients {
 			share++
 		}
+		if share == 0 {
+			continue
+		}
 		wg.Go(func() {
-			latencies, err := s.client(request, share)
+			latencies, err := client(share)
 			if err != nil {
-				s.tb.Error(err)
+				tb.Error(err)
 			}
 			all[c] = latencies
 		})
@@ -206,6 +225,11 @@ func (s *server) post(request []byte, n, clients int) []time.Duration {
 // client is one keep-alive connection; it reads no more of an answer than it
 // must, to leave the processor to the server.
 func (s *server) client(request []byte, n int) ([]time.Duration, error) {
+	return s.connection(request, n, func() {})
+}
+
+// connection is a client that calls before ahead of each request.
+func (s *server) connection(request []byte, n int, before func()) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", s.addr)
 	if err != nil {
 		return nil, err
@@ -214,6 +238,7 @@ func (s *server) client(request []byte, n int) ([]time.Duration, error) {
 	r := bufio.NewReader(conn)
 	latencies := make([]time.Duration, 0, n)
 	for range n {
+		before()
 		start := time.Now()
 		if _, err := conn.Write(request); err != nil {
 			return nil, err

@@ -3,19 +3,24 @@ package bench
 import (
 	"bufio"
 	"bytes"
-	"io"
 	"net"
 	"strings"
 	"sync/atomic"
 	"testing"
 )
 
+// sinkBuffer is how much of a message the sink looks at together. A usual mail
+// fits in and is never copied.
+const sinkBuffer = 64 << 10
+
 // sink is an SMTP server that takes everything and keeps nothing. It is written
-// for little CPU, since it shares the machine with what is measured.
+// for little CPU, since it shares the machine with what is measured. It offers
+// PIPELINING (RFC 2920), as real relays do.
 type sink struct {
 	listener net.Listener
 	messages atomic.Int64
-	arrived  chan struct{} // one signal a message, dropped when nobody listens
+	arrived  chan struct{}         // one signal a message, dropped when nobody listens
+	watch    atomic.Pointer[marks] // told of each message; nil: nobody
 }
 
 func newSink(tb testing.TB) *sink {
@@ -42,49 +47,115 @@ func (s *sink) addr() string { return s.listener.Addr().String() }
 
 func (s *sink) serve(conn net.Conn) {
 	defer conn.Close()
-	r := bufio.NewReaderSize(conn, 32<<10)
-	if _, err := io.WriteString(conn, "220 sink\r\n"); err != nil {
-		return
+	session := &sinkSession{sink: s, r: bufio.NewReaderSize(conn, sinkBuffer), w: bufio.NewWriter(conn)}
+	session.say("220 sink ESMTP\r\n")
+	for session.step() {
 	}
+	session.w.Flush()
+}
+
+// sinkSession is one connection.
+type sinkSession struct {
+	sink *sink
+	r    *bufio.Reader
+	w    *bufio.Writer
+}
+
+// say buffers a reply. RFC 2920 3.2: replies of a group go out as one, but those
+// to EHLO and DATA at once, and all before the session waits for more.
+func (c *sinkSession) say(reply string) { _, _ = c.w.WriteString(reply) } // Flush tells of its error
+
+// step carries out one command; false ends the session.
+func (c *sinkSession) step() bool {
+	if !c.holdsLine() && c.w.Flush() != nil {
+		return false
+	}
+	line, err := c.r.ReadSlice('\n')
+	if err != nil {
+		return false
+	}
+	switch strings.ToUpper(string(line[:min(4, len(line))])) {
+	case "EHLO":
+		c.say("250-sink\r\n250-PIPELINING\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250-ENHANCEDSTATUSCODES\r\n250 SIZE 50000000\r\n")
+		return c.w.Flush() == nil
+	case "QUIT":
+		c.say("221 2.0.0 bye\r\n")
+		return false
+	case "DATA":
+		return c.data()
+	}
+	c.say("250 2.0.0 ok\r\n")
+	return true
+}
+
+// holdsLine tells whether the next command is here already, with its end.
+func (c *sinkSession) holdsLine() bool {
+	waiting, err := c.r.Peek(c.r.Buffered())
+	return err == nil && bytes.IndexByte(waiting, '\n') >= 0
+}
+
+func (c *sinkSession) data() bool {
+	c.say("354 go\r\n")
+	if c.w.Flush() != nil || !c.message() {
+		return false
+	}
+	c.sink.messages.Add(1)
+	select {
+	case c.sink.arrived <- struct{}{}:
+	default:
+	}
+	c.say("250 2.0.0 ok\r\n")
+	return true
+}
+
+var finalDot = []byte("\r\n.\r\n")
+
+// message reads up to the final dot, and shows the message to who watches; of
+// one that the buffer does not hold, its first part.
+func (c *sinkSession) message() bool {
+	seen, shown := 0, false
 	for {
-		line, err := r.ReadSlice('\n')
+		data, err := c.r.Peek(c.r.Buffered())
 		if err != nil {
-			return
+			return false
 		}
-		reply := "250 2.0.0 ok\r\n"
-		switch verb := strings.ToUpper(string(line[:min(4, len(line))])); verb {
-		case "EHLO":
-			reply = "250-sink\r\n250-8BITMIME\r\n250-SMTPUTF8\r\n250 SIZE 50000000\r\n"
-		case "QUIT":
-			_, _ = io.WriteString(conn, "221 bye\r\n")
-			return
-		case "DATA":
-			if _, err := io.WriteString(conn, "354 go\r\n"); err != nil || !skipMessage(r) {
-				return
-			}
-			s.messages.Add(1)
-			select {
-			case s.arrived <- struct{}{}:
-			default:
+		if seen == 0 && bytes.HasPrefix(data, finalDot[2:]) { // a message without a line
+			c.show(nil, &shown)
+			_, err = c.r.Discard(len(finalDot) - 2)
+			return err == nil
+		}
+		if from := max(0, seen-len(finalDot)+1); len(data) >= len(finalDot) {
+			if at := bytes.Index(data[from:], finalDot); at >= 0 {
+				c.show(data[:from+at+2], &shown)
+				_, err = c.r.Discard(from + at + len(finalDot))
+				return err == nil
 			}
 		}
-		if _, err := io.WriteString(conn, reply); err != nil {
-			return
+		if seen = len(data); seen == sinkBuffer {
+			c.show(data, &shown)
+			seen = len(finalDot) - 1
+			if _, err := c.r.Discard(sinkBuffer - seen); err != nil {
+				return false
+			}
+		}
+		if _, err := c.r.Peek(seen + 1); err != nil { // waits for more
+			return false
 		}
 	}
 }
 
-// skipMessage reads up to the final dot.
-func skipMessage(r *bufio.Reader) bool {
-	for {
-		line, err := r.ReadSlice('\n')
-		if err != nil && err != bufio.ErrBufferFull {
-			return false
-		}
-		if bytes.Equal(line, []byte(".\r\n")) {
-			return true
-		}
+func (c *sinkSession) show(message []byte, shown *bool) {
+	if m := c.sink.watch.Load(); m != nil && !*shown {
+		m.arrive(message)
 	}
+	*shown = true
+}
+
+// expect has the sink tell of the next n messages that carry a mark.
+func (s *sink) expect(n int) *marks {
+	m := newMarks(n)
+	s.watch.Store(m)
+	return m
 }
 
 // waitFor blocks until n messages arrived in all.

@@ -1,0 +1,303 @@
+package bench
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// group is the processes of one peer, whatever they fork: a cgroup v2 of its
+// own, whose processor time holds that of processes which have ended. Where none
+// can be made, it is the tree under the processes that were started, read from
+// /proc: own times and those of children that were waited for.
+type group struct {
+	tb    testing.TB
+	dir   string // of the cgroup; empty: /proc
+	fd    *os.File
+	roots []int
+}
+
+func newGroup(tb testing.TB) *group {
+	tb.Helper()
+	g := &group{tb: tb}
+	if err := g.makeCgroup(); err != nil {
+		g.dir = ""
+	}
+	return g
+}
+
+// makeCgroup also tries the cgroup out: a process has to start in it.
+func (g *group) makeCgroup() error {
+	parent, err := ownCgroup()
+	if err != nil {
+		return err
+	}
+	if g.dir, err = os.MkdirTemp(parent, "mailer-bench-"); err != nil {
+		return err
+	}
+	dir := g.dir
+	g.tb.Cleanup(func() { _ = os.Remove(dir) }) // stays when a process does, which stop tells
+	if g.fd, err = os.Open(dir); err != nil {
+		return err
+	}
+	g.tb.Cleanup(func() { g.fd.Close() })
+	trial := exec.Command("true")
+	g.enter(trial)
+	if err := trial.Run(); err != nil {
+		return err
+	}
+	_, err = g.cgroupCPU()
+	return err
+}
+
+// ownCgroup is the directory of the cgroup v2 that this process is in.
+func ownCgroup() (string, error) {
+	own, err := os.ReadFile("/proc/self/cgroup")
+	if err != nil {
+		return "", err
+	}
+	mounts, err := os.ReadFile("/proc/self/mounts")
+	if err != nil {
+		return "", err
+	}
+	for line := range strings.Lines(string(mounts)) {
+		fields := strings.Fields(line)
+		if fields[2] != "cgroup2" {
+			continue
+		}
+		for entry := range strings.Lines(string(own)) {
+			if path, ok := strings.CutPrefix(strings.TrimSpace(entry), "0::"); ok {
+				return filepath.Join(fields[1], path), nil
+			}
+		}
+	}
+	return "", errors.New("no cgroup v2")
+}
+
+// method says how processor time is read.
+func (g *group) method() string {
+	if g.dir == "" {
+		return "/proc/PID/stat of the process tree, with children that ended"
+	}
+	return "cpu.stat of a cgroup v2 for each peer"
+}
+
+// enter has a command start in the group, and in a process group of its own: a
+// Ctrl-C is not for it.
+func (g *group) enter(cmd *exec.Cmd) {
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	if g.dir != "" {
+		cmd.SysProcAttr.UseCgroupFD, cmd.SysProcAttr.CgroupFD = true, int(g.fd.Fd())
+	}
+}
+
+// started tells the group of a process that entered it.
+func (g *group) started(cmd *exec.Cmd) { g.roots = append(g.roots, cmd.Process.Pid) }
+
+// cpu is the processor time that all processes used so far.
+func (g *group) cpu() time.Duration {
+	g.tb.Helper()
+	if g.dir == "" {
+		var sum time.Duration
+		for _, pid := range g.pids() {
+			sum += processTime(pid)
+		}
+		return sum
+	}
+	used, err := g.cgroupCPU()
+	must(g.tb, err)
+	return used
+}
+
+func (g *group) cgroupCPU() (time.Duration, error) {
+	stat, err := os.ReadFile(filepath.Join(g.dir, "cpu.stat"))
+	if err != nil {
+		return 0, err
+	}
+	for line := range strings.Lines(string(stat)) {
+		if text, ok := strings.CutPrefix(line, "usage_usec "); ok {
+			n, err := strconv.ParseInt(strings.TrimSpace(text), 10, 64)
+			return time.Duration(n) * time.Microsecond, err
+		}
+	}
+	return 0, errors.New("no usage_usec in cpu.stat")
+}
+
+// pids are the processes that are alive.
+func (g *group) pids() []int {
+	if g.dir == "" {
+		return descendants(g.roots)
+	}
+	text, err := os.ReadFile(filepath.Join(g.dir, "cgroup.procs"))
+	must(g.tb, err)
+	var out []int
+	for _, field := range strings.Fields(string(text)) {
+		pid, err := strconv.Atoi(field)
+		must(g.tb, err)
+		out = append(out, pid)
+	}
+	return out
+}
+
+// descendants are roots and all that come from them, by their parents' ids.
+func descendants(roots []int) []int {
+	stats, _ := filepath.Glob("/proc/[0-9]*/stat") // the pattern is well-formed
+	children := map[int][]int{}
+	for _, path := range stats {
+		pid, _ := strconv.Atoi(strings.Split(path, "/")[2])
+		if fields := statFields(pid); fields != nil {
+			parent, _ := strconv.Atoi(fields[1])
+			children[parent] = append(children[parent], pid)
+		}
+	}
+	out := append([]int(nil), roots...)
+	for i := 0; i < len(out); i++ {
+		out = append(out, children[out[i]]...)
+	}
+	return out
+}
+
+// statFields are the fields of /proc/PID/stat behind the name, from the state
+// on: proc(5). A process that is gone has none.
+func statFields(pid int) []string {
+	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return nil
+	}
+	return strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+2:]))
+}
+
+// tick is the unit of times in /proc/PID/stat.
+const tick = time.Second / 100
+
+// processTime is what a process and its children that ended used.
+func processTime(pid int) (sum time.Duration) {
+	fields := statFields(pid)
+	if fields == nil {
+		return 0
+	}
+	for _, f := range fields[11:15] { // utime, stime, cutime, cstime
+		n, _ := strconv.ParseInt(f, 10, 64) // the kernel writes numbers
+		sum += time.Duration(n) * tick
+	}
+	return sum
+}
+
+// programs are the processor times of the living processes by program.
+func (g *group) programs() map[string]time.Duration {
+	out := map[string]time.Duration{}
+	for _, pid := range g.pids() {
+		if name, err := os.ReadFile(fmt.Sprintf("/proc/%d/comm", pid)); err == nil {
+			out[strings.TrimSpace(string(name))] += processTime(pid)
+		}
+	}
+	return out
+}
+
+// settle waits until the peer has nothing left to do for the messages that
+// arrived, 10 s at most: what comes after the last reply is work as well.
+func (g *group) settle() {
+	g.tb.Helper()
+	const span, quiet = 150 * time.Millisecond, 4 * time.Millisecond
+	ticker := time.NewTicker(span)
+	defer ticker.Stop()
+	used := g.cpu()
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		<-ticker.C
+		now := g.cpu()
+		if now-used < quiet {
+			return
+		}
+		used = now
+	}
+	g.tb.Log("a peer still works 10 s after the last message")
+}
+
+// memory is the memory of all processes in MB, pages that several share counted
+// once (PSS).
+func (g *group) memory() (mb float64) {
+	for _, pid := range g.pids() {
+		rollup, err := os.ReadFile(fmt.Sprintf("/proc/%d/smaps_rollup", pid))
+		if err != nil {
+			continue // gone
+		}
+		for line := range strings.Lines(string(rollup)) {
+			if text, ok := strings.CutPrefix(line, "Pss:"); ok {
+				kb, _ := strconv.ParseFloat(strings.Fields(text)[0], 64)
+				mb += kb / 1024
+			}
+		}
+	}
+	return mb
+}
+
+// watchMemory samples memory until stop, which gives the most that it saw. It
+// looks seldom, because looking costs as well.
+func (g *group) watchMemory() (stop func() float64) {
+	const every = 500 * time.Millisecond
+	var wg sync.WaitGroup
+	done := make(chan struct{})
+	most := g.memory()
+	wg.Go(func() {
+		ticker := time.NewTicker(every)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-ticker.C:
+				most = max(most, g.memory())
+			case <-done:
+				return
+			}
+		}
+	})
+	return func() float64 {
+		close(done)
+		wg.Wait()
+		return max(most, g.memory())
+	}
+}
+
+// leash ends a process when it is let go, also when the test's process dies
+// without a word: a shell waits for the end of its standard input.
+type leash struct {
+	shell *exec.Cmd
+	hand  io.Closer
+}
+
+func newLeash(tb testing.TB, cmd *exec.Cmd) *leash {
+	tb.Helper()
+	shell := exec.Command("/bin/sh", "-c", `read -r _; kill -TERM "$0"`, strconv.Itoa(cmd.Process.Pid))
+	shell.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
+	hand, err := shell.StdinPipe()
+	must(tb, err)
+	must(tb, shell.Start())
+	return &leash{shell: shell, hand: hand}
+}
+
+// letGo sends SIGTERM and waits until that is done.
+func (l *leash) letGo() {
+	l.hand.Close()
+	_ = l.shell.Wait() // kill fails when the process is gone already
+}
+
+// end lets a process go and waits for it, at most 20 s.
+func end(tb testing.TB, cmd *exec.Cmd, l *leash) {
+	tb.Helper()
+	l.letGo()
+	late := time.AfterFunc(20*time.Second, func() {
+		tb.Errorf("%s does not stop in 20 s", cmd.Path)
+		_ = cmd.Process.Kill()
+	})
+	_ = cmd.Wait() // a SIGTERM is no success, and tells nothing
+	late.Stop()
+}

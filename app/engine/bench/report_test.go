@@ -1,0 +1,203 @@
+package bench
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"maps"
+	"os/exec"
+	"runtime"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// report gathers the rounds and prints them: a line as each ends, and at last
+// the table of medians in Markdown.
+type report struct {
+	out      io.Writer
+	start    time.Time
+	outcomes map[string][]outcome // by contender's name
+	bounds   []limits
+
+	accepted           float64
+	queued             int
+	loading, restarted float64
+}
+
+func newReport(out io.Writer) *report {
+	return &report{out: out, start: time.Now(), outcomes: map[string][]outcome{}}
+}
+
+func (r *report) printf(format string, args ...any) { fmt.Fprintf(r.out, format, args...) }
+
+func (r *report) head(c *contest, rounds int) {
+	r.printf("%d rounds of %d messages of %d bytes, %d connections to each peer and to the sink; Postfix %s, %s; %d cores, %s, kernel %s; queues and databases on %s; processor time from %s\n",
+		rounds, c.messages, len(c.sample), connections, answer("postconf", "-h", "mail_version"), answer("opendkim", "-V"),
+		runtime.NumCPU(), runtime.Version(), answer("uname", "-r"), fileSystem(c.dir), newGroup(c.tb).method())
+}
+
+// answer is the first line that a program prints.
+func answer(program string, args ...string) string {
+	out, _ := exec.Command(program, args...).CombinedOutput() // a program that is missing says nothing
+	line, _, _ := strings.Cut(string(out), "\n")
+	return strings.TrimSpace(line)
+}
+
+func (r *report) limits(l limits) {
+	r.bounds = append(r.bounds, l)
+	r.printf("%4.0f s  limits: %.0f fsyncs/s, %.0f RSA-2048 signatures/s at %d us of processor time\n",
+		time.Since(r.start).Seconds(), l.syncs, l.signing, l.each.Microseconds())
+}
+
+func (r *report) outcome(who contender, o outcome) {
+	r.outcomes[who.name] = append(r.outcomes[who.name], o)
+	r.printf("%4.0f s  %-18s  %5.0f messages/s, CPU %.2f s/1000 (load and sink %.2f), %.0f MB, accepted in %s, arrived in %s, at %d/s in %s and %s;%s\n",
+		time.Since(r.start).Seconds(), who.name, o.rate, o.cpu.Seconds()*1000, o.harness.Seconds()*1000, o.memory,
+		o.busy.accepted, o.busy.arrived, calmRate, o.calm.accepted, o.calm.arrived, shares(o.programs))
+}
+
+func (p percentiles) String() string {
+	return fmt.Sprintf("%s / %s ms", milliseconds(p.p50), milliseconds(p.p99))
+}
+
+func milliseconds(d time.Duration) string {
+	ms := d.Seconds() * 1000
+	return fmt.Sprintf("%.*f", map[bool]int{true: 1}[ms < 10], ms)
+}
+
+// shares lists which program used how much, from the most on. Those that ended
+// are not among them.
+func shares(programs map[string]time.Duration) string {
+	var sum time.Duration
+	for _, used := range programs {
+		sum += used
+	}
+	names := slices.SortedFunc(maps.Keys(programs), func(a, b string) int { return cmp.Compare(programs[b], programs[a]) })
+	var b strings.Builder
+	for _, name := range names {
+		if share := 100 * programs[name].Seconds() / max(sum.Seconds(), 1e-9); share >= 0.5 {
+			fmt.Fprintf(&b, " %s %.0f %%", name, share)
+		}
+	}
+	return b.String()
+}
+
+func (r *report) accepts(rate float64) {
+	r.accepted = rate
+	r.printf("%4.0f s  %.0f durable accepts/s from 64 clients\n", time.Since(r.start).Seconds(), rate)
+}
+
+func (r *report) queue(n int, loading, restarted float64) {
+	r.queued, r.loading, r.restarted = n, loading, restarted
+	r.printf("%4.0f s  %d queued: %.0f MB at the peak, after a restart %.0f MB\n", time.Since(r.start).Seconds(), n, loading, restarted)
+}
+
+// middle is the median of what of picks of each element.
+func middle[T any](all []T, of func(T) float64) float64 {
+	values := sortedBy(all, of)
+	if len(values) == 0 {
+		return 0
+	}
+	return (values[(len(values)-1)/2] + values[len(values)/2]) / 2
+}
+
+func sortedBy[T any](all []T, of func(T) float64) []float64 {
+	values := make([]float64, 0, len(all))
+	for _, v := range all {
+		values = append(values, of(v))
+	}
+	slices.Sort(values)
+	return values
+}
+
+// What the table is made of.
+func rateOf(o outcome) float64    { return o.rate }
+func cpuOf(o outcome) float64     { return o.cpu.Seconds() * 1000 }
+func memoryOf(o outcome) float64  { return o.memory }
+func harnessOf(o outcome) float64 { return o.harness.Seconds() * 1000 }
+func eachOf(l limits) float64     { return l.each.Seconds() * 1000 }
+func signingOf(l limits) float64  { return l.signing }
+func syncsOf(l limits) float64    { return l.syncs }
+
+func (r *report) table() {
+	r.printf("\n")
+	r.compare("Signed", "Mailer, DKIM", "Postfix + OpenDKIM")
+	r.printf("\n")
+	r.compare("Unsigned", "Mailer", "Postfix")
+	if len(r.bounds) > 0 {
+		r.beside()
+	}
+	r.printf("\n%.0f s in all\n", time.Since(r.start).Seconds())
+}
+
+func (r *report) beside() {
+	r.printf("\n| Beside, in the same run | |\n|---|---|\n")
+	r.printf("| RSA-2048 signatures a second (Go), all cores | %.0f, %.2f ms of CPU each |\n", middle(r.bounds, signingOf), middle(r.bounds, eachOf))
+	r.printf("| fsyncs a second, one after the other | %.0f |\n", middle(r.bounds, syncsOf))
+	r.printf("| Mailer's CPU for a signed email / for its signature alone | %.2f |\n", r.signingShare())
+	if r.queued > 0 {
+		r.printf("| durable accepts a second, 64 clients, sending meanwhile | %.0f |\n", r.accepted)
+		r.printf("| memory at its peak with %d queued, taking them in / after a restart | %.0f / %.0f MB |\n", r.queued, r.loading, r.restarted)
+	}
+}
+
+// compare is the table of two contenders. The last column is the median of the
+// rounds' ratios: neighbours in time share what else the machine does.
+func (r *report) compare(title, mailer, postfix string) {
+	ours, theirs := r.outcomes[mailer], r.outcomes[postfix]
+	r.printf("| %s, medians of %d rounds (least to most) | Mailer | %s | ratio |\n|---|---|---|---|\n", title, len(ours), postfix)
+	row := func(what, format string, of func(outcome) float64) {
+		r.printf("| %s | %s | %s | %.2f |\n", what, spanOf(ours, format, of), spanOf(theirs, format, of), r.ratio(mailer, postfix, of))
+	}
+	row("messages a second, first request to last arrival", "%.0f", rateOf)
+	row("CPU seconds for 1,000 messages", "%.2f", cpuOf)
+	row("memory at its peak, MB", "%.0f", memoryOf)
+	row("CPU seconds of load and sink for 1,000", "%.2f", harnessOf)
+	delay := func(what string, of func(outcome) percentiles) {
+		r.printf("| %s, p50 / p99 | %s | %s | |\n", what, usual(ours, of), usual(theirs, of))
+	}
+	delay(fmt.Sprintf("accepted after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.accepted })
+	delay(fmt.Sprintf("arrived after, at %d messages a second", calmRate), func(o outcome) percentiles { return o.calm.arrived })
+	delay("accepted after, all messages offered at once", func(o outcome) percentiles { return o.busy.accepted })
+	delay("arrived after, all messages offered at once", func(o outcome) percentiles { return o.busy.arrived })
+}
+
+func spanOf(all []outcome, format string, of func(outcome) float64) string {
+	values := sortedBy(all, of)
+	if len(values) == 0 {
+		return "-"
+	}
+	return fmt.Sprintf(format+" ("+format+" to "+format+")", middle(all, of), values[0], values[len(values)-1])
+}
+
+func usual(all []outcome, of func(outcome) percentiles) percentiles {
+	return percentiles{
+		time.Duration(middle(all, func(o outcome) float64 { return float64(of(o).p50) })),
+		time.Duration(middle(all, func(o outcome) float64 { return float64(of(o).p99) })),
+	}
+}
+
+// ratio is the median of the ratios of the rounds.
+func (r *report) ratio(mailer, postfix string, of func(outcome) float64) float64 {
+	ours, theirs := r.outcomes[mailer], r.outcomes[postfix]
+	var ratios []float64
+	for i := range min(len(ours), len(theirs)) {
+		ratios = append(ratios, of(ours[i])/of(theirs[i]))
+	}
+	return middle(ratios, func(f float64) float64 { return f })
+}
+
+// signingShare is what a signed email costs, in signatures.
+func (r *report) signingShare() float64 {
+	return middle(r.outcomes["Mailer, DKIM"], cpuOf) / middle(r.bounds, eachOf)
+}
+
+func (r *report) metrics(b *testing.B) {
+	b.ReportMetric(r.ratio("Mailer, DKIM", "Postfix + OpenDKIM", rateOf), "signed-x-rate")
+	b.ReportMetric(r.ratio("Mailer, DKIM", "Postfix + OpenDKIM", cpuOf), "signed-x-cpu")
+	b.ReportMetric(r.ratio("Mailer", "Postfix", rateOf), "unsigned-x-rate")
+	b.ReportMetric(r.ratio("Mailer", "Postfix", cpuOf), "unsigned-x-cpu")
+	b.ReportMetric(r.signingShare(), "cpu-x-signing")
+}
