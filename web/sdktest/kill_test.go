@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"os"
+	"os/exec"
 	"strings"
 	"testing"
 	"time"
@@ -45,6 +47,7 @@ func TestKillNineLosesNothing(t *testing.T) {
 	e := l.ledger.gather(t, in, l.api, relay, 2*time.Minute, killLimit(rounds))
 	e.signed = dkimVerifier(t, in, "example.test")
 	l.ledger.acquit(t, e)
+	in.checkFiles(t)
 }
 
 func killCount() int {
@@ -74,6 +77,38 @@ func afterRandom(limit time.Duration) {
 
 // killLimit is how many emails may be repeated, and listed as doubts, at most.
 func killLimit(rounds int) int { return rounds * killConnections }
+
+// integrity is a program that reads a database with another build of SQLite than
+// the service's and prints what is wrong with it.
+const integrity = `import sqlite3, sys
+c = sqlite3.connect("file:" + sys.argv[1] + "?mode=ro", uri=True)
+print(*[r[0] for r in c.execute("PRAGMA integrity_check") if r[0] != "ok"], sep="\n", end="")
+print(*c.execute("PRAGMA foreign_key_check"), sep="\n", end="")`
+
+// checkFiles stops the server and fails the test unless its database is sound.
+func (in *instance) checkFiles(t *testing.T) {
+	t.Helper()
+	_, err := os.Stat(python)
+	need(t, err == nil, python)
+	in.stop(t)
+	if out, err := exec.Command(python, "-c", integrity, in.db).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("the database is not sound: %v\n%s", err, out)
+	}
+}
+
+func TestHarnessFilesThatAreNotSoundAreFound(t *testing.T) {
+	in := newInstance(t)
+	in.addDomain(t, "example.test")
+	in.checkFiles(t)
+	b, err := os.ReadFile(in.db)
+	must(t, err)
+	page := b[len(b)/2/4096*4096:][:4096]
+	copy(page, bytes.Repeat([]byte{0xa5}, len(page)))
+	must(t, os.WriteFile(in.db, b, 0o600))
+	if out, err := exec.Command(python, "-c", integrity, in.db).CombinedOutput(); err == nil && len(out) == 0 {
+		t.Error("a page of noise was not found")
+	}
+}
 
 // dkimVerifier gives the check of one DKIM signature of a domain against the
 // record that is to be published.

@@ -185,7 +185,7 @@ func cutPower(t *testing.T, kind string, rounds int) {
 	e := l.ledger.gather(t, in, l.api, relay, 2*time.Minute, killLimit(rounds))
 	e.signed = dkimVerifier(t, in, "example.test")
 	l.ledger.acquit(t, e)
-	in.stop(t)
+	in.checkFiles(t)
 }
 
 // TestControlOfPowerCutLosesMailThatIsNeverSynced has strace answer every sync
@@ -196,7 +196,7 @@ func TestControlOfPowerCutLosesMailThatIsNeverSynced(t *testing.T) {
 	needStrace(t)
 	d := newDisk(t, "ext4", "commit=300") // the journal does not save what the server did not
 	relay := newSink(t, sinkOptions{})
-	relay.set(behaviour{dotDelay: 300 * time.Millisecond})
+	relay.set(behaviour{dotDelay: 2 * time.Second})
 	in := newInstanceOn(t, d, killArgs(relay)...)
 	in.addDomain(t, "example.test")
 	key := in.newKey(t)
@@ -212,7 +212,7 @@ func TestControlOfPowerCutLosesMailThatIsNeverSynced(t *testing.T) {
 	d.restart(t)
 	in.wrap = nil
 	in.serve(t)
-	e := l.ledger.gather(t, in, l.api, relay, 10*time.Second, killConnections)
+	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
 	l.ledger.convict(t, e, lost, miscounted)
 	in.stop(t)
 }

@@ -184,8 +184,8 @@ func (s *seed) kill(t *testing.T, n int) *life {
 	lf.live(t, n, sent)
 	in.serve(t)
 	<-sent
-	e := l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections)
-	l.ledger.acquit(t, e)
+	l.ledger.acquit(t, l.ledger.gather(t, in, l.api, relay, time.Minute, killConnections))
+	in.checkFiles(t)
 	return lf
 }
 
@@ -255,5 +255,6 @@ func killFirstStart(t *testing.T, n int) *life {
 	e := l.ledger.gather(t, in, l.api, relay, time.Minute, 0)
 	e.signed = dkimVerifier(t, in, "example.test")
 	l.ledger.acquit(t, e)
+	in.checkFiles(t)
 	return lf
 }
