@@ -5,19 +5,22 @@ import (
 )
 
 // LateUnits gives up to limit units behind one in the order of their emails' ids
-// (empty: from the first) whose next try lies ahead for no reason of its own: neither
-// the time that their email is scheduled for nor the next day of a quota.
-func (tx *Tx) LateUnits(after string, limit int) ([]string, error) {
-	return list(&tx.session, scanText, `SELECT u.email_id FROM units AS u WHERE u.email_id > ? AND u.next_at > ? AND u.late = 0
+// (empty: from the first) whose next try lies ahead of now for no reason of its own:
+// neither the time that their email is scheduled for nor the next day of a quota.
+func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, error) {
+	return list(&r.session, scanText, `SELECT u.email_id FROM units AS u WHERE u.email_id > ? AND u.next_at > ? AND u.late = 0
 		AND u.next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = u.email_id) ORDER BY u.email_id LIMIT ?`,
-		after, milli(tx.Now), limit)
+		after, milli(now), limit)
 }
 
-// AdvanceUnit has a unit tried earlier, at the earliest now; what is noted of when
-// the trying began follows.
+// AdvanceUnit has a unit that is still late (LateUnits) tried earlier, at the earliest
+// now; what is noted of when the trying began follows.
 func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
 	_, err := tx.exec(`UPDATE units SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END,
-		since = CASE WHEN since > ?3 THEN since - ?2 ELSE since END WHERE email_id = ?1`, emailID, by.Milliseconds(), milli(tx.Now))
+		since = CASE WHEN since > ?3 THEN since - ?2 ELSE since END
+		WHERE email_id = ?1 AND next_at > ?3 AND late = 0
+		AND next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = units.email_id)`,
+		emailID, by.Milliseconds(), milli(tx.Now))
 	return err
 }
 

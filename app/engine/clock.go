@@ -101,27 +101,10 @@ func (e *Engine) checkClock(ctx context.Context, now time.Time) (err error) {
 // advance has everything that is to be tried again tried earlier. A crash in the
 // middle has it done once more: then some is tried too early, and no harm is done.
 func (e *Engine) advance(ctx context.Context, by time.Duration) error {
-	after := ""
-	err := e.inPieces(ctx, "a wrong clock", func(tx *db.Tx) (more bool, err error) {
-		ids, err := tx.LateUnits(after, purgeChunk)
-		if err != nil {
-			return false, err
-		}
-		for _, id := range ids {
-			if err := tx.AdvanceUnit(id, by); err != nil {
-				return false, err
-			}
-		}
-		if len(ids) > 0 {
-			last := ids[len(ids)-1]
-			tx.AfterCommit(func() { after = last })
-		}
-		return len(ids) == purgeChunk, nil
-	})
-	if err != nil {
-		return err
+	if err := e.advanceUnits(ctx, by); err != nil {
+		return fmt.Errorf("make a wrong clock good: %w", err)
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) error {
+	err := e.db.Write(ctx, func(tx *db.Tx) error {
 		for _, l := range e.lanes {
 			if err := tx.AdvanceUsage(l.name, by); err != nil {
 				return fmt.Errorf("move the use of relay %s: %w", l.name, err)
@@ -138,6 +121,33 @@ func (e *Engine) advance(ctx context.Context, by time.Duration) error {
 		return fmt.Errorf("make a wrong clock good: %w", err)
 	}
 	return nil
+}
+
+// advanceUnits looks for units apart from the writes that move them: of a long queue
+// that is scheduled it finds none.
+func (e *Engine) advanceUnits(ctx context.Context, by time.Duration) error {
+	for after := ""; ; {
+		var late []string
+		err := e.db.Read(ctx, func(r *db.Reader) (err error) {
+			late, err = r.LateUnits(after, time.Now(), purgeChunk)
+			return err
+		})
+		if err != nil || len(late) == 0 {
+			return err
+		}
+		err = e.db.WritePatient(ctx, func(tx *db.Tx) error {
+			for _, id := range late {
+				if err := tx.AdvanceUnit(id, by); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+		if err != nil {
+			return err
+		}
+		after = late[len(late)-1]
+	}
 }
 
 // resumeClock makes good that the clock was put back since an earlier server.

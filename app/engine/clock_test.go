@@ -166,7 +166,9 @@ func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 func TestADayThatIsUsedUpIsLookedAtAgainWhenTheClockWasMoved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil))
-		first, second := w.send("bob@example.net"), w.send("eve@example.net")
+		first := w.send("bob@example.net")
+		sleep(2 * time.Second)
+		second := w.send("eve@example.net")
 		sleep(2 * time.Second)
 		w.wantLast(first, app.Sent)
 		w.wantLast(second, app.Queued)
