@@ -183,3 +183,22 @@ func TestADayThatIsUsedUpIsLookedAtAgainWhenTheClockWasMoved(t *testing.T) {
 		w.wantLast(second, app.Sent)
 	})
 }
+
+func TestAPacemakerThatWasRewoundBeatsOnAndStops(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := serving(t, newRelay(nil))
+		w.ahead(time.Hour) // the clock that the next beat corrects
+		w.e.rewindCron()
+		sleep(2 * time.Minute)
+		w.read(func(r *db.Reader) error {
+			noted, err := r.Setting(clockSetting)
+			ms, _ := strconv.ParseInt(string(noted), 10, 64)
+			if at := time.UnixMilli(ms); at.After(time.Now()) || time.Since(at) > 90*time.Second {
+				t.Errorf("the clock was last noted at %s, it is %s", at, time.Now())
+			}
+			return err
+		})
+		w.stop()
+		w.e.rewindCron() // a step that was noticed too late: the bubble would not end
+	})
+}

@@ -25,7 +25,7 @@ func (e *Engine) startCron() error {
 	}{
 		{"@every " + ratesEvery.String(), e.judge},
 		{"@every 10s", e.flushKeys},
-		{"@every 5m", e.noteClock},
+		{"@every 1m", e.noteClock},
 		{"@every 1m", e.sweep},
 		{"@every 1m", e.checkDue},
 		{"@every 5m", e.clean},
