@@ -23,6 +23,10 @@ import (
 
 	"github.com/miekg/dns"
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"mailer/app"
 )
 
 func TestMain(m *testing.M) {
@@ -455,6 +459,76 @@ func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
 		flag := strings.ToLower(strings.ReplaceAll(strings.TrimPrefix(name, "MAILER_"), "_", "-"))
 		if got := serve.Flags().Lookup(flag).Value.String(); got != want[name] {
 			t.Errorf("--%s is %q, want %q", flag, got, want[name])
+		}
+	}
+}
+
+// told is what the tables of the manual say: each command with its flags, the
+// flags of serve with their defaults, the options of relays.
+func told(manual string) (facts []string) {
+	name, flag := regexp.MustCompile(`^mailer( [a-z][a-z-]*)+`), regexp.MustCompile(`--[a-z-]+`)
+	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]* \\| (?:`([^`]+)`)?").FindAllStringSubmatch(manual, -1) {
+		if option, _, found := strings.Cut(row[1], "="); found {
+			facts = append(facts, option+"=")
+		} else if strings.HasPrefix(row[1], "--") {
+			facts = append(facts, row[1]+" "+row[2])
+		} else if name.MatchString(row[1]) {
+			facts = append(facts, strings.Join(append([]string{name.FindString(row[1])}, slices.Sorted(slices.Values(flag.FindAllString(row[1], -1)))...), " "))
+		}
+	}
+	return facts
+}
+
+// has is the same as the program has it.
+func has(cmd *cobra.Command) (facts []string) {
+	for _, sub := range cmd.Commands() {
+		facts = append(facts, has(sub)...)
+	}
+	words := []string{cmd.CommandPath()}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		if cmd.Name() == "serve" {
+			facts = append(facts, "--"+f.Name+" "+strings.Trim(strings.TrimSuffix(f.DefValue, "false"), "[]"))
+		} else if !slices.Contains([]string{"db", "master-key-file", "json"}, f.Name) {
+			words = append(words, "--"+f.Name)
+		}
+	})
+	if cmd.Runnable() {
+		facts = append(facts, strings.Join(words, " "))
+	}
+	return facts
+}
+
+// differences lists what only one of two lists has.
+func differences(told, has []string) (out []string) {
+	out = slices.DeleteFunc(slices.Clone(told), func(s string) bool { return slices.Contains(has, s) })
+	return append(out, slices.DeleteFunc(slices.Clone(has), func(s string) bool { return slices.Contains(told, s) })...)
+}
+
+func TestTheManualIsTrue(t *testing.T) {
+	text, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	manual, want := string(text), has(newRoot())
+	_, err = app.ParseRelay("smtp://host?none=1")
+	_, options, _ := strings.Cut(err.Error(), "there are ")
+	for _, option := range strings.Split(options, ", ") {
+		want = append(want, option+"=")
+	}
+	for _, fact := range differences(told(manual), want) {
+		t.Errorf("only the manual or only the program has: %s", fact)
+	}
+	for _, change := range [][2]string{{"| `--rate-limit` | `100`", "| `--rate-limit` | `99`"}, {"| `mailer doubts` |", "| doubts |"}, {"[--trust]", "[--trusted]"}, {"| `ca=FILE`", "| `cafile=FILE`"}} {
+		if got := differences(told(strings.Replace(manual, change[0], change[1], 1)), want); len(got) == 0 {
+			t.Errorf("with %q for %q the manual is still true", change[1], change[0])
+		}
+	}
+	variable := regexp.MustCompile(`MAILER_[A-Z_]+`)
+	for _, v := range variable.FindAllString(manual, -1) {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(v, "MAILER_"), "_FILE"), "_", "-"))
+		known := slices.ContainsFunc(want, func(fact string) bool { return slices.Contains(strings.Fields(fact), "--"+flag) })
+		if ofTests := strings.HasPrefix(v, "MAILER_BENCH_") || v == "MAILER_BIN"; !known && !ofTests {
+			t.Errorf("no command has --%s, which %s would set", flag, v)
 		}
 	}
 }

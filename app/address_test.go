@@ -1,6 +1,7 @@
 package app
 
 import (
+	"math/rand/v2"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -177,6 +178,43 @@ func TestNeedsSMTPUTF8(t *testing.T) {
 
 // FuzzParseAddress: what passes is read back as the same address, and holds
 // nothing that could leave the place where it is written.
+// sameSimpleAddress checks that the short way reads what the whole grammar reads.
+func sameSimpleAddress(t *testing.T, s string) (simple bool) {
+	t.Helper()
+	s = strings.Trim(s, " ")
+	if checkAddressText(s) != nil {
+		return false
+	}
+	short, ok := simpleAddress(s)
+	if whole, err := anyAddress(s); ok && (err != nil || short != whole) {
+		t.Errorf("%q: %#v in short, %#v and %v by the whole grammar", s, short, whole, err)
+	}
+	return ok
+}
+
+func TestSimpleAddressesAreReadAsByTheWholeGrammar(t *testing.T) {
+	pieces := []string{"Ann", "B2", "ann", "x", "1", "mail.Example.com", "example.org", "a.b", "xn--bcher-kva.example", "xn--a", "a_b.co", "-a.co", "a..b", " ", " ", "  ", "<", " <", ">", ">", "@", "@", "@", ".", "-", "'", "\"", "\\", ",", ":", ";", "(", ")", "[", "]", "=?utf-8?q?x?=", "ü", "ß.de", "\t"}
+	r := rand.New(rand.NewPCG(5, 322))
+	simple := 0
+	for range 200_000 {
+		var s string
+		for range 1 + r.IntN(8) {
+			s += pieces[r.IntN(len(pieces))]
+		}
+		if sameSimpleAddress(t, s) {
+			simple++
+		}
+	}
+	if simple < 100 {
+		t.Errorf("%d simple addresses", simple)
+	}
+	for _, s := range []string{"ann@example.org", "Ann B2 <ann@example.org>", " Acme <hello+x.y@Mail.Example.COM> "} {
+		if !sameSimpleAddress(t, s) {
+			t.Errorf("%q is not simple", s)
+		}
+	}
+}
+
 func FuzzParseAddress(f *testing.F) {
 	for _, s := range []string{
 		"a@b.co", "Acme Inc. <a@b.co>", `"x, \"y\"" <a@b.co>`, "=?utf-8?q?=3D=3Futf-8=3Fq=3Fx=3F=3D?= <a@b.co>", "用户@例え.jp",
@@ -186,6 +224,7 @@ func FuzzParseAddress(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		a, err := ParseAddress(s)
+		sameSimpleAddress(t, s)
 		if err != nil {
 			if a != (Address{}) || err.Error() == "" || hasControl(err.Error()) {
 				t.Errorf("%q: %#v, %q", s, a, err)

@@ -139,9 +139,7 @@ func (h *htmlCompiler) pixel() {
 func bodyStart(source string) int {
 	z, at, open := newHTMLTokens(source), 0, true // open: nothing was shown yet
 	for {
-		kind := z.Next()
-		raw := source[z.at-len(z.Raw()) : z.at]
-		switch kind {
+		switch z.Next() {
 		case nethtml.ErrorToken:
 			return at
 		case nethtml.DoctypeToken:
@@ -149,13 +147,13 @@ func bodyStart(source string) int {
 				at = z.at
 			}
 		case nethtml.EndTagToken:
-			if open && strings.EqualFold(tagName(raw[2:]), "head") {
+			if open && z.name == "head" {
 				at = z.at
 			}
 		case nethtml.TextToken:
-			open = open && (z.text || strings.Trim(raw, htmlBlanks) == "")
+			open = open && (z.element != "" || strings.Trim(z.Raw(), htmlBlanks) == "")
 		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
-			switch name := strings.ToLower(tagName(raw[1:])); {
+			switch name := z.name; {
 			case name == "body":
 				return z.at
 			case open && name == "html":
@@ -173,15 +171,12 @@ func (m *marks) bare(source string) map[int]bool {
 	out := map[int]bool{}
 	z := newHTMLTokens(source)
 	for {
-		kind := z.Next()
-		begin := z.at - len(z.Raw())
-		raw := source[begin:z.at]
-		switch kind {
+		switch z.Next() {
 		case nethtml.ErrorToken:
 			return out
 		case nethtml.StartTagToken, nethtml.SelfClosingTagToken, nethtml.EndTagToken:
-			if strings.Contains(raw, m.prefix) {
-				m.bareInTag(raw, func(at int) { out[begin+at] = true })
+			if raw := z.Raw(); strings.Contains(raw, m.prefix) {
+				m.bareInTag(raw, func(at int) { out[z.begin+at] = true })
 			}
 		}
 	}

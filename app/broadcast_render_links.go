@@ -4,8 +4,6 @@ import (
 	"html"
 	"regexp"
 	"strings"
-
-	nethtml "golang.org/x/net/html"
 )
 
 // mayTrack tells whether a link can be tracked, for a target with marks: for
@@ -136,13 +134,4 @@ func (l *filledLink) targetOf(f *filling, value string) string {
 		}
 	}
 	return b.String()
-}
-
-// attributeText is what the value of an attribute means, its entities resolved.
-func attributeText(value string) string {
-	z := nethtml.NewTokenizer(strings.NewReader(`<a href="` + strings.ReplaceAll(value, `"`, "&#34;") + `">`))
-	z.Next()
-	z.TagName()
-	_, text, _ := z.TagAttr()
-	return string(text)
 }

@@ -17,6 +17,7 @@ import (
 // time and never fails; lines are not wrapped.
 func TextFromHTML(source string) string {
 	c := textConverter{z: newHTMLTokens(source)}
+	c.out.Grow(min(len(source), maxTextGuess))
 	for {
 		switch c.z.Next() {
 		case html.ErrorToken: // the end: a string has no other error
@@ -34,12 +35,16 @@ func TextFromHTML(source string) string {
 	}
 }
 
+// maxTextGuess is the most room, in bytes, that is made for a text before it is
+// known: enough for nearly all.
+const maxTextGuess = 8 << 10
+
 // maxIndent bounds what nested lists add to each line, so that the output can't
 // grow with the square of the input.
 const maxIndent = 8
 
 type textConverter struct {
-	z   *htmlTokens
+	z   htmlTokens
 	out strings.Builder
 
 	breaks int  // line breaks owed before the next word: 0, 1 or 2
@@ -65,34 +70,51 @@ func (c *textConverter) text() {
 	if c.depth > 0 {
 		return
 	}
-	raw := c.z.Text()
-	if len(raw) == 0 {
-		return
+	s := c.z.Text()
+	if !utf8.ValidString(s) {
+		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
-	s := strings.ToValidUTF8(string(raw), "\uFFFD")
 	if c.pre > 0 {
 		c.preformatted(s)
 		return
 	}
-	begin := -1
-	for i, r := range s {
-		drop, blank := textRune(r)
-		if !drop && !blank {
-			if begin < 0 {
-				begin = i
-			}
+	for len(s) > 0 {
+		if n := wordsLen(s); n > 0 {
+			c.word(s[:n])
+			s = s[n:]
 			continue
 		}
-		if begin >= 0 {
-			c.word(s[begin:i])
-			begin = -1
-		}
+		r, n := utf8.DecodeRuneInString(s)
+		_, blank := textRune(r)
 		c.space = c.space || blank
-	}
-	if begin >= 0 {
-		c.word(s[begin:])
+		s = s[n:]
 	}
 }
+
+// wordsLen is how much of s goes out as it is: words, and single spaces between
+// those of ASCII.
+func wordsLen(s string) (n int) {
+	for n < len(s) {
+		switch {
+		case isGraphic(s[n]):
+			n++
+		case s[n] == ' ' && n > 0 && n+1 < len(s) && isGraphic(s[n+1]):
+			n += 2
+		case s[n] < utf8.RuneSelf:
+			return n
+		default:
+			r, width := utf8.DecodeRuneInString(s[n:])
+			if drop, blank := textRune(r); drop || blank {
+				return n
+			}
+			n += width
+		}
+	}
+	return n
+}
+
+// isGraphic tells ASCII that is seen.
+func isGraphic(c byte) bool { return c > ' ' && c < 0x7f }
 
 // textRune: what separates words, and what is invisible and only confuses.
 func textRune(r rune) (drop, blank bool) {
@@ -109,6 +131,14 @@ func textRune(r rune) (drop, blank bool) {
 func isGap(r rune) bool {
 	drop, blank := textRune(r)
 	return drop || blank || r == utf8.RuneError
+}
+
+// withoutGaps puts something else in the place of gaps, and nothing at both ends.
+func withoutGaps(s, between string) string {
+	if !strings.ContainsFunc(s, isGap) {
+		return s
+	}
+	return strings.Join(strings.FieldsFunc(s, isGap), between)
 }
 
 func (c *textConverter) preformatted(s string) {
@@ -169,9 +199,7 @@ func (c *textConverter) breakLine() {
 }
 
 func (c *textConverter) start(closing bool) {
-	nameBytes, more := c.z.TagName()
-	name := string(nameBytes)
-	attrs := c.attributes(more)
+	name := c.z.name
 	if closing && name == "svg" { // the one skipped element that can be empty
 		return
 	}
@@ -181,7 +209,7 @@ func (c *textConverter) start(closing bool) {
 		}
 		return
 	}
-	if isSkipped(name) || isHidden(name, attrs) {
+	if isSkipped(name) || isHidden(&c.z) {
 		c.skipped, c.depth = name, 1
 		return
 	}
@@ -193,16 +221,15 @@ func (c *textConverter) start(closing bool) {
 		c.word("---")
 		c.block(1)
 	case "img":
-		if attrs.alt != "" {
-			c.space = true
-			c.word(attrs.alt)
-			c.space = true
+		if alt, _ := c.z.value("alt"); alt != "" {
+			c.image(alt)
 		}
 	case "td", "th":
 		c.space = true
 	case "a":
 		c.endLink()
-		c.href, c.link = attrs.href, c.out.Len()
+		href, _ := c.z.value("href")
+		c.href, c.link = linkTarget(href), c.out.Len()
 	case "pre":
 		c.block(2)
 		c.pre++
@@ -217,33 +244,18 @@ func (c *textConverter) start(closing bool) {
 	}
 }
 
-type textAttributes struct {
-	alt, href, style string
-	hidden           bool
-}
-
-// attributes reads those that matter.
-func (c *textConverter) attributes(more bool) (a textAttributes) {
-	for more {
-		var key, value []byte
-		key, value, more = c.z.TagAttr()
-		switch string(key) {
-		case "alt":
-			a.alt = strings.Join(strings.FieldsFunc(string(value), isGap), " ")
-		case "href":
-			a.href = linkTarget(string(value))
-		case "style":
-			a.style = string(value)
-		case "hidden", "data-skip-in-text":
-			a.hidden = true
-		}
+// image stands for a picture.
+func (c *textConverter) image(alt string) {
+	if alt = withoutGaps(alt, " "); alt == "" {
+		return
 	}
-	return a
+	c.space = true
+	c.word(alt)
+	c.space = true
 }
 
 func (c *textConverter) end() {
-	nameBytes, _ := c.z.TagName()
-	name := string(nameBytes)
+	name := c.z.name
 	if c.depth > 0 {
 		if name == c.skipped {
 			c.depth--
@@ -289,7 +301,9 @@ func (c *textConverter) endLink() {
 		return
 	}
 	if !sameTarget(shown, href) {
-		c.out.WriteString(" (" + href + ")")
+		c.out.WriteString(" (")
+		c.out.WriteString(href)
+		c.out.WriteByte(')')
 	}
 }
 
@@ -310,7 +324,7 @@ func linkTarget(href string) string {
 	lower := strings.ToLower(href[:min(len(href), 8)])
 	for _, prefix := range []string{"https://", "http://", "mailto:", "tel:", "{{{"} {
 		if strings.HasPrefix(lower, prefix) {
-			return strings.Join(strings.FieldsFunc(href, isGap), "")
+			return withoutGaps(href, "")
 		}
 	}
 	return ""
@@ -327,14 +341,25 @@ func isSkipped(name string) bool {
 // isHidden finds the hidden text that mails put first for the preview in lists.
 // Only elements whose end tag can't be left out: a forgotten one would hide the
 // rest of the mail.
-func isHidden(name string, a textAttributes) bool {
-	switch name {
+func isHidden(z *htmlTokens) bool {
+	switch z.name {
 	case "div", "span", "table":
 	default:
 		return false
 	}
-	style := strings.ToLower(strings.ReplaceAll(a.style, " ", ""))
-	return a.hidden || strings.Contains(style, "display:none")
+	styled := false
+	for key, value := range z.attributes {
+		switch {
+		case equalASCII(key, "hidden"), equalASCII(key, "data-skip-in-text"):
+			return true
+		case !styled && equalASCII(key, "style"):
+			styled = true
+			if strings.Contains(strings.ToLower(strings.ReplaceAll(attributeText(value), " ", "")), "display:none") {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // blockBreaks is how many line breaks stand around an element.

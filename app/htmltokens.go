@@ -1,55 +1,354 @@
 package app
 
 import (
+	"io"
 	"strings"
 
 	"golang.org/x/net/html"
+	"golang.org/x/net/html/atom"
 )
 
-// htmlTokens reads HTML as html.Tokenizer does, in linear time. That one keeps
-// the names of a tag's attributes in a table, which it empties at each tag and
-// never makes smaller: after one tag with a hundred thousand attributes each of a
-// hundred thousand small ones would cost as much. So after a large tag another
-// tokenizer goes on.
+// htmlTokens reads HTML token by token as html.Tokenizer does; a test compares
+// the two. That one copies its input into a buffer byte by byte, and the names of
+// attributes into a table, which was half of all that accepting a mail cost beside
+// the database; and the table grows with the largest tag and is emptied at each
+// one. Here a token is a place in the source and nothing is copied. It takes
+// linear time whatever the source is.
 type htmlTokens struct {
-	*html.Tokenizer
 	source string
-	at     int  // bytes read
-	worn   bool // a large tag was read
-	text   bool // text without tags follows
+	begin  int // of the token
+	at     int // bytes read: its end
+	kind   html.TokenType
+
+	name string // of the tag, in lower case
+	attr int    // where the attributes of the tag begin
+
+	element string // whose content is text without tags, and comes next or was just read; empty: none
+	pending bool   // that text was not read yet
 }
 
-// largeTag is the size of a tag, in bytes, that wears a tokenizer out.
-const largeTag = 512
+func newHTMLTokens(source string) htmlTokens { return htmlTokens{source: source} }
 
-func newHTMLTokens(source string) *htmlTokens {
-	return &htmlTokens{Tokenizer: html.NewTokenizer(strings.NewReader(source)), source: source}
-}
-
-// Next implements html.Tokenizer.
+// Next goes to the next token. At the end, and for a tag that has none, it is
+// html.ErrorToken.
 func (t *htmlTokens) Next() html.TokenType {
-	if t.worn && !t.text {
-		t.Tokenizer, t.worn = html.NewTokenizer(strings.NewReader(t.source[t.at:])), false
+	t.begin = t.at
+	if t.pending {
+		t.pending = false
+		if t.at = t.elementEnd(); t.at > t.begin {
+			t.kind = html.TextToken
+			return t.kind
+		}
 	}
-	kind := t.Tokenizer.Next()
-	raw := t.Raw()
-	t.at += len(raw)
-	switch kind {
-	case html.StartTagToken, html.SelfClosingTagToken:
-		t.worn = t.worn || len(raw) > largeTag
-		t.text = textOnly(raw)
-	case html.EndTagToken:
-		t.text = false
+	t.element = ""
+	t.at = markupIndex(t.source, t.at)
+	switch {
+	case t.at > t.begin:
+		t.kind = html.TextToken
+	case t.at == len(t.source):
+		t.kind = html.ErrorToken
+	default:
+		t.kind = t.markup()
 	}
-	return kind
+	return t.kind
 }
 
-// textOnly tells whether the tokenizer reads what follows a start tag, up to its
-// end tag, as text.
-func textOnly(tag []byte) bool {
-	switch strings.ToLower(tagName(string(tag[1:]))) {
+// Raw is the token as it is written.
+func (t *htmlTokens) Raw() string { return t.source[t.begin:t.at] }
+
+// Text is what a text token means.
+func (t *htmlTokens) Text() string {
+	s := plainNewlines(t.Raw())
+	switch t.element {
+	case "":
+		return unescapeText(s)
+	case "textarea", "title":
+		return unescapeText(visibleNUL(s))
+	}
+	return visibleNUL(s)
+}
+
+// markupIndex finds what is no text from a place on, or the end: a less-than sign
+// before a letter, a slash, an exclamation or a question mark.
+func markupIndex(s string, at int) int {
+	for {
+		n := strings.IndexByte(s[at:], '<')
+		if n < 0 || at+n+1 >= len(s) {
+			return len(s)
+		}
+		if at += n; isLetter(s[at+1]) || s[at+1] == '/' || s[at+1] == '!' || s[at+1] == '?' {
+			return at
+		}
+		at++
+	}
+}
+
+func isLetter(c byte) bool {
+	c |= 0x20
+	return c >= 'a' && c <= 'z'
+}
+
+// markup reads what begins with a less-than sign.
+func (t *htmlTokens) markup() html.TokenType {
+	inside := t.begin + 2
+	switch t.source[t.begin+1] {
+	case '/':
+		return t.endTag(inside)
+	case '!':
+		return t.declaration(inside)
+	case '?':
+		return t.bogus(t.begin + 1)
+	}
+	return t.startTag()
+}
+
+// bogus reads up to the next greater-than sign.
+func (t *htmlTokens) bogus(from int) html.TokenType {
+	t.at = len(t.source)
+	if n := strings.IndexByte(t.source[from:], '>'); n >= 0 {
+		t.at = from + n + 1
+	}
+	return html.CommentToken
+}
+
+func (t *htmlTokens) declaration(from int) html.TokenType {
+	const doctype = "doctype"
+	rest := t.source[from:]
+	switch {
+	case strings.HasPrefix(rest, "--"):
+		t.at = commentEnd(t.source, from+2)
+		return html.CommentToken
+	case len(rest) >= len(doctype) && equalASCII(rest[:len(doctype)], doctype):
+		t.bogus(from)
+		return html.DoctypeToken
+	}
+	return t.bogus(from)
+}
+
+// commentEnd is behind the end of a comment, from what follows its <!-- on: two
+// dashes, an exclamation mark or none, and a greater-than sign, of which alone is
+// enough where nothing but dashes was before.
+func commentEnd(s string, at int) int {
+	dashes, empty := 0, true
+	for ; at < len(s); at++ {
+		switch s[at] {
+		case '-':
+			dashes++
+			continue
+		case '>':
+			if dashes >= 2 || empty {
+				return at + 1
+			}
+		case '!':
+			if dashes < 2 {
+				break
+			}
+			if at++; at == len(s) {
+				return at
+			}
+			if s[at] == '>' {
+				return at + 1
+			}
+			if s[at] == '-' {
+				dashes, empty = 1, false
+				continue
+			}
+		}
+		n := strings.IndexByte(s[at+1:], '-') // nothing else matters now
+		if n < 0 {
+			return len(s)
+		}
+		dashes, empty = 0, false
+		at += n
+	}
+	return at
+}
+
+func (t *htmlTokens) endTag(from int) html.TokenType {
+	switch {
+	case from == len(t.source):
+		t.at = from
+		return html.TextToken
+	case !isLetter(t.source[from]):
+		return t.bogus(from)
+	case t.tag(from) < 0:
+		return html.ErrorToken
+	}
+	return html.EndTagToken
+}
+
+func (t *htmlTokens) startTag() html.TokenType {
+	last := t.tag(t.begin + 1)
+	if last < 0 {
+		return html.ErrorToken
+	}
+	if textOnly(t.name) {
+		t.element, t.pending = t.name, true
+	}
+	if t.source[t.at-2] == '/' && !t.endsInValue(last) {
+		return html.SelfClosingTagToken
+	}
+	return html.StartTagToken
+}
+
+// tag reads a tag whose name begins at that place, and tells where its last
+// attribute begins; -1: the tag has no end.
+func (t *htmlTokens) tag(from int) (last int) {
+	s := t.source
+	name := tagName(s[from:])
+	t.name = lowerName(name)
+	at := skipBlanks(s, from+len(name))
+	t.attr = at
+	for last = at; at < len(s) && s[at] != '>'; at = skipBlanks(s, at) {
+		last = at
+		_, _, _, at = attributeAt(s, at)
+	}
+	if at >= len(s) {
+		t.at = len(s)
+		return -1
+	}
+	t.at = at + 1
+	return last
+}
+
+// endsInValue tells whether the slash before the end of a tag belongs to a value
+// without quotes: that of its last attribute, which begins at that place, unless
+// another had its name before.
+func (t *htmlTokens) endsInValue(last int) bool {
+	key, from, to, _ := attributeAt(t.source, last)
+	if from == to || to != t.at-1 {
+		return false
+	}
+	for at := t.attr; at < last; at = skipBlanks(t.source, at) {
+		var earlier string
+		if earlier, _, _, at = attributeAt(t.source, at); equalASCII(earlier, key) {
+			return false
+		}
+	}
+	return true
+}
+
+// attributes gives the attributes of a tag as they are written, in their order.
+// Of several of a name only the first one counts.
+func (t *htmlTokens) attributes(yield func(key, value string) bool) {
+	tag := t.source[:t.at]
+	for at := t.attr; at < len(tag)-1; at = skipBlanks(tag, at) {
+		key, from, to, next := attributeAt(tag, at)
+		if key != "" && !yield(key, tag[from:to]) {
+			return
+		}
+		at = next
+	}
+}
+
+// value gives what the attribute of that name means; ok is false where there is
+// none.
+func (t *htmlTokens) value(name string) (value string, ok bool) {
+	for key, value := range t.attributes {
+		if equalASCII(key, name) {
+			return attributeText(value), true
+		}
+	}
+	return "", false
+}
+
+// textOnly tells whether what follows the start tag of an element is text up to
+// its end tag.
+func textOnly(name string) bool {
+	switch name {
 	case "iframe", "noembed", "noframes", "noscript", "plaintext", "script", "style", "textarea", "title", "xmp":
 		return true
 	}
 	return false
+}
+
+// elementEnd is where the text of the open element ends.
+func (t *htmlTokens) elementEnd() int {
+	if t.element == "plaintext" {
+		return len(t.source)
+	}
+	end := t.at + endTagIndex(t.source[t.at:], t.element)
+	if t.element != "script" {
+		return end
+	}
+	_, hidden, found := strings.Cut(t.source[t.at:end], "<!--")
+	if !found || !strings.Contains(strings.ToLower(hidden), "<script") {
+		return end
+	}
+	// A script in a comment in a script hides an end tag by rules of its own (WHATWG
+	// HTML 13.2.5.19 to 13.2.5.31).
+	z := html.NewTokenizer(io.MultiReader(strings.NewReader("<script>"), strings.NewReader(t.source[t.at:])))
+	z.Next()
+	z.Next()
+	return t.at + len(z.Raw())
+}
+
+// endTagIndex finds the end tag of an element, or the end.
+func endTagIndex(s, element string) int {
+	at := 0
+	for {
+		n := strings.Index(s[at:], "</")
+		if n < 0 {
+			return len(s)
+		}
+		at += n
+		rest := s[at+2:]
+		if n := len(element); len(rest) > n && equalASCII(rest[:n], element) && (isBlank(rest[n]) || rest[n] == '/' || rest[n] == '>') {
+			return at
+		}
+		at += 2
+	}
+}
+
+// equalASCII compares without the case of ASCII letters, which alone HTML folds.
+func equalASCII(s, t string) bool {
+	if len(s) != len(t) {
+		return false
+	}
+	for i := range len(s) {
+		if s[i] != t[i] && (s[i]|0x20 != t[i]|0x20 || !isLetter(s[i])) {
+			return false
+		}
+	}
+	return true
+}
+
+// lowerName is the name of a tag as it is compared.
+func lowerName(s string) string {
+	for i := range len(s) {
+		if c := s[i]; c >= 'A' && c <= 'Z' || c == 0 {
+			return visibleNUL(lowerASCII(s))
+		}
+	}
+	return s
+}
+
+func lowerASCII(s string) string {
+	b := append(make([]byte, 0, 16), s...)
+	for i, c := range b {
+		if c >= 'A' && c <= 'Z' {
+			b[i] = c + 'a' - 'A'
+		}
+	}
+	if known := atom.Lookup(b); known != 0 {
+		return known.String()
+	}
+	return string(b)
+}
+
+func visibleNUL(s string) string { return strings.ReplaceAll(s, "\x00", "\uFFFD") }
+
+// plainNewlines: HTML knows one kind of line break only.
+func plainNewlines(s string) string {
+	if strings.IndexByte(s, '\r') < 0 {
+		return s
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
+}
+
+func unescapeText(s string) string {
+	if strings.IndexByte(s, '&') < 0 {
+		return s
+	}
+	return html.UnescapeString(s)
 }

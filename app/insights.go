@@ -148,24 +148,27 @@ func InspectMail(m *Mail, bulk bool, base string) *Insights {
 	c := inspect(m, base)
 	marketing := bulk || m.TopicID != "" || c.listUnsubscribe || c.unsubscribe
 	var found []string
-	for id, is := range map[string]bool{
-		"no_one_click":          marketing && !(c.listUnsubscribe && c.oneClick),
-		"no_sender_link":        c.links > 0 && !c.ownLink,
-		"link_shortener":        c.shortener,
-		"html_too_large":        len(m.HTML) > 100<<10,
-		"no_text_part":          m.HTML != "" && m.Text == "",
-		"no_unsubscribe_link":   marketing && !c.unsubscribe,
-		"phishing_link":         c.phishing,
-		"no_reply_sender":       isNoReply(m.From.Local),
-		"svg":                   c.svg || slices.ContainsFunc(m.Attachments, isSVG),
-		"marketing_attachments": marketing && len(m.Attachments) > 0,
-		"images_without_text":   c.images && !c.words,
-		"bare_domain":           marketing && m.From.Domain == OrganizationalDomain(m.From.Domain),
-		"http_links":            c.http,
-		"shouting_subject":      shouts(m.Subject),
+	for _, p := range [...]struct {
+		id string
+		is bool
+	}{
+		{"no_one_click", marketing && !(c.listUnsubscribe && c.oneClick)},
+		{"no_sender_link", c.links > 0 && !c.ownLink},
+		{"link_shortener", c.shortener},
+		{"html_too_large", len(m.HTML) > 100<<10},
+		{"no_text_part", m.HTML != "" && m.Text == ""},
+		{"no_unsubscribe_link", marketing && !c.unsubscribe},
+		{"phishing_link", c.phishing},
+		{"no_reply_sender", isNoReply(m.From.Local)},
+		{"svg", c.svg || slices.ContainsFunc(m.Attachments, isSVG)},
+		{"marketing_attachments", marketing && len(m.Attachments) > 0},
+		{"images_without_text", c.images && !c.words},
+		{"bare_domain", marketing && m.From.Domain == OrganizationalDomain(m.From.Domain)},
+		{"http_links", c.http},
+		{"shouting_subject", shouts(m.Subject)},
 	} {
-		if is {
-			found = append(found, id)
+		if p.is {
+			found = append(found, p.id)
 		}
 	}
 	return newInsights(found)

@@ -17,7 +17,8 @@ type inspection struct {
 	// listed are the targets of the List-Unsubscribe header.
 	listed []string
 
-	links                        int // to web pages but the hosted ones
+	host                         string // of the last link
+	links                        int    // to web pages but the hosted ones
 	ownLink, shortener, http     bool
 	phishing, svg, images, words bool // words: outside of links
 	unsubscribe                  bool // a visible way to unsubscribe
@@ -62,13 +63,13 @@ func (c *inspection) html(source string) {
 	var skipped string // element whose content is not shown
 	depth := 0
 	href, inLink := "", false
-	var shown strings.Builder // text of the open link
+	var shown linkText
 	endLink := func() {
 		if inLink {
 			c.link(href, shown.String())
 		}
 		href, inLink = "", false
-		shown.Reset()
+		shown = linkText{}
 	}
 	for {
 		switch kind := z.Next(); kind {
@@ -80,13 +81,12 @@ func (c *inspection) html(source string) {
 				continue
 			}
 			if inLink {
-				shown.Write(z.Text())
+				shown.add(z.Text())
 			} else if !c.words {
-				c.words = strings.ContainsFunc(string(z.Text()), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
+				c.words = strings.ContainsFunc(z.Text(), func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) })
 			}
 		case html.StartTagToken, html.SelfClosingTagToken:
-			name, more := z.TagName()
-			tag := string(name)
+			tag := z.name
 			c.svg = c.svg || tag == "svg"
 			switch {
 			case depth > 0:
@@ -96,35 +96,54 @@ func (c *inspection) html(source string) {
 			case isSkipped(tag) && kind == html.StartTagToken:
 				skipped, depth = tag, 1
 			case tag == "img":
-				c.image(attribute(z, more, "src"))
+				c.image(attribute(&z, "src"))
 			case tag == "a":
 				endLink()
-				href, inLink = attribute(z, more, "href"), true
+				href, inLink = attribute(&z, "href"), true
 			case tag == "area":
-				c.link(attribute(z, more, "href"), "")
+				c.link(attribute(&z, "href"), "")
 			}
 		case html.EndTagToken:
-			name, _ := z.TagName()
-			switch tag := string(name); {
-			case depth > 0 && tag == skipped:
+			switch {
+			case depth > 0 && z.name == skipped:
 				depth--
-			case depth == 0 && tag == "a":
+			case depth == 0 && z.name == "a":
 				endLink()
 			}
 		}
 	}
 }
 
-// attribute reads the first attribute of that name; empty: there is none.
-func attribute(z *htmlTokens, more bool, name string) string {
-	out, found := "", false
-	for more {
-		var key, value []byte
-		if key, value, more = z.TagAttr(); !found && string(key) == name {
-			out, found = strings.Trim(string(value), htmlBlanks), true
-		}
+// attribute reads the attribute of that name; empty: there is none.
+func attribute(z *htmlTokens, name string) string {
+	value, _ := z.value(name)
+	return trimBlanks(value)
+}
+
+// linkText is the text of the open link. Most is of one piece, which is not copied.
+type linkText struct {
+	first string
+	whole strings.Builder // from the second piece on
+}
+
+func (t *linkText) add(s string) {
+	switch {
+	case t.whole.Len() > 0:
+		t.whole.WriteString(s)
+	case t.first == "":
+		t.first = s
+	default:
+		t.whole.WriteString(t.first)
+		t.whole.WriteString(s)
 	}
-	return out
+}
+
+// String is all that was added.
+func (t *linkText) String() string {
+	if t.whole.Len() > 0 {
+		return t.whole.String()
+	}
+	return t.first
 }
 
 func (c *inspection) image(src string) {
@@ -146,10 +165,14 @@ func (c *inspection) link(target, shown string) {
 		return
 	}
 	c.links++
-	c.ownLink = c.ownLink || ownHost(host, c.from)
-	c.shortener = c.shortener || shorteners[strings.TrimPrefix(host, "www.")]
+	if host != c.host { // most links of a mail lead to the same host
+		c.host = host
+		c.ownLink = c.ownLink || ownHost(host, c.from)
+		c.shortener = c.shortener || shorteners[strings.TrimPrefix(host, "www.")]
+		c.phishing = c.phishing || isIPHost(host)
+	}
 	c.http = c.http || strings.EqualFold(target[:5], "http:")
-	c.phishing = c.phishing || isIPHost(host) || namesAnother(shown, host)
+	c.phishing = c.phishing || namesAnother(shown, host)
 }
 
 // hostOfLink is the host of an http or https address, in lower case and without its
@@ -179,8 +202,10 @@ func ownHost(host, domain string) bool {
 // isIPHost tells addresses in any notation that browsers take: a host whose last
 // label is a number (WHATWG URL 3.5).
 func isIPHost(host string) bool {
-	if _, err := netip.ParseAddr(host); err == nil {
-		return true
+	if strings.Contains(host, ":") {
+		if _, err := netip.ParseAddr(host); err == nil {
+			return true
+		}
 	}
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	return last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"))
@@ -189,7 +214,10 @@ func isIPHost(host string) bool {
 // namesAnother tells whether the text of a link names a domain that its target is
 // not of.
 func namesAnother(shown, host string) bool {
-	for _, word := range strings.Fields(shown) {
+	if !strings.Contains(shown, ".") {
+		return false
+	}
+	for word := range strings.FieldsSeq(shown) {
 		if named := domainIn(word); named != "" && !ownHost(host, named) {
 			return true
 		}
@@ -216,15 +244,32 @@ func domainIn(word string) string {
 
 const domainCharacters = "0123456789abcdefghijklmnopqrstuvwxyz-."
 
-// unsubscribeWords are what mails call it, in the languages of the hosted pages.
-var unsubscribeWords = []string{"unsubscribe", "opt out", "opt-out", "optout", "email preferences", "abmelden", "abbestellen", "austragen",
-	"désabonner", "désinscri", "desabonner", "darse de baja", "darme de baja", "cancelar suscripción", "cancelar la suscripción",
-	"cancelar inscrição", "cancelar a inscrição", "cancelar assinatura", "disiscri", "annulla l'iscrizione", "cancella iscrizione", "afmelden",
-	"uitschrijven", "wypisz", "zrezygnuj", "退订", "取消订阅", "配信停止", "購読解除"}
+// unsubscribeWords are what mails call it, in the languages of the hosted pages, by
+// their first byte.
+var unsubscribeWords = [256][]string{
+	'a':  {"abmelden", "abbestellen", "austragen", "annulla l'iscrizione", "afmelden"},
+	'c':  {"cancelar suscripción", "cancelar la suscripción", "cancelar inscrição", "cancelar a inscrição", "cancelar assinatura", "cancella iscrizione"},
+	'd':  {"désabonner", "désinscri", "desabonner", "darse de baja", "darme de baja", "disiscri"},
+	'e':  {"email preferences"},
+	'o':  {"opt out", "opt-out", "optout"},
+	'u':  {"unsubscribe", "uitschrijven"},
+	'w':  {"wypisz"},
+	'z':  {"zrezygnuj"},
+	0xe5: {"取消订阅"},
+	0xe8: {"購読解除"},
+	0xe9: {"退订", "配信停止"},
+}
 
 func saysUnsubscribe(s string) bool {
 	s = strings.ToLower(s)
-	return slices.ContainsFunc(unsubscribeWords, func(word string) bool { return strings.Contains(s, word) })
+	for i := range len(s) {
+		for _, word := range unsubscribeWords[s[i]] {
+			if strings.HasPrefix(s[i:], word) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // shorteners are hosts that hide where a link leads.

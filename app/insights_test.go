@@ -274,6 +274,20 @@ func TestInspectingTakesLinearTime(t *testing.T) {
 	}
 }
 
+func TestEachWordToUnsubscribeIsFound(t *testing.T) {
+	n := 0
+	for first, words := range unsubscribeWords {
+		for _, word := range words {
+			if n++; word[0] != byte(first) || !saysUnsubscribe("x"+strings.ToUpper(word)) || saysUnsubscribe(word[1:]) {
+				t.Errorf("%q under %#x", word, first)
+			}
+		}
+	}
+	if n != 29 {
+		t.Errorf("%d words", n)
+	}
+}
+
 func FuzzInspect(f *testing.F) {
 	for _, s := range []string{`<a href="http://[::1">x</a>`, "<a href=https://@:>", "http://.", `<img src="//a.svg#?">`, "<svg/><title>"} {
 		f.Add(s, "ann", "Hi")
@@ -290,10 +304,17 @@ func FuzzInspect(f *testing.F) {
 }
 
 func BenchmarkInspect(b *testing.B) {
-	m := newsMail()
-	m.HTML = strings.Repeat(`<tr><td style="padding:0 0 10px">Some words of a mail, <a href="https://example.com/a">and a link</a></td></tr>`, 40)
-	b.SetBytes(int64(len(m.HTML)))
-	for b.Loop() {
-		InspectMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
+	mails := benchMails(b)
+	mails["rows"] = strings.Repeat(`<tr><td style="padding:0 0 10px">Some words of a mail, <a href="https://example.com/a">and a link</a></td></tr>`, 40)
+	for name, in := range mails {
+		b.Run(name, func(b *testing.B) {
+			m := newsMail()
+			m.HTML = in
+			b.SetBytes(int64(len(in)))
+			b.ReportAllocs()
+			for b.Loop() {
+				InspectMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
+			}
+		})
 	}
 }

@@ -91,67 +91,44 @@ func scanLinks(source string, trackable func(target string) bool) htmlPlaces {
 	z := newHTMLTokens(source)
 	templates := 0
 	for {
-		kind := z.Next()
-		begin := z.at - len(z.Raw())
-		raw := source[begin:z.at]
-		switch kind {
+		switch z.Next() {
 		case nethtml.ErrorToken: // the end: a string has no other error
 			return p
 		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
-			name := tagName(raw[1:])
-			if strings.EqualFold(name, "template") {
+			if z.name == "template" {
 				templates++
 			}
-			if templates == 0 {
-				p.link(z, raw, name, begin)
+			if templates == 0 && (z.name == "a" || z.name == "area") {
+				p.link(&z)
 			}
 		case nethtml.EndTagToken:
-			switch name := tagName(raw[2:]); {
-			case strings.EqualFold(name, "template"):
+			switch {
+			case z.name == "template":
 				templates = max(0, templates-1)
-			case strings.EqualFold(name, "body") && templates == 0:
-				p.end = begin
+			case z.name == "body" && templates == 0:
+				p.end = z.begin
 			}
 		}
 	}
 }
 
-// link notes the link of a start tag that begins at that place.
-func (p *htmlPlaces) link(z *htmlTokens, raw, name string, begin int) {
-	if !strings.EqualFold(name, "a") && !strings.EqualFold(name, "area") || len(p.links) >= MaxTrackedLinks {
+// link notes the link of the start tag that was read.
+func (p *htmlPlaces) link(z *htmlTokens) {
+	if len(p.links) >= MaxTrackedLinks {
 		return
 	}
-	from, to, bare, ok := hrefValue(raw, 1+len(name))
-	if !ok || strings.IndexByte(raw[from:to], 0) >= 0 {
+	from, to, bare, ok := hrefValue(z.source[:z.at], z.attr)
+	if !ok || strings.IndexByte(z.source[from:to], 0) >= 0 {
 		return
 	}
-	for more := true; more; {
-		var key, value []byte
-		if key, value, more = z.TagAttr(); string(key) != "href" {
-			continue
-		}
-		target := strings.Trim(string(value), htmlBlanks)
-		if p.trackable(target) {
-			p.links = append(p.links, linkValue{begin + from, begin + to, bare, target})
-		}
-		return
+	target := trimBlanks(attributeText(z.source[from:to]))
+	if p.trackable(target) {
+		p.links = append(p.links, linkValue{from, to, bare, target})
 	}
-}
-
-// htmlBlanks is what HTML calls ASCII whitespace.
-const htmlBlanks = " \t\n\f\r"
-
-// tagName reads the name at the beginning of s, as it is written.
-func tagName(s string) string {
-	if i := strings.IndexAny(s, htmlBlanks+"/>"); i >= 0 {
-		return s[:i]
-	}
-	return s
 }
 
 // hrefValue finds the value of the first href of a start tag, from the end of
-// the tag's name on, by the rules of the tokenizer (WHATWG HTML 13.2.5.32 to
-// 13.2.5.40), which tells values but not their places.
+// the tag's name on (WHATWG HTML 13.2.5.32 to 13.2.5.40).
 func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 	for {
 		at = skipBlanks(tag, at)
@@ -161,62 +138,10 @@ func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 		key := attributeKey(tag[at:])
 		at = skipBlanks(tag, at+len(key))
 		from, to, bare, at = attributeValue(tag, at)
-		if strings.EqualFold(key, "href") {
+		if equalASCII(key, "href") {
 			return from, to, bare, true
 		}
 	}
-}
-
-func skipBlanks(s string, at int) int {
-	for at < len(s) && strings.IndexByte(htmlBlanks, s[at]) >= 0 {
-		at++
-	}
-	return at
-}
-
-// attributeKey reads the name of an attribute; an equals sign may begin it.
-func attributeKey(s string) string {
-	for i := range len(s) {
-		switch s[i] {
-		case '=':
-			if i > 0 {
-				return s[:i]
-			}
-		case ' ', '\t', '\n', '\f', '\r', '/', '>':
-			return s[:i]
-		}
-	}
-	return s
-}
-
-// attributeValue reads what follows the name of an attribute: a slash, a value
-// or nothing. next is where the next attribute begins.
-func attributeValue(tag string, at int) (from, to int, bare bool, next int) {
-	if at >= len(tag) {
-		return at, at, true, at
-	}
-	if tag[at] == '/' {
-		return at, at, true, at + 1
-	}
-	if tag[at] != '=' {
-		return at, at, true, at
-	}
-	at = skipBlanks(tag, at+1)
-	if at >= len(tag) || tag[at] == '>' {
-		return at, at, true, at
-	}
-	if quote := tag[at]; quote == '"' || quote == '\'' {
-		n := strings.IndexByte(tag[at+1:], quote)
-		if n < 0 {
-			return len(tag), len(tag), false, len(tag)
-		}
-		return at + 1, at + 1 + n, false, at + 2 + n
-	}
-	n := strings.IndexAny(tag[at:], htmlBlanks+">")
-	if n < 0 {
-		n = len(tag) - at
-	}
-	return at, at + n, true, at + n
 }
 
 // Trackable tells whether a link may be led through this server: it has an

@@ -222,6 +222,8 @@ func FuzzPieces(f *testing.F) {
 		f.Add(s, s, s)
 		f.Add("x"+s, "", s+"y")
 		f.Add(strings.Repeat("-", 74), s, "\n"+s)
+		f.Add(strings.Repeat("-", 75)+"From here", s, "From "+s)
+		f.Add(s+"\nFrom", " here", "Fr")
 	}
 	f.Fuzz(func(t *testing.T, a, b, c string) {
 		body := &app.Body{Pieces: []app.Piece{{Shared: &app.SharedText{Text: a}, Own: b}, {Shared: &app.SharedText{Text: c}, Own: a}, {Own: c}, {Shared: &app.SharedText{Text: b}}}}
@@ -229,7 +231,7 @@ func FuzzPieces(f *testing.F) {
 			var w messageWriter
 			w.pieces(body)
 			for line := range strings.Lines(string(w.buf)) {
-				if line = strings.TrimSuffix(line, "\r\n"); len(line) > 76 || strings.ContainsAny(line, "\r\n") || strings.HasSuffix(line, " ") || strings.HasSuffix(line, "\t") {
+				if line = strings.TrimSuffix(line, "\r\n"); len(line) > 76 || strings.ContainsAny(line, "\r\n") || strings.HasSuffix(line, " ") || strings.HasSuffix(line, "\t") || strings.HasPrefix(line, "From ") {
 					t.Fatalf("line %q", line)
 				}
 			}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"sync"
 
 	"mailer/app"
 )
@@ -13,12 +14,32 @@ import (
 // built is a message ready for the wire.
 type built struct {
 	signature string // DKIM-Signature field with its CRLF; empty: unsigned
-	message   []byte
-	utf8      bool // a header field holds UTF-8 as it is (RFC 6532)
+	whole     []byte // the signature and the message behind it
+	utf8      bool   // a header field holds UTF-8 as it is (RFC 6532)
+	buffer    []byte // of which whole is the end
 }
 
+const (
+	// signatureRoom is what a buffer leaves before the message. A signature that
+	// is longer costs a copy.
+	signatureRoom = 2 << 10
+	// keptBuffer bounds the buffers that are kept for other messages, in bytes.
+	keptBuffer = 128 << 10
+)
+
 // size is what RFC 1870 counts: the message before dots are doubled.
-func (b *built) size() int64 { return int64(len(b.signature) + len(b.message)) }
+func (b *built) size() int64 { return int64(len(b.whole)) }
+
+// prepend puts the signature before the message in buf.
+func (b *built) prepend(buf []byte) {
+	b.buffer, b.whole = buf, buf[signatureRoom:]
+	if start := signatureRoom - len(b.signature); start >= 0 {
+		copy(buf[start:], b.signature)
+		b.whole = buf[start:]
+		return
+	}
+	b.whole = append([]byte(b.signature), b.whole...)
+}
 
 // builder composes and signs, a bounded number of messages at once: signing
 // costs a millisecond of processor, and accepting mail must keep its share, so
@@ -27,6 +48,7 @@ type builder struct {
 	slots   *slots
 	sign    bool
 	profile app.Profile
+	spare   sync.Pool // of *built, for their buffers
 }
 
 func newBuilder(opts Options, sign bool, profile app.Profile) *builder {
@@ -44,6 +66,7 @@ func newBuilder(opts Options, sign bool, profile app.Profile) *builder {
 }
 
 // build answers the message's bytes, or the result that ends the transaction.
+// Whoever has sent the bytes, and not before, gives them back by release.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
 	if b.slots.take(ctx, m.Bulk) != nil {
 		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
@@ -58,17 +81,21 @@ func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Resu
 }
 
 func (b *builder) make(m *app.Outgoing) (*built, error) {
-	message, err := compose(m)
+	out, _ := b.spare.Get().(*built)
+	if out == nil {
+		out = &built{buffer: make([]byte, signatureRoom)}
+	}
+	buf, err := appendMessage(out.buffer[:signatureRoom], m)
 	if err != nil {
 		return nil, err
 	}
-	out := &built{signature: m.Signature, message: message}
-	if out.signature == "" && b.sign && m.DKIM != nil {
+	message := buf[signatureRoom:]
+	if out.signature = m.Signature; out.signature == "" && b.sign && m.DKIM != nil {
 		if out.signature, err = sign(message, m.DKIM, b.profile); err != nil {
 			return nil, err
 		}
 	}
-	if !cleanLines(message) || !cleanLines([]byte(out.signature)) {
+	if out.prepend(buf); !cleanLines(out.whole) {
 		return nil, errBareLine
 	}
 	head, _, _ := bytes.Cut(message, []byte("\r\n\r\n"))
@@ -76,13 +103,31 @@ func (b *builder) make(m *app.Outgoing) (*built, error) {
 	return out, nil
 }
 
+// release takes back what build gave.
+func (b *builder) release(out *built) {
+	if cap(out.buffer) <= keptBuffer {
+		*out = built{buffer: out.buffer}
+		b.spare.Put(out)
+	}
+}
+
 var errBareLine = errors.New("a bare CR or LF in the message")
 
 // cleanLines is the last guard against SMTP smuggling: servers differ on what a
 // lone CR or LF before a dot means, so neither may ever reach the wire.
 func cleanLines(b []byte) bool {
-	n := bytes.Count(b, []byte("\r\n"))
-	return bytes.Count(b, []byte("\n")) == n && bytes.Count(b, []byte("\r")) == n
+	crs := bytes.Count(b, []byte{'\r'})
+	for ; len(b) > 0; crs-- {
+		end := bytes.IndexByte(b, '\n')
+		if end < 0 {
+			break
+		}
+		if end == 0 || b[end-1] != '\r' {
+			return false
+		}
+		b = b[end+1:]
+	}
+	return crs == 0
 }
 
 func isASCII[T string | []byte](s T) bool {

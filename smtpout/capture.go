@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"bytes"
 	"context"
 
 	"mailer/app"
@@ -23,6 +24,7 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	if bad != nil {
 		return *bad
 	}
+	defer c.builder.release(message)
 	if err := hold(ctx, message.signature); err != nil {
 		return withdrawn()
 	}
@@ -31,7 +33,7 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	for _, address := range m.Recipients {
 		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: reply})
 	}
-	res.Captured = append(append(make([]byte, 0, message.size()), message.signature...), message.message...)
+	res.Captured = bytes.Clone(message.whole)
 	return res
 }
 

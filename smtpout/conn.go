@@ -13,9 +13,6 @@ import (
 // net/textproto joins the lines of a reply without any limit of its own.
 const maxAnswer = 64 << 10
 
-// bodyBuffer is how much of a message goes to the connection at once, in bytes.
-const bodyBuffer = 16 << 10
-
 // quitTimeout is how long the answer to QUIT is worth waiting for.
 const quitTimeout = 2 * time.Second
 
@@ -26,8 +23,9 @@ var errTooMuch = errors.New("the relay's reply has no end")
 // can't hold us for ever.
 type wire struct {
 	net.Conn
-	timeout time.Duration
-	left    int
+	timeout  time.Duration
+	left     int
+	patience time.Duration // for what is read next; 0: the deadline is set
 }
 
 func newWire(c net.Conn, timeout time.Duration) *wire {
@@ -42,9 +40,19 @@ func (w *wire) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
+// expect gives the next reply its time, counted from when it is first waited for,
+// and its bound on size.
+func (w *wire) expect(patience time.Duration) { w.patience, w.left = patience, maxAnswer+replyBuffer }
+
 func (w *wire) Read(b []byte) (int, error) {
 	if w.left <= 0 {
 		return 0, errTooMuch
+	}
+	if w.patience > 0 {
+		if err := w.SetReadDeadline(time.Now().Add(w.patience)); err != nil {
+			return 0, err
+		}
+		w.patience = 0
 	}
 	n, err := w.Conn.Read(b)
 	w.left -= n
@@ -71,9 +79,11 @@ func (g *greeted) Read(b []byte) (int, error) {
 // conn is one SMTP session.
 type conn struct {
 	wire   *wire
-	client *smtp.Client
-	out    *bufio.Writer // the stream that client speaks on: for bodies
-	hello  string
+	stream net.Conn     // wire, or TLS on it
+	client *smtp.Client // greets and authenticates, and no more
+	in     *bufio.Reader
+	offer  offer
+	lines  []byte    // room for commands
 	used   int       // transactions begun
 	since  time.Time // idle since
 }
@@ -84,24 +94,11 @@ func (c *conn) cut() { _ = c.wire.Conn.Close() }
 
 // quit takes leave in good form, within quitTimeout.
 func (c *conn) quit() {
-	c.client.CommandTimeout = min(c.client.CommandTimeout, quitTimeout)
-	c.wire.timeout = c.client.CommandTimeout
-	_ = c.client.Quit() // the connection ends either way
-	c.cut()
-}
-
-// reset drops the transaction at hand and keeps the session. go-smtp forgets
-// after RSET that it said EHLO; saying it here keeps a failure of it from being
-// taken for an answer to the next MAIL.
-func (c *conn) reset() error {
-	if err := c.client.Reset(); err != nil {
-		return err
+	c.wire.timeout = min(c.wire.timeout, quitTimeout)
+	if c.say([]byte("QUIT\r\n")) == nil {
+		if _, err := c.hear(221, c.wire.timeout); err == nil {
+			_ = c.stream.Close() // TLS says goodbye too
+		}
 	}
-	return c.client.Hello(c.hello)
-}
-
-// limit is the largest message that the relay takes, in bytes; 0: not said.
-func (c *conn) limit() int64 {
-	n, _ := c.client.MaxMessageSize()
-	return int64(n)
+	c.cut() // the connection ends either way
 }

@@ -13,18 +13,18 @@ import (
 	"mailer/app"
 )
 
-// oversigned fields are listed once more than they occur, so that none can be
-// added later, in front of the true one (RFC 6376 8.15).
-var oversigned = []string{
+// signedNames are the fields that are signed where they stand: first those that
+// are oversigned. RFC 8058 section 4 wants the unsubscribe pair signed.
+var signedNames = [...]string{
 	"From", "To", "Cc", "Subject", "Date", "Message-ID", "Reply-To",
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",
-}
-
-// signedIfPresent fields are signed where they stand, and a relay may add them
-// where they don't. RFC 8058 section 4 wants the unsubscribe pair signed.
-var signedIfPresent = []string{
 	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", "X-Mailer-Email-ID",
 }
+
+// oversigned fields are listed once more than they occur, so that none can be
+// added later, in front of the true one (RFC 6376 8.15). The others a relay may
+// add where they don't stand.
+var oversigned = signedNames[:10]
 
 // sign makes the DKIM-Signature field (RFC 6376) of a message that compose made,
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
@@ -64,20 +64,18 @@ func sign(message []byte, key *app.DKIMKey, profile app.Profile) (string, error)
 // that is listed beyond its occurrences is never looked up, so the fold goes
 // before such a name (RFC 6376 3.5: FWS may stand around the colons).
 func headerKeys(header []byte, profile app.Profile) []string {
-	count := countFields(header)
-	var present, absent []string
-	for _, name := range oversigned {
+	counts := countFields(header)
+	present := make([]string, 0, 2*len(signedNames))
+	absent := make([]string, 0, len(oversigned))
+	for i, name := range signedNames {
 		if profile == app.ProfileSES && (name == "Message-ID" || name == "Date") {
 			continue
 		}
-		for range count[strings.ToLower(name)] {
+		for range counts[i] {
 			present = append(present, name)
 		}
-		absent = append(absent, name)
-	}
-	for _, name := range signedIfPresent {
-		for range count[strings.ToLower(name)] {
-			present = append(present, name)
+		if i < len(oversigned) {
+			absent = append(absent, name)
 		}
 	}
 	return foldKeys(present, absent)
@@ -86,10 +84,11 @@ func headerKeys(header []byte, profile app.Profile) []string {
 // foldKeys mixes the two lists, each kept in its order, so that no line of the
 // list is longer than 78 while there are absent names to fold at. A name with a
 // fold must stand behind the present ones of that name: verifiers count from
-// the left.
+// the left. Absent names side by side make one key: the library would look for
+// each in the whole header.
 func foldKeys(present, absent []string) []string {
 	keys := make([]string, 0, len(present)+len(absent))
-	column := len(" h=")
+	column, joined := len(" h="), false
 	for len(present)+len(absent) > 0 {
 		next := &present
 		if len(present) == 0 || column+len(present[0])+1 > maxLine && len(absent) > 0 {
@@ -99,27 +98,33 @@ func foldKeys(present, absent []string) []string {
 		*next = (*next)[1:]
 		column += len(name) + 1
 		if column > maxLine && next == &absent && !slices.Contains(present, name) {
-			keys = append(keys, "\r\n "+name)
 			column = len(name) + 2
+			name = "\r\n " + name
+		}
+		if joined && next == &absent {
+			keys[len(keys)-1] += ":" + name
 			continue
 		}
 		keys = append(keys, name)
+		joined = next == &absent
 	}
 	return keys
 }
 
-// countFields counts the fields of a header by lower-case name.
-func countFields(header []byte) map[string]int {
-	count := map[string]int{}
+// countFields counts the fields of a header that have one of signedNames.
+func countFields(header []byte) (counts [len(signedNames)]int) {
 	for len(header) > 0 {
 		var line []byte
-		line, header, _ = bytes.Cut(header, []byte("\r\n"))
-		if len(line) == 0 || line[0] == ' ' || line[0] == '\t' {
+		line, header, _ = bytes.Cut(header, crlf)
+		end := bytes.IndexByte(line, ':')
+		if end < 0 {
 			continue
 		}
-		if name, _, found := bytes.Cut(line, []byte(":")); found {
-			count[strings.ToLower(string(name))]++
+		for i, name := range signedNames {
+			if len(name) == end && strings.EqualFold(name, string(line[:end])) {
+				counts[i]++
+			}
 		}
 	}
-	return count
+	return counts
 }

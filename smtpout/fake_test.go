@@ -19,6 +19,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -47,6 +48,10 @@ type fake struct {
 	ehlo   []string // extensions
 	tls    *tls.Config
 	noRead bool // after DATA nothing is read any more
+	// hoard keeps the replies to MAIL and RCPT back until DATA was read.
+	hoard bool
+	// loose answers 354 to DATA although there is nobody to deliver to.
+	loose bool
 
 	listener net.Listener
 	work     sync.WaitGroup
@@ -59,6 +64,7 @@ type fake struct {
 	commands []string
 	messages []string      // complete ones, dots undone
 	partial  []string      // bodies whose final dot never came
+	empty    int           // final dots without a body
 	changed  chan struct{} // closed and replaced with each change
 }
 
@@ -152,6 +158,14 @@ func (f *fake) bodies() []string {
 	return append([]string(nil), f.messages...)
 }
 
+func (f *fake) emptyOnes() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.empty
+}
+
+func (f *fake) pipelines() bool { return slices.Contains(f.ehlo, "PIPELINING") }
+
 func (f *fake) answer(n int, verb, line string) string {
 	if f.script != nil {
 		if reply := f.script(n, verb, line); reply != "" {
@@ -203,18 +217,28 @@ func (f *fake) serve(n int, c net.Conn, gone func()) {
 	if !f.say(c, f.answer(n, "BANNER", "")) {
 		return
 	}
-	in := bufio.NewReader(c)
+	in := bufio.NewReaderSize(c, 64<<10)
+	state, kept := sequence{}, ""
 	for {
 		line, err := in.ReadString('\n')
 		if err != nil {
 			return
 		}
+		if in.Buffered() > 0 && !f.pipelines() {
+			f.t.Errorf("more was sent before the reply to %q", line)
+		}
 		line = strings.TrimRight(line, "\r\n")
 		f.change(func() { f.commands = append(f.commands, line) })
 		verb, _, _ := strings.Cut(line, " ")
-		reply := f.answer(n, verb, line)
+		reply := state.answer(f, verb, f.answer(n, verb, line))
 		if verb == "QUIT" {
 			gone()
+		}
+		if f.hoard && !strings.HasPrefix(reply, "\x00") {
+			if kept += reply + "\r\n"; verb == "MAIL" || verb == "RCPT" {
+				continue
+			}
+			reply, kept = strings.TrimSuffix(kept, "\r\n"), ""
 		}
 		if !f.say(c, reply) || verb == "QUIT" {
 			return
@@ -223,10 +247,33 @@ func (f *fake) serve(n int, c net.Conn, gone func()) {
 			secure := tls.Server(c, f.tls)
 			c, in = secure, bufio.NewReader(secure)
 		}
-		if verb == "DATA" && strings.HasPrefix(reply, "354") && !f.body(n, c, in) {
+		if verb == "DATA" && strings.HasPrefix(reply[strings.LastIndex(reply, "\n")+1:], "354") && !f.body(n, c, in) {
 			return
 		}
 	}
+}
+
+// sequence is what a session knows of the message at hand.
+type sequence struct {
+	mail bool
+	rcpt int
+}
+
+// answer gives the reply to a command, another one where the usual would be to a
+// command out of order.
+func (s *sequence) answer(f *fake, verb, reply string) string {
+	usual := strings.HasPrefix(reply, "250") || reply == "354 go on"
+	switch {
+	case verb == "RCPT" && usual && !s.mail:
+		return "503 5.5.1 MAIL first"
+	case verb == "DATA" && usual && s.rcpt == 0 && !f.loose:
+		return "554 5.5.1 no valid recipients"
+	case verb == "MAIL":
+		*s = sequence{mail: usual}
+	case verb == "RCPT" && strings.HasPrefix(reply, "25"):
+		s.rcpt++
+	}
+	return reply
 }
 
 func (f *fake) body(n int, c net.Conn, in *bufio.Reader) bool {
@@ -240,6 +287,10 @@ func (f *fake) body(n int, c net.Conn, in *bufio.Reader) bool {
 		if err != nil {
 			f.change(func() { f.partial = append(f.partial, b.String()+line) })
 			return false
+		}
+		if line == ".\r\n" && b.Len() == 0 {
+			f.change(func() { f.empty++ })
+			return f.say(c, f.answer(n, "DOT", ""))
 		}
 		if line == ".\r\n" {
 			f.change(func() { f.messages = append(f.messages, b.String()) })
@@ -257,6 +308,13 @@ func on(verb, reply string) func(int, string, string) string {
 		}
 		return ""
 	}
+}
+
+// eachMode runs a test against a relay without PIPELINING and against one with it.
+func eachMode(t *testing.T, run func(t *testing.T, ehlo []string)) {
+	t.Helper()
+	t.Run("one by one", func(t *testing.T) { run(t, []string{"8BITMIME", "ENHANCEDSTATUSCODES"}) })
+	t.Run("pipelining", func(t *testing.T) { run(t, []string{"8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"}) })
 }
 
 func configFor(l net.Listener) app.Relay {

@@ -5,7 +5,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"mime/quotedprintable"
 	"slices"
 	"strings"
 
@@ -21,12 +20,15 @@ import (
 // order, can't break long words, lets a subject that looks like an encoded word
 // be decoded, puts encoded words into quoted file names, and holds six times an
 // attachment's size in memory.
-func compose(m *app.Outgoing) ([]byte, error) {
+func compose(m *app.Outgoing) ([]byte, error) { return appendMessage(nil, m) }
+
+// appendMessage composes behind what buf holds.
+func appendMessage(buf []byte, m *app.Outgoing) ([]byte, error) {
 	if err := checkOutgoing(m); err != nil {
 		return nil, fmt.Errorf("compose message: %w", err)
 	}
 	w := messageWriter{id: m.EmailID}
-	w.buf = make([]byte, 0, estimate(m.Mail))
+	w.buf = slices.Grow(buf, estimate(m.Mail))
 	w.messageHeaders(m)
 	w.field("MIME-Version", "1.0")
 	w.body(m.Mail)
@@ -187,9 +189,9 @@ func (w *messageWriter) textPart(mediaType, s string, pieces *app.Body) {
 	case "base64":
 		w.base64([]byte(normalLines(s)))
 	default:
-		qp := quotedprintable.NewWriter(w)
-		_, _ = qp.Write([]byte(s)) // w never fails
-		_ = qp.Close()
+		q := quoter{buf: w.buf}
+		q.text(s)
+		w.buf = q.buf
 	}
 }
 
@@ -290,12 +292,6 @@ func (w *messageWriter) base64(content []byte) {
 		content = content[perLine:]
 	}
 	w.buf = base64.StdEncoding.AppendEncode(w.buf, content)
-}
-
-// Write appends, for the encoder of the standard library.
-func (w *messageWriter) Write(p []byte) (int, error) {
-	w.buf = append(w.buf, p...)
-	return len(p), nil
 }
 
 func (w *messageWriter) raw(parts ...string) {

@@ -45,11 +45,12 @@ type quoter struct {
 // quotedLine is how much a line holds before the = of a soft line break.
 const quotedLine = 75
 
-// quotedAsIs marks what stands for itself anywhere in a line.
+// quotedAsIs marks what stands for itself within a line.
 var quotedAsIs = func() (table [256]bool) {
-	for c := byte('!'); c <= '~'; c++ {
+	for c := byte(' '); c <= '~'; c++ {
 		table[c] = c != '='
 	}
+	table['\t'] = true
 	return table
 }()
 
@@ -81,45 +82,56 @@ func (q *quoter) breakLine() {
 
 // text appends a text.
 func (q *quoter) text(s string) {
-	for i := 0; i < len(s); i++ {
-		c := s[i]
-		if c == '\n' && q.cr {
-			q.cr = false
+	for s != "" {
+		if s[0] == '\r' || s[0] == '\n' {
+			q.lineEnd(s[0])
+			s = s[1:]
 			continue
 		}
-		q.cr = c == '\r'
-		switch {
-		case c == '\r' || c == '\n':
-			q.buf = append(q.buf, '\r', '\n')
-			q.column = 0
-		case c == 'F' && q.column == 0 && strings.HasPrefix(s[i:], "From "): // a mailbox file would change it
-			q.escaped(c)
-		case quotedAsIs[c]:
-			i += q.run(s[i:]) - 1
-		case (c == ' ' || c == '\t') && i+1 < len(s) && s[i+1] != '\r' && s[i+1] != '\n':
-			if q.column == quotedLine {
-				q.breakLine()
-			}
-			q.buf = append(q.buf, c)
-			q.column++
-		default:
-			q.escaped(c)
+		q.cr = false
+		if q.column == quotedLine {
+			q.breakLine()
 		}
+		n := plainRun(s, quotedLine-q.column)
+		if n == 0 || q.column < len(mailboxLine) && q.completes(s) {
+			q.escaped(s[0])
+			s = s[1:]
+			continue
+		}
+		q.buf = append(q.buf, s[:n]...)
+		q.column += n
+		s = s[n:]
 	}
 }
 
-// run appends what of s stands for itself and fits into the line, at least one
-// byte, and tells how many those are.
-func (q *quoter) run(s string) int {
-	if q.column == quotedLine {
-		q.breakLine()
+// mailboxLine begins a line that a mailbox file would change.
+const mailboxLine = "From "
+
+// completes tells whether s, with what stands on the line already, is such a line.
+func (q *quoter) completes(s string) bool {
+	begun := q.buf[len(q.buf)-q.column:]
+	return string(begun) == mailboxLine[:q.column] && strings.HasPrefix(s, mailboxLine[q.column:])
+}
+
+func (q *quoter) lineEnd(c byte) {
+	if c == '\n' && q.cr {
+		q.cr = false
+		return
 	}
-	n := 1
-	for most := min(len(s), quotedLine-q.column); n < most && quotedAsIs[s[n]]; {
+	q.buf = append(q.buf, '\r', '\n')
+	q.column, q.cr = 0, c == '\r'
+}
+
+// plainRun is how much of s stands for itself on a line with that much room. A
+// blank must not end a line, nor the text.
+func plainRun(s string, room int) int {
+	n := 0
+	for most := min(len(s), room); n < most && quotedAsIs[s[n]]; {
 		n++
 	}
-	q.buf = append(q.buf, s[:n]...)
-	q.column += n
+	if n > 0 && (s[n-1] == ' ' || s[n-1] == '\t') && (n == len(s) || s[n] == '\r' || s[n] == '\n') {
+		n--
+	}
 	return n
 }
 

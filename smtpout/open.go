@@ -45,7 +45,7 @@ func (r *Relay) open(ctx context.Context) (*conn, error) {
 	if err != nil {
 		return nil, atStage(app.StageConnect, err)
 	}
-	c := &conn{wire: newWire(socket, r.cfg.Timeout), hello: r.hello}
+	c := &conn{wire: newWire(socket, r.cfg.Timeout)}
 	release := context.AfterFunc(ctx, c.cut)
 	if err := r.prepare(ctx, c); err != nil {
 		release()
@@ -71,13 +71,17 @@ func (r *Relay) prepare(ctx context.Context, c *conn) error {
 	if err != nil {
 		return err
 	}
-	return atStage(app.StageAuth, r.authenticate(c))
+	if err := r.authenticate(c); err != nil {
+		return atStage(app.StageAuth, err)
+	}
+	c.settle()
+	return nil
 }
 
 // greetClear says EHLO in the clear, and again under TLS where that is used.
 func (r *Relay) greetClear(ctx context.Context, c *conn) error {
 	r.speak(c, c.wire)
-	if err := c.client.Hello(c.hello); err != nil {
+	if err := c.client.Hello(r.hello); err != nil {
 		return atStage(app.StageConnect, err)
 	}
 	if r.cfg.TLS == app.TLSOff {
@@ -126,15 +130,13 @@ func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) er
 		return atStage(app.StageTLS, err)
 	}
 	r.speak(c, &greeted{Conn: secure, greeting: greeting})
-	return atStage(app.StageConnect, c.client.Hello(c.hello))
+	return atStage(app.StageConnect, c.client.Hello(r.hello))
 }
 
 // speak has c speak SMTP over stream: the socket, or TLS on it.
 func (r *Relay) speak(c *conn, stream net.Conn) {
-	c.out = bufio.NewWriterSize(stream, bodyBuffer)
-	c.client = smtp.NewClient(stream)
+	c.stream, c.client = stream, smtp.NewClient(stream)
 	c.client.CommandTimeout = r.cfg.Timeout
-	c.client.SubmissionTimeout = dotFactor * r.cfg.Timeout
 }
 
 // authenticate proves who we are where credentials are configured: PLAIN

@@ -91,9 +91,9 @@ func TestConnectionLimit(t *testing.T) {
 
 func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 	for _, goodbye := range []string{hangUp, "421 4.4.2 idle for too long"} {
-		t.Run(strings.TrimLeft(goodbye, "\x00"), func(t *testing.T) {
+		eachMode(t, func(t *testing.T, ehlo []string) {
 			var mails atomic.Int32
-			f := startFake(t, &fake{script: func(_ int, verb, _ string) string {
+			f := startFake(t, &fake{ehlo: ehlo, script: func(_ int, verb, _ string) string {
 				if verb == "MAIL" && mails.Add(1) == 2 {
 					return goodbye
 				}
@@ -111,22 +111,50 @@ func TestDeadIdleConnectionIsReplaced(t *testing.T) {
 	}
 }
 
-// go-smtp says EHLO again after RSET; a relay that refuses it then has not
-// refused the next message.
-func TestEHLORefusedAfterRSET(t *testing.T) {
-	var hellos atomic.Int32
-	f := startFake(t, &fake{script: func(_ int, verb, line string) string {
-		switch {
-		case verb == "EHLO" && hellos.Add(1) == 2:
-			return "550 5.7.1 you have said so"
-		case verb == "RCPT" && strings.Contains(line, "<refused@"):
-			return "550 5.1.1 unknown"
+// RSET ends a transaction and nothing else: EHLO is said once.
+func TestNothingIsSaidBetweenTransactions(t *testing.T) {
+	eachMode(t, func(t *testing.T, ehlo []string) {
+		f := startFake(t, &fake{ehlo: ehlo, script: func(_ int, verb, line string) string {
+			if verb == "RCPT" && strings.Contains(line, "<refused@") {
+				return "550 5.1.1 unknown"
+			}
+			return ""
+		}})
+		r := relayTo(t, f)
+		for range 2 {
+			want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
 		}
-		return ""
-	}})
-	r := relayTo(t, f)
-	want(t, r.Send(t.Context(), letter("refused@example.net"), agree), "done/rcpt/0 refused=refused/550")
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		if len(f.said("RSET"))+len(f.said("NOOP")) != 0 {
+			t.Errorf("said %q and %q between transactions that ended well", f.said("RSET"), f.said("NOOP"))
+		}
+		want(t, r.Send(t.Context(), letter("refused@example.net"), agree), "done/rcpt/0 refused=refused/550")
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		if len(f.said("EHLO")) != 1 || len(f.said("RSET")) != 1 {
+			t.Errorf("said %q and %q", f.said("EHLO"), f.said("RSET"))
+		}
+	})
+}
+
+// What a relay says unasked after its reply must not be taken for the reply to
+// the next command.
+func TestConnectionWithAnUnaskedReplyIsReplaced(t *testing.T) {
+	for _, unasked := range []string{"250 2.0.0 once more", "421 4.4.2 goodbye"} {
+		eachMode(t, func(t *testing.T, ehlo []string) {
+			f := startFake(t, &fake{ehlo: ehlo, script: func(n int, verb, _ string) string {
+				if n == 1 && verb == "DOT" {
+					return "250 2.0.0 Ok\r\n" + unasked
+				}
+				return ""
+			}})
+			r := relayTo(t, f)
+			for range 2 {
+				want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+			}
+			if opened, _ := f.counts(); opened != 2 || len(f.bodies()) != 2 || len(f.said("MAIL")) != 2 {
+				t.Errorf("%d connections, %d messages, said %q", opened, len(f.bodies()), f.said("MAIL"))
+			}
+		})
+	}
 }
 
 // A connection whose socket the end of a context closes must not be pooled,
@@ -151,14 +179,16 @@ func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 
 // The relay closed the idle connection by itself, long before MAIL.
 func TestIdleConnectionClosedByRelay(t *testing.T) {
-	f := startFake(t, &fake{})
-	r := relayTo(t, f)
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
-	f.mu.Lock()
-	f.conns[0].Close()
-	f.mu.Unlock()
-	f.wait("the close", func() bool { return f.open == 0 })
-	want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	eachMode(t, func(t *testing.T, ehlo []string) {
+		f := startFake(t, &fake{ehlo: ehlo})
+		r := relayTo(t, f)
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+		f.mu.Lock()
+		f.conns[0].Close()
+		f.mu.Unlock()
+		f.wait("the close", func() bool { return f.open == 0 })
+		want(t, r.Send(t.Context(), letter("a@example.net"), agree), "done/dot/250 a=accepted/250")
+	})
 }
 
 // Only once: a relay that hangs up on each MAIL is in trouble.

@@ -149,6 +149,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	if bad != nil {
 		return *bad
 	}
+	defer r.builder.release(message)
 	c, err := r.connect(ending, m.Bulk)
 	if err != nil {
 		return r.trouble(ending, app.StageConnect, err)

@@ -87,22 +87,24 @@ func TestSendResults(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			f := startFake(t, &fake{script: tt.script})
-			var h holder
-			res := relayTo(t, f).Send(t.Context(), letter(tt.to...), h.hold)
-			want(t, res, tt.want)
-			if h.calls() != tt.holds {
-				t.Errorf("hold was called %d times, want %d", h.calls(), tt.holds)
-			}
-			if got := len(f.said("RSET")) > 0; got != tt.resets {
-				t.Errorf("RSET said: %v, want %v", got, tt.resets)
-			}
-			if res.Kind != app.ResultDone && res.Reply.Text == "" {
-				t.Error("no words")
-			}
-			if n := len(f.bodies()); n != tt.holds {
-				t.Errorf("%d messages arrived, want %d", n, tt.holds)
-			}
+			eachMode(t, func(t *testing.T, ehlo []string) {
+				f := startFake(t, &fake{ehlo: ehlo, script: tt.script})
+				var h holder
+				res := relayTo(t, f).Send(t.Context(), letter(tt.to...), h.hold)
+				want(t, res, tt.want)
+				if h.calls() != tt.holds {
+					t.Errorf("hold was called %d times, want %d", h.calls(), tt.holds)
+				}
+				if got := len(f.said("RSET")) > 0; got != tt.resets {
+					t.Errorf("RSET said: %v, want %v", got, tt.resets)
+				}
+				if res.Kind != app.ResultDone && res.Reply.Text == "" {
+					t.Error("no words")
+				}
+				if n := len(f.bodies()); n != tt.holds || f.emptyOnes() != 0 {
+					t.Errorf("%d messages arrived, want %d", n, tt.holds)
+				}
+			})
 		})
 	}
 }
@@ -124,9 +126,9 @@ func TestSendStalls(t *testing.T) {
 		"BANNER": "trouble/connect/0", "EHLO": "trouble/connect/0", "MAIL": "trouble/mail/0",
 		"RCPT": "trouble/rcpt/0", "DATA": "trouble/data/0", "DOT": "doubt/dot/0",
 	} {
-		t.Run(verb, func(t *testing.T) {
+		eachMode(t, func(t *testing.T, ehlo []string) {
 			t.Parallel()
-			f := startFake(t, &fake{script: on(verb, stall)})
+			f := startFake(t, &fake{ehlo: ehlo, script: on(verb, stall)})
 			cfg := configFor(f.listener)
 			cfg.Timeout = 50 * time.Millisecond
 			start := time.Now()
@@ -134,7 +136,7 @@ func TestSendStalls(t *testing.T) {
 			want(t, res, result)
 			wantWords(t, res, "no answer within")
 			if took := time.Since(start); took < 50*time.Millisecond || took > 5*time.Second {
-				t.Errorf("took %s", took)
+				t.Errorf("%s took %s", verb, took)
 			}
 			if verb == "DOT" && time.Since(start) < dotFactor*cfg.Timeout {
 				t.Error("the reply to the dot was not given its longer time")
@@ -174,20 +176,22 @@ func TestSendRefusedConnection(t *testing.T) {
 }
 
 func TestHoldErrorNeverSendsTheDot(t *testing.T) {
-	f := startFake(t, &fake{})
-	r := relayTo(t, f)
-	h := holder{err: errNo}
-	m := letter("a@example.net")
-	m.Mail.Text = strings.Repeat("a line of text\n", 1000) // beyond every buffer of the client
-	want(t, r.Send(t.Context(), m, h.hold), "withdrawn/dot/0")
-	r.Close()
-	f.wait("the end of the body", func() bool { return len(f.partial) == 1 })
-	if n := len(f.bodies()); n != 0 {
-		t.Errorf("%d messages arrived", n)
-	}
-	if h.calls() != 1 {
-		t.Errorf("hold was called %d times", h.calls())
-	}
+	eachMode(t, func(t *testing.T, ehlo []string) {
+		f := startFake(t, &fake{ehlo: ehlo})
+		r := relayTo(t, f)
+		h := holder{err: errNo}
+		m := letter("a@example.net")
+		m.Mail.Text = strings.Repeat("a line of text\n", 1000) // beyond every buffer of the client
+		want(t, r.Send(t.Context(), m, h.hold), "withdrawn/dot/0")
+		r.Close()
+		f.wait("the end of the body", func() bool { return len(f.partial) == 1 })
+		if n := len(f.bodies()); n != 0 {
+			t.Errorf("%d messages arrived", n)
+		}
+		if h.calls() != 1 {
+			t.Errorf("hold was called %d times", h.calls())
+		}
+	})
 }
 
 func TestHoldErrorLeavesOutRefusedRecipients(t *testing.T) {
@@ -215,7 +219,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		b := &built{signature: "DKIM-Signature: b=x\r\n", message: []byte(text)}
+		b := &built{whole: []byte("DKIM-Signature: b=x\r\n" + text)}
 		res, end := r.transact(t.Context(), t.Context(), c, letter("a@example.net"), b, agree)
 		want(t, res, "done/dot/250 a=accepted/250")
 		if end != connGood {
@@ -223,7 +227,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		}
 		r.pool.give(c)
 		got := f.bodies()
-		if last := got[len(got)-1]; last != b.signature+text {
+		if last := got[len(got)-1]; last != string(b.whole) {
 			t.Errorf("arrived: %q", last)
 		}
 	}
@@ -344,9 +348,9 @@ func TestHostileAddresses(t *testing.T) {
 
 func TestContextEndsBeforeTheDot(t *testing.T) {
 	for _, verb := range []string{"BANNER", "EHLO", "MAIL", "RCPT", "DATA"} {
-		t.Run(verb, func(t *testing.T) {
+		eachMode(t, func(t *testing.T, ehlo []string) {
 			ctx, cancel := context.WithCancel(t.Context())
-			f := startFake(t, &fake{script: func(_ int, v, _ string) string {
+			f := startFake(t, &fake{ehlo: ehlo, script: func(_ int, v, _ string) string {
 				if v == verb {
 					cancel()
 					return stall
@@ -358,7 +362,7 @@ func TestContextEndsBeforeTheDot(t *testing.T) {
 			start := time.Now()
 			res := newRelay(t, cfg).Send(ctx, letter("a@example.net"), agree)
 			if res.Kind != app.ResultTrouble || time.Since(start) > 10*time.Second {
-				t.Errorf("%s after %s", summary(res), time.Since(start))
+				t.Errorf("%s: %s after %s", verb, summary(res), time.Since(start))
 			}
 			wantWords(t, res, "stopped")
 		})

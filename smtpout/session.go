@@ -1,12 +1,11 @@
 package smtpout
 
 import (
+	"bufio"
 	"bytes"
 	"context"
 	"io"
 	"strconv"
-
-	"github.com/emersion/go-smtp"
 
 	"mailer/app"
 )
@@ -27,8 +26,10 @@ type exchange struct {
 	conn    *conn
 	m       *app.Outgoing
 	message *built
-	// results has one entry for each recipient asked for; Accepted means here
-	// that RCPT was.
+	unsaid  []byte // the next commands, each with its CRLF
+	owed    int    // replies to commands that are said
+	// results has one entry for each recipient; Accepted means here that RCPT was,
+	// or is still to be asked.
 	results  []app.RecipientResult
 	accepted int
 }
@@ -40,8 +41,8 @@ func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, 
 	c.used++
 	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b}
 	release := context.AfterFunc(ending, c.cut)
-	data, res, end := x.upToDot()
-	if data == nil {
+	ready, res, end := x.upToDot()
+	if !ready {
 		if !release() {
 			end = connBad // its socket is closed, or about to be
 		}
@@ -55,38 +56,42 @@ func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, 
 	if !release() {
 		return r.trouble(ending, app.StageDot, ending.Err()), connBad
 	}
-	return x.dot(data)
+	return x.dot()
 }
 
-// upToDot goes as far as the whole body; data is nil when the transaction ended
-// before.
-func (x *exchange) upToDot() (data *smtp.DataCommand, res app.Result, end connEnd) {
+// upToDot goes as far as the whole body; ready is false when the transaction
+// ended before.
+func (x *exchange) upToDot() (ready bool, res app.Result, end connEnd) {
 	if reason, ok := x.fits(); !ok {
-		return nil, app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: reason}, connGood
+		return false, app.Result{Kind: app.ResultRefused, Stage: app.StageMail, Reply: reason}, connGood
+	}
+	if !x.prepare() {
+		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, connGood
 	}
 	if err := x.mail(); err != nil {
-		res, end = x.failed(app.StageMail, err)
-		return nil, res, x.staleness(err, end)
+		if res, end = x.failed(app.StageMail, err); end == connGood {
+			end = x.hearOut()
+		}
+		return false, res, x.staleness(err, end)
 	}
 	if err := x.recipients(); err != nil {
 		res, end = x.failed(app.StageRcpt, err)
-		return nil, res, end
+		return false, res, end
 	}
 	if x.accepted == 0 {
-		return nil, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.clear()
+		return false, app.Result{Kind: app.ResultDone, Stage: app.StageRcpt, Recipients: x.results}, x.clear()
 	}
-	data, err := x.conn.client.Data()
-	if err != nil {
+	if _, err := x.ask(354); err != nil {
 		if res, end = x.failed(app.StageData, err); end == connGood {
 			end = x.clear()
 		}
-		return nil, res, end
+		return false, res, end
 	}
 	if err := x.body(); err != nil {
 		res, _ = x.failed(app.StageData, err)
-		return nil, res, connBad
+		return false, res, connBad
 	}
-	return data, app.Result{}, connGood
+	return true, app.Result{}, connGood
 }
 
 // fits says why this relay can't carry the message at all (RFC 1870, RFC 6531),
@@ -95,11 +100,11 @@ func (x *exchange) fits() (app.Reply, bool) {
 	if err := checkPath(x.m.EnvelopeFrom); err != nil {
 		return app.Reply{Enhanced: "5.1.7", Text: x.relay.clean.words(err.Error())}, false
 	}
-	if limit := x.conn.limit(); limit > 0 && x.message.size() > limit {
+	if limit := x.conn.offer.limit; limit > 0 && x.message.size() > limit {
 		return app.Reply{Enhanced: "5.3.4", Text: "the message has " + strconv.FormatInt(x.message.size(), 10) +
 			" bytes, the relay takes " + strconv.FormatInt(limit, 10)}, false
 	}
-	if offered, _ := x.conn.client.Extension("SMTPUTF8"); !offered && x.needsUTF8() {
+	if !x.conn.offer.utf8 && x.needsUTF8() {
 		return app.Reply{Enhanced: "5.6.7", Text: "an address or header needs SMTPUTF8, which the relay does not offer"}, false
 	}
 	return app.Reply{}, true
@@ -117,8 +122,68 @@ func (x *exchange) needsUTF8() bool {
 	return false
 }
 
+// prepare writes the commands down, MAIL, RCPT for each recipient and DATA, and
+// tells whether there is anybody to ask for: a recipient that can't stand in a
+// command is refused without the relay.
+func (x *exchange) prepare() bool {
+	x.results = make([]app.RecipientResult, len(x.m.Recipients))
+	lines, asked := x.appendMail(x.conn.lines[:0]), false
+	for i, address := range x.m.Recipients {
+		x.results[i] = app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageRcpt}
+		if err := checkPath(address); err != nil {
+			x.results[i].Verdict = app.Refused
+			x.results[i].Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.clean.words(err.Error())}
+			continue
+		}
+		lines = append(append(append(lines, "RCPT TO:<"...), address...), ">\r\n"...)
+		asked = true
+	}
+	lines = append(lines, "DATA\r\n"...)
+	x.conn.lines, x.unsaid = lines, lines
+	return asked
+}
+
+func (x *exchange) appendMail(line []byte) []byte {
+	line = append(append(append(line, "MAIL FROM:<"...), x.m.EnvelopeFrom...), '>')
+	if x.conn.offer.eightBit {
+		line = append(line, " BODY=8BITMIME"...)
+	}
+	if x.conn.offer.size {
+		line = strconv.AppendInt(append(line, " SIZE="...), x.message.size(), 10)
+	}
+	if x.needsUTF8() {
+		line = append(line, " SMTPUTF8"...)
+	}
+	return append(line, crlf...)
+}
+
+// ask gives the reply to the next command. Where the relay offers PIPELINING,
+// the first ask says all commands at once (RFC 2920): DATA may only stand last,
+// and the longest group, some 16 KB, fits the buffers of both sides. Elsewhere
+// each ask says one.
+func (x *exchange) ask(want int) (string, error) {
+	if x.owed == 0 {
+		group := x.unsaid
+		if !x.conn.offer.pipelining {
+			group = group[:bytes.IndexByte(group, '\n')+1]
+		}
+		x.unsaid, x.owed = x.unsaid[len(group):], bytes.Count(group, []byte{'\n'})
+		if err := x.conn.say(group); err != nil {
+			return "", err
+		}
+	}
+	x.owed--
+	return x.conn.hear(want, x.relay.cfg.Timeout)
+}
+
+// mail begins the transaction. What the relay has sent unasked would be taken
+// for the reply.
 func (x *exchange) mail() error {
-	return x.conn.client.Mail(x.m.EnvelopeFrom, &smtp.MailOptions{Size: x.message.size(), UTF8: x.needsUTF8()})
+	if x.conn.in.Buffered() > 0 {
+		return errUnasked
+	}
+	_, err := x.ask(250)
+	return err
 }
 
 // staleness turns a failed MAIL on a connection that the relay has left in the
@@ -136,24 +201,21 @@ func (x *exchange) staleness(err error, end connEnd) connEnd {
 // recipients asks for each recipient by itself: one that is refused must not
 // stop the others. An error is trouble of the relay.
 func (x *exchange) recipients() error {
-	x.results = make([]app.RecipientResult, 0, len(x.m.Recipients))
-	for _, address := range x.m.Recipients {
-		res := app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageRcpt}
-		if err := checkPath(address); err != nil {
-			res.Verdict = app.Refused
-			res.Reply = app.Reply{Enhanced: "5.1.3", Text: x.relay.clean.words(err.Error())}
-		} else if err := x.conn.client.Rcpt(address, nil); err != nil {
+	for i := range x.results {
+		res := &x.results[i]
+		if res.Verdict != app.Accepted {
+			continue
+		}
+		if _, err := x.ask(25); err != nil {
 			answer := answerIn(err)
 			if answer == nil || kindOf(answer.Code) == app.ResultTrouble {
 				return err
 			}
 			res.Reply = x.relay.clean.replyOf(answer)
 			res.Verdict = verdictOf(res.Reply)
+			continue
 		}
-		if res.Verdict == app.Accepted {
-			x.accepted++
-		}
-		x.results = append(x.results, res)
+		x.accepted++
 	}
 	return nil
 }
@@ -169,21 +231,62 @@ func verdictOf(reply app.Reply) app.Verdict {
 
 // clear makes the connection fit for the next transaction.
 func (x *exchange) clear() connEnd {
-	if err := x.conn.reset(); err != nil {
+	if x.hearOut() != connGood {
+		return connBad
+	}
+	x.unsaid = []byte("RSET\r\n")
+	if _, err := x.ask(250); err != nil {
 		return connBad
 	}
 	return connGood
 }
 
-// body writes all but the message's last CRLF and the final dot, which go-smtp's
-// writer ends it with. It goes past that writer, which looks at every byte and
-// would hold the last 4 KiB back until the dot.
+// hearOut takes the replies that are still owed to a group of commands whose
+// transaction came to nothing. A relay may wait for the message nevertheless: it
+// gets the dot alone (RFC 2920 3.1), unless it took a recipient, who would then
+// get an empty message.
+func (x *exchange) hearOut() connEnd {
+	taken := false
+	for x.owed > 0 {
+		_, err := x.ask(25)
+		answer := answerIn(err)
+		switch {
+		case err == nil:
+			taken = true
+		case answer == nil || answer.Code == 421:
+			return connBad
+		case answer.Code/100 == 3:
+			if taken || x.owed > 0 {
+				return connBad
+			}
+			return x.loneDot()
+		}
+	}
+	if taken { // at DATA, or without a MAIL: the two sides lost step
+		return connBad
+	}
+	return connGood
+}
+
+// loneDot ends a message that has no recipient and no content.
+func (x *exchange) loneDot() connEnd {
+	x.unsaid = []byte(".\r\n")
+	_, err := x.ask(250)
+	if answer := answerIn(err); err != nil && (answer == nil || answer.Code == 421) {
+		return connBad
+	}
+	return connGood
+}
+
+// body writes all but the message's last CRLF, which goes with the final dot.
 func (x *exchange) body() error {
-	out := x.conn.out
-	if _, err := out.WriteString(x.message.signature); err != nil {
+	message := bytes.TrimSuffix(x.message.whole, crlf)
+	if dotLine(message, 0) < 0 {
+		_, err := x.conn.Write(message)
 		return err
 	}
-	if err := writeStuffed(out, bytes.TrimSuffix(x.message.message, crlf)); err != nil {
+	out := bufio.NewWriterSize(x.conn, bodyChunk)
+	if err := writeStuffed(out, message); err != nil {
 		return err
 	}
 	return out.Flush()
@@ -193,21 +296,31 @@ var crlf = []byte("\r\n")
 
 // writeStuffed doubles each dot at the start of a line (RFC 5321 4.5.2).
 func writeStuffed(w io.Writer, message []byte) error {
-	if bytes.HasPrefix(message, []byte(".")) {
-		if _, err := w.Write([]byte(".")); err != nil {
+	begin := 0
+	for at := dotLine(message, 0); at >= 0; at = dotLine(message, at+1) {
+		if _, err := w.Write(message[begin : at+1]); err != nil {
 			return err
 		}
+		begin = at // its dot once more
+	}
+	_, err := w.Write(message[begin:])
+	return err
+}
+
+// dotLine finds the next dot at the start of a line, from an index on; -1: there
+// is none.
+func dotLine(message []byte, from int) int {
+	if from == 0 && len(message) > 0 && message[0] == '.' {
+		return 0
 	}
 	for {
-		at := bytes.Index(message, []byte("\r\n."))
-		if at < 0 {
-			_, err := w.Write(message)
-			return err
+		end := bytes.IndexByte(message[from:], '\n')
+		if from += end + 1; end < 0 || from == len(message) {
+			return -1
 		}
-		if _, err := w.Write(message[:at+3]); err != nil {
-			return err
+		if message[from] == '.' {
+			return from
 		}
-		message = message[at+2:] // its dot once more
 	}
 }
 
@@ -222,22 +335,29 @@ func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
 
 // dot sends the final dot and waits for what the relay makes of the message.
 // Only Close ends the waiting before its time.
-func (x *exchange) dot(data *smtp.DataCommand) (app.Result, connEnd) {
+func (x *exchange) dot() (app.Result, connEnd) {
 	r := x.relay
 	release := context.AfterFunc(r.closing, x.conn.cut)
-	answer, err := data.CloseWithResponse()
+	text, err := x.finish()
 	closed := !release()
-	res, end := x.afterDot(answer, err)
+	res, end := x.afterDot(text, err)
 	if closed {
 		end = connBad
 	}
 	return res, end
 }
 
-func (x *exchange) afterDot(answer *smtp.DataResponse, err error) (app.Result, connEnd) {
+func (x *exchange) finish() (string, error) {
+	if err := x.conn.say([]byte("\r\n.\r\n")); err != nil {
+		return "", err
+	}
+	return x.conn.hear(250, dotFactor*x.relay.cfg.Timeout)
+}
+
+func (x *exchange) afterDot(text string, err error) (app.Result, connEnd) {
 	clean := x.relay.clean
 	if err == nil {
-		return x.done(clean.reply(250, answer.StatusText)), connGood
+		return x.done(clean.reply(250, text)), connGood
 	}
 	refusal := answerIn(err)
 	if refusal == nil {

@@ -68,7 +68,7 @@ func (h *Handler) registerAttachments() {
 		Responses: map[string]*huma.Response{"200": {
 			Description: "The file",
 			Content: map[string]*huma.MediaType{
-				"application/octet-stream": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}},
+				"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, // the type of the attachment
 			},
 		}},
 	}, h.download)

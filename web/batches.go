@@ -33,7 +33,7 @@ type (
 )
 
 func (h *Handler) registerBatches() {
-	register(h, route{sending: true, body: true}, huma.Operation{
+	register(h, route{sending: true, body: true, passing: true}, huma.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: "Send 1 to 100 emails", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

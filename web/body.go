@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/semaphore"
@@ -47,45 +48,64 @@ func defaultLimits() limits {
 type budget struct {
 	limits
 	small, large *semaphore.Weighted
+	used         sync.Pool // of *[]byte: small bodies that were let go
 }
 
 func newBudget(l limits) *budget {
 	return &budget{limits: l, small: semaphore.NewWeighted(l.smallBudget), large: semaphore.NewWeighted(l.largeBudget)}
 }
 
-// held is an exchange's share of the budget.
-type held struct{ small, large int64 }
+// held is an exchange's share of the budget, and the room for its body that serves
+// again; nil: none.
+type held struct {
+	small, large int64
+	body         *[]byte
+}
+
+// buffer gives room for a small body of n bytes, which release takes back.
+func (b *budget) buffer(n int64) *[]byte {
+	const least = 8 << 10 // so that most fit in any
+	if used, ok := b.used.Get().(*[]byte); ok && int64(cap(*used)) >= n {
+		*used = (*used)[:n]
+		return used
+	}
+	fresh := make([]byte, n, max(n, least))
+	return &fresh
+}
 
 // take waits for room for a body of n bytes. A body counts twice: as it came,
 // and decoded. Errors: CodeServiceUnavailable when no room came free in time.
-func (b *budget) take(ctx context.Context, h *held, n int64) error {
+func (b *budget) take(ctx context.Context, h *held, n int64) (waited bool, err error) {
 	lane, capacity, share := b.small, b.smallBudget, &h.small
 	if n > b.smallBody {
 		lane, capacity, share = b.large, b.largeBudget, &h.large
 	}
 	weight := min(2*n, capacity)
-	if !lane.TryAcquire(weight) {
+	if waited = !lane.TryAcquire(weight); waited {
 		ctx, cancel := context.WithTimeout(ctx, b.bodyWait)
 		defer cancel()
 		if err := lane.Acquire(ctx, weight); err != nil {
-			return newError(app.CodeServiceUnavailable, "The server has too many large requests at work; try again later")
+			return true, newError(app.CodeServiceUnavailable, "The server has too many large requests at work; try again later")
 		}
 	}
 	*share += weight
-	return nil
+	return waited, nil
 }
 
 func (b *budget) release(h *held) {
 	b.small.Release(h.small)
 	b.large.Release(h.large)
+	if h.body != nil {
+		b.used.Put(h.body)
+	}
 	*h = held{}
 }
 
 // readBody reads the whole body into x.body. Errors: CodePayloadTooLarge over
 // most bytes (by Content-Length before anything is read), 408 for a client that
 // is too slow, CodeServiceUnavailable when memory stays short.
-func (h *Handler) readBody(x *exchange, r *http.Request, most int64) error {
-	err := h.fillBody(x, r, most)
+func (h *Handler) readBody(x *exchange, r *http.Request, rt *route, most int64) error {
+	err := h.fillBody(x, r, rt, most)
 	if err != nil {
 		// What is left of the body is not worth reading, and would be taken for
 		// the next request; the answer must not wait for it either.
@@ -102,7 +122,7 @@ func setReadDeadline(x *exchange, at time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
 }
 
-func (h *Handler) fillBody(x *exchange, r *http.Request, most int64) error {
+func (h *Handler) fillBody(x *exchange, r *http.Request, rt *route, most int64) error {
 	if r.ContentLength > most {
 		return bodyTooLarge(most)
 	}
@@ -113,17 +133,24 @@ func (h *Handler) fillBody(x *exchange, r *http.Request, most int64) error {
 	if n < 0 {
 		n = h.limits.smallBody // chunked: most bodies are small
 	}
-	if err := h.budget.take(r.Context(), &x.held, n); err != nil {
+	waited, err := h.budget.take(r.Context(), &x.held, n)
+	if err != nil {
 		x.Header().Set("Retry-After", "5")
 		return err
 	}
-	// Anew: the wait for room was not the client's.
-	setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+	if waited { // not for the client
+		setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+	}
 	if r.ContentLength < 0 {
 		return h.readChunked(x, r, most)
 	}
-	x.body = make([]byte, r.ContentLength)
-	_, err := io.ReadFull(r.Body, x.body)
+	if rt.passing && n <= h.limits.smallBody {
+		x.held.body = h.budget.buffer(n)
+		x.body = *x.held.body
+	} else {
+		x.body = make([]byte, n)
+	}
+	_, err = io.ReadFull(r.Body, x.body)
 	return readError(err)
 }
 
@@ -133,7 +160,7 @@ func (h *Handler) readChunked(x *exchange, r *http.Request, most int64) error {
 	var buf bytes.Buffer
 	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.smallBody+1))
 	if err == nil && n > h.limits.smallBody && n <= most {
-		if err := h.budget.take(r.Context(), &x.held, most); err != nil {
+		if _, err := h.budget.take(r.Context(), &x.held, most); err != nil {
 			x.Header().Set("Retry-After", "5")
 			return err
 		}
@@ -174,7 +201,7 @@ func (h *Handler) openStream(x *exchange, r *http.Request) error {
 	if r.ContentLength > h.limits.body {
 		return bodyTooLarge(h.limits.body)
 	}
-	if err := h.budget.take(r.Context(), &x.held, streamMemory); err != nil {
+	if _, err := h.budget.take(r.Context(), &x.held, streamMemory); err != nil {
 		x.Header().Set("Retry-After", "5")
 		return err
 	}

@@ -3,6 +3,7 @@ package web
 import (
 	"errors"
 	"reflect"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
@@ -141,6 +142,10 @@ func (c *change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // Schema implements huma.SchemaProvider.
 func (change[T]) Schema(r huma.Registry) *huma.Schema {
 	value := *huma.SchemaFromType(r, reflect.TypeFor[T]())
+	if value.Type == "" { // one of several, and null is one more
+		value.AnyOf = append(slices.Clip(value.AnyOf), &huma.Schema{Type: "null"})
+		return &value
+	}
 	value.Nullable = true
 	return &value
 }

@@ -99,7 +99,7 @@ type emailService interface {
 }
 
 func (h *Handler) registerEmails() {
-	register(h, route{sending: true, body: true}, huma.Operation{
+	register(h, route{sending: true, body: true, passing: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},

@@ -175,8 +175,11 @@ func (h *Handler) documentImport() {
 		"file":        {Type: huma.TypeString, Format: "binary", Description: "CSV in UTF-8, with a row of headings"},
 		"on_conflict": {Type: huma.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
 	}
+	// Each is one field that holds JSON. An array as such would be many fields of
+	// one name (OpenAPI 3.1, 4.8.14.4).
 	for name, s := range schema.Properties {
-		form.Properties[name] = s
+		form.Properties[name] = &huma.Schema{Type: huma.TypeString, Description: "JSON",
+			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": s}}
 	}
 	form.Required = []string{"file"}
 	h.api.OpenAPI().Paths["/contacts/imports"].Post.RequestBody = &huma.RequestBody{

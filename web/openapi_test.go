@@ -6,6 +6,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -120,6 +121,7 @@ func checkRefs(t *testing.T, doc, v any) {
 			checkRefs(t, doc, item)
 		}
 	case map[string]any:
+		checkTypes(t, v)
 		if ref, ok := v["$ref"].(string); ok {
 			at := doc
 			for _, token := range strings.Split(strings.TrimPrefix(ref, "#/"), "/") {
@@ -132,6 +134,20 @@ func checkRefs(t *testing.T, doc, v any) {
 		}
 		for _, item := range v {
 			checkRefs(t, doc, item)
+		}
+	}
+}
+
+// checkTypes looks at the types that a schema names.
+func checkTypes(t *testing.T, schema map[string]any) {
+	t.Helper()
+	names, _ := schema["type"].([]any)
+	if name, ok := schema["type"].(string); ok {
+		names = []any{name}
+	}
+	for _, name := range names {
+		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null", "http"}, name) {
+			t.Errorf("there is no type %q: %v", name, schema)
 		}
 	}
 }

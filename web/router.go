@@ -29,6 +29,7 @@ type route struct {
 	sending bool // open to keys that may only send
 	admin   bool // changes what members of a team may only read (decisions.md 3)
 	body    bool // takes a body, which is read before the handler runs
+	passing bool // keeps no part of its body, so that the room for it serves again
 	stream  bool // takes a body that the handler reads from x.stream
 	early   bool // with parameters, and asked before others that have more of them
 	quiet   bool // logged at debug
@@ -92,7 +93,7 @@ func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
 	case rt.stream:
 		return h.openStream(x, r)
 	case rt.body:
-		return h.readBody(x, r, most)
+		return h.readBody(x, r, rt, most)
 	}
 	return nil
 }
@@ -129,6 +130,10 @@ func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.body) }
 // Neither asks for a key: there is nothing behind the path to protect.
 func (h *Handler) dispatch(x *exchange, r *http.Request) {
 	path, escaped := routingPath(r.URL)
+	if e := h.absent(path); e != nil {
+		h.writeError(x, e)
+		return
+	}
 	if handle, params := h.lookup(r.Method, path); handle != nil {
 		if escaped {
 			unescapeParams(params)

@@ -23,8 +23,8 @@ type sendEmailRequest struct {
 	Bcc         addressList    `json:"bcc,omitempty"`
 	ReplyTo     addressList    `json:"reply_to,omitempty"`
 	Subject     string         `json:"subject,omitempty" maxLength:"2000" doc:"Needed unless a template has one"`
-	HTML        string         `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
-	Text        *string        `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
+	HTML        longText       `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
+	Text        *longText      `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
 	Headers     headerMap      `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
 	Tags        tagList        `json:"tags,omitempty"`
 	Attachments attachmentList `json:"attachments,omitempty"`
@@ -47,7 +47,7 @@ type attachmentRequest struct {
 func (r *sendEmailRequest) input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
-		Subject: r.Subject, HTML: r.HTML, Text: r.Text, Headers: r.Headers, Tags: r.Tags,
+		Subject: r.Subject, HTML: string(r.HTML), Text: (*string)(r.Text), Headers: r.Headers, Tags: r.Tags,
 		ScheduledAt: r.ScheduledAt, TopicID: r.TopicID, Template: r.Template.use,
 	}
 	for i := range r.Attachments {

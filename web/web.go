@@ -81,6 +81,7 @@ type Handler struct {
 	parameters *httprouter.Router
 	methods    []string              // that any route answers, sorted
 	operations map[string]*operation // by id
+	absences   []absence
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
@@ -105,6 +106,7 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 		failures:   newFailureLimiter(now),
 		budget:     newBudget(l),
 		operations: map[string]*operation{},
+		absences:   absences(),
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)

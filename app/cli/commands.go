@@ -96,6 +96,14 @@ func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Co
 	})
 }
 
+// warnUnserved says on standard error what a command can't know where no server
+// ran on the database: relays and public address are settings of mailer serve.
+func warnUnserved(e *engine.Engine, lack string) {
+	if len(e.Regions()) == 0 {
+		fmt.Fprintln(os.Stderr, "mailer: no server ran on this database: "+lack+"; start mailer serve once, then ask again")
+	}
+}
+
 // done prints what a command did.
 func (c *Store) done(object any, words string) error { return Done(c.asJSON, object, words) }
 

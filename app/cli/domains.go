@@ -98,5 +98,6 @@ func (c *Store) domainsVerify() *cobra.Command {
 }
 
 func (c *Store) printDomain(e *engine.Engine, d *app.Domain) error {
+	warnUnserved(e, "the SPF record can't name its relay yet")
 	return PrintDomain(os.Stdout, c.asJSON, d, e.DomainRecords(d))
 }

@@ -12,6 +12,7 @@ import (
 func (c *Store) ingest() *cobra.Command {
 	cmd := newCommand("ingest", "Show the addresses that providers report bounces and complaints to; they hold secrets", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(_ context.Context, e *engine.Engine) error {
+			warnUnserved(e, "the addresses lack the --base-url of mailer serve")
 			return Print(os.Stdout, c.asJSON, Doors(e.IngestDoors()))
 		})
 	})

@@ -271,8 +271,7 @@ func checkGoImport(t *testing.T, c *resendv3.Client, segment string) {
 func TestGoV2ClientAudiences(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &worldOptions{direct: true})
-	c := resendv2.NewClient(w.key)
-	c.BaseURL = parseURL(t, w.in.url+"/")
+	c, _ := v2Client(t, w.in.url+"/", w.key)
 	audience, err := c.Audiences.Create(&resendv2.CreateAudienceRequest{Name: "Everybody"})
 	must(t, err)
 	got, err := c.Audiences.Get(audience.Id)

@@ -61,7 +61,7 @@ func TestKillNineInABroadcastReachesEachContactOnce(t *testing.T) {
 		}
 		return nil
 	}})
-	in := start(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),
+	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
 	in.addDomain(t, "example.test")
 	api := client{in.url, in.newKey(t)}

@@ -190,8 +190,7 @@ func TestGoV3ClientBroadcasts(t *testing.T) {
 func TestGoV2ClientBroadcasts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &worldOptions{direct: true})
-	c := resendv2.NewClient(w.key)
-	c.BaseURL = parseURL(t, w.in.url)
+	c, _ := v2Client(t, w.in.url, w.key)
 	audience, err := c.Audiences.Create(&resendv2.CreateAudienceRequest{Name: "Readers"})
 	must(t, err)
 	_, err = c.Contacts.Create(&resendv2.CreateContactRequest{AudienceId: audience.Id, Email: "ann@example.com", FirstName: "Ann"})

@@ -7,14 +7,13 @@ import (
 	"time"
 )
 
+const resendCLI = "node_modules/resend-cli/dist/cli.cjs"
+
 // runCLI calls Resend's command line, on Node, against the API.
 func runCLI(t *testing.T, w *world, key string, args ...string) (nodeOutput, error) {
 	t.Helper()
-	return runJS(t, []string{
-		"RESEND_BASE_URL=" + w.in.url, "RESEND_API_KEY=" + key, "CI=true",
-		"RESEND_TELEMETRY_DISABLED=1", "DO_NOT_TRACK=1", "RESEND_NO_UPDATE_NOTIFIER=1",
-		"XDG_CONFIG_HOME=" + t.TempDir(),
-	}, append([]string{"node_modules/resend-cli/dist/cli.cjs"}, append(args, "--json")...)...)
+	noteCommand(args)
+	return runJS(t, cliEnv(t, w.in.url, key), append([]string{resendCLI}, append(args, "--json")...)...)
 }
 
 func TestResendCommandLineFlow(t *testing.T) {

@@ -49,7 +49,7 @@ func TestControlsOfTheRelay(t *testing.T) {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
 			relay := newSink(t, sinkOptions{})
-			in := start(t, killArgs(relay)...)
+			in := startBare(t, killArgs(relay)...)
 			in.addDomain(t, "example.test")
 			l := newLoad(client{in.url, in.newKey(t)})
 			relay.set(tc.relay)

@@ -14,10 +14,18 @@
 // and fail unless the judge says so. Where nobody can mount a file system (no
 // root, no loop devices) no power is cut, in CI neither.
 //
-// To run it: `npm ci --ignore-scripts` once, then `go test ./...`, in this
-// folder. -short leaves out what waits a minute for the retry table; MAILER_BIN
-// names a binary to test instead of building one, for instance one built with
-// -race. The long form of the faults: -kills N kills the server N times under
-// load, -cuts N cuts the power N times, -every-call kills it at each call on its
-// files.
+// What goes between the clients and the binary passes a tap that changes nothing
+// and holds each answer, and each request that was not refused, against the
+// binary's own openapi.json. Three lists stand in testdata: operations.tsv says of
+// each operation of Resend's API whether it is served; routes.tsv names every
+// route of this service; methods.tsv says of each method, command and tool of the
+// clients whether the suites exercise it. Tests hold them against what there is,
+// and a whole run fails where one says more than was called.
+//
+// To run it, in this folder: `npm ci --ignore-scripts && go test -count=1 ./...`
+// (-count=1 since go can't see that the program beside this module changed).
+// -short leaves out what waits a minute for the retry table; MAILER_BIN names a
+// binary to test instead of building one, for instance one built with -race. The
+// long form of the faults: -kills N kills the server N times under load, -cuts N
+// cuts the power N times, -every-call kills it at each call on its files.
 package sdktest

@@ -304,7 +304,7 @@ func TestTrackedMail(t *testing.T) {
 	}
 	id := api.send(t, map[string]any{"from": "x@acme.test", "to": "y@example.com", "subject": "tracked", "html": text + `<a href="mailto:a@b.test">m</a></body></html>`})
 	m := w.sink.wait(t, 1, 30*time.Second, subjectIs("tracked"))[0]
-	port := w.in.addr[strings.LastIndexByte(w.in.addr, ':'):]
+	port := w.in.url[strings.LastIndexByte(w.in.url, ':'):]
 	var found []string
 	for _, match := range hrefs.FindAllStringSubmatch(content(m.leaves(t), "text/html"), -1) {
 		if link := html.UnescapeString(match[1] + match[2]); link != "mailto:a@b.test" {

@@ -19,11 +19,13 @@ import (
 
 // recorder keeps the last refusal: the Go clients show its message alone.
 type recorder struct {
-	mu   sync.Mutex
-	last apiError
+	calls *coverage
+	mu    sync.Mutex
+	last  apiError
 }
 
 func (r *recorder) RoundTrip(req *http.Request) (*http.Response, error) {
+	noteGoMethods(r.calls)
 	res, err := http.DefaultTransport.RoundTrip(req)
 	if err != nil || res.StatusCode < 300 {
 		return res, err
@@ -46,8 +48,15 @@ func parseURL(t *testing.T, s string) *url.URL {
 }
 
 func v3Client(t *testing.T, base, key string) (*resendv3.Client, *recorder) {
-	r := &recorder{}
+	r := &recorder{calls: calls}
 	c := resendv3.NewCustomClient(&http.Client{Transport: r, Timeout: 20 * time.Second}, key)
+	c.BaseURL = parseURL(t, base)
+	return c, r
+}
+
+func v2Client(t *testing.T, base, key string) (*resendv2.Client, *recorder) {
+	r := &recorder{calls: calls}
+	c := resendv2.NewCustomClient(&http.Client{Transport: r, Timeout: 20 * time.Second}, key)
 	c.BaseURL = parseURL(t, base)
 	return c, r
 }
@@ -161,8 +170,7 @@ func TestGoV2ClientFlow(t *testing.T) {
 	t.Parallel()
 	needPythonDKIM(t)
 	w := newWorld(t, nil)
-	c := resendv2.NewClient(w.key)
-	c.BaseURL = parseURL(t, w.in.url)
+	c, _ := v2Client(t, w.in.url, w.key)
 	sent, err := c.Emails.Send(&resendv2.SendEmailRequest{
 		From: "shop@example.test", To: []string{"ann@example.com"}, Bcc: []string{"dora@example.com"},
 		Subject: "from v2", Html: "<p>hello</p>", Text: "hello",
@@ -184,8 +192,7 @@ func TestGoV2ClientFlow(t *testing.T) {
 		envelope: []string{"ann@example.com", "dora@example.com"},
 		html:     "<p>hello</p>", text: "hello", files: map[string][]byte{"data.bin": everyByte()},
 	})
-	unknown := resendv2.NewClient(forgedKey(w.key))
-	unknown.BaseURL = c.BaseURL
+	unknown, _ := v2Client(t, w.in.url, forgedKey(w.key))
 	if _, err := unknown.Emails.Get(sent.Id); err == nil {
 		t.Error("a wrong key reads an email")
 	}

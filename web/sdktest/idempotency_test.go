@@ -117,7 +117,7 @@ func (a *answers) ledger(t *testing.T) *ledger {
 func TestManyClientsUnderTheSameKeysMakeOneEmailEach(t *testing.T) {
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
-	in := start(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),
+	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=5s", relay.addr, killConnections),
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
 	in.addDomain(t, "example.test")
 	a := &answers{api: client{in.url, in.newKey(t)}, first: map[string][]byte{}, tries: map[int]int{}}

@@ -30,7 +30,7 @@ func TestKillNineLosesNothing(t *testing.T) {
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(behaviour{dotDelay: 15 * time.Millisecond}) // wide enough to be hit
-	in := start(t, killArgs(relay)...)
+	in := startBare(t, killArgs(relay)...)
 	in.addDomain(t, "example.test")
 	l := newLoad(client{in.url, in.newKey(t)})
 	stop := l.start(t)

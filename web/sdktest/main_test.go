@@ -58,7 +58,15 @@ func runAll(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	binary.path, binary.err = buildBinary(dir)
-	return m.Run()
+	status := m.Run()
+	if status != 0 || !everythingRan() {
+		return status
+	}
+	for _, problem := range coverageProblems() {
+		fmt.Fprintln(os.Stderr, problem)
+		status = 1
+	}
+	return status
 }
 
 // buildBinary builds the service from the repository's root into dir, unless

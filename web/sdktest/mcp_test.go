@@ -21,6 +21,7 @@ type mcpOutput struct {
 	Server  struct{ Name string }
 	Tools   []string
 	ID      string
+	Saved   map[string]string
 	Results []struct {
 		Text            string
 		IsError, Thrown bool
@@ -32,9 +33,10 @@ type mcpRoute struct {
 	url, key string   // over HTTP
 	command  []string // or over standard streams
 	env      map[string]string
+	client   string // of methods.tsv; empty: none of Resend's
 }
 
-func (r mcpRoute) call(t *testing.T, line string, calls ...[2]any) mcpOutput {
+func (r mcpRoute) call(t *testing.T, line string, called ...[]any) mcpOutput {
 	t.Helper()
 	encode := func(v any) string {
 		b, err := json.Marshal(v)
@@ -43,7 +45,12 @@ func (r mcpRoute) call(t *testing.T, line string, calls ...[2]any) mcpOutput {
 		}
 		return string(b)
 	}
-	env := []string{"LINE=" + line, "CALLS=" + encode(calls), "URL=" + r.url, "KEY=" + r.key}
+	for _, c := range called {
+		if r.client != "" {
+			calls.note(r.client, fmt.Sprint(c[0]))
+		}
+	}
+	env := []string{"LINE=" + line, "CALLS=" + encode(called), "URL=" + r.url, "KEY=" + r.key}
 	if r.command != nil {
 		env = append(env, "COMMAND="+encode(r.command), "COMMAND_ENV="+encode(r.env))
 	}
@@ -53,8 +60,8 @@ func (r mcpRoute) call(t *testing.T, line string, calls ...[2]any) mcpOutput {
 	}
 	var got mcpOutput
 	out.into(t, &got)
-	if len(got.Results) != len(calls) {
-		t.Fatalf("%d results of %d calls", len(got.Results), len(calls))
+	if len(got.Results) != len(called) {
+		t.Fatalf("%d results of %d calls", len(got.Results), len(called))
 	}
 	return got
 }
@@ -88,8 +95,8 @@ func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
 	mail := map[string]any{"from": "Shop <shop@example.test>", "to": []string{"ann@example.com"}, "subject": "from a tool", "text": "Hello <Ann> & co"}
 	foreign := map[string]any{"from": "a@elsewhere.test", "to": "ann@example.com", "subject": "s", "text": "t"}
 	got := route.call(t, line,
-		[2]any{"send_email", mail}, [2]any{"get_email", map[string]any{"id": "$ID"}},
-		[2]any{"send_email", foreign}, [2]any{"get_email", map[string]any{"id": "no"}}, [2]any{"drop_tables", map[string]any{}})
+		[]any{"send_email", mail}, []any{"get_email", map[string]any{"id": "$ID"}},
+		[]any{"send_email", foreign}, []any{"get_email", map[string]any{"id": "no"}}, []any{"drop_tables", map[string]any{}})
 	for _, name := range []string{"send_email", "send_batch", "list_contacts", "create_broadcast", "create_webhook"} {
 		if !slices.Contains(got.Tools, name) {
 			t.Errorf("no tool %s among %d", name, len(got.Tools))
@@ -117,19 +124,20 @@ func (w *world) checkTools(t *testing.T, line string, route mcpRoute) {
 		header: map[string]string{"To": "ann@example.com"}, text: "Hello <Ann> & co"})
 }
 
+const resendMCP = "node_modules/resend-mcp/dist/index.js"
+
 // TestResendMCP lets Resend's own MCP server use this service, over both of its
 // transports.
 func TestResendMCP(t *testing.T) {
 	t.Parallel()
 	needMCP(t)
 	w := newWorld(t, &worldOptions{direct: true})
-	script := filepath.Join("node_modules", "resend-mcp", "dist", "index.js")
 	env := map[string]string{"RESEND_BASE_URL": w.in.url, "HOME": t.TempDir()}
 	check := func(t *testing.T, route mcpRoute) {
 		mail := map[string]any{"from": "shop@example.test", "to": []string{"ann@example.com"}, "subject": "by resend-mcp", "text": "Hello, Ann"}
 		foreign := map[string]any{"from": "a@elsewhere.test", "to": []string{"ann@example.com"}, "subject": "s", "text": "t"}
-		got := route.call(t, "v1", [2]any{"send-email", mail}, [2]any{"get-email", map[string]any{"id": "$ID"}},
-			[2]any{"send-email", foreign}, [2]any{"list-emails", map[string]any{}}, [2]any{"create-contact", map[string]any{"email": "c@example.com"}})
+		got := route.call(t, "v1", []any{"send-email", mail}, []any{"get-email", map[string]any{"id": "$ID"}},
+			[]any{"send-email", foreign}, []any{"list-emails", map[string]any{}}, []any{"create-contact", map[string]any{"email": "c@example.com"}})
 		if len(got.Tools) < 50 || got.ID == "" || got.Results[0].IsError {
 			t.Fatalf("%d tools, sent %+v", len(got.Tools), got.Results[0])
 		}
@@ -144,19 +152,19 @@ func TestResendMCP(t *testing.T) {
 		w.checkArrived(t, arrival{id: got.ID, subject: "by resend-mcp", from: "shop@example.test", envelope: []string{"ann@example.com"}, text: "Hello, Ann"})
 	}
 	t.Run("stdio", func(t *testing.T) {
-		check(t, mcpRoute{command: []string{"node", script, "--key", w.key}, env: env})
+		check(t, mcpRoute{command: []string{"node", resendMCP, "--key", w.key}, env: env, client: mcpClient})
 	})
 	t.Run("http", func(t *testing.T) {
-		check(t, mcpRoute{url: serveResendMCP(t, script, env), key: w.key})
+		check(t, mcpRoute{url: serveResendMCP(t, env), key: w.key, client: mcpClient})
 	})
 }
 
 // serveResendMCP runs Resend's server and gives its address.
-func serveResendMCP(t *testing.T, script string, env map[string]string) string {
+func serveResendMCP(t *testing.T, env map[string]string) string {
 	t.Helper()
 	addr := freeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
-	cmd := exec.Command("node", script, "--http", "--port", port)
+	cmd := exec.Command("node", resendMCP, "--http", "--port", port)
 	cmd.Env = cleanEnv(t.TempDir())
 	for k, v := range env {
 		cmd.Env = append(cmd.Env, k+"="+v)

@@ -46,7 +46,8 @@ func (o nodeOutput) errors(t *testing.T) map[string]apiError {
 // runNode runs a script of node/ against the API at url.
 func runNode(t *testing.T, url, key, name string, env map[string]string) nodeOutput {
 	t.Helper()
-	all := []string{"RESEND_BASE_URL=" + url, "RESEND_API_KEY=" + key}
+	called := filepath.Join(t.TempDir(), "calls")
+	all := []string{"RESEND_BASE_URL=" + url, "RESEND_API_KEY=" + key, "CALLS=" + called}
 	for k, v := range env {
 		all = append(all, k+"="+v)
 	}
@@ -54,6 +55,7 @@ func runNode(t *testing.T, url, key, name string, env map[string]string) nodeOut
 	if err != nil {
 		t.Fatalf("%s: %v", name, err)
 	}
+	noteScript(t, called)
 	return out
 }
 

@@ -44,13 +44,13 @@ func newDisk(t *testing.T, kind string, options ...string) *disk {
 	must(t, os.WriteFile(d.image, nil, 0o600))
 	must(t, os.Truncate(d.image, fileSystems[kind]))
 	must(t, os.Mkdir(d.mount, 0o700))
-	command(t, "mkfs."+kind, "-q", d.image)
+	shell(t, "mkfs."+kind, "-q", d.image)
 	d.power(t)
 	t.Cleanup(func() { d.unmount(t) })
 	return d
 }
 
-func command(t *testing.T, name string, args ...string) {
+func shell(t *testing.T, name string, args ...string) {
 	t.Helper()
 	if out, err := exec.Command(name, args...).CombinedOutput(); err != nil {
 		t.Fatalf("%s %s: %v\n%s", name, strings.Join(args, " "), err, out)
@@ -60,7 +60,7 @@ func command(t *testing.T, name string, args ...string) {
 // power mounts the file system, which replays its journal.
 func (d *disk) power(t *testing.T) {
 	t.Helper()
-	command(t, "mount", "-o", strings.Join(append([]string{"loop"}, d.options...), ","), d.image, d.mount)
+	shell(t, "mount", "-o", strings.Join(append([]string{"loop"}, d.options...), ","), d.image, d.mount)
 }
 
 func (d *disk) unmount(t *testing.T) {

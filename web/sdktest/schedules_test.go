@@ -150,8 +150,7 @@ func TestGoV3ClientBatchesAndSchedules(t *testing.T) {
 func TestGoV2ClientBatchesAndSchedules(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, &worldOptions{direct: true})
-	c := resendv2.NewClient(w.key)
-	c.BaseURL = parseURL(t, w.in.url)
+	c, _ := v2Client(t, w.in.url, w.key)
 	batch := []*resendv2.SendEmailRequest{
 		{From: "shop@example.test", To: []string{"one@example.com"}, Subject: "batch", Text: "hello"},
 		{From: "shop@example.test", To: []string{"two@example.com"}, Subject: "batch", Text: "hello", ScheduledAt: "in 1 hour"},

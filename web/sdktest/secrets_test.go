@@ -21,11 +21,13 @@ func secretPatterns(user, password string) map[string][]byte {
 		// holds the key; a public key has no version.
 		"PKCS #8 private key":           []byte("\x02\x01\x00\x30\x0d\x06\x09\x2a\x86\x48\x86\xf7\x0d\x01\x01\x01\x05\x00\x04\x82"),
 		"PKCS #8 private key in base64": []byte("IBADANBgkqhkiG9w0BAQEFAASC"),
-		// RFC 8017 A.1.2: the public exponent, followed by the private one.
-		"PKCS #1 private key":     []byte("\x02\x03\x01\x00\x01\x02\x82\x01"),
-		"relay password":          []byte(password),
-		"relay password, base64":  encoded(password),
-		"relay credentials, AUTH": encoded("\x00" + user + "\x00" + password),
+		// RFC 8017 A.1.2: the public exponent, followed by the private one, which
+		// has a byte less than the modulus now and then.
+		"PKCS #1 private key":        []byte("\x02\x03\x01\x00\x01\x02\x82\x01"),
+		"PKCS #1 private key, short": []byte("\x02\x03\x01\x00\x01\x02\x81"),
+		"relay password":             []byte(password),
+		"relay password, base64":     encoded(password),
+		"relay credentials, AUTH":    encoded("\x00" + user + "\x00" + password),
 	}
 }
 

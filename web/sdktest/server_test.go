@@ -28,11 +28,14 @@ type instance struct {
 	dir   string
 	db    string
 	addr  string
-	url   string
+	url   string // where clients ask: the tap, or the server itself
 	args  []string
 	wrap  []string                  // a program and its arguments that run the server as their last ones
 	extra []*os.File                // further open files of it, from 3 on
 	begin func(cmd *exec.Cmd) error // starts the process; nil: Start does
+
+	tap    *tap // nil: nothing reads along
+	report report
 
 	cmd  *exec.Cmd
 	done chan struct{} // closed once the process has ended
@@ -42,6 +45,19 @@ type instance struct {
 // start runs `mailer serve` with args on a database of its own and waits until
 // it is ready. It is stopped when the test ends.
 func start(t *testing.T, args ...string) *instance {
+	t.Helper()
+	in := newInstance(t, args...)
+	in.tap = newTap(t, in.addr, in.report.saw)
+	in.url = in.tap.url()
+	in.args = append(in.args, "--base-url", in.url)
+	in.serve(t)
+	in.watch(t)
+	return in
+}
+
+// startBare is start without anything between the clients and the server: for
+// tests that kill it, and that care for the bare connection.
+func startBare(t *testing.T, args ...string) *instance {
 	t.Helper()
 	in := newInstance(t, args...)
 	in.serve(t)
@@ -60,6 +76,7 @@ func newInstance(t *testing.T, args ...string) *instance {
 	in := &instance{dir: dir, db: filepath.Join(dir, "mailer.db"), addr: addr, url: "http://" + addr, args: args}
 	t.Cleanup(func() {
 		in.stop(t)
+		in.endWatch(t)
 		if t.Failed() {
 			t.Logf("the server's log (end):\n%s", tail(in.log(t), 6000))
 		}
@@ -118,7 +135,7 @@ func (in *instance) waitReady(t *testing.T) {
 		if in.ended() {
 			t.Fatalf("serve ended at once: %v\n%s", in.err, tail(in.log(t), 4000))
 		}
-		res, err := client.Get(in.url + "/readyz")
+		res, err := client.Get("http://" + in.addr + "/readyz")
 		if err != nil {
 			return false, err.Error()
 		}

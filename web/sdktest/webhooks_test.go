@@ -221,6 +221,7 @@ func TestGoV3ClientWebhooks(t *testing.T) {
 // wantVerified asks two verifiers of other makes.
 func wantVerified(t *testing.T, c *resendv3.Client, r received, secret string, want bool) {
 	t.Helper()
+	calls.note(goV3Client, "Webhooks.Verify")
 	if err := c.Webhooks.Verify(r.options(secret)); (err == nil) != want {
 		t.Errorf("the client's verify: %v, want %v", err, want)
 	}

@@ -1,7 +1,7 @@
 // An audience through Resend's client: properties, topics, segments, contacts,
 // and an import. Prints what it got as one JSON object.
 import { setTimeout as pause } from 'node:timers/promises';
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 const from = process.env.FROM;

@@ -1,7 +1,7 @@
 // A domain through Resend's client, from its addition to its end. DNS is where
 // records are published. Prints what it got as one JSON object.
 import { setTimeout as pause } from 'node:timers/promises';
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 

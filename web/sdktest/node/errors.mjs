@@ -1,6 +1,6 @@
 // Every refusal that an application may meet, as Resend's client shows it.
 // Prints {case: error} as one JSON object; a case without an error is null.
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const nobody = '019e0000-0000-7000-8000-000000000000';
 const { FROM, UNVERIFIED, WRONG_KEY, RESTRICTED_KEY, SCOPED_KEY } = process.env;

@@ -1,7 +1,7 @@
 // What an application does with Resend's client: sends with every kind of
 // field, reads back, and downloads. Prints what it got as one JSON object.
 import { setTimeout as pause } from 'node:timers/promises';
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 const from = process.env.FROM;

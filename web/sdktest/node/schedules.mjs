@@ -1,6 +1,6 @@
 // Batches and schedules as an application uses them through Resend's client.
 // Prints what it got as one JSON object.
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 const email = (to, more) => ({ from: process.env.FROM, to, subject: `to ${to}`, text: 'hello', ...more });

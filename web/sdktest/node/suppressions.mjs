@@ -1,7 +1,7 @@
 // The life of a suppression list through Resend's client. Prints what it got as
 // one JSON object.
 import { setTimeout as pause } from 'node:timers/promises';
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 const from = process.env.FROM;

@@ -1,6 +1,6 @@
 // The life of templates through Resend's client, and sends by them. Prints what
 // it got as one JSON object.
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 const from = process.env.FROM;

@@ -2,7 +2,7 @@
 // gets what really happens. Prints what it got as one JSON object.
 import { createServer } from 'node:http';
 import { setTimeout as pause } from 'node:timers/promises';
-import { Resend } from 'resend';
+import { Resend } from './client.mjs';
 
 const resend = new Resend(process.env.RESEND_API_KEY);
 const from = process.env.FROM;

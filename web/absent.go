@@ -1,0 +1,72 @@
+package web
+
+import (
+	"strings"
+
+	"mailer/app"
+)
+
+// absence is a part of Resend's API that this service does not have. Its
+// clients have methods for it, and whoever calls one is told so in words instead
+// of being left with the 404 of a mistyped path, or with the one of an email
+// whose id would be "metrics".
+type absence struct {
+	// path covers what is below it too; * stands for one segment.
+	path string
+	what string // completes "This service has no …"
+}
+
+// absences lists all of them, with every method. testdata/operations.tsv of
+// web/sdktest names their operations one by one.
+func absences() []absence {
+	return []absence{
+		{"/automations", "automations"},
+		{"/domains/claim", "claims of domains"},
+		{"/domains/claims", "claims of domains"}, // as the PHP client spells it
+		{"/domains/*/claim", "claims of domains"},
+		{"/domains/*/claims", "claims of domains"},
+		{"/editor", "shared editor of templates and broadcasts"},
+		{"/emails/*/share", "public links to emails"},
+		{"/emails/metrics", "metrics of emails"},
+		{"/emails/receiving", "received emails"},
+		{"/events", "custom events"},
+		{"/inboxes", "inboxes"},
+		{"/logs", "log of API requests"},
+		{"/oauth", "OAuth grants"},
+		{"/segments/metrics", "metrics of segments"},
+	}
+}
+
+// covers says whether path is the absent one or below it.
+func (a absence) covers(path string) bool {
+	pattern := a.path
+	for pattern != "" {
+		want, wantRest := nextSegment(pattern)
+		have, haveRest := nextSegment(path)
+		if have == "" || want != "*" && want != have {
+			return false
+		}
+		pattern, path = wantRest, haveRest
+	}
+	return true
+}
+
+// nextSegment takes the first segment off a path that starts with a slash.
+func nextSegment(path string) (segment, rest string) {
+	path = strings.TrimPrefix(path, "/")
+	if i := strings.IndexByte(path, '/'); i >= 0 {
+		return path[:i], path[i:]
+	}
+	return path, ""
+}
+
+// absent gives the refusal of what Resend's API has at path and this service
+// has not; nil: no such thing.
+func (h *Handler) absent(path string) *Error {
+	for _, a := range h.absences {
+		if a.covers(path) {
+			return newError(app.CodeNotFound, "This service has no "+a.what+": it does not serve "+a.path+" of Resend's API")
+		}
+	}
+	return nil
+}

@@ -1,0 +1,43 @@
+package web
+
+import (
+	"testing"
+
+	"mailer/app"
+)
+
+func TestWhatResendHasAndThisServiceHasNotIsSaidInWords(t *testing.T) {
+	b := newBench(t)
+	for _, tt := range []struct{ method, path, words string }{
+		{"GET", "/logs", "This service has no log of API requests"},
+		{"GET", "//logs/" + emailID, "no log of API requests"},
+		{"POST", "/events/send", "no custom events"},
+		{"DELETE", "/events/user.created", "no custom events"},
+		{"GET", "/automations/" + emailID + "/runs/" + emailID, "no automations"},
+		{"GET", "/emails/metrics?metrics=sent", "no metrics of emails"},
+		{"GET", "/emails/receiving", "no received emails"},
+		{"GET", "/emails/receiving/" + emailID + "/attachments", "no received emails"},
+		{"POST", "/emails/" + emailID + "/share", "no public links"},
+		{"POST", "/domains/claim", "no claims of domains"},
+		{"POST", "/domains/" + emailID + "/claim/verify", "no claims of domains"},
+		{"PUT", "/inboxes/a@b.test/threads/x/labels", "no inboxes"},
+		{"GET", "/segments/metrics", "no metrics of segments"},
+		{"DELETE", "/oauth/grants/" + emailID, "no OAuth grants"},
+	} {
+		wantError(t, b.do(tt.method, tt.path, ""), 404, app.CodeNotFound, tt.words, "Resend's API")
+	}
+}
+
+func TestAbsencesHideNothingThatIsServed(t *testing.T) {
+	b := newBench(t)
+	for _, op := range b.handler.operations {
+		if e := b.handler.absent(op.Path); e != nil {
+			t.Errorf("%s %s: %s", op.Method, op.Path, e.Message)
+		}
+	}
+	for _, path := range []string{"/", "", "*", "/emails", "/emails/x", "/emails/x/events", "/emails/x/shared", "/logs2", "/domains/x", "/LOGS"} {
+		if e := b.handler.absent(path); e != nil {
+			t.Errorf("%s: %s", path, e.Message)
+		}
+	}
+}

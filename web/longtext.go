@@ -1,0 +1,84 @@
+package web
+
+import (
+	"bytes"
+	"strconv"
+	"strings"
+	"unicode/utf16"
+
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// longText is a string that may be long, like the body of a mail: it is copied
+// once while it is read. Null is empty.
+type longText string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (t *longText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch v.Kind() {
+	case 'n':
+		*t = ""
+	case '"':
+		*t = longText(unquote(v[1 : len(v)-1]))
+	default:
+		return &shapeError{d.StackPointer(), "must be a string"}
+	}
+	return nil
+}
+
+// unquote is what stands between the quotes of a JSON string, known to be valid.
+func unquote(v []byte) string {
+	if bytes.IndexByte(v, '\\') < 0 {
+		return string(v)
+	}
+	var b strings.Builder
+	b.Grow(len(v)) // what it means is never longer
+	for {
+		n := bytes.IndexByte(v, '\\')
+		if n < 0 {
+			b.Write(v)
+			return b.String()
+		}
+		b.Write(v[:n])
+		if c := plainEscape(v[n+1]); c != 0 {
+			b.WriteByte(c)
+			v = v[n+2:]
+			continue
+		}
+		r := hexEscape(v[n:])
+		if v = v[n+6:]; utf16.IsSurrogate(r) { // a pair: others are not valid
+			r = utf16.DecodeRune(r, hexEscape(v))
+			v = v[6:]
+		}
+		b.WriteRune(r)
+	}
+}
+
+// plainEscape is what a backslash and c stand for; 0: a number follows.
+func plainEscape(c byte) byte {
+	switch c {
+	case 'b':
+		return '\b'
+	case 'f':
+		return '\f'
+	case 'n':
+		return '\n'
+	case 'r':
+		return '\r'
+	case 't':
+		return '\t'
+	case 'u':
+		return 0
+	}
+	return c // a quote, a backslash or a slash
+}
+
+// hexEscape reads the number of \u0000.
+func hexEscape(v []byte) rune {
+	n, _ := strconv.ParseUint(string(v[2:6]), 16, 16)
+	return rune(n)
+}

@@ -1,0 +1,76 @@
+package web
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"strings"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+// keeping is an engine that keeps all that is sent.
+type keeping struct {
+	fakeService
+	kept []*app.EmailInput
+}
+
+func (k *keeping) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInput, _ engine.SendOptions) (string, error) {
+	k.kept = append(k.kept, in)
+	return emailID, nil
+}
+
+func (k *keeping) SendBatch(_ context.Context, _ *app.Key, items []engine.BatchItem, _ bool, _ engine.SendOptions) (*engine.BatchResult, error) {
+	for _, item := range items {
+		k.kept = append(k.kept, item.Input)
+	}
+	return &engine.BatchResult{}, nil
+}
+
+// fullSend is a send with all that a body can hold, of one letter and always as long.
+func fullSend(letter string) string {
+	s := strings.Repeat(letter, 12)
+	return fmt.Sprintf(`{"from":"%[1]s@a.test","to":["%[1]s@b.test"],"cc":"%[1]s@c.test","bcc":["%[1]s@d.test"],"reply_to":"%[1]s@e.test","subject":"%[1]s",`+
+		`"html":"<p>%[1]s</p>","text":"\"%[1]s\"","headers":{"X-%[1]s":"%[1]s"},"tags":[{"name":"%[1]s","value":"%[1]s"}],"scheduled_at":"%[1]s","topic_id":"%[1]s",`+
+		`"attachments":[{"filename":"%[1]s","content":"%[1]s","content_type":"%[1]s"},{"filename":"%[1]s","content":{"type":"Buffer","data":[%[2]d,%[2]d]}}],`+
+		`"template":{"id":"%[1]s","variables":{"%[1]s":"%[1]s"}}}`, s, letter[0])
+}
+
+func TestNothingOfABodyIsKeptWhoseRoomServesAgain(t *testing.T) {
+	k := &keeping{}
+	h := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 1 << 30 }).handler
+	h.service = k
+	seen := 0 // bodies in room that came back
+	for i := range 26 {
+		send := fullSend(string(rune('a' + i)))
+		for _, request := range [][2]string{{"/emails", send}, {"/emails/batch", "[" + send + "]"}} {
+			r := httptest.NewRequest("POST", request[0], strings.NewReader(request[1]))
+			r.Header.Set("Authorization", "Bearer "+fullToken)
+			h.ServeHTTP(&discard{http.Header{}}, r)
+			room := h.budget.buffer(int64(len(request[1])))
+			if string(*room) == request[1] {
+				seen++
+			}
+			for j := range *room {
+				(*room)[j] = 'z'
+			}
+			h.budget.used.Put(room)
+		}
+	}
+	if seen == 0 || len(k.kept) != 52 {
+		t.Fatalf("%d sends, and the room of %d came back", len(k.kept), seen)
+	}
+	for i, kept := range k.kept {
+		var request sendEmailRequest
+		if err := decodeBody([]byte(fullSend(string(rune('a'+i/2)))), &request); err != nil {
+			t.Fatal(err)
+		}
+		if want := request.input(); !reflect.DeepEqual(kept, want) {
+			t.Fatalf("kept %+v, want %+v", kept, want)
+		}
+	}
+}
