@@ -16,7 +16,7 @@ import (
 // among them) and hidden preheaders are left out. It reads any input in linear
 // time and never fails; lines are not wrapped.
 func TextFromHTML(source string) string {
-	c := textConverter{z: newHTMLTokens(source)}
+	c := textConverter{z: newHTMLTokens(source), valid: utf8.ValidString(source)}
 	c.out.Grow(min(len(source), maxTextGuess))
 	for {
 		switch c.z.Next() {
@@ -44,8 +44,9 @@ const maxTextGuess = 8 << 10
 const maxIndent = 8
 
 type textConverter struct {
-	z   htmlTokens
-	out strings.Builder
+	z     htmlTokens
+	valid bool // the source is UTF-8
+	out   strings.Builder
 
 	breaks int  // line breaks owed before the next word: 0, 1 or 2
 	space  bool // a space owed before the next word
@@ -71,7 +72,7 @@ func (c *textConverter) text() {
 		return
 	}
 	s := c.z.Text()
-	if !utf8.ValidString(s) {
+	if !c.valid {
 		s = strings.ToValidUTF8(s, "\uFFFD")
 	}
 	if c.pre > 0 {
@@ -179,7 +180,10 @@ func (c *textConverter) word(s string) {
 	case c.space:
 		c.out.WriteByte(' ')
 	}
-	c.breaks, c.space, c.item = 0, false, ""
+	c.breaks, c.space = 0, false
+	if c.item != "" {
+		c.item = ""
+	}
 	c.out.WriteString(s)
 }
 
@@ -291,10 +295,10 @@ func (c *textConverter) nextBullet() string {
 // endLink writes the target of the open link, unless its text is the target.
 func (c *textConverter) endLink() {
 	href := c.href
-	c.href = ""
 	if href == "" {
 		return
 	}
+	c.href = ""
 	shown := strings.Trim(c.out.String()[c.link:], " \n")
 	if shown == "" {
 		c.word(href)

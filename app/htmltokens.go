@@ -15,10 +15,11 @@ import (
 // one. Here a token is a place in the source and nothing is copied. It takes
 // linear time whatever the source is.
 type htmlTokens struct {
-	source string
-	begin  int // of the token
-	at     int // bytes read: its end
-	kind   html.TokenType
+	source  string
+	returns bool // it has carriage returns
+	begin   int  // of the token
+	at      int  // bytes read: its end
+	kind    html.TokenType
 
 	name string // of the tag, in lower case
 	attr int    // where the attributes of the tag begin
@@ -27,7 +28,9 @@ type htmlTokens struct {
 	pending bool   // that text was not read yet
 }
 
-func newHTMLTokens(source string) htmlTokens { return htmlTokens{source: source} }
+func newHTMLTokens(source string) htmlTokens {
+	return htmlTokens{source: source, returns: strings.IndexByte(source, '\r') >= 0}
+}
 
 // Next goes to the next token. At the end, and for a tag that has none, it is
 // html.ErrorToken.
@@ -40,8 +43,12 @@ func (t *htmlTokens) Next() html.TokenType {
 			return t.kind
 		}
 	}
-	t.element = ""
-	t.at = markupIndex(t.source, t.at)
+	if t.element != "" {
+		t.element = ""
+	}
+	if !markupAt(t.source, t.at) {
+		t.at = markupIndex(t.source, t.at)
+	}
 	switch {
 	case t.at > t.begin:
 		t.kind = html.TextToken
@@ -58,7 +65,10 @@ func (t *htmlTokens) Raw() string { return t.source[t.begin:t.at] }
 
 // Text is what a text token means.
 func (t *htmlTokens) Text() string {
-	s := plainNewlines(t.Raw())
+	s := t.Raw()
+	if t.returns {
+		s = plainNewlines(s)
+	}
 	switch t.element {
 	case "":
 		return unescapeText(s)
@@ -68,15 +78,24 @@ func (t *htmlTokens) Text() string {
 	return visibleNUL(s)
 }
 
-// markupIndex finds what is no text from a place on, or the end: a less-than sign
-// before a letter, a slash, an exclamation or a question mark.
+// markupAt tells whether what stands at a place is no text: a less-than sign before
+// a letter, a slash, an exclamation or a question mark.
+func markupAt(s string, at int) bool {
+	if at+1 >= len(s) || s[at] != '<' {
+		return false
+	}
+	c := s[at+1]
+	return isLetter(c) || c == '/' || c == '!' || c == '?'
+}
+
+// markupIndex finds what is no text from a place on, or the end.
 func markupIndex(s string, at int) int {
 	for {
 		n := strings.IndexByte(s[at:], '<')
-		if n < 0 || at+n+1 >= len(s) {
+		if n < 0 {
 			return len(s)
 		}
-		if at += n; isLetter(s[at+1]) || s[at+1] == '/' || s[at+1] == '!' || s[at+1] == '?' {
+		if at += n; markupAt(s, at) {
 			return at
 		}
 		at++

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/net/html"
 )
@@ -112,6 +113,23 @@ func TestHTMLTokensAreThoseOfTheTokenizer(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 9))
 	for range 20_000 {
 		sameTokens(t, generatedMail(r))
+	}
+}
+
+func TestReadingHTMLTakesLinearTime(t *testing.T) {
+	for _, piece := range []string{
+		"<script><!--<script></script>", "<script><!--<script>", "<script></script>", "<title></titl", "<textarea>", "<plaintext>", "<!--", "<!---->", "</", "</a", "<p a=", `<p a="`, "<p a=b/ a=c/>", "<p a=b ",
+		" a=b/", "&#", "&aaaaaaaa", "&amp", `<a href="&copy;&x;">`, "<", "<DIV>", `<div style="a&b"`, "<pre>\r", "<li>x", "\xff",
+	} {
+		for _, before := range []string{"", "<p"} {
+			begun := time.Now()
+			source := before + strings.Repeat(piece, 1<<19/len(piece)) + "/>"
+			TextFromHTML(source)
+			RewriteLinks(source, func(target string) string { return target })
+			if d := time.Since(begun); d > 10*time.Second {
+				t.Errorf("%q: %s for half a megabyte", piece, d)
+			}
+		}
 	}
 }
 

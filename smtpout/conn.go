@@ -9,8 +9,8 @@ import (
 	"github.com/emersion/go-smtp"
 )
 
-// maxAnswer bounds what a relay may send between two writes of ours, in bytes:
-// net/textproto joins the lines of a reply without any limit of its own.
+// maxAnswer bounds a reply, and what a relay may send between two writes of
+// go-smtp's, in bytes: net/textproto joins lines without any limit of its own.
 const maxAnswer = 64 << 10
 
 // quitTimeout is how long the answer to QUIT is worth waiting for.
@@ -18,9 +18,9 @@ const quitTimeout = 2 * time.Second
 
 var errTooMuch = errors.New("the relay's reply has no end")
 
-// wire is the bare socket under TLS and SMTP. go-smtp sets no deadline while a
-// body is written; wire gives each write one, so that a relay that stops reading
-// can't hold us for ever.
+// wire is the bare socket under TLS and SMTP. It gives each write a deadline of its
+// own, so that a relay that stops reading can't hold us for ever, and a slow one
+// has as long for each piece of a message.
 type wire struct {
 	net.Conn
 	timeout  time.Duration
@@ -80,7 +80,7 @@ func (g *greeted) Read(b []byte) (int, error) {
 type conn struct {
 	wire   *wire
 	stream net.Conn     // wire, or TLS on it
-	client *smtp.Client // greets and authenticates, and no more
+	client *smtp.Client // greets and authenticates; nil afterwards
 	in     *bufio.Reader
 	offer  offer
 	lines  []byte    // room for commands

@@ -37,7 +37,7 @@ func (c *conn) settle() {
 		pipelining: offers("PIPELINING"), eightBit: offers("8BITMIME"), utf8: offers("SMTPUTF8"),
 		size: offers("SIZE"), limit: int64(limit),
 	}
-	c.in = bufio.NewReaderSize(c.stream, replyBuffer)
+	c.in, c.client = bufio.NewReaderSize(c.stream, replyBuffer), nil
 }
 
 // say sends whole command lines, in one write.

@@ -10,6 +10,9 @@
 // was idle is replaced once, unseen. Results carry their reason in words, and no
 // credential ever stands in them.
 //
+// Where the relay offers PIPELINING (RFC 2920) a message costs three writes: MAIL,
+// each RCPT and DATA together, then the body, then the dot.
+//
 // Mail of broadcasts (app.Outgoing.Bulk) gives way to all other where it waits:
 // for its turn to be composed and signed, and for a connection. A transactional
 // message waits for bulk messages that have begun, one at most where it finds
