@@ -25,6 +25,7 @@ func (e *Engine) startCron() error {
 	}{
 		{"@every " + ratesEvery.String(), e.judge},
 		{"@every 10s", e.flushKeys},
+		{"@every 1m", e.noteClock},
 		{"@every 1m", e.sweep},
 		{"@every 1m", e.checkDue},
 		{"@every 5m", e.clean},
@@ -39,7 +40,29 @@ func (e *Engine) startCron() error {
 		}
 	}
 	e.cron.Start()
-	return errors.Join(e.sweep(e.taking), e.checkDue(e.taking))
+	e.workers.Go(e.watchClock)
+	return errors.Join(e.unlessFull(e.sweep(e.taking)), e.unlessFull(e.checkDue(e.taking)))
+}
+
+// rewindCron has cron reckon by the wall clock as it is now: it holds the next time
+// of each job by the wall clock, and would stand still until a clock that was put back
+// has come there.
+func (e *Engine) rewindCron() {
+	e.pacing.Lock()
+	defer e.pacing.Unlock()
+	if e.draining.Load() {
+		return
+	}
+	e.cron.Stop()
+	e.cron.Start()
+}
+
+// stopCron ends the pacemaker and waits for what runs.
+func (e *Engine) stopCron() {
+	e.pacing.Lock()
+	ended := e.cron.Stop()
+	e.pacing.Unlock()
+	<-ended.Done()
 }
 
 // sweep finds what a wake-up could miss.

@@ -107,7 +107,9 @@ type Engine struct {
 	hooks       *hooks
 	listeners   subscriptions
 	guards      guards
+	clock       *clock
 	cron        *cron.Cron
+	pacing      sync.Mutex // held while cron is stopped or started again
 	draining    atomic.Bool
 	taking      context.Context // ends when no new unit may be begun
 	stop        context.CancelFunc
@@ -133,7 +135,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
 	e := &Engine{cfg: cfg, db: cfg.DB, log: cfg.Log, scans: semaphore.NewWeighted(maxScans),
-		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(),
+		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(), clock: newClock(),
 		renders: make(renders, largeRenders)}
 	e.hooks = newHooks(e)
 	e.taking, e.stop = context.WithCancel(context.Background())
@@ -158,7 +160,7 @@ const masterKeyCheck = "master_key_check"
 // checkMasterKey leaves a sealed word in a fresh database and opens it in every
 // later start: a wrong key file must not show only at the first signature.
 func (e *Engine) checkMasterKey(ctx context.Context) error {
-	return e.db.Write(ctx, func(tx *db.Tx) error {
+	return e.db.WriteVital(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
 		sealed, err := tx.Setting(masterKeyCheck)
 		if errors.Is(err, db.ErrNotFound) {
 			return tx.SetSetting(masterKeyCheck, e.cfg.Sealer.Seal("check", "", []byte("ok")))
@@ -174,7 +176,10 @@ func (e *Engine) checkMasterKey(ctx context.Context) error {
 // Start settles what an earlier process left in doubt and sets the workers to
 // work.
 func (e *Engine) Start(ctx context.Context) error {
-	if err := e.rememberServer(ctx); err != nil {
+	if err := e.unlessFull(e.rememberServer(ctx)); err != nil {
+		return err
+	}
+	if err := e.resumeClock(ctx); err != nil {
 		return err
 	}
 	if err := e.recoverDoubts(ctx); err != nil {
@@ -200,12 +205,23 @@ func (e *Engine) Start(ctx context.Context) error {
 	return e.startCron()
 }
 
+// unlessFull lets the refusal of a full disk pass: a server that does not start there
+// takes no results, cancels and opt-outs either. What was to be written is written
+// later, or is of no great use.
+func (e *Engine) unlessFull(err error) error {
+	if !errors.Is(err, db.ErrFull) {
+		return err
+	}
+	e.log.Warn("not done at the start, since the disk is full", "err", err)
+	return nil
+}
+
 // Stop lets running transactions end until ctx does, then drops those that have
 // not sent their dot, and waits for all workers.
 func (e *Engine) Stop(ctx context.Context) {
 	e.draining.Store(true)
 	if e.cron != nil {
-		<-e.cron.Stop().Done()
+		e.stopCron()
 	}
 	e.stop()
 	done := make(chan struct{})

@@ -115,6 +115,16 @@ func (g *gate) trouble(p pass, delay func(failures int) time.Duration) (failures
 	return g.failures, g.until, true
 }
 
+// again ends a pause: the relay is tried now.
+func (g *gate) again() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.shut && !g.probing {
+		g.until = time.Now()
+		g.signal()
+	}
+}
+
 // room is how many units may be claimed of room: one, for the probe, once the
 // pause is over; none before.
 func (g *gate) room(room int) int {

@@ -82,7 +82,7 @@ func (e *Engine) startGuards(ctx context.Context) error {
 		return fmt.Errorf("read the states of teams: %w", err)
 	}
 	e.guards.change(func(s *guardStates) { s.teams = teams })
-	return e.judge(ctx)
+	return e.unlessFull(e.judge(ctx))
 }
 
 // judge looks at the rates of teams that sent since the last time or are not ok, once

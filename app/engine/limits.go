@@ -148,12 +148,36 @@ func (l *limits) forget(minute int64) int64 {
 	return l.latest
 }
 
+// putBack keeps the window with a clock that was put back: what was counted in
+// minutes that lie ahead by now leaves it as long from now as it would have. What
+// was counted before stays where it is: it may leave too late, never too early.
+func (l *limits) putBack(now time.Time, by time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	current := now.Unix() / 60
+	if l.latest <= current {
+		return
+	}
+	old, latest := l.minutes, l.latest
+	l.minutes, l.total, l.latest, l.mailDue = [dayMinutes]usage{}, usage{}, current, time.Time{}
+	for minute := latest - dayMinutes + 1; minute <= latest; minute++ {
+		to := minute
+		if minute > current {
+			to = min(minute-int64(by/time.Minute), current)
+		}
+		u := old[minute%dayMinutes]
+		l.move(to, u.sent-u.bulk, false)
+		l.move(to, u.bulk, true)
+	}
+}
+
 // move counts n messages, which may be negative, in a minute. What was counted in
 // a minute that is out of the window was forgotten with it.
 func (l *limits) move(minute, n int64, bulk bool) {
 	if minute <= l.latest-dayMinutes {
 		return
 	}
+	minute = min(minute, l.latest) // the clock may have been put back since the place was taken
 	l.minutes[minute%dayMinutes].add(n, bulk)
 	l.total.add(n, bulk)
 }

@@ -77,7 +77,7 @@ func (e *Engine) rememberServer(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("encode what this server is: %w", err)
 	}
-	err = e.db.Write(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, note) })
+	err = e.db.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, note) })
 	if err != nil {
 		return fmt.Errorf("note what this server is: %w", err)
 	}

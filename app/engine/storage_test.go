@@ -96,6 +96,27 @@ func TestAResultIsRecordedWhileTheDiskIsFull(t *testing.T) {
 	})
 }
 
+func TestAServerStartsOnAFullDisk(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := idle(t, newRelay(nil))
+		id, other := w.send("bob@example.net"), w.send("eve@example.net")
+		w.ahead(5*time.Hour, id)
+		if err := w.strike(fullStorage(t)); !errors.Is(err, db.ErrFull) {
+			t.Fatal(err)
+		}
+		if err := w.e.checkMasterKey(t.Context()); err != nil { // as New does
+			t.Error(err)
+		}
+		w.start()
+		wantCode(t, w.e.Ready(), app.CodeServiceUnavailable)
+		must(t, w.cancel(other))
+		time.Sleep(15 * time.Second)
+		synctest.Wait()
+		w.wantLast(id, app.Sent)
+		w.wantLast(other, app.Canceled)
+	})
+}
+
 func TestNoDotIsSentThatCantBeMarked(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})

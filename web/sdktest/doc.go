@@ -10,7 +10,9 @@
 //
 // The fault suite keeps a ledger on both sides: what clients were answered, and
 // what the relay got; judge lists what was lost, doubled, altered, stuck, phantom
-// or miscounted between them. The tests named Control do such a thing on purpose
+// or miscounted between them. A server's clock is moved by writing into its own
+// vDSO page, so that the binary is the one that is shipped and the machine's clock
+// stays as it is; that takes Linux on amd64. The tests named Control do such a thing on purpose
 // and fail unless the judge says so. Where nobody can mount a file system (no
 // root, no loop devices) no power is cut, in CI neither.
 //
@@ -27,5 +29,6 @@
 // -short leaves out what waits a minute for the retry table; MAILER_BIN names a
 // binary to test instead of building one, for instance one built with -race. The
 // long form of the faults: -kills N kills the server N times under load, -cuts N
-// cuts the power N times, -every-call kills it at each call on its files.
+// cuts the power N times, -every-call kills it at each call on its files, -queued N
+// has N emails wait for the relay, -restarts N ends it N times in every way.
 package sdktest

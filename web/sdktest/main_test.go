@@ -15,6 +15,10 @@ var killRounds = flag.Int("kills", 0, "how often the kill test kills the server;
 
 var powerCuts = flag.Int("cuts", 0, "how often the power cut test cuts the power, over all file systems; 0: 2 each, or 1 under -short")
 
+var queuedEmails = flag.Int("queued", 0, "how many emails the test of a long queue has; 0: 10000, or 5000 under -short")
+
+var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15, or 8 under -short")
+
 var everyCall = flag.Bool("every-call", false, "kill the server at each of its calls on the database's files, not at some")
 
 // binary is the program under test, or why there is none. TestMain sets it once;

@@ -30,8 +30,9 @@ type instance struct {
 	addr  string
 	url   string // where clients ask: the tap, or the server itself
 	args  []string
-	wrap  []string   // a program and its arguments that run the server as their last ones
-	extra []*os.File // further open files of it, from 3 on
+	wrap  []string                  // a program and its arguments that run the server as their last ones
+	extra []*os.File                // further open files of it, from 3 on
+	begin func(cmd *exec.Cmd) error // starts the process; nil: Start does
 
 	tap    *tap // nil: nothing reads along
 	report report
@@ -115,9 +116,11 @@ func (in *instance) launch(t *testing.T) {
 	in.cmd.Dir, in.cmd.Env = in.dir, cleanEnv(in.dir)
 	in.cmd.Stdout, in.cmd.Stderr, in.cmd.ExtraFiles = logs, logs, in.extra
 	in.cmd.SysProcAttr = endWithParent()
-	if err := in.cmd.Start(); err != nil {
-		t.Fatal(err)
+	begin := in.begin
+	if begin == nil {
+		begin = (*exec.Cmd).Start
 	}
+	must(t, begin(in.cmd))
 	in.done = make(chan struct{})
 	go func(cmd *exec.Cmd, done chan struct{}) {
 		in.err = cmd.Wait()

@@ -22,6 +22,7 @@ type message struct {
 	From string
 	To   []string
 	Raw  []byte
+	At   time.Time // when the sink had read it
 }
 
 // behaviour is what a sink does with connections from now on. The zero value
@@ -251,7 +252,7 @@ func (s *sinkSession) Data(r io.Reader) error {
 		return err
 	}
 	b := s.sink.behave.Load()
-	kept := []message{{From: s.from, To: slices.Clone(s.to), Raw: raw}}
+	kept := []message{{From: s.from, To: slices.Clone(s.to), Raw: raw, At: time.Now()}}
 	if b.pass != nil {
 		kept = b.pass(kept[0])
 	}

@@ -1,0 +1,60 @@
+package db
+
+import (
+	"time"
+)
+
+// LateUnits gives up to limit units behind one in the order of their emails' ids
+// (empty: from the first) whose next try lies ahead of now for no reason of its own:
+// neither the time that their email is scheduled for nor the next day of a quota.
+func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, error) {
+	return list(&r.session, scanText, `SELECT u.email_id FROM units AS u WHERE u.email_id > ? AND u.next_at > ? AND u.late = 0
+		AND u.next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = u.email_id) ORDER BY u.email_id LIMIT ?`,
+		after, milli(now), limit)
+}
+
+// AdvanceUnit has a unit that is still late (LateUnits) tried earlier, at the earliest
+// now; what is noted of when the trying began follows.
+func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
+	_, err := tx.exec(`UPDATE units SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END,
+		since = CASE WHEN since > ?3 THEN since - ?2 ELSE since END
+		WHERE email_id = ?1 AND next_at > ?3 AND late = 0
+		AND next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = units.email_id)`,
+		emailID, by.Milliseconds(), milli(tx.Now))
+	return err
+}
+
+// AdvanceDeliveries has what a webhook is to be told later told earlier, at the
+// earliest now.
+func (tx *Tx) AdvanceDeliveries(webhookID string, by time.Duration) error {
+	_, err := tx.exec(`UPDATE deliveries SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END
+		WHERE webhook_id = ?1 AND next_at > ?3`, webhookID, by.Milliseconds(), milli(tx.Now))
+	return err
+}
+
+// AdvanceDomainChecks has domains checked earlier, at the earliest now.
+func (tx *Tx) AdvanceDomainChecks(by time.Duration) error {
+	_, err := tx.exec(`UPDATE domains SET check_at = CASE WHEN check_at - ?1 > ?2 THEN check_at - ?1 ELSE ?2 END WHERE check_at > ?2`,
+		by.Milliseconds(), milli(tx.Now))
+	return err
+}
+
+// AdvanceUsage moves what a relay sent in minutes that lie ahead to earlier ones,
+// this minute at the latest.
+func (tx *Tx) AdvanceUsage(relay string, by time.Duration) error {
+	now := tx.Now.Unix() / 60
+	ahead, err := tx.Usage(relay, now+1)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM relay_usage WHERE relay = ? AND minute > ?`, relay, now); err != nil {
+		return err
+	}
+	for _, u := range ahead {
+		minute := min(u.Minute-int64(by/time.Minute), now)
+		if err := tx.AddUsage(relay, time.Unix(minute*60, 0), u.Sent, u.Bulk); err != nil {
+			return err
+		}
+	}
+	return nil
+}

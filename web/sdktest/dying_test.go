@@ -1,0 +1,343 @@
+package sdktest
+
+import (
+	"bufio"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// stage is the moment of a connection at which a dying relay dies.
+type stage string
+
+const (
+	alive      stage = "" // not at all
+	noBanner   stage = "before the banner"
+	afterHello stage = "after EHLO"
+	afterMail  stage = "after MAIL"
+	afterRcpt  stage = "after RCPT"
+	afterData  stage = "after 354"
+	midBody    stage = "in the middle of the body"
+	lostReply  stage = "after the dot, before its reply"
+	afterReply stage = "after the reply to the dot"
+	stalled    stage = "silent after MAIL"
+	liar       stage = "takes the message, and loses it" // a control
+)
+
+var deaths = []stage{noBanner, afterHello, afterMail, afterRcpt, afterData, midBody, lostReply, afterReply, stalled}
+
+// mortal stands between the service and a sink, and dies now and then.
+type mortal struct {
+	addr, behind string
+	plan         func(n int) stage // of the n-th connection, from 0 on
+
+	mu     sync.Mutex
+	l      net.Listener // nil: it is down
+	open   map[net.Conn]bool
+	dials  []time.Time
+	died   map[stage]int
+	served sync.WaitGroup
+}
+
+func newMortal(t *testing.T, behind string, plan func(n int) stage) *mortal {
+	t.Helper()
+	m := &mortal{addr: freeAddr(t), behind: behind, plan: plan, open: map[net.Conn]bool{}, died: map[stage]int{}}
+	m.rise(t)
+	t.Cleanup(func() { m.fall(); m.served.Wait() })
+	return m
+}
+
+// rise listens, as a relay that was started again.
+func (m *mortal) rise(t *testing.T) {
+	t.Helper()
+	l, err := net.Listen("tcp", m.addr)
+	must(t, err)
+	m.mu.Lock()
+	m.l = l
+	m.mu.Unlock()
+	m.served.Go(func() {
+		for {
+			c, err := l.Accept()
+			if err != nil {
+				return
+			}
+			m.mu.Lock()
+			s := m.plan(len(m.dials))
+			m.dials = append(m.dials, time.Now())
+			m.mu.Unlock()
+			m.served.Go(func() { m.serve(c, s) })
+		}
+	})
+}
+
+// fall ends the listener and all connections, as a relay that was killed.
+func (m *mortal) fall() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.l != nil {
+		m.l.Close()
+		m.l = nil
+	}
+	for c := range m.open {
+		c.Close()
+	}
+}
+
+// become has all connections from now on die at s.
+func (m *mortal) become(s stage) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.plan = func(int) stage { return s }
+}
+
+// dialled is when connections came so far.
+func (m *mortal) dialled() []time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return slices.Clone(m.dials)
+}
+
+// deadAt is how often it died at a stage.
+func (m *mortal) deadAt(s stage) int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.died[s]
+}
+
+func (m *mortal) hold(c net.Conn) func() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.open[c] = true
+	return func() {
+		m.mu.Lock()
+		delete(m.open, c)
+		m.mu.Unlock()
+		c.Close()
+	}
+}
+
+// serve carries one connection until it ends, or dies at s.
+func (m *mortal) serve(c net.Conn, s stage) {
+	defer m.hold(c)()
+	x := &wireTap{m: m, down: c, stage: s}
+	if s == noBanner {
+		x.die()
+		return
+	}
+	up, err := net.Dial("tcp", m.behind)
+	if err != nil {
+		return
+	}
+	defer m.hold(up)()
+	x.up = up
+	var back sync.WaitGroup
+	back.Go(func() { x.replies(); c.Close() })
+	x.commands()
+	up.Close()
+	back.Wait()
+}
+
+// wireTap is one connection through a mortal relay.
+type wireTap struct {
+	m     *mortal
+	down  net.Conn // to the service
+	up    net.Conn // to the sink
+	stage stage
+	once  sync.Once
+
+	mu    sync.Mutex
+	verbs []string // commands whose replies are still to come
+}
+
+// die ends the connection, and notes it.
+func (x *wireTap) die() {
+	x.once.Do(func() {
+		x.m.mu.Lock()
+		x.m.died[x.stage]++
+		x.m.mu.Unlock()
+	})
+	x.down.Close()
+	if x.up != nil {
+		x.up.Close()
+	}
+}
+
+func (x *wireTap) asked(verb string) {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.verbs = append(x.verbs, verb)
+}
+
+// commands carries what the service says.
+func (x *wireTap) commands() {
+	in := bufio.NewReader(x.down)
+	x.asked("banner")
+	body, lines := false, 0
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		verb := strings.ToUpper(line[:min(4, len(strings.TrimSpace(line)))])
+		switch {
+		case body && line == ".\r\n":
+			body = false
+			if x.stage == liar {
+				x.die() // the reply went out before: see replies
+				return
+			}
+			x.asked(dotVerb)
+		case body:
+			if lines++; lines == 6 && x.stage == midBody {
+				x.die()
+				return
+			}
+		default:
+			body, lines = verb == "DATA", 0 // the service waits for 354
+			x.asked(verb)
+		}
+		if _, err := io.WriteString(x.up, line); err != nil {
+			return
+		}
+	}
+}
+
+// replies carries what the sink says, and dies after, or before, the reply that its
+// stage names.
+func (x *wireTap) replies() {
+	dies := map[stage]string{afterHello: "EHLO", afterMail: "MAIL", afterRcpt: "RCPT", afterData: "DATA", afterReply: dotVerb, lostReply: dotVerb, stalled: "MAIL"}
+	in := bufio.NewReader(x.up)
+	for {
+		line, err := in.ReadString('\n')
+		if err != nil {
+			return
+		}
+		last := len(line) < 4 || line[3] == ' '
+		verb := x.next(last)
+		dying := last && verb != "" && dies[x.stage] == verb
+		switch {
+		case dying && x.stage == lostReply:
+			x.die()
+			return
+		case dying && x.stage == stalled:
+			_, _ = io.Copy(io.Discard, in) // until the service gives up
+			x.die()
+			return
+		}
+		if _, err := io.WriteString(x.down, line); err != nil {
+			return
+		}
+		if x.stage == liar && verb == "DATA" {
+			if _, err := io.WriteString(x.down, "250 2.0.0 taken\r\n"); err != nil {
+				return
+			}
+		}
+		if dying {
+			x.die()
+			return
+		}
+	}
+}
+
+// next is the command that a reply is to; it is over with its last line.
+func (x *wireTap) next(last bool) string {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if len(x.verbs) == 0 {
+		return ""
+	}
+	verb := x.verbs[0]
+	if last {
+		x.verbs = x.verbs[1:]
+	}
+	return verb
+}
+
+// throughMortal is a service whose way to the sink is a mortal relay.
+func throughMortal(t *testing.T, plan func(n int) stage) (*storm, *mortal) {
+	t.Helper()
+	relay := newSink(t, sinkOptions{})
+	m := newMortal(t, relay.addr, plan)
+	in := start(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&connections=%d&timeout=1s", m.addr, killConnections),
+		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
+	return newStorm(t, in, relay), m
+}
+
+// TestRelayThatDiesAtEveryStageLosesNothing has every second connection die, at each
+// stage in turn, while mail comes in.
+func TestRelayThatDiesAtEveryStageLosesNothing(t *testing.T) {
+	t.Parallel()
+	s, m := throughMortal(t, func(n int) stage {
+		if n%2 == 0 {
+			return alive
+		}
+		return deaths[n/2%len(deaths)]
+	})
+	stop := s.steady(t, 30*time.Millisecond)
+	eventually(t, 2*time.Minute, "the relay died at each stage", func() (bool, string) {
+		for _, d := range deaths {
+			if m.deadAt(d) == 0 {
+				return false, string(d) + ": not yet"
+			}
+		}
+		return true, ""
+	})
+	stop()
+	m.become(alive)
+	t.Logf("died: %v", m.died)
+	s.ledger.acquit(t, s.ledger.gather(t, s.in, s.api, s.relay, 3*time.Minute, len(m.dialled())))
+}
+
+// TestRelayThatComesAndGoesLosesNothing kills the relay and starts it again, again and
+// again, then leaves it down for a while: it is not hammered with connections.
+func TestRelayThatComesAndGoesLosesNothing(t *testing.T) {
+	t.Parallel()
+	s, m := throughMortal(t, func(int) stage { return alive })
+	stop := s.steady(t, 20*time.Millisecond)
+	const flaps = 6
+	for range flaps {
+		count := s.relay.count()
+		eventually(t, recovery, "mail flows", func() (bool, string) { return s.relay.count() > count+10, "" })
+		afterRandom(50 * time.Millisecond)
+		m.fall()
+		afterRandom(400 * time.Millisecond)
+		m.rise(t)
+	}
+	m.become(noBanner)
+	m.fall()
+	m.rise(t)
+	dead := time.Now()
+	pass, cancel := context.WithTimeout(t.Context(), 8*time.Second)
+	defer cancel()
+	<-pass.Done()
+	late := slices.DeleteFunc(m.dialled(), func(at time.Time) bool { return at.Before(dead) })
+	// Those of all workers at once, then after 1, 2 and 4 seconds.
+	if most := 2*(killConnections+runtime.NumCPU()) + 4; len(late) == 0 || len(late) > most {
+		t.Errorf("%d connections in eight seconds to a relay that is down, at most %d", len(late), most)
+	}
+	m.become(alive)
+	stop()
+	s.ledger.acquit(t, s.ledger.gather(t, s.in, s.api, s.relay, 2*time.Minute, (flaps+1)*killConnections))
+}
+
+// TestControlOfARelayThatDies: it says that it took messages, and dies with them.
+func TestControlOfARelayThatDies(t *testing.T) {
+	t.Parallel()
+	s, m := throughMortal(t, func(n int) stage {
+		if n%4 == 1 {
+			return liar
+		}
+		return alive
+	})
+	stop := s.steady(t, 10*time.Millisecond)
+	eventually(t, time.Minute, "it lied", func() (bool, string) { return m.deadAt(liar) > 1, "" })
+	stop()
+	s.ledger.convict(t, s.ledger.gather(t, s.in, s.api, s.relay, 30*time.Second, len(m.dialled())), lost)
+}
