@@ -146,7 +146,7 @@ func middleAndWorst(probes []probe, of func(probe) time.Duration) (middle, worst
 // queueStorm is a service of two teams whose relay is down.
 func queueStorm(t *testing.T, relay *sink) (s *storm, other *load) {
 	t.Helper()
-	in := start(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=%d&timeout=30s", relay.addr, 8),
+	in := startBare(t, "--relay", fmt.Sprintf("smtp://%s?tls=off&dkim=off&connections=%d&timeout=30s", relay.addr, 8),
 		"--doubt-delay", "2s", "--rate-limit", "0", "--log-format", "json")
 	s = newStorm(t, in, relay)
 	in.run(t, "teams", "create", "Other")

@@ -124,7 +124,7 @@ func TestRestartStormLosesNothing(t *testing.T) {
 	relay := newSink(t, sinkOptions{})
 	well := behaviour{dotDelay: 15 * time.Millisecond}
 	relay.set(well)
-	in := start(t, append(killArgs(relay), "--webhook-allow", "127.0.0.0/8")...)
+	in := startBare(t, append(killArgs(relay), "--webhook-allow", "127.0.0.0/8")...)
 	s := newStorm(t, in, relay)
 	heard := deadEndpoint(t, s.api)
 	const contacts = 600
@@ -173,7 +173,7 @@ func TestControlOfRestarts(t *testing.T) {
 	t.Parallel()
 	relay := newSink(t, sinkOptions{})
 	relay.set(scripted("", "421 4.3.2 closed for now"))
-	in := start(t, killArgs(relay)...)
+	in := startBare(t, killArgs(relay)...)
 	s := newStorm(t, in, relay)
 	for i := range 20 {
 		s.post(t, fmt.Sprintf("twice-%d", i), nil)
