@@ -113,14 +113,14 @@ func (l *lane) start(ctx context.Context) error {
 }
 
 // staff sets a line's dispatcher to work, which claims by claim, and its workers:
-// one for each connection, and as many more as there are processors, to compose
-// and sign meanwhile.
+// two for each connection, since one stores what came of its message while the other
+// sends, and as many more as there are processors, to compose and sign meanwhile.
 func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	l.e.workers.Go(func() {
 		defer close(n.jobs)
 		l.dispatch(l.e.taking, n, claim)
 	})
-	for range cap(l.dots) + runtime.GOMAXPROCS(0) {
+	for range 2*cap(l.dots) + runtime.GOMAXPROCS(0) {
 		l.e.workers.Go(func() {
 			for j := range n.jobs {
 				if 2*len(n.jobs) < cap(n.jobs) {
