@@ -118,19 +118,8 @@ func dueAt(email *app.Email) time.Time {
 // accept proves that an email may be sent and writes it with all that belongs
 // to it. It runs inside Write; an *app.Error comes before anything is written.
 func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
-	if email.TopicID != "" {
-		if err := tx.TopicExists(email.TeamID, email.TopicID); err != nil {
-			return lookup("topic", err)
-		}
-	}
-	region, domain, err := e.sendingRegion(&tx.Reader, email.TeamID, email.From.Domain)
+	domain, err := e.admit(&tx.Reader, email)
 	if err != nil {
-		return err
-	}
-	if err := e.mayAccept(&tx.Reader, email.TeamID); err != nil {
-		return err
-	}
-	if err := e.attachmentsFit(&tx.Reader, email); err != nil {
 		return err
 	}
 	recipients := email.Recipients()
@@ -146,7 +135,6 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
-	email.Relay = region
 	email.Tracking = e.trackingOf(email, &domain)
 	if email.Insights != nil {
 		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
@@ -154,7 +142,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: region, NextAt: charged.at, Size: email.Size(),
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, NextAt: charged.at, Size: email.Size(),
 		Owed: charged.owed, Late: charged.late}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
@@ -172,7 +160,7 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 			return err
 		}
 	}
-	if l := e.laneOf(region); l != nil {
+	if l := e.laneOf(email.Relay); l != nil {
 		tx.AfterCommit(func() {
 			if unit.Owed == 0 {
 				e.fresh.put(email, open)
@@ -181,6 +169,25 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 		})
 	}
 	return nil
+}
+
+// admit proves that the team may send an email now, whoever its recipients are, and
+// gives it its relay. It answers what DomainStatus tells of its domain.
+func (e *Engine) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
+	if email.TopicID != "" {
+		if err := r.TopicExists(email.TeamID, email.TopicID); err != nil {
+			return app.Domain{}, lookup("topic", err)
+		}
+	}
+	region, domain, err := e.sendingRegion(r, email.TeamID, email.From.Domain)
+	if err != nil {
+		return domain, err
+	}
+	if err := e.mayAccept(r, email.TeamID); err != nil {
+		return domain, err
+	}
+	email.Relay = region
+	return domain, e.attachmentsFit(r, email)
 }
 
 // sendingRegion proves that a team may send from a domain and gives the relay
