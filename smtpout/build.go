@@ -43,7 +43,8 @@ func (b *built) prepend(buf []byte) {
 
 // builder composes and signs, a bounded number of messages at once: signing
 // costs a millisecond of processor, and accepting mail must keep its share, so
-// that while callers wait half as many are at it. Broadcasts come last.
+// that while callers wait a quarter as many are at it: half the cores, since serve
+// runs two of Go's processors on each. Broadcasts come last.
 type builder struct {
 	slots   *slots
 	sign    bool
@@ -58,7 +59,7 @@ func newBuilder(opts Options, sign bool, profile app.Profile) *builder {
 	}
 	limit := func() int {
 		if opts.Load.Busy() {
-			return max(1, n/2)
+			return max(1, n/4)
 		}
 		return n
 	}

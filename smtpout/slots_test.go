@@ -141,10 +141,10 @@ func TestNoPlaceIsLostWhenWaitersLeaveAsItIsGiven(t *testing.T) {
 	}
 }
 
-func TestHalfTheBuildersRestWhileCallersWait(t *testing.T) {
+func TestThreeQuartersOfTheBuildersRestWhileCallersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var load app.Load
-		b := newBuilder(Options{Builders: 4, Load: &load}, false, app.ProfileGeneric)
+		b := newBuilder(Options{Builders: 8, Load: &load}, false, app.ProfileGeneric)
 		leave := load.Enter()
 		for i := range 2 {
 			if err := b.slots.take(t.Context(), i > 0); err != nil {
@@ -153,7 +153,7 @@ func TestHalfTheBuildersRestWhileCallersWait(t *testing.T) {
 		}
 		bulk, urgent := queued(t.Context(), b.slots, true), queued(t.Context(), b.slots, false)
 		if got(bulk) || got(urgent) {
-			t.Fatal("three builders of four are at it")
+			t.Fatal("three builders of eight are at it")
 		}
 		b.slots.give()
 		if !got(urgent) || got(bulk) {
