@@ -70,9 +70,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 	if err := e.adopt(ctx); err != nil {
 		return err
 	}
-	for _, l := range e.lanes {
-		l.wake()
-	}
+	e.wakeLanes()
 	e.broadcaster.wake()
 	e.hooks.wake(e.listeners.ids())
 	return e.sweepErasures(ctx)

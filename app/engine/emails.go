@@ -18,6 +18,21 @@ type SendOptions struct {
 	Payload        []byte // canonical form of the body, what idempotency compares
 }
 
+// Outlet is what accepting needs to know of delivery.
+type Outlet interface {
+	// Carries reports whether this process sends the mail of a region.
+	Carries(region string) bool
+	// Region returns the region whose relay carries the mail of domains in a
+	// region: the default one where its own is no longer configured.
+	Region(region string) string
+	// Wake has the lane of a region look for due mail of every kind; WakeMail for
+	// transactional mail alone. Neither blocks.
+	Wake(region string)
+	WakeMail(region string)
+	// MayAccept refuses what a paused team sends. Errors: CodeSendingPaused.
+	MayAccept(r *db.Reader, teamID string) error
+}
+
 // The operations in the idempotency table.
 const (
 	routeEmails = "POST /emails"
@@ -160,12 +175,12 @@ func (e *Engine) accept(tx *db.Tx, email *app.Email) error {
 			return err
 		}
 	}
-	if l := e.laneOf(email.Relay); l != nil {
+	if e.outlet.Carries(email.Relay) {
 		tx.AfterCommit(func() {
 			if unit.Owed == 0 {
 				e.fresh.put(email, open)
 			}
-			l.mail.wake()
+			e.outlet.WakeMail(email.Relay)
 		})
 	}
 	return nil
@@ -183,7 +198,7 @@ func (e *Engine) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
 	if err != nil {
 		return domain, err
 	}
-	if err := e.mayAccept(r, email.TeamID); err != nil {
+	if err := e.outlet.MayAccept(r, email.TeamID); err != nil {
 		return domain, err
 	}
 	email.Relay = region
@@ -204,10 +219,7 @@ func (e *Engine) sendingRegion(r *db.Reader, teamID, domain string) (string, app
 	case d.Status != app.DomainVerified:
 		return "", d, e.unverified(r, teamID, domain)
 	}
-	if l := e.laneOf(d.Region); l == nil && len(e.lanes) > 0 {
-		return e.lanes[0].name, d, nil // its relay is no longer configured
-	}
-	return d.Region, d, nil
+	return e.outlet.Region(d.Region), d, nil
 }
 
 // unverified says why nothing may be sent from a domain yet.
@@ -217,16 +229,6 @@ func (e *Engine) unverified(r *db.Reader, teamID, name string) error {
 		return err
 	}
 	return d.Unverified(e.DomainRecords(&d))
-}
-
-// laneOf gives the lane of a region, nil where this process has none.
-func (e *Engine) laneOf(region string) *lane {
-	for _, l := range e.lanes {
-		if l.name == region {
-			return l
-		}
-	}
-	return nil
 }
 
 // ListEmails gives a page of the team's emails, newest first, without bodies

@@ -84,38 +84,43 @@ type Config struct {
 
 // Engine is the whole service behind its doors.
 type Engine struct {
-	cfg         Config
-	db          *db.DB
-	log         *slog.Logger
-	server      server
-	keys        keyCache
-	dkim        dkimCache
-	paths       returnPathHosts
-	teamPlans   teamPlans
-	inflight    inflight
-	fresh       freshMail
-	eraser      *eraser
-	tracker     *tracker
-	checks      *checker
-	scans       *semaphore.Weighted // the connections of long scans
-	counts      segmentCounts
-	renders     renders
-	lanes       []*lane
-	imports     importer
-	mails       broadcastMails
-	broadcaster *broadcaster
-	hooks       *hooks
-	listeners   subscriptions
-	guards      guards
-	clock       *clock
-	cron        *cron.Cron
-	pacing      sync.Mutex // held while cron is stopped or started again
-	draining    atomic.Bool
-	taking      context.Context // ends when no new unit may be begun
-	stop        context.CancelFunc
-	sending     context.Context // ends when running transactions must be dropped
-	abort       context.CancelFunc
-	workers     sync.WaitGroup
+	cfg       Config
+	db        *db.DB
+	log       *slog.Logger
+	server    server
+	keys      keyCache
+	dkim      dkimCache
+	paths     returnPathHosts
+	teamPlans teamPlans
+	inflight  inflight
+	fresh     freshMail
+	eraser    *eraser
+	onPlan    func() // the plan of a team changed
+	outlet    Outlet
+	// carryErasure carries out an erasure that was begun, as eraseContacts promises.
+	carryErasure  func(ctx context.Context, teamID string, job erasure) error
+	erasuresBegun atomic.Uint64 // of this process
+	tracker       *tracker
+	checks        *checker
+	scans         *semaphore.Weighted // the connections of long scans
+	counts        segmentCounts
+	renders       renders
+	lanes         []*lane
+	imports       importer
+	mails         broadcastMails
+	broadcaster   *broadcaster
+	hooks         *hooks
+	listeners     subscriptions
+	guards        guards
+	clock         *clock
+	cron          *cron.Cron
+	pacing        sync.Mutex // held while cron is stopped or started again
+	draining      atomic.Bool
+	taking        context.Context // ends when no new unit may be begun
+	stop          context.CancelFunc
+	sending       context.Context // ends when running transactions must be dropped
+	abort         context.CancelFunc
+	workers       sync.WaitGroup
 }
 
 // New makes an Engine and proves that the sealer fits the database. Error:
@@ -138,6 +143,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 		imports: importer{woken: make(chan struct{}, 1)}, eraser: newEraser(), tracker: newTracker(), broadcaster: newBroadcaster(), checks: newChecker(), clock: newClock(),
 		renders: make(renders, largeRenders)}
 	e.hooks = newHooks(e)
+	e.onPlan, e.outlet, e.carryErasure = e.wakeLanes, e, e.finishErasure
 	e.taking, e.stop = context.WithCancel(context.Background())
 	e.sending, e.abort = context.WithCancel(context.Background())
 	if err := e.checkMasterKey(ctx); err != nil {

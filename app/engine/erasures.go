@@ -29,7 +29,6 @@ type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
 	woken   chan struct{}
 	started atomic.Bool
-	begun   atomic.Uint64  // erasures of this process
 	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
@@ -65,13 +64,18 @@ func (e *Engine) eraseContacts(ctx context.Context, teamID string, contacts []ap
 	}
 	var job erasure
 	err := e.db.WriteVital(ctx, func(tx *db.Tx) (err error) {
-		tx.AfterCommit(func() { e.eraser.begun.Add(1) })
+		tx.AfterCommit(func() { e.erasuresBegun.Add(1) })
 		job, err = e.beginErasure(tx, teamID, contacts)
 		return err
 	})
 	if err != nil {
 		return unavailable(fmt.Errorf("erase contacts: %w", err))
 	}
+	return e.carryErasure(ctx, teamID, job)
+}
+
+// finishErasure carries out an erasure that was begun, as eraseContacts promises.
+func (e *Engine) finishErasure(ctx context.Context, teamID string, job erasure) error {
 	ctx, cancel := context.WithTimeout(ctx, eraseWait)
 	defer cancel()
 	// The answer promises that nothing leaves: that much a caller who went away

@@ -223,9 +223,9 @@ func (e *Engine) wakeBulk() {
 	}
 }
 
-// mayAccept refuses what a paused team sends. A command beside the server asks the
+// MayAccept implements mail.Outlet. A command beside the server asks the
 // database. Errors: CodeSendingPaused.
-func (e *Engine) mayAccept(r *db.Reader, teamID string) error {
+func (e *Engine) MayAccept(r *db.Reader, teamID string) error {
 	if !e.server.Enforce {
 		return nil
 	}
@@ -245,7 +245,7 @@ func (e *Engine) mayAccept(r *db.Reader, teamID string) error {
 // mayBroadcast refuses broadcasts of a paused team, or in a region that recovers.
 // Errors: CodeSendingPaused, CodeBroadcastsPaused.
 func (e *Engine) mayBroadcast(r *db.Reader, teamID, region string) error {
-	if err := e.mayAccept(r, teamID); err != nil {
+	if err := e.MayAccept(r, teamID); err != nil {
 		return err
 	}
 	if !e.server.Enforce || !e.guards.region(region) {

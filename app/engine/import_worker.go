@@ -14,6 +14,8 @@ import (
 )
 
 const (
+	// erasingPause is between two tries of an import that waits for an erasure.
+	erasingPause  = 200 * time.Millisecond
 	importRows    = 200  // of one Write
 	importLinks   = 2000 // memberships and choices of one Write, about
 	importPieces  = 4    // deleted by one Write
@@ -110,7 +112,7 @@ func (e *Engine) nextImport(ctx context.Context) (worked bool, err error) {
 		return false, nil
 	}
 	if err := e.runImport(ctx, i); errors.Is(err, errErasing) {
-		return pause(ctx, leavingPause, nil), nil
+		return pause(ctx, erasingPause, nil), nil
 	} else if err != nil {
 		return false, e.strike(ctx, i.ID, err)
 	}
@@ -186,7 +188,7 @@ type importRow struct {
 // come again; any other error is the store's, and leaves the rest of the import
 // to be done.
 func (e *Engine) runImport(ctx context.Context, i app.Import) (err error) {
-	run := &importRun{e: e, i: i, erased: e.eraser.begun.Load()}
+	run := &importRun{e: e, i: i, erased: e.erasuresBegun.Load()}
 	defer func() {
 		if p := recover(); p != nil {
 			e.log.Error("panic in an import", "import", i.ID, "panic", p, "stack", string(debug.Stack()))
@@ -300,7 +302,7 @@ func (g *linkGone) Error() string {
 func (run *importRun) put(tx *db.Tx, batch importBatch) (app.Import, error) {
 	i := run.i
 	erasing, err := tx.HasErasures(i.TeamID)
-	if err != nil || erasing || run.erased != run.e.eraser.begun.Load() {
+	if err != nil || erasing || run.erased != run.e.erasuresBegun.Load() {
 		return i, cmp.Or(err, errErasing)
 	}
 	w, err := run.e.newContactWriter(tx, i.TeamID, true)

@@ -335,3 +335,45 @@ func (e *Engine) adopt(ctx context.Context) error {
 	e.log.Warn("units of relays that are not configured leave through the default relay", "relays", foreign, "relay", e.lanes[0].name)
 	return nil
 }
+
+// laneOf gives the lane of a region, nil where this process has none.
+func (e *Engine) laneOf(region string) *lane {
+	for _, l := range e.lanes {
+		if l.name == region {
+			return l
+		}
+	}
+	return nil
+}
+
+// Carries implements Outlet.
+func (e *Engine) Carries(region string) bool { return e.laneOf(region) != nil }
+
+// Region implements Outlet.
+func (e *Engine) Region(region string) string {
+	if len(e.lanes) == 0 || e.Carries(region) {
+		return region
+	}
+	return e.lanes[0].name
+}
+
+// Wake implements Outlet.
+func (e *Engine) Wake(region string) {
+	if l := e.laneOf(region); l != nil {
+		l.wake()
+	}
+}
+
+// WakeMail implements Outlet.
+func (e *Engine) WakeMail(region string) {
+	if l := e.laneOf(region); l != nil {
+		l.mail.wake()
+	}
+}
+
+// wakeLanes has every lane look for due mail.
+func (e *Engine) wakeLanes() {
+	for _, l := range e.lanes {
+		l.wake()
+	}
+}

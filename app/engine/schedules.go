@@ -44,9 +44,7 @@ func (e *Engine) RescheduleEmail(ctx context.Context, key *app.Key, id, schedule
 		if err := tx.SetScheduledAt(id, at); err != nil {
 			return err
 		}
-		if l := e.laneOf(email.Relay); l != nil {
-			tx.AfterCommit(l.wake)
-		}
+		tx.AfterCommit(func() { e.outlet.Wake(email.Relay) })
 		detail := app.EventDetail{Message: "Moved to " + app.FormatTime(at), Relay: email.Relay, NextAttemptAt: app.FormatTime(at)}
 		return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: key.TeamID, EmailID: id, Type: app.EventRescheduled, Detail: detail, CreatedAt: tx.Now})
 	}))

@@ -120,9 +120,7 @@ func (e *Engine) SetPlan(ctx context.Context, teamID string, in app.PlanInput) (
 		}
 		tx.AfterCommit(func() {
 			e.teamPlans.forget(teamID)
-			for _, l := range e.lanes {
-				l.wake()
-			}
+			e.onPlan()
 		})
 		return tx.FreeLate(teamID)
 	})
