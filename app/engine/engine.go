@@ -149,7 +149,7 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	if err := e.checkMasterKey(ctx); err != nil {
 		return nil, err
 	}
-	if err := e.loadServer(ctx); err != nil {
+	if err := e.loadServer(ctx, serverOf(&e.cfg)); err != nil {
 		return nil, err
 	}
 	if err := e.listeners.load(ctx, e.db); err != nil {

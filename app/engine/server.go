@@ -47,11 +47,11 @@ func serverOf(cfg *Config) server {
 	return s
 }
 
-// loadServer finds out about the server: this process, or else the one that ran
-// last on the database.
-func (e *Engine) loadServer(ctx context.Context) error {
-	if len(e.cfg.Routes) > 0 {
-		e.server = serverOf(&e.cfg)
+// loadServer finds out about the server: this process, which is own, or else (with
+// no regions in own) the one that ran last on the database.
+func (e *Engine) loadServer(ctx context.Context, own server) error {
+	if len(own.Regions) > 0 {
+		e.server = own
 		return nil
 	}
 	var note []byte
@@ -65,8 +65,8 @@ func (e *Engine) loadServer(ctx context.Context) error {
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read what the server noted: %w", err)
 	}
-	if e.cfg.BaseURL != "" {
-		e.server.BaseURL = e.cfg.BaseURL
+	if own.BaseURL != "" {
+		e.server.BaseURL = own.BaseURL
 	}
 	return nil
 }
