@@ -43,7 +43,7 @@ func (l *lane) readAhead(ctx context.Context, jobs []*job) {
 	var some []*job
 	var size int64
 	for _, j := range jobs {
-		if j.unit.Attempts == 1 && j.unit.Size <= maxAheadMail && size+j.unit.Size <= maxAheadBytes && !l.e.fresh.has(j.unit.EmailID) {
+		if j.unit.Attempts == 1 && j.unit.Size <= maxAheadMail && size+j.unit.Size <= maxAheadBytes && !l.e.isFresh(j.unit.EmailID) {
 			some, size = append(some, j), size+j.unit.Size
 		}
 	}

@@ -191,8 +191,8 @@ func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *app.Erasure) e
 		return err
 	}
 	tx.AfterCommit(func() {
-		w.e.mails.drop(id)
-		w.e.broadcaster.wake()
+		w.e.dropBroadcastMail(id)
+		w.e.wakeBroadcaster()
 	})
 	return tx.ScrubLinks(id, set)
 }

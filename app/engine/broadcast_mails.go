@@ -127,3 +127,6 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 	e.mails.put(c, state)
 	return c, nil
 }
+
+// dropBroadcastMail forgets the compiled content of a broadcast that was changed.
+func (e *Engine) dropBroadcastMail(id string) { e.mails.drop(id) }

@@ -67,7 +67,7 @@ func (x *broadcaster) expect(id string) <-chan struct{} {
 func (e *Engine) freezing(ctx context.Context, id string, send func() (queued bool, err error)) error {
 	frozen := e.broadcaster.expect(id)
 	queued, err := send()
-	if err != nil || !queued || len(e.lanes) == 0 {
+	if err != nil || !queued || !e.sends() {
 		e.broadcaster.frozen(id)
 		return err
 	}
@@ -241,9 +241,7 @@ func (e *Engine) expand(ctx context.Context, b *app.Broadcast) error {
 	if err == nil {
 		err = e.db.Write(ctx, func(tx *db.Tx) error { return tx.EndExpansion(b.ID) })
 	}
-	if l := e.laneOf(b.Relay); l != nil {
-		l.bulk.wake()
-	}
+	e.wakeBulkOf(b.Relay)
 	return ignoreGone(err) // canceled meanwhile
 }
 
@@ -263,9 +261,7 @@ func (e *Engine) appendRecipients(ctx context.Context, b *app.Broadcast, content
 	if err != nil {
 		return err
 	}
-	if l := e.laneOf(b.Relay); l != nil {
-		l.bulk.wake()
-	}
+	e.wakeBulkOf(b.Relay)
 	return nil
 }
 
@@ -314,3 +310,12 @@ func (e *Engine) cleanUnits(tx *db.Tx, b *app.Broadcast) (more bool, err error) 
 	}
 	return len(units) == cleanChunk, nil
 }
+
+// wakeBroadcaster has the worker look for what is due; it never blocks.
+func (e *Engine) wakeBroadcaster() { e.broadcaster.wake() }
+
+// expansions returns the broadcasts that are being written down.
+func (e *Engine) expansions() []string { return e.broadcaster.expansions() }
+
+// expandsAny reports whether any of these broadcasts is being written down.
+func (e *Engine) expandsAny(ids []string) bool { return e.broadcaster.expandsAny(ids) }

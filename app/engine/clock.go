@@ -80,9 +80,7 @@ func (e *Engine) checkClock(ctx context.Context, now time.Time) (err error) {
 		e.rewindCron()
 	}
 	if step < 0 {
-		for _, l := range e.lanes {
-			l.limits.putBack(now, -step)
-		}
+		e.putBackLanes(now, -step)
 	}
 	if e.clock.back > 0 { // also what could not be written the last time
 		if err := e.advance(ctx, e.clock.back); err != nil {
@@ -92,9 +90,7 @@ func (e *Engine) checkClock(ctx context.Context, now time.Time) (err error) {
 	} else if step == 0 {
 		return nil
 	}
-	for _, l := range e.lanes {
-		l.gate.again() // its pause may have been one for the old clock
-	}
+	e.reopenLanes() // their pauses may have been for the old clock
 	return errors.Join(e.noteClock(ctx), e.sweep(ctx))
 }
 
@@ -105,15 +101,11 @@ func (e *Engine) advance(ctx context.Context, by time.Duration) error {
 		return fmt.Errorf("make a wrong clock good: %w", err)
 	}
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		for _, l := range e.lanes {
-			if err := tx.AdvanceUsage(l.name, by); err != nil {
-				return fmt.Errorf("move the use of relay %s: %w", l.name, err)
-			}
+		if err := e.advanceUsage(tx, by); err != nil {
+			return err
 		}
-		for _, id := range e.listeners.ids() {
-			if err := tx.AdvanceDeliveries(id, by); err != nil {
-				return fmt.Errorf("move deliveries: %w", err)
-			}
+		if err := e.advanceDeliveries(tx, by); err != nil {
+			return err
 		}
 		return tx.AdvanceDomainChecks(by)
 	})

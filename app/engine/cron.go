@@ -71,15 +71,15 @@ func (e *Engine) sweep(ctx context.Context) error {
 		return err
 	}
 	e.wakeLanes()
-	e.broadcaster.wake()
-	e.hooks.wake(e.listeners.ids())
+	e.wakeBroadcaster()
+	e.wakeWebhooks()
 	return e.sweepErasures(ctx)
 }
 
 // purge removes what is out of date, in small transactions.
 func (e *Engine) purge(ctx context.Context) error {
 	err := e.inPieces(ctx, "old answers", func(tx *db.Tx) (bool, error) {
-		if err := tx.PurgeUsage(tx.Now.Unix()/60 - dayMinutes); err != nil {
+		if err := tx.PurgeUsage(tx.Now.Unix()/60 - app.DayMinutes); err != nil {
 			return false, err
 		}
 		n, err := tx.PurgeAnswers(tx.Now.Add(-idempotencyTTL), purgeChunk)

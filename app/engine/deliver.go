@@ -145,7 +145,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 // content gives the email of a unit and the recipients that still wait: those it
 // was accepted for at the first attempt of one that is fresh.
 func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
-	email, open = l.e.fresh.take(j.unit.EmailID)
+	email, open = l.e.takeFresh(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 {
 		return email, open, nil
 	}

@@ -154,7 +154,7 @@ func (e *Engine) DeleteDomain(ctx context.Context, key *app.Key, id string) erro
 		}
 		tx.AfterCommit(func() {
 			e.dkim.forget(d.TeamID, d.Name)
-			e.keys.forget()
+			e.forgetKeys()
 		})
 		return e.announceDomain(tx, app.DomainDeleted, &d)
 	})
@@ -207,6 +207,9 @@ func (e *Engine) DomainRecords(d *app.Domain) []app.DNSRecord {
 }
 
 // dkimTTL is how long an opened key is used before the database is asked again.
+// maxCachedDKIM bounds the cache; above it, it is emptied.
+const maxCachedDKIM = 10_000
+
 const dkimTTL = 10 * time.Second
 
 type cachedDKIM struct {
@@ -234,7 +237,7 @@ func (e *Engine) dkimKey(ctx context.Context, teamID, name string) (*app.DKIMKey
 	if err != nil {
 		return nil, err
 	}
-	if e.dkim.keys == nil || len(e.dkim.keys) >= maxCachedKeys {
+	if e.dkim.keys == nil || len(e.dkim.keys) >= maxCachedDKIM {
 		e.dkim.keys = map[string]cachedDKIM{}
 	}
 	e.dkim.keys[teamID+" "+name] = cachedDKIM{key: key, at: time.Now()}

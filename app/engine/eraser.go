@@ -125,7 +125,7 @@ func (e *Engine) erase(ctx context.Context) (later bool, err error) {
 	for _, t := range teams {
 		if t.jobs = withoutJobs(t.jobs, work); len(t.jobs) > 0 {
 			work = append(work, &eraseWalker{e: e, team: t, all: t.set(""), first: t.first(), leaving: map[string]bool{}, mails: map[string]bool{},
-				expansions: e.broadcaster.expansions()})
+				expansions: e.expansions()})
 		}
 	}
 	var errs []error
@@ -183,7 +183,7 @@ func (w *eraseWalker) run(ctx context.Context) error {
 	if err := w.retry(ctx); err != nil || len(w.leaving)+len(w.mails) > 0 {
 		return err
 	}
-	if w.e.broadcaster.expandsAny(w.expansions) {
+	if w.e.expandsAny(w.expansions) {
 		return nil // unerased needs to know of this erasure
 	}
 	return w.finish(ctx)

@@ -220,7 +220,7 @@ func (e *Engine) withdrawFrom(tx *db.Tx, teamID, emailID string, set *app.Erasur
 	if err != nil || leaving {
 		return leaving, err
 	}
-	tx.AfterCommit(func() { e.fresh.take(emailID) })
+	tx.AfterCommit(func() { e.takeFresh(emailID) })
 	if err := tx.OutdateUnit(emailID); err != nil {
 		return false, err
 	}

@@ -65,3 +65,10 @@ func (f *freshMail) has(id string) bool {
 	_, ok := f.emails[id]
 	return ok
 }
+
+// takeFresh returns an email that was accepted a moment ago and the recipients that
+// it was accepted for, and forgets it; nil: it has to be read.
+func (e *Engine) takeFresh(id string) (*app.Email, []string) { return e.fresh.take(id) }
+
+// isFresh reports whether takeFresh has an email.
+func (e *Engine) isFresh(id string) bool { return e.fresh.has(id) }

@@ -208,3 +208,6 @@ func (e *Engine) DevKey(ctx context.Context) (string, error) {
 	})
 	return token, unavailable(err)
 }
+
+// forgetKeys has every key read anew: what it may do was changed.
+func (e *Engine) forgetKeys() { e.keys.forget() }

@@ -377,3 +377,37 @@ func (e *Engine) wakeLanes() {
 		l.wake()
 	}
 }
+
+// putBackLanes tells the limits of all lanes that the wall clock was put back.
+func (e *Engine) putBackLanes(now time.Time, by time.Duration) {
+	for _, l := range e.lanes {
+		l.limits.putBack(now, by)
+	}
+}
+
+// reopenLanes ends the pauses of all lanes.
+func (e *Engine) reopenLanes() {
+	for _, l := range e.lanes {
+		l.gate.again()
+	}
+}
+
+// advanceUsage moves what the relays were used for with a clock that was put back.
+func (e *Engine) advanceUsage(tx *db.Tx, by time.Duration) error {
+	for _, l := range e.lanes {
+		if err := tx.AdvanceUsage(l.name, by); err != nil {
+			return fmt.Errorf("move the use of relay %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// sends reports whether this process has a relay to send through.
+func (e *Engine) sends() bool { return len(e.lanes) > 0 }
+
+// wakeBulkOf has the lane of a region look for broadcasts' due mail.
+func (e *Engine) wakeBulkOf(region string) {
+	if l := e.laneOf(region); l != nil {
+		l.bulk.wake()
+	}
+}

@@ -46,11 +46,7 @@ func (e *Engine) finishTimes(ctx context.Context, rows []app.Broadcast) (map[str
 	out := map[string]time.Time{}
 	now := time.Now()
 	for _, b := range rows {
-		l := e.laneOf(b.Relay)
-		if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || e.rests(b.TeamID, b.Relay) {
-			continue
-		}
-		at, err := l.plans.finish(b.ID, now, func() (map[string]time.Time, error) { return l.finishes(ctx, now) })
+		at, err := e.foretellEnd(ctx, &b, now)
 		if err != nil {
 			return nil, err
 		}
@@ -62,6 +58,16 @@ func (e *Engine) finishTimes(ctx context.Context, rows []app.Broadcast) (map[str
 		}
 	}
 	return out, nil
+}
+
+// foretellEnd returns when the last email of a scheduled or queued broadcast leaves
+// as its lane goes; zero: nobody can say.
+func (e *Engine) foretellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
+	l := e.laneOf(b.Relay)
+	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || e.rests(b.TeamID, b.Relay) {
+		return time.Time{}, nil
+	}
+	return l.plans.finish(b.ID, now, func() (map[string]time.Time, error) { return l.finishes(ctx, now) })
 }
 
 func latest(a, b time.Time) time.Time {

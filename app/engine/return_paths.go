@@ -13,6 +13,9 @@ import (
 
 // returnPathTTL is how long the return path host of a domain is used before the
 // database is asked again.
+// maxCachedHosts bounds the cache; above it, it is emptied.
+const maxCachedHosts = 10_000
+
 const returnPathTTL = 10 * time.Second
 
 // returnPathHosts remembers where bounces of domains arrive.
@@ -73,7 +76,7 @@ func (e *Engine) returnPathHost(teamID, domain string) (string, error) {
 	if d.TakesBounces() {
 		host = d.ReturnPathName()
 	}
-	if e.paths.hosts == nil || len(e.paths.hosts) >= maxCachedKeys {
+	if e.paths.hosts == nil || len(e.paths.hosts) >= maxCachedHosts {
 		e.paths.hosts = map[string]cachedHost{}
 	}
 	e.paths.hosts[teamID+" "+domain] = cachedHost{host: host, at: time.Now()}

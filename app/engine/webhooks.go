@@ -241,3 +241,17 @@ func (e *Engine) purgeDeliveries(ctx context.Context) error {
 		after = ids[len(ids)-1]
 	}
 }
+
+// wakeWebhooks has the deliveries of every webhook looked at.
+func (e *Engine) wakeWebhooks() { e.hooks.wake(e.listeners.ids()) }
+
+// advanceDeliveries moves the next tries of all deliveries with a clock that was
+// put back.
+func (e *Engine) advanceDeliveries(tx *db.Tx, by time.Duration) error {
+	for _, id := range e.listeners.ids() {
+		if err := tx.AdvanceDeliveries(id, by); err != nil {
+			return fmt.Errorf("move deliveries: %w", err)
+		}
+	}
+	return nil
+}
