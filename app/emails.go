@@ -17,6 +17,9 @@ const (
 	DefaultMaxAttachmentBytes = 25 << 20
 )
 
+// EmailIDHeader is the header of every message that carries the email's id.
+const EmailIDHeader = "X-Mailer-Email-ID"
+
 // EmailInput is a send as the caller wrote it, before any check. Empty strings
 // and empty lists stand for absent ones; Text tells absent (nil) from opted
 // out ("").

@@ -99,7 +99,7 @@ func (w *messageWriter) messageHeaders(m *app.Outgoing) {
 	w.addresses("Reply-To", mail.ReplyTo)
 	w.text("Subject", mail.Subject)
 	w.field("Message-ID", "<"+m.MessageID+">")
-	w.field("X-Mailer-Email-ID", m.EmailID)
+	w.field(app.EmailIDHeader, m.EmailID)
 	for _, h := range mail.Headers {
 		w.custom(h.Name, h.Value)
 	}
