@@ -123,14 +123,22 @@ func headOf(r io.Reader) []byte {
 }
 
 // sign notes in each report which email came back, as far as the message shows.
+// Where that has several email ids, somebody else wrote one of them, and only the
+// return path says which email it was.
 func (p *bounceParts) sign(reports []BounceReport) []BounceReport {
+	ids := p.original.all(strings.ToLower(EmailIDHeader))
+	messageID := firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), maxMailbox)
+	emailID := ""
+	switch len(ids) {
+	case 0:
+	case 1:
+		emailID, _ = ParseID(ids[0])
+	default:
+		messageID = ""
+	}
 	for i := range reports {
 		r := &reports[i]
-		r.Source = BounceSource
-		r.MessageID = firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), maxMailbox)
-		if id, ok := ParseID(p.original.get("x-mailer-email-id")); ok {
-			r.EmailID = id
-		}
+		r.Source, r.EmailID, r.MessageID = BounceSource, emailID, messageID
 	}
 	return reports
 }

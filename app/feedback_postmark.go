@@ -55,16 +55,28 @@ func PostmarkFeedback(body []byte) ([]Feedback, error) {
 	}
 	f := Feedback{Source: "postmark", ProviderID: string(m.MessageID), Recipient: string(m.Email + m.Recipient),
 		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
-	for name, value := range m.Metadata {
-		if strings.EqualFold(name, EmailIDKey) {
-			f.EmailID = string(value)
-		}
-	}
+	f.EmailID = m.emailID()
 	if !m.tell(&f) {
 		return nil, nil
 	}
 	f.ID = reportID(m.ID, string(m.Type), string(m.MessageID), f.Recipient)
 	return []Feedback{f}, nil
+}
+
+// emailID returns the email's id in the metadata, whatever the case of its name;
+// empty: there is none, or several, of which only one can be ours.
+func (m *postmarkReport) emailID() (id string) {
+	ids := 0
+	for name, value := range m.Metadata {
+		if strings.EqualFold(name, EmailIDKey) {
+			id = string(value)
+			ids++
+		}
+	}
+	if ids > 1 {
+		return ""
+	}
+	return id
 }
 
 // tell fills in what happened, and tells whether it is worth a report.
