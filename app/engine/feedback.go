@@ -90,7 +90,7 @@ func findSubject(r *db.Reader, f app.Feedback) (*db.Subject, error) {
 	if s, err := subject(r, f.EmailID); !errors.Is(err, db.ErrNotFound) {
 		return s, err
 	}
-	local, _, _ := strings.Cut(f.MessageID, "@")
+	local, _ := app.CutEmailMessageID(f.MessageID)
 	for _, id := range []string{f.ProviderID, local} {
 		emailID, err := emailOfProvider(r, id)
 		if err == nil {
