@@ -143,9 +143,6 @@ func (p *bounceParts) sign(reports []BounceReport) []BounceReport {
 	return reports
 }
 
-// BounceSource is the Source of feedback that came to a return path.
-const BounceSource = "bounce"
-
 // fields are the fields of a header or a group: names in lower case, values
 // unfolded.
 type fields []field

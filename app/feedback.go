@@ -32,7 +32,7 @@ const (
 // event hook or from the bounce listener. It is believed only after its door
 // proved where it comes from.
 type Feedback struct {
-	Source string // "ses", "postmark", "mailgun", "sendgrid", "generic" or "bounce" (the listener)
+	Source string // SourceSES and the like, or BounceSource
 	// ID is the provider's own id of this report about this recipient, or a hash
 	// of what it says; the same Source and ID again change nothing.
 	ID         string
@@ -54,4 +54,22 @@ type Feedback struct {
 	// not say.
 	Taken time.Time
 	At    time.Time // when it happened; zero: unknown
+}
+
+// readers read what the providers with a secret in the path send.
+var readers = map[string]func(body []byte) ([]Feedback, error){
+	SourcePostmark: PostmarkFeedback,
+	SourceMailgun:  MailgunFeedback,
+	SourceSendgrid: SendgridFeedback,
+	SourceGeneric:  GenericFeedback,
+}
+
+// ReadFeedback reads what a source of FeedbackSources posted. Errors: CodeNotFound
+// for any other source, CodeInvalidPayload; CodeValidation for the generic form.
+func ReadFeedback(source string, body []byte) ([]Feedback, error) {
+	read := readers[source]
+	if read == nil {
+		return nil, Errorf(CodeNotFound, "There is nothing at this address")
+	}
+	return read(body)
 }

@@ -42,7 +42,7 @@ func MailgunFeedback(body []byte) ([]Feedback, error) {
 		return nil, err
 	}
 	d := &m.Data
-	f := Feedback{Source: "mailgun", MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[EmailIDKey]),
+	f := Feedback{Source: SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[EmailIDKey]),
 		Recipient: string(d.Recipient), At: unixTime(d.Timestamp), Link: string(d.URL), IPAddress: string(d.IP),
 		UserAgent: string(d.Client.UserAgent), Machine: d.Client.Bot != ""}
 	if !m.tell(&f) {

@@ -42,7 +42,7 @@ func SendgridFeedback(body []byte) ([]Feedback, error) {
 	var out []Feedback
 	for i := range events {
 		m := &events[i]
-		f := Feedback{Source: "sendgrid", EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
+		f := Feedback{Source: SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
 			Recipient: string(m.Email), At: unixTime(m.Timestamp), Link: string(m.URL), UserAgent: string(m.UserAgent), Machine: m.Machine == "true"}
 		if m.tell(&f) {
 			f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)

@@ -74,7 +74,7 @@ func SESFeedback(id string, message []byte) ([]Feedback, error) {
 	if err := decodeReport(message, &m); err != nil {
 		return nil, err
 	}
-	base := Feedback{Source: "ses", ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
+	base := Feedback{Source: SourceSES, ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
 	base.EmailID, base.MessageID = m.named()
 	out := m.reports(base)
 	for i := range out {

@@ -329,7 +329,7 @@ type IngestDoor struct {
 // IngestDoors gives the addresses of all sources. Those with a secret prove by it
 // who reports: whoever has them can suppress addresses of every team.
 func (e *Engine) IngestDoors() []IngestDoor {
-	doors := []IngestDoor{{"ses", e.server.BaseURL + "/ingest/ses"}}
+	doors := []IngestDoor{{app.SourceSES, e.server.BaseURL + "/ingest/ses"}}
 	for _, source := range app.FeedbackSources() {
 		doors = append(doors, IngestDoor{source, e.server.BaseURL + "/ingest/" + source + "/" + e.cfg.Sealer.IngestSecret(source)})
 	}
