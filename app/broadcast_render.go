@@ -62,9 +62,9 @@ func (c *compiler) frame() (err error) {
 			listID = id
 		}
 	}
-	for field, id := range map[string]string{"team": b.TeamID, "topic_id": b.TopicID} {
-		if id != "" && uuid.Validate(id) != nil {
-			return Invalid(field, "must be an id")
+	for _, given := range [...]struct{ field, id string }{{"team", b.TeamID}, {"topic_id", b.TopicID}} {
+		if given.id != "" && uuid.Validate(given.id) != nil {
+			return Invalid(given.field, "must be an id")
 		}
 	}
 	m.listID = Header{Name: "List-Id", Value: "<" + listID + "." + b.From.Domain + ">"}

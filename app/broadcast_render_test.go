@@ -242,6 +242,16 @@ func TestABodyIsNeverEmpty(t *testing.T) {
 	}
 }
 
+func TestOfTwoWrongIdsOfABroadcastTheSameIsAlwaysTold(t *testing.T) {
+	for range 50 {
+		b := testBroadcast("x")
+		b.TeamID, b.TopicID = "x", "y"
+		if _, err := CompileBroadcast(b); err == nil || !strings.Contains(err.Error(), "`team`") {
+			t.Fatal(err)
+		}
+	}
+}
+
 func TestTextMadeOfHTMLKeepsItsPlaceholders(t *testing.T) {
 	page := strings.TrimSuffix(rendered(t, testBroadcast("{{{UNSUBSCRIBE_URL}}}"), nil).HTML, "\n")
 	for _, c := range []struct{ html, text, missing string }{

@@ -1,6 +1,9 @@
 package app
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // postmarkReport is what Postmark's webhooks send.
 type postmarkReport struct {
@@ -53,7 +56,7 @@ func PostmarkFeedback(body []byte) ([]Feedback, error) {
 	if err := decodeReport(body, &m); err != nil {
 		return nil, err
 	}
-	f := Feedback{Source: SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(m.Email + m.Recipient),
+	f := Feedback{Source: SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
 		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
 	f.EmailID = m.emailID()
 	if !m.tell(&f) {

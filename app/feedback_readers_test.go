@@ -121,6 +121,13 @@ func TestReportsOfPostmarkAreRead(t *testing.T) {
 	}
 }
 
+func TestAPostmarkRecordThatNamesItsRecipientTwiceIsOfOne(t *testing.T) {
+	reports, err := PostmarkFeedback([]byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
+	if err != nil || len(reports) != 1 || reports[0].Recipient != "john@example.com" {
+		t.Errorf("%+v, %v", reports, err)
+	}
+}
+
 func TestReportsOfMailgunAreRead(t *testing.T) {
 	const rest = `"id":"G9Bn5sl1TC6nu79C8C0bwg","timestamp":1529006854.329574,"recipient":"alice@example.com","message":{"headers":{"message-id":"0198c0de-0000-7000-8000-000000000001@example.com","to":"x"},"size":111},"user-variables":{"n":1},"tags":["a"]},"signature":{"timestamp":"1529006854","token":"t","signature":"s"}}`
 	for body, want := range map[string]string{
