@@ -61,7 +61,8 @@ func TestABroadcastIsFilledForItsRecipient(t *testing.T) {
 }
 
 // What stands in the place of a placeholder, in html, text and subject alike
-// but for the escaping (decisions.md 12).
+// but for the escaping: the recipient's own value, else the fallback that the
+// placeholder names, else that of the property, else nothing.
 func TestTheOrderOfFallbacks(t *testing.T) {
 	fallbacks := map[string]string{"plan": "<free>", "company": "Acme"}
 	fields := map[string]string{"first_name": "Ann", "property:size": "4", "property:COLOR": "red"}

@@ -126,8 +126,8 @@ func unanswered(r DNSRecord, err error) RecordCheck {
 	return verdict(r, LiveUnknown, "No answer about %s: %s. Nothing is concluded from that.", r.Name, printable(err.Error(), 3*maxQuoted))
 }
 
-// absent is the result where there is no record, and tells why as far as that
-// can be known. fits tells whether a record that stands elsewhere is the one.
+// absent is the result where there is no record, and says why as far as that
+// can be known. fits reports whether a record that stands elsewhere is the one.
 func (c *checker) absent(ctx context.Context, r DNSRecord, answer DNSAnswer, fits func(DNSValue) bool) RecordCheck {
 	if answer.CNAME != "" {
 		return verdict(r, LiveMissing, "%s is a CNAME to %s, where there is no %s record. Delete the CNAME and add the %s record with the value shown.", r.Name, printable(answer.CNAME, maxDomain), r.Type, r.Type)

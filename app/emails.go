@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Limits of one email (api.md, Sending rules and Limits; decisions.md 4).
+// Limits of one email.
 const (
 	MaxRecipients  = 50
 	MaxTags        = 50

@@ -17,15 +17,14 @@ const (
 	FeedbackFailed     FeedbackKind = "failed" // the provider took it and did not send it
 )
 
-// BounceType says whether a bounced address is worth another email
-// (clients.md 4.1).
+// BounceType says whether a bounced address is worth another email.
 type BounceType string
 
-// The types of bounce.
+// The types of bounce, in the words of Amazon SES, which readers of events know.
 const (
-	BouncePermanent    BounceType = "Permanent"
-	BounceTransient    BounceType = "Transient"
-	BounceUndetermined BounceType = "Undetermined"
+	BouncePermanent    BounceType = "Permanent"    // no mail to it will arrive
+	BounceTransient    BounceType = "Transient"    // later mail may
+	BounceUndetermined BounceType = "Undetermined" // its server's words say neither
 )
 
 // Feedback is one report about one recipient of an email: from a provider's
@@ -42,7 +41,7 @@ type Feedback struct {
 	MessageID  string // of RFC 5322, without angle brackets; empty: not known
 	Recipient  string // empty: all of the email
 	Bounce     BounceType
-	SubType    string // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
+	SubType    string // why, like "General", "NoEmail", "MailboxFull"
 	Enhanced   string // RFC 3463; empty: none
 	Diagnostic string // the other server's words, one line of at most 500 bytes
 	Link       string // that was clicked

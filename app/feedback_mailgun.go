@@ -35,7 +35,7 @@ type mailgunReport struct {
 }
 
 // MailgunFeedback reads what a webhook of Mailgun sends: one report. Events that
-// say nothing of a message give nothing. Error: CodeInvalidPayload.
+// say nothing of a message are left out. Error: CodeInvalidPayload.
 func MailgunFeedback(body []byte) ([]Feedback, error) {
 	var m mailgunReport
 	if err := decodeReport(body, &m); err != nil {
@@ -52,7 +52,7 @@ func MailgunFeedback(body []byte) ([]Feedback, error) {
 	return []Feedback{f}, nil
 }
 
-// tell fills in what happened, and tells whether it is worth a report.
+// tell fills in what happened, and reports whether it is worth a report.
 func (m *mailgunReport) tell(f *Feedback) bool {
 	d := &m.Data
 	switch d.Event {

@@ -50,7 +50,7 @@ var postmarkBounces = map[loose]struct {
 }
 
 // PostmarkFeedback reads what a webhook of Postmark sends: one report. Records
-// that say nothing of a message give nothing. Error: CodeInvalidPayload.
+// that say nothing of a message are left out. Error: CodeInvalidPayload.
 func PostmarkFeedback(body []byte) ([]Feedback, error) {
 	var m postmarkReport
 	if err := decodeReport(body, &m); err != nil {
@@ -82,7 +82,7 @@ func (m *postmarkReport) emailID() (id string) {
 	return id
 }
 
-// tell fills in what happened, and tells whether it is worth a report.
+// tell fills in what happened, and reports whether it is worth a report.
 func (m *postmarkReport) tell(f *Feedback) bool {
 	switch m.Record {
 	case "Delivery":

@@ -82,7 +82,7 @@ var addressSubTypes = map[string]bool{"NoEmail": true, "Suppressed": true, "OnAc
 // idleCodes say nothing of why: no code at all, "other", "other address status".
 var idleCodes = map[string]bool{"": true, "5.0.0": true, "5.1.0": true}
 
-// Suppresses tells whether a report takes its recipient off further mail:
+// Suppresses reports whether a report takes its recipient off further mail:
 // complaints, and bounces that are permanent and of the recipient's kind. The
 // enhanced status code decides where it says something; only where it says
 // nothing (none, 5.0.0, 5.1.0) do the provider's words. Policy and reputation (5.7.x),
@@ -110,7 +110,7 @@ func (k FeedbackKind) SuppressionOrigin() SuppressionOrigin {
 // originRank orders what feedback may put in the place of what.
 var originRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginBounce: 2, OriginComplaint: 3, OriginManual: 4}
 
-// GivesWayTo tells whether a suppression of this origin takes the origin of a
+// GivesWayTo reports whether a suppression of this origin takes the origin of a
 // report: one by unsubscribing must block transactional mail too once the
 // address bounces or complains, and a complaint says more than a bounce. What
 // somebody entered by hand stays.
@@ -177,20 +177,13 @@ func FeedbackText(s string, most int) string {
 		}
 		return r
 	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return strings.TrimRight(s[:most], " ")
+	return firstBytes(strings.Join(strings.Fields(s), " "), most)
 }
 
 // sesReply is how Amazon SES answers the final dot.
 const sesReply = "Ok "
 
-// ProviderIDIn gives the id that a provider's relay names in its reply to the
+// ProviderIDIn returns the id that a provider's relay names in its reply to the
 // final dot, "Ok <id>"; empty: it names none.
 func ProviderIDIn(reply string) string {
 	id, ok := strings.CutPrefix(reply, sesReply)

@@ -67,7 +67,7 @@ type sesFetch struct {
 // SESFeedback reads the Message of an SNS notification of Amazon SES: bounces,
 // complaints, deliveries, delays, rejections, opens and clicks, by event
 // publishing or by feedback notifications, one report for each recipient. id is
-// the notification's MessageId. Other types give nothing. Error:
+// the notification's MessageId. Other types are left out. Error:
 // CodeInvalidPayload.
 func SESFeedback(id string, message []byte) ([]Feedback, error) {
 	var m sesReport

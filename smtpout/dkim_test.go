@@ -39,7 +39,7 @@ func testKey(t testing.TB) (*app.DKIMKey, string) {
 		"v=DKIM1; k=rsa; p=" + base64.StdEncoding.EncodeToString(der)
 }
 
-// verifyDKIM gives the names that a valid signature covers.
+// verifyDKIM returns the names that a valid signature covers.
 func verifyDKIM(t testing.TB, signed []byte, record string) ([]string, error) {
 	t.Helper()
 	list, err := dkim.VerifyWithOptions(bytes.NewReader(signed), &dkim.VerifyOptions{

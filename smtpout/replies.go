@@ -41,7 +41,7 @@ func newCleaner(user, password string) cleaner {
 	)}
 }
 
-// words gives text as one printable line of at most maxReplyText bytes.
+// words returns text as one printable line of at most maxReplyText bytes.
 func (c cleaner) words(text string) string {
 	// Twice: squeezing blanks may put together what was apart before.
 	return cut(c.hide(oneLine(c.hide(text))), maxReplyText)
