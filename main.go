@@ -262,13 +262,13 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *engine
 }
 
 // routes makes the relays' clients; without a relay, the capture transport.
-func (o *options) routes(log *slog.Logger, load *app.Load) (routes []engine.Route, capture bool, err error) {
+func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []engine.Route, capture bool, err error) {
 	relays, err := app.ParseRelays(o.relays)
 	if err != nil {
 		return nil, false, err
 	}
 	hello, _ := os.Hostname() // unknown: smtpout says localhost
-	opts := smtpout.Options{Hello: hello, Log: log, Load: load}
+	opts := smtpout.Options{Hello: hello, Log: log, Builders: builders, Load: load}
 	for _, r := range relays {
 		client, err := smtpout.NewRelay(r, opts)
 		if err != nil {
@@ -299,18 +299,21 @@ func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
 
 // overlapSyncs gives Go two processors for each core that it may use, unless its own
 // variable says how many: a commit that waits for the disk holds one until the
-// runtime takes it away, and a core would stand idle meanwhile.
-func overlapSyncs() {
+// runtime takes it away, and a core would stand idle meanwhile. It returns how many
+// there are now, each of which may compose and sign; while callers wait a quarter of
+// them do, which is half the cores.
+func overlapSyncs() (builders int) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
 	}
+	return app.Builders()
 }
 
 func (o *options) serve(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
 	}
-	overlapSyncs()
+	builders := overlapSyncs()
 	log, err := o.logger()
 	if err != nil {
 		return err
@@ -320,7 +323,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
 	load := &app.Load{}
-	routes, capture, err := o.routes(log, load)
+	routes, capture, err := o.routes(log, load, builders)
 	if err != nil {
 		return err
 	}
@@ -336,7 +339,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
 		Cloud:          o.mode == "cloud",
 		Enforce:        o.guardrails == "enforce" || o.mode == "cloud",
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Resolver: resolver.New(o.Resolver).Lookup,
+		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Builders: builders, Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
 	return errors.Join(err, store.Close())
 }

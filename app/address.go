@@ -41,10 +41,6 @@ func (a Address) Mailbox() string {
 	return a.Local + "@" + a.Domain
 }
 
-// NeedsSMTPUTF8 tells whether the local part has characters outside ASCII, so
-// that only a relay with SMTPUTF8 can carry it (RFC 6531).
-func (a Address) NeedsSMTPUTF8() bool { return !isASCII(a.Local) }
-
 // String writes the address as it is read back: `Name <user@host>`, the name in
 // double quotes only where it could not be read otherwise, or `user@host`.
 // ParseAddress of it gives the same Address.

@@ -164,18 +164,6 @@ func TestParseAddressRefuses(t *testing.T) {
 	}
 }
 
-func TestNeedsSMTPUTF8(t *testing.T) {
-	for in, want := range map[string]bool{"a@b.co": false, "Jörg <a@bücher.example>": false, "jörg@b.co": true} {
-		a, err := ParseAddress(in)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if a.NeedsSMTPUTF8() != want {
-			t.Errorf("%s: %v", in, !want)
-		}
-	}
-}
-
 // FuzzParseAddress: what passes is read back as the same address, and holds
 // nothing that could leave the place where it is written.
 // sameSimpleAddress checks that the short way reads what the whole grammar reads.

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// The subtypes of a bounce that are told apart (clients.md 4.1).
+// The subtypes of a bounce that are told apart, in the words of Amazon SES.
 const (
 	bounceGeneral  = "General"
 	bounceNoEmail  = "NoEmail"
@@ -17,7 +17,7 @@ const (
 
 // judgeBounce sorts a failure by its enhanced status code (RFC 3463); where that
 // says nothing (5.0.0), by a code in the words of the server, then by the words
-// themselves, then by the SMTP code in them. It also gives the code that decided.
+// themselves, then by the SMTP code in them. enhanced is the code that decided.
 func judgeBounce(status, words string) (kind BounceType, subType, enhanced string) {
 	if kind, subType = judgeCode(status); subType != "" {
 		return kind, subType, status
@@ -126,7 +126,7 @@ var (
 		"resposta automática", "automatisch antwoord", "自動応答", "自动答复"}
 )
 
-// isAutoReply tells whether a message without a report is the answer of a machine
+// isAutoReply reports whether a message without a report is the answer of a machine
 // (RFC 3834 5). Postfix says auto-replied of its bounces too, but those report.
 func (f fields) isAutoReply() bool {
 	switch {
@@ -252,7 +252,7 @@ func replyCodeIn(text string) int {
 	return 0
 }
 
-// numbersIn gives the runs of digits and dots that stand free in a text.
+// numbersIn returns the runs of digits and dots that stand free in a text.
 func numbersIn(text string) (words []string) {
 	for at := 0; at < len(text); {
 		end := at

@@ -123,20 +123,25 @@ func headOf(r io.Reader) []byte {
 }
 
 // sign notes in each report which email came back, as far as the message shows.
+// Where that has several email ids, somebody else wrote one of them, and only the
+// return path says which email it was.
 func (p *bounceParts) sign(reports []BounceReport) []BounceReport {
+	ids := p.original.all(strings.ToLower(EmailIDHeader))
+	messageID := firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), maxMailbox)
+	emailID := ""
+	switch len(ids) {
+	case 0:
+	case 1:
+		emailID, _ = ParseID(ids[0])
+	default:
+		messageID = ""
+	}
 	for i := range reports {
 		r := &reports[i]
-		r.Source = BounceSource
-		r.MessageID = firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), maxMailbox)
-		if id, ok := ParseID(p.original.get("x-mailer-email-id")); ok {
-			r.EmailID = id
-		}
+		r.Source, r.EmailID, r.MessageID = BounceSource, emailID, messageID
 	}
 	return reports
 }
-
-// BounceSource is the Source of feedback that came to a return path.
-const BounceSource = "bounce"
 
 // fields are the fields of a header or a group: names in lower case, values
 // unfolded.
@@ -201,7 +206,7 @@ func readGroups(b []byte, most int) (groups []fields) {
 	return groups
 }
 
-// Believe gives what a return path proves of the reports in a message that came
+// Believe returns what a return path proves of the reports in a message that came
 // to it; recipients is the envelope of the path's email, by number. Whoever knows
 // a return path had that email, or carried it: so nothing is believed of another
 // email, nor of an address that is not in its envelope. A path for one recipient
@@ -232,7 +237,7 @@ func (p ReturnPath) Believe(reports []BounceReport, recipients map[int]string) [
 	return slices.CompactFunc(sure, func(a, b Feedback) bool { return a.ID == b.ID })
 }
 
-// named gives the recipient that a report is surely about; empty: none.
+// named returns the recipient that a report is surely about; empty: none.
 func (p ReturnPath) named(names []string, recipients map[int]string) string {
 	if p.Recipient != AllRecipients {
 		own := recipients[p.Recipient]
@@ -249,7 +254,7 @@ func (p ReturnPath) named(names []string, recipients map[int]string) string {
 	return ""
 }
 
-// identified gives a report its id: a hash of what it says about whom, so that
+// identified returns a report with its id: a hash of what it says about whom, so that
 // the same report counts once however often it comes.
 func (p ReturnPath) identified(f Feedback) Feedback {
 	h := sha256.New()

@@ -162,6 +162,47 @@ X-Mailer-Email-ID: `+pathEmail+`
 `), noEmail("5.1.1", "bob@example.com", "550 5.1.1 The email account"))
 }
 
+func TestOfSeveralEmailIdHeadersInWhatCameBackNoneIsBelieved(t *testing.T) {
+	header := "X-Mailer-Email-ID: " + pathEmail + "\r\n"
+	for name, raw := range map[string]string{
+		"delivery status": report(`Reporting-MTA: dns; mx.example.com
+
+Final-Recipient: rfc822; bob@example.com
+Action: failed
+Status: 5.1.1`),
+		"complaint": crlf(`
+From: fbl@example.com
+Content-Type: multipart/report; report-type=feedback-report; boundary="b"
+
+--b
+Content-Type: message/feedback-report
+
+Feedback-Type: abuse
+Version: 1
+
+--b
+Content-Type: text/rfc822-headers
+
+Message-ID: <` + pathEmail + `@acme.test>
+X-Mailer-Email-ID: ` + pathEmail + `
+
+--b--
+`),
+	} {
+		if got := app.ReadBounce([]byte(raw), true); len(got) != 1 || got[0].EmailID != pathEmail || got[0].MessageID == "" {
+			t.Fatalf("%s: %+v", name, got)
+		}
+		for _, second := range []string{"x-mailer-email-id: 0199c2f0-7a3e-7d11-9a2b-000000000000\r\n", header, "X-Mailer-Email-ID:\r\n"} {
+			for where, twice := range map[string]string{"first": second + header, "last": header + second} {
+				got := app.ReadBounce([]byte(strings.Replace(raw, header, twice, 1)), true)
+				if len(got) != 1 || got[0].EmailID != "" || got[0].MessageID != "" {
+					t.Errorf("%s, %q %s: %+v", name, second, where, got)
+				}
+			}
+		}
+	}
+}
+
 func TestDeliveryStatusOfExchange(t *testing.T) {
 	check(t, crlf(`
 From: Microsoft Outlook <MicrosoftExchange329e71ec88ae4615bbc36ab6ce41109e@corp.test>

@@ -62,9 +62,9 @@ func (c *compiler) frame() (err error) {
 			listID = id
 		}
 	}
-	for field, id := range map[string]string{"team": b.TeamID, "topic_id": b.TopicID} {
-		if id != "" && uuid.Validate(id) != nil {
-			return Invalid(field, "must be an id")
+	for _, given := range [...]struct{ field, id string }{{"team", b.TeamID}, {"topic_id", b.TopicID}} {
+		if given.id != "" && uuid.Validate(given.id) != nil {
+			return Invalid(given.field, "must be an id")
 		}
 	}
 	m.listID = Header{Name: "List-Id", Value: "<" + listID + "." + b.From.Domain + ">"}
@@ -139,7 +139,7 @@ func (b *textBuilder) add(s string) {
 	}
 }
 
-// fill appends what fill gives for a recipient.
+// fill appends what fill returns for a recipient.
 func (b *textBuilder) fill(fill func(f *filling) string) {
 	step := textStep{fill: fill}
 	if b.fixed.Len() > 0 {
@@ -149,7 +149,7 @@ func (b *textBuilder) fill(fill func(f *filling) string) {
 	b.out.steps = append(b.out.steps, step)
 }
 
-// done gives the text.
+// done returns the text.
 func (b *textBuilder) done() *compiledText {
 	if b.fixed.Len() > 0 {
 		b.fill(nil)
@@ -372,7 +372,7 @@ func recipientAddress(email string) Address {
 	return Address{Local: email[:at], Domain: strings.TrimPrefix(email[at:], "@")}
 }
 
-// cutText gives the first characters of s that fit into limit bytes.
+// cutText returns the first characters of s that fit into limit bytes.
 func cutText(s string, limit int) string {
 	if len(s) <= limit {
 		return s

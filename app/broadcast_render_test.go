@@ -61,7 +61,8 @@ func TestABroadcastIsFilledForItsRecipient(t *testing.T) {
 }
 
 // What stands in the place of a placeholder, in html, text and subject alike
-// but for the escaping (decisions.md 12).
+// but for the escaping: the recipient's own value, else the fallback that the
+// placeholder names, else that of the property, else nothing.
 func TestTheOrderOfFallbacks(t *testing.T) {
 	fallbacks := map[string]string{"plan": "<free>", "company": "Acme"}
 	fields := map[string]string{"first_name": "Ann", "property:size": "4", "property:COLOR": "red"}
@@ -239,6 +240,16 @@ func TestABodyIsNeverEmpty(t *testing.T) {
 	b := testBroadcast("")
 	if _, err := CompileBroadcast(b); CodeOf(err) != CodeValidation {
 		t.Errorf("a broadcast that says nothing: %v", err)
+	}
+}
+
+func TestOfTwoWrongIdsOfABroadcastTheSameIsAlwaysTold(t *testing.T) {
+	for range 50 {
+		b := testBroadcast("x")
+		b.TeamID, b.TopicID = "x", "y"
+		if _, err := CompileBroadcast(b); err == nil || !strings.Contains(err.Error(), "`team`") {
+			t.Fatal(err)
+		}
 	}
 }
 

@@ -24,13 +24,13 @@ var ceilings = map[Guardrail]float64{GuardrailWarning: 6.9, GuardrailPaused: 4.9
 func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	d := Deliverability{Sent: o.Sent, Scored: o.Scored, Guardrail: state}
 	if o.Sent > 0 {
-		d.HardBounceRate, d.ComplaintRate = ptr(o.HardBounceRate()), ptr(o.ComplaintRate())
+		d.HardBounceRate, d.ComplaintRate = new(o.HardBounceRate()), new(o.ComplaintRate())
 	}
 	if o.Scored > 0 {
-		d.ContentScore = ptr(float64(o.Points) / 100 / float64(o.Scored))
+		d.ContentScore = new(float64(o.Points) / 100 / float64(o.Scored))
 	}
 	if !d.InsufficientOutcomes() {
-		d.OutcomeScore = ptr(outcomeScore(o.HardBounceRate(), o.ComplaintRate()))
+		d.OutcomeScore = new(outcomeScore(o.HardBounceRate(), o.ComplaintRate()))
 	}
 	if d.Score = together(d.ContentScore, d.OutcomeScore); d.Score == nil {
 		return d
@@ -76,11 +76,9 @@ func together(content, outcome *float64) *float64 {
 	case outcome == nil && content == nil:
 		return nil
 	case outcome == nil:
-		return ptr(*content)
+		return new(*content)
 	case content == nil:
-		return ptr(*outcome)
+		return new(*outcome)
 	}
-	return ptr(min(0.4**content+0.6**outcome, *outcome+1.5))
+	return new(min(0.4**content+0.6**outcome, *outcome+1.5))
 }
-
-func ptr[T any](v T) *T { return &v }

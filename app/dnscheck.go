@@ -2,7 +2,6 @@ package app
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"strings"
 	"sync"
@@ -26,7 +25,7 @@ var errManyLookups = fmt.Errorf("this check has asked %d questions already", max
 // change. It asks 40 questions at most, 4 at once, those about required records
 // first; where nobody answers, or ctx ends, the record is unknown.
 func CheckDomain(ctx context.Context, d *Domain, needs RelayNeeds, trackingTarget string, ask DNSLookup) []RecordCheck {
-	c := &checker{domain: d, org: OrganizationalDomain(d.Name), needs: needs, ask: ask, left: maxCheckLookups, asked: map[dnsQuestion]*asked{}}
+	c := &checker{domain: d, org: OrganizationalDomain(d.Name), needs: needs, ask: ask, left: maxCheckLookups, asked: map[dnsQuestion]asked{}}
 	records := d.wantedRecords(needs, trackingTarget)
 	checks := make([]RecordCheck, len(records))
 	for _, required := range []bool{true, false} {
@@ -51,7 +50,7 @@ type checker struct {
 
 	mu    sync.Mutex
 	left  int // questions
-	asked map[dnsQuestion]*asked
+	asked map[dnsQuestion]asked
 }
 
 type dnsQuestion struct {
@@ -59,41 +58,36 @@ type dnsQuestion struct {
 	t    DNSType
 }
 
-type asked struct {
-	done   chan struct{}
-	answer DNSAnswer
-	err    error
-}
+// asked asks a question, and answers the same whenever it is called again.
+type asked func() (DNSAnswer, error)
 
-// lookup asks once for each name and type, whoever wants to know.
+// lookup asks once for each name and type, whoever wants to know: all callers have
+// the ctx of one check.
 func (c *checker) lookup(ctx context.Context, name string, t DNSType) (DNSAnswer, error) {
 	if len(name) > maxDomain {
 		return DNSAnswer{}, nil // no such name can be
 	}
-	q := dnsQuestion{strings.ToLower(name), t}
+	ask := c.question(ctx, dnsQuestion{strings.ToLower(name), t})
+	if ask == nil {
+		return DNSAnswer{}, errManyLookups
+	}
+	return ask()
+}
+
+// question returns what asks a question, new or known; nil: it would be one too
+// many.
+func (c *checker) question(ctx context.Context, q dnsQuestion) asked {
 	c.mu.Lock()
-	a, known := c.asked[q]
-	if !known {
-		if c.left == 0 {
-			c.mu.Unlock()
-			return DNSAnswer{}, errManyLookups
-		}
-		c.left--
-		a = &asked{done: make(chan struct{}), err: errors.New("the look-up broke off")}
-		c.asked[q] = a
+	defer c.mu.Unlock()
+	if known := c.asked[q]; known != nil {
+		return known
 	}
-	c.mu.Unlock()
-	if !known {
-		defer close(a.done)
-		a.answer, a.err = c.ask(ctx, q.name, t)
-		return a.answer, a.err
+	if c.left == 0 {
+		return nil
 	}
-	select {
-	case <-a.done:
-		return a.answer, a.err
-	case <-ctx.Done():
-		return DNSAnswer{}, ctx.Err()
-	}
+	c.left--
+	c.asked[q] = sync.OnceValues(func() (DNSAnswer, error) { return c.ask(ctx, q.name, q.t) })
+	return c.asked[q]
 }
 
 // check judges one record; index is its place in the list. A panic over foreign
@@ -132,8 +126,8 @@ func unanswered(r DNSRecord, err error) RecordCheck {
 	return verdict(r, LiveUnknown, "No answer about %s: %s. Nothing is concluded from that.", r.Name, printable(err.Error(), 3*maxQuoted))
 }
 
-// absent is the result where there is no record, and tells why as far as that
-// can be known. fits tells whether a record that stands elsewhere is the one.
+// absent is the result where there is no record, and says why as far as that
+// can be known. fits reports whether a record that stands elsewhere is the one.
 func (c *checker) absent(ctx context.Context, r DNSRecord, answer DNSAnswer, fits func(DNSValue) bool) RecordCheck {
 	if answer.CNAME != "" {
 		return verdict(r, LiveMissing, "%s is a CNAME to %s, where there is no %s record. Delete the CNAME and add the %s record with the value shown.", r.Name, printable(answer.CNAME, maxDomain), r.Type, r.Type)

@@ -62,7 +62,7 @@ func judgeDKIMs(values []DNSValue, key string, keys []DKIMPair) string {
 	return fmt.Sprintf("there are %d TXT records, and none has the right value; the first is %s. Delete them all and add one with the value shown.", len(values), quoted(values[0].Text))
 }
 
-// isSplitKey tells whether the records make up the key, in some order.
+// isSplitKey reports whether the records make up the key, in some order.
 func isSplitKey(values []DNSValue, key string) bool {
 	if len(values) > 12 { // a key of 2048 bits has no more parts that anybody would make
 		return false

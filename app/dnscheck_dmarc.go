@@ -62,7 +62,7 @@ func inheritDMARC(r DNSRecord, answer DNSAnswer, org string) (RecordCheck, bool)
 	return check, true
 }
 
-// isDMARC tells what a receiver takes for a DMARC record: what begins with the
+// isDMARC returns what a receiver takes for a DMARC record: what begins with the
 // version; all else is left out (RFC 7489 6.6.3).
 func isDMARC(text string) bool {
 	version, _, _ := strings.Cut(text, ";")

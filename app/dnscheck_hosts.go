@@ -79,7 +79,7 @@ func judgeTracking(r DNSRecord, cname string, have, want []string) RecordCheck {
 	return verdict(r, LiveMismatch, "%s has an address record (%s) instead of a CNAME, and it is not an address of %s. Delete it and add the CNAME.", r.Name, printable(have[0], maxDomain), r.Value)
 }
 
-// addresses gives the IPv4 and IPv6 addresses of a host; one that is an address
+// addresses returns the IPv4 and IPv6 addresses of a host; one that is an address
 // already is its own.
 func (c *checker) addresses(ctx context.Context, host string) (list []string, exists bool, err error) {
 	if a, err := netip.ParseAddr(host); err == nil {

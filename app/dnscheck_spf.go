@@ -69,7 +69,7 @@ func (c *checker) absentSPF(ctx context.Context, r DNSRecord, answer DNSAnswer) 
 	return check
 }
 
-// hasOwnTerm tells whether the record itself has what the relay needs.
+// hasOwnTerm reports whether the record itself has what the relay needs.
 func (c *checker) hasOwnTerm(text string) bool {
 	rec, err := parseSPF(text)
 	if err != nil {

@@ -130,7 +130,7 @@ func FuzzParseSPF(f *testing.F) {
 	for _, s := range []string{"v=spf1", "v=spf1 a:%{d}/24//64 ~all", "v=spf1 ip4:1.2.3.4/8 redirect=b.test", "v=spf1 +\xff", "v=spf1 exists:%{i"} {
 		f.Add(s)
 	}
-	c := &checker{domain: testDomain("example.com"), org: "example.com", needs: sesNeeds, ask: provider.lookup, left: maxCheckLookups, asked: map[dnsQuestion]*asked{}}
+	c := &checker{domain: testDomain("example.com"), org: "example.com", needs: sesNeeds, ask: provider.lookup, left: maxCheckLookups, asked: map[dnsQuestion]asked{}}
 	f.Fuzz(func(t *testing.T, s string) {
 		nearSPF(DNSAnswer{Records: []DNSValue{{Text: s}}})
 		if !isSPF(s) {
@@ -143,7 +143,7 @@ func FuzzParseSPF(f *testing.F) {
 		if _, err := parseSPF(withTerm(rec, "include:amazonses.com")); err != nil && len(s) < 300 {
 			t.Errorf("%q: the advice is wrong: %v", s, err)
 		}
-		c.left, c.asked = maxCheckLookups, map[dnsQuestion]*asked{}
+		c.left, c.asked = maxCheckLookups, map[dnsQuestion]asked{}
 		c.judgeSPF(t.Context(), DNSRecord{Name: "send.example.com"}, "send.example.com", s)
 	})
 }

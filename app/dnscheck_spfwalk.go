@@ -27,7 +27,7 @@ type spfWalk struct {
 	path    []string // domains whose records are open, for loops
 }
 
-// record walks through the record of a domain. pass tells whether a match in it
+// record walks through the record of a domain. pass says whether a match in it
 // is a pass in the end. The fault says why receivers refuse the whole record
 // (permerror); the error, why that is not known.
 func (w *spfWalk) record(ctx context.Context, domain string, rec *spfRecord, pass bool) (fault string, err error) {

@@ -50,7 +50,7 @@ func isTagName(s string) bool {
 	return s != ""
 }
 
-// get gives the value of a tag.
+// get returns the value of a tag.
 func (l tagList) get(name string) (value string, ok bool) {
 	for _, t := range l {
 		if t.name == name {
@@ -77,7 +77,7 @@ func withoutFWS(s string) string {
 	}, s)
 }
 
-// listHas tells whether a list with colons between has one of the words.
+// listHas reports whether a list with colons between has one of the words.
 func listHas(list string, words ...string) bool {
 	for item := range strings.SplitSeq(list, ":") {
 		for _, w := range words {

@@ -59,7 +59,7 @@ func kindOfAction(action, status string) FeedbackKind {
 	return ""
 }
 
-// namedIn gives the addresses of a recipient's group.
+// namedIn returns the addresses of a recipient's group.
 func namedIn(group fields) (named []string) {
 	for _, name := range []string{"original-recipient", "final-recipient"} {
 		if address := typedAddress(group.get(name)); address != "" && !slices.Contains(named, address) {
@@ -78,7 +78,7 @@ func typedAddress(s string) string {
 	return plainAddress(s)
 }
 
-// plainAddress gives a mailbox folded; empty for what is none.
+// plainAddress returns a mailbox folded; empty for what is none.
 func plainAddress(s string) string {
 	s = strings.Trim(s, " \t<>")
 	if len(s) > maxMailbox || strings.Count(s, "@") != 1 || strings.ContainsAny(s, " \t,;") || s[0] == '@' || s[len(s)-1] == '@' {

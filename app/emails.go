@@ -1,8 +1,11 @@
 package app
 
-import "time"
+import (
+	"strings"
+	"time"
+)
 
-// Limits of one email (api.md, Sending rules and Limits; decisions.md 4).
+// Limits of one email.
 const (
 	MaxRecipients  = 50
 	MaxTags        = 50
@@ -16,6 +19,22 @@ const (
 	// takes in one email.
 	DefaultMaxAttachmentBytes = 25 << 20
 )
+
+// EmailIDHeader is the header of every message that carries the email's id.
+const EmailIDHeader = "X-Mailer-Email-ID"
+
+// EmailMessageID returns the Message-ID (RFC 5322 3.6.4) of an email or of a
+// broadcast's recipient by its id and the domain of its sender, without the angle
+// brackets, as it is stored and compared.
+func EmailMessageID(id, domain string) string { return id + "@" + domain }
+
+// CutEmailMessageID returns the two parts of what EmailMessageID made, unchecked:
+// of a Message-ID that a provider wrote, id is the provider's own. Without an @, id
+// is all of it.
+func CutEmailMessageID(messageID string) (id, domain string) {
+	id, domain, _ = strings.Cut(messageID, "@")
+	return id, domain
+}
 
 // EmailInput is a send as the caller wrote it, before any check. Empty strings
 // and empty lists stand for absent ones; Text tells absent (nil) from opted

@@ -17,22 +17,21 @@ const (
 	FeedbackFailed     FeedbackKind = "failed" // the provider took it and did not send it
 )
 
-// BounceType says whether a bounced address is worth another email
-// (clients.md 4.1).
+// BounceType says whether a bounced address is worth another email.
 type BounceType string
 
-// The types of bounce.
+// The types of bounce, in the words of Amazon SES, which readers of events know.
 const (
-	BouncePermanent    BounceType = "Permanent"
-	BounceTransient    BounceType = "Transient"
-	BounceUndetermined BounceType = "Undetermined"
+	BouncePermanent    BounceType = "Permanent"    // no mail to it will arrive
+	BounceTransient    BounceType = "Transient"    // later mail may
+	BounceUndetermined BounceType = "Undetermined" // its server's words say neither
 )
 
 // Feedback is one report about one recipient of an email: from a provider's
 // event hook or from the bounce listener. It is believed only after its door
 // proved where it comes from.
 type Feedback struct {
-	Source string // "ses", "postmark", "mailgun", "sendgrid", "generic" or "bounce" (the listener)
+	Source string // SourceSES and the like, or BounceSource
 	// ID is the provider's own id of this report about this recipient, or a hash
 	// of what it says; the same Source and ID again change nothing.
 	ID         string
@@ -42,7 +41,7 @@ type Feedback struct {
 	MessageID  string // of RFC 5322, without angle brackets; empty: not known
 	Recipient  string // empty: all of the email
 	Bounce     BounceType
-	SubType    string // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
+	SubType    string // why, like "General", "NoEmail", "MailboxFull"
 	Enhanced   string // RFC 3463; empty: none
 	Diagnostic string // the other server's words, one line of at most 500 bytes
 	Link       string // that was clicked
@@ -54,4 +53,22 @@ type Feedback struct {
 	// not say.
 	Taken time.Time
 	At    time.Time // when it happened; zero: unknown
+}
+
+// readers read what the providers with a secret in the path send.
+var readers = map[string]func(body []byte) ([]Feedback, error){
+	SourcePostmark: PostmarkFeedback,
+	SourceMailgun:  MailgunFeedback,
+	SourceSendgrid: SendgridFeedback,
+	SourceGeneric:  GenericFeedback,
+}
+
+// ReadFeedback reads what a source of FeedbackSources posted. Errors: CodeNotFound
+// for any other source, CodeInvalidPayload; CodeValidation for the generic form.
+func ReadFeedback(source string, body []byte) ([]Feedback, error) {
+	read := readers[source]
+	if read == nil {
+		return nil, Errorf(CodeNotFound, "There is nothing at this address")
+	}
+	return read(body)
 }

@@ -69,7 +69,7 @@ func GenericFeedback(body []byte) ([]Feedback, error) {
 }
 
 func (g *GenericEvent) feedback(prefix string) (Feedback, error) {
-	f := Feedback{Source: "generic", ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(loose(g.MessageID)),
+	f := Feedback{Source: SourceGeneric, ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(loose(g.MessageID)),
 		Recipient: g.Recipient, Bounce: BounceType(g.BounceType), SubType: g.SubType, Enhanced: g.Code, Diagnostic: g.Diagnostic,
 		Link: g.Link, UserAgent: g.UserAgent, IPAddress: g.IPAddress}
 	f.Kind = genericKinds[strings.TrimPrefix(g.Type, "email.")]

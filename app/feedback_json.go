@@ -10,13 +10,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// EmailIDHeader is the header of every message that carries the email's id.
-const EmailIDHeader = "X-Mailer-Email-ID"
-
-// EmailIDKey is the name under which providers that report no headers, and let
-// the sender attach something of its own, give the email's id back.
-const EmailIDKey = "mailer-email-id"
-
 // loose is a JSON value that providers write as a string or as a number, as its
 // text; anything else is empty. A field that changed its type must not cost the
 // rest of a report.

@@ -35,14 +35,14 @@ type mailgunReport struct {
 }
 
 // MailgunFeedback reads what a webhook of Mailgun sends: one report. Events that
-// say nothing of a message give nothing. Error: CodeInvalidPayload.
+// say nothing of a message are left out. Error: CodeInvalidPayload.
 func MailgunFeedback(body []byte) ([]Feedback, error) {
 	var m mailgunReport
 	if err := decodeReport(body, &m); err != nil {
 		return nil, err
 	}
 	d := &m.Data
-	f := Feedback{Source: "mailgun", MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[EmailIDKey]),
+	f := Feedback{Source: SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[EmailIDKey]),
 		Recipient: string(d.Recipient), At: unixTime(d.Timestamp), Link: string(d.URL), IPAddress: string(d.IP),
 		UserAgent: string(d.Client.UserAgent), Machine: d.Client.Bot != ""}
 	if !m.tell(&f) {
@@ -52,7 +52,7 @@ func MailgunFeedback(body []byte) ([]Feedback, error) {
 	return []Feedback{f}, nil
 }
 
-// tell fills in what happened, and tells whether it is worth a report.
+// tell fills in what happened, and reports whether it is worth a report.
 func (m *mailgunReport) tell(f *Feedback) bool {
 	d := &m.Data
 	switch d.Event {

@@ -1,6 +1,9 @@
 package app
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // postmarkReport is what Postmark's webhooks send.
 type postmarkReport struct {
@@ -47,19 +50,15 @@ var postmarkBounces = map[loose]struct {
 }
 
 // PostmarkFeedback reads what a webhook of Postmark sends: one report. Records
-// that say nothing of a message give nothing. Error: CodeInvalidPayload.
+// that say nothing of a message are left out. Error: CodeInvalidPayload.
 func PostmarkFeedback(body []byte) ([]Feedback, error) {
 	var m postmarkReport
 	if err := decodeReport(body, &m); err != nil {
 		return nil, err
 	}
-	f := Feedback{Source: "postmark", ProviderID: string(m.MessageID), Recipient: string(m.Email + m.Recipient),
+	f := Feedback{Source: SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
 		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
-	for name, value := range m.Metadata {
-		if strings.EqualFold(name, EmailIDKey) {
-			f.EmailID = string(value)
-		}
-	}
+	f.EmailID = m.emailID()
 	if !m.tell(&f) {
 		return nil, nil
 	}
@@ -67,7 +66,23 @@ func PostmarkFeedback(body []byte) ([]Feedback, error) {
 	return []Feedback{f}, nil
 }
 
-// tell fills in what happened, and tells whether it is worth a report.
+// emailID returns the email's id in the metadata, whatever the case of its name;
+// empty: there is none, or several, of which only one can be ours.
+func (m *postmarkReport) emailID() (id string) {
+	ids := 0
+	for name, value := range m.Metadata {
+		if strings.EqualFold(name, EmailIDKey) {
+			id = string(value)
+			ids++
+		}
+	}
+	if ids > 1 {
+		return ""
+	}
+	return id
+}
+
+// tell fills in what happened, and reports whether it is worth a report.
 func (m *postmarkReport) tell(f *Feedback) bool {
 	switch m.Record {
 	case "Delivery":

@@ -65,6 +65,35 @@ func TestReportsOfSESAreRead(t *testing.T) {
 	}
 }
 
+// Somebody on the way may have added a header beside ours: nobody knows which is
+// whose, so nothing in the header says whose mail it was.
+func TestOfSeveralEmailIdHeadersNoneIsBelieved(t *testing.T) {
+	const ours, other = "0198c0de-0000-7000-8000-000000000001", "0198c0de-0000-7000-8000-000000000002"
+	for name, headers := range map[string]string{
+		"two that differ":    `{"name":"X-Mailer-Email-ID","value":"` + ours + `"},{"name":"X-Mailer-Email-ID","value":"` + other + `"}`,
+		"the same twice":     `{"name":"X-Mailer-Email-ID","value":"` + ours + `"},{"name":"X-Mailer-Email-ID","value":"` + ours + `"}`,
+		"another case":       `{"name":"x-mailer-email-id","value":"` + other + `"},{"name":"X-MAILER-EMAIL-ID","value":"` + ours + `"}`,
+		"one without an id":  `{"name":"X-Mailer-Email-ID","value":""},{"name":"X-Mailer-Email-ID","value":"` + ours + `"}`,
+		"three":              strings.Repeat(`{"name":"X-Mailer-Email-ID","value":"`+ours+`"},`, 2) + `{"name":"X-Mailer-Email-ID","value":"` + other + `"}`,
+		"a Message-ID first": `{"name":"Message-ID","value":"<` + ours + `@acme.test>"},{"name":"X-Mailer-Email-ID","value":"` + ours + `"},{"name":"X-Mailer-Email-ID","value":"` + ours + `"}`,
+		"a Message-ID last":  `{"name":"X-Mailer-Email-ID","value":"` + ours + `"},{"name":"X-Mailer-Email-ID","value":"` + ours + `"},{"name":"Message-ID","value":"<` + ours + `@acme.test>"}`,
+	} {
+		body := `{"eventType":"Complaint","complaint":{"complainedRecipients":[{"emailAddress":"bob@example.net"}]},
+			"mail":{"messageId":"0100019f-aaaa-bbbb-000000","headers":[` + headers + `],"commonHeaders":{"messageId":"<` + other + `@acme.test>"}}}`
+		reports, err := SESFeedback("x", []byte(body))
+		if err != nil || len(reports) != 1 || reports[0].EmailID != "" || reports[0].MessageID != "" || reports[0].ProviderID != "0100019f-aaaa-bbbb-000000" {
+			t.Errorf("%s: %+v, %v", name, reports, err)
+		}
+	}
+	for range 20 { // a map has no order
+		reports, err := PostmarkFeedback([]byte(`{"RecordType":"Delivery","MessageID":"883953f4","Recipient":"bob@example.net",
+			"Metadata":{"mailer-email-id":"` + ours + `","Mailer-Email-ID":"` + other + `"}}`))
+		if err != nil || len(reports) != 1 || reports[0].EmailID != "" || reports[0].ProviderID != "883953f4" {
+			t.Fatalf("metadata: %+v, %v", reports, err)
+		}
+	}
+}
+
 func TestReportsOfPostmarkAreRead(t *testing.T) {
 	const rest = `"MessageID":"883953f4-6105-42a2-a16a-77a8eac79483","MessageStream":"outbound","ServerID":23,"Metadata":{"user_id":43,"Mailer-Email-ID":"0198c0de-0000-7000-8000-000000000001"}}`
 	for body, want := range map[string]string{
@@ -89,6 +118,13 @@ func TestReportsOfPostmarkAreRead(t *testing.T) {
 				t.Errorf("%s: %+v", body, f)
 			}
 		}
+	}
+}
+
+func TestAPostmarkRecordThatNamesItsRecipientTwiceIsOfOne(t *testing.T) {
+	reports, err := PostmarkFeedback([]byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
+	if err != nil || len(reports) != 1 || reports[0].Recipient != "john@example.com" {
+		t.Errorf("%+v, %v", reports, err)
 	}
 }
 

@@ -82,7 +82,7 @@ var addressSubTypes = map[string]bool{"NoEmail": true, "Suppressed": true, "OnAc
 // idleCodes say nothing of why: no code at all, "other", "other address status".
 var idleCodes = map[string]bool{"": true, "5.0.0": true, "5.1.0": true}
 
-// Suppresses tells whether a report takes its recipient off further mail:
+// Suppresses reports whether a report takes its recipient off further mail:
 // complaints, and bounces that are permanent and of the recipient's kind. The
 // enhanced status code decides where it says something; only where it says
 // nothing (none, 5.0.0, 5.1.0) do the provider's words. Policy and reputation (5.7.x),
@@ -110,7 +110,7 @@ func (k FeedbackKind) SuppressionOrigin() SuppressionOrigin {
 // originRank orders what feedback may put in the place of what.
 var originRank = map[SuppressionOrigin]int{OriginUnsubscribe: 1, OriginBounce: 2, OriginComplaint: 3, OriginManual: 4}
 
-// GivesWayTo tells whether a suppression of this origin takes the origin of a
+// GivesWayTo reports whether a suppression of this origin takes the origin of a
 // report: one by unsubscribing must block transactional mail too once the
 // address bounces or complains, and a complaint says more than a bounce. What
 // somebody entered by hand stays.
@@ -177,46 +177,13 @@ func FeedbackText(s string, most int) string {
 		}
 		return r
 	}, s)
-	s = strings.Join(strings.Fields(s), " ")
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return strings.TrimRight(s[:most], " ")
-}
-
-// IsEnhancedCode tells whether s is an enhanced status code (RFC 3463 2) without
-// anything around it.
-func IsEnhancedCode(s string) bool {
-	class, rest, _ := strings.Cut(s, ".")
-	subject, detail, ok := strings.Cut(rest, ".")
-	return ok && (class == "2" || class == "4" || class == "5") && isShortNumber(subject) && isShortNumber(detail)
-}
-
-func isShortNumber(s string) bool {
-	return len(s) >= 1 && len(s) <= 3 && strings.Trim(s, "0123456789") == "" && (len(s) == 1 || s[0] != '0')
-}
-
-// FindEnhancedCode gives the enhanced status code in a server's words: the first
-// word that is one, right behind a reply code where there is one, within the
-// first 20 words. Empty: there is none.
-func FindEnhancedCode(text string) string {
-	words := strings.FieldsFunc(text[:min(len(text), 1000)], func(r rune) bool { return !unicode.IsDigit(r) && r != '.' && r != '#' })
-	for _, word := range words[:min(len(words), 20)] {
-		word = strings.TrimRight(strings.TrimLeft(word, "#"), ".")
-		if IsEnhancedCode(word) && word[0] != '2' {
-			return word
-		}
-	}
-	return ""
+	return firstBytes(strings.Join(strings.Fields(s), " "), most)
 }
 
 // sesReply is how Amazon SES answers the final dot.
 const sesReply = "Ok "
 
-// ProviderIDIn gives the id that a provider's relay names in its reply to the
+// ProviderIDIn returns the id that a provider's relay names in its reply to the
 // final dot, "Ok <id>"; empty: it names none.
 func ProviderIDIn(reply string) string {
 	id, ok := strings.CutPrefix(reply, sesReply)

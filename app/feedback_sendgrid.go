@@ -32,7 +32,7 @@ var sendgridClasses = map[loose]string{
 }
 
 // SendgridFeedback reads what SendGrid's Event Webhook sends: an array of
-// events. Those that say nothing of a message give nothing. Error:
+// events. Those that say nothing of a message are left out. Error:
 // CodeInvalidPayload.
 func SendgridFeedback(body []byte) ([]Feedback, error) {
 	var events []sendgridReport
@@ -42,7 +42,7 @@ func SendgridFeedback(body []byte) ([]Feedback, error) {
 	var out []Feedback
 	for i := range events {
 		m := &events[i]
-		f := Feedback{Source: "sendgrid", EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
+		f := Feedback{Source: SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
 			Recipient: string(m.Email), At: unixTime(m.Timestamp), Link: string(m.URL), UserAgent: string(m.UserAgent), Machine: m.Machine == "true"}
 		if m.tell(&f) {
 			f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)
@@ -52,7 +52,7 @@ func SendgridFeedback(body []byte) ([]Feedback, error) {
 	return out, nil
 }
 
-// tell fills in what happened, and tells whether it is worth a report.
+// tell fills in what happened, and reports whether it is worth a report.
 func (m *sendgridReport) tell(f *Feedback) bool {
 	f.Diagnostic = string(m.Reason + m.Response)
 	switch m.Event {

@@ -67,27 +67,41 @@ type sesFetch struct {
 // SESFeedback reads the Message of an SNS notification of Amazon SES: bounces,
 // complaints, deliveries, delays, rejections, opens and clicks, by event
 // publishing or by feedback notifications, one report for each recipient. id is
-// the notification's MessageId. Other types give nothing. Error:
+// the notification's MessageId. Other types are left out. Error:
 // CodeInvalidPayload.
 func SESFeedback(id string, message []byte) ([]Feedback, error) {
 	var m sesReport
 	if err := decodeReport(message, &m); err != nil {
 		return nil, err
 	}
-	base := Feedback{Source: "ses", ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp), MessageID: bareMessageID(m.Mail.Common.MessageID)}
-	for _, h := range m.Mail.Headers {
-		switch {
-		case strings.EqualFold(string(h.Name), EmailIDHeader):
-			base.EmailID = strings.TrimSpace(string(h.Value))
-		case strings.EqualFold(string(h.Name), "Message-ID"):
-			base.MessageID = bareMessageID(h.Value)
-		}
-	}
+	base := Feedback{Source: SourceSES, ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
+	base.EmailID, base.MessageID = m.named()
 	out := m.reports(base)
 	for i := range out {
 		out[i].ID = reportID(loose(id), string(out[i].Kind), out[i].Recipient)
 	}
 	return out, nil
+}
+
+// named returns what the header of the mail calls the email. Where it has several
+// email ids, somebody else wrote one of them: both are empty then, and only the id
+// that SES itself gave the mail says which it is.
+func (m *sesReport) named() (emailID, messageID string) {
+	messageID = bareMessageID(m.Mail.Common.MessageID)
+	ids := 0
+	for _, h := range m.Mail.Headers {
+		switch {
+		case strings.EqualFold(string(h.Name), EmailIDHeader):
+			emailID = strings.TrimSpace(string(h.Value))
+			ids++
+		case strings.EqualFold(string(h.Name), "Message-ID"):
+			messageID = bareMessageID(h.Value)
+		}
+	}
+	if ids > 1 {
+		return "", ""
+	}
+	return emailID, messageID
 }
 
 func (m *sesReport) reports(base Feedback) []Feedback {

@@ -153,14 +153,11 @@ type FailedData struct {
 // SuppressedData says why a recipient was left out.
 type SuppressedData struct {
 	Message string `json:"message"`
-	Type    string `json:"type"` // SuppressedType or AccountSuppressedType
+	Type    string `json:"type"` // AccountSuppressedType
 }
 
-// The types of SuppressedData: by a provider, or by the team's own list.
-const (
-	SuppressedType        = "Suppressed"
-	AccountSuppressedType = "OnAccountSuppressionList"
-)
+// AccountSuppressedType is the type of SuppressedData: by the team's own list.
+const AccountSuppressedType = "OnAccountSuppressionList"
 
 // SubjectFor is the subject of the mail to one recipient of a broadcast.
 func (b *BroadcastMail) SubjectFor(r *BroadcastRecipient) string {

@@ -39,8 +39,9 @@ func allowedHeader(lower string) (allowed, text bool) {
 	return strings.HasPrefix(lower, "x-") && len(lower) > 2, true
 }
 
-// parseHeaders checks custom headers (api.md, Sending rules 3 and 4) and gives
-// them sorted by name. A header with an empty value is absent.
+// parseHeaders checks custom headers and returns them sorted by name: those that
+// allowedHeader lets through, each once, and the unsubscribe pair together (RFC
+// 8058 3.1). A header with an empty value is absent.
 func parseHeaders(in map[string]string) ([]Header, error) {
 	if len(in) > MaxHeaders {
 		return nil, Invalid("headers", "must not hold more than %d headers", MaxHeaders)
@@ -126,7 +127,7 @@ func checkUnsubscribePair(byLower map[string]string) error {
 }
 
 // checkListUnsubscribe wants a comma-separated list of <https:…> and <mailto:…>
-// with at least one https (RFC 2369, RFC 8058; api.md rule 4).
+// with at least one https (RFC 2369 2, RFC 8058 3.1).
 func checkListUnsubscribe(field, value string) error {
 	secure := false
 	for rest := value; ; {

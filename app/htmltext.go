@@ -180,10 +180,7 @@ func (c *textConverter) word(s string) {
 	case c.space:
 		c.out.WriteByte(' ')
 	}
-	c.breaks, c.space = 0, false
-	if c.item != "" {
-		c.item = ""
-	}
+	c.breaks, c.space, c.item = 0, false, ""
 	c.out.WriteString(s)
 }
 

@@ -43,9 +43,7 @@ func (t *htmlTokens) Next() html.TokenType {
 			return t.kind
 		}
 	}
-	if t.element != "" {
-		t.element = ""
-	}
+	t.element = ""
 	if !markupAt(t.source, t.at) {
 		t.at = markupIndex(t.source, t.at)
 	}

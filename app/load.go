@@ -1,6 +1,9 @@
 package app
 
-import "sync/atomic"
+import (
+	"runtime"
+	"sync/atomic"
+)
 
 // Load counts the requests that a caller is waiting for, so that background
 // work which costs much processor time (signing) can leave them their share.
@@ -16,5 +19,9 @@ func (l *Load) Enter() (leave func()) {
 	return func() { l.waiting.Add(-1) }
 }
 
-// Busy tells whether any caller waits.
+// Busy reports whether any caller waits.
 func (l *Load) Busy() bool { return l != nil && l.waiting.Load() > 0 }
+
+// Builders returns how many messages are composed and signed at once where nobody
+// says how many: one for each of Go's processors.
+func Builders() int { return runtime.GOMAXPROCS(0) }

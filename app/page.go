@@ -21,15 +21,22 @@ func (p *Page) Validate() error {
 	if p.After != "" && p.Before != "" {
 		return Invalid("after", "and `before` can't be used together")
 	}
-	for name, cursor := range map[string]*string{"after": &p.After, "before": &p.Before} {
-		if *cursor == "" {
-			continue
-		}
-		id, ok := ParseID(*cursor)
-		if !ok {
-			return Invalid(name, "must be an id that this list returned")
-		}
-		*cursor = id
+	if err := checkCursor("after", &p.After); err != nil {
+		return err
 	}
+	return checkCursor("before", &p.Before)
+}
+
+// checkCursor wants a cursor that is there to be an id, which it writes in lower
+// case.
+func checkCursor(name string, cursor *string) error {
+	if *cursor == "" {
+		return nil
+	}
+	id, ok := ParseID(*cursor)
+	if !ok {
+		return Invalid(name, "must be an id that this list returned")
+	}
+	*cursor = id
 	return nil
 }

@@ -5,15 +5,7 @@ import (
 	"strings"
 )
 
-// includes are the SPF includes that providers document for mail handed to their
-// submission hosts, which are those of the domain or below it.
-var includes = map[string]string{
-	"postmarkapp.com": "include:spf.mtasv.net",
-	"mailgun.org":     "include:mailgun.org",
-	"sendgrid.net":    "include:sendgrid.net",
-}
-
-// Needs tells what the relay wants in the DNS of the domains that use it. SPF is
+// Needs returns what the relay wants in the DNS of the domains that use it. SPF is
 // the relay's option where it was given, else:
 //   - ses: the provider's include, and its host for feedback as the MX;
 //   - other known providers: their include;
@@ -38,10 +30,10 @@ func (r *Relay) Needs() RelayNeeds {
 // usualSPF is the mechanism for a relay whose operator named none.
 func (r *Relay) usualSPF() string {
 	if r.Profile == ProfileSES {
-		return "include:amazonses.com"
+		return providerNamed(SourceSES).spf
 	}
-	if include := includes[OrganizationalDomain(r.Host)]; include != "" {
-		return include
+	if p := providerOf(r.Host); p.spf != "" {
+		return p.spf
 	}
 	addr, err := netip.ParseAddr(r.Host)
 	switch {

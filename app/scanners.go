@@ -65,7 +65,7 @@ var scanners = [...]scanner{
 	{"preview", "a preview"},
 }
 
-// ScannerName tells who fetches what stands in mail by the User-Agent of the
+// ScannerName returns who fetches what stands in mail by the User-Agent of the
 // request; empty: nobody that is known. A request without one is no browser's.
 func ScannerName(userAgent string) string {
 	s := strings.ToLower(strings.TrimSpace(userAgent))

@@ -117,9 +117,6 @@ func (s *Sealer) appendMAC(b []byte, purpose string, message []byte) []byte {
 	return keyed.(*keyedHash).append(b, message)
 }
 
-// FeedbackSources are the senders whose reports come with a secret in the path.
-func FeedbackSources() []string { return []string{"postmark", "mailgun", "sendgrid", "generic"} }
-
 // IngestSecret is the secret in the path that reports of a source come to: it
 // proves them. It never changes while the master key stays.
 func (s *Sealer) IngestSecret(source string) string {

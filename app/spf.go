@@ -25,7 +25,7 @@ type spfTerm struct {
 	addrs     netip.Prefix // ip4, ip6
 }
 
-// isSPF tells whether text is an SPF record, well-formed or not (RFC 7208 4.5).
+// isSPF reports whether text is an SPF record, well-formed or not (RFC 7208 4.5).
 func isSPF(text string) bool {
 	const version = "v=spf1"
 	return len(text) >= len(version) && strings.EqualFold(text[:len(version)], version) &&
@@ -274,11 +274,11 @@ func isMacro(s string) bool {
 	return strings.Trim(rest, ".-+,/_=") == ""
 }
 
-// hasMacro tells whether the name depends on the mail, so that it can't be
+// hasMacro reports whether the name depends on the mail, so that it can't be
 // looked up beforehand.
 func hasMacro(domain string) bool { return strings.Contains(domain, "%") }
 
-// beforeAll gives the mechanisms that are read: those up to the first all, with
+// beforeAll returns the mechanisms that are read: those up to the first all, with
 // it; nothing behind that is (RFC 7208 5.1).
 func (r *spfRecord) beforeAll() (read, unread []spfTerm) {
 	i := slices.IndexFunc(r.terms, func(t spfTerm) bool { return t.name == "all" })
@@ -288,7 +288,7 @@ func (r *spfRecord) beforeAll() (read, unread []spfTerm) {
 	return r.terms[:i+1], r.terms[i+1:]
 }
 
-// all gives the qualifier of the all mechanism; 0: there is none.
+// all returns the qualifier of the all mechanism; 0: there is none.
 func (r *spfRecord) all() byte {
 	read, _ := r.beforeAll()
 	if len(read) > 0 && read[len(read)-1].name == "all" {
@@ -297,7 +297,7 @@ func (r *spfRecord) all() byte {
 	return 0
 }
 
-// covers tells whether t names at least what want does, whatever its qualifier.
+// covers reports whether t names at least what want does, whatever its qualifier.
 func (t spfTerm) covers(want spfTerm) bool {
 	if t.name != want.name {
 		return false

@@ -40,7 +40,7 @@ func (w *wire) Write(b []byte) (int, error) {
 	return w.Conn.Write(b)
 }
 
-// expect gives the next reply its time, counted from when it is first waited for,
+// expect sets the next reply its time, counted from when it is first waited for,
 // and its bound on size.
 func (w *wire) expect(patience time.Duration) { w.patience, w.left = patience, maxAnswer+replyBuffer }
 

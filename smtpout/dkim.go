@@ -13,18 +13,17 @@ import (
 	"mailer/app"
 )
 
-// signedNames are the fields that are signed where they stand: first those that
-// are oversigned. RFC 8058 section 4 wants the unsubscribe pair signed.
+// signedNames are the fields that are signed where they stand, and listed once
+// more than they occur, so that none can be added later (RFC 6376 5.4.2, 8.15):
+// not in front of the true one, and not where there was none, as an unsubscribe
+// link of somebody else's would be. RFC 8058 section 4 wants the unsubscribe pair
+// signed. A relay that adds one of them on its own must sign anew; with profile
+// ses, sign leaves out what SES writes.
 var signedNames = [...]string{
 	"From", "To", "Cc", "Subject", "Date", "Message-ID", "Reply-To",
 	"MIME-Version", "Content-Type", "Content-Transfer-Encoding",
-	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", "X-Mailer-Email-ID",
+	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", app.EmailIDHeader,
 }
-
-// oversigned fields are listed once more than they occur, so that none can be
-// added later, in front of the true one (RFC 6376 8.15). The others a relay may
-// add where they don't stand.
-var oversigned = signedNames[:10]
 
 // sign makes the DKIM-Signature field (RFC 6376) of a message that appendMessage made,
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
@@ -66,7 +65,7 @@ func sign(message []byte, key *app.DKIMKey, profile app.Profile) (string, error)
 func headerKeys(header []byte, profile app.Profile) []string {
 	counts := countFields(header)
 	present := make([]string, 0, 2*len(signedNames))
-	absent := make([]string, 0, len(oversigned))
+	absent := make([]string, 0, len(signedNames))
 	for i, name := range signedNames {
 		if profile == app.ProfileSES && (name == "Message-ID" || name == "Date") {
 			continue
@@ -74,9 +73,7 @@ func headerKeys(header []byte, profile app.Profile) []string {
 		for range counts[i] {
 			present = append(present, name)
 		}
-		if i < len(oversigned) {
-			absent = append(absent, name)
-		}
+		absent = append(absent, name)
 	}
 	return foldKeys(present, absent)
 }
@@ -84,8 +81,8 @@ func headerKeys(header []byte, profile app.Profile) []string {
 // foldKeys mixes the two lists, each kept in its order, so that no line of the
 // list is longer than 78 while there are absent names to fold at. A name with a
 // fold must stand behind the present ones of that name: verifiers count from
-// the left. Absent names side by side make one key: the library would look for
-// each in the whole header.
+// the left. Absent names side by side, behind the present ones too, make one key:
+// the library would look for each in the whole header.
 func foldKeys(present, absent []string) []string {
 	keys := make([]string, 0, len(present)+len(absent))
 	column, joined := len(" h="), false
@@ -97,16 +94,17 @@ func foldKeys(present, absent []string) []string {
 		name := (*next)[0]
 		*next = (*next)[1:]
 		column += len(name) + 1
-		if column > maxLine && next == &absent && !slices.Contains(present, name) {
+		passed := next == &absent && !slices.Contains(present, name)
+		if column > maxLine && passed {
 			column = len(name) + 2
 			name = "\r\n " + name
 		}
-		if joined && next == &absent {
+		if joined && passed {
 			keys[len(keys)-1] += ":" + name
 			continue
 		}
 		keys = append(keys, name)
-		joined = next == &absent
+		joined = passed
 	}
 	return keys
 }

@@ -46,8 +46,8 @@ var (
 type Options struct {
 	Hello    string       // our name in EHLO; empty: localhost
 	Log      *slog.Logger // nil: nothing is logged
-	Builders int          // messages composed and signed at once; 0: GOMAXPROCS
-	Load     *app.Load    // while callers wait, half as many are; nil: nobody does
+	Builders int          // messages composed and signed at once; 0: app.Builders
+	Load     *app.Load    // while callers wait, a quarter as many are; nil: nobody does
 }
 
 func (o Options) logger() *slog.Logger {

@@ -259,7 +259,7 @@ type sequence struct {
 	rcpt int
 }
 
-// answer gives the reply to a command, another one where the usual would be to a
+// answer returns the reply to a command, another one where the usual would be to a
 // command out of order.
 func (s *sequence) answer(f *fake, verb, reply string) string {
 	usual := strings.HasPrefix(reply, "250") || reply == "354 go on"

@@ -99,7 +99,7 @@ func (w *messageWriter) messageHeaders(m *app.Outgoing) {
 	w.addresses("Reply-To", mail.ReplyTo)
 	w.text("Subject", mail.Subject)
 	w.field("Message-ID", "<"+m.MessageID+">")
-	w.field("X-Mailer-Email-ID", m.EmailID)
+	w.field(app.EmailIDHeader, m.EmailID)
 	for _, h := range mail.Headers {
 		w.custom(h.Name, h.Value)
 	}
@@ -150,7 +150,7 @@ func (w *messageWriter) textParts(m *app.Mail) {
 const boundaryMark = "=_"
 
 // multipart writes the header of a multipart, but for the blank line that its
-// first delimiter brings along, and gives the boundary. It is made of the
+// first delimiter brings along, and returns the boundary. It is made of the
 // email's id: no caller knows that when writing the body.
 func (w *messageWriter) multipart(subtype string) string {
 	boundary := boundaryMark + subtype + "_" + w.id
@@ -220,7 +220,7 @@ var unsafeByte = func() (table [256]byte) {
 	return table
 }()
 
-// shortLines tells whether no line is longer than maxLine.
+// shortLines reports whether no line is longer than maxLine.
 func shortLines(s string) bool {
 	for len(s) > maxLine {
 		at := strings.LastIndexByte(s[:maxLine+1], '\n')
@@ -257,7 +257,7 @@ func (w *messageWriter) lines(s string) {
 	}
 }
 
-// normalLines gives s with CRLF for every CRLF, CR and LF: the form that text
+// normalLines returns s with CRLF for every CRLF, CR and LF: the form that text
 // has inside base64 (RFC 2046 4.1.1).
 func normalLines(s string) string {
 	return strings.NewReplacer("\r\n", "\r\n", "\r", "\r\n", "\n", "\r\n").Replace(s)

@@ -107,7 +107,7 @@ func (q *quoter) text(s string) {
 // mailboxLine begins a line that a mailbox file would change.
 const mailboxLine = "From "
 
-// completes tells whether s, with what stands on the line already, is such a line.
+// completes reports whether s, with what stands on the line already, is such a line.
 func (q *quoter) completes(s string) bool {
 	begun := q.buf[len(q.buf)-q.column:]
 	return string(begun) == mailboxLine[:q.column] && strings.HasPrefix(s, mailboxLine[q.column:])

@@ -50,18 +50,16 @@ func transaction(m *app.Mail) *app.Outgoing {
 	}
 }
 
-func ptr(s string) *string { return &s }
-
 // goldenInputs are mails whose bytes are kept in testdata.
 func goldenInputs() map[string]app.EmailInput {
 	return map[string]app.EmailInput{
 		"text": {
 			From: "Acme Inc. <hi@acme.test>", To: []string{"ann@example.org"},
-			Subject: "Your receipt", Text: ptr("Hello Ann,\n\nthank you.\n"),
+			Subject: "Your receipt", Text: new("Hello Ann,\n\nthank you.\n"),
 		},
 		"html_only": {
 			From: "hi@acme.test", To: []string{"ann@example.org"},
-			Subject: "Hello", HTML: "<p>Grüße aus Köln</p>", Text: ptr(""),
+			Subject: "Hello", HTML: "<p>Grüße aus Köln</p>", Text: new(""),
 		},
 		"alternative": {
 			From: "Jörg Müller <joerg@acme.test>", To: []string{"Ann O'Neil <ann@example.org>", `"Bell, Bob" <bob@example.org>`},
@@ -73,7 +71,7 @@ func goldenInputs() map[string]app.EmailInput {
 		"attachments": {
 			From: "hi@acme.test", To: []string{"ann@example.org"},
 			Subject: "=?utf-8?q?not_encoded?= and  two spaces ",
-			Text:    ptr("see below"), HTML: "<p>see below</p>",
+			Text:    new("see below"), HTML: "<p>see below</p>",
 			Attachments: []app.Attachment{
 				{Filename: "invoice.pdf", Content: bytes.Repeat([]byte("%PDF"), 50)},
 				{Filename: "Rechnung für März.pdf", Content: []byte("x")},
@@ -83,7 +81,7 @@ func goldenInputs() map[string]app.EmailInput {
 		},
 		"headers": {
 			From: "hi@acme.test", To: []string{"ann@example.org"},
-			Subject: strings.TrimSpace(strings.Repeat("word ", 60)), Text: ptr("日本語のメール。\r\n改行\rと\n改行"),
+			Subject: strings.TrimSpace(strings.Repeat("word ", 60)), Text: new("日本語のメール。\r\n改行\rと\n改行"),
 			Headers: map[string]string{
 				"X-Entity-Ref-ID": "123", "X-Note": "Grüße " + strings.Repeat("é", 100),
 				"References":            "<1@acme.test> <2@acme.test> <" + strings.Repeat("3", 120) + "@acme.test>",
@@ -94,7 +92,7 @@ func goldenInputs() map[string]app.EmailInput {
 		},
 		"smtputf8": {
 			From: "用户 <用户@acme.test>", To: []string{"jörg@example.org"},
-			Subject: "x", Text: ptr("From here\nFrom there"),
+			Subject: "x", Text: new("From here\nFrom there"),
 		},
 	}
 }

@@ -34,7 +34,7 @@ func newPool(n int, log *slog.Logger) *pool {
 	return &pool{slots: newSlots(n), idleLimit: idleLimit, connLimit: connLimit, log: log}
 }
 
-// take waits for a slot and gives the connection that was used last; nil: the
+// take waits for a slot and returns the connection that was used last; nil: the
 // caller opens one. Mail of a broadcast waits behind all other. Every take is
 // followed by one give, retire or drop.
 func (p *pool) take(ctx context.Context, bulk bool) (*conn, error) {

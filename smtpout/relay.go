@@ -170,7 +170,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	return res
 }
 
-// connect gives a pooled connection or a new one.
+// connect returns a pooled connection or a new one.
 func (r *Relay) connect(ctx context.Context, bulk bool) (*conn, error) {
 	c, err := r.pool.take(ctx, bulk)
 	if c != nil || err != nil {

@@ -41,7 +41,7 @@ func newCleaner(user, password string) cleaner {
 	)}
 }
 
-// words gives text as one printable line of at most maxReplyText bytes.
+// words returns text as one printable line of at most maxReplyText bytes.
 func (c cleaner) words(text string) string {
 	// Twice: squeezing blanks may put together what was apart before.
 	return cut(c.hide(oneLine(c.hide(text))), maxReplyText)
@@ -77,26 +77,11 @@ func splitEnhanced(code int, text string) (enhanced, rest string) {
 	if i := strings.IndexAny(text, " \n"); i >= 0 {
 		first = text[:i]
 	}
-	if !isEnhanced(first) || int(first[0]-'0') != code/100 {
+	if !app.IsEnhancedCode(first) || int(first[0]-'0') != code/100 {
 		return "", text
 	}
 	rest = strings.ReplaceAll(text[len(first):], "\n"+first+" ", "\n")
 	return first, rest
-}
-
-func isEnhanced(s string) bool {
-	parts := strings.Split(s, ".")
-	if len(parts) != 3 || len(parts[0]) != 1 || !strings.Contains("245", parts[0]) {
-		return false
-	}
-	return isShortNumber(parts[1]) && isShortNumber(parts[2])
-}
-
-func isShortNumber(s string) bool {
-	if len(s) < 1 || len(s) > 3 {
-		return false
-	}
-	return strings.Trim(s, "0123456789") == ""
 }
 
 // oneLine turns everything that can't be printed into blanks and squeezes them.

@@ -20,6 +20,8 @@ func TestReply(t *testing.T) {
 		{250, "2.0.0 Ok: queued as 4B", app.Reply{Code: 250, Enhanced: "2.0.0", Text: "Ok: queued as 4B"}},
 		{250, "Ok 0100018f-abc", app.Reply{Code: 250, Text: "Ok 0100018f-abc"}},
 		{550, "5.1.1", app.Reply{Code: 550, Enhanced: "5.1.1"}},
+		{550, "5.01.1 unknown", app.Reply{Code: 550, Text: "5.01.1 unknown"}},
+		{450, "4.2.00 full", app.Reply{Code: 450, Text: "4.2.00 full"}},
 		{550, "5.1.1 one\n5.1.1 two", app.Reply{Code: 550, Enhanced: "5.1.1", Text: "one two"}},
 		{550, "5.7.26\nnot aligned", app.Reply{Code: 550, Enhanced: "5.7.26", Text: "not aligned"}},
 		{550, "4.1.1 class differs", app.Reply{Code: 550, Text: "4.1.1 class differs"}},
@@ -90,7 +92,7 @@ func FuzzReply(f *testing.F) {
 				t.Errorf("%q in %q", s, got.Text)
 			}
 		}
-		if got.Enhanced != "" && (!isEnhanced(got.Enhanced) || !strings.HasPrefix(text, got.Enhanced)) {
+		if got.Enhanced != "" && (!app.IsEnhancedCode(got.Enhanced) || !strings.HasPrefix(text, got.Enhanced)) {
 			t.Errorf("enhanced %q of %q", got.Enhanced, text)
 		}
 	})

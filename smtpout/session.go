@@ -123,7 +123,7 @@ func (x *exchange) needsUTF8() bool {
 }
 
 // prepare writes the commands down, MAIL, RCPT for each recipient and DATA, and
-// tells whether there is anybody to ask for: a recipient that can't stand in a
+// reports whether there is anybody to ask for: a recipient that can't stand in a
 // command is refused without the relay.
 func (x *exchange) prepare() bool {
 	x.results = make([]app.RecipientResult, len(x.m.Recipients))
@@ -157,7 +157,7 @@ func (x *exchange) appendMail(line []byte) []byte {
 	return append(line, crlf...)
 }
 
-// ask gives the reply to the next command. Where the relay offers PIPELINING,
+// ask returns the reply to the next command. Where the relay offers PIPELINING,
 // the first ask says all commands at once (RFC 2920): DATA may only stand last,
 // and the longest group, some 16 KB, fits the buffers of both sides. Elsewhere
 // each ask says one.

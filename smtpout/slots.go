@@ -81,7 +81,7 @@ func (s *slots) abandon(queue *list.List, place *list.Element, given chan struct
 	}
 }
 
-// serve gives free places to those who wait. s.mu is held.
+// serve hands free places to those who wait. s.mu is held.
 func (s *slots) serve() {
 	for s.used < s.limit() {
 		queue := &s.urgent

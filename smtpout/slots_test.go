@@ -16,7 +16,7 @@ import (
 	"mailer/app"
 )
 
-// queued starts a take that waits, and gives its end.
+// queued starts a take that waits, and returns its end.
 func queued(ctx context.Context, s *slots, bulk bool) <-chan error {
 	done := make(chan error, 1)
 	go func() { done <- s.take(ctx, bulk) }()

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"strconv"
 	"strings"
 	"sync"
 	"unicode"
@@ -31,7 +32,8 @@ const maxSuspects = 10_000
 type breaker struct {
 	mu        sync.Mutex
 	signature string
-	burst     map[string]bool   // emails that met signature since the last success
+	burst     map[string]bool   // emails that met signature since the last success, while not tripped
+	tripped   bool              // breakerTrips emails did
 	suspects  map[string]string // email -> the refusal that it met first
 }
 
@@ -40,13 +42,13 @@ func (b *breaker) refused(emailID, signature string) ruling {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if b.signature != signature || b.burst == nil {
-		b.signature, b.burst = signature, map[string]bool{}
+		b.signature, b.burst, b.tripped = signature, map[string]bool{}, false
+	}
+	if b.tripped {
+		return rulingOpen
 	}
 	b.burst[emailID] = true
-	if len(b.burst) >= breakerTrips {
-		if len(b.burst) > maxSuspects {
-			b.burst = map[string]bool{emailID: true, "": true, " ": true} // stays tripped
-		}
+	if b.tripped = len(b.burst) >= breakerTrips; b.tripped {
 		return rulingOpen
 	}
 	if b.suspects[emailID] == signature {
@@ -66,7 +68,7 @@ func (b *breaker) refused(emailID, signature string) ruling {
 func (b *breaker) accepted() {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.signature, b.burst = "", nil
+	b.signature, b.burst, b.tripped = "", nil, false
 }
 
 // refusalSignature is a refusal without what differs from message to message:
@@ -79,5 +81,5 @@ func refusalSignature(stage app.Stage, r app.Reply) string {
 			kept = append(kept, w)
 		}
 	}
-	return string(stage) + " " + string(rune(r.Code)) + " " + r.Enhanced + " " + strings.Join(kept, " ")
+	return string(stage) + " " + strconv.Itoa(r.Code) + " " + r.Enhanced + " " + strings.Join(kept, " ")
 }

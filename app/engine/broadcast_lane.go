@@ -249,7 +249,7 @@ func (l *lane) broadcastOutgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
-	out := &app.Outgoing{EmailID: to.ID, EnvelopeFrom: l.returnPath(j.unit.TeamID, to.ID, content.from, onlyRecipient), MessageID: to.ID + "@" + content.from.Domain,
+	out := &app.Outgoing{EmailID: to.ID, EnvelopeFrom: l.returnPath(j.unit.TeamID, to.ID, content.from, onlyRecipient), MessageID: app.EmailMessageID(to.ID, content.from.Domain),
 		Date: j.unit.Dated, DKIM: key, Bulk: true, Signature: j.unit.Signature}
 	if to.Seen&app.SeenEnded != 0 {
 		return out, nil

@@ -125,7 +125,7 @@ func (e *Engine) fillTests(key *app.Key, b *testedBroadcast, people []app.Addres
 			recipient.ContactID, recipient.Fields = c.ID, content.Fields(c)
 		}
 		email := &app.Email{
-			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: recipient.ID + "@" + b.From.Domain,
+			ID: recipient.ID, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(recipient.ID, b.From.Domain),
 			CreatedAt: time.Now(), LastEvent: app.Queued, Mail: *content.Mail(e.cfg.Sealer, &recipient).Whole(),
 		}
 		e.inspect(email)

@@ -24,7 +24,7 @@ func (e *Engine) startCron() error {
 		run  func(context.Context) error
 	}{
 		{"@every " + ratesEvery.String(), e.judge},
-		{"@every 10s", e.flushKeys},
+		{"@every " + keysFlushEvery.String(), e.flushKeys},
 		{"@every 1m", e.noteClock},
 		{"@every 1m", e.sweep},
 		{"@every 1m", e.checkDue},

@@ -105,7 +105,7 @@ func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
 		if err != nil {
 			return d, err
 		}
-		d.BroadcastID, d.MessageID = b.ID, u.EmailID+"@"+b.From.Domain
+		d.BroadcastID, d.MessageID = b.ID, app.EmailMessageID(u.EmailID, b.From.Domain)
 	} else {
 		email, err := r.EmailHead(u.TeamID, u.EmailID)
 		if err != nil {

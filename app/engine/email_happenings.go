@@ -70,7 +70,7 @@ func (e *Engine) broadcastData(tx *db.Tx, teamID, emailID string) (data app.Emai
 		return data, err
 	}
 	return app.EmailData{
-		EmailID: emailID, MessageID: "<" + emailID + "@" + b.From.Domain + ">", CreatedAt: app.FormatTime(b.QueuedAt),
+		EmailID: emailID, MessageID: "<" + app.EmailMessageID(emailID, b.From.Domain) + ">", CreatedAt: app.FormatTime(b.QueuedAt),
 		From: b.From.String(), To: []string{to.Email}, Subject: subject, BroadcastID: b.ID,
 	}, nil
 }

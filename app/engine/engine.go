@@ -65,6 +65,7 @@ type Config struct {
 	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Jitter    func() float64
 	Load      *app.Load // told of each caller that waits; nil: nobody asks
+	Builders  int       // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
@@ -131,6 +132,9 @@ func New(ctx context.Context, cfg Config) (*Engine, error) {
 	}
 	if cfg.MaxAttachments == 0 {
 		cfg.MaxAttachments = app.DefaultMaxAttachmentBytes
+	}
+	if cfg.Builders == 0 {
+		cfg.Builders = app.Builders()
 	}
 	if cfg.DoubtDelay == 0 {
 		cfg.DoubtDelay = time.Minute

@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -119,7 +120,7 @@ func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
 // cut gives a page of a whole list whose rows have ids.
 func cut[T any](rows []T, page app.Page, id func(*T) string) ([]T, bool, error) {
 	from, to := 0, len(rows)
-	if c := page.After + page.Before; c != "" {
+	if c := cmp.Or(page.After, page.Before); c != "" {
 		at := slices.IndexFunc(rows, func(row T) bool { return id(&row) == c })
 		if at < 0 {
 			return nil, false, cursor(page, db.ErrNotFound)

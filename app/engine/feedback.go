@@ -90,7 +90,7 @@ func findSubject(r *db.Reader, f app.Feedback) (*db.Subject, error) {
 	if s, err := subject(r, f.EmailID); !errors.Is(err, db.ErrNotFound) {
 		return s, err
 	}
-	local, _, _ := strings.Cut(f.MessageID, "@")
+	local, _ := app.CutEmailMessageID(f.MessageID)
 	for _, id := range []string{f.ProviderID, local} {
 		emailID, err := emailOfProvider(r, id)
 		if err == nil {
@@ -329,7 +329,7 @@ type IngestDoor struct {
 // IngestDoors gives the addresses of all sources. Those with a secret prove by it
 // who reports: whoever has them can suppress addresses of every team.
 func (e *Engine) IngestDoors() []IngestDoor {
-	doors := []IngestDoor{{"ses", e.server.BaseURL + "/ingest/ses"}}
+	doors := []IngestDoor{{app.SourceSES, e.server.BaseURL + "/ingest/ses"}}
 	for _, source := range app.FeedbackSources() {
 		doors = append(doors, IngestDoor{source, e.server.BaseURL + "/ingest/" + source + "/" + e.cfg.Sealer.IngestSecret(source)})
 	}

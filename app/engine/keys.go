@@ -14,6 +14,10 @@ import (
 // within which a key that another process revokes must have stopped.
 const keyTTL = 500 * time.Millisecond
 
+// keysFlushEvery is how often the last uses of keys are stored, those of all keys
+// at once: the first shows within 5 seconds, also to commands beside the server.
+const keysFlushEvery = 3 * time.Second
+
 // maxCachedKeys bounds the cache; above it, it is emptied.
 const maxCachedKeys = 10_000
 

@@ -85,6 +85,49 @@ func TestLastUsedIsWrittenAtMostOnceAMinute(t *testing.T) {
 	})
 }
 
+func TestTheFirstUseOfAKeyShowsWithinFiveSeconds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := serving(t, newRelay(nil))
+		for i := range 12 { // wherever the use falls between two times of storing
+			token, k, err := w.e.CreateKey(t.Context(), w.key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+			must(t, err)
+			time.Sleep(time.Duration(i) * 700 * time.Millisecond)
+			used := time.Now()
+			_, err = w.e.Authenticate(t.Context(), token)
+			must(t, err)
+			time.Sleep(5 * time.Second)
+			synctest.Wait()
+			keys, _, err := w.e.ListTeamKeys(t.Context(), w.key, app.Page{Limit: app.MaxLimit})
+			must(t, err)
+			at := keys[slices.IndexFunc(keys, func(x app.Key) bool { return x.ID == k.ID })].LastUsedAt
+			if d := at.Sub(used); d < -time.Millisecond || d > 0 { // it is kept in milliseconds
+				t.Errorf("used at %v, shown %v", used, at)
+			}
+		}
+	})
+}
+
+func TestNothingIsWrittenWhereNoKeyWasUsed(t *testing.T) {
+	w := idle(t, newRelay(nil))
+	before := w.commits()
+	must(t, w.e.flushKeys(t.Context()))
+	if n := w.commits() - before; n != 0 {
+		t.Errorf("%d commits for no key", n)
+	}
+	for range 3 {
+		token, _, err := w.e.CreateKey(t.Context(), w.key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+		must(t, err)
+		_, err = w.e.Authenticate(t.Context(), token)
+		must(t, err)
+	}
+	before = w.commits()
+	must(t, w.e.flushKeys(t.Context()))
+	must(t, w.e.flushKeys(t.Context()))
+	if n := w.commits() - before; n != 1 {
+		t.Errorf("%d commits for three keys", n)
+	}
+}
+
 func TestLastUsedIsWrittenAtStop(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelay(nil))

@@ -3,7 +3,6 @@ package engine
 import (
 	"context"
 	"fmt"
-	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -88,7 +87,7 @@ func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 
 func newLane(e *Engine, route Route) *lane {
 	connections := max(route.Relay.Connections, 1)
-	places := 4 * (connections + runtime.GOMAXPROCS(0))
+	places := 4 * (connections + e.cfg.Builders)
 	l := &lane{
 		e: e, name: route.Relay.Region, relay: route.Relay, sender: route.Sender,
 		gate: newGate(), limits: newLimits(route.Relay, e.cfg.BulkShare), memory: semaphore.NewWeighted(laneMemory),
@@ -114,13 +113,13 @@ func (l *lane) start(ctx context.Context) error {
 
 // staff sets a line's dispatcher to work, which claims by claim, and its workers:
 // two for each connection, since one stores what came of its message while the other
-// sends, and as many more as there are processors, to compose and sign meanwhile.
+// sends, and as many more as messages are composed and signed at once.
 func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	l.e.workers.Go(func() {
 		defer close(n.jobs)
 		l.dispatch(l.e.taking, n, claim)
 	})
-	for range 2*cap(l.dots) + runtime.GOMAXPROCS(0) {
+	for range 2*cap(l.dots) + l.e.cfg.Builders {
 		l.e.workers.Go(func() {
 			for j := range n.jobs {
 				if 2*len(n.jobs) < cap(n.jobs) {

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"mailer/app"
 	"mailer/db"
@@ -13,7 +12,7 @@ import (
 // outcomeKey says where the outcomes of a message count, whose Message-ID ends with
 // the sender's domain.
 func outcomeKey(teamID, region, messageID string) app.OutcomeKey {
-	_, domain, _ := strings.Cut(messageID, "@")
+	_, domain := app.CutEmailMessageID(messageID)
 	return app.OutcomeKey{TeamID: teamID, Region: region, Domain: domain}
 }
 

@@ -142,7 +142,7 @@ func (g guard) check(a netip.Addr) error {
 // and is for nobody outside.
 type Error struct{ err error }
 
-// Error gives words that may be shown to whoever named the address.
+// Error returns words that may be shown to whoever named the address.
 func (e *Error) Error() string {
 	var dns *net.DNSError
 	var unknown x509.UnknownAuthorityError
@@ -170,7 +170,7 @@ func (e *Error) Error() string {
 	return "The host could not be reached, or ended the connection before it answered"
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
 func timedOut(err error) bool {

@@ -90,7 +90,7 @@ func (l *counting) Accept() (net.Conn, error) {
 
 func fine(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "fine") }
 
-// get asks for an address and gives status, body and error.
+// get asks for an address and returns status, body and error.
 func get(t *testing.T, c *http.Client, target string) (int, string, error) {
 	t.Helper()
 	r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, target, nil)

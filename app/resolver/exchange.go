@@ -79,7 +79,7 @@ func (r *Resolver) once(ctx context.Context, network, server string, q *dns.Msg)
 	return nil, errors.New("it sends replies to questions that nobody asked")
 }
 
-// answers tells whether m is a reply to q: id, kind and question are its.
+// answers reports whether m is a reply to q: id, kind and question are its.
 func answers(m, q *dns.Msg) bool {
 	if m.Id != q.Id || !m.Response || m.Opcode != dns.OpcodeQuery {
 		return false

@@ -137,7 +137,7 @@ type reply struct {
 	zone   string // canonical, with the final dot
 }
 
-// walk follows the CNAMEs within one reply, from name. It gives the records at
+// walk follows the CNAMEs within one reply, from name. It returns the records at
 // their end, or the name that is to be asked next; that is name itself when the
 // reply has said all.
 func walk(r *reply, name string, qtype uint16, seen map[string]bool) (records []app.DNSValue, next string, err error) {

@@ -120,7 +120,7 @@ func (zones recursive) of(name string, qtype uint16) (best *zoneData) {
 }
 
 // serve starts servers on the same port of several loopback addresses, by UDP
-// and TCP, and gives the port.
+// and TCP, and returns the port.
 func serve(t *testing.T, handlers map[string]dns.Handler) string {
 	t.Helper()
 	for range 20 {

@@ -76,6 +76,27 @@ func (e *envelope) check() error {
 	if e.sent, err = time.Parse(time.RFC3339Nano, e.Timestamp); err != nil {
 		return malformed("the Timestamp is none")
 	}
+	return e.checkLines()
+}
+
+// checkLines refuses line breaks in what is signed, but for the Message, since the
+// signed text can then be cut into fields in one way only. Read from its end, each
+// field but the Message is two lines, its name and its value: the last says the
+// type, hence which names come before it; before the Timestamp of a notification
+// stands the name Subject or MessageId, hence whether there is a subject; and what
+// is left in front is the Message, whatever lines it has. A line break in any other
+// field would let lines of a genuine Message pass for a MessageId, and so have it
+// count again, or the other way round. SNS makes none there (a subject is one line).
+func (e *envelope) checkLines() error {
+	subject := ""
+	if e.Subject != nil {
+		subject = *e.Subject
+	}
+	for _, value := range []string{e.MessageID, subject, e.Timestamp, e.TopicArn, e.Type, e.SubscribeURL, e.Token} {
+		if strings.ContainsAny(value, "\r\n") {
+			return forged("a signed field other than the Message has a line break")
+		}
+	}
 	return nil
 }
 

@@ -68,7 +68,7 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 	return r, nil
 }
 
-// Receive proves a message and gives what SES says in it: nothing for a message
+// Receive proves a message and returns what SES says in it: nothing for a message
 // that is not about mail. It confirms the subscription of a topic on the list.
 // note says in words what else it was, for the log. Errors: CodeInvalidPayload,
 // CodeForbidden; else trouble that may pass.

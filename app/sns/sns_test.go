@@ -314,6 +314,48 @@ func TestForgedEnvelopesAreRefused(t *testing.T) {
 	}
 }
 
+// The signed text is lines of names and values: where a value had several, another
+// cut of the same text would be another message under the same signature.
+func TestAMessageCutAnotherWayUnderTheSameSignatureIsRefused(t *testing.T) {
+	d := newDesk(t)
+	good := d.notification()
+	good["Message"] += "MessageId\nforged\nSubject\nforged" // Amazon signs what is published, whatever it is
+	d.signer.sign(t, good)
+	if reports, note, err := d.receive(good); err != nil || len(reports) != 0 || note == "" {
+		t.Errorf("a message of several lines: %v, %q, %v", reports, note, err)
+	}
+	cut := maps.Clone(good)
+	cut["Message"], _, _ = strings.Cut(good["Message"], "\nMessageId\n")
+	cut["MessageId"] = "forged\nSubject\nforged\nMessageId\n" + good["MessageId"]
+	d.wantRefused("the Message ends sooner", cut, app.CodeForbidden)
+	cut = maps.Clone(good)
+	cut["MessageId"] += "\nSubject\n" + cut["Subject"]
+	delete(cut, "Subject")
+	d.wantRefused("the Subject within the MessageId", cut, app.CodeForbidden)
+}
+
+func TestSignedFieldsWithLineBreaksAreRefused(t *testing.T) {
+	d := newDesk(t)
+	for _, field := range []string{"MessageId", "Subject", "Timestamp", "TopicArn", "Type", "SubscribeURL", "Token"} {
+		for _, lines := range []string{"\n", "\r", "\r\n", "\nTopicArn\n" + topicARN} {
+			m := d.subscription()
+			if field == "Subject" {
+				m = d.notification()
+			}
+			m[field] += lines
+			d.signer.sign(t, m)
+			want := app.CodeForbidden
+			if field == "Timestamp" || field == "Type" { // whose form is known
+				want = app.CodeInvalidPayload
+			}
+			d.wantRefused(field, m, want)
+		}
+	}
+	if asked := d.amazon.requests(); len(asked) > 0 {
+		t.Errorf("asked %v", asked)
+	}
+}
+
 func TestDuplicateAndOversizedEnvelopesAreRefused(t *testing.T) {
 	d := newDesk(t)
 	m := d.notification()

@@ -70,7 +70,7 @@ type certificate struct {
 // still one of Amazon's, which nobody should be made to flood.
 var errBusy = errors.New("too many certificates were fetched in this minute")
 
-// certificate gives the certificate at an address that was checked. That it came
+// certificate returns the certificate at an address that was checked. That it came
 // over TLS from SNS is what it is trusted for: SNS publishes no chain with it.
 func (r *Receiver) certificate(ctx context.Context, address string) (*x509.Certificate, error) {
 	cert, fresh := r.certs.find(address, r.now())
@@ -107,7 +107,7 @@ func (r *Receiver) fetch(ctx context.Context, address string) (*x509.Certificate
 	return cert, nil
 }
 
-// find gives the certificate of an address, nil where none is known, and tells
+// find returns the certificate of an address, nil where none is known, and reports
 // whether it was fetched lately.
 func (c *certificates) find(address string, now time.Time) (*x509.Certificate, bool) {
 	c.mu.Lock()

@@ -2,10 +2,10 @@ package smtpout
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"mailer/app"
@@ -43,8 +43,7 @@ func (b *built) prepend(buf []byte) {
 
 // builder composes and signs, a bounded number of messages at once: signing
 // costs a millisecond of processor, and accepting mail must keep its share, so
-// that while callers wait a quarter as many are at it: half the cores, since serve
-// runs two of Go's processors on each. Broadcasts come last.
+// that while callers wait a quarter as many are at it. Broadcasts come last.
 type builder struct {
 	slots   *slots
 	sign    bool
@@ -53,10 +52,7 @@ type builder struct {
 }
 
 func newBuilder(opts Options, sign bool, profile app.Profile) *builder {
-	n := opts.Builders
-	if n <= 0 {
-		n = runtime.GOMAXPROCS(0)
-	}
+	n := cmp.Or(max(opts.Builders, 0), app.Builders())
 	limit := func() int {
 		if opts.Load.Busy() {
 			return max(1, n/4)

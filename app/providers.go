@@ -1,0 +1,85 @@
+package app
+
+// The sources of feedback (Feedback.Source): providers, the form of our own for
+// everybody else, and the listener that bounces come to.
+const (
+	SourceSES      = "ses"
+	SourcePostmark = "postmark"
+	SourceMailgun  = "mailgun"
+	SourceSendgrid = "sendgrid"
+	SourceGeneric  = "generic"
+	BounceSource   = "bounce"
+)
+
+// EmailIDKey is the name under which providers that report no headers, and let
+// the sender attach something of its own, report the email's id.
+const EmailIDKey = "mailer-email-id"
+
+// mailProvider is what is known of a company that takes mail by SMTP and reports what
+// became of it. To know one more takes a row here and a reader of its reports.
+type mailProvider struct {
+	source string // of its feedback, and its name in /ingest/{provider}
+	// relayDomain is the organizational domain of its submission hosts; empty: none
+	// is told by its host.
+	relayDomain string
+	// spf is the mechanism that it documents for mail handed to those hosts.
+	spf string
+	// idHeader makes the header by which its reports name the email; nil: they have
+	// all headers, or the Message-ID.
+	idHeader func(emailID string) Header
+	// secret: what it posts is proven by a secret in the path. Reports of Amazon SES
+	// are signed instead.
+	secret bool
+}
+
+// providers are in the order in which they are listed to the operator.
+var providers = [...]mailProvider{
+	{source: SourceSES, spf: "include:amazonses.com"}, // told by ProfileSES
+	{source: SourcePostmark, relayDomain: "postmarkapp.com", spf: "include:spf.mtasv.net", idHeader: postmarkID, secret: true},
+	{source: SourceMailgun, relayDomain: "mailgun.org", spf: "include:mailgun.org", secret: true},
+	{source: SourceSendgrid, relayDomain: "sendgrid.net", spf: "include:sendgrid.net", idHeader: sendgridID, secret: true},
+	{source: SourceGeneric, secret: true},
+}
+
+// postmarkID: Postmark gives messages ids of its own and reports no headers.
+func postmarkID(emailID string) Header {
+	return Header{Name: "X-PM-Metadata-" + EmailIDKey, Value: emailID}
+}
+
+// sendgridID: SendGrid leaves the Message-ID out of opens, clicks and complaints.
+func sendgridID(emailID string) Header {
+	return Header{Name: "X-SMTPAPI", Value: `{"unique_args":{"` + EmailIDKey + `":"` + emailID + `"}}`}
+}
+
+// FeedbackSources returns the sources whose reports come with a secret in the path:
+// those that ReadFeedback reads.
+func FeedbackSources() (sources []string) {
+	for i := range providers {
+		if providers[i].secret {
+			sources = append(sources, providers[i].source)
+		}
+	}
+	return sources
+}
+
+// providerOf returns the provider with a submission host; the zero value: none
+// is known.
+func providerOf(host string) mailProvider {
+	domain := OrganizationalDomain(host)
+	for _, p := range providers {
+		if p.relayDomain != "" && p.relayDomain == domain {
+			return p
+		}
+	}
+	return mailProvider{}
+}
+
+// providerNamed returns the provider of a source; the zero value: there is none.
+func providerNamed(source string) mailProvider {
+	for _, p := range providers {
+		if p.source == source {
+			return p
+		}
+	}
+	return mailProvider{}
+}
