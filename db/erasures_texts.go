@@ -13,12 +13,12 @@ type TextKind int
 
 // The columns.
 const (
-	HappeningPayloads TextKind = iota // JSON
-	TroubleDetails                    // JSON, of no team: all teams see them
-	SegmentFilters                    // JSON
-	PropertyFallbacks                 // JSON
-	TemplateReplyTo                   // JSON
-	TemplateVariables                 // JSON
+	WebhookEventPayloads TextKind = iota // JSON
+	TroubleDetails                       // JSON, of no team: all teams see them
+	SegmentFilters                       // JSON
+	PropertyFallbacks                    // JSON
+	TemplateReplyTo                      // JSON
+	TemplateVariables                    // JSON
 	SegmentNames
 	TopicNames
 	TopicDescriptions
@@ -61,7 +61,7 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *ap
 	}
 	args := []any{teamID, span.After, span.Until, limit}
 	switch kind {
-	case HappeningPayloads:
+	case WebhookEventPayloads:
 		_, err = list(&r.session, look, `SELECT id, payload FROM happenings WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
 	case TroubleDetails:
 		_, err = list(&r.session, look, `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, args[1:]...)
@@ -114,7 +114,7 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error 
 	}
 	text := rows[0].Text
 	switch kind {
-	case HappeningPayloads:
+	case WebhookEventPayloads:
 		_, err = tx.exec(`UPDATE happenings SET payload = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	case TroubleDetails:
 		_, err = tx.exec(`UPDATE relay_troubles SET detail = ? WHERE id = ?`, text, id)

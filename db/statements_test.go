@@ -190,7 +190,7 @@ var mayScan = map[string]string{
 	"wipeWith":            "a page by its number",
 	"prepareSchema":       "the tables of a database that should have none",
 	"DottedUnits":         "all open units, once at start and for the operator: an index would cost every message",
-	"PurgeHappenings":     "the first rows of the primary key",
+	"PurgeWebhookEvents":  "the first rows of the primary key",
 	"PurgeDeliveries":     "the first row of the primary key",
 	"Guardrails":          "a row for each team, once at start",
 	"AllSubscribers":      "once at start",

@@ -119,13 +119,13 @@ func scanDelivery(s scanner) (app.Delivery, error) {
 }
 
 // Delivery gives an event of a team on its way to a webhook, with its payload.
-func (r *Reader) Delivery(teamID, webhookID, happeningID string) (app.Delivery, error) {
+func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, error) {
 	var d app.Delivery
 	var created int64
 	var next sql.NullInt64
 	var payload string
 	err := r.row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
-		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, happeningID, teamID},
+		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, eventID, teamID},
 		append(deliveryDest(&d, &created, &next), &payload)...)
 	d.CreatedAt, d.NextAt, d.Payload = fromMilli(created), fromMilli(next.Int64), []byte(payload)
 	return d, err
@@ -154,9 +154,9 @@ func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]app.
 
 // DueDelivery is a delivery that is due, or will be.
 type DueDelivery struct {
-	WebhookID, HappeningID string
-	Attempts               int
-	NextAt                 time.Time
+	WebhookID, EventID string
+	Attempts           int
+	NextAt             time.Time
 }
 
 // DueDeliveries gives the deliveries of a webhook that come next, at most limit.
@@ -164,7 +164,7 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 	return list(&r.session, func(s scanner) (DueDelivery, error) {
 		d := DueDelivery{WebhookID: webhookID}
 		var next int64
-		err := s.Scan(&d.HappeningID, &d.Attempts, &next)
+		err := s.Scan(&d.EventID, &d.Attempts, &next)
 		d.NextAt = fromMilli(next)
 		return d, err
 	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at LIMIT ?`, webhookID, limit)
@@ -175,47 +175,47 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 // it was read.
 func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
 	n, err := tx.exec(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
-		milli(next), d.WebhookID, d.HappeningID, d.Attempts, milli(d.NextAt))
+		milli(next), d.WebhookID, d.EventID, d.Attempts, milli(d.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 
 // PutOffDelivery has a delivery whose attempt was begun and did not take place
 // tried again at next; nothing is counted. One that changed meanwhile stays.
-func (tx *Tx) PutOffDelivery(webhookID, happeningID string, attempts int, next time.Time) error {
+func (tx *Tx) PutOffDelivery(webhookID, eventID string, attempts int, next time.Time) error {
 	_, err := tx.exec(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
-		milli(next), webhookID, happeningID, attempts)
+		milli(next), webhookID, eventID, attempts)
 	return err
 }
 
 // EndDelivery notes how the attempt with that number ended: next is when another
 // one follows, zero: none. One that was replayed meanwhile stays as it is, and
 // current is false. Error: ErrNotFound: the delivery is gone.
-func (tx *Tx) EndDelivery(webhookID, happeningID string, attempts int, status app.DeliveryStatus, next time.Time) (current bool, err error) {
+func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status app.DeliveryStatus, next time.Time) (current bool, err error) {
 	n, err := tx.exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
-		string(status), nullTime(next), webhookID, happeningID, attempts)
+		string(status), nullTime(next), webhookID, eventID, attempts)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
 	var one int
-	return false, tx.row(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, happeningID}, &one)
+	return false, tx.row(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &one)
 }
 
 // Replay has an event told to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
-func (tx *Tx) Replay(webhookID, happeningID string) error {
+func (tx *Tx) Replay(webhookID, eventID string) error {
 	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
-		milli(tx.Now), webhookID, happeningID)
+		milli(tx.Now), webhookID, eventID)
 	return oneRow(n, err, ErrNotFound)
 }
 
 // InsertWebhookAttempt notes an attempt to tell a team's webhook of an event.
-func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, happeningID string, a *app.WebhookAttempt) error {
+func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *app.WebhookAttempt) error {
 	var status any
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
 	}
 	_, err := tx.exec(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		webhookID, happeningID, a.ID, teamID, status, a.Response, milli(a.SentAt))
+		webhookID, eventID, a.ID, teamID, status, a.Response, milli(a.SentAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
 	}
@@ -233,22 +233,22 @@ func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
 
 // ListWebhookAttempts gives a page of the attempts to tell a team's webhook of an
 // event, newest first. Error: ErrNotFound for a cursor that is none of them.
-func (r *Reader) ListWebhookAttempts(teamID, webhookID, happeningID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
+func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		var one int
 		return r.row(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`,
-			[]any{webhookID, happeningID, cursor, teamID}, &one)
+			[]any{webhookID, eventID, cursor, teamID}, &one)
 	}, func(limit int) ([]app.WebhookAttempt, error) {
 		switch {
 		case page.After != "":
 			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, webhookID, happeningID, teamID, page.After, limit)
+				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, webhookID, eventID, teamID, page.After, limit)
 		case page.Before != "":
 			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, happeningID, teamID, page.Before, limit)
+				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID, page.Before, limit)
 		}
 		return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? ORDER BY id DESC LIMIT ?`, webhookID, happeningID, teamID, limit)
+			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? ORDER BY id DESC LIMIT ?`, webhookID, eventID, teamID, limit)
 	})
 }
 

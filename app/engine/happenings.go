@@ -103,8 +103,8 @@ func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data fun
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	h := &app.Happening{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
-	if err := tx.InsertHappening(h, webhooks); err != nil {
+	h := &app.WebhookEvent{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	if err := tx.InsertWebhookEvent(h, webhooks); err != nil {
 		return err
 	}
 	tx.AfterCommit(func() { e.hooks.wake(webhooks) })
