@@ -252,9 +252,9 @@ func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app
 	})
 }
 
-// Listens tells whether a webhook that is told of events fails at the moment.
+// WebhookFailing tells whether a webhook that is told of events fails at the moment.
 // Error: ErrNotFound for one that is disabled or gone.
-func (r *Reader) Listens(id string) (failing bool, err error) {
+func (r *Reader) WebhookFailing(id string) (failing bool, err error) {
 	err = r.row(`SELECT failing_since IS NOT NULL FROM webhooks WHERE id = ? AND status = 'enabled'`, []any{id}, &failing)
 	return failing, err
 }
@@ -265,8 +265,8 @@ func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
 	return teamID, err
 }
 
-// Works notes that a webhook took something.
-func (tx *Tx) Works(teamID, id string) error {
+// ClearFailing notes that a webhook took something.
+func (tx *Tx) ClearFailing(teamID, id string) error {
 	_, err := tx.exec(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err
 }

@@ -131,7 +131,7 @@ func (h *hooks) record(j *hookJob, hook app.Webhook, d app.Delivery, a app.Webho
 			return err
 		}
 		if a.Success() {
-			return tx.Works(d.TeamID, hook.ID)
+			return tx.ClearFailing(d.TeamID, hook.ID)
 		}
 		return h.fails(tx, hook)
 	})

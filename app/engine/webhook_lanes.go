@@ -231,7 +231,7 @@ func (h *hooks) find(ctx context.Context, looks []hookLook) (due []db.DueDeliver
 	err = h.e.db.Read(ctx, func(r *db.Reader) error {
 		due = nil
 		for _, look := range looks {
-			failing, err := r.Listens(look.webhookID)
+			failing, err := r.WebhookFailing(look.webhookID)
 			if errors.Is(err, db.ErrNotFound) {
 				h.drop(look)
 				continue
