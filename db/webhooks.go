@@ -86,13 +86,13 @@ func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool
 	})
 }
 
-// Subscribers gives the enabled webhooks of a team, oldest first.
-func (r *Reader) Subscribers(teamID string) ([]app.Webhook, error) {
+// EnabledWebhooks gives the enabled webhooks of a team, oldest first.
+func (r *Reader) EnabledWebhooks(teamID string) ([]app.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
 }
 
-// AllSubscribers gives the enabled webhooks of all teams.
-func (r *Reader) AllSubscribers() ([]app.Webhook, error) {
+// AllEnabledWebhooks gives the enabled webhooks of all teams.
+func (r *Reader) AllEnabledWebhooks() ([]app.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
 }
 
