@@ -281,7 +281,7 @@ var hot = map[string][]string{
 	"ListDeliveries": {"d USING PRIMARY KEY (webhook_id=? AND happening_id<?); SEARCH h USING PRIMARY KEY (id=?)",
 		"d USING PRIMARY KEY (webhook_id=? AND happening_id>?); SEARCH h USING PRIMARY KEY (id=?)",
 		"d USING PRIMARY KEY (webhook_id=?); SEARCH h USING PRIMARY KEY (id=?)"},
-	"AnnouncedEmail": {"e USING PRIMARY KEY (id=?)"},
+	"WebhookEmail": {"e USING PRIMARY KEY (id=?)"},
 	"memberContacts": {"m USING PRIMARY KEY (segment_id=? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
 		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
 		"m USING PRIMARY KEY (segment_id=?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},

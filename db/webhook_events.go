@@ -62,9 +62,9 @@ func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error
 	return deliveries == int64(limit) || attempts == int64(limit), nil
 }
 
-// AnnouncedEmail gives what webhooks hear of an email: its head and its own
+// WebhookEmail gives what webhooks hear of an email: its head and its own
 // header fields.
-func (r *Reader) AnnouncedEmail(teamID, id string) (app.Email, error) {
+func (r *Reader) WebhookEmail(teamID, id string) (app.Email, error) {
 	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
 		WHERE e.team_id = ? AND e.id = ?`)
 	if err != nil {

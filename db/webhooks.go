@@ -179,9 +179,9 @@ func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// PutOffDelivery has a delivery whose attempt was begun and did not take place
+// DeferDelivery has a delivery whose attempt was begun and did not take place
 // tried again at next; nothing is counted. One that changed meanwhile stays.
-func (tx *Tx) PutOffDelivery(webhookID, eventID string, attempts int, next time.Time) error {
+func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.Time) error {
 	_, err := tx.exec(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
 		milli(next), webhookID, eventID, attempts)
 	return err
@@ -200,9 +200,9 @@ func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status app.De
 	return false, tx.row(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &one)
 }
 
-// Replay has an event told to a webhook once more, from the beginning of the
+// ReplayDelivery has an event told to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
-func (tx *Tx) Replay(webhookID, eventID string) error {
+func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
 		milli(tx.Now), webhookID, eventID)
 	return oneRow(n, err, ErrNotFound)

@@ -65,7 +65,7 @@ func (h *hooks) read(j *hookJob) (hook app.Webhook, d app.Delivery, err error) {
 // putOff has a delivery tried again whose attempt did not take place.
 func (h *hooks) putOff(j *hookJob, next time.Time) {
 	err := h.e.db.WriteVital(context.Background(), func(tx *db.Tx) error {
-		return tx.PutOffDelivery(j.due.WebhookID, j.due.EventID, j.attempt, next)
+		return tx.DeferDelivery(j.due.WebhookID, j.due.EventID, j.attempt, next)
 	})
 	if err != nil {
 		h.e.log.Error("put off a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)

@@ -216,7 +216,7 @@ func (e *Engine) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, event
 			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
 		}
 		tx.AfterCommit(func() { e.hooks.wake([]string{id}) })
-		return tx.Replay(id, eventID)
+		return tx.ReplayDelivery(id, eventID)
 	})
 	return lookup("webhook", err)
 }
