@@ -34,15 +34,15 @@ func (r *Reader) RecipientsBetween(teamID string, first, end int64) (sum int64, 
 	return sum, err
 }
 
-// TellDay notes what was told of a day's quota.
-func (tx *Tx) TellDay(teamID string, day int64, level app.QuotaLevel) error {
+// SetDayNotified notes what was told of a day's quota.
+func (tx *Tx) SetDayNotified(teamID string, day int64, level app.QuotaLevel) error {
 	_, err := tx.exec(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET told = excluded.told`, teamID, day, int(level))
 	return err
 }
 
-// PeriodTold gives what was told of the quota of the period that began at start.
-func (r *Reader) PeriodTold(teamID string, start time.Time) (told app.QuotaLevel, err error) {
+// PeriodNotified gives what was told of the quota of the period that began at start.
+func (r *Reader) PeriodNotified(teamID string, start time.Time) (told app.QuotaLevel, err error) {
 	err = r.row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
 	if errors.Is(err, ErrNotFound) {
 		return app.QuotaFree, nil
@@ -50,8 +50,8 @@ func (r *Reader) PeriodTold(teamID string, start time.Time) (told app.QuotaLevel
 	return told, err
 }
 
-// TellPeriod notes what was told of the quota of the period that began at start.
-func (tx *Tx) TellPeriod(teamID string, start time.Time, level app.QuotaLevel) error {
+// SetPeriodNotified notes what was told of the quota of the period that began at start.
+func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level app.QuotaLevel) error {
 	_, err := tx.exec(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
 }
