@@ -207,9 +207,9 @@ func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// BroadcastsUse tells whether a draft, scheduled or queued broadcast uses a
+// InOpenBroadcasts tells whether a draft, scheduled or queued broadcast uses a
 // segment or a topic.
-func (r *Reader) BroadcastsUse(segmentOrTopic string) (used bool, err error) {
+func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE segment_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))
 		OR EXISTS (SELECT 1 FROM broadcasts WHERE topic_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))`, []any{segmentOrTopic}, &used)
 	return used, err

@@ -13,9 +13,9 @@ func (tx *Tx) leaveOver(teamID, id, property string) error {
 	return err
 }
 
-// LeavesOver tells whether values of a deleted property of that key still have
+// HasLeftovers tells whether values of a deleted property of that key still have
 // to go from a team's contacts.
-func (r *Reader) LeavesOver(teamID, property string) (left bool, err error) {
+func (r *Reader) HasLeftovers(teamID, property string) (left bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ? AND property = ?)`, []any{teamID, property}, &left)
 	return left, err
 }

@@ -54,8 +54,8 @@ func (tx *Tx) DeleteTopic(teamID, id string) error {
 	return tx.leaveOver(teamID, id, "")
 }
 
-// TopicWaits tells whether mail of a topic still waits to be sent.
-func (r *Reader) TopicWaits(id string) (waits bool, err error) {
+// HasTopicUnits tells whether mail of a topic still waits to be sent.
+func (r *Reader) HasTopicUnits(id string) (waits bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
 	return waits, err
 }
