@@ -48,8 +48,8 @@ type Options struct {
 	Create bool   // make a missing one
 	Lock   bool   // hold the lock file: a server
 	Log    *slog.Logger
-	// Gather is how long a group of patient writes waits for company; 0: 0.4 ms,
-	// negative: not at all.
+	// Gather is how long a group of patient writes waits for others to join it; 0:
+	// DefaultGather, negative: not at all.
 	Gather time.Duration
 }
 
@@ -70,7 +70,6 @@ type DB struct {
 	chores  chan *chore
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
-	writer  atomic.Int64  // its goroutine id
 	wait    time.Duration // for company: Options.Gather
 	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool
@@ -95,7 +94,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		failed:  make(chan struct{}),
-		wait:    cmp.Or(opts.Gather, gatherFor),
+		wait:    cmp.Or(opts.Gather, DefaultGather),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

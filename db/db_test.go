@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -104,6 +105,9 @@ func TestAWriteInsideAWritePanics(t *testing.T) {
 	})
 	if err == nil {
 		t.Fatal("a nested Write went through")
+	}
+	if !strings.Contains(err.Error(), "pass the *Tx on instead") {
+		t.Errorf("the error does not say what to do: %v", err)
 	}
 	if err := d.Write(t.Context(), func(*db.Tx) error { return nil }); err != nil {
 		t.Fatalf("the writer did not survive: %v", err)
