@@ -1,7 +1,6 @@
 package db
 
 import (
-	"errors"
 	"time"
 
 	"mailer/app"
@@ -10,10 +9,7 @@ import (
 // Backlog gives how many recipients of a team were accepted and have not counted.
 func (r *Reader) Backlog(teamID string) (b app.Backlog, err error) {
 	err = r.row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
-	if errors.Is(err, ErrNotFound) {
-		return b, nil
-	}
-	return b, err
+	return b, ignoreNotFound(err)
 }
 
 // AddBacklog adds b, which may be negative, to the backlog of a team.
@@ -55,10 +51,7 @@ func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
 func (r *Reader) EmailBacklog(emailID string) (b app.Backlog, err error) {
 	err = r.row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,
 		[]any{emailID}, &b.Late, &b.Scheduled)
-	if errors.Is(err, ErrNotFound) {
-		return b, nil
-	}
-	return b, err
+	return b, ignoreNotFound(err)
 }
 
 // BroadcastBacklog is how many recipients of a team's scheduled and queued

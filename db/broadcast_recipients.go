@@ -70,12 +70,7 @@ func scanRecipient(s scanner) (app.BroadcastRecipient, error) {
 // BroadcastRecipient gives the recipient whose email has that id. The caller
 // proves that the broadcast is the team's.
 func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, error) {
-	stmt, err := r.stmt(`SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`)
-	if err != nil {
-		return app.BroadcastRecipient{}, err
-	}
-	v, err := scanRecipient(stmt.QueryRow(emailID))
-	return v, notFound(err)
+	return one(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
 // NextRecipients gives up to limit recipients of a broadcast that were written

@@ -113,23 +113,13 @@ func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
 
 // BroadcastHead gives one broadcast of a team without its content.
 func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
-	stmt, err := r.stmt(`SELECT ` + broadcastColumns + ` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`)
-	if err != nil {
-		return app.Broadcast{}, err
-	}
-	b, err := scanBroadcast(stmt.QueryRow(teamID, id))
-	return b, notFound(err)
+	return one(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`, teamID, id)
 }
 
 // BroadcastOfMail gives the broadcast that a recipient's email id is of, without
 // content. Error: ErrNotFound.
 func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
-	stmt, err := r.stmt(`SELECT ` + broadcastColumns + ` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`)
-	if err != nil {
-		return app.Broadcast{}, err
-	}
-	b, err := scanBroadcast(stmt.QueryRow(app.MailsOf(emailID), teamID))
-	return b, notFound(err)
+	return one(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.MailsOf(emailID), teamID)
 }
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {

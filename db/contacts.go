@@ -140,22 +140,12 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 
 // Contact gives one contact of a team with its properties.
 func (r *Reader) Contact(teamID, id string) (app.Contact, error) {
-	stmt, err := r.stmt(`SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`)
-	if err != nil {
-		return app.Contact{}, err
-	}
-	c, err := scanContact(stmt.QueryRow(teamID, id))
-	return c, notFound(err)
+	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`, teamID, id)
 }
 
 // ContactByAddress gives a team's contact of an address.
 func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.Contact, error) {
-	stmt, err := r.stmt(`SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`)
-	if err != nil {
-		return app.Contact{}, err
-	}
-	c, err := scanContact(stmt.QueryRow(teamID, address[:]))
-	return c, notFound(err)
+	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`, teamID, address[:])
 }
 
 // ListContacts gives a page of a team's contacts, newest first, and whether
@@ -163,8 +153,7 @@ func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.C
 // cursor that is no contact of the team.
 func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
+		return r.exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, func(limit int) ([]app.Contact, error) {
 		switch {
 		case page.After != "":

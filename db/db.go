@@ -288,12 +288,3 @@ func (d *DB) release() error {
 	}
 	return err
 }
-
-func milli(t time.Time) int64 { return t.UnixMilli() }
-
-func fromMilli(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
-}

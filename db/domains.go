@@ -96,25 +96,17 @@ func (tx *Tx) DeleteDomain(teamID, id string) error {
 
 // Domain gives one domain of a team with its key pairs.
 func (r *Reader) Domain(teamID, id string) (app.Domain, error) {
-	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`)
-	if err != nil {
-		return app.Domain{}, err
-	}
-	return r.withKeys(scanDomain(stmt.QueryRow(teamID, id)))
+	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`, teamID, id))
 }
 
 // DomainByName gives the team's domain of that name with its key pairs.
 func (r *Reader) DomainByName(teamID, name string) (app.Domain, error) {
-	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`)
-	if err != nil {
-		return app.Domain{}, err
-	}
-	return r.withKeys(scanDomain(stmt.QueryRow(teamID, name)))
+	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`, teamID, name))
 }
 
 func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
 	if err != nil {
-		return d, notFound(err)
+		return d, err
 	}
 	d.Keys, err = list(&r.session, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ?`, d.ID)
 	if err != nil {
@@ -150,8 +142,7 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 // pairs. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
+		return r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, func(limit int) ([]app.Domain, error) {
 		switch {
 		case page.After != "":

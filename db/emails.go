@@ -46,7 +46,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	tracking, err := trackingColumn(e.Tracking)
+	tracking, err := pointerColumn(e.Tracking)
 	if err != nil {
 		return err
 	}
@@ -139,8 +139,7 @@ func scanEmail(s scanner) (app.Email, error) {
 // that is no email of the team.
 func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
+		return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
 	}, func(limit int) ([]app.Email, error) {
 		switch {
 		case page.After != "":
@@ -180,15 +179,13 @@ func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, r
 // Email gives one email of a team with its bodies and the metadata of its
 // attachments.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
-	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights FROM emails AS e JOIN contents AS c ON c.email_id = e.id
-		WHERE e.team_id = ? AND e.id = ?`)
-	if err != nil {
-		return nil, err
-	}
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...); err != nil {
-		return nil, notFound(err)
+	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights
+		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
+		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...)
+	if err != nil {
+		return nil, err
 	}
 	e, err := row.finish()
 	if err != nil {
@@ -217,8 +214,14 @@ func scanAttachment(s scanner) (app.Attachment, error) {
 
 // OwnsEmail is nil when the email is the team's, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
-	var one int
-	return r.row(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, id}, &one)
+	return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+}
+
+// RecipientNumber gives the number of an address in the envelope of an email.
+// Error: ErrNotFound.
+func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
+	err = r.row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
+	return n, err
 }
 
 // ListAttachments gives a page of the metadata of an email's attachments,
@@ -228,8 +231,7 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 		return nil, false, err
 	}
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, []any{emailID, cursor}, &one)
+		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
 	}, func(limit int) ([]app.Attachment, error) {
 		switch {
 		case page.After != "":

@@ -115,12 +115,7 @@ func (r *Reader) StoredImports(status app.ImportStatus) ([]string, error) {
 
 // Import gives one import of a team whose file has arrived.
 func (r *Reader) Import(teamID, id string) (app.Import, error) {
-	stmt, err := r.stmt(`SELECT ` + importColumns + ` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`)
-	if err != nil {
-		return app.Import{}, err
-	}
-	i, err := scanImport(stmt.QueryRow(teamID, id))
-	return i, notFound(err)
+	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`, teamID, id)
 }
 
 // ListImports gives a page of a team's imports, newest first, all or those of
@@ -160,8 +155,7 @@ func scanImportError(s scanner) (app.ImportError, error) {
 // ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImportErrors(importID string, page app.Page) ([]app.ImportError, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, []any{importID, cursor}, &one)
+		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
 	}, func(limit int) ([]app.ImportError, error) {
 		switch {
 		case page.After != "":

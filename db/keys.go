@@ -21,22 +21,12 @@ const (
 
 // FindKey gives the key with that public part.
 func (r *Reader) FindKey(public string) (app.Key, error) {
-	stmt, err := r.stmt(`SELECT ` + keyColumns + ` FROM ` + keyTables + ` WHERE k.public = ?`)
-	if err != nil {
-		return app.Key{}, err
-	}
-	k, err := scanKey(stmt.QueryRow(public))
-	return k, notFound(err)
+	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.public = ?`, public)
 }
 
 // Key gives one key of a team.
 func (r *Reader) Key(teamID, id string) (app.Key, error) {
-	stmt, err := r.stmt(`SELECT ` + keyColumns + ` FROM ` + keyTables + ` WHERE k.team_id = ? AND k.id = ?`)
-	if err != nil {
-		return app.Key{}, err
-	}
-	k, err := scanKey(stmt.QueryRow(teamID, id))
-	return k, notFound(err)
+	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
 }
 
 // AllKeys gives the keys of a team, newest first: for the operator's command

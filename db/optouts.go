@@ -20,8 +20,7 @@ func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.
 
 // TopicExists is nil for a topic of the team, else ErrNotFound.
 func (r *Reader) TopicExists(teamID, id string) error {
-	var one int
-	return r.row(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, []any{teamID, id}, &one)
+	return r.exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // TeamName gives the name of a team by its id.
@@ -33,11 +32,7 @@ func (r *Reader) TeamName(id string) (name string, err error) {
 // Envelope gives all recipients of a team's email, in the order of the envelope,
 // whatever became of them: none where the email is gone.
 func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
-	return list(&r.session, func(s scanner) (string, error) {
-		var address string
-		err := s.Scan(&address)
-		return address, err
-	}, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
+	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
 }
 
 // maxShownTopics bounds what one page shows.

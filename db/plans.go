@@ -2,7 +2,6 @@ package db
 
 import (
 	"database/sql"
-	"errors"
 	"time"
 
 	"mailer/app"
@@ -44,10 +43,7 @@ func (tx *Tx) SetDayNotified(teamID string, day int64, level app.QuotaLevel) err
 // PeriodNotified gives what was told of the quota of the period that began at start.
 func (r *Reader) PeriodNotified(teamID string, start time.Time) (told app.QuotaLevel, err error) {
 	err = r.row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
-	if errors.Is(err, ErrNotFound) {
-		return app.QuotaFree, nil
-	}
-	return told, err
+	return told, ignoreNotFound(err)
 }
 
 // SetPeriodNotified notes what was told of the quota of the period that began at start.

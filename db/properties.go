@@ -76,12 +76,7 @@ func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
 
 // Property gives one declared property of a team.
 func (r *Reader) Property(teamID, id string) (app.Property, error) {
-	stmt, err := r.stmt(`SELECT ` + propertyColumns + ` FROM properties WHERE team_id = ? AND id = ?`)
-	if err != nil {
-		return app.Property{}, err
-	}
-	p, err := scanProperty(stmt.QueryRow(teamID, id))
-	return p, notFound(err)
+	return one(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
 // PropertyTypes gives the types of all properties that a team declared, by key.

@@ -22,16 +22,9 @@ func scanSegment(s scanner) (app.Segment, error) {
 	return v, fromJSON(filter, &v.Filter)
 }
 
-func filterColumn(f *app.Filter) (any, error) {
-	if f == nil {
-		return nil, nil
-	}
-	return jsonText(f)
-}
-
 // InsertSegment adds a segment without members.
 func (tx *Tx) InsertSegment(s *app.Segment) error {
-	filter, err := filterColumn(s.Filter)
+	filter, err := pointerColumn(s.Filter)
 	if err != nil {
 		return err
 	}
@@ -42,7 +35,7 @@ func (tx *Tx) InsertSegment(s *app.Segment) error {
 
 // UpdateSegment writes name and filter.
 func (tx *Tx) UpdateSegment(s *app.Segment) error {
-	filter, err := filterColumn(s.Filter)
+	filter, err := pointerColumn(s.Filter)
 	if err != nil {
 		return err
 	}
@@ -63,12 +56,7 @@ func (tx *Tx) DeleteSegment(teamID, id string) error {
 
 // Segment gives one segment of a team.
 func (r *Reader) Segment(teamID, id string) (app.Segment, error) {
-	stmt, err := r.stmt(`SELECT ` + segmentColumns + ` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`)
-	if err != nil {
-		return app.Segment{}, err
-	}
-	s, err := scanSegment(stmt.QueryRow(teamID, id))
-	return s, notFound(err)
+	return one(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`, teamID, id)
 }
 
 // ListSegments gives a page of a team's segments, newest first. Error:
@@ -242,8 +230,7 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	if err != nil || s.Filter.Matches(&c) {
 		return err
 	}
-	var one int
-	return r.row(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, []any{s.ID, contactID}, &one)
+	return r.exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)
 }
 
 // memberContacts gives the first limit contacts that were added to a segment by
@@ -276,10 +263,4 @@ func unite(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
 		}
 	}
 	return out
-}
-
-func scanText(s scanner) (string, error) {
-	var v string
-	err := s.Scan(&v)
-	return v, err
 }

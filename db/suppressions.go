@@ -47,23 +47,13 @@ func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sou
 
 // Suppression gives one suppression of a team that was not erased.
 func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
-	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`)
-	if err != nil {
-		return app.Suppression{}, err
-	}
-	s, err := scanSuppression(stmt.QueryRow(teamID, id))
-	return s, notFound(err)
+	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`, teamID, id)
 }
 
 // SuppressionByAddress gives a team's suppression of an address, also of one
 // that was erased.
 func (r *Reader) SuppressionByAddress(teamID string, address app.AddressHash) (app.Suppression, error) {
-	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND address = ?`)
-	if err != nil {
-		return app.Suppression{}, err
-	}
-	s, err := scanSuppression(stmt.QueryRow(teamID, address[:]))
-	return s, notFound(err)
+	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
 }
 
 // Suppressions gives hash, origin and time of those of a team's suppressions

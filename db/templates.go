@@ -89,19 +89,10 @@ func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
 // Template gives one template of a team, without content, by its id or, where
 // name is none, its alias.
 func (r *Reader) Template(teamID, name string) (app.Template, error) {
-	var stmt *sql.Stmt
-	var err error
 	if id, ok := app.ParseID(name); ok {
-		name = id
-		stmt, err = r.stmt(`SELECT ` + templateColumns + ` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`)
-	} else {
-		stmt, err = r.stmt(`SELECT ` + templateColumns + ` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`)
+		return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 	}
-	if err != nil {
-		return app.Template{}, err
-	}
-	t, err := scanTemplate(stmt.QueryRow(teamID, name))
-	return t, notFound(err)
+	return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
 }
 
 // TemplateSize gives the bytes of both bodies of a version without reading them.

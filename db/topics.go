@@ -62,12 +62,7 @@ func (r *Reader) HasTopicUnits(id string) (waits bool, err error) {
 
 // Topic gives one topic of a team.
 func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
-	stmt, err := r.stmt(`SELECT ` + topicColumns + ` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`)
-	if err != nil {
-		return app.Topic{}, err
-	}
-	t, err := scanTopic(stmt.QueryRow(teamID, id))
-	return t, notFound(err)
+	return one(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 }
 
 // ListTopics gives a page of a team's topics, newest first. Error: ErrNotFound
@@ -103,13 +98,8 @@ func scanContactTopic(s scanner) (app.ContactTopic, error) {
 
 // TopicFor gives one topic of a team as it stands for an address.
 func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.ContactTopic, error) {
-	stmt, err := r.stmt(`SELECT ` + contactTopicColumns + ` FROM topics AS t
-		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`)
-	if err != nil {
-		return app.ContactTopic{}, err
-	}
-	t, err := scanContactTopic(stmt.QueryRow(address[:], teamID, id))
-	return t, notFound(err)
+	return one(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`, address[:], teamID, id)
 }
 
 // ListTopicsFor gives a page of a team's topics as they stand for an address,

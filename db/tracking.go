@@ -8,14 +8,6 @@ import (
 	"mailer/app"
 )
 
-// trackingColumn writes how an email is tracked; NULL: not at all.
-func trackingColumn(t *app.Tracking) (any, error) {
-	if t == nil {
-		return nil, nil
-	}
-	return jsonText(t)
-}
-
 // TrackedEmail is what is asked of an email to judge a fetch of its pixel or of
 // one of its links.
 type TrackedEmail struct {

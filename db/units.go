@@ -170,11 +170,7 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 
 // UnitRelays gives the names of relays that have open units.
 func (r *Reader) UnitRelays() ([]string, error) {
-	return list(&r.session, func(s scanner) (string, error) {
-		var name string
-		err := s.Scan(&name)
-		return name, err
-	}, `WITH RECURSIVE relays_open (relay) AS (
+	return list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
 			SELECT (SELECT relay FROM units ORDER BY relay LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.relay FROM units AS u WHERE u.relay > o.relay ORDER BY u.relay LIMIT 1)

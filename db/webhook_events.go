@@ -65,15 +65,12 @@ func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error
 // WebhookEmail gives what webhooks hear of an email: its head and its own
 // header fields.
 func (r *Reader) WebhookEmail(teamID, id string) (app.Email, error) {
-	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
-		WHERE e.team_id = ? AND e.id = ?`)
-	if err != nil {
-		return app.Email{}, err
-	}
 	var row emailRow
 	var headers sql.NullString
-	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &headers)...); err != nil {
-		return app.Email{}, notFound(err)
+	err := r.row(`SELECT `+emailColumns+`, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
+		WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, append(row.dest(), &headers)...)
+	if err != nil {
+		return app.Email{}, err
 	}
 	e, err := row.finish()
 	if err != nil {

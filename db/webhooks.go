@@ -58,12 +58,7 @@ func (tx *Tx) DeleteWebhook(teamID, id string) error {
 
 // Webhook gives one webhook of a team.
 func (r *Reader) Webhook(teamID, id string) (app.Webhook, error) {
-	stmt, err := r.stmt(`SELECT ` + webhookColumns + ` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`)
-	if err != nil {
-		return app.Webhook{}, err
-	}
-	w, err := scanWebhook(stmt.QueryRow(teamID, id))
-	return w, notFound(err)
+	return one(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
 }
 
 // ListWebhooks gives a page of a team's webhooks, newest first. Error: ErrNotFound
@@ -196,8 +191,7 @@ func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status app.De
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	var one int
-	return false, tx.row(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &one)
+	return false, tx.exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
 }
 
 // ReplayDelivery has an event told to a webhook once more, from the beginning of the
@@ -235,9 +229,7 @@ func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
 // event, newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`,
-			[]any{webhookID, eventID, cursor, teamID}, &one)
+		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
 	}, func(limit int) ([]app.WebhookAttempt, error) {
 		switch {
 		case page.After != "":
