@@ -34,8 +34,8 @@ func audienceOf(a *app.Audience) (audienceQuery, error) {
 }
 
 // CountAudience counts the contacts of an audience, or those between the bounds
-// of e. Errors: ErrLong, and that of e's context.
-func (r *Reader) CountAudience(e Effort, a *app.Audience) (total int, err error) {
+// of e. Errors: ErrLong, and that of ctx.
+func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (total int, err error) {
 	p, err := audienceOf(a)
 	if err != nil {
 		return 0, err
@@ -51,9 +51,9 @@ func (r *Reader) CountAudience(e Effort, a *app.Audience) (total int, err error)
 		return 0, err
 	}
 	defer q.close()
-	err = e.ranges(e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
 		n := 0
-		err := q.stmt.QueryRowContext(e.Ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
+		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
 		total += n
 		return true, err
 	})

@@ -2,6 +2,7 @@ package db
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,12 +10,12 @@ import (
 	"mailer/app"
 )
 
-// ListRecipients gives a page of a broadcast's recipients that a query picks, the
+// ListRecipients gives a page of a broadcast's recipients that a query picksRecipient, the
 // highest number first, and whether there are more. Any recipient of the
 // broadcast can be the cursor: what it is picked by may change while somebody
 // walks the list. Errors: ErrNotFound for another cursor, ErrLong, and that of
-// e's context.
-func (r *Reader) ListRecipients(e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
+// ctx.
+func (r *Reader) ListRecipients(ctx context.Context, e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		n, ok := app.MailNumber(cursor)
 		if !ok || app.MailsOf(cursor) != b.Mails || n > b.Written {
@@ -26,11 +27,7 @@ func (r *Reader) ListRecipients(e Effort, b *app.Broadcast, q *app.RecipientQuer
 			return nil, nil
 		}
 		p := pickerOf(b, q)
-		if page.Before != "" {
-			return r.recipientsUp(e, &p, page.Before, limit)
-		}
-		end := app.MailID(b.Mails, p.last+1)
-		return r.recipientsDown(e, &p, min(cmp.Or(page.After, end), end), limit)
+		return r.pickedRecipients(ctx, e, &p, page, limit)
 	})
 }
 
@@ -74,36 +71,28 @@ func (p *picker) args(from, to string, limit int) []any {
 	return []any{from, to, int64(p.with), p.canceled, int64(p.without), p.email, p.bounce, limit}
 }
 
-// recipientsDown gives the first limit recipients that are picked below an id.
-func (r *Reader) recipientsDown(e Effort, p *picker, from string, limit int) (out []app.BroadcastRecipient, err error) {
-	stmt, err := r.stmt(`SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2
-		AND (?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
-		AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)
-		ORDER BY r.id DESC LIMIT ?8`)
-	if err != nil {
-		return nil, err
-	}
-	end := func(from string) (string, error) { return p.move(from, -scanRange) }
-	err = e.ranges(from, app.MailID(p.mails, 1), end, func(from, to string) (bool, error) {
-		rows, err := collect(e.Ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
-		out = append(out, rows...)
-		return len(out) < limit, err
-	})
-	return out, err
-}
+// picksRecipient is what a recipient must fulfil to be picked. Its parameters are
+// the third and the following ones of args.
+const picksRecipient = `(?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+	AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)`
 
-// recipientsUp gives the first limit recipients that are picked above an id.
-func (r *Reader) recipientsUp(e Effort, p *picker, from string, limit int) (out []app.BroadcastRecipient, err error) {
-	stmt, err := r.stmt(`SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2
-		AND (?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
-		AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)
-		ORDER BY r.id LIMIT ?8`)
+// pickedRecipients returns the first limit recipients that are picked behind a
+// page's cursor, in the order in which the page is walked.
+func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
+	top := app.MailID(p.mails, p.last+1)
+	from, last, step := min(cmp.Or(page.After, top), top), app.MailID(p.mails, 1), int64(-scanRange)
+	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + picksRecipient + ` ORDER BY r.id DESC LIMIT ?8`
+	if page.Before != "" {
+		from, last, step = page.Before, app.MailID(p.mails, p.last), scanRange
+		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + picksRecipient + ` ORDER BY r.id LIMIT ?8`
+	}
+	stmt, err := r.stmt(query)
 	if err != nil {
 		return nil, err
 	}
-	end := func(from string) (string, error) { return p.move(from, scanRange) }
-	err = e.ranges(from, app.MailID(p.mails, p.last), end, func(from, to string) (bool, error) {
-		rows, err := collect(e.Ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+	end := func(from string) (string, error) { return p.move(from, step) }
+	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
+		rows, err := collect(ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
 		out = append(out, rows...)
 		return len(out) < limit, err
 	})

@@ -135,21 +135,9 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 // ListBroadcasts gives a page of a team's broadcasts without their contents,
 // newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.BroadcastHead(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Broadcast, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-				WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-				WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-			WHERE b.team_id = ? ORDER BY b.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.BroadcastHead(teamID, cursor)) }, scanBroadcast,
+		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`,
+		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID)
 }
 
 // SendBroadcast makes a draft scheduled or queued, as b says: status, relay,

@@ -152,20 +152,11 @@ func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.C
 // there are more in the direction that was walked. Error: ErrNotFound for a
 // cursor that is no contact of the team.
 func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
-	}, func(limit int) ([]app.Contact, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
-				WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
-				WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
-			WHERE c.team_id = ? ORDER BY c.id DESC LIMIT ?`, teamID, limit)
-	})
+	}, scanContact,
+		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`,
+		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID)
 }
 
 // AddTopics notes in each of a team's contacts how all topics of the team stand

@@ -141,20 +141,11 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 // ListDomains gives a page of a team's domains, newest first, without their key
 // pairs. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, teamID, cursor)
-	}, func(limit int) ([]app.Domain, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-				WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-				WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-			WHERE d.team_id = ? ORDER BY d.id DESC LIMIT ?`, teamID, limit)
-	})
+	}, scanDomain,
+		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`,
+		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
 // DueDomains gives at most limit domains whose check is due, of all teams, the

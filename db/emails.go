@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"mailer/app"
 )
@@ -138,42 +137,11 @@ func scanEmail(s scanner) (app.Email, error) {
 // are more in the direction that was walked. Error: ErrNotFound for a cursor
 // that is no email of the team.
 func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
-	}, func(limit int) ([]app.Email, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-				WHERE e.team_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-				WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-			WHERE e.team_id = ? ORDER BY e.id DESC LIMIT ?`, teamID, limit)
-	})
-}
-
-// keyset reads one row more than the page to know whether there are more, and
-// turns a page that was walked backwards to newest first.
-func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) ([]T, bool, error) {
-	if cursor := page.After + page.Before; cursor != "" {
-		if err := exists(cursor); err != nil {
-			return nil, false, err
-		}
-	}
-	rows, err := read(page.Limit + 1)
-	if err != nil {
-		return nil, false, err
-	}
-	more := len(rows) > page.Limit
-	if more {
-		rows = rows[:page.Limit]
-	}
-	if page.Before != "" {
-		slices.Reverse(rows)
-	}
-	return rows, more, nil
+	}, scanEmail,
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`,
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID)
 }
 
 // Email gives one email of a team with its bodies and the metadata of its
@@ -230,20 +198,11 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 	if err := r.OwnsEmail(teamID, emailID); err != nil {
 		return nil, false, err
 	}
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
-	}, func(limit int) ([]app.Attachment, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-				WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, emailID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-				WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID, page.Before, limit)
-		}
-		return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-			WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
-	})
+	}, scanAttachment,
+		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
 // Attachment gives one attachment of a team's email, with its content when

@@ -121,27 +121,17 @@ func (r *Reader) Import(teamID, id string) (app.Import, error) {
 // ListImports gives a page of a team's imports, newest first, all or those of
 // one status. Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImports(teamID string, status app.ImportStatus, page app.Page) ([]app.Import, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		i, err := r.Import(teamID, cursor)
 		if err == nil && status != "" && i.Status != status {
 			return ErrNotFound
 		}
 		return err
-	}, func(limit int) ([]app.Import, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-				WHERE i.team_id = ?1 AND i.id < ?2 AND i.status <> 'uploading' AND (?3 = '' OR i.status = ?3) ORDER BY i.id DESC LIMIT ?4`,
-				teamID, page.After, string(status), limit)
-		case page.Before != "":
-			return list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-				WHERE i.team_id = ?1 AND i.id > ?2 AND i.status <> 'uploading' AND (?3 = '' OR i.status = ?3) ORDER BY i.id LIMIT ?4`,
-				teamID, page.Before, string(status), limit)
-		}
-		return list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-			WHERE i.team_id = ?1 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id DESC LIMIT ?3`,
-			teamID, string(status), limit)
-	})
+	}, scanImport,
+		`SELECT `+importColumns+` FROM imports AS i
+			WHERE i.team_id = ?1 AND i.id < ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id DESC LIMIT ?4`,
+		`SELECT `+importColumns+` FROM imports AS i
+			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
 }
 
 func scanImportError(s scanner) (app.ImportError, error) {
@@ -157,15 +147,8 @@ func (r *Reader) ListImportErrors(importID string, page app.Page) ([]app.ImportE
 	return keyset(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
 	}, func(limit int) ([]app.ImportError, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanImportError, `SELECT id, line, message FROM import_errors
-				WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`, importID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanImportError, `SELECT id, line, message FROM import_errors
-				WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID, page.Before, limit)
-		}
-		return list(&r.session, scanImportError, `SELECT id, line, message FROM import_errors
-			WHERE import_id = ? ORDER BY id LIMIT ?`, importID, limit)
+		return walk(r, scanImportError, page, firstID, limit,
+			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
+			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)
 	})
 }

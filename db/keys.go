@@ -38,21 +38,9 @@ func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 // ListKeys gives a page of a team's keys, newest first, and whether there are
 // more. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Key(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Key, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
-				WHERE k.team_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
-				WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
-			WHERE k.team_id = ? ORDER BY k.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Key(teamID, cursor)) }, scanKey,
+		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?`,
+		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID)
 }
 
 // RenameKey gives a key of a team another name.

@@ -108,19 +108,7 @@ func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
 // ListProperties gives a page of a team's declared properties, newest first.
 // Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListProperties(teamID string, page app.Page) ([]app.Property, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Property(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Property, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
-				WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
-				WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
-			WHERE team_id = ? ORDER BY id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Property(teamID, cursor)) }, scanProperty,
+		`SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID)
 }

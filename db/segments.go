@@ -62,25 +62,16 @@ func (r *Reader) Segment(teamID, id string) (app.Segment, error) {
 // ListSegments gives a page of a team's segments, newest first. Error:
 // ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListSegments(teamID string, page app.Page) ([]app.Segment, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Segment(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
+	return keyset(r, page, func(cursor string) error { return errorOf(r.Segment(teamID, cursor)) },
+		func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
 }
 
 // segmentRows gives at most limit segments behind page's cursor, in the order in
 // which the page is walked.
 func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Segment, error) {
-	switch {
-	case page.After != "":
-		return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-			WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`, teamID, page.After, limit)
-	case page.Before != "":
-		return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-			WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID, page.Before, limit)
-	}
-	return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-		WHERE s.team_id = ? ORDER BY s.id DESC LIMIT ?`, teamID, limit)
+	return walk(r, scanSegment, page, lastID, limit,
+		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`,
+		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID)
 }
 
 // AddMember puts a contact into a segment by hand and tells whether it was not
@@ -159,14 +150,6 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Pa
 	})
 }
 
-// behind moves a page's cursor on in its direction.
-func behind(page app.Page, id string) app.Page {
-	if page.Before != "" {
-		return app.Page{Before: id}
-	}
-	return app.Page{After: id}
-}
-
 // MiddleContact gives an id that about half of a team's contacts have before
 // them. Error: ErrNotFound for a team without contacts.
 func (r *Reader) MiddleContact(teamID string) (id string, err error) {
@@ -180,8 +163,8 @@ func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 
 // CountSegment counts the contacts of a segment, or those between the bounds of
 // e: those that its filter picks and those added by hand. Where counters know, it
-// looks at nothing. Errors: ErrLong, and that of e's context.
-func (r *Reader) CountSegment(e Effort, s *app.Segment) (int, error) {
+// looks at nothing. Errors: ErrLong, and that of ctx.
+func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (int, error) {
 	switch {
 	case s.Filter == nil:
 		return s.Members, nil
@@ -192,18 +175,18 @@ func (r *Reader) CountSegment(e Effort, s *app.Segment) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	picked, err := r.countPicked(e, s.TeamID, filter)
+	picked, err := r.countPicked(ctx, e, s.TeamID, filter)
 	if err != nil || s.Members == 0 {
 		return picked, err
 	}
-	unpicked, err := r.countUnpicked(e, s, filter)
+	unpicked, err := r.countUnpicked(ctx, e, s, filter)
 	return picked + unpicked, err
 }
 
 // ListSegmentContacts gives a page of a segment's contacts, newest first, and
 // whether there are more. Errors: ErrNotFound for a cursor that is not in the
-// segment, ErrLong, and that of e's context.
-func (r *Reader) ListSegmentContacts(e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
+// segment, ErrLong, and that of ctx.
+func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
 	if s.Filter != nil && len(s.Filter.Conditions) == 0 {
 		return r.ListContacts(s.TeamID, page)
 	}
@@ -216,7 +199,7 @@ func (r *Reader) ListSegmentContacts(e Effort, s *app.Segment, page app.Page) ([
 		if err != nil {
 			return nil, err
 		}
-		picked, err := r.pickedContacts(e, s.TeamID, filter, page, limit)
+		picked, err := r.pickedContacts(ctx, e, s.TeamID, filter, page, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -236,16 +219,11 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 // memberContacts gives the first limit contacts that were added to a segment by
 // hand: behind page's cursor, in the order in which the page is walked.
 func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
-	switch {
-	case page.After != "":
-		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`, s.TeamID, s.ID, page.After, limit)
-	case page.Before != "":
-		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID, page.Before, limit)
-	}
-	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? ORDER BY m.contact_id DESC LIMIT ?`, s.TeamID, s.ID, limit)
+	return walk(r, scanContact, page, lastID, limit,
+		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`,
+		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID)
 }
 
 // unite merges two lists that stand in the same order into the first limit of

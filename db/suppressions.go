@@ -108,39 +108,19 @@ func (tx *Tx) DeleteSuppression(teamID, id string) error {
 // one origin, and whether there are more in the direction that was walked.
 // Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListSuppressions(teamID string, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	exists := func(cursor string) error {
 		s, err := r.Suppression(teamID, cursor)
 		if err == nil && origin != "" && s.Origin != origin {
 			return ErrNotFound
 		}
 		return err
-	}, func(limit int) ([]app.Suppression, error) {
-		if origin != "" {
-			return r.suppressionsOf(teamID, origin, page, limit)
-		}
-		switch {
-		case page.After != "":
-			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-				WHERE team_id = ? AND email IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-				WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND email IS NOT NULL ORDER BY id DESC LIMIT ?`, teamID, limit)
-	})
-}
-
-// suppressionsOf is the part of ListSuppressions for one origin.
-func (r *Reader) suppressionsOf(teamID string, origin app.SuppressionOrigin, page app.Page, limit int) ([]app.Suppression, error) {
-	switch {
-	case page.After != "":
-		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), page.After, limit)
-	case page.Before != "":
-		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin), page.Before, limit)
 	}
-	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-		WHERE team_id = ? AND email IS NOT NULL AND origin = ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), limit)
+	if origin != "" {
+		return listPage(r, page, exists, scanSuppression,
+			`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+			`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin))
+	}
+	return listPage(r, page, exists, scanSuppression,
+		`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID)
 }

@@ -127,21 +127,9 @@ func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent,
 // ListTemplates gives a page of a team's templates, newest first, without their
 // content. Error: ErrNotFound for a cursor that is no template of the team.
 func (r *Reader) ListTemplates(teamID string, page app.Page) ([]app.Template, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Template(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Template, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
-				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
-				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
-			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Template(teamID, cursor)) }, scanTemplate,
+		`SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID)
 }
 
 // variableRow is a variable in the column of its version; Text and Number are

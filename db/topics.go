@@ -68,21 +68,9 @@ func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
 // ListTopics gives a page of a team's topics, newest first. Error: ErrNotFound
 // for a cursor that is no topic of the team.
 func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Topic(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Topic, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
-				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
-				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
-			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanTopic,
+		`SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID)
 }
 
 const contactTopicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at,
@@ -105,24 +93,13 @@ func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.Conta
 // ListTopicsFor gives a page of a team's topics as they stand for an address,
 // newest first. Error: ErrNotFound for a cursor that is no topic of the team.
 func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.Page) ([]app.ContactTopic, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Topic(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.ContactTopic, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
-				LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
-				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, address[:], teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
-				LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
-				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID, page.Before, limit)
-		}
-		return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanContactTopic,
+		`SELECT `+contactTopicColumns+` FROM topics AS t
 			LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
-			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, address[:], teamID, limit)
-	})
+			WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+contactTopicColumns+` FROM topics AS t
+			LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
+			WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID)
 }
 
 // SetChoice notes what an address chose about a topic and tells whether that

@@ -64,21 +64,9 @@ func (r *Reader) Webhook(teamID, id string) (app.Webhook, error) {
 // ListWebhooks gives a page of a team's webhooks, newest first. Error: ErrNotFound
 // for a cursor that is no webhook of the team.
 func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Webhook(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Webhook, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
-				WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
-				WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
-			WHERE w.team_id = ? ORDER BY w.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Webhook(teamID, cursor)) }, scanWebhook,
+		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`,
+		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID)
 }
 
 // EnabledWebhooks gives the enabled webhooks of a team, oldest first.
@@ -130,21 +118,11 @@ func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, erro
 // webhook, newest first, without payloads. The webhook must be the team's. Error:
 // ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]app.Delivery, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Delivery(teamID, webhookID, cursor)
-		return err
-	}, func(limit int) ([]app.Delivery, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-				WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`, webhookID, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-				WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, webhookID, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-			WHERE d.webhook_id = ? AND h.team_id = ? ORDER BY d.happening_id DESC LIMIT ?`, webhookID, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Delivery(teamID, webhookID, cursor)) }, scanDelivery,
+		`SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`,
+		`SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, webhookID, teamID)
 }
 
 // DueDelivery is a delivery that is due, or will be.
@@ -228,20 +206,13 @@ func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
 // ListWebhookAttempts gives a page of the attempts to tell a team's webhook of an
 // event, newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
-	}, func(limit int) ([]app.WebhookAttempt, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, webhookID, eventID, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? ORDER BY id DESC LIMIT ?`, webhookID, eventID, teamID, limit)
-	})
+	}, scanWebhookAttempt,
+		`SELECT id, http_status, response, sent_at FROM webhook_attempts
+			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, http_status, response, sent_at FROM webhook_attempts
+			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID)
 }
 
 // WebhookFailing tells whether a webhook that is told of events fails at the moment.
