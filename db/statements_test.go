@@ -18,7 +18,7 @@ import (
 
 // statement is an SQL text in this package's source.
 type statement struct {
-	function string // that it stands in
+	function string // that it stands in, or the name of a table of statements
 	text     string
 }
 
@@ -50,11 +50,7 @@ func statements(dir string) ([]statement, error) {
 	var errs []error
 	for _, f := range files {
 		for _, decl := range f.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			ast.Inspect(fn, func(n ast.Node) bool {
+			ast.Inspect(decl, func(n ast.Node) bool {
 				e, ok := n.(ast.Expr)
 				if !ok || !beginsSQL.MatchString(firstLiteral(e)) {
 					return true
@@ -63,12 +59,25 @@ func statements(dir string) ([]statement, error) {
 				if !ok {
 					errs = append(errs, fmt.Errorf("%s: not made of constants", fset.Position(e.Pos())))
 				}
-				out = append(out, statement{fn.Name.Name, text})
+				out = append(out, statement{nameOf(decl), text})
 				return false
 			})
 		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// nameOf is the name of a function, or the first one that a declaration declares.
+func nameOf(decl ast.Decl) string {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		return d.Name.Name
+	case *ast.GenDecl:
+		if spec, ok := d.Specs[0].(*ast.ValueSpec); ok {
+			return spec.Names[0].Name
+		}
+	}
+	return ""
 }
 
 func stringConstants(files []*ast.File) map[string]string {
