@@ -235,6 +235,25 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	return err
 }
 
+// Get is Read for a closure that returns what it read: Get(ctx, d, fn) returns
+// fn's value and Read's error. Where fn was not run, the value is zero.
+func Get[T any](ctx context.Context, d *DB, fn func(*Reader) (T, error)) (v T, err error) {
+	err = d.Read(ctx, func(r *Reader) (err error) {
+		v, err = fn(r)
+		return err
+	})
+	return v, err
+}
+
+// GetPage is Get for a page of a list: its rows, and whether there are more.
+func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more bool, err error)) (rows []T, more bool, err error) {
+	err = d.Read(ctx, func(r *Reader) (err error) {
+		rows, more, err = fn(r)
+		return err
+	})
+	return rows, more, err
+}
+
 // Failed is closed when storage has failed for good; Err then says why.
 func (d *DB) Failed() <-chan struct{} { return d.failed }
 
