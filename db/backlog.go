@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// Backlog gives how many recipients of a team were accepted and have not counted.
+// Backlog returns how many recipients of a team were accepted and have not counted.
 func (r *Reader) Backlog(teamID string) (b app.Backlog, err error) {
 	err = r.row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
 	return b, ignoreNotFound(err)
@@ -24,7 +24,7 @@ func (tx *Tx) AddBacklog(teamID string, b app.Backlog) error {
 	return err
 }
 
-// BacklogIsDue tells whether mail of a team's backlog waits for its turn since this
+// BacklogIsDue reports whether mail of a team's backlog waits for its turn since this
 // day began.
 func (tx *Tx) BacklogIsDue(teamID string) (due bool, err error) {
 	err = tx.row(`SELECT EXISTS (SELECT 1 FROM units WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at <= ?)`, []any{teamID, milli(tx.Now)}, &due)
@@ -46,7 +46,7 @@ func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// EmailBacklog gives how many recipients of a waiting email have not counted, as what
+// EmailBacklog returns how many recipients of a waiting email have not counted, as what
 // it is in the backlog. An email without a unit owes nothing.
 func (r *Reader) EmailBacklog(emailID string) (b app.Backlog, err error) {
 	err = r.row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,

@@ -60,7 +60,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 	return total, err
 }
 
-// AudienceContacts gives the next contacts of an audience behind an id, at most
+// AudienceContacts returns the next contacts of an audience behind an id, at most
 // limit, in the order of their ids.
 func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from string, limit int) ([]app.Contact, error) {
 	p, err := audienceOf(a)
@@ -82,7 +82,7 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	return collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
 }
 
-// NewestContact gives the highest id of a team's contacts. Error: ErrNotFound for
+// NewestContact returns the highest id of a team's contacts. Error: ErrNotFound for
 // a team without contacts.
 func (r *Reader) NewestContact(teamID string) (id string, err error) {
 	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)

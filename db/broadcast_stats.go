@@ -10,7 +10,7 @@ import (
 	"mailer/app"
 )
 
-// ListRecipients gives a page of a broadcast's recipients that a query picksRecipient, the
+// ListRecipients returns a page of a broadcast's recipients that a query picksRecipient, the
 // highest number first, and whether there are more. Any recipient of the
 // broadcast can be the cursor: what it is picked by may change while somebody
 // walks the list. Errors: ErrNotFound for another cursor, ErrLong, and that of
@@ -99,7 +99,7 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 	return out, err
 }
 
-// move gives the id by numbers away from another. Numbers have no gaps, so that
+// move returns the id by numbers away from another. Numbers have no gaps, so that
 // nothing need be looked up. Error: ErrNotFound where recipients end before.
 func (p *picker) move(id string, by int64) (string, error) {
 	n, ok := app.MailNumber(id)
@@ -109,7 +109,7 @@ func (p *picker) move(id string, by int64) (string, error) {
 	return app.MailID(p.mails, n), nil
 }
 
-// ContactExists tells whether a team has a contact.
+// ContactExists reports whether a team has a contact.
 func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
 	return exists, err
@@ -121,7 +121,7 @@ func (r *Reader) CountOpens(emailID string) (n int, err error) {
 	return n, err
 }
 
-// BounceOf gives the type of a recipient's last bounce. A refusal of the relay has
+// BounceOf returns the type of a recipient's last bounce. A refusal of the relay has
 // none of its own: it is permanent. Error: ErrNotFound where there is none.
 func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
 	err = r.row(`SELECT coalesce(detail ->> 'bounce_type', 'Permanent') FROM events WHERE email_id = ? AND type = 'bounced' ORDER BY id DESC LIMIT 1`,
@@ -129,7 +129,7 @@ func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
 	return t, err
 }
 
-// ClicksOf gives the links of a broadcast that one of its recipients followed, in
+// ClicksOf returns the links of a broadcast that one of its recipients followed, in
 // the order of the content.
 func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error) {
 	return list(&r.session, func(s scanner) (app.LinkClicks, error) {
@@ -155,7 +155,7 @@ func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	return nil
 }
 
-// ClickedLinks gives the links of a broadcast that somebody followed, those that
+// ClickedLinks returns the links of a broadcast that somebody followed, those that
 // were followed most often first. The caller proves that it is the team's.
 func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 	rows, err := list(&r.session, func(s scanner) (app.BroadcastLink, error) {

@@ -39,7 +39,7 @@ func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Bro
 	return d, b
 }
 
-// change runs fn in a Write and gives the broadcast as it is then.
+// change runs fn in a Write and returns the broadcast as it is then.
 func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.Broadcast {
 	t.Helper()
 	var now app.Broadcast

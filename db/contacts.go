@@ -138,17 +138,17 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	return tx.CountContacts(c.TeamID, -1)
 }
 
-// Contact gives one contact of a team with its properties.
+// Contact returns one contact of a team with its properties.
 func (r *Reader) Contact(teamID, id string) (app.Contact, error) {
 	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`, teamID, id)
 }
 
-// ContactByAddress gives a team's contact of an address.
+// ContactByAddress returns a team's contact of an address.
 func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.Contact, error) {
 	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`, teamID, address[:])
 }
 
-// ListContacts gives a page of a team's contacts, newest first, and whether
+// ListContacts returns a page of a team's contacts, newest first, and whether
 // there are more in the direction that was walked. Error: ErrNotFound for a
 // cursor that is no contact of the team.
 func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {

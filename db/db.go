@@ -70,7 +70,7 @@ type DB struct {
 	chores  chan *chore
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
-	wait    time.Duration // for company: Options.Gather
+	wait    time.Duration // of a group for others: Options.Gather
 	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool
 	failed  chan struct{} // closed by the latch
@@ -274,7 +274,7 @@ func (d *DB) Err() error {
 }
 
 // Close ends the readers, then the writer once it has done what was queued,
-// then gives the lock back.
+// then returns the lock back.
 func (d *DB) Close() error {
 	var err error
 	d.once.Do(func() {

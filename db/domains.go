@@ -94,12 +94,12 @@ func (tx *Tx) DeleteDomain(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Domain gives one domain of a team with its key pairs.
+// Domain returns one domain of a team with its key pairs.
 func (r *Reader) Domain(teamID, id string) (app.Domain, error) {
 	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`, teamID, id))
 }
 
-// DomainByName gives the team's domain of that name with its key pairs.
+// DomainByName returns the team's domain of that name with its key pairs.
 func (r *Reader) DomainByName(teamID, name string) (app.Domain, error) {
 	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`, teamID, name))
 }
@@ -124,7 +124,7 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 	return k, err
 }
 
-// DomainStatus gives what a send asks of the team's domain of that name: region,
+// DomainStatus returns what a send asks of the team's domain of that name: region,
 // status, NoDMARC, and tracking, for which the checks are read only where it is wanted.
 func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
@@ -138,7 +138,7 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	return d, fromJSON(checks, &d.Checks)
 }
 
-// ListDomains gives a page of a team's domains, newest first, without their key
+// ListDomains returns a page of a team's domains, newest first, without their key
 // pairs. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
 	return listPage(r, page, func(cursor string) error {
@@ -148,7 +148,7 @@ func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, 
 		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
-// DueDomains gives at most limit domains whose check is due, of all teams, the
+// DueDomains returns at most limit domains whose check is due, of all teams, the
 // longest due first, without their key pairs.
 func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
 	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d

@@ -133,7 +133,7 @@ func scanEmail(s scanner) (app.Email, error) {
 	return r.finish()
 }
 
-// ListEmails gives a page of a team's emails, newest first, and whether there
+// ListEmails returns a page of a team's emails, newest first, and whether there
 // are more in the direction that was walked. Error: ErrNotFound for a cursor
 // that is no email of the team.
 func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
@@ -144,7 +144,7 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID)
 }
 
-// Email gives one email of a team with its bodies and the metadata of its
+// Email returns one email of a team with its bodies and the metadata of its
 // attachments.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 	var row emailRow
@@ -185,14 +185,14 @@ func (r *Reader) OwnsEmail(teamID, id string) error {
 	return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// RecipientNumber gives the number of an address in the envelope of an email.
+// RecipientNumber returns the number of an address in the envelope of an email.
 // Error: ErrNotFound.
 func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
 	err = r.row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
 	return n, err
 }
 
-// ListAttachments gives a page of the metadata of an email's attachments,
+// ListAttachments returns a page of the metadata of an email's attachments,
 // newest first. Error: ErrNotFound for a foreign email or cursor.
 func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.Attachment, bool, error) {
 	if err := r.OwnsEmail(teamID, emailID); err != nil {
@@ -205,7 +205,7 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
-// Attachment gives one attachment of a team's email, with its content when
+// Attachment returns one attachment of a team's email, with its content when
 // asked for.
 func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
 	var a app.Attachment
@@ -226,14 +226,14 @@ func (tx *Tx) InsertCapture(emailID string, message []byte) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Capture gives the captured message of a team's email.
+// Capture returns the captured message of a team's email.
 func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
 	err = r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
 		[]any{teamID, emailID}, &message)
 	return message, err
 }
 
-// BroadcastCapture gives the captured message to a recipient of a team's
+// BroadcastCapture returns the captured message to a recipient of a team's
 // broadcast.
 func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err error) {
 	err = r.row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,

@@ -166,7 +166,7 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error 
 	return nil
 }
 
-// previousID gives a text that stands before an id and after all smaller ones.
+// previousID returns a text that stands before an id and after all smaller ones.
 func previousID(id string) (string, error) {
 	if id == "" {
 		return "", errors.New("an empty id")
@@ -174,7 +174,7 @@ func previousID(id string) (string, error) {
 	return id[:len(id)-1], nil
 }
 
-// ContactsWithTraces gives the contacts of the next limit rows in a span, with
+// ContactsWithTraces returns the contacts of the next limit rows in a span, with
 // an @ in their names or properties, and the last id that was looked at; empty:
 // there are no more.
 func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
@@ -210,7 +210,7 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *app.Erasure) error {
 	return nil
 }
 
-// ImportsWithPieces gives the imports of a team, up to an id, whose files are
+// ImportsWithPieces returns the imports of a team, up to an id, whose files are
 // still kept.
 func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?

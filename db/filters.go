@@ -91,7 +91,7 @@ func unknownOp(c *app.Condition) error {
 	return fmt.Errorf("filter with the unknown operator %q on %s", c.Op, c.Field)
 }
 
-// textCondition compares a text, which column gives, or NULL. LIKE would see
+// textCondition compares a text, which is what column holds, or NULL. LIKE would see
 // patterns and take letters of either case for equal.
 func textCondition(column condition, c *app.Condition) (condition, error) {
 	x, length := column.text, utf8.RuneCountInString(c.Value)
@@ -179,7 +179,7 @@ func numberCondition(key string, least, most float64) condition {
 	return condition{`c.properties ->> ? BETWEEN ? AND ?`, []any{key, asRead(least), asRead(most)}}
 }
 
-// asRead gives a number as SQLite reads its written form: a whole number that 64
+// asRead returns a number as SQLite reads its written form: a whole number that 64
 // bits hold is an integer, of which the float may differ in the digits that it
 // can't show.
 func asRead(n float64) any {
@@ -208,7 +208,7 @@ func (s *session) filtered(query string, filter condition) (*filtered, error) {
 
 func (q *filtered) close() { q.stmt.Close() }
 
-// with gives all arguments: those before the filter's place and those after it.
+// with returns all arguments: those before the filter's place and those after it.
 func (q *filtered) with(before []any, after ...any) []any {
 	return slices.Concat(before, q.args, after)
 }
@@ -235,9 +235,9 @@ type Effort struct {
 // that finding where a range ends reads nothing twice.
 const scanRange = 4096
 
-// ranges walks ids from one end of them to the other. end gives the id at which
+// ranges walks ids from one end of them to the other. end returns the id at which
 // the range behind from ends, or ErrNotFound where fewer rows are left; visit
-// looks at that range and tells whether to go on. Where the number of rows has no
+// looks at that range and reports whether to go on. Where the number of rows has no
 // bound there is one range: finding where more of them end costs a tenth and
 // more of a scan, and a statement ends with its context in the midst of it.
 func (e Effort) ranges(ctx context.Context, from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
@@ -322,7 +322,7 @@ func (r *Reader) countUnpicked(ctx context.Context, e Effort, s *app.Segment, fi
 	return total, err
 }
 
-// pickedContacts gives the first limit contacts that a filter picks: behind
+// pickedContacts returns the first limit contacts that a filter picks: behind
 // page's cursor, in the order in which the page is walked.
 func (r *Reader) pickedContacts(ctx context.Context, e Effort, teamID string, filter condition, page app.Page, limit int) ([]app.Contact, error) {
 	if page.Before != "" {

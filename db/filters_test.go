@@ -173,7 +173,7 @@ func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 	return s
 }
 
-// holds gives the ids of the contacts in a segment, newest first.
+// holds returns the ids of the contacts in a segment, newest first.
 func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
 	for _, c := range slices.Backward(a.contacts) {
 		if s.Filter.Matches(&c) || slices.Contains(byHand, c.ID) {

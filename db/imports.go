@@ -40,7 +40,7 @@ func (tx *Tx) AddPiece(importID string, n int, content []byte) error {
 	return nil
 }
 
-// Piece gives the n-th piece of an import's file. Error: ErrNotFound after the
+// Piece returns the n-th piece of an import's file. Error: ErrNotFound after the
 // last one.
 func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
 	err = r.row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &content)
@@ -94,7 +94,7 @@ func (tx *Tx) DeletePieces(importID string, limit int) (more bool, err error) {
 	return false, err
 }
 
-// NextImport gives the import of all teams that is at work, else the oldest that
+// NextImport returns the import of all teams that is at work, else the oldest that
 // waits. Error: ErrNotFound for none.
 func (r *Reader) NextImport() (app.Import, error) {
 	for _, status := range []app.ImportStatus{app.ImportInProgress, app.ImportQueued} {
@@ -107,18 +107,18 @@ func (r *Reader) NextImport() (app.Import, error) {
 	return app.Import{}, ErrNotFound
 }
 
-// StoredImports gives the ids of imports of all teams in a status whose files
+// StoredImports returns the ids of imports of all teams in a status whose files
 // are stored, oldest first.
 func (r *Reader) StoredImports(status app.ImportStatus) ([]string, error) {
 	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 ORDER BY i.id`, string(status))
 }
 
-// Import gives one import of a team whose file has arrived.
+// Import returns one import of a team whose file has arrived.
 func (r *Reader) Import(teamID, id string) (app.Import, error) {
 	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`, teamID, id)
 }
 
-// ListImports gives a page of a team's imports, newest first, all or those of
+// ListImports returns a page of a team's imports, newest first, all or those of
 // one status. Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImports(teamID string, status app.ImportStatus, page app.Page) ([]app.Import, bool, error) {
 	return listPage(r, page, func(cursor string) error {
@@ -140,7 +140,7 @@ func scanImportError(s scanner) (app.ImportError, error) {
 	return v, err
 }
 
-// ListImportErrors gives a page of the row errors of an import, in the order of
+// ListImportErrors returns a page of the row errors of an import, in the order of
 // the file: after walks on to later lines. The import must be the team's. Error:
 // ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImportErrors(importID string, page app.Page) ([]app.ImportError, bool, error) {

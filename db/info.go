@@ -20,7 +20,7 @@ func SQLiteVersion(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// IsStorage tells whether err is a fault of the disk or of the database file.
+// IsStorage reports whether err is a fault of the disk or of the database file.
 func IsStorage(err error) bool { return isStorage(err) }
 
 // Fresh reports whether nothing in the database was sealed yet, so that a missing

@@ -19,23 +19,23 @@ const (
 	keyTables  = `keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id`
 )
 
-// FindKey gives the key with that public part.
+// FindKey returns the key with that public part.
 func (r *Reader) FindKey(public string) (app.Key, error) {
 	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.public = ?`, public)
 }
 
-// Key gives one key of a team.
+// Key returns one key of a team.
 func (r *Reader) Key(teamID, id string) (app.Key, error) {
 	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
 }
 
-// AllKeys gives the keys of a team, newest first: for the operator's command
+// AllKeys returns the keys of a team, newest first: for the operator's command
 // line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
 }
 
-// ListKeys gives a page of a team's keys, newest first, and whether there are
+// ListKeys returns a page of a team's keys, newest first, and whether there are
 // more. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Key(teamID, cursor)) }, scanKey,

@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// EmailHead gives an email without its addresses, subject and content: key,
+// EmailHead returns an email without its addresses, subject and content: key,
 // relay, Message-ID, schedule and last event.
 func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	e := app.Email{ID: id, TeamID: teamID}
@@ -44,7 +44,7 @@ func (tx *Tx) WithdrawUnit(emailID string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// IsAttempt tells whether the attempt that u was read for is still the latest
+// IsAttempt reports whether the attempt that u was read for is still the latest
 // of its email: it was neither withdrawn nor moved since.
 func (r *Reader) IsAttempt(u app.Unit) (bool, error) {
 	var n int
@@ -52,7 +52,7 @@ func (r *Reader) IsAttempt(u app.Unit) (bool, error) {
 	return n > 0, err
 }
 
-// IsDotted tells whether the final dot of an email may be on its way.
+// IsDotted reports whether the final dot of an email may be on its way.
 func (r *Reader) IsDotted(emailID string) (bool, error) {
 	var n int
 	err := r.row(`SELECT count(*) FROM units WHERE email_id = ? AND state = 'dotted'`, []any{emailID}, &n)

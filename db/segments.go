@@ -51,22 +51,22 @@ func (tx *Tx) DeleteSegment(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, id, "")
+	return tx.addLeftover(teamID, id, "")
 }
 
-// Segment gives one segment of a team.
+// Segment returns one segment of a team.
 func (r *Reader) Segment(teamID, id string) (app.Segment, error) {
 	return one(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`, teamID, id)
 }
 
-// ListSegments gives a page of a team's segments, newest first. Error:
+// ListSegments returns a page of a team's segments, newest first. Error:
 // ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListSegments(teamID string, page app.Page) ([]app.Segment, bool, error) {
 	return keyset(r, page, func(cursor string) error { return errorOf(r.Segment(teamID, cursor)) },
 		func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
 }
 
-// segmentRows gives at most limit segments behind page's cursor, in the order in
+// segmentRows returns at most limit segments behind page's cursor, in the order in
 // which the page is walked.
 func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Segment, error) {
 	return walk(r, scanSegment, page, lastID, limit,
@@ -74,7 +74,7 @@ func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Seg
 		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID)
 }
 
-// AddMember puts a contact into a segment by hand and tells whether it was not
+// AddMember puts a contact into a segment by hand and reports whether it was not
 // there. The caller counts it with CountMembers; both must be the team's.
 func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 	tx.changed(segmentID)
@@ -85,7 +85,7 @@ func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 	return n > 0, nil
 }
 
-// RemoveMember takes a contact out of a segment and tells whether it was there
+// RemoveMember takes a contact out of a segment and reports whether it was there
 // by hand. The caller counts it with CountMembers.
 func (tx *Tx) RemoveMember(segmentID, contactID string) (removed bool, err error) {
 	tx.changed(segmentID)
@@ -102,7 +102,7 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 	return err
 }
 
-// SegmentsOf gives the ids of the segments that a contact was added to by hand,
+// SegmentsOf returns the ids of the segments that a contact was added to by hand,
 // oldest first.
 func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT s.id FROM members AS m JOIN segments AS s ON s.id = m.segment_id
@@ -112,7 +112,7 @@ func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
 // segmentChunk is how many segments are held against a contact at a time.
 const segmentChunk = 200
 
-// ListSegmentsOf gives a page of the segments that a contact is in, by their
+// ListSegmentsOf returns a page of the segments that a contact is in, by their
 // filter or by hand, newest first. It looks at every segment of the team at
 // most, and ends with ctx. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
@@ -150,7 +150,7 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Pa
 	})
 }
 
-// MiddleContact gives an id that about half of a team's contacts have before
+// MiddleContact returns an id that about half of a team's contacts have before
 // them. Error: ErrNotFound for a team without contacts.
 func (r *Reader) MiddleContact(teamID string) (id string, err error) {
 	n, err := r.ContactCount(teamID)
@@ -183,7 +183,7 @@ func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (in
 	return picked + unpicked, err
 }
 
-// ListSegmentContacts gives a page of a segment's contacts, newest first, and
+// ListSegmentContacts returns a page of a segment's contacts, newest first, and
 // whether there are more. Errors: ErrNotFound for a cursor that is not in the
 // segment, ErrLong, and that of ctx.
 func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
@@ -216,7 +216,7 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	return r.exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)
 }
 
-// memberContacts gives the first limit contacts that were added to a segment by
+// memberContacts returns the first limit contacts that were added to a segment by
 // hand: behind page's cursor, in the order in which the page is walked.
 func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
 	return walk(r, scanContact, page, lastID, limit,

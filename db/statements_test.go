@@ -143,7 +143,7 @@ func nulls(text string) []any {
 	return make([]any, n)
 }
 
-// plan prepares a statement and gives the lines of its query plan.
+// plan prepares a statement and returns the lines of its query plan.
 func plan(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
 	rows, err := pool.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, nulls(text)...)
 	if err != nil {

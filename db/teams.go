@@ -11,7 +11,7 @@ func (tx *Tx) InsertTeam(t app.Team) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// FindTeam gives the team with that name or id; the first team for "".
+// FindTeam returns the team with that name or id; the first team for "".
 func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
 		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id LIMIT 1`)
@@ -27,7 +27,7 @@ func scanTeam(s scanner) (app.Team, error) {
 	return t, err
 }
 
-// ListTeams gives all teams, oldest first.
+// ListTeams returns all teams, oldest first.
 func (r *Reader) ListTeams() ([]app.Team, error) {
 	return list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id`)
 }

@@ -86,7 +86,7 @@ func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Template gives one template of a team, without content, by its id or, where
+// Template returns one template of a team, without content, by its id or, where
 // name is none, its alias.
 func (r *Reader) Template(teamID, name string) (app.Template, error) {
 	if id, ok := app.ParseID(name); ok {
@@ -95,13 +95,13 @@ func (r *Reader) Template(teamID, name string) (app.Template, error) {
 	return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
 }
 
-// TemplateSize gives the bytes of both bodies of a version without reading them.
+// TemplateSize returns the bytes of both bodies of a version without reading them.
 func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
 	err = r.row(`SELECT size FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
 	return size, err
 }
 
-// TemplateContent gives a version of a template.
+// TemplateContent returns a version of a template.
 func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent, error) {
 	var c app.TemplateContent
 	var sender, replyTo, subject, plain, variables sql.NullString
@@ -124,7 +124,7 @@ func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent,
 	return c, nil
 }
 
-// ListTemplates gives a page of a team's templates, newest first, without their
+// ListTemplates returns a page of a team's templates, newest first, without their
 // content. Error: ErrNotFound for a cursor that is no template of the team.
 func (r *Reader) ListTemplates(teamID string, page app.Page) ([]app.Template, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Template(teamID, cursor)) }, scanTemplate,

@@ -51,21 +51,21 @@ func (tx *Tx) DeleteTopic(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, id, "")
+	return tx.addLeftover(teamID, id, "")
 }
 
-// HasTopicUnits tells whether mail of a topic still waits to be sent.
+// HasTopicUnits reports whether mail of a topic still waits to be sent.
 func (r *Reader) HasTopicUnits(id string) (waits bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
 	return waits, err
 }
 
-// Topic gives one topic of a team.
+// Topic returns one topic of a team.
 func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
 	return one(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 }
 
-// ListTopics gives a page of a team's topics, newest first. Error: ErrNotFound
+// ListTopics returns a page of a team's topics, newest first. Error: ErrNotFound
 // for a cursor that is no topic of the team.
 func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanTopic,
@@ -84,13 +84,13 @@ func scanContactTopic(s scanner) (app.ContactTopic, error) {
 	return t, err
 }
 
-// TopicFor gives one topic of a team as it stands for an address.
+// TopicFor returns one topic of a team as it stands for an address.
 func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.ContactTopic, error) {
 	return one(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
 		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`, address[:], teamID, id)
 }
 
-// ListTopicsFor gives a page of a team's topics as they stand for an address,
+// ListTopicsFor returns a page of a team's topics as they stand for an address,
 // newest first. Error: ErrNotFound for a cursor that is no topic of the team.
 func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.Page) ([]app.ContactTopic, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanContactTopic,
@@ -102,7 +102,7 @@ func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.
 			WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID)
 }
 
-// SetChoice notes what an address chose about a topic and tells whether that
+// SetChoice notes what an address chose about a topic and reports whether that
 // changed anything. The topic must be the team's.
 func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
 	n, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)

@@ -53,15 +53,15 @@ func (tx *Tx) DeleteWebhook(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, id, "")
+	return tx.addLeftover(teamID, id, "")
 }
 
-// Webhook gives one webhook of a team.
+// Webhook returns one webhook of a team.
 func (r *Reader) Webhook(teamID, id string) (app.Webhook, error) {
 	return one(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
 }
 
-// ListWebhooks gives a page of a team's webhooks, newest first. Error: ErrNotFound
+// ListWebhooks returns a page of a team's webhooks, newest first. Error: ErrNotFound
 // for a cursor that is no webhook of the team.
 func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Webhook(teamID, cursor)) }, scanWebhook,
@@ -69,18 +69,18 @@ func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool
 		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID)
 }
 
-// EnabledWebhooks gives the enabled webhooks of a team, oldest first.
+// EnabledWebhooks returns the enabled webhooks of a team, oldest first.
 func (r *Reader) EnabledWebhooks(teamID string) ([]app.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
 }
 
-// AllEnabledWebhooks gives the enabled webhooks of all teams.
+// AllEnabledWebhooks returns the enabled webhooks of all teams.
 func (r *Reader) AllEnabledWebhooks() ([]app.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
 }
 
-// SetFailing notes since when a webhook fails, and whether it is told of anything
-// still; the zero time: it works. Error: ErrNotFound.
+// SetFailing notes since when a webhook fails, and whether it is enabled
+// still; the zero time: it does not fail. Error: ErrNotFound.
 func (tx *Tx) SetFailing(teamID, id string, since time.Time, status app.WebhookStatus) error {
 	n, err := tx.exec(`UPDATE webhooks SET failing_since = ?, status = ? WHERE team_id = ? AND id = ?`, nullTime(since), string(status), teamID, id)
 	return oneRow(n, err, ErrNotFound)
@@ -101,7 +101,7 @@ func scanDelivery(s scanner) (app.Delivery, error) {
 	return d, err
 }
 
-// Delivery gives an event of a team on its way to a webhook, with its payload.
+// Delivery returns an event of a team on its way to a webhook, with its payload.
 func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, error) {
 	var d app.Delivery
 	var created int64
@@ -114,7 +114,7 @@ func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, erro
 	return d, err
 }
 
-// ListDeliveries gives a page of the events of a team that were told to a
+// ListDeliveries returns a page of the events of a team that were sent to a
 // webhook, newest first, without payloads. The webhook must be the team's. Error:
 // ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]app.Delivery, bool, error) {
@@ -132,7 +132,7 @@ type DueDelivery struct {
 	NextAt             time.Time
 }
 
-// DueDeliveries gives the deliveries of a webhook that come next, at most limit.
+// DueDeliveries returns the deliveries of a webhook that come next, at most limit.
 func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, error) {
 	return list(&r.session, func(s scanner) (DueDelivery, error) {
 		d := DueDelivery{WebhookID: webhookID}
@@ -172,7 +172,7 @@ func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status app.De
 	return false, tx.exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
 }
 
-// ReplayDelivery has an event told to a webhook once more, from the beginning of the
+// ReplayDelivery has an event sent to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
 func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
@@ -180,7 +180,7 @@ func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// InsertWebhookAttempt notes an attempt to tell a team's webhook of an event.
+// InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
 func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *app.WebhookAttempt) error {
 	var status any
 	if a.HTTPStatus != 0 {
@@ -203,8 +203,8 @@ func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
 	return a, err
 }
 
-// ListWebhookAttempts gives a page of the attempts to tell a team's webhook of an
-// event, newest first. Error: ErrNotFound for a cursor that is none of them.
+// ListWebhookAttempts returns a page of the attempts to send an event to a team's
+// webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
@@ -215,20 +215,20 @@ func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app
 			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID)
 }
 
-// WebhookFailing tells whether a webhook that is told of events fails at the moment.
+// WebhookFailing reports whether an enabled webhook fails at the moment.
 // Error: ErrNotFound for one that is disabled or gone.
 func (r *Reader) WebhookFailing(id string) (failing bool, err error) {
 	err = r.row(`SELECT failing_since IS NOT NULL FROM webhooks WHERE id = ? AND status = 'enabled'`, []any{id}, &failing)
 	return failing, err
 }
 
-// TeamOfWebhook gives the team that a webhook belongs to.
+// TeamOfWebhook returns the team that a webhook belongs to.
 func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
 	err = r.row(`SELECT team_id FROM webhooks WHERE id = ?`, []any{id}, &teamID)
 	return teamID, err
 }
 
-// ClearFailing notes that a webhook took something.
+// ClearFailing notes that a webhook took an event: it fails no more.
 func (tx *Tx) ClearFailing(teamID, id string) error {
 	_, err := tx.exec(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err

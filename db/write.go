@@ -37,7 +37,7 @@ type request struct {
 	ctx     context.Context
 	fn      func(*Tx) error
 	vital   bool
-	patient bool // may wait for company
+	patient bool // may wait for others
 	tx      *Tx
 	err     error
 	done    chan error
@@ -74,7 +74,7 @@ func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // WriteVitalAsync is WriteVital, patiently: it puts fn in the queue before it
-// returns and gives the function that waits for the outcome. Writes are
+// returns, and returns the function that waits for the outcome. Writes are
 // committed in the order in which they were queued.
 func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
 	r := &request{ctx: ctx, fn: fn, vital: true, patient: true, done: make(chan error, 1)}
@@ -252,7 +252,7 @@ func (d *DB) commit(s *session, group []*request) {
 	}
 }
 
-// keepVital answers the requests that a full disk refuses and gives the rest.
+// keepVital answers the requests that a full disk refuses and returns the rest.
 func (d *DB) keepVital(group []*request) []*request {
 	var vital []*request
 	for _, r := range group {
@@ -291,7 +291,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	return nil
 }
 
-// runOne runs one closure in a savepoint. The error it gives is one that the
+// runOne runs one closure in a savepoint. The error it returns is one that the
 // whole transaction must not survive.
 func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	if r.err = r.ctx.Err(); r.err != nil && !r.vital {
