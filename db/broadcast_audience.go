@@ -81,10 +81,3 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
 	return collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
 }
-
-// NewestContact returns the highest id of a team's contacts. Error: ErrNotFound for
-// a team without contacts.
-func (r *Reader) NewestContact(teamID string) (id string, err error) {
-	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
-	return id, err
-}

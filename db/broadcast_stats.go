@@ -10,8 +10,8 @@ import (
 	"mailer/app"
 )
 
-// ListRecipients returns a page of a broadcast's recipients that a query picksRecipient, the
-// highest number first, and whether there are more. Any recipient of the
+// ListRecipients returns a page of a broadcast's recipients that a query picks,
+// the highest number first, and whether there are more. Any recipient of the
 // broadcast can be the cursor: what it is picked by may change while somebody
 // walks the list. Errors: ErrNotFound for another cursor, ErrLong, and that of
 // ctx.
@@ -107,12 +107,6 @@ func (p *picker) move(id string, by int64) (string, error) {
 		return "", ErrNotFound
 	}
 	return app.MailID(p.mails, n), nil
-}
-
-// ContactExists reports whether a team has a contact.
-func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
-	return exists, err
 }
 
 // CountOpens says how many opens the timeline of a recipient's email holds.

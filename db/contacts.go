@@ -148,6 +148,30 @@ func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.C
 	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`, teamID, address[:])
 }
 
+// ContactExists reports whether a team has a contact.
+func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
+	return exists, err
+}
+
+// NewestContact returns the highest id of a team's contacts. Error: ErrNotFound for
+// a team without contacts.
+func (r *Reader) NewestContact(teamID string) (id string, err error) {
+	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
+	return id, err
+}
+
+// MiddleContact returns an id that about half of a team's contacts have before
+// them. Error: ErrNotFound for a team without contacts.
+func (r *Reader) MiddleContact(teamID string) (id string, err error) {
+	n, err := r.ContactCount(teamID)
+	if err != nil {
+		return "", err
+	}
+	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, n / 2}, &id)
+	return id, err
+}
+
 // ListContacts returns a page of a team's contacts, newest first, and whether
 // there are more in the direction that was walked. Error: ErrNotFound for a
 // cursor that is no contact of the team.

@@ -154,3 +154,9 @@ func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
 	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
 		WHERE d.check_at <= ? ORDER BY d.check_at LIMIT ?`, milli(now), limit)
 }
+
+// CountDomains says how many domains a team has, at most limit.
+func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
+	ids, err := list(&r.session, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
+	return len(ids), err
+}

@@ -169,6 +169,45 @@ func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 	return &e, err
 }
 
+// EmailHead returns an email without its addresses, subject and content: key,
+// relay, Message-ID, schedule and last event.
+func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
+	e := app.Email{ID: id, TeamID: teamID}
+	var key *string
+	var scheduled *int64
+	err := r.row(`SELECT key_id, relay, message_id, scheduled_at, last_event FROM emails WHERE team_id = ? AND id = ?`,
+		[]any{teamID, id}, &key, &e.Relay, &e.MessageID, &scheduled, &e.LastEvent)
+	if key != nil {
+		e.KeyID = *key
+	}
+	if scheduled != nil {
+		e.ScheduledAt = fromMilli(*scheduled)
+	}
+	return e, err
+}
+
+// DeleteEmail removes an email with all that belongs to it.
+func (tx *Tx) DeleteEmail(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	_, err = tx.exec(`DELETE FROM doubts WHERE email_id = ?`, id)
+	return err
+}
+
 func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
 	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
 		WHERE email_id = ? ORDER BY id`, emailID)
@@ -190,6 +229,12 @@ func (r *Reader) OwnsEmail(teamID, id string) error {
 func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
 	err = r.row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
 	return n, err
+}
+
+// Envelope returns all recipients of a team's email, in the order of the envelope,
+// whatever became of them: none where the email is gone.
+func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
+	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
 }
 
 // ListAttachments returns a page of the metadata of an email's attachments,

@@ -27,8 +27,8 @@ type leftover struct {
 }
 
 // PurgeLeftovers deletes at most limit rows of each table that belong to one
-// deleted topic, segment or webhook, or looks at as many contacts for the value of a deleted
-// property, and reports whether there may be more to do.
+// deleted topic, segment or webhook, or looks at as many contacts for the value of
+// a deleted property, and reports whether there may be more to do.
 func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	var l leftover
 	err = tx.row(`SELECT id, team_id, property, contact_id FROM leftovers ORDER BY id LIMIT 1`, nil, &l.id, &l.team, &l.property, &l.after)

@@ -18,23 +18,6 @@ func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.
 	return s, err
 }
 
-// TopicExists is nil for a topic of the team, else ErrNotFound.
-func (r *Reader) TopicExists(teamID, id string) error {
-	return r.exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
-}
-
-// TeamName returns the name of a team by its id.
-func (r *Reader) TeamName(id string) (name string, err error) {
-	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
-	return name, err
-}
-
-// Envelope returns all recipients of a team's email, in the order of the envelope,
-// whatever became of them: none where the email is gone.
-func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
-	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
-}
-
 // maxShownTopics bounds what one page shows.
 const maxShownTopics = 1000
 

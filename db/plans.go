@@ -40,20 +40,16 @@ func (tx *Tx) SetDayNotified(teamID string, day int64, level app.QuotaLevel) err
 	return err
 }
 
-// PeriodNotified returns which event webhooks got about the quota of the period that began at start.
+// PeriodNotified returns which event webhooks got about the quota of the period
+// that began at start.
 func (r *Reader) PeriodNotified(teamID string, start time.Time) (told app.QuotaLevel, err error) {
 	err = r.row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
 	return told, ignoreNotFound(err)
 }
 
-// SetPeriodNotified notes which event webhooks got about the quota of the period that began at start.
+// SetPeriodNotified notes which event webhooks got about the quota of the period
+// that began at start.
 func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level app.QuotaLevel) error {
 	_, err := tx.exec(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
-}
-
-// CountDomains says how many domains a team has, at most limit.
-func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
-	ids, err := list(&r.session, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
-	return len(ids), err
 }

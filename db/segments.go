@@ -150,17 +150,6 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Pa
 	})
 }
 
-// MiddleContact returns an id that about half of a team's contacts have before
-// them. Error: ErrNotFound for a team without contacts.
-func (r *Reader) MiddleContact(teamID string) (id string, err error) {
-	n, err := r.ContactCount(teamID)
-	if err != nil {
-		return "", err
-	}
-	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, n / 2}, &id)
-	return id, err
-}
-
 // CountSegment counts the contacts of a segment, or those between the bounds of
 // e: those that its filter picks and those added by hand. Where counters know, it
 // looks at nothing. Errors: ErrLong, and that of ctx.

@@ -19,6 +19,12 @@ func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? OR id = ?`, nameOrID, nameOrID)
 }
 
+// TeamName returns the name of a team by its id.
+func (r *Reader) TeamName(id string) (name string, err error) {
+	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
+	return name, err
+}
+
 func scanTeam(s scanner) (app.Team, error) {
 	var t app.Team
 	var created int64

@@ -65,6 +65,11 @@ func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
 	return one(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 }
 
+// TopicExists is nil for a topic of the team, else ErrNotFound.
+func (r *Reader) TopicExists(teamID, id string) error {
+	return r.exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
+}
+
 // ListTopics returns a page of a team's topics, newest first. Error: ErrNotFound
 // for a cursor that is no topic of the team.
 func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, error) {
