@@ -62,5 +62,5 @@ func behind(page app.Page, id string) app.Page {
 	return app.Page{After: id}
 }
 
-// errorOf is for who wants to know only whether a row is there.
+// errorOf returns the error of a read whose value is not wanted.
 func errorOf[T any](_ T, err error) error { return err }
