@@ -27,7 +27,7 @@ CREATE TABLE team_days (
   team_id    TEXT NOT NULL REFERENCES teams (id),
   day        INTEGER NOT NULL, -- Unix days
   recipients INTEGER NOT NULL,
-  told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- of the day's quota: 1 quota.warning, 2 quota.reached
+  told       INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)), -- event of the day's quota that was sent: 1 quota.warning, 2 quota.reached
   PRIMARY KEY (team_id, day)
 ) STRICT, WITHOUT ROWID;
 
@@ -38,7 +38,7 @@ CREATE TABLE team_plans (
   included INTEGER,          -- recipients a period; NULL: what the plan includes
   overage  INTEGER NOT NULL CHECK (overage IN (0, 1)),
   since    INTEGER NOT NULL, -- the midnight before the team got a monthly plan: periods begin on that day of the month
-  told_at  INTEGER,          -- the period of which webhooks were told something
+  told_at  INTEGER,          -- when the period began of which an event was sent
   told     INTEGER NOT NULL DEFAULT 0 CHECK (told IN (0, 1, 2)) -- as in team_days
 ) STRICT, WITHOUT ROWID;
 
@@ -429,9 +429,8 @@ CREATE TABLE import_errors (
   PRIMARY KEY (import_id, id)
 ) STRICT, WITHOUT ROWID;
 
--- Addresses of others that are told what happens to a team's things. The signing
--- secrets are sealed; after a rotation the old one signs beside the new one for a
--- while.
+-- Where a team has its events sent. The signing secrets are sealed; after a
+-- rotation the old one signs beside the new one for a while.
 CREATE TABLE webhooks (
   id            TEXT NOT NULL PRIMARY KEY,
   team_id       TEXT NOT NULL REFERENCES teams (id),
@@ -439,13 +438,13 @@ CREATE TABLE webhooks (
   events        TEXT NOT NULL, -- JSON: names of events
   status        TEXT NOT NULL CHECK (status IN ('enabled', 'disabled')),
   secrets       BLOB NOT NULL, -- sealed JSON: [{key,until}], the newest first
-  failing_since INTEGER,       -- the first failure since the last success; NULL: it works
+  failing_since INTEGER,       -- the first failure since the last success; NULL: it does not fail
   created_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
 
--- What happened to a team's things, in the words that webhooks carry: written
--- where a webhook wants to hear it, and kept 30 days.
+-- Webhook events, as their deliveries carry them: written where a webhook of the
+-- team is enabled for their type, and kept 30 days.
 CREATE TABLE happenings (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
@@ -455,9 +454,9 @@ CREATE TABLE happenings (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX happenings_team ON happenings (team_id, id);
 
--- Happenings on their way to webhooks, and how that ended. An attempt and the
--- time of the next one are written before the first byte leaves. No foreign keys:
--- rows of deleted webhooks and of old happenings go piece by piece.
+-- Webhook events on their way, and how that ended. An attempt and the time of the
+-- next one are written before the first byte leaves. No foreign keys: rows of
+-- deleted webhooks and of old events go piece by piece.
 CREATE TABLE deliveries (
   webhook_id   TEXT NOT NULL,
   happening_id TEXT NOT NULL,

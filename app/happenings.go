@@ -51,8 +51,8 @@ func EventNames() []EventName {
 // Known tells whether there is an event of that name.
 func (n EventName) Known() bool { return slices.Contains(EventNames(), n) }
 
-// Happening is an event as webhooks carry it, its payload frozen.
-type Happening struct {
+// WebhookEvent is an event as webhooks carry it, its payload frozen.
+type WebhookEvent struct {
 	ID        string
 	TeamID    string
 	Type      EventName
@@ -60,8 +60,8 @@ type Happening struct {
 	CreatedAt time.Time
 }
 
-// HappeningsKept is how long happenings are kept.
-const HappeningsKept = 30 * 24 * time.Hour
+// WebhookEventsKept is how long happenings are kept.
+const WebhookEventsKept = 30 * 24 * time.Hour
 
 // ContactData is the data of contact.created, .updated and .deleted
 // (clients.md 4.1).

@@ -33,11 +33,11 @@ const (
 
 // Delivery is an event on its way to a webhook.
 type Delivery struct {
-	WebhookID string
-	Happening // its payload only where one event is asked for
-	Status    DeliveryStatus
-	Attempts  int       // begun since the event came, or was last replayed
-	NextAt    time.Time // zero: there will be none
+	WebhookID    string
+	WebhookEvent // its payload only where one event is asked for
+	Status       DeliveryStatus
+	Attempts     int       // begun since the event came, or was last replayed
+	NextAt       time.Time // zero: there will be none
 }
 
 // WebhookAttempt is one attempt to tell a webhook of an event.
@@ -55,10 +55,10 @@ func (a *WebhookAttempt) Success() bool { return a.HTTPStatus >= 200 && a.HTTPSt
 const messagePrefix = "msg_"
 
 // MessageID is the id of a happening as webhooks see it, the same for each attempt.
-func MessageID(happeningID string) string { return messagePrefix + happeningID }
+func MessageID(eventID string) string { return messagePrefix + eventID }
 
 // ParseMessageID gives the id of the happening that MessageID was given.
-func ParseMessageID(s string) (happeningID string, ok bool) {
+func ParseMessageID(s string) (eventID string, ok bool) {
 	id, ok := strings.CutPrefix(s, messagePrefix)
 	if !ok {
 		return "", false

@@ -1,19 +1,15 @@
 package db
 
 import (
-	"errors"
 	"time"
 
 	"mailer/app"
 )
 
-// Backlog gives how many recipients of a team were accepted and have not counted.
+// Backlog returns how many recipients of a team were accepted and have not counted.
 func (r *Reader) Backlog(teamID string) (b app.Backlog, err error) {
 	err = r.row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
-	if errors.Is(err, ErrNotFound) {
-		return b, nil
-	}
-	return b, err
+	return b, ignoreNotFound(err)
 }
 
 // AddBacklog adds b, which may be negative, to the backlog of a team.
@@ -28,37 +24,34 @@ func (tx *Tx) AddBacklog(teamID string, b app.Backlog) error {
 	return err
 }
 
-// LateIsDue tells whether mail of a team's backlog waits for its turn since this
+// BacklogIsDue reports whether mail of a team's backlog waits for its turn since this
 // day began.
-func (tx *Tx) LateIsDue(teamID string) (due bool, err error) {
+func (tx *Tx) BacklogIsDue(teamID string) (due bool, err error) {
 	err = tx.row(`SELECT EXISTS (SELECT 1 FROM units WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at <= ?)`, []any{teamID, milli(tx.Now)}, &due)
 	return due, err
 }
 
-// FreeLate has the backlog of a team be looked at now.
-func (tx *Tx) FreeLate(teamID string) error {
+// ReleaseBacklog has the backlog of a team be looked at now.
+func (tx *Tx) ReleaseBacklog(teamID string) error {
 	_, err := tx.exec(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'queued'`,
 		milli(tx.Now), teamID, milli(tx.Now))
 	return err
 }
 
-// PutOff has a unit that has not counted yet wait in the backlog until next.
+// DeferUnit has a unit that has not counted yet wait in the backlog until next.
 // Error: ErrNotFound when it is gone or no longer as it was read.
-func (tx *Tx) PutOff(u app.Unit, next time.Time) error {
+func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
 	n, err := tx.exec(`UPDATE units SET late = 1, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?`,
 		milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 
-// OwedBy gives how many recipients of a waiting email have not counted, as what
+// EmailBacklog returns how many recipients of a waiting email have not counted, as what
 // it is in the backlog. An email without a unit owes nothing.
-func (r *Reader) OwedBy(emailID string) (b app.Backlog, err error) {
+func (r *Reader) EmailBacklog(emailID string) (b app.Backlog, err error) {
 	err = r.row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,
 		[]any{emailID}, &b.Late, &b.Scheduled)
-	if errors.Is(err, ErrNotFound) {
-		return b, nil
-	}
-	return b, err
+	return b, ignoreNotFound(err)
 }
 
 // BroadcastBacklog is how many recipients of a team's scheduled and queued

@@ -34,8 +34,8 @@ func audienceOf(a *app.Audience) (audienceQuery, error) {
 }
 
 // CountAudience counts the contacts of an audience, or those between the bounds
-// of e. Errors: ErrLong, and that of e's context.
-func (r *Reader) CountAudience(e Effort, a *app.Audience) (total int, err error) {
+// of e. Errors: ErrLong, and that of ctx.
+func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (total int, err error) {
 	p, err := audienceOf(a)
 	if err != nil {
 		return 0, err
@@ -51,16 +51,16 @@ func (r *Reader) CountAudience(e Effort, a *app.Audience) (total int, err error)
 		return 0, err
 	}
 	defer q.close()
-	err = e.ranges(e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
 		n := 0
-		err := q.stmt.QueryRowContext(e.Ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
+		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
 		total += n
 		return true, err
 	})
 	return total, err
 }
 
-// AudienceContacts gives the next contacts of an audience behind an id, at most
+// AudienceContacts returns the next contacts of an audience behind an id, at most
 // limit, in the order of their ids.
 func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from string, limit int) ([]app.Contact, error) {
 	p, err := audienceOf(a)
@@ -80,11 +80,4 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
 	return collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
-}
-
-// NewestContact gives the highest id of a team's contacts. Error: ErrNotFound for
-// a team without contacts.
-func (r *Reader) NewestContact(teamID string) (id string, err error) {
-	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
-	return id, err
 }

@@ -7,7 +7,7 @@ import (
 	"mailer/app"
 )
 
-// NewestBroadcast gives an id that no broadcast of a team is above, nor any email
+// NewestBroadcast returns an id that no broadcast of a team is above, nor any email
 // of one; empty: it has none.
 func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	var id, mails sql.NullString
@@ -18,7 +18,7 @@ func (r *Reader) NewestBroadcast(teamID string) (string, error) {
 	return max(id.String, mails.String), err
 }
 
-// BroadcastsOf gives the next broadcasts of a team in a span, oldest first, at
+// BroadcastsOf returns the next broadcasts of a team in a span, oldest first, at
 // most limit, without contents.
 func (r *Reader) BroadcastsOf(teamID string, span Span, limit int) ([]app.Broadcast, error) {
 	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
@@ -83,7 +83,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *app.Erasure) error {
 	return nil
 }
 
-// HasLinkTraces tells whether links of a broadcast hold an address of e.
+// HasLinkTraces reports whether links of a broadcast hold an address of e.
 func (r *Reader) HasLinkTraces(broadcastID string, e *app.Erasure) (holds bool, err error) {
 	_, err = list(&r.session, func(s scanner) (struct{}, error) {
 		var url string
@@ -94,7 +94,7 @@ func (r *Reader) HasLinkTraces(broadcastID string, e *app.Erasure) (holds bool, 
 	return holds, err
 }
 
-// MailsWithTraces gives the recipients of broadcasts with ids behind from, up to
+// MailsWithTraces returns the recipients of broadcasts with ids behind from, up to
 // to, who are an address of e, or of whom a value, a line of the timeline or a
 // doubt holds one.
 func (r *Reader) MailsWithTraces(from, to string, e *app.Erasure) (map[string]bool, error) {
@@ -129,7 +129,7 @@ func (r *Reader) MailsWithTraces(from, to string, e *app.Erasure) (map[string]bo
 	return hit, err
 }
 
-// WaitingRecipients gives the recipients of a queued broadcast who are an address
+// WaitingRecipients returns the recipients of a queued broadcast who are an address
 // of e and have no outcome yet: those that were not begun, and those with a unit.
 func (r *Reader) WaitingRecipients(b *app.Broadcast, e *app.Erasure) (ids []string, err error) {
 	look := func(s scanner) (struct{}, error) {
@@ -162,7 +162,7 @@ func (tx *Tx) RewriteRecipient(r *app.BroadcastRecipient) error {
 }
 
 // DeleteCaptures deletes up to limit captured messages to recipients with ids
-// behind from, up to to, and gives how many it were.
+// behind from, up to to, and returns how many it were.
 func (tx *Tx) DeleteCaptures(from, to string, limit int) (int64, error) {
 	return tx.exec(`DELETE FROM captures WHERE email_id IN (SELECT email_id FROM captures WHERE email_id > ? AND email_id <= ? ORDER BY email_id LIMIT ?)`,
 		from, to, limit)

@@ -40,7 +40,7 @@ func fieldsColumn(fields map[string]string) (any, error) {
 	return jsonText(fields)
 }
 
-// ExpandCursor gives the contact up to which a queued broadcast's recipients are
+// ExpandCursor returns the contact up to which a queued broadcast's recipients are
 // written down; empty: none yet. Error: ErrNotFound where there is nothing more
 // to write down.
 func (r *Reader) ExpandCursor(broadcastID string) (contactID string, err error) {
@@ -67,18 +67,13 @@ func scanRecipient(s scanner) (app.BroadcastRecipient, error) {
 	return v, fromJSON(fields, &v.Fields)
 }
 
-// BroadcastRecipient gives the recipient whose email has that id. The caller
+// BroadcastRecipient returns the recipient whose email has that id. The caller
 // proves that the broadcast is the team's.
 func (r *Reader) BroadcastRecipient(emailID string) (app.BroadcastRecipient, error) {
-	stmt, err := r.stmt(`SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`)
-	if err != nil {
-		return app.BroadcastRecipient{}, err
-	}
-	v, err := scanRecipient(stmt.QueryRow(emailID))
-	return v, notFound(err)
+	return one(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients WHERE id = ?`, emailID)
 }
 
-// NextRecipients gives up to limit recipients of a broadcast that were written
+// NextRecipients returns up to limit recipients of a broadcast that were written
 // down and not begun, in their order.
 func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRecipient, error) {
 	return list(&r.session, scanRecipient, `SELECT id, contact_id, email, fields, seen FROM broadcast_recipients
@@ -100,7 +95,7 @@ func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
 }
 
 // MarkRecipient notes that something happened to a recipient of a broadcast, and
-// counts it the first time. It tells whether it was the first.
+// counts it the first time. It reports whether it was the first.
 func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bool, err error) {
 	n, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen | ?1 WHERE id = ?2 AND seen & ?1 = 0`, int64(bit), emailID)
 	if err != nil || n == 0 {
@@ -145,7 +140,7 @@ func (tx *Tx) endBroadcastUnit(broadcastID string) error {
 	return tx.finishBroadcast(broadcastID)
 }
 
-// WaitingUnits gives up to limit open units of a broadcast that are not dotted.
+// WaitingUnits returns up to limit open units of a broadcast that are not dotted.
 func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state = 'queued' LIMIT ?`, broadcastID, limit)
 }

@@ -2,6 +2,7 @@ package db
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -9,12 +10,12 @@ import (
 	"mailer/app"
 )
 
-// ListRecipients gives a page of a broadcast's recipients that a query picks, the
-// highest number first, and whether there are more. Any recipient of the
+// ListRecipients returns a page of a broadcast's recipients that a query picks,
+// the highest number first, and whether there are more. Any recipient of the
 // broadcast can be the cursor: what it is picked by may change while somebody
 // walks the list. Errors: ErrNotFound for another cursor, ErrLong, and that of
-// e's context.
-func (r *Reader) ListRecipients(e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
+// ctx.
+func (r *Reader) ListRecipients(ctx context.Context, e Effort, b *app.Broadcast, q *app.RecipientQuery, page app.Page) ([]app.BroadcastRecipient, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		n, ok := app.MailNumber(cursor)
 		if !ok || app.MailsOf(cursor) != b.Mails || n > b.Written {
@@ -26,11 +27,7 @@ func (r *Reader) ListRecipients(e Effort, b *app.Broadcast, q *app.RecipientQuer
 			return nil, nil
 		}
 		p := pickerOf(b, q)
-		if page.Before != "" {
-			return r.recipientsUp(e, &p, page.Before, limit)
-		}
-		end := app.MailID(b.Mails, p.last+1)
-		return r.recipientsDown(e, &p, min(cmp.Or(page.After, end), end), limit)
+		return r.pickedRecipients(ctx, e, &p, page, limit)
 	})
 }
 
@@ -74,43 +71,35 @@ func (p *picker) args(from, to string, limit int) []any {
 	return []any{from, to, int64(p.with), p.canceled, int64(p.without), p.email, p.bounce, limit}
 }
 
-// recipientsDown gives the first limit recipients that are picked below an id.
-func (r *Reader) recipientsDown(e Effort, p *picker, from string, limit int) (out []app.BroadcastRecipient, err error) {
-	stmt, err := r.stmt(`SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2
-		AND (?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
-		AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)
-		ORDER BY r.id DESC LIMIT ?8`)
+// picksRecipient is what a recipient must fulfil to be picked. Its parameters are
+// the third and the following ones of args.
+const picksRecipient = `(?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
+	AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)`
+
+// pickedRecipients returns the first limit recipients that are picked behind a
+// page's cursor, in the order in which the page is walked.
+func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page app.Page, limit int) (out []app.BroadcastRecipient, err error) {
+	top := app.MailID(p.mails, p.last+1)
+	from, last, step := min(cmp.Or(page.After, top), top), app.MailID(p.mails, 1), int64(-scanRange)
+	query := `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id < ?1 AND r.id >= ?2 AND ` + picksRecipient + ` ORDER BY r.id DESC LIMIT ?8`
+	if page.Before != "" {
+		from, last, step = page.Before, app.MailID(p.mails, p.last), scanRange
+		query = `SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2 AND ` + picksRecipient + ` ORDER BY r.id LIMIT ?8`
+	}
+	stmt, err := r.stmt(query)
 	if err != nil {
 		return nil, err
 	}
-	end := func(from string) (string, error) { return p.move(from, -scanRange) }
-	err = e.ranges(from, app.MailID(p.mails, 1), end, func(from, to string) (bool, error) {
-		rows, err := collect(e.Ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+	end := func(from string) (string, error) { return p.move(from, step) }
+	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
+		rows, err := collect(ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
 		out = append(out, rows...)
 		return len(out) < limit, err
 	})
 	return out, err
 }
 
-// recipientsUp gives the first limit recipients that are picked above an id.
-func (r *Reader) recipientsUp(e Effort, p *picker, from string, limit int) (out []app.BroadcastRecipient, err error) {
-	stmt, err := r.stmt(`SELECT r.id, r.contact_id, r.email, NULL, r.seen FROM broadcast_recipients AS r WHERE r.id > ?1 AND r.id <= ?2
-		AND (?3 = 0 OR r.seen & ?3 <> 0 OR r.id > ?4) AND r.seen & ?5 = 0 AND instr(lower(r.email), ?6) > 0
-		AND (?7 = '' OR coalesce((SELECT v.detail ->> 'bounce_type' FROM events AS v WHERE v.email_id = r.id AND v.type = 'bounced' ORDER BY v.id DESC LIMIT 1), 'Permanent') = ?7)
-		ORDER BY r.id LIMIT ?8`)
-	if err != nil {
-		return nil, err
-	}
-	end := func(from string) (string, error) { return p.move(from, scanRange) }
-	err = e.ranges(from, app.MailID(p.mails, p.last), end, func(from, to string) (bool, error) {
-		rows, err := collect(e.Ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
-		out = append(out, rows...)
-		return len(out) < limit, err
-	})
-	return out, err
-}
-
-// move gives the id by numbers away from another. Numbers have no gaps, so that
+// move returns the id by numbers away from another. Numbers have no gaps, so that
 // nothing need be looked up. Error: ErrNotFound where recipients end before.
 func (p *picker) move(id string, by int64) (string, error) {
 	n, ok := app.MailNumber(id)
@@ -120,19 +109,13 @@ func (p *picker) move(id string, by int64) (string, error) {
 	return app.MailID(p.mails, n), nil
 }
 
-// ContactExists tells whether a team has a contact.
-func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
-	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
-	return exists, err
-}
-
 // CountOpens says how many opens the timeline of a recipient's email holds.
 func (r *Reader) CountOpens(emailID string) (n int, err error) {
 	err = r.row(`SELECT count(*) FROM events WHERE email_id = ? AND type = 'opened'`, []any{emailID}, &n)
 	return n, err
 }
 
-// BounceOf gives the type of a recipient's last bounce. A refusal of the relay has
+// BounceOf returns the type of a recipient's last bounce. A refusal of the relay has
 // none of its own: it is permanent. Error: ErrNotFound where there is none.
 func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
 	err = r.row(`SELECT coalesce(detail ->> 'bounce_type', 'Permanent') FROM events WHERE email_id = ? AND type = 'bounced' ORDER BY id DESC LIMIT 1`,
@@ -140,7 +123,7 @@ func (r *Reader) BounceOf(emailID string) (t app.BounceType, err error) {
 	return t, err
 }
 
-// ClicksOf gives the links of a broadcast that one of its recipients followed, in
+// ClicksOf returns the links of a broadcast that one of its recipients followed, in
 // the order of the content.
 func (r *Reader) ClicksOf(broadcastID, emailID string) ([]app.LinkClicks, error) {
 	return list(&r.session, func(s scanner) (app.LinkClicks, error) {
@@ -166,7 +149,7 @@ func (tx *Tx) InsertBroadcastLinks(broadcastID string, urls []string) error {
 	return nil
 }
 
-// ClickedLinks gives the links of a broadcast that somebody followed, those that
+// ClickedLinks returns the links of a broadcast that somebody followed, those that
 // were followed most often first. The caller proves that it is the team's.
 func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 	rows, err := list(&r.session, func(s scanner) (app.BroadcastLink, error) {

@@ -39,7 +39,7 @@ func queuedStore(t *testing.T, n int, status app.BroadcastStatus) (*DB, *app.Bro
 	return d, b
 }
 
-// change runs fn in a Write and gives the broadcast as it is then.
+// change runs fn in a Write and returns the broadcast as it is then.
 func change(t *testing.T, d *DB, b *app.Broadcast, fn func(tx *Tx) error) *app.Broadcast {
 	t.Helper()
 	var now app.Broadcast
@@ -66,7 +66,7 @@ func picks(t *testing.T, d *DB, b *app.Broadcast, q app.RecipientQuery, limit, m
 	walk := func(page app.Page, next func(ids []string) app.Page) (pages [][]int64) {
 		for more := true; more; {
 			err := d.Read(t.Context(), func(r *Reader) error {
-				rows, m, err := r.ListRecipients(Effort{Ctx: t.Context(), Most: most}, b, &q, page)
+				rows, m, err := r.ListRecipients(t.Context(), Effort{Most: most}, b, &q, page)
 				if err != nil {
 					return err
 				}
@@ -190,25 +190,25 @@ func TestCursorsOfAnotherBroadcastAreNone(t *testing.T) {
 	b = change(t, d, b, func(*Tx) error { return nil })
 	draft := &app.Broadcast{ID: app.NewID(), TeamID: b.TeamID}
 	err := d.Read(t.Context(), func(r *Reader) error {
-		e := Effort{Ctx: t.Context()}
+		e := Effort{}
 		for _, cursor := range []string{app.NewID(), b.ID, app.MailID(app.NewMails(), 1), app.MailID(b.Mails, 4)} {
-			if _, _, err := r.ListRecipients(e, b, &app.RecipientQuery{}, app.Page{Limit: 1, After: cursor}); !errors.Is(err, ErrNotFound) {
+			if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{}, app.Page{Limit: 1, After: cursor}); !errors.Is(err, ErrNotFound) {
 				t.Errorf("%s: %v", cursor, err)
 			}
 		}
-		rows, more, err := r.ListRecipients(e, draft, &app.RecipientQuery{}, app.Page{Limit: 1})
+		rows, more, err := r.ListRecipients(t.Context(), e, draft, &app.RecipientQuery{}, app.Page{Limit: 1})
 		if len(rows) != 0 || more || err != nil {
 			t.Errorf("a draft has %v, %v", rows, err)
 		}
 		// A row that is no longer picked still says where to go on.
-		rows, _, err = r.ListRecipients(e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5, After: app.MailID(b.Mails, 3)})
+		rows, _, err = r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5, After: app.MailID(b.Mails, 3)})
 		if len(rows) != 2 || err != nil {
 			t.Errorf("after the last one: %v, %v", rows, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		for _, most := range []int{0, 10 * scanRange} {
-			if _, _, err := r.ListRecipients(Effort{Ctx: ctx, Most: most}, b, &app.RecipientQuery{}, app.Page{Limit: 5}); !errors.Is(err, context.Canceled) {
+			if _, _, err := r.ListRecipients(ctx, Effort{Most: most}, b, &app.RecipientQuery{}, app.Page{Limit: 5}); !errors.Is(err, context.Canceled) {
 				t.Errorf("without a caller: %v", err)
 			}
 		}
@@ -223,14 +223,14 @@ func TestALongListOfRecipientsSaysSo(t *testing.T) {
 	d, b := queuedStore(t, 3*scanRange, app.QueuedBroadcast)
 	b = change(t, d, b, func(*Tx) error { return nil })
 	err := d.Read(t.Context(), func(r *Reader) error {
-		e := Effort{Ctx: t.Context(), Most: scanRange}
-		if _, _, err := r.ListRecipients(e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5}); !errors.Is(err, ErrLong) {
+		e := Effort{Most: scanRange}
+		if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5}); !errors.Is(err, ErrLong) {
 			t.Errorf("downwards: %v", err)
 		}
-		if _, _, err := r.ListRecipients(e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5, Before: app.MailID(b.Mails, 1)}); !errors.Is(err, ErrLong) {
+		if _, _, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "clicked"}, app.Page{Limit: 5, Before: app.MailID(b.Mails, 1)}); !errors.Is(err, ErrLong) {
 			t.Errorf("upwards: %v", err)
 		}
-		rows, more, err := r.ListRecipients(e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5})
+		rows, more, err := r.ListRecipients(t.Context(), e, b, &app.RecipientQuery{Type: "queued"}, app.Page{Limit: 5})
 		if len(rows) != 5 || !more {
 			t.Errorf("the first page: %d, %v, %v", len(rows), more, err)
 		}

@@ -101,7 +101,7 @@ func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Broadcast gives one broadcast of a team with its content.
+// Broadcast returns one broadcast of a team with its content.
 func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
 	b, err := r.BroadcastHead(teamID, id)
 	if err != nil {
@@ -111,25 +111,15 @@ func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
 	return &b, err
 }
 
-// BroadcastHead gives one broadcast of a team without its content.
+// BroadcastHead returns one broadcast of a team without its content.
 func (r *Reader) BroadcastHead(teamID, id string) (app.Broadcast, error) {
-	stmt, err := r.stmt(`SELECT ` + broadcastColumns + ` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`)
-	if err != nil {
-		return app.Broadcast{}, err
-	}
-	b, err := scanBroadcast(stmt.QueryRow(teamID, id))
-	return b, notFound(err)
+	return one(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id = ?`, teamID, id)
 }
 
-// BroadcastOfMail gives the broadcast that a recipient's email id is of, without
+// BroadcastOfMail returns the broadcast that a recipient's email id is of, without
 // content. Error: ErrNotFound.
 func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) {
-	stmt, err := r.stmt(`SELECT ` + broadcastColumns + ` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`)
-	if err != nil {
-		return app.Broadcast{}, err
-	}
-	b, err := scanBroadcast(stmt.QueryRow(app.MailsOf(emailID), teamID))
-	return b, notFound(err)
+	return one(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.mails = ? AND b.team_id = ?`, app.MailsOf(emailID), teamID)
 }
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
@@ -142,24 +132,12 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	return c, fromJSON(frozen, &c.Frozen)
 }
 
-// ListBroadcasts gives a page of a team's broadcasts without their contents,
+// ListBroadcasts returns a page of a team's broadcasts without their contents,
 // newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.BroadcastHead(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Broadcast, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-				WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-				WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b
-			WHERE b.team_id = ? ORDER BY b.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.BroadcastHead(teamID, cursor)) }, scanBroadcast,
+		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id < ? ORDER BY b.id DESC LIMIT ?`,
+		`SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.team_id = ? AND b.id > ? ORDER BY b.id LIMIT ?`, teamID)
 }
 
 // SendBroadcast makes a draft scheduled or queued, as b says: status, relay,
@@ -180,7 +158,7 @@ func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
 	return err
 }
 
-// OpenBroadcasts gives all broadcasts that are scheduled or queued, of all teams,
+// OpenBroadcasts returns all broadcasts that are scheduled or queued, of all teams,
 // without contents: in the order of their ids within each.
 func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, error) {
 	if status == app.ScheduledBroadcast {
@@ -189,12 +167,12 @@ func (r *Reader) OpenBroadcasts(status app.BroadcastStatus) ([]app.Broadcast, er
 	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'queued' ORDER BY b.id`)
 }
 
-// BroadcastRelays gives the relay of each scheduled or queued broadcast.
+// BroadcastRelays returns the relay of each scheduled or queued broadcast.
 func (r *Reader) BroadcastRelays() ([]string, error) {
 	return list(&r.session, scanText, `SELECT relay FROM broadcasts WHERE status IN ('scheduled', 'queued') AND relay IS NOT NULL`)
 }
 
-// CanceledBroadcasts gives the canceled broadcasts that still have units.
+// CanceledBroadcasts returns the canceled broadcasts that still have units.
 func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 	return list(&r.session, scanBroadcast, `SELECT `+broadcastColumns+` FROM broadcasts AS b WHERE b.status = 'canceled' AND b.open > 0 ORDER BY b.id`)
 }
@@ -207,9 +185,9 @@ func (tx *Tx) CancelBroadcast(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// BroadcastsUse tells whether a draft, scheduled or queued broadcast uses a
+// InOpenBroadcasts reports whether a draft, scheduled or queued broadcast uses a
 // segment or a topic.
-func (r *Reader) BroadcastsUse(segmentOrTopic string) (used bool, err error) {
+func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE segment_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))
 		OR EXISTS (SELECT 1 FROM broadcasts WHERE topic_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))`, []any{segmentOrTopic}, &used)
 	return used, err

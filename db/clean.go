@@ -126,7 +126,7 @@ func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
 	return nil
 }
 
-// dirtyPages looks at limit pages from first on and gives where to go on; 0: the
+// dirtyPages looks at limit pages from first on and returns where to go on; 0: the
 // end.
 func (r *Reader) dirtyPages(first int64, limit int, dirty func([]byte) bool) (found []int64, next int64, err error) {
 	stmt, err := r.stmt(`WITH RECURSIVE numbers_open (i) AS (SELECT ?1 UNION ALL SELECT n.i + 1 FROM numbers_open AS n WHERE n.i < ?2)
@@ -155,7 +155,7 @@ func (r *Reader) dirtyPages(first int64, limit int, dirty func([]byte) bool) (fo
 	return found, next, rows.Err()
 }
 
-// unused gives the part of a b-tree page between the cell pointers and the
+// unused returns the part of a b-tree page between the cell pointers and the
 // content of the cells (the database file format, 1.6); nil for other pages.
 func unused(page []byte, firstPage bool) []byte {
 	header := 0

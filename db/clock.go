@@ -4,7 +4,7 @@ import (
 	"time"
 )
 
-// LateUnits gives up to limit units behind one in the order of their emails' ids
+// LateUnits returns up to limit units behind one in the order of their emails' ids
 // (empty: from the first) whose next try lies ahead of now for no reason of its own:
 // neither the time that their email is scheduled for nor the next day of a quota.
 func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, error) {
@@ -24,7 +24,7 @@ func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
 	return err
 }
 
-// AdvanceDeliveries has what a webhook is to be told later told earlier, at the
+// AdvanceDeliveries has what a webhook is to be sent later sent earlier, at the
 // earliest now.
 func (tx *Tx) AdvanceDeliveries(webhookID string, by time.Duration) error {
 	_, err := tx.exec(`UPDATE deliveries SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END

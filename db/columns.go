@@ -58,13 +58,6 @@ func fromJSON(column sql.NullString, v any) error {
 	return nil
 }
 
-func notFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
-	}
-	return err
-}
-
 // hashColumn scans a column that holds an app.AddressHash.
 type hashColumn app.AddressHash
 
@@ -87,9 +80,13 @@ func jsonText(v any) (string, error) {
 	return string(b), nil
 }
 
-func ignoreNotFound(err error) error {
-	if errors.Is(err, ErrNotFound) {
-		return nil
+// milli writes a time as a column has it: milliseconds since 1970.
+func milli(t time.Time) int64 { return t.UnixMilli() }
+
+// fromMilli reads a time column, in UTC; 0 and NULL are the zero time.
+func fromMilli(ms int64) time.Time {
+	if ms == 0 {
+		return time.Time{}
 	}
-	return err
+	return time.UnixMilli(ms).UTC()
 }

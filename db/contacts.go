@@ -138,45 +138,49 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	return tx.CountContacts(c.TeamID, -1)
 }
 
-// Contact gives one contact of a team with its properties.
+// Contact returns one contact of a team with its properties.
 func (r *Reader) Contact(teamID, id string) (app.Contact, error) {
-	stmt, err := r.stmt(`SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`)
-	if err != nil {
-		return app.Contact{}, err
-	}
-	c, err := scanContact(stmt.QueryRow(teamID, id))
-	return c, notFound(err)
+	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id = ?`, teamID, id)
 }
 
-// ContactByAddress gives a team's contact of an address.
+// ContactByAddress returns a team's contact of an address.
 func (r *Reader) ContactByAddress(teamID string, address app.AddressHash) (app.Contact, error) {
-	stmt, err := r.stmt(`SELECT ` + contactColumns + ` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`)
-	if err != nil {
-		return app.Contact{}, err
-	}
-	c, err := scanContact(stmt.QueryRow(teamID, address[:]))
-	return c, notFound(err)
+	return one(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.address = ?`, teamID, address[:])
 }
 
-// ListContacts gives a page of a team's contacts, newest first, and whether
+// ContactExists reports whether a team has a contact.
+func (r *Reader) ContactExists(teamID, id string) (exists bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM contacts WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &exists)
+	return exists, err
+}
+
+// NewestContact returns the highest id of a team's contacts. Error: ErrNotFound for
+// a team without contacts.
+func (r *Reader) NewestContact(teamID string) (id string, err error) {
+	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
+	return id, err
+}
+
+// MiddleContact returns an id that about half of a team's contacts have before
+// them. Error: ErrNotFound for a team without contacts.
+func (r *Reader) MiddleContact(teamID string) (id string, err error) {
+	n, err := r.ContactCount(teamID)
+	if err != nil {
+		return "", err
+	}
+	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, n / 2}, &id)
+	return id, err
+}
+
+// ListContacts returns a page of a team's contacts, newest first, and whether
 // there are more in the direction that was walked. Error: ErrNotFound for a
 // cursor that is no contact of the team.
 func (r *Reader) ListContacts(teamID string, page app.Page) ([]app.Contact, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
-	}, func(limit int) ([]app.Contact, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
-				WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
-				WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM contacts AS c
-			WHERE c.team_id = ? ORDER BY c.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error {
+		return r.exists(`SELECT 1 FROM contacts WHERE team_id = ? AND id = ?`, teamID, cursor)
+	}, scanContact,
+		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id < ? ORDER BY c.id DESC LIMIT ?`,
+		`SELECT `+contactColumns+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? ORDER BY c.id LIMIT ?`, teamID)
 }
 
 // AddTopics notes in each of a team's contacts how all topics of the team stand

@@ -46,7 +46,7 @@ func TestWhatWasAnsweredSurvivesAKill(t *testing.T) {
 	t.Logf("%d answers in %d rounds", len(answered), crashRounds)
 }
 
-// killRound runs the child, kills it at a random moment and gives what it had
+// killRound runs the child, kills it at a random moment and returns what it had
 // printed by then.
 func killRound(t *testing.T, path string, from int) []string {
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)

@@ -48,8 +48,8 @@ type Options struct {
 	Create bool   // make a missing one
 	Lock   bool   // hold the lock file: a server
 	Log    *slog.Logger
-	// Gather is how long a group of patient writes waits for company; 0: 0.4 ms,
-	// negative: not at all.
+	// Gather is how long a group of patient writes waits for others to join it; 0:
+	// DefaultGather, negative: not at all.
 	Gather time.Duration
 }
 
@@ -70,8 +70,7 @@ type DB struct {
 	chores  chan *chore
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
-	writer  atomic.Int64  // its goroutine id
-	wait    time.Duration // for company: Options.Gather
+	wait    time.Duration // of a group for others: Options.Gather
 	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool
 	failed  chan struct{} // closed by the latch
@@ -95,7 +94,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		failed:  make(chan struct{}),
-		wait:    cmp.Or(opts.Gather, gatherFor),
+		wait:    cmp.Or(opts.Gather, DefaultGather),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -236,6 +235,25 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	return err
 }
 
+// Get is Read for a closure that returns what it read: Get(ctx, d, fn) returns
+// fn's value and Read's error. Where fn was not run, the value is zero.
+func Get[T any](ctx context.Context, d *DB, fn func(*Reader) (T, error)) (v T, err error) {
+	err = d.Read(ctx, func(r *Reader) (err error) {
+		v, err = fn(r)
+		return err
+	})
+	return v, err
+}
+
+// GetPage is Get for a page of a list: its rows, and whether there are more.
+func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more bool, err error)) (rows []T, more bool, err error) {
+	err = d.Read(ctx, func(r *Reader) (err error) {
+		rows, more, err = fn(r)
+		return err
+	})
+	return rows, more, err
+}
+
 // Failed is closed when storage has failed for good; Err then says why.
 func (d *DB) Failed() <-chan struct{} { return d.failed }
 
@@ -256,7 +274,7 @@ func (d *DB) Err() error {
 }
 
 // Close ends the readers, then the writer once it has done what was queued,
-// then gives the lock back.
+// then returns the lock back.
 func (d *DB) Close() error {
 	var err error
 	d.once.Do(func() {
@@ -288,13 +306,4 @@ func (d *DB) release() error {
 		return nil
 	}
 	return err
-}
-
-func milli(t time.Time) int64 { return t.UnixMilli() }
-
-func fromMilli(ms int64) time.Time {
-	if ms == 0 {
-		return time.Time{}
-	}
-	return time.UnixMilli(ms).UTC()
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -105,8 +106,41 @@ func TestAWriteInsideAWritePanics(t *testing.T) {
 	if err == nil {
 		t.Fatal("a nested Write went through")
 	}
+	if !strings.Contains(err.Error(), "pass the *Tx on instead") {
+		t.Errorf("the error does not say what to do: %v", err)
+	}
 	if err := d.Write(t.Context(), func(*db.Tx) error { return nil }); err != nil {
 		t.Fatalf("the writer did not survive: %v", err)
+	}
+}
+
+func TestGetReturnsWhatItsClosureReturns(t *testing.T) {
+	d := open(t, filepath.Join(t.TempDir(), "x.db"))
+	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("one")) }); err != nil {
+		t.Fatal(err)
+	}
+	got, err := db.Get(t.Context(), d, func(r *db.Reader) ([]byte, error) { return r.Setting("a") })
+	if string(got) != "one" || err != nil {
+		t.Errorf("%q, %v", got, err)
+	}
+	if _, err := db.Get(t.Context(), d, func(r *db.Reader) ([]byte, error) { return r.Setting("b") }); !errors.Is(err, db.ErrNotFound) {
+		t.Errorf("a missing setting: %v", err)
+	}
+	rows, more, err := db.GetPage(t.Context(), d, func(*db.Reader) ([]int, bool, error) { return []int{1, 2}, true, nil })
+	if len(rows) != 2 || !more || err != nil {
+		t.Errorf("page %v, %t, %v", rows, more, err)
+	}
+	refuse := errors.New("no")
+	rows, more, err = db.GetPage(t.Context(), d, func(*db.Reader) ([]int, bool, error) { return nil, false, refuse })
+	if rows != nil || more || !errors.Is(err, refuse) {
+		t.Errorf("page %v, %t, %v", rows, more, err)
+	}
+	if err := d.Close(); err != nil {
+		t.Fatal(err)
+	}
+	n, err := db.Get(t.Context(), d, func(*db.Reader) (int, error) { return 1, nil })
+	if n != 0 || !errors.Is(err, db.ErrClosed) {
+		t.Errorf("after Close: %d, %v", n, err)
 	}
 }
 

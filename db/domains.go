@@ -94,27 +94,19 @@ func (tx *Tx) DeleteDomain(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Domain gives one domain of a team with its key pairs.
+// Domain returns one domain of a team with its key pairs.
 func (r *Reader) Domain(teamID, id string) (app.Domain, error) {
-	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`)
-	if err != nil {
-		return app.Domain{}, err
-	}
-	return r.withKeys(scanDomain(stmt.QueryRow(teamID, id)))
+	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id = ?`, teamID, id))
 }
 
-// DomainByName gives the team's domain of that name with its key pairs.
+// DomainByName returns the team's domain of that name with its key pairs.
 func (r *Reader) DomainByName(teamID, name string) (app.Domain, error) {
-	stmt, err := r.stmt(`SELECT ` + domainColumns + ` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`)
-	if err != nil {
-		return app.Domain{}, err
-	}
-	return r.withKeys(scanDomain(stmt.QueryRow(teamID, name)))
+	return r.withKeys(one(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.name = ?`, teamID, name))
 }
 
 func (r *Reader) withKeys(d app.Domain, err error) (app.Domain, error) {
 	if err != nil {
-		return d, notFound(err)
+		return d, err
 	}
 	d.Keys, err = list(&r.session, scanDKIMPair, `SELECT selector, state, public, sealed, created_at, retired_at FROM dkim_keys WHERE domain_id = ?`, d.ID)
 	if err != nil {
@@ -132,7 +124,7 @@ func scanDKIMPair(s scanner) (app.DKIMPair, error) {
 	return k, err
 }
 
-// DomainStatus gives what a send asks of the team's domain of that name: region,
+// DomainStatus returns what a send asks of the team's domain of that name: region,
 // status, NoDMARC, and tracking, for which the checks are read only where it is wanted.
 func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	d := app.Domain{TeamID: teamID, Name: name}
@@ -146,29 +138,25 @@ func (r *Reader) DomainStatus(teamID, name string) (app.Domain, error) {
 	return d, fromJSON(checks, &d.Checks)
 }
 
-// ListDomains gives a page of a team's domains, newest first, without their key
+// ListDomains returns a page of a team's domains, newest first, without their key
 // pairs. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDomains(teamID string, page app.Page) ([]app.Domain, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
-	}, func(limit int) ([]app.Domain, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-				WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-				WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
-			WHERE d.team_id = ? ORDER BY d.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error {
+		return r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND id = ?`, teamID, cursor)
+	}, scanDomain,
+		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`,
+		`SELECT `+domainColumns+` FROM domains AS d WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
-// DueDomains gives at most limit domains whose check is due, of all teams, the
+// DueDomains returns at most limit domains whose check is due, of all teams, the
 // longest due first, without their key pairs.
 func (r *Reader) DueDomains(now time.Time, limit int) ([]app.Domain, error) {
 	return list(&r.session, scanDomain, `SELECT `+domainColumns+` FROM domains AS d
 		WHERE d.check_at <= ? ORDER BY d.check_at LIMIT ?`, milli(now), limit)
+}
+
+// CountDomains says how many domains a team has, at most limit.
+func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
+	ids, err := list(&r.session, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
+	return len(ids), err
 }

@@ -23,7 +23,7 @@ func (tx *Tx) SettleDoubts(emailID, how string) error {
 	return err
 }
 
-// ListDoubts gives all doubts of all teams, oldest first, those after the id
+// ListDoubts returns all doubts of all teams, oldest first, those after the id
 // cursor, at most limit: for the operator.
 func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
 	return list(&r.session, func(s scanner) (app.Doubt, error) {

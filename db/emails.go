@@ -4,7 +4,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"slices"
 
 	"mailer/app"
 )
@@ -46,7 +45,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	tracking, err := trackingColumn(e.Tracking)
+	tracking, err := pointerColumn(e.Tracking)
 	if err != nil {
 		return err
 	}
@@ -134,61 +133,27 @@ func scanEmail(s scanner) (app.Email, error) {
 	return r.finish()
 }
 
-// ListEmails gives a page of a team's emails, newest first, and whether there
+// ListEmails returns a page of a team's emails, newest first, and whether there
 // are more in the direction that was walked. Error: ErrNotFound for a cursor
 // that is no email of the team.
 func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, cursor}, &one)
-	}, func(limit int) ([]app.Email, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-				WHERE e.team_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-				WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e
-			WHERE e.team_id = ? ORDER BY e.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error {
+		return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, cursor)
+	}, scanEmail,
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id < ? ORDER BY e.id DESC LIMIT ?`,
+		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID)
 }
 
-// keyset reads one row more than the page to know whether there are more, and
-// turns a page that was walked backwards to newest first.
-func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) ([]T, bool, error) {
-	if cursor := page.After + page.Before; cursor != "" {
-		if err := exists(cursor); err != nil {
-			return nil, false, err
-		}
-	}
-	rows, err := read(page.Limit + 1)
-	if err != nil {
-		return nil, false, err
-	}
-	more := len(rows) > page.Limit
-	if more {
-		rows = rows[:page.Limit]
-	}
-	if page.Before != "" {
-		slices.Reverse(rows)
-	}
-	return rows, more, nil
-}
-
-// Email gives one email of a team with its bodies and the metadata of its
+// Email returns one email of a team with its bodies and the metadata of its
 // attachments.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
-	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights FROM emails AS e JOIN contents AS c ON c.email_id = e.id
-		WHERE e.team_id = ? AND e.id = ?`)
-	if err != nil {
-		return nil, err
-	}
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...); err != nil {
-		return nil, notFound(err)
+	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights
+		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
+		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...)
+	if err != nil {
+		return nil, err
 	}
 	e, err := row.finish()
 	if err != nil {
@@ -204,6 +169,45 @@ func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 	return &e, err
 }
 
+// EmailHead returns an email without its addresses, subject and content: key,
+// relay, Message-ID, schedule and last event.
+func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
+	e := app.Email{ID: id, TeamID: teamID}
+	var key *string
+	var scheduled *int64
+	err := r.row(`SELECT key_id, relay, message_id, scheduled_at, last_event FROM emails WHERE team_id = ? AND id = ?`,
+		[]any{teamID, id}, &key, &e.Relay, &e.MessageID, &scheduled, &e.LastEvent)
+	if key != nil {
+		e.KeyID = *key
+	}
+	if scheduled != nil {
+		e.ScheduledAt = fromMilli(*scheduled)
+	}
+	return e, err
+}
+
+// DeleteEmail removes an email with all that belongs to it.
+func (tx *Tx) DeleteEmail(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM units WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	_, err = tx.exec(`DELETE FROM doubts WHERE email_id = ?`, id)
+	return err
+}
+
 func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
 	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
 		WHERE email_id = ? ORDER BY id`, emailID)
@@ -217,34 +221,36 @@ func scanAttachment(s scanner) (app.Attachment, error) {
 
 // OwnsEmail is nil when the email is the team's, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
-	var one int
-	return r.row(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, []any{teamID, id}, &one)
+	return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// ListAttachments gives a page of the metadata of an email's attachments,
+// RecipientNumber returns the number of an address in the envelope of an email.
+// Error: ErrNotFound.
+func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
+	err = r.row(`SELECT n FROM recipients WHERE email_id = ? AND address = ?`, []any{emailID, address}, &n)
+	return n, err
+}
+
+// Envelope returns all recipients of a team's email, in the order of the envelope,
+// whatever became of them: none where the email is gone.
+func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
+	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
+}
+
+// ListAttachments returns a page of the metadata of an email's attachments,
 // newest first. Error: ErrNotFound for a foreign email or cursor.
 func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.Attachment, bool, error) {
 	if err := r.OwnsEmail(teamID, emailID); err != nil {
 		return nil, false, err
 	}
-	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, []any{emailID, cursor}, &one)
-	}, func(limit int) ([]app.Attachment, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-				WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, emailID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-				WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID, page.Before, limit)
-		}
-		return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-			WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
-	})
+	return listPage(r, page, func(cursor string) error {
+		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
+	}, scanAttachment,
+		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
-// Attachment gives one attachment of a team's email, with its content when
+// Attachment returns one attachment of a team's email, with its content when
 // asked for.
 func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
 	var a app.Attachment
@@ -265,14 +271,14 @@ func (tx *Tx) InsertCapture(emailID string, message []byte) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Capture gives the captured message of a team's email.
+// Capture returns the captured message of a team's email.
 func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
 	err = r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
 		[]any{teamID, emailID}, &message)
 	return message, err
 }
 
-// BroadcastCapture gives the captured message to a recipient of a team's
+// BroadcastCapture returns the captured message to a recipient of a team's
 // broadcast.
 func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err error) {
 	err = r.row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,

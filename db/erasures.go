@@ -26,13 +26,13 @@ func (tx *Tx) DeleteErasure(teamID, id string) error {
 	return err
 }
 
-// Erasures gives the erasures of all teams that are not done, oldest first, at
+// Erasures returns the erasures of all teams that are not done, oldest first, at
 // most limit.
 func (r *Reader) Erasures(limit int) ([]Erasure, error) {
 	return list(&r.session, scanErasure, `SELECT id, team_id, addresses FROM erasures ORDER BY id LIMIT ?`, limit)
 }
 
-// ErasuresOf gives the erasures of a team that are not done.
+// ErasuresOf returns the erasures of a team that are not done.
 func (r *Reader) ErasuresOf(teamID string) ([]Erasure, error) {
 	return list(&r.session, scanErasure, `SELECT id, team_id, addresses FROM erasures WHERE team_id = ?`, teamID)
 }
@@ -43,13 +43,13 @@ func scanErasure(s scanner) (Erasure, error) {
 	return e, err
 }
 
-// HasErasure tells whether an erasure of a team is not done yet.
+// HasErasure reports whether an erasure of a team is not done yet.
 func (r *Reader) HasErasure(teamID, id string) (open bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ? AND id = ?)`, []any{teamID, id}, &open)
 	return open, err
 }
 
-// HasErasures tells whether a team's addresses are being erased.
+// HasErasures reports whether a team's addresses are being erased.
 func (r *Reader) HasErasures(teamID string) (open bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM erasures WHERE team_id = ?)`, []any{teamID}, &open)
 	return open, err
@@ -62,7 +62,7 @@ func (tx *Tx) EraseSuppression(teamID string, address app.AddressHash) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// NewestEmail gives the highest id of a team's emails; empty: it has none.
+// NewestEmail returns the highest id of a team's emails; empty: it has none.
 func (r *Reader) NewestEmail(teamID string) (id string, err error) {
 	err = r.row(`SELECT id FROM emails WHERE team_id = ? ORDER BY id DESC LIMIT 1`, []any{teamID}, &id)
 	return id, ignoreNotFound(err)
@@ -71,7 +71,7 @@ func (r *Reader) NewestEmail(teamID string) (id string, err error) {
 // Span is a part of a list that is walked by id: those after After, up to Until.
 type Span struct{ After, Until string }
 
-// EmailsWithTraces gives those of the first limit emails of a span that hold an
+// EmailsWithTraces returns those of the first limit emails of a span that hold an
 // address of e in what they say, in their envelope or in their timeline, and
 // files, which of them have attachments that nobody looked into. next is the last
 // id that was looked at, empty when the span is done.
@@ -141,7 +141,7 @@ func (r *Reader) traces(teamID string, span Span, e *app.Erasure, hit map[string
 	return err
 }
 
-// WaitingFor gives the emails of a team, up to an id, that wait at a relay for a
+// WaitingFor returns the emails of a team, up to an id, that wait at a relay for a
 // recipient of e, at most limit of those after an email.
 func (r *Reader) WaitingFor(relay, teamID, until string, e *app.Erasure) ([]string, error) {
 	var ids []string
@@ -157,7 +157,7 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *app.Erasure) ([]stri
 	return ids, err
 }
 
-// OpenUnit gives the open work on a team's email and whether its final dot may
+// OpenUnit returns the open work on a team's email and whether its final dot may
 // be on its way. Error: ErrNotFound.
 func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
@@ -213,7 +213,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	return nil
 }
 
-// HoldsTraces tells whether envelope, timeline or doubts of an email hold an
+// HoldsTraces reports whether envelope, timeline or doubts of an email hold an
 // address of e.
 func (r *Reader) HoldsTraces(emailID string, e *app.Erasure) (holds bool, err error) {
 	_, err = list(&r.session, func(s scanner) (struct{}, error) {

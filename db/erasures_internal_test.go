@@ -223,3 +223,28 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 		t.Errorf("%q\nwant\n%q", got, want)
 	}
 }
+
+func TestEachColumnOfTextsIsReadAndWritten(t *testing.T) {
+	seen := map[string]TextKind{}
+	for kind := range TextKinds {
+		c, err := kind.column()
+		if err != nil || c.read == "" || c.write == "" {
+			t.Errorf("column %d is read by %q and written by %q: %v", kind, c.read, c.write, err)
+		}
+		if other, twice := seen[c.read]; twice {
+			t.Errorf("columns %d and %d are the same", other, kind)
+		}
+		seen[c.read] = kind
+		if parameters := len(nulls(c.read)); parameters != 4 && !c.ofServer || parameters != 3 && c.ofServer {
+			t.Errorf("column %d is read with %d parameters", kind, parameters)
+		}
+		if parameters := len(nulls(c.write)); parameters != 3 && !c.ofServer || parameters != 2 && c.ofServer {
+			t.Errorf("column %d is written with %d parameters", kind, parameters)
+		}
+	}
+	for _, kind := range []TextKind{-1, TextKinds} {
+		if _, err := kind.column(); err == nil {
+			t.Errorf("there is a column %d", kind)
+		}
+	}
+}

@@ -13,12 +13,12 @@ type TextKind int
 
 // The columns.
 const (
-	HappeningPayloads TextKind = iota // JSON
-	TroubleDetails                    // JSON, of no team: all teams see them
-	SegmentFilters                    // JSON
-	PropertyFallbacks                 // JSON
-	TemplateReplyTo                   // JSON
-	TemplateVariables                 // JSON
+	WebhookEventPayloads TextKind = iota
+	TroubleDetails
+	SegmentFilters
+	PropertyFallbacks
+	TemplateReplyTo
+	TemplateVariables
 	SegmentNames
 	TopicNames
 	TopicDescriptions
@@ -32,70 +32,107 @@ const (
 	TextKinds // how many there are
 )
 
-// JSON tells whether the column holds JSON.
-func (k TextKind) JSON() bool { return k <= TemplateVariables }
+// textColumn is how a column is read and written.
+type textColumn struct {
+	json     bool   // it holds JSON
+	ofServer bool   // it is of no team: all teams see it, and neither statement has the team
+	counted  bool   // what segments count depends on it
+	read     string // id and text. Parameters: team, after and up to which id, how many rows
+	write    string // parameters: text, team, id
+}
 
-func (k TextKind) scrub(text string, e *app.Erasure) (string, error) {
-	if k.JSON() {
+// textColumns has a row for each TextKind.
+var textColumns = [TextKinds]textColumn{
+	WebhookEventPayloads: {json: true,
+		read:  `SELECT id, payload FROM happenings WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE happenings SET payload = ? WHERE team_id = ? AND id = ?`},
+	TroubleDetails: {json: true, ofServer: true,
+		read:  `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE relay_troubles SET detail = ? WHERE id = ?`},
+	SegmentFilters: {json: true, counted: true,
+		read:  `SELECT id, coalesce(filter, 'null') FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE segments SET filter = ? WHERE team_id = ? AND id = ?`},
+	PropertyFallbacks: {json: true,
+		read:  `SELECT id, coalesce(fallback, 'null') FROM properties WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`},
+	TemplateReplyTo: {json: true,
+		read:  `SELECT id, coalesce(reply_to, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET reply_to = ? WHERE team_id = ? AND id = ?`},
+	TemplateVariables: {json: true,
+		read:  `SELECT id, coalesce(variables, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET variables = ? WHERE team_id = ? AND id = ?`},
+	SegmentNames: {
+		read:  `SELECT id, name FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE segments SET name = ? WHERE team_id = ? AND id = ?`},
+	TopicNames: { // two must not become one
+		read: `SELECT id, name FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE topics SET name = ?1 || CASE WHEN EXISTS (SELECT 1 FROM topics AS o WHERE o.team_id = ?2 AND o.name = ?1) THEN ' ' || ?3 ELSE '' END
+			WHERE team_id = ?2 AND id = ?3`},
+	TopicDescriptions: {
+		read:  `SELECT id, coalesce(description, '') FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE topics SET description = ? WHERE team_id = ? AND id = ?`},
+	KeyNames: {
+		read:  `SELECT id, name FROM keys WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`},
+	TemplateNames: {
+		read:  `SELECT id, name FROM templates WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE templates SET name = ? WHERE team_id = ? AND id = ?`},
+	TemplateSenders: {
+		read:  `SELECT id, coalesce(sender, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET sender = ? WHERE team_id = ? AND id = ?`},
+	TemplateSubjects: {
+		read:  `SELECT id, coalesce(subject, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET subject = ? WHERE team_id = ? AND id = ?`},
+	TemplateHTML: {
+		read:  `SELECT id, html FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET html = ? WHERE team_id = ? AND id = ?`},
+	TemplateTexts: {
+		read:  `SELECT id, coalesce(plain, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET plain = ? WHERE team_id = ? AND id = ?`},
+	WebhookResponses: {
+		read:  `SELECT id, response FROM webhook_attempts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE webhook_attempts SET response = ? WHERE team_id = ? AND id = ?`},
+}
+
+func (k TextKind) column() (*textColumn, error) {
+	if k < 0 || k >= TextKinds {
+		return nil, fmt.Errorf("no such column of texts: %d", int(k))
+	}
+	return &textColumns[k], nil
+}
+
+func (c *textColumn) scrub(text string, e *app.Erasure) (string, error) {
+	if c.json {
 		return e.ScrubJSON(text)
 	}
 	return e.Scrub(text), nil
 }
 
-// Texts gives those of the next limit rows of a column after an id, up to
+// Texts returns those of the next limit rows of a column after an id, up to
 // another, that hold an address of e, and the last id that was looked at; empty:
 // there are no more.
 func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *app.Erasure) (hit []TextRow, next string, err error) {
+	column, err := kind.column()
+	if err != nil {
+		return nil, "", err
+	}
+	args := []any{teamID, span.After, span.Until, limit}
+	if column.ofServer {
+		args = args[1:]
+	}
 	n := 0
-	look := func(s scanner) (struct{}, error) {
+	_, err = list(&r.session, func(s scanner) (struct{}, error) { // texts are long: only those that are hit are kept
 		row, err := scanTextRow(s)
 		if err != nil {
 			return struct{}{}, err
 		}
 		n, next = n+1, row.ID
-		clean, err := kind.scrub(row.Text, e)
+		clean, err := column.scrub(row.Text, e)
 		if clean != row.Text {
 			hit = append(hit, TextRow{row.ID, clean})
 		}
 		return struct{}{}, err
-	}
-	args := []any{teamID, span.After, span.Until, limit}
-	switch kind {
-	case HappeningPayloads:
-		_, err = list(&r.session, look, `SELECT id, payload FROM happenings WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TroubleDetails:
-		_, err = list(&r.session, look, `SELECT id, detail FROM relay_troubles WHERE id > ? AND id <= ? ORDER BY id LIMIT ?`, args[1:]...)
-	case SegmentFilters:
-		_, err = list(&r.session, look, `SELECT id, coalesce(filter, 'null') FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case PropertyFallbacks:
-		_, err = list(&r.session, look, `SELECT id, coalesce(fallback, 'null') FROM properties WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case SegmentNames:
-		_, err = list(&r.session, look, `SELECT id, name FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TopicNames:
-		_, err = list(&r.session, look, `SELECT id, name FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TopicDescriptions:
-		_, err = list(&r.session, look, `SELECT id, coalesce(description, '') FROM topics WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case KeyNames:
-		_, err = list(&r.session, look, `SELECT id, name FROM keys WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateReplyTo:
-		_, err = list(&r.session, look, `SELECT id, coalesce(reply_to, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateVariables:
-		_, err = list(&r.session, look, `SELECT id, coalesce(variables, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateSenders:
-		_, err = list(&r.session, look, `SELECT id, coalesce(sender, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateSubjects:
-		_, err = list(&r.session, look, `SELECT id, coalesce(subject, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateHTML:
-		_, err = list(&r.session, look, `SELECT id, html FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateTexts:
-		_, err = list(&r.session, look, `SELECT id, coalesce(plain, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case TemplateNames:
-		_, err = list(&r.session, look, `SELECT id, name FROM templates WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	case WebhookResponses:
-		_, err = list(&r.session, look, `SELECT id, response FROM webhook_attempts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`, args...)
-	default:
-		err = errors.New("no such column of texts")
-	}
+	}, column.read, args...)
 	if n < limit {
 		next = ""
 	}
@@ -104,6 +141,10 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *ap
 
 // ScrubText reads a row again and writes it without the addresses of e.
 func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error {
+	column, err := kind.column()
+	if err != nil {
+		return err
+	}
 	before, err := previousID(id)
 	if err != nil {
 		return err
@@ -112,50 +153,20 @@ func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *app.Erasure) error 
 	if err != nil || len(rows) == 0 {
 		return err
 	}
-	text := rows[0].Text
-	switch kind {
-	case HappeningPayloads:
-		_, err = tx.exec(`UPDATE happenings SET payload = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TroubleDetails:
-		_, err = tx.exec(`UPDATE relay_troubles SET detail = ? WHERE id = ?`, text, id)
-	case SegmentFilters:
+	if column.counted {
 		tx.changed(teamID)
-		_, err = tx.exec(`UPDATE segments SET filter = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case PropertyFallbacks:
-		_, err = tx.exec(`UPDATE properties SET fallback = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case SegmentNames:
-		_, err = tx.exec(`UPDATE segments SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TopicNames: // two must not become one
-		_, err = tx.exec(`UPDATE topics SET name = ?1 || CASE WHEN EXISTS (SELECT 1 FROM topics AS o WHERE o.team_id = ?2 AND o.name = ?1) THEN ' ' || ?3 ELSE '' END
-			WHERE team_id = ?2 AND id = ?3`, text, teamID, id)
-	case TopicDescriptions:
-		_, err = tx.exec(`UPDATE topics SET description = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case KeyNames:
-		_, err = tx.exec(`UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateReplyTo:
-		_, err = tx.exec(`UPDATE template_versions SET reply_to = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateVariables:
-		_, err = tx.exec(`UPDATE template_versions SET variables = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateSenders:
-		_, err = tx.exec(`UPDATE template_versions SET sender = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateSubjects:
-		_, err = tx.exec(`UPDATE template_versions SET subject = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateHTML:
-		_, err = tx.exec(`UPDATE template_versions SET html = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateTexts:
-		_, err = tx.exec(`UPDATE template_versions SET plain = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case WebhookResponses:
-		_, err = tx.exec(`UPDATE webhook_attempts SET response = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
-	case TemplateNames:
-		_, err = tx.exec(`UPDATE templates SET name = ? WHERE team_id = ? AND id = ?`, text, teamID, id)
 	}
-	if err != nil {
+	args := []any{rows[0].Text, teamID, id}
+	if column.ofServer {
+		args = []any{rows[0].Text, id}
+	}
+	if _, err := tx.exec(column.write, args...); err != nil {
 		return fmt.Errorf("scrub text: %w", err)
 	}
 	return nil
 }
 
-// previousID gives a text that stands before an id and after all smaller ones.
+// previousID returns a text that stands before an id and after all smaller ones.
 func previousID(id string) (string, error) {
 	if id == "" {
 		return "", errors.New("an empty id")
@@ -163,7 +174,7 @@ func previousID(id string) (string, error) {
 	return id[:len(id)-1], nil
 }
 
-// ContactsWithTraces gives the contacts of the next limit rows in a span, with
+// ContactsWithTraces returns the contacts of the next limit rows in a span, with
 // an @ in their names or properties, and the last id that was looked at; empty:
 // there are no more.
 func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows []app.Contact, next string, err error) {
@@ -199,7 +210,7 @@ func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *app.Erasure) error {
 	return nil
 }
 
-// ImportsWithPieces gives the imports of a team, up to an id, whose files are
+// ImportsWithPieces returns the imports of a team, up to an id, whose files are
 // still kept.
 func (r *Reader) ImportsWithPieces(teamID, until string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT id FROM imports AS i WHERE i.team_id = ? AND i.id <= ?

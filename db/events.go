@@ -30,7 +30,7 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 // maxTimeline bounds what is read of one email's timeline: the newest lines.
 const maxTimeline = 2000
 
-// Events gives the timeline of an email, newest first.
+// Events returns the timeline of an email, newest first.
 func (r *Reader) Events(emailID string) ([]app.Event, error) {
 	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
 		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, maxTimeline)
@@ -69,7 +69,7 @@ func (tx *Tx) CloseTroubles(relay string) error {
 	return err
 }
 
-// Troubles gives the latest troubles of a relay that touch the time from from
+// Troubles returns the latest troubles of a relay that touch the time from from
 // to to, newest first, at most 200.
 func (r *Reader) Troubles(relay string, from, to time.Time) ([]app.RelayTrouble, error) {
 	return list(&r.session, scanTrouble, `SELECT id, relay, started_at, ended_at, failures, detail FROM relay_troubles
@@ -105,7 +105,7 @@ type UsageMinute struct {
 	Bulk   int64 // of Sent, those of broadcasts
 }
 
-// Usage gives the counts of a relay from a minute on, oldest first.
+// Usage returns the counts of a relay from a minute on, oldest first.
 func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 	return list(&r.session, func(s scanner) (UsageMinute, error) {
 		var u UsageMinute
@@ -114,7 +114,7 @@ func (r *Reader) Usage(relay string, minute int64) ([]UsageMinute, error) {
 	}, `SELECT minute, sent, bulk FROM relay_usage WHERE relay = ? AND minute >= ? ORDER BY minute`, relay, minute)
 }
 
-// PurgeUsage drops counts from before a minute.
+// PurgeUsage deletes counts from before a minute.
 func (tx *Tx) PurgeUsage(minute int64) error {
 	_, err := tx.exec(`DELETE FROM relay_usage WHERE minute < ?`, minute)
 	return err

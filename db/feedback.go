@@ -28,7 +28,7 @@ func (tx *Tx) PurgeFeedback(before time.Time, limit int) (more bool, err error) 
 }
 
 // PurgeProviderIDs forgets what providers called at most limit emails that came
-// before a time, and tells whether there may be more.
+// before a time, and reports whether there may be more.
 func (tx *Tx) PurgeProviderIDs(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.exec(`DELETE FROM provider_ids WHERE id IN (SELECT id FROM provider_ids WHERE email_id < ? LIMIT ?)`, app.FirstID(before), limit)
 	if err != nil {
@@ -44,14 +44,14 @@ func (tx *Tx) InsertProviderID(id, emailID string) error {
 	return err
 }
 
-// EmailOfProvider gives the email that a provider calls so. Error: ErrNotFound.
+// EmailOfProvider returns the email that a provider calls so. Error: ErrNotFound.
 func (r *Reader) EmailOfProvider(id string) (emailID string, err error) {
 	err = r.row(`SELECT email_id FROM provider_ids WHERE id = ?`, []any{id}, &emailID)
 	return emailID, err
 }
 
 // Subject is what feedback is about: an email, or that of a broadcast's recipient,
-// and what became of it so far. It is named by an id that its door proved, so it
+// and what became of it so far. It is named by an id whose signature was checked, so it
 // may be any team's.
 type Subject struct {
 	TeamID      string
@@ -70,7 +70,7 @@ type Recipient struct {
 	State   app.LastEvent
 }
 
-// Subject gives the email that feedback names. Error: ErrNotFound.
+// Subject returns the email that feedback names. Error: ErrNotFound.
 func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
@@ -90,7 +90,7 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 	return &s, err
 }
 
-// broadcastSubject gives the email of a broadcast's recipient.
+// broadcastSubject returns the email of a broadcast's recipient.
 func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var sender sql.NullString
@@ -117,7 +117,7 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 	return &s, err
 }
 
-// stateOf gives the last event of a broadcast's recipient; one that was put off
+// stateOf returns the last event of a broadcast's recipient; one that was put off
 // and not taken waits.
 func stateOf(seen app.Seen) app.LastEvent {
 	if seen&app.SeenEnded == 0 {
@@ -155,9 +155,9 @@ func (tx *Tx) OutdateAttempt(emailID string) error {
 	return err
 }
 
-// FetchEvents counts the opens, clicks and prefetches in an email's timeline, and
+// CountTrackingEvents counts the opens, clicks and prefetches in an email's timeline, and
 // how many of them are prefetches.
-func (r *Reader) FetchEvents(emailID string) (all, prefetched int, err error) {
+func (r *Reader) CountTrackingEvents(emailID string) (all, prefetched int, err error) {
 	err = r.row(`SELECT count(*), coalesce(sum(type = 'prefetched'), 0) FROM events WHERE email_id = ? AND type IN ('opened', 'clicked', 'prefetched')`,
 		[]any{emailID}, &all, &prefetched)
 	return all, prefetched, err

@@ -91,7 +91,7 @@ func unknownOp(c *app.Condition) error {
 	return fmt.Errorf("filter with the unknown operator %q on %s", c.Op, c.Field)
 }
 
-// textCondition compares a text, which column gives, or NULL. LIKE would see
+// textCondition compares a text, which is what column holds, or NULL. LIKE would see
 // patterns and take letters of either case for equal.
 func textCondition(column condition, c *app.Condition) (condition, error) {
 	x, length := column.text, utf8.RuneCountInString(c.Value)
@@ -179,7 +179,7 @@ func numberCondition(key string, least, most float64) condition {
 	return condition{`c.properties ->> ? BETWEEN ? AND ?`, []any{key, asRead(least), asRead(most)}}
 }
 
-// asRead gives a number as SQLite reads its written form: a whole number that 64
+// asRead returns a number as SQLite reads its written form: a whole number that 64
 // bits hold is an integer, of which the float may differ in the digits that it
 // can't show.
 func asRead(n float64) any {
@@ -208,7 +208,7 @@ func (s *session) filtered(query string, filter condition) (*filtered, error) {
 
 func (q *filtered) close() { q.stmt.Close() }
 
-// with gives all arguments: those before the filter's place and those after it.
+// with returns all arguments: those before the filter's place and those after it.
 func (q *filtered) with(before []any, after ...any) []any {
 	return slices.Concat(before, q.args, after)
 }
@@ -221,10 +221,9 @@ func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
 // ErrLong: more rows would have to be looked at than the caller allowed.
 var ErrLong = errors.New("db: too long a scan")
 
-// Effort bounds a scan: it ends with its context, and with ErrLong rather than
-// look at more than about Most rows; 0: at all of them.
+// Effort bounds a scan: it ends with ErrLong rather than look at more than about
+// Most rows; 0: at all of them.
 type Effort struct {
-	Ctx  context.Context
 	Most int
 	// From and To bound the ids that are counted: behind From, up to To. Empty:
 	// all of them.
@@ -236,27 +235,21 @@ type Effort struct {
 // that finding where a range ends reads nothing twice.
 const scanRange = 4096
 
-// The ends of all ids.
-const (
-	firstID = ""
-	lastID  = "~"
-)
-
-// ranges walks ids from one end of them to the other. end gives the id at which
+// ranges walks ids from one end of them to the other. end returns the id at which
 // the range behind from ends, or ErrNotFound where fewer rows are left; visit
-// looks at that range and tells whether to go on. Where the number of rows has no
+// looks at that range and reports whether to go on. Where the number of rows has no
 // bound there is one range: finding where more of them end costs a tenth and
 // more of a scan, and a statement ends with its context in the midst of it.
-func (e Effort) ranges(from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
+func (e Effort) ranges(ctx context.Context, from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
 	if e.Most == 0 {
 		_, err := visit(from, last)
-		if e.Ctx.Err() != nil {
-			return e.Ctx.Err()
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		return err
 	}
 	for looked := scanRange; ; looked += scanRange {
-		if err := e.Ctx.Err(); err != nil {
+		if err := ctx.Err(); err != nil {
 			return err
 		}
 		if looked > e.Most {
@@ -299,14 +292,14 @@ func (r *Reader) membersUp(segmentID string) func(from string) (string, error) {
 }
 
 // countPicked counts the contacts of a team that a filter picks.
-func (r *Reader) countPicked(e Effort, teamID string, filter condition) (total int, err error) {
+func (r *Reader) countPicked(ctx context.Context, e Effort, teamID string, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace, filter)
 	if err != nil {
 		return 0, err
 	}
 	defer q.close()
-	err = e.ranges(e.From, cmp.Or(e.To, lastID), r.rangeUp(teamID), func(from, to string) (bool, error) {
-		n, err := q.count(e.Ctx, teamID, from, to)
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, lastID), r.rangeUp(teamID), func(from, to string) (bool, error) {
+		n, err := q.count(ctx, teamID, from, to)
 		total += n
 		return true, err
 	})
@@ -314,26 +307,26 @@ func (r *Reader) countPicked(e Effort, teamID string, filter condition) (total i
 }
 
 // countUnpicked counts the members of a segment that a filter does not pick.
-func (r *Reader) countUnpicked(e Effort, s *app.Segment, filter condition) (total int, err error) {
+func (r *Reader) countUnpicked(ctx context.Context, e Effort, s *app.Segment, filter condition) (total int, err error) {
 	q, err := r.filtered(`SELECT count(*) FROM members AS m CROSS JOIN contacts AS c
 		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` IS NOT TRUE`, filter)
 	if err != nil {
 		return 0, err
 	}
 	defer q.close()
-	err = e.ranges(e.From, cmp.Or(e.To, lastID), r.membersUp(s.ID), func(from, to string) (bool, error) {
-		n, err := q.count(e.Ctx, s.TeamID, s.ID, from, to)
+	err = e.ranges(ctx, e.From, cmp.Or(e.To, lastID), r.membersUp(s.ID), func(from, to string) (bool, error) {
+		n, err := q.count(ctx, s.TeamID, s.ID, from, to)
 		total += n
 		return true, err
 	})
 	return total, err
 }
 
-// pickedContacts gives the first limit contacts that a filter picks: behind
+// pickedContacts returns the first limit contacts that a filter picks: behind
 // page's cursor, in the order in which the page is walked.
-func (r *Reader) pickedContacts(e Effort, teamID string, filter condition, page app.Page, limit int) ([]app.Contact, error) {
+func (r *Reader) pickedContacts(ctx context.Context, e Effort, teamID string, filter condition, page app.Page, limit int) ([]app.Contact, error) {
 	if page.Before != "" {
-		return r.pickedUp(e, teamID, filter, page.Before, limit)
+		return r.pickedUp(ctx, e, teamID, filter, page.Before, limit)
 	}
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id < ? AND c.id >= ? AND `+filterPlace+` ORDER BY c.id DESC LIMIT ?`, filter)
@@ -345,23 +338,23 @@ func (r *Reader) pickedContacts(e Effort, teamID string, filter condition, page 
 	if from == "" {
 		from = lastID
 	}
-	return q.contacts(e, teamID, from, firstID, r.rangeDown(teamID), limit)
+	return q.contacts(ctx, e, teamID, from, firstID, r.rangeDown(teamID), limit)
 }
 
 // pickedUp is pickedContacts from older to newer ones.
-func (r *Reader) pickedUp(e Effort, teamID string, filter condition, from string, limit int) ([]app.Contact, error) {
+func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter condition, from string, limit int) ([]app.Contact, error) {
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id > ? AND c.id <= ? AND `+filterPlace+` ORDER BY c.id LIMIT ?`, filter)
 	if err != nil {
 		return nil, err
 	}
 	defer q.close()
-	return q.contacts(e, teamID, from, lastID, r.rangeUp(teamID), limit)
+	return q.contacts(ctx, e, teamID, from, lastID, r.rangeUp(teamID), limit)
 }
 
-func (q *filtered) contacts(e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
-	err = e.ranges(from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(e.Ctx, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
+	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
+		rows, err := collect(ctx, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out = append(out, rows...)
 		return len(out) < limit, err
 	})

@@ -173,7 +173,7 @@ func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 	return s
 }
 
-// holds gives the ids of the contacts in a segment, newest first.
+// holds returns the ids of the contacts in a segment, newest first.
 func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
 	for _, c := range slices.Backward(a.contacts) {
 		if s.Filter.Matches(&c) || slices.Contains(byHand, c.ID) {
@@ -183,12 +183,10 @@ func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
 	return ids
 }
 
-func (a *audience) effort() Effort { return Effort{Ctx: a.Context()} }
-
 func (a *audience) page(s *app.Segment, page app.Page) (ids []string, more bool) {
 	a.Helper()
 	a.read(func(r *Reader) error {
-		rows, m, err := r.ListSegmentContacts(a.effort(), s, page)
+		rows, m, err := r.ListSegmentContacts(a.Context(), Effort{}, s, page)
 		for _, c := range rows {
 			ids = append(ids, c.ID)
 		}
@@ -226,7 +224,7 @@ func (a *audience) check(s *app.Segment, limit int, byHand ...string) {
 	a.Helper()
 	want := a.holds(s, byHand...)
 	a.read(func(r *Reader) error {
-		n, err := r.CountSegment(a.effort(), s)
+		n, err := r.CountSegment(a.Context(), Effort{}, s)
 		if n != len(want) {
 			a.Errorf("%d counted, want %d: %+v", n, len(want), s.Filter)
 		}
@@ -324,16 +322,16 @@ func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
 	t.Run("a scan of too many rows ends", func(t *testing.T) {
 		a.read(func(r *Reader) error {
 			s := a.segment(none)
-			if _, err := r.CountSegment(Effort{Ctx: t.Context(), Most: scanRange}, s); !errors.Is(err, ErrLong) {
+			if _, err := r.CountSegment(t.Context(), Effort{Most: scanRange}, s); !errors.Is(err, ErrLong) {
 				t.Errorf("count: %v", err)
 			}
-			if _, _, err := r.ListSegmentContacts(Effort{Ctx: t.Context(), Most: scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
+			if _, _, err := r.ListSegmentContacts(t.Context(), Effort{Most: scanRange}, s, app.Page{Limit: 20}); !errors.Is(err, ErrLong) {
 				t.Errorf("list: %v", err)
 			}
-			if _, err := r.CountSegment(Effort{Ctx: t.Context(), Most: 3 * scanRange}, s); err != nil {
+			if _, err := r.CountSegment(t.Context(), Effort{Most: 3 * scanRange}, s); err != nil {
 				t.Errorf("count of all: %v", err)
 			}
-			rows, _, err := r.ListSegmentContacts(Effort{Ctx: t.Context(), Most: scanRange}, a.segment(all), app.Page{Limit: 20})
+			rows, _, err := r.ListSegmentContacts(t.Context(), Effort{Most: scanRange}, a.segment(all), app.Page{Limit: 20})
 			if len(rows) != 20 {
 				t.Errorf("a page near its cursor: %d rows, %v", len(rows), err)
 			}
@@ -344,7 +342,7 @@ func TestScansCrossTheirRangesWithoutLossOrRepetition(t *testing.T) {
 		a.read(func(r *Reader) error {
 			ctx, cancel := context.WithCancel(t.Context())
 			cancel()
-			if _, err := r.CountSegment(Effort{Ctx: ctx}, a.segment(all)); !errors.Is(err, context.Canceled) {
+			if _, err := r.CountSegment(ctx, Effort{}, a.segment(all)); !errors.Is(err, context.Canceled) {
 				t.Errorf("count: %v", err)
 			}
 			return nil
@@ -368,7 +366,7 @@ func TestACursorMustBeInTheSegment(t *testing.T) {
 	}{{both, 0, nil}, {both, 1, ErrNotFound}, {both, 2, nil}, {both, 3, nil}, {byHand, 0, ErrNotFound}, {byHand, 3, nil}, {&foreign, 0, ErrNotFound}, {&foreign, 3, ErrNotFound}} {
 		for _, page := range []app.Page{{Limit: 1, After: a.contacts[tt.i].ID}, {Limit: 1, Before: a.contacts[tt.i].ID}} {
 			a.read(func(r *Reader) error {
-				if _, _, err := r.ListSegmentContacts(a.effort(), tt.s, page); !errors.Is(err, tt.want) {
+				if _, _, err := r.ListSegmentContacts(a.Context(), Effort{}, tt.s, page); !errors.Is(err, tt.want) {
 					t.Errorf("cursor %d of %+v: %v, want %v", tt.i, tt.s.Filter, err, tt.want)
 				}
 				return nil

@@ -44,6 +44,12 @@ func TestEveryStatementThatChangesCountsTellsSo(t *testing.T) {
 			})
 		}
 	}
+	for kind, c := range textColumns { // ScrubText asks the table
+		if changesCounts.MatchString(c.write) != c.counted {
+			t.Errorf("column %d of texts says that it is counted: %t", kind, c.counted)
+		}
+	}
+	tells["textColumns"] = tells["ScrubText"]
 	all, err := statements(".")
 	if err != nil {
 		t.Fatal(err)

@@ -8,13 +8,13 @@ func (tx *Tx) SetGuardrail(teamID string, state app.Guardrail) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Guardrail gives the state of a team. Error: ErrNotFound.
+// Guardrail returns the state of a team. Error: ErrNotFound.
 func (r *Reader) Guardrail(teamID string) (state app.Guardrail, err error) {
 	err = r.row(`SELECT guardrail FROM teams WHERE id = ?`, []any{teamID}, &state)
 	return state, err
 }
 
-// Guardrails gives the states of all teams that are not ok.
+// Guardrails returns the states of all teams that are not ok.
 func (r *Reader) Guardrails() (map[string]app.Guardrail, error) {
 	type row struct {
 		team  string

@@ -2,7 +2,7 @@ package db
 
 import "time"
 
-// IdempotentAnswer gives the hash and the answer kept for a key of a team and
+// IdempotentAnswer returns the hash and the answer kept for a key of a team and
 // route, when it is not older than since.
 func (r *Reader) IdempotentAnswer(teamID, route, key string, since time.Time) (hash []byte, response string, err error) {
 	err = r.row(`SELECT hash, response FROM idempotency WHERE team_id = ? AND route = ? AND key = ? AND created_at > ?`,

@@ -40,7 +40,7 @@ func (tx *Tx) AddPiece(importID string, n int, content []byte) error {
 	return nil
 }
 
-// Piece gives the n-th piece of an import's file. Error: ErrNotFound after the
+// Piece returns the n-th piece of an import's file. Error: ErrNotFound after the
 // last one.
 func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
 	err = r.row(`SELECT content FROM import_pieces WHERE import_id = ? AND n = ?`, []any{importID, n}, &content)
@@ -94,7 +94,7 @@ func (tx *Tx) DeletePieces(importID string, limit int) (more bool, err error) {
 	return false, err
 }
 
-// NextImport gives the import of all teams that is at work, else the oldest that
+// NextImport returns the import of all teams that is at work, else the oldest that
 // waits. Error: ErrNotFound for none.
 func (r *Reader) NextImport() (app.Import, error) {
 	for _, status := range []app.ImportStatus{app.ImportInProgress, app.ImportQueued} {
@@ -107,46 +107,31 @@ func (r *Reader) NextImport() (app.Import, error) {
 	return app.Import{}, ErrNotFound
 }
 
-// StoredImports gives the ids of imports of all teams in a status whose files
+// StoredImports returns the ids of imports of all teams in a status whose files
 // are stored, oldest first.
 func (r *Reader) StoredImports(status app.ImportStatus) ([]string, error) {
 	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 ORDER BY i.id`, string(status))
 }
 
-// Import gives one import of a team whose file has arrived.
+// Import returns one import of a team whose file has arrived.
 func (r *Reader) Import(teamID, id string) (app.Import, error) {
-	stmt, err := r.stmt(`SELECT ` + importColumns + ` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`)
-	if err != nil {
-		return app.Import{}, err
-	}
-	i, err := scanImport(stmt.QueryRow(teamID, id))
-	return i, notFound(err)
+	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`, teamID, id)
 }
 
-// ListImports gives a page of a team's imports, newest first, all or those of
+// ListImports returns a page of a team's imports, newest first, all or those of
 // one status. Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImports(teamID string, status app.ImportStatus, page app.Page) ([]app.Import, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	return listPage(r, page, func(cursor string) error {
 		i, err := r.Import(teamID, cursor)
 		if err == nil && status != "" && i.Status != status {
 			return ErrNotFound
 		}
 		return err
-	}, func(limit int) ([]app.Import, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-				WHERE i.team_id = ?1 AND i.id < ?2 AND i.status <> 'uploading' AND (?3 = '' OR i.status = ?3) ORDER BY i.id DESC LIMIT ?4`,
-				teamID, page.After, string(status), limit)
-		case page.Before != "":
-			return list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-				WHERE i.team_id = ?1 AND i.id > ?2 AND i.status <> 'uploading' AND (?3 = '' OR i.status = ?3) ORDER BY i.id LIMIT ?4`,
-				teamID, page.Before, string(status), limit)
-		}
-		return list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-			WHERE i.team_id = ?1 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id DESC LIMIT ?3`,
-			teamID, string(status), limit)
-	})
+	}, scanImport,
+		`SELECT `+importColumns+` FROM imports AS i
+			WHERE i.team_id = ?1 AND i.id < ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id DESC LIMIT ?4`,
+		`SELECT `+importColumns+` FROM imports AS i
+			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
 }
 
 func scanImportError(s scanner) (app.ImportError, error) {
@@ -155,23 +140,15 @@ func scanImportError(s scanner) (app.ImportError, error) {
 	return v, err
 }
 
-// ListImportErrors gives a page of the row errors of an import, in the order of
+// ListImportErrors returns a page of the row errors of an import, in the order of
 // the file: after walks on to later lines. The import must be the team's. Error:
 // ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListImportErrors(importID string, page app.Page) ([]app.ImportError, bool, error) {
 	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, []any{importID, cursor}, &one)
+		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
 	}, func(limit int) ([]app.ImportError, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanImportError, `SELECT id, line, message FROM import_errors
-				WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`, importID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanImportError, `SELECT id, line, message FROM import_errors
-				WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID, page.Before, limit)
-		}
-		return list(&r.session, scanImportError, `SELECT id, line, message FROM import_errors
-			WHERE import_id = ? ORDER BY id LIMIT ?`, importID, limit)
+		return walk(r, scanImportError, page, firstID, limit,
+			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
+			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)
 	})
 }

@@ -20,17 +20,15 @@ func SQLiteVersion(ctx context.Context) (string, error) {
 	return version, nil
 }
 
-// IsStorage tells whether err is a fault of the disk or of the database file.
+// IsStorage reports whether err is a fault of the disk or of the database file.
 func IsStorage(err error) bool { return isStorage(err) }
 
-// Fresh tells whether nothing in the database was sealed yet, so that a missing
+// Fresh reports whether nothing in the database was sealed yet, so that a missing
 // master key may be made.
-func (d *DB) Fresh(ctx context.Context) (fresh bool, err error) {
-	err = d.Read(ctx, func(r *Reader) error {
+func (d *DB) Fresh(ctx context.Context) (bool, error) {
+	return Get(ctx, d, func(r *Reader) (bool, error) {
 		var n int
 		err := r.row("SELECT count(*) FROM settings", nil, &n)
-		fresh = n == 0
-		return err
+		return n == 0, err
 	})
-	return fresh, err
 }

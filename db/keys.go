@@ -19,50 +19,28 @@ const (
 	keyTables  = `keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id`
 )
 
-// FindKey gives the key with that public part.
+// FindKey returns the key with that public part.
 func (r *Reader) FindKey(public string) (app.Key, error) {
-	stmt, err := r.stmt(`SELECT ` + keyColumns + ` FROM ` + keyTables + ` WHERE k.public = ?`)
-	if err != nil {
-		return app.Key{}, err
-	}
-	k, err := scanKey(stmt.QueryRow(public))
-	return k, notFound(err)
+	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.public = ?`, public)
 }
 
-// Key gives one key of a team.
+// Key returns one key of a team.
 func (r *Reader) Key(teamID, id string) (app.Key, error) {
-	stmt, err := r.stmt(`SELECT ` + keyColumns + ` FROM ` + keyTables + ` WHERE k.team_id = ? AND k.id = ?`)
-	if err != nil {
-		return app.Key{}, err
-	}
-	k, err := scanKey(stmt.QueryRow(teamID, id))
-	return k, notFound(err)
+	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
 }
 
-// AllKeys gives the keys of a team, newest first: for the operator's command
+// AllKeys returns the keys of a team, newest first: for the operator's command
 // line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
 }
 
-// ListKeys gives a page of a team's keys, newest first, and whether there are
+// ListKeys returns a page of a team's keys, newest first, and whether there are
 // more. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Key(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Key, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
-				WHERE k.team_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
-				WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+`
-			WHERE k.team_id = ? ORDER BY k.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Key(teamID, cursor)) }, scanKey,
+		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id < ? ORDER BY k.id DESC LIMIT ?`,
+		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID)
 }
 
 // RenameKey gives a key of a team another name.

@@ -6,16 +6,16 @@ import (
 	"fmt"
 )
 
-// leaveOver notes that rows of a deleted topic or segment, or values of a deleted
+// addLeftover notes that rows of a deleted topic or segment, or values of a deleted
 // property, still have to go.
-func (tx *Tx) leaveOver(teamID, id, property string) error {
+func (tx *Tx) addLeftover(teamID, id, property string) error {
 	_, err := tx.exec(`INSERT INTO leftovers (id, team_id, property, contact_id) VALUES (?, ?, ?, '')`, id, teamID, nullText(property))
 	return err
 }
 
-// LeavesOver tells whether values of a deleted property of that key still have
+// HasLeftovers reports whether values of a deleted property of that key still have
 // to go from a team's contacts.
-func (r *Reader) LeavesOver(teamID, property string) (left bool, err error) {
+func (r *Reader) HasLeftovers(teamID, property string) (left bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ? AND property = ?)`, []any{teamID, property}, &left)
 	return left, err
 }
@@ -27,8 +27,8 @@ type leftover struct {
 }
 
 // PurgeLeftovers deletes at most limit rows of each table that belong to one
-// deleted topic, segment or webhook, or looks at as many contacts for the value of a deleted
-// property, and tells whether there may be more to do.
+// deleted topic, segment or webhook, or looks at as many contacts for the value of
+// a deleted property, and reports whether there may be more to do.
 func (tx *Tx) PurgeLeftovers(limit int) (more bool, err error) {
 	var l leftover
 	err = tx.row(`SELECT id, team_id, property, contact_id FROM leftovers ORDER BY id LIMIT 1`, nil, &l.id, &l.team, &l.property, &l.after)
@@ -57,12 +57,12 @@ func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
 	if err != nil {
 		return false, fmt.Errorf("purge members: %w", err)
 	}
-	told, err := tx.purgeTold(l.id, limit)
-	return choices+members+told > 0, err
+	sent, err := tx.purgeWebhook(l.id, limit)
+	return choices+members+sent > 0, err
 }
 
-// purgeTold takes what a deleted webhook was told.
-func (tx *Tx) purgeTold(webhookID string, limit int) (n int64, err error) {
+// purgeWebhook deletes deliveries and attempts of a deleted webhook.
+func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 	deliveries, err := tx.exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
 		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
 	if err != nil {

@@ -34,7 +34,7 @@ func lockFile(path string, patience time.Duration) (*os.File, error) {
 	return f, nil
 }
 
-// InUse tells whether a server holds the lock of the database at path.
+// InUse reports whether a server holds the lock of the database at path.
 func InUse(path string) bool {
 	f, err := lockFile(path+".lock", 0)
 	if err != nil {

@@ -40,7 +40,7 @@ func stepFiles(files map[string]string) fstest.MapFS {
 	return dir
 }
 
-// ask gives the one value of a query on a database file.
+// ask returns the one value of a query on a database file.
 func ask(t *testing.T, path, query string) string {
 	t.Helper()
 	pool, err := sql.Open("sqlite", dsn(path, "_busy_timeout=5000"))

@@ -7,7 +7,7 @@ import (
 	"mailer/app"
 )
 
-// Standing tells how an address stands to the mail of a team's topic. Error:
+// Standing returns how an address stands to the mail of a team's topic. Error:
 // ErrNotFound for no topic of the team.
 func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.Standing, error) {
 	var s app.Standing
@@ -18,32 +18,10 @@ func (r *Reader) Standing(teamID, topicID string, address app.AddressHash) (app.
 	return s, err
 }
 
-// TopicExists is nil for a topic of the team, else ErrNotFound.
-func (r *Reader) TopicExists(teamID, id string) error {
-	var one int
-	return r.row(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, []any{teamID, id}, &one)
-}
-
-// TeamName gives the name of a team by its id.
-func (r *Reader) TeamName(id string) (name string, err error) {
-	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
-	return name, err
-}
-
-// Envelope gives all recipients of a team's email, in the order of the envelope,
-// whatever became of them: none where the email is gone.
-func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
-	return list(&r.session, func(s scanner) (string, error) {
-		var address string
-		err := s.Scan(&address)
-		return address, err
-	}, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
-}
-
 // maxShownTopics bounds what one page shows.
 const maxShownTopics = 1000
 
-// ShownTopics gives the topics that the preferences page of an address shows, as
+// ShownTopics returns the topics that the preferences page of an address shows, as
 // they stand for it: the public ones of the team and the one that the link was
 // for (empty: none). At most 1,000, in the order of their names.
 func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app.ContactTopic, error) {
@@ -53,7 +31,7 @@ func (r *Reader) ShownTopics(teamID, own string, address app.AddressHash) ([]app
 }
 
 // InsertOptOut puts an address on its team's list unless it stands there, and
-// tells whether it was new. One without Email is not listed, and blocks.
+// reports whether it was new. One without Email is not listed, and blocks.
 func (tx *Tx) InsertOptOut(s *app.Suppression) (added bool, err error) {
 	n, err := tx.exec(`INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES (?, ?, ?, ?, 'unsubscribe', ?, ?)
 		ON CONFLICT (team_id, address) DO NOTHING`, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], nullText(s.SourceID), milli(s.CreatedAt))
@@ -70,7 +48,7 @@ type BulkStanding struct {
 	Known       bool             // the topic exists
 }
 
-// BulkStanding tells how an address of a team stands to broadcasts, and to a topic
+// BulkStanding returns how an address of a team stands to broadcasts, and to a topic
 // where one is named.
 func (r *Reader) BulkStanding(teamID, topicID string, address app.AddressHash) (b BulkStanding, err error) {
 	var origin, topic, subscription sql.NullString

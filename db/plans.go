@@ -2,13 +2,12 @@ package db
 
 import (
 	"database/sql"
-	"errors"
 	"time"
 
 	"mailer/app"
 )
 
-// TeamPlan gives the plan of a team. Error: ErrNotFound where none was set.
+// TeamPlan returns the plan of a team. Error: ErrNotFound where none was set.
 func (r *Reader) TeamPlan(teamID string) (app.TeamPlan, error) {
 	var p app.TeamPlan
 	var volume sql.NullInt64
@@ -18,7 +17,7 @@ func (r *Reader) TeamPlan(teamID string) (app.TeamPlan, error) {
 	return p, err
 }
 
-// SetTeamPlan gives a team a plan.
+// SetTeamPlan returns a team a plan.
 func (tx *Tx) SetTeamPlan(teamID string, p *app.TeamPlan) error {
 	volume := sql.NullInt64{Int64: p.Volume, Valid: p.Volume > 0}
 	_, err := tx.exec(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
@@ -27,37 +26,30 @@ func (tx *Tx) SetTeamPlan(teamID string, p *app.TeamPlan) error {
 	return err
 }
 
-// RecipientsBetween gives what a team's mail counted from one day to another,
+// RecipientsBetween returns what a team's mail counted from one day to another,
 // which is left out (app.UnixDay).
 func (r *Reader) RecipientsBetween(teamID string, first, end int64) (sum int64, err error) {
 	err = r.row(`SELECT coalesce(sum(recipients), 0) FROM team_days WHERE team_id = ? AND day >= ? AND day < ?`, []any{teamID, first, end}, &sum)
 	return sum, err
 }
 
-// TellDay notes what was told of a day's quota.
-func (tx *Tx) TellDay(teamID string, day int64, level app.QuotaLevel) error {
+// SetDayNotified notes which event webhooks got about a day's quota.
+func (tx *Tx) SetDayNotified(teamID string, day int64, level app.QuotaLevel) error {
 	_, err := tx.exec(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET told = excluded.told`, teamID, day, int(level))
 	return err
 }
 
-// PeriodTold gives what was told of the quota of the period that began at start.
-func (r *Reader) PeriodTold(teamID string, start time.Time) (told app.QuotaLevel, err error) {
+// PeriodNotified returns which event webhooks got about the quota of the period
+// that began at start.
+func (r *Reader) PeriodNotified(teamID string, start time.Time) (told app.QuotaLevel, err error) {
 	err = r.row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
-	if errors.Is(err, ErrNotFound) {
-		return app.QuotaFree, nil
-	}
-	return told, err
+	return told, ignoreNotFound(err)
 }
 
-// TellPeriod notes what was told of the quota of the period that began at start.
-func (tx *Tx) TellPeriod(teamID string, start time.Time, level app.QuotaLevel) error {
+// SetPeriodNotified notes which event webhooks got about the quota of the period
+// that began at start.
+func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level app.QuotaLevel) error {
 	_, err := tx.exec(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
-}
-
-// CountDomains says how many domains a team has, at most limit.
-func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
-	ids, err := list(&r.session, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
-	return len(ids), err
 }

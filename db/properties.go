@@ -71,20 +71,15 @@ func (tx *Tx) DeleteProperty(teamID, id, jobID string) error {
 	if _, err := tx.exec(`DELETE FROM properties WHERE team_id = ? AND id = ?`, teamID, id); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, jobID, p.Key)
+	return tx.addLeftover(teamID, jobID, p.Key)
 }
 
-// Property gives one declared property of a team.
+// Property returns one declared property of a team.
 func (r *Reader) Property(teamID, id string) (app.Property, error) {
-	stmt, err := r.stmt(`SELECT ` + propertyColumns + ` FROM properties WHERE team_id = ? AND id = ?`)
-	if err != nil {
-		return app.Property{}, err
-	}
-	p, err := scanProperty(stmt.QueryRow(teamID, id))
-	return p, notFound(err)
+	return one(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id = ?`, teamID, id)
 }
 
-// PropertyTypes gives the types of all properties that a team declared, by key.
+// PropertyTypes returns the types of all properties that a team declared, by key.
 func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, error) {
 	all, err := list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
 	if err != nil {
@@ -97,7 +92,7 @@ func (r *Reader) PropertyTypes(teamID string) (map[string]app.PropertyType, erro
 	return out, nil
 }
 
-// PropertyFallbacks gives the fallbacks of all properties that a team declared
+// PropertyFallbacks returns the fallbacks of all properties that a team declared
 // with one, by key, as they stand in a mail.
 func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
 	all, err := list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties WHERE team_id = ?`, teamID)
@@ -110,22 +105,10 @@ func (r *Reader) PropertyFallbacks(teamID string) (map[string]string, error) {
 	return out, err
 }
 
-// ListProperties gives a page of a team's declared properties, newest first.
+// ListProperties returns a page of a team's declared properties, newest first.
 // Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListProperties(teamID string, page app.Page) ([]app.Property, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Property(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Property, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
-				WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
-				WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanProperty, `SELECT `+propertyColumns+` FROM properties
-			WHERE team_id = ? ORDER BY id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Property(teamID, cursor)) }, scanProperty,
+		`SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT `+propertyColumns+` FROM properties WHERE team_id = ? AND id > ? ORDER BY id LIMIT ?`, teamID)
 }

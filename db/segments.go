@@ -22,16 +22,9 @@ func scanSegment(s scanner) (app.Segment, error) {
 	return v, fromJSON(filter, &v.Filter)
 }
 
-func filterColumn(f *app.Filter) (any, error) {
-	if f == nil {
-		return nil, nil
-	}
-	return jsonText(f)
-}
-
 // InsertSegment adds a segment without members.
 func (tx *Tx) InsertSegment(s *app.Segment) error {
-	filter, err := filterColumn(s.Filter)
+	filter, err := pointerColumn(s.Filter)
 	if err != nil {
 		return err
 	}
@@ -42,7 +35,7 @@ func (tx *Tx) InsertSegment(s *app.Segment) error {
 
 // UpdateSegment writes name and filter.
 func (tx *Tx) UpdateSegment(s *app.Segment) error {
-	filter, err := filterColumn(s.Filter)
+	filter, err := pointerColumn(s.Filter)
 	if err != nil {
 		return err
 	}
@@ -58,44 +51,30 @@ func (tx *Tx) DeleteSegment(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, id, "")
+	return tx.addLeftover(teamID, id, "")
 }
 
-// Segment gives one segment of a team.
+// Segment returns one segment of a team.
 func (r *Reader) Segment(teamID, id string) (app.Segment, error) {
-	stmt, err := r.stmt(`SELECT ` + segmentColumns + ` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`)
-	if err != nil {
-		return app.Segment{}, err
-	}
-	s, err := scanSegment(stmt.QueryRow(teamID, id))
-	return s, notFound(err)
+	return one(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id = ?`, teamID, id)
 }
 
-// ListSegments gives a page of a team's segments, newest first. Error:
+// ListSegments returns a page of a team's segments, newest first. Error:
 // ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListSegments(teamID string, page app.Page) ([]app.Segment, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Segment(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
+	return keyset(r, page, func(cursor string) error { return errorOf(r.Segment(teamID, cursor)) },
+		func(limit int) ([]app.Segment, error) { return r.segmentRows(teamID, page, limit) })
 }
 
-// segmentRows gives at most limit segments behind page's cursor, in the order in
+// segmentRows returns at most limit segments behind page's cursor, in the order in
 // which the page is walked.
 func (r *Reader) segmentRows(teamID string, page app.Page, limit int) ([]app.Segment, error) {
-	switch {
-	case page.After != "":
-		return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-			WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`, teamID, page.After, limit)
-	case page.Before != "":
-		return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-			WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID, page.Before, limit)
-	}
-	return list(&r.session, scanSegment, `SELECT `+segmentColumns+` FROM segments AS s
-		WHERE s.team_id = ? ORDER BY s.id DESC LIMIT ?`, teamID, limit)
+	return walk(r, scanSegment, page, lastID, limit,
+		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id < ? ORDER BY s.id DESC LIMIT ?`,
+		`SELECT `+segmentColumns+` FROM segments AS s WHERE s.team_id = ? AND s.id > ? ORDER BY s.id LIMIT ?`, teamID)
 }
 
-// AddMember puts a contact into a segment by hand and tells whether it was not
+// AddMember puts a contact into a segment by hand and reports whether it was not
 // there. The caller counts it with CountMembers; both must be the team's.
 func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 	tx.changed(segmentID)
@@ -106,7 +85,7 @@ func (tx *Tx) AddMember(segmentID, contactID string) (added bool, err error) {
 	return n > 0, nil
 }
 
-// RemoveMember takes a contact out of a segment and tells whether it was there
+// RemoveMember takes a contact out of a segment and reports whether it was there
 // by hand. The caller counts it with CountMembers.
 func (tx *Tx) RemoveMember(segmentID, contactID string) (removed bool, err error) {
 	tx.changed(segmentID)
@@ -123,7 +102,7 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 	return err
 }
 
-// SegmentsOf gives the ids of the segments that a contact was added to by hand,
+// SegmentsOf returns the ids of the segments that a contact was added to by hand,
 // oldest first.
 func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT s.id FROM members AS m JOIN segments AS s ON s.id = m.segment_id
@@ -133,7 +112,7 @@ func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
 // segmentChunk is how many segments are held against a contact at a time.
 const segmentChunk = 200
 
-// ListSegmentsOf gives a page of the segments that a contact is in, by their
+// ListSegmentsOf returns a page of the segments that a contact is in, by their
 // filter or by hand, newest first. It looks at every segment of the team at
 // most, and ends with ctx. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
@@ -171,29 +150,10 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Pa
 	})
 }
 
-// behind moves a page's cursor on in its direction.
-func behind(page app.Page, id string) app.Page {
-	if page.Before != "" {
-		return app.Page{Before: id}
-	}
-	return app.Page{After: id}
-}
-
-// MiddleContact gives an id that about half of a team's contacts have before
-// them. Error: ErrNotFound for a team without contacts.
-func (r *Reader) MiddleContact(teamID string) (id string, err error) {
-	n, err := r.ContactCount(teamID)
-	if err != nil {
-		return "", err
-	}
-	err = r.row(`SELECT id FROM contacts WHERE team_id = ? ORDER BY id LIMIT 1 OFFSET ?`, []any{teamID, n / 2}, &id)
-	return id, err
-}
-
 // CountSegment counts the contacts of a segment, or those between the bounds of
 // e: those that its filter picks and those added by hand. Where counters know, it
-// looks at nothing. Errors: ErrLong, and that of e's context.
-func (r *Reader) CountSegment(e Effort, s *app.Segment) (int, error) {
+// looks at nothing. Errors: ErrLong, and that of ctx.
+func (r *Reader) CountSegment(ctx context.Context, e Effort, s *app.Segment) (int, error) {
 	switch {
 	case s.Filter == nil:
 		return s.Members, nil
@@ -204,18 +164,18 @@ func (r *Reader) CountSegment(e Effort, s *app.Segment) (int, error) {
 	if err != nil {
 		return 0, err
 	}
-	picked, err := r.countPicked(e, s.TeamID, filter)
+	picked, err := r.countPicked(ctx, e, s.TeamID, filter)
 	if err != nil || s.Members == 0 {
 		return picked, err
 	}
-	unpicked, err := r.countUnpicked(e, s, filter)
+	unpicked, err := r.countUnpicked(ctx, e, s, filter)
 	return picked + unpicked, err
 }
 
-// ListSegmentContacts gives a page of a segment's contacts, newest first, and
+// ListSegmentContacts returns a page of a segment's contacts, newest first, and
 // whether there are more. Errors: ErrNotFound for a cursor that is not in the
-// segment, ErrLong, and that of e's context.
-func (r *Reader) ListSegmentContacts(e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
+// segment, ErrLong, and that of ctx.
+func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segment, page app.Page) ([]app.Contact, bool, error) {
 	if s.Filter != nil && len(s.Filter.Conditions) == 0 {
 		return r.ListContacts(s.TeamID, page)
 	}
@@ -228,7 +188,7 @@ func (r *Reader) ListSegmentContacts(e Effort, s *app.Segment, page app.Page) ([
 		if err != nil {
 			return nil, err
 		}
-		picked, err := r.pickedContacts(e, s.TeamID, filter, page, limit)
+		picked, err := r.pickedContacts(ctx, e, s.TeamID, filter, page, limit)
 		if err != nil {
 			return nil, err
 		}
@@ -242,23 +202,17 @@ func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	if err != nil || s.Filter.Matches(&c) {
 		return err
 	}
-	var one int
-	return r.row(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, []any{s.ID, contactID}, &one)
+	return r.exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)
 }
 
-// memberContacts gives the first limit contacts that were added to a segment by
+// memberContacts returns the first limit contacts that were added to a segment by
 // hand: behind page's cursor, in the order in which the page is walked.
 func (r *Reader) memberContacts(s *app.Segment, page app.Page, limit int) ([]app.Contact, error) {
-	switch {
-	case page.After != "":
-		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`, s.TeamID, s.ID, page.After, limit)
-	case page.Before != "":
-		return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID, page.Before, limit)
-	}
-	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
-		WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? ORDER BY m.contact_id DESC LIMIT ?`, s.TeamID, s.ID, limit)
+	return walk(r, scanContact, page, lastID, limit,
+		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id < ? ORDER BY m.contact_id DESC LIMIT ?`,
+		`SELECT `+contactColumns+` FROM members AS m CROSS JOIN contacts AS c
+			WHERE c.team_id = ? AND c.id = m.contact_id AND m.segment_id = ? AND m.contact_id > ? ORDER BY m.contact_id LIMIT ?`, s.TeamID, s.ID)
 }
 
 // unite merges two lists that stand in the same order into the first limit of
@@ -276,10 +230,4 @@ func unite(a, b []app.Contact, newestFirst bool, limit int) []app.Contact {
 		}
 	}
 	return out
-}
-
-func scanText(s scanner) (string, error) {
-	var v string
-	err := s.Scan(&v)
-	return v, err
 }

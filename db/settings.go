@@ -1,6 +1,6 @@
 package db
 
-// Setting gives a value that the server keeps for itself.
+// Setting returns a value that the server keeps for itself.
 func (r *Reader) Setting(name string) ([]byte, error) {
 	var value []byte
 	err := r.row(`SELECT value FROM settings WHERE name = ?`, []any{name}, &value)

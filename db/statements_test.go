@@ -18,7 +18,7 @@ import (
 
 // statement is an SQL text in this package's source.
 type statement struct {
-	function string // that it stands in
+	function string // that it stands in, or the name of a table of statements
 	text     string
 }
 
@@ -50,11 +50,7 @@ func statements(dir string) ([]statement, error) {
 	var errs []error
 	for _, f := range files {
 		for _, decl := range f.Decls {
-			fn, ok := decl.(*ast.FuncDecl)
-			if !ok {
-				continue
-			}
-			ast.Inspect(fn, func(n ast.Node) bool {
+			ast.Inspect(decl, func(n ast.Node) bool {
 				e, ok := n.(ast.Expr)
 				if !ok || !beginsSQL.MatchString(firstLiteral(e)) {
 					return true
@@ -63,12 +59,25 @@ func statements(dir string) ([]statement, error) {
 				if !ok {
 					errs = append(errs, fmt.Errorf("%s: not made of constants", fset.Position(e.Pos())))
 				}
-				out = append(out, statement{fn.Name.Name, text})
+				out = append(out, statement{nameOf(decl), text})
 				return false
 			})
 		}
 	}
 	return out, errors.Join(errs...)
+}
+
+// nameOf is the name of a function, or the first one that a declaration declares.
+func nameOf(decl ast.Decl) string {
+	switch d := decl.(type) {
+	case *ast.FuncDecl:
+		return d.Name.Name
+	case *ast.GenDecl:
+		if spec, ok := d.Specs[0].(*ast.ValueSpec); ok {
+			return spec.Names[0].Name
+		}
+	}
+	return ""
 }
 
 func stringConstants(files []*ast.File) map[string]string {
@@ -134,7 +143,7 @@ func nulls(text string) []any {
 	return make([]any, n)
 }
 
-// plan prepares a statement and gives the lines of its query plan.
+// plan prepares a statement and returns the lines of its query plan.
 func plan(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
 	rows, err := pool.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, nulls(text)...)
 	if err != nil {
@@ -190,11 +199,11 @@ var mayScan = map[string]string{
 	"wipeWith":            "a page by its number",
 	"prepareSchema":       "the tables of a database that should have none",
 	"DottedUnits":         "all open units, once at start and for the operator: an index would cost every message",
-	"PurgeHappenings":     "the first rows of the primary key",
+	"PurgeWebhookEvents":  "the first rows of the primary key",
 	"PurgeDeliveries":     "the first row of the primary key",
 	"Guardrails":          "a row for each team, once at start",
-	"AllSubscribers":      "once at start",
-	"LeavesOver":          "a row for each that was deleted, soon gone",
+	"AllEnabledWebhooks":  "once at start",
+	"HasLeftovers":        "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":      "a row for each deleted topic or segment, soon gone",
 	"PurgeRegionOutcomes": "a month of hours for each region, once an hour",
 	"PurgeUsage":          "a day of minutes for each relay, once an hour",
@@ -203,67 +212,64 @@ var mayScan = map[string]string{
 // hot are the queries that run for each request or each message, and the
 // indexes that their statements must walk, in their order.
 var hot = map[string][]string{
-	"TeamPlan":          {"PRIMARY KEY (team_id=?)"},
-	"DayRecipients":     {"PRIMARY KEY (team_id=? AND day=?)"},
-	"RecipientsBetween": {"PRIMARY KEY (team_id=? AND day>? AND day<?)"},
-	"Backlog":           {"PRIMARY KEY (team_id=?)"},
-	"LateIsDue":         {"units_owed (team_id=? AND late=? AND next_at<?)"},
-	"FreeLate":          {"units_owed (team_id=? AND late=? AND next_at>?)"},
-	"BroadcastBacklog":  {"broadcasts_open (team_id=?)"},
-	"ListEmails":        {"PRIMARY KEY", "emails_team (team_id=? AND id<?)", "emails_team (team_id=? AND id>?)", "emails_team (team_id=?)"},
-	"ListAttachments":   {"(id=?)", "attachments_email (email_id=? AND id<?)", "attachments_email (email_id=? AND id>?)", "attachments_email (email_id=?)"},
-	"Email":             {"PRIMARY KEY (id=?)"},
-	"Events":            {"PRIMARY KEY (email_id=?)"},
-	"Troubles":          {"relay_troubles_relay (relay=? AND started_at<?)"},
-	"CountDoubts":       {"doubts_email (email_id=?)"},
-	"SettleDoubts":      {"doubts_email (email_id=?)"},
-	"FindKey":           {"(public=?)"},
-	"AllKeys":           {"keys_team (team_id=?)"},
-	"ListKeys":          {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)", "keys_team (team_id=?)"},
-	"TeamOutcome":       {"PRIMARY KEY (team_id=? AND hour>?)"},
-	"RegionOutcome":     {"PRIMARY KEY (region=? AND hour>?)"},
-	"DomainStatus":      {"(team_id=? AND name=?)"},
-	"DueDomains":        {"domains_due (check_at<?)"},
-	"ListDomains":       {"(id=?)", "domains_team (team_id=? AND id<?)", "domains_team (team_id=? AND id>?)", "domains_team (team_id=?)"},
-	"PurgeFeedback":     {"feedback_age (created_at<?)"},
-	"EmailOfProvider":   {"PRIMARY KEY (id=?)"},
-	"Subject":           {"PRIMARY KEY (id=?)", "PRIMARY KEY (email_id=?)"},
-	"broadcastSubject":  {"(mails=?)"},
-	"PurgeProviderIDs":  {"provider_ids_email (email_id<?)"},
-	"MoveRecipient":     {"PRIMARY KEY (email_id=? AND n=?)"},
-	"FetchEvents":       {"PRIMARY KEY (email_id=?)"},
-	"TrackedEmail":      {"e USING PRIMARY KEY (id=?)"},
-	"trackedRecipient":  {"b USING INDEX sqlite_autoindex_broadcasts_2 (mails=?); SEARCH p USING PRIMARY KEY (id=?)"},
-	"recipientsDown":    {"r USING PRIMARY KEY (id>? AND id<?)"},
-	"recipientsUp":      {"r USING PRIMARY KEY (id>? AND id<?)"},
-	"CountOpens":        {"PRIMARY KEY (email_id=?)"},
-	"BounceOf":          {"PRIMARY KEY (email_id=?)"},
-	"ClicksOf":          {"c USING PRIMARY KEY (recipient_id=?); SEARCH l USING PRIMARY KEY (broadcast_id=? AND n=?)"},
-	"ClickedLinks":      {"PRIMARY KEY (broadcast_id=?)"},
-	"IdempotentAnswer":  {"PRIMARY KEY (team_id=? AND route=? AND key=?)"},
-	"PurgeAnswers":      {"idempotency_age (created_at<?)"},
-	"DueTeams":          {"units_due (relay=? AND bulk=? AND team_id>?)"},
-	"DueUnits":          {"units_due (relay=? AND bulk=? AND team_id=? AND next_at<?)"},
+	"TeamPlan":            {"PRIMARY KEY (team_id=?)"},
+	"DayRecipients":       {"PRIMARY KEY (team_id=? AND day=?)"},
+	"RecipientsBetween":   {"PRIMARY KEY (team_id=? AND day>? AND day<?)"},
+	"Backlog":             {"PRIMARY KEY (team_id=?)"},
+	"BacklogIsDue":        {"units_owed (team_id=? AND late=? AND next_at<?)"},
+	"ReleaseBacklog":      {"units_owed (team_id=? AND late=? AND next_at>?)"},
+	"BroadcastBacklog":    {"broadcasts_open (team_id=?)"},
+	"ListEmails":          {"PRIMARY KEY", "emails_team (team_id=? AND id<?)", "emails_team (team_id=? AND id>?)"},
+	"ListAttachments":     {"(id=?)", "attachments_email (email_id=? AND id<?)", "attachments_email (email_id=? AND id>?)"},
+	"Email":               {"PRIMARY KEY (id=?)"},
+	"Events":              {"PRIMARY KEY (email_id=?)"},
+	"Troubles":            {"relay_troubles_relay (relay=? AND started_at<?)"},
+	"CountDoubts":         {"doubts_email (email_id=?)"},
+	"SettleDoubts":        {"doubts_email (email_id=?)"},
+	"FindKey":             {"(public=?)"},
+	"AllKeys":             {"keys_team (team_id=?)"},
+	"ListKeys":            {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)"},
+	"TeamOutcome":         {"PRIMARY KEY (team_id=? AND hour>?)"},
+	"RegionOutcome":       {"PRIMARY KEY (region=? AND hour>?)"},
+	"DomainStatus":        {"(team_id=? AND name=?)"},
+	"DueDomains":          {"domains_due (check_at<?)"},
+	"ListDomains":         {"(id=?)", "domains_team (team_id=? AND id<?)", "domains_team (team_id=? AND id>?)"},
+	"PurgeFeedback":       {"feedback_age (created_at<?)"},
+	"EmailOfProvider":     {"PRIMARY KEY (id=?)"},
+	"Subject":             {"PRIMARY KEY (id=?)", "PRIMARY KEY (email_id=?)"},
+	"broadcastSubject":    {"(mails=?)"},
+	"PurgeProviderIDs":    {"provider_ids_email (email_id<?)"},
+	"MoveRecipient":       {"PRIMARY KEY (email_id=? AND n=?)"},
+	"CountTrackingEvents": {"PRIMARY KEY (email_id=?)"},
+	"TrackedEmail":        {"e USING PRIMARY KEY (id=?)"},
+	"trackedRecipient":    {"b USING INDEX sqlite_autoindex_broadcasts_2 (mails=?); SEARCH p USING PRIMARY KEY (id=?)"},
+	"pickedRecipients":    {"r USING PRIMARY KEY (id>? AND id<?)", "r USING PRIMARY KEY (id>? AND id<?)"},
+	"CountOpens":          {"PRIMARY KEY (email_id=?)"},
+	"BounceOf":            {"PRIMARY KEY (email_id=?)"},
+	"ClicksOf":            {"c USING PRIMARY KEY (recipient_id=?); SEARCH l USING PRIMARY KEY (broadcast_id=? AND n=?)"},
+	"ClickedLinks":        {"PRIMARY KEY (broadcast_id=?)"},
+	"IdempotentAnswer":    {"PRIMARY KEY (team_id=? AND route=? AND key=?)"},
+	"PurgeAnswers":        {"idempotency_age (created_at<?)"},
+	"DueTeams":            {"units_due (relay=? AND bulk=? AND team_id>?)"},
+	"DueUnits":            {"units_due (relay=? AND bulk=? AND team_id=? AND next_at<?)"},
 	"Suppressions": {"sqlite_autoindex_suppressions_2 (team_id=? AND address=?)", "sqlite_autoindex_suppressions_2 (team_id=? AND address=?)",
 		"sqlite_autoindex_suppressions_2 (team_id=? AND address=?)"},
-	"ListSuppressions":  {"suppressions_team (team_id=? AND id<?)", "suppressions_team (team_id=? AND id>?)", "suppressions_team (team_id=?)"},
-	"suppressionsOf":    {"suppressions_origin (team_id=? AND origin=? AND id<?)", "suppressions_origin (team_id=? AND origin=? AND id>?)", "suppressions_origin (team_id=? AND origin=?)"},
+	"ListSuppressions": {"suppressions_origin (team_id=? AND origin=? AND id<?)", "suppressions_origin (team_id=? AND origin=? AND id>?)",
+		"suppressions_team (team_id=? AND id<?)", "suppressions_team (team_id=? AND id>?)"},
 	"Suppression":       {"PRIMARY KEY (id=?)"},
 	"DeleteSuppression": {"PRIMARY KEY (id=?)"},
 	"Setting":           {"PRIMARY KEY (name=?)"},
-	"ListTopics":        {"topics_team (team_id=? AND id<?)", "topics_team (team_id=? AND id>?)", "topics_team (team_id=?)"},
+	"ListTopics":        {"topics_team (team_id=? AND id<?)", "topics_team (team_id=? AND id>?)"},
 	"ListTopicsFor": {"topics_team (team_id=? AND id<?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)",
-		"topics_team (team_id=? AND id>?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)",
-		"topics_team (team_id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
-	"TopicFor":        {"PRIMARY KEY (id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
-	"TopicWaits":      {"units_topic (topic_id=?)"},
-	"ListProperties":  {"properties_team (team_id=? AND id<?)", "properties_team (team_id=? AND id>?)", "properties_team (team_id=?)"},
-	"ListTemplates":   {"templates_team (team_id=? AND id<?)", "templates_team (team_id=? AND id>?)", "templates_team (team_id=?)"},
-	"Template":        {"PRIMARY KEY (id=?)", "sqlite_autoindex_templates_2 (team_id=? AND alias=?)"},
-	"TemplateSize":    {"sqlite_autoindex_template_versions_1 (id=?)"},
-	"TemplateContent": {"sqlite_autoindex_template_versions_1 (id=?)"},
-	"ListContacts": {"PRIMARY KEY (team_id=? AND id=?)", "PRIMARY KEY (team_id=? AND id<?)", "PRIMARY KEY (team_id=? AND id>?)",
-		"PRIMARY KEY (team_id=?)"},
+		"topics_team (team_id=? AND id>?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"TopicFor":         {"PRIMARY KEY (id=?); SEARCH ch USING PRIMARY KEY (topic_id=? AND address=?)"},
+	"HasTopicUnits":    {"units_topic (topic_id=?)"},
+	"ListProperties":   {"properties_team (team_id=? AND id<?)", "properties_team (team_id=? AND id>?)"},
+	"ListTemplates":    {"templates_team (team_id=? AND id<?)", "templates_team (team_id=? AND id>?)"},
+	"Template":         {"PRIMARY KEY (id=?)", "sqlite_autoindex_templates_2 (team_id=? AND alias=?)"},
+	"TemplateSize":     {"sqlite_autoindex_template_versions_1 (id=?)"},
+	"TemplateContent":  {"sqlite_autoindex_template_versions_1 (id=?)"},
+	"ListContacts":     {"PRIMARY KEY (team_id=? AND id=?)", "PRIMARY KEY (team_id=? AND id<?)", "PRIMARY KEY (team_id=? AND id>?)"},
 	"Contact":          {"PRIMARY KEY (team_id=? AND id=?)"},
 	"ContactByAddress": {"sqlite_autoindex_contacts_2 (team_id=? AND address=?)"},
 	"UpdateContact":    {"PRIMARY KEY (team_id=? AND id=?)"},
@@ -272,27 +278,25 @@ var hot = map[string][]string{
 	"TopicExists":      {"PRIMARY KEY (id=?)"},
 	"Envelope":         {"PRIMARY KEY (email_id=?)"},
 	"ShownTopics":      {"sqlite_autoindex_topics_2 (team_id=?)"},
-	"Subscribers":      {"webhooks_team (team_id=?)"},
-	"ListWebhooks":     {"webhooks_team (team_id=? AND id<?)", "webhooks_team (team_id=? AND id>?)", "webhooks_team (team_id=?)"},
+	"EnabledWebhooks":  {"webhooks_team (team_id=?)"},
+	"ListWebhooks":     {"webhooks_team (team_id=? AND id<?)", "webhooks_team (team_id=? AND id>?)"},
 	"DueDeliveries":    {"deliveries_due (webhook_id=? AND next_at>?)"},
 	"BeginDelivery":    {"PRIMARY KEY (webhook_id=? AND happening_id=?)"},
 	"EndDelivery":      {"PRIMARY KEY (webhook_id=? AND happening_id=?)", "PRIMARY KEY (webhook_id=? AND happening_id=?)"},
 	"Delivery":         {"h USING PRIMARY KEY (id=?); SEARCH d USING PRIMARY KEY (webhook_id=? AND happening_id=?)"},
 	"ListDeliveries": {"d USING PRIMARY KEY (webhook_id=? AND happening_id<?); SEARCH h USING PRIMARY KEY (id=?)",
-		"d USING PRIMARY KEY (webhook_id=? AND happening_id>?); SEARCH h USING PRIMARY KEY (id=?)",
-		"d USING PRIMARY KEY (webhook_id=?); SEARCH h USING PRIMARY KEY (id=?)"},
-	"AnnouncedEmail": {"e USING PRIMARY KEY (id=?)"},
+		"d USING PRIMARY KEY (webhook_id=? AND happening_id>?); SEARCH h USING PRIMARY KEY (id=?)"},
+	"WebhookEmail": {"e USING PRIMARY KEY (id=?)"},
 	"memberContacts": {"m USING PRIMARY KEY (segment_id=? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
-		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
-		"m USING PRIMARY KEY (segment_id=?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},
+		"m USING PRIMARY KEY (segment_id=? AND contact_id>?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)"},
 	"rangeUp":          {"PRIMARY KEY (team_id=? AND id>?)"},
 	"rangeDown":        {"PRIMARY KEY (team_id=? AND id<?)"},
 	"SegmentsOf":       {"members_contact (contact_id=?)"},
 	"NextImport":       {"imports_stored (status=?)"},
 	"StoredImports":    {"imports_stored (status=?)"},
 	"Piece":            {"(import_id=? AND n=?)"},
-	"ListImports":      {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)", "imports_team (team_id=?)"},
-	"ListImportErrors": {"(import_id=? AND id=?)", "(import_id=? AND id>?)", "(import_id=? AND id<?)", "(import_id=?)"},
+	"ListImports":      {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)"},
+	"ListImportErrors": {"(import_id=? AND id=?)", "(import_id=? AND id>?)", "(import_id=? AND id<?)"},
 }
 
 var (

@@ -44,7 +44,7 @@ func isFull(err error) bool {
 	return errors.As(err, &se) && (se.Code()&0xff == sqliteFull || se.Code() == sqliteShmSize)
 }
 
-// isStorage tells faults of the disk or the file from faults of a statement.
+// isStorage reports whether err is a fault of the disk or the file, not of a statement.
 func isStorage(err error) bool {
 	switch primaryCode(err) {
 	case sqliteNoMem, sqliteReadOnly, sqliteIOErr, sqliteCorrupt, sqliteFull, sqliteCantOpen, sqliteNotADB:
@@ -53,7 +53,7 @@ func isStorage(err error) bool {
 	return false
 }
 
-// isDamage tells faults of the disk or the file that a read may meet.
+// isDamage reports whether err is a fault of the disk or the file that a read may meet.
 func isDamage(err error) bool {
 	switch primaryCode(err) {
 	case sqliteIOErr, sqliteCorrupt, sqliteNotADB:
@@ -119,7 +119,7 @@ func (d *DB) recoverReserve() error {
 	return d.makeReserve()
 }
 
-// setFull gives the reserve free for vital writes and looks every second
+// setFull returns the reserve free for vital writes and looks every second
 // whether there is room again.
 func (d *DB) setFull(err error) {
 	if d.full.Swap(true) {

@@ -28,7 +28,7 @@ func smallDisk(t *testing.T, size string) string {
 	return dir
 }
 
-// fill writes until the disk is full and gives the error that said so.
+// fill writes until the disk is full and returns the error that said so.
 func fill(t *testing.T, d *DB) error {
 	t.Helper()
 	chunk := bytes.Repeat([]byte("x"), 256<<10)

@@ -18,7 +18,7 @@ func scanSuppression(s scanner) (app.Suppression, error) {
 	return v, err
 }
 
-// AddSuppression puts an address on its team's list and gives the suppression
+// AddSuppression puts an address on its team's list and returns the suppression
 // that stands there: the earlier one, unchanged, where there is one. One that was
 // erased is listed again, now that its address is known again. One with an empty
 // Email blocks and is not listed.
@@ -45,28 +45,18 @@ func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sou
 	return err
 }
 
-// Suppression gives one suppression of a team that was not erased.
+// Suppression returns one suppression of a team that was not erased.
 func (r *Reader) Suppression(teamID, id string) (app.Suppression, error) {
-	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`)
-	if err != nil {
-		return app.Suppression{}, err
-	}
-	s, err := scanSuppression(stmt.QueryRow(teamID, id))
-	return s, notFound(err)
+	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND id = ? AND email IS NOT NULL`, teamID, id)
 }
 
-// SuppressionByAddress gives a team's suppression of an address, also of one
+// SuppressionByAddress returns a team's suppression of an address, also of one
 // that was erased.
 func (r *Reader) SuppressionByAddress(teamID string, address app.AddressHash) (app.Suppression, error) {
-	stmt, err := r.stmt(`SELECT ` + suppressionColumns + ` FROM suppressions WHERE team_id = ? AND address = ?`)
-	if err != nil {
-		return app.Suppression{}, err
-	}
-	s, err := scanSuppression(stmt.QueryRow(teamID, address[:]))
-	return s, notFound(err)
+	return one(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND address = ?`, teamID, address[:])
 }
 
-// Suppressions gives hash, origin and time of those of a team's suppressions
+// Suppressions returns hash, origin and time of those of a team's suppressions
 // that stand for one of the addresses, at most app.MaxRecipients of them:
 // one query, whose cost is a probe of the index for each address.
 func (r *Reader) Suppressions(teamID string, addresses []app.AddressHash) ([]app.Suppression, error) {
@@ -97,7 +87,7 @@ func scanBlock(s scanner) (app.Suppression, error) {
 
 const fewAddresses = 5
 
-// padded gives the arguments of a query for a team and n addresses; the last
+// padded returns the arguments of a query for a team and n addresses; the last
 // address is repeated.
 func padded(teamID string, addresses []app.AddressHash, n int) []any {
 	args := make([]any, 1, 1+n)
@@ -114,43 +104,23 @@ func (tx *Tx) DeleteSuppression(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// ListSuppressions gives a page of a team's list, newest first, all or those of
+// ListSuppressions returns a page of a team's list, newest first, all or those of
 // one origin, and whether there are more in the direction that was walked.
 // Error: ErrNotFound for a cursor that is not in that list.
 func (r *Reader) ListSuppressions(teamID string, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error) {
-	return keyset(r, page, func(cursor string) error {
+	exists := func(cursor string) error {
 		s, err := r.Suppression(teamID, cursor)
 		if err == nil && origin != "" && s.Origin != origin {
 			return ErrNotFound
 		}
 		return err
-	}, func(limit int) ([]app.Suppression, error) {
-		if origin != "" {
-			return r.suppressionsOf(teamID, origin, page, limit)
-		}
-		switch {
-		case page.After != "":
-			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-				WHERE team_id = ? AND email IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-				WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND email IS NOT NULL ORDER BY id DESC LIMIT ?`, teamID, limit)
-	})
-}
-
-// suppressionsOf is the part of ListSuppressions for one origin.
-func (r *Reader) suppressionsOf(teamID string, origin app.SuppressionOrigin, page app.Page, limit int) ([]app.Suppression, error) {
-	switch {
-	case page.After != "":
-		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), page.After, limit)
-	case page.Before != "":
-		return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-			WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin), page.Before, limit)
 	}
-	return list(&r.session, scanSuppression, `SELECT `+suppressionColumns+` FROM suppressions
-		WHERE team_id = ? AND email IS NOT NULL AND origin = ? ORDER BY id DESC LIMIT ?`, teamID, string(origin), limit)
+	if origin != "" {
+		return listPage(r, page, exists, scanSuppression,
+			`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+			`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND origin = ? AND id > ? ORDER BY id LIMIT ?`, teamID, string(origin))
+	}
+	return listPage(r, page, exists, scanSuppression,
+		`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT `+suppressionColumns+` FROM suppressions WHERE team_id = ? AND email IS NOT NULL AND id > ? ORDER BY id LIMIT ?`, teamID)
 }

@@ -11,37 +11,29 @@ func (tx *Tx) InsertTeam(t app.Team) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// oneRow turns "no row touched" into an error.
-func oneRow(n int64, err, none error) error {
-	if err == nil && n == 0 {
-		return none
-	}
-	return err
-}
-
-// FindTeam gives the team with that name or id; the first team for "".
+// FindTeam returns the team with that name or id; the first team for "".
 func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
-		return scanTeamRow(r, `SELECT id, name, created_at FROM teams ORDER BY id LIMIT 1`)
+		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id LIMIT 1`)
 	}
-	return scanTeamRow(r, `SELECT id, name, created_at FROM teams WHERE name = ? OR id = ?`, nameOrID, nameOrID)
+	return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? OR id = ?`, nameOrID, nameOrID)
 }
 
-func scanTeamRow(r *Reader, query string, args ...any) (app.Team, error) {
+// TeamName returns the name of a team by its id.
+func (r *Reader) TeamName(id string) (name string, err error) {
+	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
+	return name, err
+}
+
+func scanTeam(s scanner) (app.Team, error) {
 	var t app.Team
 	var created int64
-	err := r.row(query, args, &t.ID, &t.Name, &created)
+	err := s.Scan(&t.ID, &t.Name, &created)
 	t.CreatedAt = fromMilli(created)
 	return t, err
 }
 
-// ListTeams gives all teams, oldest first.
+// ListTeams returns all teams, oldest first.
 func (r *Reader) ListTeams() ([]app.Team, error) {
-	return list(&r.session, func(s scanner) (app.Team, error) {
-		var t app.Team
-		var created int64
-		err := s.Scan(&t.ID, &t.Name, &created)
-		t.CreatedAt = fromMilli(created)
-		return t, err
-	}, `SELECT id, name, created_at FROM teams ORDER BY id`)
+	return list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id`)
 }

@@ -86,31 +86,22 @@ func (tx *Tx) DeleteTemplateVersion(teamID, id string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Template gives one template of a team, without content, by its id or, where
+// Template returns one template of a team, without content, by its id or, where
 // name is none, its alias.
 func (r *Reader) Template(teamID, name string) (app.Template, error) {
-	var stmt *sql.Stmt
-	var err error
 	if id, ok := app.ParseID(name); ok {
-		name = id
-		stmt, err = r.stmt(`SELECT ` + templateColumns + ` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`)
-	} else {
-		stmt, err = r.stmt(`SELECT ` + templateColumns + ` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`)
+		return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 	}
-	if err != nil {
-		return app.Template{}, err
-	}
-	t, err := scanTemplate(stmt.QueryRow(teamID, name))
-	return t, notFound(err)
+	return one(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.alias = ?`, teamID, name)
 }
 
-// TemplateSize gives the bytes of both bodies of a version without reading them.
+// TemplateSize returns the bytes of both bodies of a version without reading them.
 func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
 	err = r.row(`SELECT size FROM template_versions WHERE team_id = ? AND id = ?`, []any{teamID, versionID}, &size)
 	return size, err
 }
 
-// TemplateContent gives a version of a template.
+// TemplateContent returns a version of a template.
 func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent, error) {
 	var c app.TemplateContent
 	var sender, replyTo, subject, plain, variables sql.NullString
@@ -133,24 +124,12 @@ func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent,
 	return c, nil
 }
 
-// ListTemplates gives a page of a team's templates, newest first, without their
+// ListTemplates returns a page of a team's templates, newest first, without their
 // content. Error: ErrNotFound for a cursor that is no template of the team.
 func (r *Reader) ListTemplates(teamID string, page app.Page) ([]app.Template, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Template(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Template, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
-				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
-				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanTemplate, `SELECT `+templateColumns+` FROM templates AS t
-			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Template(teamID, cursor)) }, scanTemplate,
+		`SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+templateColumns+` FROM templates AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID)
 }
 
 // variableRow is a variable in the column of its version; Text and Number are

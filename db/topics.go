@@ -51,43 +51,31 @@ func (tx *Tx) DeleteTopic(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, id, "")
+	return tx.addLeftover(teamID, id, "")
 }
 
-// TopicWaits tells whether mail of a topic still waits to be sent.
-func (r *Reader) TopicWaits(id string) (waits bool, err error) {
+// HasTopicUnits reports whether mail of a topic still waits to be sent.
+func (r *Reader) HasTopicUnits(id string) (waits bool, err error) {
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM units WHERE topic_id = ?)`, []any{id}, &waits)
 	return waits, err
 }
 
-// Topic gives one topic of a team.
+// Topic returns one topic of a team.
 func (r *Reader) Topic(teamID, id string) (app.Topic, error) {
-	stmt, err := r.stmt(`SELECT ` + topicColumns + ` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`)
-	if err != nil {
-		return app.Topic{}, err
-	}
-	t, err := scanTopic(stmt.QueryRow(teamID, id))
-	return t, notFound(err)
+	return one(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id = ?`, teamID, id)
 }
 
-// ListTopics gives a page of a team's topics, newest first. Error: ErrNotFound
+// TopicExists is nil for a topic of the team, else ErrNotFound.
+func (r *Reader) TopicExists(teamID, id string) error {
+	return r.exists(`SELECT 1 FROM topics WHERE team_id = ? AND id = ?`, teamID, id)
+}
+
+// ListTopics returns a page of a team's topics, newest first. Error: ErrNotFound
 // for a cursor that is no topic of the team.
 func (r *Reader) ListTopics(teamID string, page app.Page) ([]app.Topic, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Topic(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Topic, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
-				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
-				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanTopic, `SELECT `+topicColumns+` FROM topics AS t
-			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanTopic,
+		`SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+topicColumns+` FROM topics AS t WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, teamID)
 }
 
 const contactTopicColumns = `t.id, t.team_id, t.name, coalesce(t.description, ''), t.subscription, t.visibility, t.created_at, t.updated_at,
@@ -101,41 +89,25 @@ func scanContactTopic(s scanner) (app.ContactTopic, error) {
 	return t, err
 }
 
-// TopicFor gives one topic of a team as it stands for an address.
+// TopicFor returns one topic of a team as it stands for an address.
 func (r *Reader) TopicFor(teamID, id string, address app.AddressHash) (app.ContactTopic, error) {
-	stmt, err := r.stmt(`SELECT ` + contactTopicColumns + ` FROM topics AS t
-		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`)
-	if err != nil {
-		return app.ContactTopic{}, err
-	}
-	t, err := scanContactTopic(stmt.QueryRow(address[:], teamID, id))
-	return t, notFound(err)
+	return one(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+		LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ? AND t.id = ?`, address[:], teamID, id)
 }
 
-// ListTopicsFor gives a page of a team's topics as they stand for an address,
+// ListTopicsFor returns a page of a team's topics as they stand for an address,
 // newest first. Error: ErrNotFound for a cursor that is no topic of the team.
 func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.Page) ([]app.ContactTopic, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Topic(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.ContactTopic, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
-				LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
-				WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`, address[:], teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
-				LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
-				WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID, page.Before, limit)
-		}
-		return list(&r.session, scanContactTopic, `SELECT `+contactTopicColumns+` FROM topics AS t
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Topic(teamID, cursor)) }, scanContactTopic,
+		`SELECT `+contactTopicColumns+` FROM topics AS t
 			LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
-			WHERE t.team_id = ? ORDER BY t.id DESC LIMIT ?`, address[:], teamID, limit)
-	})
+			WHERE t.team_id = ? AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+contactTopicColumns+` FROM topics AS t
+			LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ?
+			WHERE t.team_id = ? AND t.id > ? ORDER BY t.id LIMIT ?`, address[:], teamID)
 }
 
-// SetChoice notes what an address chose about a topic and tells whether that
+// SetChoice notes what an address chose about a topic and reports whether that
 // changed anything. The topic must be the team's.
 func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
 	n, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)

@@ -8,20 +8,12 @@ import (
 	"mailer/app"
 )
 
-// trackingColumn writes how an email is tracked; NULL: not at all.
-func trackingColumn(t *app.Tracking) (any, error) {
-	if t == nil {
-		return nil, nil
-	}
-	return jsonText(t)
-}
-
-// TrackedEmail is what is asked of an email to judge a fetch of its pixel or of
-// one of its links.
+// TrackedEmail is what is asked of an email to judge a request for its pixel (an
+// open) or for one of its links (a click).
 type TrackedEmail struct {
 	TeamID    string
 	Recipient string    // the only one of the envelope; empty: there are several
-	Taken     time.Time // the last time up to the fetch that a relay took it, or may have; zero: none did
+	Taken     time.Time // the last time up to the request that a relay took it, or may have; zero: none did
 	// Broadcast is the id of the broadcast that it is of; empty: none. Waits: its
 	// recipient has no outcome yet.
 	Broadcast string
@@ -31,7 +23,7 @@ type TrackedEmail struct {
 	Events, Prefetched int
 }
 
-// TrackedEmail gives what is asked of an email for a fetch at that time. The
+// TrackedEmail returns what is asked of an email for an open or a click at that time. The
 // email is named by a token that this server signed, so it may be any team's.
 // Error: ErrNotFound when it was deleted.
 func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error) {

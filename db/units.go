@@ -23,7 +23,7 @@ type TeamDue struct {
 	NextAt time.Time
 }
 
-// DueTeams gives each team that has open units at a relay, of broadcasts (bulk) or
+// DueTeams returns each team that has open units at a relay, of broadcasts (bulk) or
 // of emails, and when its first is due: one probe of the index a team, however
 // long the queues are.
 func (r *Reader) DueTeams(relay string, bulk bool) ([]TeamDue, error) {
@@ -44,14 +44,14 @@ func (r *Reader) DueTeams(relay string, bulk bool) ([]TeamDue, error) {
 
 const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, attempts, next_at, since, size, dated, signature, owed, late`
 
-// DueUnits gives a team's units, of broadcasts (bulk) or of emails, that are due
+// DueUnits returns a team's units, of broadcasts (bulk) or of emails, that are due
 // at a relay, earliest first.
 func (r *Reader) DueUnits(relay string, bulk bool, teamID string, now time.Time, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
 		WHERE relay = ? AND bulk = ? AND team_id = ? AND next_at <= ? ORDER BY next_at LIMIT ?`, relay, bulk, teamID, milli(now), limit)
 }
 
-// DottedUnits gives units whose final dot may have been sent without its reply
+// DottedUnits returns units whose final dot may have been sent without its reply
 // being recorded. While a server runs these are transactions in progress. It
 // reads all open units: it is asked at start and by the operator, and an index
 // would cost every message.
@@ -125,14 +125,14 @@ func (tx *Tx) DeleteUnit(u app.Unit) error {
 	return tx.endBroadcastUnit(u.BroadcastID)
 }
 
-// HasUnit tells whether an email has open work.
+// HasUnit reports whether an email has open work.
 func (r *Reader) HasUnit(emailID string) (bool, error) {
 	var n int
 	err := r.row(`SELECT count(*) FROM units WHERE email_id = ?`, []any{emailID}, &n)
 	return n > 0, err
 }
 
-// OpenRecipients gives the recipients of a unit that still wait, in the order of
+// OpenRecipients returns the recipients of a unit that still wait, in the order of
 // the envelope.
 func (r *Reader) OpenRecipients(u app.Unit) ([]string, error) {
 	if u.BroadcastID != "" {
@@ -151,7 +151,7 @@ func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) e
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Outgoing gives an email as a relay needs it: bodies, attachments with their
+// Outgoing returns an email as a relay needs it: bodies, attachments with their
 // content, and the recipients that still wait.
 func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) {
 	e, err := r.Email(teamID, emailID)
@@ -168,13 +168,9 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	return e, open, err
 }
 
-// UnitRelays gives the names of relays that have open units.
+// UnitRelays returns the names of relays that have open units.
 func (r *Reader) UnitRelays() ([]string, error) {
-	return list(&r.session, func(s scanner) (string, error) {
-		var name string
-		err := s.Scan(&name)
-		return name, err
-	}, `WITH RECURSIVE relays_open (relay) AS (
+	return list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
 			SELECT (SELECT relay FROM units ORDER BY relay LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.relay FROM units AS u WHERE u.relay > o.relay ORDER BY u.relay LIMIT 1)

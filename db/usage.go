@@ -1,14 +1,13 @@
 package db
 
 import (
-	"errors"
 	"fmt"
 
 	"mailer/app"
 )
 
 // CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and
-// gives the new sum, and what was told of the day's quota.
+// returns the new sum, and which of the day's quota events was sent.
 func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told app.QuotaLevel, err error) {
 	err = tx.row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, told`,
@@ -49,14 +48,11 @@ func storeDays(s *session, group []*request) error {
 	return nil
 }
 
-// DayRecipients gives what a team's mail counted on a day (app.UnixDay), and what
-// was told of the day's quota.
+// DayRecipients returns what a team's mail counted on a day (app.UnixDay), and which
+// of the day's quota events was sent.
 func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told app.QuotaLevel, err error) {
 	err = r.row(`SELECT recipients, told FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &told)
-	if errors.Is(err, ErrNotFound) {
-		return 0, 0, nil
-	}
-	return sum, told, err
+	return sum, told, ignoreNotFound(err)
 }
 
 // ClearOwed notes that the recipients of a unit have counted.

@@ -53,51 +53,34 @@ func (tx *Tx) DeleteWebhook(teamID, id string) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.leaveOver(teamID, id, "")
+	return tx.addLeftover(teamID, id, "")
 }
 
-// Webhook gives one webhook of a team.
+// Webhook returns one webhook of a team.
 func (r *Reader) Webhook(teamID, id string) (app.Webhook, error) {
-	stmt, err := r.stmt(`SELECT ` + webhookColumns + ` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`)
-	if err != nil {
-		return app.Webhook{}, err
-	}
-	w, err := scanWebhook(stmt.QueryRow(teamID, id))
-	return w, notFound(err)
+	return one(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
 }
 
-// ListWebhooks gives a page of a team's webhooks, newest first. Error: ErrNotFound
+// ListWebhooks returns a page of a team's webhooks, newest first. Error: ErrNotFound
 // for a cursor that is no webhook of the team.
 func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Webhook(teamID, cursor)
-		return err
-	}, func(limit int) ([]app.Webhook, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
-				WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
-				WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w
-			WHERE w.team_id = ? ORDER BY w.id DESC LIMIT ?`, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Webhook(teamID, cursor)) }, scanWebhook,
+		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`,
+		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID)
 }
 
-// Subscribers gives the enabled webhooks of a team, oldest first.
-func (r *Reader) Subscribers(teamID string) ([]app.Webhook, error) {
+// EnabledWebhooks returns the enabled webhooks of a team, oldest first.
+func (r *Reader) EnabledWebhooks(teamID string) ([]app.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
 }
 
-// AllSubscribers gives the enabled webhooks of all teams.
-func (r *Reader) AllSubscribers() ([]app.Webhook, error) {
+// AllEnabledWebhooks returns the enabled webhooks of all teams.
+func (r *Reader) AllEnabledWebhooks() ([]app.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
 }
 
-// SetFailing notes since when a webhook fails, and whether it is told of anything
-// still; the zero time: it works. Error: ErrNotFound.
+// SetFailing notes since when a webhook fails, and whether it is enabled
+// still; the zero time: it does not fail. Error: ErrNotFound.
 func (tx *Tx) SetFailing(teamID, id string, since time.Time, status app.WebhookStatus) error {
 	n, err := tx.exec(`UPDATE webhooks SET failing_since = ?, status = ? WHERE team_id = ? AND id = ?`, nullTime(since), string(status), teamID, id)
 	return oneRow(n, err, ErrNotFound)
@@ -118,53 +101,43 @@ func scanDelivery(s scanner) (app.Delivery, error) {
 	return d, err
 }
 
-// Delivery gives an event of a team on its way to a webhook, with its payload.
-func (r *Reader) Delivery(teamID, webhookID, happeningID string) (app.Delivery, error) {
+// Delivery returns an event of a team on its way to a webhook, with its payload.
+func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, error) {
 	var d app.Delivery
 	var created int64
 	var next sql.NullInt64
 	var payload string
 	err := r.row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
-		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, happeningID, teamID},
+		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, eventID, teamID},
 		append(deliveryDest(&d, &created, &next), &payload)...)
 	d.CreatedAt, d.NextAt, d.Payload = fromMilli(created), fromMilli(next.Int64), []byte(payload)
 	return d, err
 }
 
-// ListDeliveries gives a page of the events of a team that were told to a
+// ListDeliveries returns a page of the events of a team that were sent to a
 // webhook, newest first, without payloads. The webhook must be the team's. Error:
 // ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]app.Delivery, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		_, err := r.Delivery(teamID, webhookID, cursor)
-		return err
-	}, func(limit int) ([]app.Delivery, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-				WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`, webhookID, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-				WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, webhookID, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
-			WHERE d.webhook_id = ? AND h.team_id = ? ORDER BY d.happening_id DESC LIMIT ?`, webhookID, teamID, limit)
-	})
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Delivery(teamID, webhookID, cursor)) }, scanDelivery,
+		`SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`,
+		`SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, webhookID, teamID)
 }
 
 // DueDelivery is a delivery that is due, or will be.
 type DueDelivery struct {
-	WebhookID, HappeningID string
-	Attempts               int
-	NextAt                 time.Time
+	WebhookID, EventID string
+	Attempts           int
+	NextAt             time.Time
 }
 
-// DueDeliveries gives the deliveries of a webhook that come next, at most limit.
+// DueDeliveries returns the deliveries of a webhook that come next, at most limit.
 func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, error) {
 	return list(&r.session, func(s scanner) (DueDelivery, error) {
 		d := DueDelivery{WebhookID: webhookID}
 		var next int64
-		err := s.Scan(&d.HappeningID, &d.Attempts, &next)
+		err := s.Scan(&d.EventID, &d.Attempts, &next)
 		d.NextAt = fromMilli(next)
 		return d, err
 	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at LIMIT ?`, webhookID, limit)
@@ -175,47 +148,46 @@ func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, erro
 // it was read.
 func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
 	n, err := tx.exec(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
-		milli(next), d.WebhookID, d.HappeningID, d.Attempts, milli(d.NextAt))
+		milli(next), d.WebhookID, d.EventID, d.Attempts, milli(d.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 
-// PutOffDelivery has a delivery whose attempt was begun and did not take place
+// DeferDelivery has a delivery whose attempt was begun and did not take place
 // tried again at next; nothing is counted. One that changed meanwhile stays.
-func (tx *Tx) PutOffDelivery(webhookID, happeningID string, attempts int, next time.Time) error {
+func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.Time) error {
 	_, err := tx.exec(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
-		milli(next), webhookID, happeningID, attempts)
+		milli(next), webhookID, eventID, attempts)
 	return err
 }
 
 // EndDelivery notes how the attempt with that number ended: next is when another
 // one follows, zero: none. One that was replayed meanwhile stays as it is, and
 // current is false. Error: ErrNotFound: the delivery is gone.
-func (tx *Tx) EndDelivery(webhookID, happeningID string, attempts int, status app.DeliveryStatus, next time.Time) (current bool, err error) {
+func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status app.DeliveryStatus, next time.Time) (current bool, err error) {
 	n, err := tx.exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
-		string(status), nullTime(next), webhookID, happeningID, attempts)
+		string(status), nullTime(next), webhookID, eventID, attempts)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	var one int
-	return false, tx.row(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, happeningID}, &one)
+	return false, tx.exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
 }
 
-// Replay has an event told to a webhook once more, from the beginning of the
+// ReplayDelivery has an event sent to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
-func (tx *Tx) Replay(webhookID, happeningID string) error {
+func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
-		milli(tx.Now), webhookID, happeningID)
+		milli(tx.Now), webhookID, eventID)
 	return oneRow(n, err, ErrNotFound)
 }
 
-// InsertWebhookAttempt notes an attempt to tell a team's webhook of an event.
-func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, happeningID string, a *app.WebhookAttempt) error {
+// InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
+func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *app.WebhookAttempt) error {
 	var status any
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
 	}
 	_, err := tx.exec(`INSERT INTO webhook_attempts (webhook_id, happening_id, id, team_id, http_status, response, sent_at) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		webhookID, happeningID, a.ID, teamID, status, a.Response, milli(a.SentAt))
+		webhookID, eventID, a.ID, teamID, status, a.Response, milli(a.SentAt))
 	if err != nil {
 		return fmt.Errorf("insert attempt: %w", err)
 	}
@@ -231,42 +203,33 @@ func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
 	return a, err
 }
 
-// ListWebhookAttempts gives a page of the attempts to tell a team's webhook of an
-// event, newest first. Error: ErrNotFound for a cursor that is none of them.
-func (r *Reader) ListWebhookAttempts(teamID, webhookID, happeningID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
-	return keyset(r, page, func(cursor string) error {
-		var one int
-		return r.row(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`,
-			[]any{webhookID, happeningID, cursor, teamID}, &one)
-	}, func(limit int) ([]app.WebhookAttempt, error) {
-		switch {
-		case page.After != "":
-			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, webhookID, happeningID, teamID, page.After, limit)
-		case page.Before != "":
-			return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-				WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, happeningID, teamID, page.Before, limit)
-		}
-		return list(&r.session, scanWebhookAttempt, `SELECT id, http_status, response, sent_at FROM webhook_attempts
-			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? ORDER BY id DESC LIMIT ?`, webhookID, happeningID, teamID, limit)
-	})
+// ListWebhookAttempts returns a page of the attempts to send an event to a team's
+// webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
+	return listPage(r, page, func(cursor string) error {
+		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
+	}, scanWebhookAttempt,
+		`SELECT id, http_status, response, sent_at FROM webhook_attempts
+			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, http_status, response, sent_at FROM webhook_attempts
+			WHERE webhook_id = ? AND happening_id = ? AND team_id = ? AND id > ? ORDER BY id LIMIT ?`, webhookID, eventID, teamID)
 }
 
-// Listens tells whether a webhook that is told of events fails at the moment.
+// WebhookFailing reports whether an enabled webhook fails at the moment.
 // Error: ErrNotFound for one that is disabled or gone.
-func (r *Reader) Listens(id string) (failing bool, err error) {
+func (r *Reader) WebhookFailing(id string) (failing bool, err error) {
 	err = r.row(`SELECT failing_since IS NOT NULL FROM webhooks WHERE id = ? AND status = 'enabled'`, []any{id}, &failing)
 	return failing, err
 }
 
-// TeamOfWebhook gives the team that a webhook belongs to.
+// TeamOfWebhook returns the team that a webhook belongs to.
 func (r *Reader) TeamOfWebhook(id string) (teamID string, err error) {
 	err = r.row(`SELECT team_id FROM webhooks WHERE id = ?`, []any{id}, &teamID)
 	return teamID, err
 }
 
-// Works notes that a webhook took something.
-func (tx *Tx) Works(teamID, id string) error {
+// ClearFailing notes that a webhook took an event: it fails no more.
+func (tx *Tx) ClearFailing(teamID, id string) error {
 	_, err := tx.exec(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err
 }

@@ -1,13 +1,11 @@
 package db
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"modernc.org/sqlite"
@@ -39,7 +37,7 @@ type request struct {
 	ctx     context.Context
 	fn      func(*Tx) error
 	vital   bool
-	patient bool // may wait for company
+	patient bool // may wait for others
 	tx      *Tx
 	err     error
 	done    chan error
@@ -59,8 +57,9 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
 
-// WritePatient is Write for work that nobody waits for at a door: it may wait
-// part of a millisecond so that others share its commit.
+// WritePatient is Write for work that no client waits for: it may wait for
+// Options.Gather, and under load for four times that, so that others share its
+// commit.
 func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
 	if d.full.Load() {
 		return ErrFull
@@ -75,7 +74,7 @@ func (d *DB) WriteVital(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // WriteVitalAsync is WriteVital, patiently: it puts fn in the queue before it
-// returns and gives the function that waits for the outcome. Writes are
+// returns, and returns the function that waits for the outcome. Writes are
 // committed in the order in which they were queued.
 func (d *DB) WriteVitalAsync(ctx context.Context, fn func(*Tx) error) (wait func() error) {
 	r := &request{ctx: ctx, fn: fn, vital: true, patient: true, done: make(chan error, 1)}
@@ -111,7 +110,7 @@ func (d *DB) enqueue(r *request) error {
 }
 
 // nestedAfter is how long a Write waits before it asks whether it waits for
-// itself: knowing the goroutine is too dear to be asked each time.
+// itself: walking the callers is too dear to be done each time.
 const nestedAfter = 2 * time.Second
 
 func (d *DB) await(r *request) error {
@@ -121,7 +120,7 @@ func (d *DB) await(r *request) error {
 	case err := <-r.done:
 		return err
 	case <-nested.C:
-		if d.writer.Load() == goroutineID() {
+		if onWriter() {
 			panic("db: Write called inside a Write closure; pass the *Tx on instead")
 		}
 	case <-d.done:
@@ -144,7 +143,6 @@ func (d *DB) await(r *request) error {
 func (d *DB) writeLoop(s session) {
 	defer close(d.done)
 	defer s.close()
-	d.writer.Store(goroutineID())
 	for {
 		select {
 		case r := <-d.queue:
@@ -164,12 +162,13 @@ func (d *DB) writeLoop(s session) {
 	}
 }
 
-// gatherFor is how long a group waits for company where nothing else is said: a
-// commit costs the same pages and the same sync for one closure as for many. Under
-// load, one whose closures are all patient waits several times as long.
+// DefaultGather is how long a group of writes waits for others to share its
+// commit, which costs the same pages and the same sync for one closure as for
+// many. Under load, a group whose closures are all patient waits patience times as
+// long.
 const (
-	gatherFor = 500 * time.Microsecond
-	patience  = 4
+	DefaultGather = 500 * time.Microsecond
+	patience      = 4
 )
 
 // crowded is the mean group from which it pays to wait.
@@ -253,7 +252,7 @@ func (d *DB) commit(s *session, group []*request) {
 	}
 }
 
-// keepVital answers the requests that a full disk refuses and gives the rest.
+// keepVital answers the requests that a full disk refuses and returns the rest.
 func (d *DB) keepVital(group []*request) []*request {
 	var vital []*request
 	for _, r := range group {
@@ -292,7 +291,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	return nil
 }
 
-// runOne runs one closure in a savepoint. The error it gives is one that the
+// runOne runs one closure in a savepoint. The error it returns is one that the
 // whole transaction must not survive.
 func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	if r.err = r.ctx.Err(); r.err != nil && !r.vital {
@@ -339,16 +338,28 @@ func rollback(s *session) error {
 	return err
 }
 
-// goroutineID reads the number from the first line of the stack,
-// "goroutine 7 [running]:". It serves one check: a Write inside a Write would
-// wait for itself for ever.
-func goroutineID() int64 {
-	var buf [32]byte
-	line := buf[:runtime.Stack(buf[:], false)]
-	field := bytes.Fields(line)[1]
-	id, err := strconv.ParseInt(string(field), 10, 64)
-	if err != nil {
-		panic("db: unreadable stack header")
+// writerName is the function that the writer's goroutine runs, as runtime names
+// it.
+const writerName = "mailer/db.(*DB).writeLoop"
+
+// onWriter reports whether the caller runs on the goroutine of a writer: inside a
+// closure, or what it had called after its commit. No context says so, since a
+// closure may pass on any; its callers do.
+func onWriter() bool {
+	callers := make([]uintptr, 64)
+	n := runtime.Callers(2, callers)
+	for n == len(callers) {
+		callers = make([]uintptr, 2*n)
+		n = runtime.Callers(2, callers)
 	}
-	return id
+	frames := runtime.CallersFrames(callers[:n])
+	for {
+		frame, more := frames.Next()
+		if frame.Function == writerName {
+			return true
+		}
+		if !more {
+			return false
+		}
+	}
 }

@@ -221,7 +221,7 @@ func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 		t.Error(err)
 	}
 	r.write(func(tx *db.Tx) error {
-		told, err := tx.PurgeHappenings(tx.Now.Add(time.Hour), 1)
+		told, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1)
 		if told {
 			t.Error("webhooks are told of the contacts")
 		}

@@ -86,7 +86,7 @@ func TestWhoComesWhileABroadcastToNobodyLeavesGetsNothing(t *testing.T) {
 		if audience, err = frozenAudience(r, b); err != nil {
 			return err
 		}
-		got, err = r.CountAudience(db.Effort{Ctx: t.Context()}, &audience)
+		got, err = r.CountAudience(t.Context(), db.Effort{}, &audience)
 		return err
 	})
 	if sent.Audience != 0 || got != 0 {
@@ -205,7 +205,7 @@ func TestALargeAudienceIsCountedInHalves(t *testing.T) {
 			}
 		}
 		err := w.e.db.Read(t.Context(), func(r *db.Reader) error {
-			_, err := r.CountAudience(db.Effort{Ctx: t.Context(), Most: quickScan}, audience)
+			_, err := r.CountAudience(t.Context(), db.Effort{Most: quickScan}, audience)
 			return err
 		})
 		if !errors.Is(err, db.ErrLong) {

@@ -25,7 +25,7 @@ func (e *Engine) ListBroadcastRecipients(ctx context.Context, key *app.Key, id s
 			return nil
 		}
 		var list []app.BroadcastRecipient
-		if list, more, err = r.ListRecipients(effort, &b, &q, page); err != nil {
+		if list, more, err = r.ListRecipients(ctx, effort, &b, &q, page); err != nil {
 			return err
 		}
 		for i := range list {

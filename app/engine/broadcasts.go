@@ -196,7 +196,7 @@ func (e *Engine) DuplicateBroadcast(ctx context.Context, key *app.Key, id string
 // unusedByBroadcasts refuses to delete what a broadcast that has not left uses.
 // Errors: CodeConflict.
 func unusedByBroadcasts(tx *db.Tx, kind, id string) error {
-	used, err := tx.BroadcastsUse(id)
+	used, err := tx.InOpenBroadcasts(id)
 	if err != nil || !used {
 		return err
 	}

@@ -109,7 +109,7 @@ func (a *audience) told() (out []told) {
 	}
 	must(a.t, rows.Err())
 	must(a.t, a.db.Write(a.t.Context(), func(tx *db.Tx) error {
-		_, err := tx.PurgeHappenings(tx.Now.Add(time.Hour), 1_000_000)
+		_, err := tx.PurgeWebhookEvents(tx.Now.Add(time.Hour), 1_000_000)
 		return err
 	}))
 	return out

@@ -89,7 +89,7 @@ func (e *Engine) purge(ctx context.Context) error {
 		return err
 	}
 	err = e.inPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeHappenings(tx.Now.Add(-app.HappeningsKept), purgeChunk)
+		return tx.PurgeWebhookEvents(tx.Now.Add(-app.WebhookEventsKept), purgeChunk)
 	})
 	if err != nil {
 		return err

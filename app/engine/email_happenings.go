@@ -32,7 +32,7 @@ func (e *Engine) announceEmail(tx *db.Tx, teamID string, name app.EventName, ema
 
 // emailData reads what every event of an email says. Error: db.ErrNotFound.
 func (e *Engine) emailData(tx *db.Tx, teamID, emailID string) (app.EmailData, error) {
-	email, err := tx.AnnouncedEmail(teamID, emailID)
+	email, err := tx.WebhookEmail(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
 		return e.broadcastData(tx, teamID, emailID)
 	}

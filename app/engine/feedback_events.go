@@ -24,7 +24,7 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	if !isFetch(r.Kind) {
 		return ev, true, nil
 	}
-	all, prefetched, err := tx.FetchEvents(ev.EmailID)
+	all, prefetched, err := tx.CountTrackingEvents(ev.EmailID)
 	return ev, app.FetchRoom(kind, all, prefetched), err
 }
 

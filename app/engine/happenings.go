@@ -40,7 +40,7 @@ func (s *subscriptions) ids() (ids []string) {
 func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 	var hooks []app.Webhook
 	err := store.Read(ctx, func(r *db.Reader) (err error) {
-		hooks, err = r.AllSubscribers()
+		hooks, err = r.AllEnabledWebhooks()
 		return err
 	})
 	if err != nil {
@@ -68,7 +68,7 @@ func (a hearers) add(w *app.Webhook) {
 // change reads a team's subscriptions in the Write that changed one of them, to
 // be used once it is on disk. Writes end in their order, and in one goroutine.
 func (s *subscriptions) change(tx *db.Tx, teamID string) error {
-	hooks, err := tx.Subscribers(teamID)
+	hooks, err := tx.EnabledWebhooks(teamID)
 	if err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
 	}
@@ -103,8 +103,8 @@ func (e *Engine) announce(tx *db.Tx, teamID string, name app.EventName, data fun
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	h := &app.Happening{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
-	if err := tx.InsertHappening(h, webhooks); err != nil {
+	h := &app.WebhookEvent{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	if err := tx.InsertWebhookEvent(h, webhooks); err != nil {
 		return err
 	}
 	tx.AfterCommit(func() { e.hooks.wake(webhooks) })

@@ -155,7 +155,7 @@ func TestEmailAndUnitKeepTheirTopicWhileTheyWait(t *testing.T) {
 		t.Errorf("%s are NULL", got)
 	}
 	w.read(func(r *db.Reader) error {
-		waits, err := r.TopicWaits(news.ID)
+		waits, err := r.HasTopicUnits(news.ID)
 		if !waits {
 			t.Error("the topic could be deleted")
 		}

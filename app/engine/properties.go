@@ -21,7 +21,7 @@ func (e *Engine) CreateProperty(ctx context.Context, key *app.Key, in app.Proper
 	}
 	p := app.Property{ID: app.NewID(), TeamID: key.TeamID, Key: in.Key, Type: in.Type, Fallback: in.Fallback}
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
-		left, err := tx.LeavesOver(key.TeamID, in.Key)
+		left, err := tx.HasLeftovers(key.TeamID, in.Key)
 		if err != nil {
 			return err
 		}

@@ -13,7 +13,7 @@ func (e *Engine) tellDay(tx *db.Tx, teamID string, plan *app.TeamPlan, used int6
 	if level <= told {
 		return nil
 	}
-	if err := tx.TellDay(teamID, app.UnixDay(tx.Now), level); err != nil {
+	if err := tx.SetDayNotified(teamID, app.UnixDay(tx.Now), level); err != nil {
 		return fmt.Errorf("note what was told: %w", err)
 	}
 	return e.announceQuota(tx, teamID, app.QuotaEvents(told, level), app.QuotaData{Plan: plan.Name, Period: "day",
@@ -42,11 +42,11 @@ func (e *Engine) tellPeriod(tx *db.Tx, teamID string, plan *app.TeamPlan, today 
 		return nil
 	}
 	start, end := plan.Period(tx.Now)
-	told, err := tx.PeriodTold(teamID, start)
+	told, err := tx.PeriodNotified(teamID, start)
 	if err != nil || level <= told {
 		return err
 	}
-	if err := tx.TellPeriod(teamID, start, level); err != nil {
+	if err := tx.SetPeriodNotified(teamID, start, level); err != nil {
 		return fmt.Errorf("note what was told: %w", err)
 	}
 	return e.announceQuota(tx, teamID, app.QuotaEvents(told, level), app.QuotaData{Plan: plan.Name, Period: "month",

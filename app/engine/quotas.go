@@ -83,7 +83,7 @@ func (e *Engine) chargeDay(tx *db.Tx, teamID string, plan *app.TeamPlan, waiting
 	due := false
 	if waiting.Late > 0 {
 		var err error
-		if due, err = tx.LateIsDue(teamID); err != nil {
+		if due, err = tx.BacklogIsDue(teamID); err != nil {
 			return c, fmt.Errorf("look at the backlog: %w", err)
 		}
 	}
@@ -219,7 +219,7 @@ func (e *Engine) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
 	if terms.DayFits(used, u.Owed) {
 		return false, nil
 	}
-	if err := tx.PutOff(u, app.DayEnd(tx.Now)); err != nil {
+	if err := tx.DeferUnit(u, app.DayEnd(tx.Now)); err != nil {
 		return true, ignoreGone(err)
 	}
 	if err := tx.InsertEvent(quotaWait(tx, u)); err != nil || u.Late {
@@ -242,7 +242,7 @@ func (e *Engine) forgive(tx *db.Tx, teamID, emailID string) error {
 	if !e.server.Cloud {
 		return nil
 	}
-	owed, err := tx.OwedBy(emailID)
+	owed, err := tx.EmailBacklog(emailID)
 	if err != nil {
 		return fmt.Errorf("read what is owed: %w", err)
 	}

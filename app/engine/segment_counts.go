@@ -27,7 +27,7 @@ const (
 // again where it turns out to be long. No more than maxScans long ones run at
 // once; they end with ctx.
 func (e *Engine) scan(ctx context.Context, fn func(*db.Reader, db.Effort) error) error {
-	err := e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Ctx: ctx, Most: quickScan}) })
+	err := e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: quickScan}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
@@ -35,12 +35,12 @@ func (e *Engine) scan(ctx context.Context, fn func(*db.Reader, db.Effort) error)
 		return err
 	}
 	defer e.scans.Release(1)
-	return e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Ctx: ctx}) })
+	return e.db.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{}) })
 }
 
 // countLong counts contacts of a team where that is long: each half of them on a
 // connection of its own. count counts those between the bounds of an effort.
-func (e *Engine) countLong(ctx context.Context, teamID string, count func(*db.Reader, db.Effort) (int, error)) (int, error) {
+func (e *Engine) countLong(ctx context.Context, teamID string, count func(context.Context, *db.Reader, db.Effort) (int, error)) (int, error) {
 	if err := e.scans.Acquire(ctx, maxScans); err != nil {
 		return 0, err
 	}
@@ -60,10 +60,9 @@ func (e *Engine) countLong(ctx context.Context, teamID string, count func(*db.Re
 	var counted [maxScans]int
 	group, ctx := errgroup.WithContext(ctx)
 	for i, half := range halves {
-		half.Ctx = ctx
 		group.Go(func() error {
 			return e.db.Read(ctx, func(r *db.Reader) (err error) {
-				counted[i], err = count(r, half)
+				counted[i], err = count(ctx, r, half)
 				return err
 			})
 		})
@@ -75,13 +74,15 @@ func (e *Engine) countLong(ctx context.Context, teamID string, count func(*db.Re
 // countAudience counts whom a broadcast goes to.
 func (e *Engine) countAudience(ctx context.Context, a *app.Audience) (n int, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) (err error) {
-		n, err = r.CountAudience(db.Effort{Ctx: ctx, Most: quickScan}, a)
+		n, err = r.CountAudience(ctx, db.Effort{Most: quickScan}, a)
 		return err
 	})
 	if !errors.Is(err, db.ErrLong) {
 		return n, err
 	}
-	return e.countLong(ctx, a.TeamID, func(r *db.Reader, half db.Effort) (int, error) { return r.CountAudience(half, a) })
+	return e.countLong(ctx, a.TeamID, func(ctx context.Context, r *db.Reader, half db.Effort) (int, error) {
+		return r.CountAudience(ctx, half, a)
+	})
 }
 
 // segmentCounts remembers how many contacts are in segments. The zero value is

@@ -54,13 +54,15 @@ func (e *Engine) GetSegment(ctx context.Context, key *app.Key, id string) (s app
 		if s, err = r.Segment(key.TeamID, id); err != nil {
 			return err
 		}
-		quick := db.Effort{Ctx: ctx, Most: quickScan}
-		contacts, err = e.counts.of(&s, generation, func() (int, error) { return r.CountSegment(quick, &s) })
+		quick := db.Effort{Most: quickScan}
+		contacts, err = e.counts.of(&s, generation, func() (int, error) { return r.CountSegment(ctx, quick, &s) })
 		return err
 	})
 	if errors.Is(err, db.ErrLong) {
 		contacts, err = e.counts.of(&s, generation, func() (int, error) {
-			return e.countLong(ctx, key.TeamID, func(r *db.Reader, half db.Effort) (int, error) { return r.CountSegment(half, &s) })
+			return e.countLong(ctx, key.TeamID, func(ctx context.Context, r *db.Reader, half db.Effort) (int, error) {
+				return r.CountSegment(ctx, half, &s)
+			})
 		})
 	}
 	return s, contacts, lookup("segment", err)
@@ -112,7 +114,7 @@ func (e *Engine) ListSegmentContacts(ctx context.Context, key *app.Key, segmentI
 		if unknown = lookup("segment", err); unknown != nil {
 			return nil
 		}
-		rows, more, err = r.ListSegmentContacts(effort, &s, page)
+		rows, more, err = r.ListSegmentContacts(ctx, effort, &s, page)
 		return err
 	})
 	if unknown != nil {

@@ -122,7 +122,7 @@ func (e *Engine) SetPlan(ctx context.Context, teamID string, in app.PlanInput) (
 			e.teamPlans.forget(teamID)
 			e.onPlan()
 		})
-		return tx.FreeLate(teamID)
+		return tx.ReleaseBacklog(teamID)
 	})
 	return next, lookup("team", err)
 }

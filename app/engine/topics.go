@@ -83,7 +83,7 @@ func (e *Engine) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 		if err != nil {
 			return err
 		}
-		waits, err := tx.TopicWaits(id)
+		waits, err := tx.HasTopicUnits(id)
 		if err != nil {
 			return err
 		}

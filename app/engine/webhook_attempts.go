@@ -52,7 +52,7 @@ func (h *hooks) read(j *hookJob) (hook app.Webhook, d app.Delivery, err error) {
 		if hook, err = r.Webhook(teamID, j.due.WebhookID); err != nil {
 			return err
 		}
-		d, err = r.Delivery(teamID, hook.ID, j.due.HappeningID)
+		d, err = r.Delivery(teamID, hook.ID, j.due.EventID)
 		return err
 	})
 	if err != nil {
@@ -65,7 +65,7 @@ func (h *hooks) read(j *hookJob) (hook app.Webhook, d app.Delivery, err error) {
 // putOff has a delivery tried again whose attempt did not take place.
 func (h *hooks) putOff(j *hookJob, next time.Time) {
 	err := h.e.db.WriteVital(context.Background(), func(tx *db.Tx) error {
-		return tx.PutOffDelivery(j.due.WebhookID, j.due.HappeningID, j.attempt, next)
+		return tx.DeferDelivery(j.due.WebhookID, j.due.EventID, j.attempt, next)
 	})
 	if err != nil {
 		h.e.log.Error("put off a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)
@@ -131,7 +131,7 @@ func (h *hooks) record(j *hookJob, hook app.Webhook, d app.Delivery, a app.Webho
 			return err
 		}
 		if a.Success() {
-			return tx.Works(d.TeamID, hook.ID)
+			return tx.ClearFailing(d.TeamID, hook.ID)
 		}
 		return h.fails(tx, hook)
 	})

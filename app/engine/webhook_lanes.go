@@ -107,11 +107,11 @@ func earlier(a, b time.Time) time.Time {
 }
 
 // attempting tells whether an attempt is under way.
-func (h *hooks) attempting(webhookID, happeningID string) bool {
+func (h *hooks) attempting(webhookID, eventID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lanes[webhookID]
-	return l != nil && l.busy[happeningID]
+	return l != nil && l.busy[eventID]
 }
 
 // round claims what is due and may begin, has it attempted, and answers how long
@@ -231,7 +231,7 @@ func (h *hooks) find(ctx context.Context, looks []hookLook) (due []db.DueDeliver
 	err = h.e.db.Read(ctx, func(r *db.Reader) error {
 		due = nil
 		for _, look := range looks {
-			failing, err := r.Listens(look.webhookID)
+			failing, err := r.WebhookFailing(look.webhookID)
 			if errors.Is(err, db.ErrNotFound) {
 				h.drop(look)
 				continue
@@ -257,7 +257,7 @@ func (h *hooks) find(ctx context.Context, looks []hookLook) (due []db.DueDeliver
 func (k *hookLook) choose(rows []db.DueDelivery, now time.Time) (take []db.DueDelivery, next time.Time) {
 	for _, row := range rows {
 		switch {
-		case k.busy[row.HappeningID]: // its end says when it is due again
+		case k.busy[row.EventID]: // its end says when it is due again
 		case row.NextAt.After(now) || len(take) == k.room:
 			return take, row.NextAt
 		default:
@@ -292,7 +292,7 @@ func (h *hooks) take(d db.DueDelivery) *hookJob {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	l := h.lanes[d.WebhookID]
-	l.busy[d.HappeningID] = true
+	l.busy[d.EventID] = true
 	h.running++
 	if l.slow {
 		h.slow++
@@ -304,7 +304,7 @@ func (h *hooks) take(d db.DueDelivery) *hookJob {
 func (h *hooks) release(j *hookJob, next time.Time, swift bool) {
 	h.mu.Lock()
 	l := h.lanes[j.due.WebhookID]
-	delete(l.busy, j.due.HappeningID)
+	delete(l.busy, j.due.EventID)
 	h.running--
 	if j.slow {
 		h.slow--

@@ -179,9 +179,9 @@ func (e *Engine) seen(d *app.Delivery) {
 
 // GetWebhookEvent gives one event that a webhook was told or will be, with its
 // payload. Errors: CodeNotFound.
-func (e *Engine) GetWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) (d app.Delivery, err error) {
+func (e *Engine) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d app.Delivery, err error) {
 	err = e.ofWebhook(ctx, key, id, func(r *db.Reader) error {
-		d, err = r.Delivery(key.TeamID, id, happeningID)
+		d, err = r.Delivery(key.TeamID, id, eventID)
 		return lookup("webhook event", err)
 	})
 	e.seen(&d)
@@ -190,12 +190,12 @@ func (e *Engine) GetWebhookEvent(ctx context.Context, key *app.Key, id, happenin
 
 // ListWebhookAttempts gives a page of the attempts to tell a webhook of an event,
 // newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
-func (e *Engine) ListWebhookAttempts(ctx context.Context, key *app.Key, id, happeningID string, page app.Page) (rows []app.WebhookAttempt, more bool, err error) {
+func (e *Engine) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []app.WebhookAttempt, more bool, err error) {
 	err = e.ofWebhook(ctx, key, id, func(r *db.Reader) error {
-		if _, err := r.Delivery(key.TeamID, id, happeningID); err != nil {
+		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
 			return lookup("webhook event", err)
 		}
-		rows, more, err = r.ListWebhookAttempts(key.TeamID, id, happeningID, page)
+		rows, more, err = r.ListWebhookAttempts(key.TeamID, id, eventID, page)
 		return cursor(page, err)
 	})
 	return rows, more, lookup("webhook", err)
@@ -204,20 +204,20 @@ func (e *Engine) ListWebhookAttempts(ctx context.Context, key *app.Key, id, happ
 // ReplayWebhookEvent has a webhook told once more of an event, whatever became of
 // it before, from the beginning of the retry table. Errors: CodeNotFound,
 // CodeConflict for a disabled webhook.
-func (e *Engine) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) error {
+func (e *Engine) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error {
 	err := e.db.Write(ctx, func(tx *db.Tx) error {
 		w, err := tx.Webhook(key.TeamID, id)
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Delivery(key.TeamID, id, happeningID); err != nil {
+		if _, err := tx.Delivery(key.TeamID, id, eventID); err != nil {
 			return lookup("webhook event", err)
 		}
 		if w.Status != app.WebhookEnabled {
 			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
 		}
 		tx.AfterCommit(func() { e.hooks.wake([]string{id}) })
-		return tx.Replay(id, happeningID)
+		return tx.ReplayDelivery(id, eventID)
 	})
 	return lookup("webhook", err)
 }

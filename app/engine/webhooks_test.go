@@ -334,7 +334,7 @@ func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
 		if count(stays) != "1200 1200\n" {
 			t.Errorf("before 30 days: %s", count(stays))
 		}
-		w.sql("UPDATE happenings SET created_at = created_at - ?", (app.HappeningsKept + time.Minute).Milliseconds())
+		w.sql("UPDATE happenings SET created_at = created_at - ?", (app.WebhookEventsKept + time.Minute).Milliseconds())
 		w.happen("new")
 		must(t, w.e.purge(t.Context()))
 		if count(stays) != "1 0\n" && count(stays) != "1 1\n" {

@@ -8,12 +8,12 @@ import (
 	"mailer/app"
 )
 
-// InsertHappening notes what happened, and that it is due at those webhooks.
-func (tx *Tx) InsertHappening(h *app.Happening, webhooks []string) error {
+// InsertWebhookEvent notes what happened, and that it is due at those webhooks.
+func (tx *Tx) InsertWebhookEvent(h *app.WebhookEvent, webhooks []string) error {
 	_, err := tx.exec(`INSERT INTO happenings (id, team_id, type, payload, created_at) VALUES (?, ?, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
-		return fmt.Errorf("insert happening: %w", err)
+		return fmt.Errorf("insert webhook event: %w", err)
 	}
 	for _, id := range webhooks {
 		_, err := tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 0, ?)`,
@@ -25,24 +25,24 @@ func (tx *Tx) InsertHappening(h *app.Happening, webhooks []string) error {
 	return nil
 }
 
-// PurgeHappenings deletes at most limit happenings from before a time and tells
+// PurgeWebhookEvents deletes at most limit events from before a time and tells
 // whether there may be more. Ids are in the order of time, so the oldest come
 // first.
-func (tx *Tx) PurgeHappenings(before time.Time, limit int) (more bool, err error) {
+func (tx *Tx) PurgeWebhookEvents(before time.Time, limit int) (more bool, err error) {
 	n, err := tx.exec(`DELETE FROM happenings WHERE id IN (SELECT id FROM happenings ORDER BY id LIMIT ?1) AND created_at < ?2`, limit, milli(before))
 	if err != nil {
-		return false, fmt.Errorf("purge happenings: %w", err)
+		return false, fmt.Errorf("purge webhook events: %w", err)
 	}
 	return n == int64(limit), nil
 }
 
-// WebhookIDs gives the ids of all teams' webhooks after one, at most limit.
+// WebhookIDs returns the ids of all teams' webhooks after one, at most limit.
 func (r *Reader) WebhookIDs(after string, limit int) ([]string, error) {
 	return list(&r.session, scanText, `SELECT id FROM webhooks WHERE id > ? ORDER BY id LIMIT ?`, after, limit)
 }
 
 // PurgeDeliveries deletes at most limit of a webhook's deliveries, and as many of
-// its attempts, whose happenings were purged, and tells whether there may be more.
+// its attempts, whose events were purged, and reports whether there may be more.
 func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error) {
 	oldest := "~" // after every id
 	err = tx.row(`SELECT id FROM happenings ORDER BY id LIMIT 1`, nil, &oldest)
@@ -62,18 +62,15 @@ func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error
 	return deliveries == int64(limit) || attempts == int64(limit), nil
 }
 
-// AnnouncedEmail gives what webhooks hear of an email: its head and its own
+// WebhookEmail returns what webhooks hear of an email: its head and its own
 // header fields.
-func (r *Reader) AnnouncedEmail(teamID, id string) (app.Email, error) {
-	stmt, err := r.stmt(`SELECT ` + emailColumns + `, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
-		WHERE e.team_id = ? AND e.id = ?`)
-	if err != nil {
-		return app.Email{}, err
-	}
+func (r *Reader) WebhookEmail(teamID, id string) (app.Email, error) {
 	var row emailRow
 	var headers sql.NullString
-	if err := stmt.QueryRow(teamID, id).Scan(append(row.dest(), &headers)...); err != nil {
-		return app.Email{}, notFound(err)
+	err := r.row(`SELECT `+emailColumns+`, c.headers FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
+		WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, append(row.dest(), &headers)...)
+	if err != nil {
+		return app.Email{}, err
 	}
 	e, err := row.finish()
 	if err != nil {

@@ -1,0 +1,109 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// scanner is the part of sql.Row and sql.Rows that a scan function needs.
+type scanner interface{ Scan(dest ...any) error }
+
+// exec runs a statement and returns the number of rows that it touched. Error:
+// ErrNotFound for a row whose parent is gone.
+func (s *session) exec(query string, args ...any) (int64, error) {
+	stmt, err := s.stmt(query)
+	if err != nil {
+		return 0, err
+	}
+	res, err := stmt.ExecContext(context.Background(), args...)
+	if err != nil {
+		return 0, orphan(err)
+	}
+	return res.RowsAffected()
+}
+
+// row scans the first row of a query. Error: ErrNotFound where there is none.
+func (s *session) row(query string, args []any, dest ...any) error {
+	stmt, err := s.stmt(query)
+	if err != nil {
+		return err
+	}
+	return notFound(stmt.QueryRowContext(context.Background(), args...).Scan(dest...))
+}
+
+// exists is nil where a query for a number has a row, else ErrNotFound.
+func (s *session) exists(query string, args ...any) error {
+	var n int
+	return s.row(query, args, &n)
+}
+
+// one returns what scan makes of the first row of a query. Error: ErrNotFound
+// where there is none.
+func one[T any](s *session, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+	stmt, err := s.stmt(query)
+	if err != nil {
+		var none T
+		return none, err
+	}
+	v, err := scan(stmt.QueryRowContext(context.Background(), args...))
+	return v, notFound(err)
+}
+
+// list returns what scan makes of each row of a query.
+func list[T any](s *session, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
+	stmt, err := s.stmt(query)
+	if err != nil {
+		return nil, err
+	}
+	return collect(context.Background(), stmt, scan, args...)
+}
+
+// collect is list for a statement at hand that may end with ctx.
+func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var out []T
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, v)
+	}
+	return out, rows.Err()
+}
+
+// scanText scans a row of one text.
+func scanText(s scanner) (string, error) {
+	var v string
+	err := s.Scan(&v)
+	return v, err
+}
+
+// notFound turns "no row" of the driver into ErrNotFound.
+func notFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// ignoreNotFound turns ErrNotFound into nil.
+func ignoreNotFound(err error) error {
+	if errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return err
+}
+
+// oneRow turns "no row touched" into the error none.
+func oneRow(n int64, err, none error) error {
+	if err == nil && n == 0 {
+		return none
+	}
+	return err
+}
