@@ -71,6 +71,7 @@ type DB struct {
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
 	writer  atomic.Int64  // its goroutine id
+	commits atomic.Uint64
 	wait    time.Duration // for company: Options.Gather
 	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool
