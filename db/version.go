@@ -1,6 +1,8 @@
 package db
 
 import (
+	"context"
+	"fmt"
 	"os"
 	"time"
 )
@@ -23,4 +25,17 @@ func (d *DB) Version() Version {
 		v.size, v.written = log.Size(), log.ModTime()
 	}
 	return v
+}
+
+// Foreign is another number after every commit of another process, as soon as that
+// can be read, and stands still while only this one commits. It waits for the writer
+// until ctx ends. Errors: those of the store.
+func (d *DB) Foreign(ctx context.Context) (n int64, err error) {
+	err = d.run(ctx, func(s *session) error {
+		return s.conn.QueryRowContext(context.Background(), `PRAGMA data_version`).Scan(&n)
+	})
+	if err != nil {
+		return 0, fmt.Errorf("look for changes of other processes: %w", err)
+	}
+	return n, nil
 }

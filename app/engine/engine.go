@@ -108,6 +108,7 @@ type Engine struct {
 	listeners   subscriptions
 	guards      guards
 	clock       *clock
+	swept       swept
 	cron        *cron.Cron
 	pacing      sync.Mutex // held while cron is stopped or started again
 	draining    atomic.Bool
