@@ -200,7 +200,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	if err := e.startImports(ctx); err != nil {
 		return err
 	}
-	e.workers.Go(e.watchStore)
+	if len(e.lanes) > 0 {
+		e.workers.Go(e.watchStore)
+	}
 	e.workers.Go(e.track)
 	e.workers.Go(e.broadcast)
 	e.hooks.start()

@@ -153,7 +153,14 @@ func (l *lane) wake() {
 func (e *Engine) watchStore() {
 	var last db.Version
 	changed := true
-	for pause(e.taking, sweepEvery, nil) {
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-e.taking.Done():
+			return
+		}
 		before := changed
 		now := e.db.Version()
 		last, changed = now, now != last
