@@ -109,7 +109,6 @@ func TestTheRateOfARelayIsKept(t *testing.T) {
 }
 
 func TestTheDailyLimitHoldsInAny24HoursAcrossARestart(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		const daily = 10
 		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Daily: daily}, nil)

@@ -126,7 +126,6 @@ func TestAnEndpointThatAsksToWaitIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -162,7 +161,6 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 }
 
 func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -247,7 +245,6 @@ func TestAStopLetsAttemptsEnd(t *testing.T) {
 }
 
 func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -300,7 +297,6 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 }
 
 func TestAnEventIsGivenUpAfterEightAttempts(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")

@@ -117,16 +117,6 @@ func (w *world) start() {
 	})
 }
 
-// slowUnderRace leaves a test out where the race detector runs: it walks through
-// days or megabytes, ten times slower there, and what it shows is no race. The
-// same code runs under the detector in shorter tests.
-func slowUnderRace(t *testing.T) {
-	t.Helper()
-	if raceDetector && testing.Short() {
-		t.Skip("takes minutes under the race detector; it runs without")
-	}
-}
-
 // stopNow drops what runs.
 func stopNow(e *Engine) {
 	ctx, cancel := context.WithCancel(context.Background())
