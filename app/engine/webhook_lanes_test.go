@@ -179,6 +179,24 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 	})
 }
 
+func TestWhatAnotherProcessDidIsToldWithinAMinute(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, f := hooked(t)
+		w.webhook("up")
+		time.Sleep(90 * time.Second)
+		cli := w.beside()
+		for i := range 3 {
+			_, err := cli.CreateTopic(t.Context(), w.key, app.TopicInput{Name: fmt.Sprint(i), Default: app.OptIn})
+			must(t, err)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := len(f.to("up.example.com")); got != i+1 {
+				t.Errorf("%d events were told, want %d", got, i+1)
+			}
+		}
+	})
+}
+
 func TestAKilledServerTellsAgainWithTheSameID(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
