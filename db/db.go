@@ -70,6 +70,7 @@ type DB struct {
 	chores  chan *chore
 	closing chan struct{}
 	done    chan struct{} // the writer has ended
+	commits atomic.Uint64
 	wait    time.Duration // of a group for others: Options.Gather
 	crowd   float64       // moving mean of group sizes; the writer's alone
 	full    atomic.Bool

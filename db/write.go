@@ -238,6 +238,9 @@ func (d *DB) commit(s *session, group []*request) {
 	if isFull(err) {
 		err = ErrFull
 	}
+	if err == nil {
+		d.commits.Add(1)
+	}
 	for _, r := range group {
 		if err == nil && r.err == nil {
 			d.generations.bump(r.tx.touched)

@@ -17,7 +17,7 @@ func TestMCPEveryOperationIsAToolOrLeftOutWithAReason(t *testing.T) {
 			Security    []any
 		}
 	}
-	if err := json.Unmarshal(r.handler.document, &doc); err != nil {
+	if err := json.Unmarshal(r.handler.document(), &doc); err != nil {
 		t.Fatal(err)
 	}
 	tools := map[string]bool{}

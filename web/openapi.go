@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	jsonv2 "github.com/go-json-experiment/json"
@@ -116,8 +117,8 @@ type documentOutput struct {
 	Body        []byte
 }
 
-// registerDocument adds GET /openapi.json. It comes last, for the document is
-// written down here, with every route in it.
+// registerDocument adds GET /openapi.json. It comes last, for the document has
+// every route in it; it is written down once, when it is first asked for.
 func (h *Handler) registerDocument() {
 	register(h, route{public: true}, huma.Operation{
 		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json",
@@ -127,11 +128,13 @@ func (h *Handler) registerDocument() {
 			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object"}}},
 		}},
 	}, func(context.Context, *struct{}) (*documentOutput, error) {
-		return &documentOutput{ContentType: "application/json", Body: h.document}, nil
+		return &documentOutput{ContentType: "application/json", Body: h.document()}, nil
 	})
-	document, err := json.Marshal(h.api.OpenAPI())
-	if err != nil {
-		panic(fmt.Sprintf("writing openapi.json: %v", err))
-	}
-	h.document = document
+	h.document = sync.OnceValue(func() []byte {
+		document, err := json.Marshal(h.api.OpenAPI())
+		if err != nil {
+			panic(fmt.Sprintf("writing openapi.json: %v", err))
+		}
+		return document
+	})
 }

@@ -125,9 +125,10 @@ func guardrailRefusals() []refusal {
 }
 
 // pausedBy is the answer to a POST once the rates took effect; before, it may
-// succeed.
+// succeed. Tests of it wait beside each other.
 func pausedBy(t *testing.T, o app.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
+	t.Parallel()
 	cfg := relayed()
 	cfg.Enforce = true
 	r := newReal(t, cfg)

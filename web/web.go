@@ -85,7 +85,7 @@ type Handler struct {
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
-	document   []byte // openapi.json
+	document   func() []byte // openapi.json
 	draining   atomic.Bool
 }
 

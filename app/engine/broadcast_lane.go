@@ -36,8 +36,8 @@ func (l *lane) claimBulk(ctx context.Context, room int) (time.Duration, error) {
 	if err != nil {
 		return 0, err
 	}
-	if held { // until midnight, or another plan
-		next = min(next, sweepEvery)
+	if held { // until midnight, when mail that waits goes first, or another plan
+		next = min(next, time.Until(app.DayEnd(time.Now()))+sweepEvery)
 	}
 	if len(queues) == 0 {
 		return next, nil

@@ -188,7 +188,6 @@ func TestASendCountsTheAudienceThatItGoesTo(t *testing.T) {
 }
 
 func TestALargeAudienceIsCountedInHalves(t *testing.T) {
-	slowUnderRace(t)
 	w := idle(t)
 	const n = quickScan + 2_000
 	w.addContacts(n)

@@ -22,7 +22,7 @@ const (
 	// cleanChunk is how many units of a canceled broadcast one Write ends.
 	cleanChunk = 500
 	// broadcasterSweep bounds how long a lost wake-up costs.
-	broadcasterSweep = time.Minute
+	broadcasterSweep = sweepAnyway * time.Minute
 	// snapshotWait is how long a send waits for its audience to be frozen.
 	snapshotWait = 5 * time.Second
 )

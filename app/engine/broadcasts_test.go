@@ -251,7 +251,6 @@ func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
 }
 
 func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		const n = 120
 		relay := newRelay(func(m *app.Outgoing, try int) answer {
@@ -332,7 +331,6 @@ func TestBroadcastsShareARelayFairly(t *testing.T) {
 }
 
 func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 4, Daily: 100}, nil)
 		w := serving(t, relay)

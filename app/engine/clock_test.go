@@ -73,7 +73,6 @@ func TestARetryKeepsItsDelayWhenTheClockIsPutBack(t *testing.T) {
 
 func TestAdvanceGoesThroughAllUnits(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		slowUnderRace(t)
 		w := idle(t, newRelay(nil))
 		for range purgeChunk + 10 {
 			w.send("bob@example.net")

@@ -26,7 +26,7 @@ func (e *Engine) startCron() error {
 		{"@every " + ratesEvery.String(), e.judge},
 		{"@every " + keysFlushEvery.String(), e.flushKeys},
 		{"@every 1m", e.noteClock},
-		{"@every 1m", e.sweep},
+		{"@every 1m", e.sweepSeldom},
 		{"@every 1m", e.checkDue},
 		{"@every 5m", e.clean},
 		{"@every 1h", e.purge},
@@ -63,6 +63,35 @@ func (e *Engine) stopCron() {
 	ended := e.cron.Stop()
 	e.pacing.Unlock()
 	<-ended.Done()
+}
+
+// sweepAnyway is how many minutes pass without a sweep where no other process
+// changed the database: this one wakes its workers itself.
+const sweepAnyway = 5
+
+// swept is what sweepSeldom did last; cron runs it once at a time.
+type swept struct {
+	foreign int64 // changes of other processes that were swept up
+	minutes int   // since then
+}
+
+// sweepSeldom is the job of each minute: a sweep where another process changed the
+// database or the last sweep failed, and now and then in any case. Erasures that
+// failed are tried again each time.
+func (e *Engine) sweepSeldom(ctx context.Context) error {
+	foreign, err := e.db.Foreign(ctx)
+	if err != nil {
+		return err
+	}
+	e.swept.minutes++
+	if foreign == e.swept.foreign && e.swept.minutes < sweepAnyway {
+		return e.sweepErasures(ctx)
+	}
+	if err := e.sweep(ctx); err != nil {
+		return err
+	}
+	e.swept = swept{foreign: foreign}
+	return nil
 }
 
 // sweep finds what a wake-up could miss.

@@ -114,6 +114,7 @@ type Engine struct {
 	listeners     subscriptions
 	guards        guards
 	clock         *clock
+	swept         swept
 	cron          *cron.Cron
 	pacing        sync.Mutex // held while cron is stopped or started again
 	draining      atomic.Bool
@@ -208,6 +209,9 @@ func (e *Engine) Start(ctx context.Context) error {
 	}
 	if err := e.startImports(ctx); err != nil {
 		return err
+	}
+	if len(e.lanes) > 0 {
+		e.workers.Go(e.watchStore)
 	}
 	e.workers.Go(e.track)
 	e.workers.Go(e.broadcast)

@@ -48,7 +48,6 @@ func (s *steps) Err() error {
 func (s *steps) ended() bool { return s.Err() != nil }
 
 func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
-	slowUnderRace(t)
 	base := idle(t)
 	c := base.scatter(base.key, "ann@"+testDomain, 60)
 	stopped := 0

@@ -238,7 +238,6 @@ func (w *world) scatter(key *app.Key, from string, n int) app.Contact {
 }
 
 func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
-	slowUnderRace(t)
 	w := idle(t, newRelay(quoting))
 	c := w.scatter(w.key, "ann@"+testDomain, 1500)
 	w.start()

@@ -191,7 +191,6 @@ func permutations(n int) [][]int {
 }
 
 func TestAnyOrderOfReportsEndsEqual(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelay(nil))
 		var want string

@@ -20,7 +20,7 @@ const (
 	importLinks   = 2000 // memberships and choices of one Write, about
 	importPieces  = 4    // deleted by one Write
 	importStrikes = 10   // tries of an import that fails
-	importSweep   = time.Minute
+	importSweep   = sweepAnyway * time.Minute
 	// importYield is how long the import stands back between two Writes while
 	// callers wait.
 	importYield = 10 * time.Millisecond

@@ -18,6 +18,9 @@ const (
 	// sweepEvery bounds how long a unit that another process wrote, or that a
 	// lost wake-up left, can lie unseen.
 	sweepEvery = time.Second
+	// idleMail is how long a dispatcher of emails sleeps where nothing is due; it
+	// is woken when the database changes.
+	idleMail = time.Minute
 	// laneMemory bounds the bytes of messages that a lane works on at once; a
 	// larger message has the lane for itself.
 	laneMemory = 64 << 20
@@ -144,6 +147,31 @@ func (l *lane) wake() {
 	l.bulk.wake()
 }
 
+// watchStore wakes the dispatchers when the database changed, until the engine stops:
+// until then, what they read of it holds, so that they sleep until something is due.
+func (e *Engine) watchStore() {
+	var last db.Version
+	changed := true
+	tick := time.NewTicker(sweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-e.taking.Done():
+			return
+		}
+		before := changed
+		now := e.db.Version()
+		last, changed = now, now != last
+		if !changed && !before { // what another process commits may be seen before it can be read
+			continue
+		}
+		for _, l := range e.lanes {
+			l.wake()
+		}
+	}
+}
+
 // dispatch claims due units until ctx ends.
 func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	for {
@@ -167,7 +195,7 @@ func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Con
 // claim takes up to room due units of emails, stores that their attempts begin,
 // and hands them to the workers. It answers how long to sleep.
 func (l *lane) claim(ctx context.Context, room int) (time.Duration, error) {
-	units, next, err := l.due(ctx, &l.mail, room, sweepEvery)
+	units, next, err := l.due(ctx, &l.mail, room, idleMail)
 	if err != nil || len(units) == 0 {
 		return next, err
 	}
@@ -218,12 +246,12 @@ func (l *lane) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 func (l *lane) due(ctx context.Context, n *line, room int, most time.Duration) (units []app.Unit, next time.Duration, err error) {
 	now := time.Now()
 	next = most
+	var waiting []string
 	err = l.e.db.Read(ctx, func(r *db.Reader) error {
 		teams, err := r.DueTeams(l.name, n == &l.bulk)
 		if err != nil {
 			return err
 		}
-		var waiting []string
 		for _, t := range teams {
 			if n == &l.bulk && l.e.rests(t.TeamID, l.name) {
 				continue
@@ -237,8 +265,11 @@ func (l *lane) due(ctx context.Context, n *line, room int, most time.Duration) (
 		units, err = l.shares(r, n, waiting, now, room)
 		return err
 	})
-	if len(units) == room {
+	switch {
+	case len(units) == room:
 		next = most // a worker that takes one wakes us
+	case len(units) == 0 && len(waiting) > 0:
+		next = min(next, sweepEvery) // its attempt still runs, or just ended
 	}
 	return units, next, err
 }

@@ -125,7 +125,6 @@ func oneAtATime() *fakeRelay {
 }
 
 func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		relay := newRelay(nil)
 		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)

@@ -42,7 +42,6 @@ var simWorlds = []simWorld{
 // TestAYearOfPromises has the real limits, shares and plans carry a year of mixed
 // traffic, and compares each promise that was made at a send with what came.
 func TestAYearOfPromises(t *testing.T) {
-	slowUnderRace(t)
 	days, kept := 365, 0.95
 	if testing.Short() || raceDetector {
 		days, kept = 40, 0.9 // so few are at the mercy of which of them overlap

@@ -104,7 +104,6 @@ func TestLargeTemplatesWaitForAPermitAndSmallOnesDoNot(t *testing.T) {
 }
 
 func TestARequestMakesNoMoreOfTemplatesThanItCouldCarry(t *testing.T) {
-	slowUnderRace(t)
 	w := idle(t)
 	w.template(w.key, "half", contentOf("{{{X}}}"+strings.Repeat("x", app.MaxRendered/2)))
 	item := BatchItem{Input: by("half", "x")}

@@ -126,7 +126,6 @@ func TestAnEndpointThatAsksToWaitIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -162,7 +161,6 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 }
 
 func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -177,6 +175,24 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 		synctest.Wait()
 		if got := w.hook(hook); got.Status != app.WebhookEnabled {
 			t.Errorf("%+v", got)
+		}
+	})
+}
+
+func TestWhatAnotherProcessDidIsToldWithinAMinute(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w, f := hooked(t)
+		w.webhook("up")
+		time.Sleep(90 * time.Second)
+		cli := w.beside()
+		for i := range 3 {
+			_, err := cli.CreateTopic(t.Context(), w.key, app.TopicInput{Name: fmt.Sprint(i), Default: app.OptIn})
+			must(t, err)
+			time.Sleep(time.Minute)
+			synctest.Wait()
+			if got := len(f.to("up.example.com")); got != i+1 {
+				t.Errorf("%d events were told, want %d", got, i+1)
+			}
 		}
 	})
 }
@@ -247,7 +263,6 @@ func TestAStopLetsAttemptsEnd(t *testing.T) {
 }
 
 func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")
@@ -300,7 +315,6 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 }
 
 func TestAnEventIsGivenUpAfterEightAttempts(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.webhook("down")

@@ -313,7 +313,6 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 }
 
 func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
-	slowUnderRace(t)
 	bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		count := func(hook app.Webhook) string {

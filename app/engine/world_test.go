@@ -117,21 +117,27 @@ func (w *world) start() {
 	})
 }
 
-// slowUnderRace leaves a test out where the race detector runs: it walks through
-// days or megabytes, ten times slower there, and what it shows is no race. The
-// same code runs under the detector in shorter tests.
-func slowUnderRace(t *testing.T) {
-	t.Helper()
-	if raceDetector {
-		t.Skip("takes minutes under the race detector; it runs without")
-	}
-}
-
 // stopNow drops what runs.
 func stopNow(e *Engine) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	e.Stop(ctx)
+}
+
+// beside gives an engine as a command has it that runs beside the server: on its own
+// connections to the database, without workers.
+func (w *world) beside() *Engine {
+	w.t.Helper()
+	schema, err := os.ReadFile("../../schema.sql")
+	must(w.t, err)
+	store, err := db.Open(w.t.Context(), db.Options{Path: w.path, Schema: string(schema), Gather: -1})
+	must(w.t, err)
+	w.t.Cleanup(func() { must(w.t, store.Close()) })
+	cfg := w.cfg
+	cfg.DB, cfg.Routes = store, nil
+	e, err := New(w.t.Context(), cfg)
+	must(w.t, err)
+	return e
 }
 
 // stop ends the engine in order and closes the database.
