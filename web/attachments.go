@@ -32,11 +32,21 @@ type attachmentRecord struct {
 	AttachmentItem
 }
 
-type (
-	attachmentPath struct {
-		EmailPath
-		AttachmentID string `path:"attachment_id" format:"uuid"`
+// attachmentPath names an email and an attachment of it.
+type attachmentPath struct {
+	EmailPath
+	AttachmentID string `path:"attachment_id" format:"uuid"`
+}
+
+// Check implements selfChecker.
+func (p *attachmentPath) Check() error {
+	if err := p.EmailPath.Check(); err != nil {
+		return err
 	}
+	return checkID("attachment", &p.AttachmentID)
+}
+
+type (
 	attachmentOutput struct{ Body attachmentRecord }
 	downloadInput    struct {
 		Token string `path:"token"`
@@ -61,7 +71,7 @@ func (h *Handler) registerAttachments() {
 		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getAttachment)
-	register(h, route{public: true}, huma.Operation{
+	registerPublic(h, route{}, huma.Operation{
 		OperationID: "download-attachment", Method: http.MethodGet, Path: "/attachments/{token}",
 		Summary: "Download an attachment by its signed address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
@@ -74,38 +84,26 @@ func (h *Handler) registerAttachments() {
 	}, h.download)
 }
 
-func (h *Handler) listAttachments(ctx context.Context, in *emailPageInput) (*listOutput[AttachmentItem], error) {
-	id, err := pathID("email", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[AttachmentItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListAttachments(ctx, keyOf(ctx), id, page)
+	rows, more, err := h.service.ListAttachments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, func(a *app.Attachment) AttachmentItem {
-		return h.newAttachmentItem(keyOf(ctx), id, a)
+		return h.newAttachmentItem(key, in.ID, a)
 	}), nil
 }
 
-func (h *Handler) getAttachment(ctx context.Context, in *attachmentPath) (*attachmentOutput, error) {
-	emailID, err := pathID("email", in.ID)
+func (h *Handler) getAttachment(ctx context.Context, key *app.Key, in *attachmentPath) (*attachmentOutput, error) {
+	a, err := h.service.GetAttachment(ctx, key, in.ID, in.AttachmentID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := pathID("attachment", in.AttachmentID)
-	if err != nil {
-		return nil, err
-	}
-	a, err := h.service.GetAttachment(ctx, keyOf(ctx), emailID, id)
-	if err != nil {
-		return nil, err
-	}
-	return &attachmentOutput{attachmentRecord{"attachment", h.newAttachmentItem(keyOf(ctx), emailID, a)}}, nil
+	return &attachmentOutput{attachmentRecord{"attachment", h.newAttachmentItem(key, in.ID, a)}}, nil
 }
 
 // download serves bytes that some caller chose to whoever holds the address. A

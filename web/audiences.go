@@ -5,6 +5,8 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
 )
 
 // Audiences are segments under their old name (decisions.md 5): the same rows,
@@ -30,11 +32,10 @@ type (
 var audienceTags = []string{"Audiences"}
 
 func (h *Handler) registerAudiences() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-audience", Method: http.MethodPost, Path: "/audiences", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment under its old name", Tags: audienceTags,
 	}, h.createAudience)
-	documentBody[createSegmentRequest](h, http.MethodPost, "/audiences")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-audiences", Method: http.MethodGet, Path: "/audiences",
 		Summary: "List segments under their old name, newest first", Tags: audienceTags,
@@ -52,33 +53,25 @@ func (h *Handler) registerAudiences() {
 	}, h.deleteAudience)
 }
 
-func (h *Handler) createAudience(ctx context.Context, _ *struct{}) (*audienceOutput, error) {
-	s, err := h.newSegment(ctx)
+func (h *Handler) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
+	s, err := h.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s)}}, nil
 }
 
-func (h *Handler) getAudience(ctx context.Context, in *SegmentPath) (*audienceOutput, error) {
-	id, err := pathID("audience", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	s, contacts, err := h.service.GetSegment(ctx, keyOf(ctx), id)
+func (h *Handler) getAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*audienceOutput, error) {
+	s, contacts, err := h.service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s), ContactCount: &contacts}}, nil
 }
 
-func (h *Handler) deleteAudience(ctx context.Context, in *SegmentPath) (*removedAudienceOutput, error) {
-	id, err := pathID("audience", in.ID)
-	if err != nil {
+func (h *Handler) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
+	if err := h.service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteSegment(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedAudienceOutput{removedAudience{Object: "audience", ID: id, Deleted: true}}, nil
+	return &removedAudienceOutput{removedAudience{Object: "audience", ID: in.ID, Deleted: true}}, nil
 }

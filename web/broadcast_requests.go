@@ -1,14 +1,7 @@
 package web
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"net/http"
-
-	"github.com/go-json-experiment/json"
-
 	"mailer/app"
-	"mailer/app/engine"
 )
 
 // createBroadcastRequest is the body of POST /broadcasts.
@@ -71,25 +64,4 @@ type sendBroadcastRequest struct {
 // testBroadcastRequest is the body of POST /broadcasts/{id}/test.
 type testBroadcastRequest struct {
 	To addressList `json:"to" doc:"1 to 5 addresses"`
-}
-
-// decodeOptional is decodeBody for a body that may be left out.
-func decodeOptional(body []byte, v any) error {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil
-	}
-	return decodeBody(body, v)
-}
-
-// onceOptions adds what idempotency compares: a digest of what a request asks for,
-// without what is absent.
-func onceOptions(header http.Header, key string, asked any) (engine.SendOptions, error) {
-	if given, err := keyGiven(header, key); err != nil || !given {
-		return engine.SendOptions{}, err
-	}
-	digest := sha256.New()
-	if err := json.MarshalWrite(digest, asked, json.Deterministic(true), json.OmitZeroStructFields(true)); err != nil {
-		return engine.SendOptions{}, err
-	}
-	return engine.SendOptions{IdempotencyKey: key, Payload: digest.Sum(nil)}, nil
 }

@@ -36,14 +36,14 @@ type ClickedLinkItem struct {
 
 type (
 	recipientPageInput struct {
-		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+		BroadcastPath
 		PageParams
 		Type       string `query:"type" enum:"sent,delivery_delayed,delivered,opened,clicked,bounced,complained,unsubscribed,suppressed,failed,canceled,queued" doc:"Only those to whom it happened, whatever happened afterwards; queued: nothing yet"`
 		Email      string `query:"email" doc:"Only those whose address holds this text; case makes no difference"`
 		BounceType string `query:"bounce_type" enum:"permanent,transient,undetermined" doc:"Of those that bounced; goes with type bounced, or without a type"`
 	}
 	clickedLinkPageInput struct {
-		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+		BroadcastPath
 		PageParams
 	}
 )
@@ -68,33 +68,25 @@ func (h *Handler) registerBroadcastStats() {
 	}, h.listClickedLinks)
 }
 
-func (h *Handler) listBroadcastRecipients(ctx context.Context, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
 	q := app.RecipientQuery{Type: in.Type, Email: in.Email, Bounce: app.BounceType(in.BounceType)}
-	rows, more, err := h.service.ListBroadcastRecipients(ctx, keyOf(ctx), id, q, page)
+	rows, more, err := h.service.ListBroadcastRecipients(ctx, key, in.ID, q, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newBroadcastRecipientItem), nil
 }
 
-func (h *Handler) listClickedLinks(ctx context.Context, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListClickedLinks(ctx, keyOf(ctx), id, page)
+	rows, more, err := h.service.ListClickedLinks(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}

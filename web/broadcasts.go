@@ -80,16 +80,18 @@ type testedBroadcast struct {
 	Data   []createdEmail `json:"data" doc:"The emails, in the order of the addresses"`
 }
 
+// BroadcastPath is the path parameter of one broadcast.
+type BroadcastPath struct {
+	ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+}
+
+// Check implements selfChecker.
+func (p *BroadcastPath) Check() error { return checkID("broadcast", &p.ID) }
+
 type (
-	broadcastPath struct {
-		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
-	}
-	createBroadcastInput struct {
-		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
-	}
 	sendBroadcastInput struct {
-		ID             string `path:"id" doc:"The id of the broadcast" format:"uuid"`
-		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+		BroadcastPath
+		OnceHeader
 	}
 	broadcastOutput         struct{ Body broadcastHead }
 	broadcastRecordOutput   struct{ Body broadcastRecord }
@@ -114,12 +116,11 @@ type broadcastService interface {
 }
 
 func (h *Handler) registerBroadcasts() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.createBroadcast)
-	documentBody[createBroadcastRequest](h, http.MethodPost, "/broadcasts")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
 		Summary: "List broadcasts, newest first", Tags: broadcastTags,
@@ -130,12 +131,11 @@ func (h *Handler) registerBroadcasts() {
 		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getBroadcast)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
 		Summary: "Change a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.updateBroadcast)
-	documentBody[updateBroadcastRequest](h, http.MethodPatch, "/broadcasts/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
 		Summary: "Delete a draft", Tags: broadcastTags,
@@ -145,13 +145,11 @@ func (h *Handler) registerBroadcasts() {
 }
 
 func (h *Handler) registerBroadcastActions() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{optional: true}, huma.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
 		Summary: "Send a draft, at once or later", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.sendBroadcast)
-	documentBody[sendBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/send")
-	h.api.OpenAPI().Paths["/broadcasts/{id}/send"].Post.RequestBody.Required = false
 	register(h, route{}, huma.Operation{
 		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
 		Summary: "Cancel a scheduled or queued broadcast, also in mid-send", Tags: broadcastTags,
@@ -162,138 +160,89 @@ func (h *Handler) registerBroadcastActions() {
 		Summary: "Copy a broadcast into a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, h.duplicateBroadcast)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
 		Summary: "Send the content of a broadcast to up to 5 addresses, as ordinary emails", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.testBroadcast)
-	documentBody[testBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/test")
 }
 
-func (h *Handler) createBroadcast(ctx context.Context, in *createBroadcastInput) (*broadcastOutput, error) {
-	x := exchangeOf(ctx)
-	var request createBroadcastRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (h *Handler) createBroadcast(ctx context.Context, key *app.Key, in *OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
 	input := request.input()
-	opts, err := onceOptions(x.header, in.IdempotencyKey, &input)
+	opts, err := in.options(&input)
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.CreateBroadcast(ctx, x.key, input, opts))
+	return newBroadcastOutput(h.service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (h *Handler) listBroadcasts(ctx context.Context, in *PageParams) (*listOutput[BroadcastItem], error) {
+func (h *Handler) listBroadcasts(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[BroadcastItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListBroadcasts(ctx, keyOf(ctx), page)
+	rows, more, err := h.service.ListBroadcasts(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newBroadcastItem), nil
 }
 
-func (h *Handler) getBroadcast(ctx context.Context, in *broadcastPath) (*broadcastRecordOutput, error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	v, err := h.service.GetBroadcast(ctx, keyOf(ctx), id)
+func (h *Handler) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
+	v, err := h.service.GetBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &broadcastRecordOutput{newBroadcastRecord(&v)}, nil
 }
 
-func (h *Handler) updateBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
+func (h *Handler) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
 		return nil, err
 	}
-	var request updateBroadcastRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
-		return nil, err
-	}
-	return newBroadcastOutput(h.service.UpdateBroadcast(ctx, x.key, id, request.patch()))
+	return newBroadcastOutput(h.service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
 }
 
-func (h *Handler) deleteBroadcast(ctx context.Context, in *broadcastPath) (*removedBroadcastOutput, error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
+func (h *Handler) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
+	if err := h.service.DeleteBroadcast(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteBroadcast(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: id, Deleted: true}}, nil
+	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) sendBroadcast(ctx context.Context, in *sendBroadcastInput) (*broadcastOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("broadcast", in.ID)
+func (h *Handler) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
+		return nil, err
+	}
+	opts, err := in.options([]string{in.ID, request.ScheduledAt})
 	if err != nil {
 		return nil, err
 	}
-	var request sendBroadcastRequest
-	if err := decodeOptional(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
-		return nil, err
-	}
-	opts, err := onceOptions(x.header, in.IdempotencyKey, []string{id, request.ScheduledAt})
-	if err != nil {
-		return nil, err
-	}
-	return newBroadcastOutput(h.service.SendBroadcast(ctx, x.key, id, request.ScheduledAt, opts))
+	return newBroadcastOutput(h.service.SendBroadcast(ctx, key, in.ID, request.ScheduledAt, opts))
 }
 
-func (h *Handler) cancelBroadcast(ctx context.Context, in *broadcastPath) (*canceledBroadcastOutput, error) {
-	id, err := pathID("broadcast", in.ID)
+func (h *Handler) cancelBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*canceledBroadcastOutput, error) {
+	b, remaining, err := h.service.CancelBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	b, remaining, err := h.service.CancelBroadcast(ctx, keyOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: id, Status: b.Status, CanceledRemaining: remaining}}, nil
+	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: in.ID, Status: b.Status, CanceledRemaining: remaining}}, nil
 }
 
-func (h *Handler) duplicateBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return newBroadcastOutput(h.service.DuplicateBroadcast(ctx, keyOf(ctx), id))
+func (h *Handler) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(h.service.DuplicateBroadcast(ctx, key, in.ID))
 }
 
-func (h *Handler) testBroadcast(ctx context.Context, in *sendBroadcastInput) (*testedBroadcastOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("broadcast", in.ID)
+func (h *Handler) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
+	opts, err := in.options(append([]string{in.ID}, request.To...))
 	if err != nil {
 		return nil, err
 	}
-	var request testBroadcastRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	opts, err := onceOptions(x.header, in.IdempotencyKey, append([]string{id}, request.To...))
+	emails, err := h.service.TestBroadcast(ctx, key, in.ID, request.To, opts)
 	if err != nil {
 		return nil, err
 	}
-	emails, err := h.service.TestBroadcast(ctx, x.key, id, request.To, opts)
-	if err != nil {
-		return nil, err
-	}
-	out := testedBroadcast{Object: "broadcast", ID: id, Data: make([]createdEmail, len(emails))}
+	out := testedBroadcast{Object: "broadcast", ID: in.ID, Data: make([]createdEmail, len(emails))}
 	for i, email := range emails {
 		out.Data[i] = createdEmail{email}
 	}

@@ -94,12 +94,11 @@ func (h *Handler) registerContactTopics() {
 		Summary: "List topics as they stand for a contact, newest first", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, h.listContactTopics)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, h.setContactTopics)
-	documentBody[setTopicsRequest](h, http.MethodPatch, "/contacts/{id}/topics")
 	register(h, route{}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
@@ -107,25 +106,20 @@ func (h *Handler) registerContactTopics() {
 	}, h.preferencesLink)
 }
 
-func (h *Handler) listContactTopics(ctx context.Context, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
+func (h *Handler) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListContactTopics(ctx, keyOf(ctx), in.ID, page)
+	rows, more, err := h.service.ListContactTopics(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newContactTopicItem), nil
 }
 
-func (h *Handler) setContactTopics(ctx context.Context, in *contactTopicsPath) (*contactTopicsOutput, error) {
-	x := exchangeOf(ctx)
-	var request setTopicsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	id, rows, err := h.service.SetContactTopics(ctx, x.key, in.ID, request.Topics)
+func (h *Handler) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {
+	id, rows, err := h.service.SetContactTopics(ctx, key, in.ID, request.Topics)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +130,8 @@ func (h *Handler) setContactTopics(ctx context.Context, in *contactTopicsPath) (
 	return &contactTopicsOutput{out}, nil
 }
 
-func (h *Handler) preferencesLink(ctx context.Context, in *contactTopicsPath) (*preferencesLinkOutput, error) {
-	id, url, err := h.service.PreferencesLink(ctx, keyOf(ctx), in.ID)
+func (h *Handler) preferencesLink(ctx context.Context, key *app.Key, in *contactTopicsPath) (*preferencesLinkOutput, error) {
+	id, url, err := h.service.PreferencesLink(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -55,6 +55,9 @@ type AudiencePath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 }
 
+// Check implements selfChecker.
+func (p *AudiencePath) Check() error { return checkID("audience", &p.ID) }
+
 // AudienceContactPath are the path parameters of a contact below a segment.
 type AudienceContactPath struct {
 	AudiencePath
@@ -97,7 +100,7 @@ type (
 		SegmentID string `query:"segment_id" format:"uuid" doc:"Only the contacts of this segment"`
 	}
 	segmentContactsInput struct {
-		AudiencePath
+		ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 		ContactListParams
 	}
 	deleteContactInput struct {
@@ -129,12 +132,11 @@ type contactService interface {
 }
 
 func (h *Handler) registerContacts() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.createContact)
-	documentBody[createContactRequest](h, http.MethodPost, "/contacts")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first", Tags: contactTags,
@@ -150,12 +152,11 @@ func (h *Handler) registerContacts() {
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getContact)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.updateContact)
-	documentBody[updateContactRequest](h, http.MethodPatch, "/contacts/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
 		Summary: "Delete a contact by its id or address", Tags: contactTags,
@@ -165,18 +166,13 @@ func (h *Handler) registerContacts() {
 	h.registerContactBatches()
 }
 
-func (h *Handler) createContact(ctx context.Context, _ *struct{}) (*contactRefOutput, error) {
-	return h.createContactIn(ctx, "")
+func (h *Handler) createContact(ctx context.Context, key *app.Key, _ *struct{}, request *createContactRequest) (*contactRefOutput, error) {
+	return h.createContactIn(ctx, key, "", request)
 }
 
 // createContactIn creates the contact of a body and adds it to a segment, where
 // one is given.
-func (h *Handler) createContactIn(ctx context.Context, audienceID string) (*contactRefOutput, error) {
-	x := exchangeOf(ctx)
-	var request createContactRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (h *Handler) createContactIn(ctx context.Context, key *app.Key, audienceID string, request *createContactRequest) (*contactRefOutput, error) {
 	in, err := request.input(audienceID)
 	if err != nil {
 		return nil, err
@@ -184,23 +180,23 @@ func (h *Handler) createContactIn(ctx context.Context, audienceID string) (*cont
 	if audienceID != "" {
 		in.Segments = append(in.Segments, app.SegmentRef{ID: audienceID})
 	}
-	id, err := h.service.CreateContact(ctx, x.key, *in)
+	id, err := h.service.CreateContact(ctx, key, *in)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (h *Handler) listContacts(ctx context.Context, in *contactPageInput) (*listOutput[ContactItem], error) {
-	return h.listContactsOf(ctx, in.SegmentID, in.ContactListParams)
+func (h *Handler) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*listOutput[ContactItem], error) {
+	return h.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
 }
 
-func (h *Handler) listSegmentContacts(ctx context.Context, in *segmentContactsInput) (*listOutput[ContactItem], error) {
-	return h.listContactsOf(ctx, in.ID, in.ContactListParams)
+func (h *Handler) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*listOutput[ContactItem], error) {
+	return h.listContactsOf(ctx, key, in.ID, in.ContactListParams)
 }
 
 // listContactsOf lists the contacts of a segment, or all for an empty id.
-func (h *Handler) listContactsOf(ctx context.Context, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
+func (h *Handler) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
@@ -210,58 +206,53 @@ func (h *Handler) listContactsOf(ctx context.Context, segmentID string, in Conta
 		return nil, err
 	}
 	if segmentID != "" {
-		if segmentID, err = pathID("segment", segmentID); err != nil {
+		if err := checkID("segment", &segmentID); err != nil {
 			return nil, err
 		}
 	}
-	rows, more, err := h.service.ListContacts(ctx, keyOf(ctx), segmentID, include, page)
+	rows, more, err := h.service.ListContacts(ctx, key, segmentID, include, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
 }
 
-func (h *Handler) getContact(ctx context.Context, in *ContactPath) (*contactOutput, error) {
-	c, err := h.service.GetContact(ctx, keyOf(ctx), in.ID)
+func (h *Handler) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {
+	c, err := h.service.GetContact(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &contactOutput{newContactRecord(&c, app.Include{Properties: true})}, nil
 }
 
-func (h *Handler) updateContact(ctx context.Context, in *ContactPath) (*contactRefOutput, error) {
-	return h.updateContactIn(ctx, "", in.ID)
+func (h *Handler) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {
+	return h.updateContactIn(ctx, key, "", in.ID, request)
 }
 
 // updateContactIn changes a contact; audienceID is that of the path, if it has
 // one.
-func (h *Handler) updateContactIn(ctx context.Context, audienceID, contact string) (*contactRefOutput, error) {
-	x := exchangeOf(ctx)
-	var request updateContactRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (h *Handler) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
 	patch, err := request.patch(audienceID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.UpdateContact(ctx, x.key, contact, *patch)
+	id, err := h.service.UpdateContact(ctx, key, contact, *patch)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (h *Handler) deleteContact(ctx context.Context, in *deleteContactInput) (*deletedContactOutput, error) {
-	return h.deleteContactIn(ctx, in.ContactPath.ID, in.EraseParam)
+func (h *Handler) deleteContact(ctx context.Context, key *app.Key, in *deleteContactInput) (*deletedContactOutput, error) {
+	return h.deleteContactIn(ctx, key, in.ContactPath.ID, in.EraseParam)
 }
 
-func (h *Handler) deleteContactIn(ctx context.Context, contact string, in EraseParam) (*deletedContactOutput, error) {
+func (h *Handler) deleteContactIn(ctx context.Context, key *app.Key, contact string, in EraseParam) (*deletedContactOutput, error) {
 	erase, err := in.Erase.read("erase")
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.DeleteContact(ctx, keyOf(ctx), contact, erase)
+	id, err := h.service.DeleteContact(ctx, key, contact, erase)
 	if err != nil {
 		return nil, err
 	}

@@ -66,24 +66,20 @@ func (h *Handler) registerDeliverability() {
 	}, h.getDeliverability)
 }
 
-func (h *Handler) getInsights(ctx context.Context, in *EmailPath) (*insightsOutput, error) {
-	id, err := pathID("email", in.ID)
+func (h *Handler) getInsights(ctx context.Context, key *app.Key, in *EmailPath) (*insightsOutput, error) {
+	found, err := h.service.GetInsights(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.service.GetInsights(ctx, keyOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	out := insightsRecord{Object: "insights", EmailID: id, Score: found.Score(), Band: app.BandOf(found.Score()), ScoreVersion: found.Version, Penalties: []PenaltyItem{}}
+	out := insightsRecord{Object: "insights", EmailID: in.ID, Score: found.Score(), Band: app.BandOf(found.Score()), ScoreVersion: found.Version, Penalties: []PenaltyItem{}}
 	for _, p := range found.Penalties() {
 		out.Penalties = append(out.Penalties, PenaltyItem(p))
 	}
 	return &insightsOutput{out}, nil
 }
 
-func (h *Handler) getDeliverability(ctx context.Context, _ *struct{}) (*deliverabilityOutput, error) {
-	d, err := h.service.Deliverability(ctx, keyOf(ctx))
+func (h *Handler) getDeliverability(ctx context.Context, key *app.Key, _ *struct{}) (*deliverabilityOutput, error) {
+	d, err := h.service.Deliverability(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -95,6 +95,9 @@ type DomainPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the domain"`
 }
 
+// Check implements selfChecker.
+func (p *DomainPath) Check() error { return checkID("domain", &p.ID) }
+
 type (
 	domainOutput        struct{ Body domainRecord }
 	domainRefOutput     struct{ Body domainRef }
@@ -117,12 +120,11 @@ type domainService interface {
 var domainTags = []string{"Domains"}
 
 func (h *Handler) registerDomains() {
-	register(h, route{body: true, admin: true}, huma.Operation{
+	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
 		Summary: "Add a sending domain", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, h.addDomain)
-	documentBody[addDomainRequest](h, http.MethodPost, "/domains")
 	h.documentRegions()
 	register(h, route{}, huma.Operation{
 		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
@@ -134,12 +136,11 @@ func (h *Handler) registerDomains() {
 		Summary: "Get a domain with its DNS records", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getDomain)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
 		Summary: "Change the tracking of a domain", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.updateDomain)
-	documentBody[updateDomainRequest](h, http.MethodPatch, "/domains/{id}")
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
 		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
@@ -165,19 +166,14 @@ func (h *Handler) documentRegions() {
 	}
 }
 
-func (h *Handler) addDomain(ctx context.Context, _ *struct{}) (*domainOutput, error) {
-	x := exchangeOf(ctx)
-	var request addDomainRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (h *Handler) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {
 	if err := request.TLS.check(); err != nil {
 		return nil, err
 	}
 	if err := request.Capabilities.check(); err != nil {
 		return nil, err
 	}
-	d, err := h.service.AddDomain(ctx, x.key.TeamID, app.DomainInput{
+	d, err := h.service.AddDomain(ctx, key.TeamID, app.DomainInput{
 		Name: request.Name, Region: request.Region, ReturnPath: request.CustomReturnPath,
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: request.TrackingSubdomain,
 	})
@@ -187,41 +183,28 @@ func (h *Handler) addDomain(ctx context.Context, _ *struct{}) (*domainOutput, er
 	return h.domainAnswer(&d), nil
 }
 
-func (h *Handler) listDomains(ctx context.Context, in *domainPageInput) (*listOutput[DomainItem], error) {
+func (h *Handler) listDomains(ctx context.Context, key *app.Key, in *domainPageInput) (*listOutput[DomainItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListDomains(ctx, keyOf(ctx).TeamID, page)
+	rows, more, err := h.service.ListDomains(ctx, key.TeamID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newDomainItem), nil
 }
 
-func (h *Handler) getDomain(ctx context.Context, in *DomainPath) (*domainOutput, error) {
-	id, err := pathID("domain", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	d, err := h.service.GetDomain(ctx, keyOf(ctx), id)
+func (h *Handler) getDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
+	d, err := h.service.GetDomain(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return h.domainAnswer(&d), nil
 }
 
-func (h *Handler) updateDomain(ctx context.Context, in *DomainPath) (*domainOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("domain", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	var request updateDomainRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "domain_id": request.DomainID}); err != nil {
+func (h *Handler) updateDomain(ctx context.Context, key *app.Key, in *DomainPath, request *updateDomainRequest) (*domainOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"domain_id", request.DomainID}); err != nil {
 		return nil, err
 	}
 	if err := request.TLS.check(); err != nil {
@@ -230,7 +213,7 @@ func (h *Handler) updateDomain(ctx context.Context, in *DomainPath) (*domainOutp
 	if err := request.Capabilities.check(); err != nil {
 		return nil, err
 	}
-	d, err := h.service.UpdateDomain(ctx, x.key, id, app.DomainPatch{
+	d, err := h.service.UpdateDomain(ctx, key, in.ID, app.DomainPatch{
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: app.Change[string](request.TrackingSubdomain),
 	})
 	if err != nil {
@@ -239,26 +222,18 @@ func (h *Handler) updateDomain(ctx context.Context, in *DomainPath) (*domainOutp
 	return h.domainAnswer(&d), nil
 }
 
-func (h *Handler) verifyDomain(ctx context.Context, in *DomainPath) (*domainRefOutput, error) {
-	id, err := pathID("domain", in.ID)
-	if err != nil {
+func (h *Handler) verifyDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainRefOutput, error) {
+	if err := h.service.VerifyDomain(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.VerifyDomain(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &domainRefOutput{domainRef{Object: "domain", ID: id}}, nil
+	return &domainRefOutput{domainRef{Object: "domain", ID: in.ID}}, nil
 }
 
-func (h *Handler) deleteDomain(ctx context.Context, in *DomainPath) (*deletedDomainOutput, error) {
-	id, err := pathID("domain", in.ID)
-	if err != nil {
+func (h *Handler) deleteDomain(ctx context.Context, key *app.Key, in *DomainPath) (*deletedDomainOutput, error) {
+	if err := h.service.DeleteDomain(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteDomain(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: id, Deleted: true}}, nil
+	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: in.ID, Deleted: true}}, nil
 }
 
 func (h *Handler) domainAnswer(d *app.Domain) *domainOutput {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -136,9 +135,11 @@ var setHumaGlobals = sync.OnceFunc(func() {
 	huma.DefaultArrayNullable = false
 })
 
-// humaError gives huma's own refusals their name. It names the field of the
-// first detail and never passes on a value.
-func humaError(status int, message string, errs ...error) huma.StatusError {
+// humaError gives huma's own refusals their name. They have fixed words, for
+// huma is left nothing to refuse that a caller could mend: parameters are strings
+// that the inputs check, and bodies are decoded by decodeBody, whose errors carry
+// field and reason as values. So no text of huma's is read or passed on.
+func humaError(status int, _ string, _ ...error) huma.StatusError {
 	switch {
 	case status == http.StatusRequestTimeout:
 		return bodyTimeout()
@@ -146,46 +147,10 @@ func humaError(status int, message string, errs ...error) huma.StatusError {
 		return newError(app.CodePayloadTooLarge, "The request body is too large")
 	case status == http.StatusBadRequest:
 		return newError(app.CodeInvalidPayload, "The request body is not valid JSON")
-	case status == http.StatusUnprocessableEntity, status == http.StatusUnsupportedMediaType:
-		return newError(app.CodeValidation, firstDetail(errs))
 	case status >= 400 && status < 500:
-		return newError(app.CodeValidation, message)
+		return newError(app.CodeValidation, "The request is not valid")
 	}
 	return internalError()
-}
-
-func firstDetail(errs []error) string {
-	for _, err := range errs {
-		d, ok := err.(huma.ErrorDetailer)
-		if !ok {
-			continue
-		}
-		detail := d.ErrorDetail()
-		field := detail.Location
-		for _, prefix := range []string{"body.", "query.", "path.", "header."} {
-			field = strings.TrimPrefix(field, prefix)
-		}
-		if detail.Message == "unexpected property" {
-			return unknownField(field)
-		}
-		if name, ok := missingProperty(detail.Message); ok {
-			if field == "body" {
-				return "`" + name + "` is required"
-			}
-			return "`" + field + "." + name + "` is required"
-		}
-		return "`" + field + "`: " + detail.Message
-	}
-	return "The request is not valid"
-}
-
-// missingProperty reads the name out of huma's only message that holds it.
-func missingProperty(message string) (string, bool) {
-	rest, ok := strings.CutPrefix(message, "expected required property ")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(rest, " to be present")
 }
 
 func unknownField(field string) string {

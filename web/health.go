@@ -16,14 +16,14 @@ type healthStatus struct {
 type healthOutput struct{ Body healthStatus }
 
 func (h *Handler) registerHealth() {
-	rt := route{public: true, quiet: true}
-	register(h, rt, huma.Operation{
+	rt := route{quiet: true}
+	registerPublic(h, rt, huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
 		Summary: "Tell that the process lives", Tags: []string{"Health"},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
 		return &healthOutput{healthStatus{"ok"}}, nil
 	})
-	register(h, rt, huma.Operation{
+	registerPublic(h, rt, huma.Operation{
 		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",
 		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
 		Errors: []int{http.StatusServiceUnavailable},

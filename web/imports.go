@@ -109,6 +109,9 @@ type ImportPath struct {
 	ID string `path:"id" doc:"The id of the import" format:"uuid"`
 }
 
+// Check implements selfChecker.
+func (p *ImportPath) Check() error { return checkID("import", &p.ID) }
+
 type (
 	importPageInput struct {
 		PageParams
@@ -135,12 +138,12 @@ type importService interface {
 }
 
 func (h *Handler) registerImports() {
-	register(h, route{stream: true}, huma.Operation{
+	create := registerRaw(h, route{stream: true}, huma.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound},
 		Description: importDescription,
 	}, h.createImport)
-	h.documentImport()
+	h.documentImport(create)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
@@ -164,7 +167,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"An import never re-subscribes anybody, and webhooks are told nothing of it."
 
 // documentImport puts the form into the document.
-func (h *Handler) documentImport() {
+func (h *Handler) documentImport(create *huma.Operation) {
 	registry := h.api.OpenAPI().Components.Schemas
 	schema := huma.SchemaFromType(registry, typeOf[importForm]())
 	if schema.Ref != "" {
@@ -182,15 +185,14 @@ func (h *Handler) documentImport() {
 			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": s}}
 	}
 	form.Required = []string{"file"}
-	h.api.OpenAPI().Paths["/contacts/imports"].Post.RequestBody = &huma.RequestBody{
+	create.RequestBody = &huma.RequestBody{
 		Required: true, Content: map[string]*huma.MediaType{formType: {Schema: &form}},
 	}
 }
 
 const formType = "multipart/form-data"
 
-func (h *Handler) createImport(ctx context.Context, _ *struct{}) (*importRefOutput, error) {
-	x := exchangeOf(ctx)
+func (h *Handler) createImport(ctx context.Context, x *exchange, _ *struct{}) (*importRefOutput, error) {
 	media, params, err := mime.ParseMediaType(x.header.Get("Content-Type"))
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
@@ -347,7 +349,7 @@ func (f *importForm) input() app.ImportInput {
 	return in
 }
 
-func (h *Handler) listImports(ctx context.Context, in *importPageInput) (*listOutput[ImportItem], error) {
+func (h *Handler) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*listOutput[ImportItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
@@ -356,19 +358,15 @@ func (h *Handler) listImports(ctx context.Context, in *importPageInput) (*listOu
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListImports(ctx, keyOf(ctx), status, page)
+	rows, more, err := h.service.ListImports(ctx, key, status, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newImportItem), nil
 }
 
-func (h *Handler) getImport(ctx context.Context, in *ImportPath) (*importOutput, error) {
-	id, err := pathID("import", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	i, flaws, err := h.service.GetImport(ctx, keyOf(ctx), id)
+func (h *Handler) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
+	i, flaws, err := h.service.GetImport(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -379,16 +377,12 @@ func (h *Handler) getImport(ctx context.Context, in *ImportPath) (*importOutput,
 	return out, nil
 }
 
-func (h *Handler) listImportErrors(ctx context.Context, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
-	id, err := pathID("import", in.ID)
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
 	page, err := PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListImportErrors(ctx, keyOf(ctx), id, page)
+	rows, more, err := h.service.ListImportErrors(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}

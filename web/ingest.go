@@ -64,35 +64,35 @@ func (h *Handler) registerIngest(sns SNS) {
 	in := &ingest{h: h, sns: sns}
 	tags := []string{"Provider events"}
 	rt := route{public: true, body: true, maxBody: maxIngest}
-	register(h, rt, huma.Operation{
+	ses := registerRaw(h, rt, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
-	documentBody[map[string]any](h, http.MethodPost, "/ingest/ses")
-	register(h, rt, huma.Operation{
+	documentBody[map[string]any](h, ses, true)
+	provider := registerRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
 		Description: "The body is what the provider's webhooks send; for generic, one event of the form below or an array of up to 1,000.",
 		Errors:      []int{http.StatusNotFound},
 	}, in.provider)
-	h.documentIngest()
+	documentBody[providerEvents](h, provider, true)
 }
 
-// documentIngest describes the generic form; the others are their providers'.
-func (h *Handler) documentIngest() {
-	path := "/ingest/{provider}/{secret}"
-	documentBody[app.GenericEvent](h, http.MethodPost, path)
-	content := h.api.OpenAPI().Paths[path].Post.RequestBody.Content["application/json"]
-	one := content.Schema
-	content.Schema = &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
+// providerEvents is the body of the doors with a secret: the generic form in
+// words; the others are their providers'.
+type providerEvents struct{}
+
+// Schema implements huma.SchemaProvider.
+func (providerEvents) Schema(r huma.Registry) *huma.Schema {
+	one := huma.SchemaFromType(r, typeOf[app.GenericEvent]())
+	return &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
 }
 
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,
 // and trouble with 503, after which SNS tries again.
-func (in *ingest) ses(ctx context.Context, _ *struct{}) (*ingestOutput, error) {
-	x := exchangeOf(ctx)
+func (in *ingest) ses(ctx context.Context, x *exchange, _ *struct{}) (*ingestOutput, error) {
 	if in.sns == nil {
 		return nil, in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
 	}
@@ -110,8 +110,7 @@ func (in *ingest) ses(ctx context.Context, _ *struct{}) (*ingestOutput, error) {
 }
 
 // provider takes what a provider sends that the secret in the path proves.
-func (in *ingest) provider(ctx context.Context, path *ingestInput) (*ingestOutput, error) {
-	x := exchangeOf(ctx)
+func (in *ingest) provider(ctx context.Context, x *exchange, path *ingestInput) (*ingestOutput, error) {
 	if !in.h.service.OpensIngest(path.Provider, path.Secret) {
 		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 	}

@@ -58,12 +58,13 @@ func newList[F, T any](rows []F, more bool, convert func(*F) T) *listOutput[T] {
 	return &listOutput[T]{list[T]{Object: "list", HasMore: more, Data: data}}
 }
 
-// pathID reads an id out of the path. Whatever is no id names nothing: a
-// not_found of that kind.
-func pathID(kind, s string) (string, error) {
-	id, ok := app.ParseID(s)
+// checkID puts an id of the path into its canonical form. Whatever is no id names
+// nothing: a not_found of that kind.
+func checkID(kind string, id *string) error {
+	canonical, ok := app.ParseID(*id)
 	if !ok {
-		return "", app.NotFound(kind)
+		return app.NotFound(kind)
 	}
-	return id, nil
+	*id = canonical
+	return nil
 }

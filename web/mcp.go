@@ -55,8 +55,8 @@ func (h *Handler) registerMCP() {
 			"202": {Description: "Accepted: the message asks for no answer"},
 		},
 	}
-	register(h, route{sending: true, body: true}, op, m.serve)
-	h.api.OpenAPI().Paths[op.Path].Post.RequestBody = &huma.RequestBody{Required: true, Content: object("One JSON-RPC message")}
+	added := registerRaw(h, route{sending: true, body: true}, op, m.serve)
+	added.RequestBody = &huma.RequestBody{Required: true, Content: object("One JSON-RPC message")}
 }
 
 // newSDK makes the server with its tools.
@@ -84,8 +84,7 @@ func (m *mcpServer) newSDK() http.Handler {
 // argumentsKey is where the context of a message has the arguments of its call.
 type argumentsKey struct{}
 
-func (m *mcpServer) serve(ctx context.Context, _ *struct{}) (*mcpOutput, error) {
-	x := exchangeOf(ctx)
+func (m *mcpServer) serve(ctx context.Context, x *exchange, _ *struct{}) (*mcpOutput, error) {
 	message, arguments, err := takeArguments(x.body)
 	if err != nil {
 		return nil, err

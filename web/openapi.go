@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"slices"
 
 	"github.com/danielgtaylor/huma/v2"
 	jsonv2 "github.com/go-json-experiment/json"
@@ -55,62 +54,6 @@ func marshal(w io.Writer, v any) error {
 // unmarshal refuses duplicate names and invalid UTF-8 besides what is no JSON.
 func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v) }
 
-// register adds an operation to routes and document. The handler's error may be
-// anything; errorFor decides what goes out.
-func register[I, O any](h *Handler, rt route, op huma.Operation, handler func(context.Context, *I) (*O, error)) {
-	op.Metadata = map[string]any{routeMetadata: &rt}
-	op.Errors = slices.Concat(commonErrors(rt), op.Errors)
-	if op.Responses == nil {
-		op.Responses = map[string]*huma.Response{}
-	}
-	validates := slices.Contains(op.Errors, http.StatusUnprocessableEntity)
-	if !rt.public {
-		op.Security = []map[string][]string{{bearerScheme: {}}}
-	}
-	// Parameters are strings that the handlers check, so that their errors have
-	// the same words everywhere; the body is read and bounded by readBody.
-	op.SkipValidateParams = true
-	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1
-	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
-		out, err := handler(ctx, in)
-		if err != nil {
-			return nil, h.errorFor(exchangeOf(ctx), err)
-		}
-		return out, nil
-	})
-	if !validates {
-		delete(op.Responses, "422") // huma's guess wherever a path has a parameter
-	}
-}
-
-func commonErrors(rt route) []int {
-	var out []int
-	if !rt.public {
-		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
-	}
-	if rt.body || rt.stream {
-		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-			http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
-	}
-	return append(out, http.StatusInternalServerError)
-}
-
-// documentBody puts the schema of a body into the document for an operation
-// whose handler decodes the body itself. Since huma is told only afterwards, it
-// reads no body there.
-func documentBody[B any](h *Handler, method, path string) {
-	schema := huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, typeOf[B]())
-	item := h.api.OpenAPI().Paths[path]
-	operation := item.Post
-	if method == http.MethodPatch {
-		operation = item.Patch
-	}
-	operation.RequestBody = &huma.RequestBody{
-		Required: true,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
-	}
-}
-
 type documentOutput struct {
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Body        []byte
@@ -119,7 +62,7 @@ type documentOutput struct {
 // registerDocument adds GET /openapi.json. It comes last, for the document is
 // written down here, with every route in it.
 func (h *Handler) registerDocument() {
-	register(h, route{public: true}, huma.Operation{
+	registerPublic(h, route{}, huma.Operation{
 		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json",
 		Summary: "Get this document", Tags: []string{"Health"},
 		Responses: map[string]*huma.Response{"200": {

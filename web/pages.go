@@ -79,7 +79,7 @@ type pageInput struct {
 }
 
 // pageBuilder makes a page in a language.
-type pageBuilder func(ctx context.Context, token string, t *pageText) (*hostedPage, error)
+type pageBuilder func(ctx context.Context, x *exchange, token string, t *pageText) (*hostedPage, error)
 
 func newPages(h *Handler) *pages {
 	texts := pageTexts()
@@ -115,16 +115,15 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder) {
 		rt.body, rt.maxBody = true, maxForm
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
-	register(p.h, rt, op, func(ctx context.Context, in *pageInput) (*huma.StreamResponse, error) {
-		x := exchangeOf(ctx)
+	added := registerRaw(p.h, rt, op, func(ctx context.Context, x *exchange, in *pageInput) (*huma.StreamResponse, error) {
 		t := p.text(in.Language)
-		page, err := build(ctx, in.Token, t)
+		page, err := build(ctx, x, in.Token, t)
 		if err != nil {
 			page = errorPage(p.h.errorFor(x, err), t)
 		}
 		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
 	})
-	documentPage(p.h.api.OpenAPI().Paths[path], method)
+	documentPage(added)
 }
 
 // text chooses the language: that of the reader, or else English.
@@ -165,7 +164,7 @@ func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
 	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
 }
 
-func (p *pages) askUnsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) askUnsubscribe(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
 	v, err := p.h.service.UnsubscribePage(ctx, token)
 	if err != nil {
 		return nil, err
@@ -176,7 +175,7 @@ func (p *pages) askUnsubscribe(ctx context.Context, token string, t *pageText) (
 	return askPage(v, t), nil
 }
 
-func (p *pages) unsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) unsubscribe(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
 	v, err := p.h.service.Unsubscribe(ctx, token)
 	if err != nil {
 		return nil, err
@@ -184,7 +183,7 @@ func (p *pages) unsubscribe(ctx context.Context, token string, t *pageText) (*ho
 	return unsubscribedPage(v, t), nil
 }
 
-func (p *pages) showPreferences(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) showPreferences(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
 	v, err := p.h.service.PreferencesPage(ctx, token)
 	if err != nil {
 		return nil, err
@@ -192,8 +191,8 @@ func (p *pages) showPreferences(ctx context.Context, token string, t *pageText) 
 	return preferencesPage(v, t), nil
 }
 
-func (p *pages) savePreferences(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
-	choices, err := formChoices(exchangeOf(ctx).body)
+func (p *pages) savePreferences(ctx context.Context, x *exchange, token string, t *pageText) (*hostedPage, error) {
+	choices, err := formChoices(x.body)
 	if err != nil {
 		return nil, err
 	}
@@ -349,15 +348,13 @@ func mark(team string) string {
 }
 
 // documentPage says in openapi.json what a page takes and answers.
-func documentPage(item *huma.PathItem, method string) {
+func documentPage(op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	op := item.Get
-	switch method {
+	switch op.Method {
 	case http.MethodHead:
-		op, page = item.Head, nil
+		page = nil
 	case http.MethodPost:
-		op = item.Post
 		op.RequestBody = pageForm(op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
 	}

@@ -25,14 +25,15 @@ func newTree() *httprouter.Router { return &httprouter.Router{} }
 
 // route is what this package has to know of an operation beyond huma's part.
 type route struct {
-	public  bool // needs no key
-	sending bool // open to keys that may only send
-	admin   bool // changes what members of a team may only read (decisions.md 3)
-	body    bool // takes a body, which is read before the handler runs
-	passing bool // keeps no part of its body, so that the room for it serves again
-	stream  bool // takes a body that the handler reads from x.stream
-	early   bool // with parameters, and asked before others that have more of them
-	quiet   bool // logged at debug
+	public   bool // needs no key
+	sending  bool // open to keys that may only send
+	admin    bool // changes what members of a team may only read (decisions.md 3)
+	body     bool // takes a body, which is read before the handler runs
+	optional bool // the body may be left out
+	passing  bool // keeps no part of its body, so that the room for it serves again
+	stream   bool // takes a body that the handler reads from x.stream
+	early    bool // with parameters, and asked before others that have more of them
+	quiet    bool // logged at debug
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	maxBody int64
 	// refuse answers errors; nil: in JSON.

@@ -64,11 +64,11 @@ func TestRoutingPath(t *testing.T) {
 		out.Body.A = in.A
 		return &out, nil
 	}
-	register(b.handler, route{public: true}, huma.Operation{Method: "GET", Path: "/echo/{a}"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "GET", Path: "/echo/{a}/tail"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "POST", Path: "/echo/{a}/tail"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "GET", Path: "/echo/literal"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "PUT", Path: "/echo/literal"}, echo)
+	registerPublic(b.handler, route{}, huma.Operation{Method: "GET", Path: "/echo/{a}"}, echo)
+	registerPublic(b.handler, route{}, huma.Operation{Method: "GET", Path: "/echo/{a}/tail"}, echo)
+	registerPublic(b.handler, route{}, huma.Operation{Method: "POST", Path: "/echo/{a}/tail"}, echo)
+	registerPublic(b.handler, route{}, huma.Operation{Method: "GET", Path: "/echo/literal"}, echo)
+	registerPublic(b.handler, route{}, huma.Operation{Method: "PUT", Path: "/echo/literal"}, echo)
 	for path, want := range map[string]string{
 		"/echo/x":                 "x",
 		"//echo///x":              "x",
@@ -205,25 +205,27 @@ func TestNamesUnknownToResendAreRepeated(t *testing.T) {
 	}
 }
 
-type typedInput struct {
-	Body struct {
-		Name string `json:"name" maxLength:"3"`
-		Sub  []struct {
-			ID string `json:"id"`
-		} `json:"sub,omitempty"`
-	}
+type typedBody struct {
+	Name string `json:"name" maxLength:"3"`
+	Sub  []struct {
+		ID string `json:"id"`
+	} `json:"sub,omitempty"`
 }
 
-// TestHumaRefusals proves that a route whose body huma checks gives errors of
-// our shape, with the field and without the value.
-func TestHumaRefusals(t *testing.T) {
+// TestBodyRefusals proves that the body of a route is refused in our words, with
+// the field and without the value.
+func TestBodyRefusals(t *testing.T) {
 	b := newBench(t)
-	register(b.handler, route{public: true, body: true}, huma.Operation{Method: "POST", Path: "/typed"},
-		func(_ context.Context, in *typedInput) (*echoOutput, error) {
+	registerBody(b.handler, route{public: true}, huma.Operation{Method: "PUT", Path: "/typed"},
+		func(_ context.Context, _ *app.Key, _ *struct{}, body *typedBody) (*echoOutput, error) {
 			var out echoOutput
-			out.Body.A = in.Body.Name
+			out.Body.A = body.Name
 			return &out, nil
 		})
+	schema := b.handler.api.OpenAPI().Paths["/typed"].Put.RequestBody.Content["application/json"].Schema
+	if schema.Properties["name"] == nil || *schema.Properties["name"].MaxLength != 3 {
+		t.Errorf("the document has another body: %+v", schema)
+	}
 	for _, tt := range []struct {
 		body   string
 		status int
@@ -233,15 +235,15 @@ func TestHumaRefusals(t *testing.T) {
 		{`{"name":"abc"}`, 200, "", ""},
 		{``, 400, app.CodeInvalidPayload, "JSON"},
 		{`{"name"`, 400, app.CodeInvalidPayload, "JSON"},
-		{`{"name":"a","name":"b"}`, 400, app.CodeInvalidPayload, "JSON"},
+		{`{"name":"a","name":"b"}`, 400, app.CodeInvalidPayload, "`name` more than once"},
 		{`{"name":"a","foo":"s3cret"}`, 422, app.CodeValidation, "`foo` is not a field that this endpoint supports"},
 		{`{"NAME":"a","name":"b"}`, 422, app.CodeValidation, "`NAME` is not a field"},
-		{`{}`, 422, app.CodeValidation, "`name` is required"},
-		{`{"name":"a","sub":[{}]}`, 422, app.CodeValidation, "`sub[0].id` is required"},
-		{`{"name":"s3cret"}`, 422, app.CodeValidation, "`name`"},
+		{`{"name":"a","sub":[{"id":["s3cret"]}]}`, 422, app.CodeValidation, "`sub[0].id` must be a string"},
+		{`{"name":"a","sub":[{"foo":"s3cret"}]}`, 422, app.CodeValidation, "`sub[0].foo` is not a field that this endpoint supports"},
+		{`{"name":{"a":"s3cret"}}`, 422, app.CodeValidation, "`name`"},
 		{`{"name":1}`, 422, app.CodeValidation, "`name`"},
 	} {
-		r := httptest.NewRequest("POST", "/typed", strings.NewReader(tt.body))
+		r := httptest.NewRequest("PUT", "/typed", strings.NewReader(tt.body))
 		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
 		w := httptest.NewRecorder()
 		b.handler.ServeHTTP(w, r)
@@ -253,6 +255,30 @@ func TestHumaRefusals(t *testing.T) {
 		if strings.Contains(w.Body.String(), "s3cret") {
 			t.Errorf("a value comes back: %s", w.Body)
 		}
+	}
+}
+
+// TestHumaReadsNoBody: it would refuse what is wrong in words of its own.
+func TestHumaReadsNoBody(t *testing.T) {
+	b := newBench(t)
+	for name, add := range map[string]func(){
+		"Body": func() {
+			registerPublic(b.handler, route{}, huma.Operation{Method: "POST", Path: "/typed"},
+				func(context.Context, *struct{ Body typedBody }) (*echoOutput, error) { return nil, nil })
+		},
+		"RawBody": func() {
+			registerPublic(b.handler, route{}, huma.Operation{Method: "POST", Path: "/raw"},
+				func(context.Context, *struct{ RawBody []byte }) (*echoOutput, error) { return nil, nil })
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("an input with a %s is taken", name)
+				}
+			}()
+			add()
+		}()
 	}
 }
 

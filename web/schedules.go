@@ -32,12 +32,11 @@ type (
 )
 
 func (h *Handler) registerSchedules() {
-	register(h, route{sending: true, body: true}, huma.Operation{
+	registerBody(h, route{sending: true}, huma.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
 		Summary: "Move a scheduled email to another time", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.rescheduleEmail)
-	documentBody[rescheduleRequest](h, http.MethodPatch, "/emails/{id}")
 	register(h, route{sending: true}, huma.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
 		Summary: "Cancel an email that has not left", Tags: emailTags,
@@ -50,54 +49,41 @@ func (h *Handler) registerSchedules() {
 	}, h.deleteEmail)
 }
 
-func (h *Handler) rescheduleEmail(ctx context.Context, in *EmailPath) (*changedOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("email", in.ID)
-	if err != nil {
+func (h *Handler) rescheduleEmail(ctx context.Context, key *app.Key, in *EmailPath, request *rescheduleRequest) (*changedOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"email_id", request.EmailID}); err != nil {
 		return nil, err
 	}
-	var request rescheduleRequest
-	if err := decodeBody(x.body, &request); err != nil {
+	if err := h.service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
 		return nil, err
 	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "email_id": request.EmailID}); err != nil {
-		return nil, err
-	}
-	if err := h.service.RescheduleEmail(ctx, x.key, id, request.ScheduledAt); err != nil {
-		return nil, err
-	}
-	return &changedOutput{changedEmail{Object: "email", ID: id}}, nil
+	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-// echoes lets members pass that repeat the path, or are empty, and refuses
-// others: they would ask for what a change can't do.
-func echoes(path string, members map[string]string) error {
-	for name, value := range members {
-		if value != "" && value != path {
-			return app.Invalid(name, "can't be changed")
+// echo is a member of a body that may only repeat the path.
+type echo struct{ name, value string }
+
+// echoes lets members pass that repeat the id of the path, or are empty, and
+// refuses others: they would ask for what a change can't do.
+func echoes(path string, members ...echo) error {
+	for _, m := range members {
+		id, isID := app.ParseID(m.value)
+		if m.value != "" && m.value != path && !(isID && id == path) {
+			return app.Invalid(m.name, "can't be changed")
 		}
 	}
 	return nil
 }
 
-func (h *Handler) cancelEmail(ctx context.Context, in *EmailPath) (*changedOutput, error) {
-	id, err := pathID("email", in.ID)
-	if err != nil {
+func (h *Handler) cancelEmail(ctx context.Context, key *app.Key, in *EmailPath) (*changedOutput, error) {
+	if err := h.service.CancelEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.CancelEmail(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &changedOutput{changedEmail{Object: "email", ID: id}}, nil
+	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-func (h *Handler) deleteEmail(ctx context.Context, in *EmailPath) (*deletedOutput, error) {
-	id, err := pathID("email", in.ID)
-	if err != nil {
+func (h *Handler) deleteEmail(ctx context.Context, key *app.Key, in *EmailPath) (*deletedOutput, error) {
+	if err := h.service.DeleteEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteEmail(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedOutput{deletedEmail{Object: "email", ID: id, Deleted: true}}, nil
+	return &deletedOutput{deletedEmail{Object: "email", ID: in.ID, Deleted: true}}, nil
 }

@@ -99,11 +99,17 @@ type SegmentPath struct {
 	ID string `path:"id" doc:"The id of the segment" format:"uuid"`
 }
 
+// Check implements selfChecker.
+func (p *SegmentPath) Check() error { return checkID("segment", &p.ID) }
+
 // MembershipPath names a contact and a segment.
 type MembershipPath struct {
 	ID        string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	SegmentID string `path:"segment_id" doc:"The id of the segment" format:"uuid"`
 }
+
+// Check implements selfChecker.
+func (p *MembershipPath) Check() error { return checkID("segment", &p.SegmentID) }
 
 type (
 	contactSegmentsInput struct {
@@ -132,11 +138,10 @@ type segmentService interface {
 }
 
 func (h *Handler) registerSegments() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment", Tags: segmentTags,
 	}, h.createSegment)
-	documentBody[createSegmentRequest](h, http.MethodPost, "/segments")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
 		Summary: "List segments, newest first", Tags: segmentTags,
@@ -147,12 +152,11 @@ func (h *Handler) registerSegments() {
 		Summary: "Get a segment and the number of its contacts", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getSegment)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
 		Summary: "Change name or filter of a segment", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.updateSegment)
-	documentBody[updateSegmentRequest](h, http.MethodPatch, "/segments/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
 		Summary: "Delete a segment; its contacts stay. Not while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
@@ -180,41 +184,32 @@ func (h *Handler) registerMemberships() {
 }
 
 // newSegment creates what the body of the request describes.
-func (h *Handler) newSegment(ctx context.Context) (app.Segment, error) {
-	x := exchangeOf(ctx)
-	var request createSegmentRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return app.Segment{}, err
-	}
-	return h.service.CreateSegment(ctx, x.key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
+func (h *Handler) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
+	return h.service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
 }
 
-func (h *Handler) createSegment(ctx context.Context, _ *struct{}) (*segmentOutput, error) {
-	s, err := h.newSegment(ctx)
+func (h *Handler) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
+	s, err := h.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (h *Handler) listSegments(ctx context.Context, in *PageParams) (*listOutput[SegmentItem], error) {
+func (h *Handler) listSegments(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[SegmentItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListSegments(ctx, keyOf(ctx), page)
+	rows, more, err := h.service.ListSegments(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newSegmentItem), nil
 }
 
-func (h *Handler) getSegment(ctx context.Context, in *SegmentPath) (*segmentOutput, error) {
-	id, err := pathID("segment", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	s, contacts, err := h.service.GetSegment(ctx, keyOf(ctx), id)
+func (h *Handler) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
+	s, contacts, err := h.service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -223,44 +218,31 @@ func (h *Handler) getSegment(ctx context.Context, in *SegmentPath) (*segmentOutp
 	return &segmentOutput{record}, nil
 }
 
-func (h *Handler) updateSegment(ctx context.Context, in *SegmentPath) (*segmentOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("segment", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	var request updateSegmentRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "segment_id": request.SegmentID, "audience_id": request.AudienceID}); err != nil {
+func (h *Handler) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"segment_id", request.SegmentID}, echo{"audience_id", request.AudienceID}); err != nil {
 		return nil, err
 	}
 	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
-	s, err := h.service.UpdateSegment(ctx, x.key, id, app.SegmentPatch{Name: request.Name, Filter: filter})
+	s, err := h.service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (h *Handler) deleteSegment(ctx context.Context, in *SegmentPath) (*removedSegmentOutput, error) {
-	id, err := pathID("segment", in.ID)
-	if err != nil {
+func (h *Handler) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
+	if err := h.service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteSegment(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedSegmentOutput{removedSegment{Object: "segment", ID: id, Deleted: true}}, nil
+	return &removedSegmentOutput{removedSegment{Object: "segment", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) listContactSegments(ctx context.Context, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
+func (h *Handler) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListContactSegments(ctx, keyOf(ctx), in.ID, page)
+	rows, more, err := h.service.ListContactSegments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
@@ -269,29 +251,21 @@ func (h *Handler) listContactSegments(ctx context.Context, in *contactSegmentsIn
 	}), nil
 }
 
-func (h *Handler) addToSegment(ctx context.Context, in *MembershipPath) (*addedMemberOutput, error) {
-	id, err := pathID("segment", in.SegmentID)
+func (h *Handler) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {
+	contactID, err := h.service.AddToSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}
-	contactID, err := h.service.AddToSegment(ctx, keyOf(ctx), in.ID, id)
-	if err != nil {
-		return nil, err
-	}
-	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: id, ContactID: contactID, SegmentID: id}}, nil
+	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: in.SegmentID, ContactID: contactID, SegmentID: in.SegmentID}}, nil
 }
 
-func (h *Handler) removeFromSegment(ctx context.Context, in *MembershipPath) (*removedMemberOutput, error) {
-	id, err := pathID("segment", in.SegmentID)
-	if err != nil {
-		return nil, err
-	}
-	contactID, err := h.service.RemoveFromSegment(ctx, keyOf(ctx), in.ID, id)
+func (h *Handler) removeFromSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*removedMemberOutput, error) {
+	contactID, err := h.service.RemoveFromSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedMemberOutput{removedMember{
-		Object: "contact_segment", ID: contactID, AudienceID: id, ContactID: contactID, SegmentID: id, Deleted: true,
+		Object: "contact_segment", ID: contactID, AudienceID: in.SegmentID, ContactID: contactID, SegmentID: in.SegmentID, Deleted: true,
 	}}, nil
 }
 

@@ -96,11 +96,10 @@ type suppressionService interface {
 }
 
 func (h *Handler) registerSuppressions() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
 	}, h.addSuppression)
-	documentBody[addSuppressionRequest](h, http.MethodPost, "/suppressions")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
 		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
@@ -116,38 +115,26 @@ func (h *Handler) registerSuppressions() {
 		Summary: "Remove a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, h.removeSuppression)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress many addresses", Tags: suppressionTags,
 	}, h.addSuppressions)
-	documentBody[addSuppressionsRequest](h, http.MethodPost, "/suppressions/batch/add")
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
 		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
 	}, h.removeSuppressions)
-	documentBody[removeSuppressionsRequest](h, http.MethodPost, "/suppressions/batch/remove")
 }
 
-func (h *Handler) addSuppression(ctx context.Context, _ *struct{}) (*suppressionOutput, error) {
-	x := exchangeOf(ctx)
-	var request addSuppressionRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	s, err := h.service.AddSuppression(ctx, x.key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
+func (h *Handler) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
+	s, err := h.service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (h *Handler) addSuppressions(ctx context.Context, _ *struct{}) (*addedSuppressionsOutput, error) {
-	x := exchangeOf(ctx)
-	var request addSuppressionsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	added, err := h.service.AddSuppressions(ctx, x.key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
+func (h *Handler) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
+	added, err := h.service.AddSuppressions(ctx, key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -158,41 +145,36 @@ func (h *Handler) addSuppressions(ctx context.Context, _ *struct{}) (*addedSuppr
 	return out, nil
 }
 
-func (h *Handler) listSuppressions(ctx context.Context, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
+func (h *Handler) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListSuppressions(ctx, keyOf(ctx), app.SuppressionOrigin(in.Origin), page)
+	rows, more, err := h.service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newSuppressionItem), nil
 }
 
-func (h *Handler) getSuppression(ctx context.Context, in *SuppressionPath) (*suppressionOutput, error) {
-	s, err := h.service.GetSuppression(ctx, keyOf(ctx), in.ID)
+func (h *Handler) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
+	s, err := h.service.GetSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (h *Handler) removeSuppression(ctx context.Context, in *SuppressionPath) (*removedSuppressionOutput, error) {
-	id, err := h.service.RemoveSuppression(ctx, keyOf(ctx), in.ID)
+func (h *Handler) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {
+	id, err := h.service.RemoveSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedSuppressionOutput{removedSuppression{Object: "suppression", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) removeSuppressions(ctx context.Context, _ *struct{}) (*removedSuppressionsOutput, error) {
-	x := exchangeOf(ctx)
-	var request removeSuppressionsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	ids, err := h.service.RemoveSuppressions(ctx, x.key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
+func (h *Handler) removeSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *removeSuppressionsRequest) (*removedSuppressionsOutput, error) {
+	ids, err := h.service.RemoveSuppressions(ctx, key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
 	if err != nil {
 		return nil, err
 	}

@@ -139,12 +139,11 @@ type templateService interface {
 }
 
 func (h *Handler) registerTemplates() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
 		Summary: "Create a template, as a draft", Tags: templateTags,
 		Errors: []int{http.StatusConflict},
 	}, h.createTemplate)
-	documentBody[createTemplateRequest](h, http.MethodPost, "/templates")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-templates", Method: http.MethodGet, Path: "/templates",
 		Summary: "List templates, newest first", Tags: templateTags,
@@ -155,12 +154,11 @@ func (h *Handler) registerTemplates() {
 		Summary: "Get a template with the version that is edited", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getTemplate)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change a template; sends keep what was published last", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.updateTemplate)
-	documentBody[updateTemplateRequest](h, http.MethodPatch, "/templates/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
 		Summary: "Delete a template; mail that was sent by it stays", Tags: templateTags,
@@ -178,13 +176,8 @@ func (h *Handler) registerTemplates() {
 	}, h.duplicateTemplate)
 }
 
-func (h *Handler) createTemplate(ctx context.Context, _ *struct{}) (*templateOutput, error) {
-	x := exchangeOf(ctx)
-	var request createTemplateRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	t, err := h.service.CreateTemplate(ctx, x.key, app.TemplateInput{
+func (h *Handler) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
+	t, err := h.service.CreateTemplate(ctx, key, app.TemplateInput{
 		Name: request.Name, Alias: request.Alias,
 		TemplateContent: app.TemplateContent{
 			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
@@ -194,37 +187,32 @@ func (h *Handler) createTemplate(ctx context.Context, _ *struct{}) (*templateOut
 	return newTemplateOutput(t, err)
 }
 
-func (h *Handler) listTemplates(ctx context.Context, in *PageParams) (*listOutput[TemplateItem], error) {
+func (h *Handler) listTemplates(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TemplateItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTemplates(ctx, keyOf(ctx), page)
+	rows, more, err := h.service.ListTemplates(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newTemplateItem), nil
 }
 
-func (h *Handler) getTemplate(ctx context.Context, in *templatePath) (*templateRecordOutput, error) {
-	t, err := h.service.GetTemplate(ctx, keyOf(ctx), in.ID)
+func (h *Handler) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
+	t, err := h.service.GetTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &templateRecordOutput{newTemplateRecord(&t)}, nil
 }
 
-func (h *Handler) updateTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
-	x := exchangeOf(ctx)
-	var request updateTemplateRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "template_id": request.TemplateID}); err != nil {
+func (h *Handler) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"template_id", request.TemplateID}); err != nil {
 		return nil, err
 	}
 	replyTo, variables := request.ReplyTo, request.Variables
-	t, err := h.service.UpdateTemplate(ctx, x.key, in.ID, app.TemplatePatch{
+	t, err := h.service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
 		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
@@ -233,20 +221,20 @@ func (h *Handler) updateTemplate(ctx context.Context, in *templatePath) (*templa
 	return newTemplateOutput(t, err)
 }
 
-func (h *Handler) deleteTemplate(ctx context.Context, in *templatePath) (*removedTemplateOutput, error) {
-	id, err := h.service.DeleteTemplate(ctx, keyOf(ctx), in.ID)
+func (h *Handler) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
+	id, err := h.service.DeleteTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedTemplateOutput{removedTemplate{Object: "template", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) publishTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(h.service.PublishTemplate(ctx, keyOf(ctx), in.ID))
+func (h *Handler) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(h.service.PublishTemplate(ctx, key, in.ID))
 }
 
-func (h *Handler) duplicateTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(h.service.DuplicateTemplate(ctx, keyOf(ctx), in.ID))
+func (h *Handler) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(h.service.DuplicateTemplate(ctx, key, in.ID))
 }
 
 func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {

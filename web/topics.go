@@ -48,10 +48,15 @@ type updateTopicRequest struct {
 	TopicID     string           `json:"topic_id,omitempty" hidden:"true"`
 }
 
+// TopicPath is the path parameter of one topic.
+type TopicPath struct {
+	ID string `path:"id" doc:"The id of the topic" format:"uuid"`
+}
+
+// Check implements selfChecker.
+func (p *TopicPath) Check() error { return checkID("topic", &p.ID) }
+
 type (
-	topicPath struct {
-		ID string `path:"id" doc:"The id of the topic" format:"uuid"`
-	}
 	topicOutput        struct{ Body topicRecord }
 	removedTopicOutput struct{ Body removedTopic }
 )
@@ -68,12 +73,11 @@ type topicService interface {
 }
 
 func (h *Handler) registerTopics() {
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
 		Summary: "Create a topic", Tags: topicTags,
 		Errors: []int{http.StatusConflict},
 	}, h.createTopic)
-	documentBody[createTopicRequest](h, http.MethodPost, "/topics")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
 		Summary: "List topics, newest first", Tags: topicTags,
@@ -84,12 +88,11 @@ func (h *Handler) registerTopics() {
 		Summary: "Get a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getTopic)
-	register(h, route{body: true}, huma.Operation{
+	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
 		Summary: "Change name, description or visibility of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, h.updateTopic)
-	documentBody[updateTopicRequest](h, http.MethodPatch, "/topics/{id}")
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
 		Summary: "Delete a topic with all choices about it; not while mail of it waits or a broadcast that has not left uses it", Tags: topicTags,
@@ -97,13 +100,8 @@ func (h *Handler) registerTopics() {
 	}, h.deleteTopic)
 }
 
-func (h *Handler) createTopic(ctx context.Context, _ *struct{}) (*topicOutput, error) {
-	x := exchangeOf(ctx)
-	var request createTopicRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	t, err := h.service.CreateTopic(ctx, x.key, app.TopicInput{
+func (h *Handler) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
+	t, err := h.service.CreateTopic(ctx, key, app.TopicInput{
 		Name: request.Name, Description: request.Description, Default: request.Default, Visibility: request.Visibility,
 	})
 	if err != nil {
@@ -112,44 +110,31 @@ func (h *Handler) createTopic(ctx context.Context, _ *struct{}) (*topicOutput, e
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) listTopics(ctx context.Context, in *PageParams) (*listOutput[TopicItem], error) {
+func (h *Handler) listTopics(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TopicItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTopics(ctx, keyOf(ctx), page)
+	rows, more, err := h.service.ListTopics(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newTopicItem), nil
 }
 
-func (h *Handler) getTopic(ctx context.Context, in *topicPath) (*topicOutput, error) {
-	id, err := pathID("topic", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	t, err := h.service.GetTopic(ctx, keyOf(ctx), id)
+func (h *Handler) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
+	t, err := h.service.GetTopic(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) updateTopic(ctx context.Context, in *topicPath) (*topicOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("topic", in.ID)
-	if err != nil {
+func (h *Handler) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"topic_id", request.TopicID}); err != nil {
 		return nil, err
 	}
-	var request updateTopicRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "topic_id": request.TopicID}); err != nil {
-		return nil, err
-	}
-	t, err := h.service.UpdateTopic(ctx, x.key, id, app.TopicPatch{
+	t, err := h.service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
 	})
 	if err != nil {
@@ -158,15 +143,11 @@ func (h *Handler) updateTopic(ctx context.Context, in *topicPath) (*topicOutput,
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) deleteTopic(ctx context.Context, in *topicPath) (*removedTopicOutput, error) {
-	id, err := pathID("topic", in.ID)
-	if err != nil {
+func (h *Handler) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
+	if err := h.service.DeleteTopic(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteTopic(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedTopicOutput{removedTopic{Object: "topic", ID: id, Deleted: true}}, nil
+	return &removedTopicOutput{removedTopic{Object: "topic", ID: in.ID, Deleted: true}}, nil
 }
 
 func newTopicItem(t *app.Topic) TopicItem {

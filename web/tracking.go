@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -58,28 +59,23 @@ func (h *Handler) registerTracking() {
 func (t *trackedMail) add(path, id, what string, answer func(*exchange, string, *app.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		register(t.h, route{public: true, quiet: true}, op, func(ctx context.Context, in *trackingInput) (*huma.StreamResponse, error) {
+		added := registerRaw(t.h, route{public: true, quiet: true}, op, func(_ context.Context, x *exchange, in *trackingInput) (*huma.StreamResponse, error) {
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				var by *app.Visitor
-				x := exchangeOf(ctx)
 				if method == http.MethodGet {
 					by = &app.Visitor{UserAgent: x.header.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.header)}
 				}
 				answer(x, in.Token, by)
 			}}, nil
 		})
+		added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
+		maps.Copy(added.Responses, responses)
+		if method == http.MethodHead {
+			added.Responses = withoutContent(added.Responses)
+		}
 	}
 	item(http.MethodGet, "track-"+id, "Get "+what)
 	item(http.MethodHead, "head-track-"+id, "Check "+what)
-	documented := t.h.api.OpenAPI().Paths[path]
-	for _, op := range []*huma.Operation{documented.Get, documented.Head} {
-		failed := op.Responses["500"]
-		op.Responses = map[string]*huma.Response{"500": failed}
-		for status, response := range responses {
-			op.Responses[status] = response
-		}
-	}
-	documented.Head.Responses = withoutContent(documented.Head.Responses)
 }
 
 // withoutContent describes answers to HEAD.

@@ -63,8 +63,8 @@ func (h *Handler) registerUsage() {
 	}, h.getUsage)
 }
 
-func (h *Handler) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
-	u, err := h.service.Usage(ctx, keyOf(ctx))
+func (h *Handler) getUsage(ctx context.Context, key *app.Key, _ *struct{}) (*usageOutput, error) {
+	u, err := h.service.Usage(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -55,16 +55,18 @@ type WebhookEventPath struct {
 	Event string `path:"event_id" doc:"The id of the event: msg_ and a uuid"`
 }
 
-// ids reads both. Whatever is no id names nothing.
-func (p *WebhookEventPath) ids() (webhook, happening string, err error) {
-	if webhook, err = pathID("webhook", p.ID); err != nil {
-		return "", "", err
+// Check implements selfChecker. It leaves the id that the event has in the
+// database.
+func (p *WebhookEventPath) Check() error {
+	if err := checkID("webhook", &p.ID); err != nil {
+		return err
 	}
-	happening, ok := app.ParseMessageID(p.Event)
+	id, ok := app.ParseMessageID(p.Event)
 	if !ok {
-		return "", "", app.NotFound("webhook event")
+		return app.NotFound("webhook event")
 	}
-	return webhook, happening, nil
+	p.Event = id
+	return nil
 }
 
 type (
@@ -108,75 +110,62 @@ func (h *Handler) registerWebhookEvents() {
 // page reads the parameters of a list whose rows have ids of events.
 func (in *webhookEventsInput) page() (app.Page, error) {
 	params := PageParams{Limit: in.Limit}
-	for name, cursor := range map[string]struct {
-		given string
-		id    *string
-	}{"after": {in.After, &params.After}, "before": {in.Before, &params.Before}} {
-		if cursor.given == "" {
-			continue
-		}
-		id, ok := app.ParseMessageID(cursor.given)
-		if !ok {
-			return app.Page{}, app.Invalid(name, "must be an id that this list returned")
-		}
-		*cursor.id = id
+	var err error
+	if params.After, err = eventCursor("after", in.After); err != nil {
+		return app.Page{}, err
+	}
+	if params.Before, err = eventCursor("before", in.Before); err != nil {
+		return app.Page{}, err
 	}
 	return params.page()
 }
 
-func (h *Handler) listWebhookEvents(ctx context.Context, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
-		return nil, err
+// eventCursor reads a cursor that is an id of an event; empty stays empty.
+func eventCursor(name, given string) (string, error) {
+	id, ok := app.ParseMessageID(given)
+	if given != "" && !ok {
+		return "", app.Invalid(name, "must be an id that this list returned")
 	}
+	return id, nil
+}
+
+func (h *Handler) listWebhookEvents(ctx context.Context, key *app.Key, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhookEvents(ctx, keyOf(ctx), id, page)
+	rows, more, err := h.service.ListWebhookEvents(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newWebhookEventItem), nil
 }
 
-func (h *Handler) getWebhookEvent(ctx context.Context, in *WebhookEventPath) (*webhookEventOutput, error) {
-	id, happening, err := in.ids()
-	if err != nil {
-		return nil, err
-	}
-	d, err := h.service.GetWebhookEvent(ctx, keyOf(ctx), id, happening)
+func (h *Handler) getWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventOutput, error) {
+	d, err := h.service.GetWebhookEvent(ctx, key, in.ID, in.Event)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookEventOutput{webhookEventRecord{Object: "webhook_event", WebhookEventItem: newWebhookEventItem(&d), Payload: d.Payload}}, nil
 }
 
-func (h *Handler) listWebhookAttempts(ctx context.Context, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
-	id, happening, err := in.ids()
-	if err != nil {
-		return nil, err
-	}
+func (h *Handler) listWebhookAttempts(ctx context.Context, key *app.Key, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhookAttempts(ctx, keyOf(ctx), id, happening, page)
+	rows, more, err := h.service.ListWebhookAttempts(ctx, key, in.ID, in.Event, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newWebhookAttemptItem), nil
 }
 
-func (h *Handler) replayWebhookEvent(ctx context.Context, in *WebhookEventPath) (*webhookEventRefOutput, error) {
-	id, happening, err := in.ids()
-	if err != nil {
+func (h *Handler) replayWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventRefOutput, error) {
+	if err := h.service.ReplayWebhookEvent(ctx, key, in.ID, in.Event); err != nil {
 		return nil, err
 	}
-	if err := h.service.ReplayWebhookEvent(ctx, keyOf(ctx), id, happening); err != nil {
-		return nil, err
-	}
-	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(happening)}}, nil
+	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(in.Event)}}, nil
 }
 
 func newWebhookEventItem(d *app.Delivery) WebhookEventItem {

@@ -85,6 +85,9 @@ type WebhookPath struct {
 	ID string `path:"id" doc:"The id of the webhook" format:"uuid"`
 }
 
+// Check implements selfChecker.
+func (p *WebhookPath) Check() error { return checkID("webhook", &p.ID) }
+
 type (
 	webhookOutput        struct{ Body webhookRecord }
 	deletedWebhookOutput struct{ Body deletedWebhook }
@@ -108,12 +111,11 @@ type webhookService interface {
 }
 
 func (h *Handler) registerWebhooks() {
-	register(h, route{body: true, admin: true}, huma.Operation{
+	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
 		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,
 		Errors: []int{http.StatusConflict},
 	}, h.createWebhook)
-	documentBody[createWebhookRequest](h, http.MethodPost, "/webhooks")
 	register(h, route{}, huma.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
 		Summary: "List webhooks, newest first", Tags: webhookTags,
@@ -124,34 +126,26 @@ func (h *Handler) registerWebhooks() {
 		Summary: "Get a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.getWebhook)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
 		Summary: "Change endpoint, events or status of a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.updateWebhook)
-	documentBody[updateWebhookRequest](h, http.MethodPatch, "/webhooks/{id}")
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
 		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, h.deleteWebhook)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	registerBody(h, route{admin: true, optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, h.rotateSecret)
-	documentBody[rotateSecretRequest](h, http.MethodPost, "/webhooks/{id}/signing-secret/rotate")
-	h.api.OpenAPI().Paths["/webhooks/{id}/signing-secret/rotate"].Post.RequestBody.Required = false
 	h.registerWebhookEvents()
 }
 
-func (h *Handler) createWebhook(ctx context.Context, _ *struct{}) (*webhookOutput, error) {
-	x := exchangeOf(ctx)
-	var request createWebhookRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	w, err := h.service.CreateWebhook(ctx, x.key, app.WebhookInput{
+func (h *Handler) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
+	w, err := h.service.CreateWebhook(ctx, key, app.WebhookInput{
 		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
 	})
 	if err != nil {
@@ -160,82 +154,54 @@ func (h *Handler) createWebhook(ctx context.Context, _ *struct{}) (*webhookOutpu
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) listWebhooks(ctx context.Context, in *PageParams) (*listOutput[WebhookItem], error) {
+func (h *Handler) listWebhooks(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[WebhookItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhooks(ctx, keyOf(ctx), page)
+	rows, more, err := h.service.ListWebhooks(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newWebhookItem), nil
 }
 
-func (h *Handler) getWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	w, err := h.service.GetWebhook(ctx, keyOf(ctx), id)
+func (h *Handler) getWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*webhookOutput, error) {
+	w, err := h.service.GetWebhook(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) updateWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
+func (h *Handler) updateWebhook(ctx context.Context, key *app.Key, in *WebhookPath, request *updateWebhookRequest) (*webhookOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
 		return nil, err
 	}
-	var request updateWebhookRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "webhook_id": request.WebhookID}); err != nil {
-		return nil, err
-	}
-	w, err := h.service.UpdateWebhook(ctx, x.key, id, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
+	w, err := h.service.UpdateWebhook(ctx, key, in.ID, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
 	if err != nil {
 		return nil, err
 	}
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) deleteWebhook(ctx context.Context, in *WebhookPath) (*deletedWebhookOutput, error) {
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
+func (h *Handler) deleteWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*deletedWebhookOutput, error) {
+	if err := h.service.DeleteWebhook(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteWebhook(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: id, Deleted: true}}, nil
+	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: in.ID, Deleted: true}}, nil
 }
 
 // rotateSecret takes a request without a body too: most clients send none.
-func (h *Handler) rotateSecret(ctx context.Context, in *WebhookPath) (*rotatedSecretOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("webhook", in.ID)
+func (h *Handler) rotateSecret(ctx context.Context, key *app.Key, in *WebhookPath, request *rotateSecretRequest) (*rotatedSecretOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
+		return nil, err
+	}
+	w, err := h.service.RotateSigningSecret(ctx, key, in.ID, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
 	if err != nil {
 		return nil, err
 	}
-	var request rotateSecretRequest
-	if len(x.body) > 0 {
-		if err := decodeBody(x.body, &request); err != nil {
-			return nil, err
-		}
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "webhook_id": request.WebhookID}); err != nil {
-		return nil, err
-	}
-	w, err := h.service.RotateSigningSecret(ctx, x.key, id, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
-	if err != nil {
-		return nil, err
-	}
-	return &rotatedSecretOutput{rotatedSecret{Object: "webhook", ID: id, SigningSecret: w.Secrets[0].String()}}, nil
+	return &rotatedSecretOutput{rotatedSecret{Object: "webhook", ID: in.ID, SigningSecret: w.Secrets[0].String()}}, nil
 }
 
 func newWebhookItem(w *app.Webhook) WebhookItem {
