@@ -5,6 +5,7 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -60,17 +61,31 @@ type (
 	}
 )
 
-func (h *Handler) registerAttachments() {
+// attachmentService is what the routes of attachments need of the engine.
+type attachmentService interface {
+	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
+	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
+	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
+	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
+}
+
+// attachmentRoutes are the routes of attachments.
+type attachmentRoutes struct {
+	service attachmentService
+	baseURL string
+}
+
+func (r attachmentRoutes) add(h *Handler) {
 	register(h, route{}, huma.Operation{
 		OperationID: "list-attachments", Method: http.MethodGet, Path: "/emails/{id}/attachments",
 		Summary: "List the attachments of an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listAttachments)
+	}, r.listAttachments)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
 		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getAttachment)
+	}, r.getAttachment)
 	registerPublic(h, route{}, huma.Operation{
 		OperationID: "download-attachment", Method: http.MethodGet, Path: "/attachments/{token}",
 		Summary: "Download an attachment by its signed address", Tags: emailTags,
@@ -81,35 +96,35 @@ func (h *Handler) registerAttachments() {
 				"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, // the type of the attachment
 			},
 		}},
-	}, h.download)
+	}, r.download)
 }
 
-func (h *Handler) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[AttachmentItem], error) {
+func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[AttachmentItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListAttachments(ctx, key, in.ID, page)
+	rows, more, err := r.service.ListAttachments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, func(a *app.Attachment) AttachmentItem {
-		return h.newAttachmentItem(key, in.ID, a)
+		return r.newAttachmentItem(key, in.ID, a)
 	}), nil
 }
 
-func (h *Handler) getAttachment(ctx context.Context, key *app.Key, in *attachmentPath) (*attachmentOutput, error) {
-	a, err := h.service.GetAttachment(ctx, key, in.ID, in.AttachmentID)
+func (r attachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *attachmentPath) (*attachmentOutput, error) {
+	a, err := r.service.GetAttachment(ctx, key, in.ID, in.AttachmentID)
 	if err != nil {
 		return nil, err
 	}
-	return &attachmentOutput{attachmentRecord{"attachment", h.newAttachmentItem(key, in.ID, a)}}, nil
+	return &attachmentOutput{attachmentRecord{"attachment", r.newAttachmentItem(key, in.ID, a)}}, nil
 }
 
 // download serves bytes that some caller chose to whoever holds the address. A
 // browser must never take them for a page of this server.
-func (h *Handler) download(ctx context.Context, in *downloadInput) (*downloadOutput, error) {
-	a, err := h.service.OpenAttachment(ctx, in.Token)
+func (r attachmentRoutes) download(ctx context.Context, in *downloadInput) (*downloadOutput, error) {
+	a, err := r.service.OpenAttachment(ctx, in.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -129,11 +144,11 @@ func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
 	}
 }
 
-func (h *Handler) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
-	token, expires := h.service.AttachmentToken(key, emailID, a.ID)
+func (r attachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
+	token, expires := r.service.AttachmentToken(key, emailID, a.ID)
 	return AttachmentItem{
 		AttachmentMeta: newAttachmentMeta(a),
-		DownloadURL:    h.baseURL + "/attachments/" + token,
+		DownloadURL:    r.baseURL + "/attachments/" + token,
 		ExpiresAt:      app.FormatTime(expires),
 	}
 }

@@ -31,46 +31,49 @@ type (
 
 var audienceTags = []string{"Audiences"}
 
-func (h *Handler) registerAudiences() {
+// audienceRoutes are the routes of segments under their old name.
+type audienceRoutes struct{ segmentRoutes }
+
+func (r audienceRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-audience", Method: http.MethodPost, Path: "/audiences", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment under its old name", Tags: audienceTags,
-	}, h.createAudience)
+	}, r.createAudience)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-audiences", Method: http.MethodGet, Path: "/audiences",
 		Summary: "List segments under their old name, newest first", Tags: audienceTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listSegments)
+	}, r.listSegments)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-audience", Method: http.MethodGet, Path: "/audiences/{id}",
 		Summary: "Get a segment under its old name", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getAudience)
+	}, r.getAudience)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-audience", Method: http.MethodDelete, Path: "/audiences/{id}",
 		Summary: "Delete a segment under its old name; its contacts stay", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.deleteAudience)
+	}, r.deleteAudience)
 }
 
-func (h *Handler) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
-	s, err := h.newSegment(ctx, key, request)
+func (r audienceRoutes) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
+	s, err := r.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s)}}, nil
 }
 
-func (h *Handler) getAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*audienceOutput, error) {
-	s, contacts, err := h.service.GetSegment(ctx, key, in.ID)
+func (r audienceRoutes) getAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*audienceOutput, error) {
+	s, contacts, err := r.service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s), ContactCount: &contacts}}, nil
 }
 
-func (h *Handler) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
-	if err := h.service.DeleteSegment(ctx, key, in.ID); err != nil {
+func (r audienceRoutes) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
+	if err := r.service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedAudienceOutput{removedAudience{Object: "audience", ID: in.ID, Deleted: true}}, nil

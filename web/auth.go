@@ -1,6 +1,7 @@
 package web
 
 import (
+	"context"
 	"maps"
 	"net"
 	"net/http"
@@ -12,6 +13,11 @@ import (
 
 	"mailer/app"
 )
+
+// authService tells whose a token is. Errors: CodeInvalidAPIKey.
+type authService interface {
+	Authenticate(ctx context.Context, token string) (*app.Key, error)
+}
 
 // authorize finds the key of a request and checks that it may use the route and
 // has not used up its rate.
@@ -41,7 +47,7 @@ func (h *Handler) identify(x *exchange, r *http.Request) error {
 		x.Header().Set("WWW-Authenticate", "Bearer")
 		return newError(app.CodeMissingAPIKey, "Missing API key in the authorization header")
 	}
-	key, err := h.service.Authenticate(r.Context(), token)
+	key, err := h.keys.Authenticate(r.Context(), token)
 	if err != nil {
 		return h.authFailure(x, r, err)
 	}

@@ -54,15 +54,15 @@ func (sendBatchRequest) Schema(r huma.Registry) *huma.Schema {
 	return batchSchema[sendEmailRequest](r, app.MaxBatch)
 }
 
-func (h *Handler) registerBatches() {
+func (r emailRoutes) addBatches(h *Handler) {
 	registerBody(h, route{sending: true, passing: true}, huma.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: fmt.Sprintf("Send 1 to %d emails", app.MaxBatch), Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.sendBatch)
+	}, r.sendBatch)
 }
 
-func (h *Handler) sendBatch(ctx context.Context, key *app.Key, in *batchInput, request *sendBatchRequest) (*batchOutput, error) {
+func (r emailRoutes) sendBatch(ctx context.Context, key *app.Key, in *batchInput, request *sendBatchRequest) (*batchOutput, error) {
 	items := make([]engine.BatchItem, len(request.items))
 	for i := range request.items {
 		item := &request.items[i]
@@ -74,7 +74,7 @@ func (h *Handler) sendBatch(ctx context.Context, key *app.Key, in *batchInput, r
 	if err != nil {
 		return nil, err
 	}
-	result, err := h.service.SendBatch(ctx, key, items, in.permissive, opts)
+	result, err := r.service.SendBatch(ctx, key, items, in.permissive, opts)
 	if err != nil {
 		return nil, err
 	}

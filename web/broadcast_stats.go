@@ -55,38 +55,41 @@ type broadcastStatsService interface {
 	ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error)
 }
 
-func (h *Handler) registerBroadcastStats() {
+// recipientRoutes are the routes of recipients and links of broadcasts.
+type recipientRoutes struct{ service broadcastStatsService }
+
+func (r recipientRoutes) add(h *Handler) {
 	register(h, route{}, huma.Operation{
 		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
 		Summary: "List the recipients of a broadcast that was queued, the last ones in the order of sending first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listBroadcastRecipients)
+	}, r.listBroadcastRecipients)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-clicked-links", Method: http.MethodGet, Path: "/broadcasts/{id}/clicked-links",
 		Summary: "List the links of a broadcast that were followed, the most followed first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listClickedLinks)
+	}, r.listClickedLinks)
 }
 
-func (h *Handler) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
+func (r recipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
 	q := app.RecipientQuery{Type: in.Type, Email: in.Email, Bounce: app.BounceType(in.BounceType)}
-	rows, more, err := h.service.ListBroadcastRecipients(ctx, key, in.ID, q, page)
+	rows, more, err := r.service.ListBroadcastRecipients(ctx, key, in.ID, q, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newBroadcastRecipientItem), nil
 }
 
-func (h *Handler) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
+func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListClickedLinks(ctx, key, in.ID, page)
+	rows, more, err := r.service.ListClickedLinks(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}

@@ -115,102 +115,105 @@ type broadcastService interface {
 	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts engine.SendOptions) (emails []string, err error)
 }
 
-func (h *Handler) registerBroadcasts() {
+// broadcastRoutes are the routes of broadcasts.
+type broadcastRoutes struct{ service broadcastService }
+
+func (r broadcastRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.createBroadcast)
+	}, r.createBroadcast)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
 		Summary: "List broadcasts, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listBroadcasts)
+	}, r.listBroadcasts)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-broadcast", Method: http.MethodGet, Path: "/broadcasts/{id}",
 		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getBroadcast)
+	}, r.getBroadcast)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
 		Summary: "Change a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateBroadcast)
+	}, r.updateBroadcast)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
 		Summary: "Delete a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteBroadcast)
-	h.registerBroadcastActions()
+	}, r.deleteBroadcast)
+	r.addActions(h)
 }
 
-func (h *Handler) registerBroadcastActions() {
+func (r broadcastRoutes) addActions(h *Handler) {
 	registerBody(h, route{optional: true}, huma.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
 		Summary: "Send a draft, at once or later", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.sendBroadcast)
+	}, r.sendBroadcast)
 	register(h, route{}, huma.Operation{
 		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
 		Summary: "Cancel a scheduled or queued broadcast, also in mid-send", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.cancelBroadcast)
+	}, r.cancelBroadcast)
 	register(h, route{}, huma.Operation{
 		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
 		Summary: "Copy a broadcast into a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.duplicateBroadcast)
+	}, r.duplicateBroadcast)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
 		Summary: "Send the content of a broadcast to up to 5 addresses, as ordinary emails", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.testBroadcast)
+	}, r.testBroadcast)
 }
 
-func (h *Handler) createBroadcast(ctx context.Context, key *app.Key, in *OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
+func (r broadcastRoutes) createBroadcast(ctx context.Context, key *app.Key, in *OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
 	input := request.input()
 	opts, err := in.options(&input)
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.CreateBroadcast(ctx, key, input, opts))
+	return newBroadcastOutput(r.service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (h *Handler) listBroadcasts(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[BroadcastItem], error) {
+func (r broadcastRoutes) listBroadcasts(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[BroadcastItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListBroadcasts(ctx, key, page)
+	rows, more, err := r.service.ListBroadcasts(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newBroadcastItem), nil
 }
 
-func (h *Handler) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
-	v, err := h.service.GetBroadcast(ctx, key, in.ID)
+func (r broadcastRoutes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
+	v, err := r.service.GetBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &broadcastRecordOutput{newBroadcastRecord(&v)}, nil
 }
 
-func (h *Handler) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
+func (r broadcastRoutes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
+	return newBroadcastOutput(r.service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
 }
 
-func (h *Handler) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
-	if err := h.service.DeleteBroadcast(ctx, key, in.ID); err != nil {
+func (r broadcastRoutes) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
+	if err := r.service.DeleteBroadcast(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
+func (r broadcastRoutes) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
 		return nil, err
 	}
@@ -218,27 +221,27 @@ func (h *Handler) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroad
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.SendBroadcast(ctx, key, in.ID, request.ScheduledAt, opts))
+	return newBroadcastOutput(r.service.SendBroadcast(ctx, key, in.ID, request.ScheduledAt, opts))
 }
 
-func (h *Handler) cancelBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*canceledBroadcastOutput, error) {
-	b, remaining, err := h.service.CancelBroadcast(ctx, key, in.ID)
+func (r broadcastRoutes) cancelBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*canceledBroadcastOutput, error) {
+	b, remaining, err := r.service.CancelBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: in.ID, Status: b.Status, CanceledRemaining: remaining}}, nil
 }
 
-func (h *Handler) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
-	return newBroadcastOutput(h.service.DuplicateBroadcast(ctx, key, in.ID))
+func (r broadcastRoutes) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.service.DuplicateBroadcast(ctx, key, in.ID))
 }
 
-func (h *Handler) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
+func (r broadcastRoutes) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
 	opts, err := in.options(append([]string{in.ID}, request.To...))
 	if err != nil {
 		return nil, err
 	}
-	emails, err := h.service.TestBroadcast(ctx, key, in.ID, request.To, opts)
+	emails, err := r.service.TestBroadcast(ctx, key, in.ID, request.To, opts)
 	if err != nil {
 		return nil, err
 	}

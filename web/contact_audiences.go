@@ -11,58 +11,58 @@ import (
 
 // Contacts belong to the whole team; below an audience, which is a segment under
 // its old name, stand the same contacts.
-func (h *Handler) registerAudienceContacts() {
+func (r contactRoutes) addBelowAudiences(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact and add it to a segment", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.createAudienceContact)
+	}, r.createAudienceContact)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-audience-contacts", Method: http.MethodGet, Path: "/audiences/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listSegmentContacts)
+	}, r.listSegmentContacts)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-audience-contact", Method: http.MethodGet, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getAudienceContact)
+	}, r.getAudienceContact)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-audience-contact", Method: http.MethodPatch, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Change a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateAudienceContact)
+	}, r.updateAudienceContact)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-audience-contact", Method: http.MethodDelete, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Delete a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
-	}, h.deleteAudienceContact)
+	}, r.deleteAudienceContact)
 }
 
-func (h *Handler) createAudienceContact(ctx context.Context, key *app.Key, in *AudiencePath, request *createContactRequest) (*contactRefOutput, error) {
-	if err := h.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r contactRoutes) createAudienceContact(ctx context.Context, key *app.Key, in *AudiencePath, request *createContactRequest) (*contactRefOutput, error) {
+	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	return h.createContactIn(ctx, key, in.ID, request)
+	return r.createContactIn(ctx, key, in.ID, request)
 }
 
-func (h *Handler) getAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath) (*contactOutput, error) {
-	if err := h.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r contactRoutes) getAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath) (*contactOutput, error) {
+	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	return h.getContact(ctx, key, &ContactPath{ID: in.ContactID})
+	return r.getContact(ctx, key, &ContactPath{ID: in.ContactID})
 }
 
-func (h *Handler) updateAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath, request *updateContactRequest) (*contactRefOutput, error) {
-	if err := h.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r contactRoutes) updateAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath, request *updateContactRequest) (*contactRefOutput, error) {
+	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	return h.updateContactIn(ctx, key, in.ID, in.ContactID, request)
+	return r.updateContactIn(ctx, key, in.ID, in.ContactID, request)
 }
 
-func (h *Handler) deleteAudienceContact(ctx context.Context, key *app.Key, in *deleteAudienceContactInput) (*deletedContactOutput, error) {
-	if err := h.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r contactRoutes) deleteAudienceContact(ctx context.Context, key *app.Key, in *deleteAudienceContactInput) (*deletedContactOutput, error) {
+	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	return h.deleteContactIn(ctx, key, in.ContactID, in.EraseParam)
+	return r.deleteContactIn(ctx, key, in.ContactID, in.EraseParam)
 }

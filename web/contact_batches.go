@@ -124,23 +124,23 @@ func (putContactsRequest) Schema(r huma.Registry) *huma.Schema {
 	return batchSchema[createContactRequest](r, app.MaxContactBatch)
 }
 
-func (h *Handler) registerContactBatches() {
+func (r contactRoutes) addBatches(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
 		Summary: fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.putContacts)
+	}, r.putContacts)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "get-contacts", Method: http.MethodPost, Path: "/contacts/batch/get",
 		Summary: "Get many contacts by their ids or addresses", Tags: contactTags,
-	}, h.getContacts)
+	}, r.getContacts)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "remove-contacts", Method: http.MethodPost, Path: "/contacts/batch/remove",
 		Summary: "Delete many contacts by their ids or addresses; unknown ones are skipped", Tags: contactTags,
-	}, h.removeContacts)
+	}, r.removeContacts)
 }
 
-func (h *Handler) putContacts(ctx context.Context, key *app.Key, in *contactBatchInput, request *putContactsRequest) (*contactBatchOutput, error) {
+func (r contactRoutes) putContacts(ctx context.Context, key *app.Key, in *contactBatchInput, request *putContactsRequest) (*contactBatchOutput, error) {
 	items := make([]engine.ContactItem, len(request.items))
 	for i := range request.items {
 		item := &request.items[i]
@@ -148,7 +148,7 @@ func (h *Handler) putContacts(ctx context.Context, key *app.Key, in *contactBatc
 			items[i].Input, items[i].Err = item.value.input("")
 		}
 	}
-	result, err := h.service.PutContacts(ctx, key, items, in.conflict, in.permissive)
+	result, err := r.service.PutContacts(ctx, key, items, in.conflict, in.permissive)
 	if err != nil {
 		return nil, err
 	}
@@ -168,12 +168,12 @@ func newContactBatchAnswer(r *engine.ContactBatchResult) contactBatchAnswer {
 	return out
 }
 
-func (h *Handler) getContacts(ctx context.Context, key *app.Key, _ *struct{}, request *getContactsRequest) (*foundContactsOutput, error) {
+func (r contactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{}, request *getContactsRequest) (*foundContactsOutput, error) {
 	in := app.ContactRead{Contacts: make([]app.ContactRef, len(request.Contacts)), Include: request.Include}
 	for i, ref := range request.Contacts {
 		in.Contacts[i] = app.ContactRef{ID: ref.ID, Email: ref.Email}
 	}
-	found, err := h.service.GetContacts(ctx, key, in)
+	found, err := r.service.GetContacts(ctx, key, in)
 	if err != nil {
 		return nil, err
 	}
@@ -188,8 +188,8 @@ func (h *Handler) getContacts(ctx context.Context, key *app.Key, _ *struct{}, re
 	return &foundContactsOutput{out}, nil
 }
 
-func (h *Handler) removeContacts(ctx context.Context, key *app.Key, _ *struct{}, request *removeContactsRequest) (*deletedContactsOutput, error) {
-	ids, err := h.service.RemoveContacts(ctx, key, app.ContactRemoval{IDs: request.IDs, Emails: request.Emails, Erase: request.Erase})
+func (r contactRoutes) removeContacts(ctx context.Context, key *app.Key, _ *struct{}, request *removeContactsRequest) (*deletedContactsOutput, error) {
+	ids, err := r.service.RemoveContacts(ctx, key, app.ContactRemoval{IDs: request.IDs, Emails: request.Emails, Erase: request.Erase})
 	if err != nil {
 		return nil, err
 	}

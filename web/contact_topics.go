@@ -87,39 +87,42 @@ type contactTopicService interface {
 	PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error)
 }
 
-func (h *Handler) registerContactTopics() {
+// contactTopicRoutes are the routes of what contacts choose.
+type contactTopicRoutes struct{ service contactTopicService }
+
+func (r contactTopicRoutes) add(h *Handler) {
 	tags := []string{"Contacts"}
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
 		Summary: "List topics as they stand for a contact, newest first", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listContactTopics)
+	}, r.listContactTopics)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
 		Errors: []int{http.StatusNotFound},
-	}, h.setContactTopics)
+	}, r.setContactTopics)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
 		Errors: []int{http.StatusNotFound},
-	}, h.preferencesLink)
+	}, r.preferencesLink)
 }
 
-func (h *Handler) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
+func (r contactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListContactTopics(ctx, key, in.ID, page)
+	rows, more, err := r.service.ListContactTopics(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newContactTopicItem), nil
 }
 
-func (h *Handler) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {
-	id, rows, err := h.service.SetContactTopics(ctx, key, in.ID, request.Topics)
+func (r contactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {
+	id, rows, err := r.service.SetContactTopics(ctx, key, in.ID, request.Topics)
 	if err != nil {
 		return nil, err
 	}
@@ -130,8 +133,8 @@ func (h *Handler) setContactTopics(ctx context.Context, key *app.Key, in *contac
 	return &contactTopicsOutput{out}, nil
 }
 
-func (h *Handler) preferencesLink(ctx context.Context, key *app.Key, in *contactTopicsPath) (*preferencesLinkOutput, error) {
-	id, url, err := h.service.PreferencesLink(ctx, key, in.ID)
+func (r contactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, in *contactTopicsPath) (*preferencesLinkOutput, error) {
+	id, url, err := r.service.PreferencesLink(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -131,48 +131,51 @@ type contactService interface {
 	RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error)
 }
 
-func (h *Handler) registerContacts() {
+// contactRoutes are the routes of contacts.
+type contactRoutes struct{ service contactService }
+
+func (r contactRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.createContact)
+	}, r.createContact)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listContacts)
+	}, r.listContacts)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listSegmentContacts)
+	}, r.listSegmentContacts)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-contact", Method: http.MethodGet, Path: "/contacts/{id}",
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getContact)
+	}, r.getContact)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateContact)
+	}, r.updateContact)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
 		Summary: "Delete a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
-	}, h.deleteContact)
-	h.registerAudienceContacts()
-	h.registerContactBatches()
+	}, r.deleteContact)
+	r.addBelowAudiences(h)
+	r.addBatches(h)
 }
 
-func (h *Handler) createContact(ctx context.Context, key *app.Key, _ *struct{}, request *createContactRequest) (*contactRefOutput, error) {
-	return h.createContactIn(ctx, key, "", request)
+func (r contactRoutes) createContact(ctx context.Context, key *app.Key, _ *struct{}, request *createContactRequest) (*contactRefOutput, error) {
+	return r.createContactIn(ctx, key, "", request)
 }
 
 // createContactIn creates the contact of a body and adds it to a segment, where
 // one is given.
-func (h *Handler) createContactIn(ctx context.Context, key *app.Key, audienceID string, request *createContactRequest) (*contactRefOutput, error) {
+func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, request *createContactRequest) (*contactRefOutput, error) {
 	in, err := request.input(audienceID)
 	if err != nil {
 		return nil, err
@@ -180,23 +183,23 @@ func (h *Handler) createContactIn(ctx context.Context, key *app.Key, audienceID 
 	if audienceID != "" {
 		in.Segments = append(in.Segments, app.SegmentRef{ID: audienceID})
 	}
-	id, err := h.service.CreateContact(ctx, key, *in)
+	id, err := r.service.CreateContact(ctx, key, *in)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (h *Handler) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*listOutput[ContactItem], error) {
-	return h.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
+func (r contactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*listOutput[ContactItem], error) {
+	return r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
 }
 
-func (h *Handler) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*listOutput[ContactItem], error) {
-	return h.listContactsOf(ctx, key, in.ID, in.ContactListParams)
+func (r contactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*listOutput[ContactItem], error) {
+	return r.listContactsOf(ctx, key, in.ID, in.ContactListParams)
 }
 
 // listContactsOf lists the contacts of a segment, or all for an empty id.
-func (h *Handler) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
+func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
@@ -210,49 +213,49 @@ func (h *Handler) listContactsOf(ctx context.Context, key *app.Key, segmentID st
 			return nil, err
 		}
 	}
-	rows, more, err := h.service.ListContacts(ctx, key, segmentID, include, page)
+	rows, more, err := r.service.ListContacts(ctx, key, segmentID, include, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
 }
 
-func (h *Handler) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {
-	c, err := h.service.GetContact(ctx, key, in.ID)
+func (r contactRoutes) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {
+	c, err := r.service.GetContact(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &contactOutput{newContactRecord(&c, app.Include{Properties: true})}, nil
 }
 
-func (h *Handler) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {
-	return h.updateContactIn(ctx, key, "", in.ID, request)
+func (r contactRoutes) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {
+	return r.updateContactIn(ctx, key, "", in.ID, request)
 }
 
 // updateContactIn changes a contact; audienceID is that of the path, if it has
 // one.
-func (h *Handler) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
+func (r contactRoutes) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
 	patch, err := request.patch(audienceID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.UpdateContact(ctx, key, contact, *patch)
+	id, err := r.service.UpdateContact(ctx, key, contact, *patch)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (h *Handler) deleteContact(ctx context.Context, key *app.Key, in *deleteContactInput) (*deletedContactOutput, error) {
-	return h.deleteContactIn(ctx, key, in.ContactPath.ID, in.EraseParam)
+func (r contactRoutes) deleteContact(ctx context.Context, key *app.Key, in *deleteContactInput) (*deletedContactOutput, error) {
+	return r.deleteContactIn(ctx, key, in.ContactPath.ID, in.EraseParam)
 }
 
-func (h *Handler) deleteContactIn(ctx context.Context, key *app.Key, contact string, in EraseParam) (*deletedContactOutput, error) {
+func (r contactRoutes) deleteContactIn(ctx context.Context, key *app.Key, contact string, in EraseParam) (*deletedContactOutput, error) {
 	erase, err := in.Erase.read("erase")
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.DeleteContact(ctx, key, contact, erase)
+	id, err := r.service.DeleteContact(ctx, key, contact, erase)
 	if err != nil {
 		return nil, err
 	}

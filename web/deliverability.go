@@ -54,20 +54,23 @@ type deliverabilityService interface {
 	Deliverability(ctx context.Context, key *app.Key) (app.Deliverability, error)
 }
 
-func (h *Handler) registerDeliverability() {
+// deliverabilityRoutes are the routes of scores.
+type deliverabilityRoutes struct{ service deliverabilityService }
+
+func (r deliverabilityRoutes) add(h *Handler) {
 	register(h, route{}, huma.Operation{
 		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
 		Summary: "Get the score of an email and what lowers it", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getInsights)
+	}, r.getInsights)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-deliverability", Method: http.MethodGet, Path: "/deliverability",
 		Summary: "Get how well the team's mail fared in the last 30 days", Tags: []string{"Deliverability"},
-	}, h.getDeliverability)
+	}, r.getDeliverability)
 }
 
-func (h *Handler) getInsights(ctx context.Context, key *app.Key, in *EmailPath) (*insightsOutput, error) {
-	found, err := h.service.GetInsights(ctx, key, in.ID)
+func (r deliverabilityRoutes) getInsights(ctx context.Context, key *app.Key, in *EmailPath) (*insightsOutput, error) {
+	found, err := r.service.GetInsights(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -78,8 +81,8 @@ func (h *Handler) getInsights(ctx context.Context, key *app.Key, in *EmailPath) 
 	return &insightsOutput{out}, nil
 }
 
-func (h *Handler) getDeliverability(ctx context.Context, key *app.Key, _ *struct{}) (*deliverabilityOutput, error) {
-	d, err := h.service.Deliverability(ctx, key)
+func (r deliverabilityRoutes) getDeliverability(ctx context.Context, key *app.Key, _ *struct{}) (*deliverabilityOutput, error) {
+	d, err := r.service.Deliverability(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -119,46 +119,49 @@ type domainService interface {
 
 var domainTags = []string{"Domains"}
 
-func (h *Handler) registerDomains() {
-	registerBody(h, route{admin: true}, huma.Operation{
+// domainRoutes are the routes of domains.
+type domainRoutes struct{ service domainService }
+
+func (r domainRoutes) add(h *Handler) {
+	add := registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
 		Summary: "Add a sending domain", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
-	}, h.addDomain)
-	h.documentRegions()
+	}, r.addDomain)
+	r.documentRegions(add)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
 		Summary: "List domains, newest first", Tags: domainTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listDomains)
+	}, r.listDomains)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-domain", Method: http.MethodGet, Path: "/domains/{id}",
 		Summary: "Get a domain with its DNS records", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getDomain)
+	}, r.getDomain)
 	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
 		Summary: "Change the tracking of a domain", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateDomain)
+	}, r.updateDomain)
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
 		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.verifyDomain)
+	}, r.verifyDomain)
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteDomain)
+	}, r.deleteDomain)
 }
 
 // documentRegions lists the regions of this server in the document (api.md, POST
 // /domains).
-func (h *Handler) documentRegions() {
-	body := h.api.OpenAPI().Paths["/domains"].Post.RequestBody.Content["application/json"].Schema
+func (r domainRoutes) documentRegions(add *huma.Operation) {
+	body := add.RequestBody.Content["application/json"].Schema
 	schema := body.Properties["region"]
-	for i, region := range h.service.Regions() {
+	for i, region := range r.service.Regions() {
 		if i == 0 {
 			schema.Default = region
 		}
@@ -166,44 +169,44 @@ func (h *Handler) documentRegions() {
 	}
 }
 
-func (h *Handler) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {
+func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {
 	if err := request.TLS.check(); err != nil {
 		return nil, err
 	}
 	if err := request.Capabilities.check(); err != nil {
 		return nil, err
 	}
-	d, err := h.service.AddDomain(ctx, key.TeamID, app.DomainInput{
+	d, err := r.service.AddDomain(ctx, key.TeamID, app.DomainInput{
 		Name: request.Name, Region: request.Region, ReturnPath: request.CustomReturnPath,
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: request.TrackingSubdomain,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.domainAnswer(&d), nil
+	return r.domainAnswer(&d), nil
 }
 
-func (h *Handler) listDomains(ctx context.Context, key *app.Key, in *domainPageInput) (*listOutput[DomainItem], error) {
+func (r domainRoutes) listDomains(ctx context.Context, key *app.Key, in *domainPageInput) (*listOutput[DomainItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListDomains(ctx, key.TeamID, page)
+	rows, more, err := r.service.ListDomains(ctx, key.TeamID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newDomainItem), nil
 }
 
-func (h *Handler) getDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
-	d, err := h.service.GetDomain(ctx, key, in.ID)
+func (r domainRoutes) getDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
+	d, err := r.service.GetDomain(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	return h.domainAnswer(&d), nil
+	return r.domainAnswer(&d), nil
 }
 
-func (h *Handler) updateDomain(ctx context.Context, key *app.Key, in *DomainPath, request *updateDomainRequest) (*domainOutput, error) {
+func (r domainRoutes) updateDomain(ctx context.Context, key *app.Key, in *DomainPath, request *updateDomainRequest) (*domainOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"domain_id", request.DomainID}); err != nil {
 		return nil, err
 	}
@@ -213,32 +216,32 @@ func (h *Handler) updateDomain(ctx context.Context, key *app.Key, in *DomainPath
 	if err := request.Capabilities.check(); err != nil {
 		return nil, err
 	}
-	d, err := h.service.UpdateDomain(ctx, key, in.ID, app.DomainPatch{
+	d, err := r.service.UpdateDomain(ctx, key, in.ID, app.DomainPatch{
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: app.Change[string](request.TrackingSubdomain),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.domainAnswer(&d), nil
+	return r.domainAnswer(&d), nil
 }
 
-func (h *Handler) verifyDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainRefOutput, error) {
-	if err := h.service.VerifyDomain(ctx, key, in.ID); err != nil {
+func (r domainRoutes) verifyDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainRefOutput, error) {
+	if err := r.service.VerifyDomain(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &domainRefOutput{domainRef{Object: "domain", ID: in.ID}}, nil
 }
 
-func (h *Handler) deleteDomain(ctx context.Context, key *app.Key, in *DomainPath) (*deletedDomainOutput, error) {
-	if err := h.service.DeleteDomain(ctx, key, in.ID); err != nil {
+func (r domainRoutes) deleteDomain(ctx context.Context, key *app.Key, in *DomainPath) (*deletedDomainOutput, error) {
+	if err := r.service.DeleteDomain(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) domainAnswer(d *app.Domain) *domainOutput {
+func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {
 	return &domainOutput{domainRecord{
-		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: h.service.DomainRecords(d),
+		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: r.service.DomainRecords(d),
 	}}
 }
 

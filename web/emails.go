@@ -3,7 +3,6 @@ package web
 import (
 	"context"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -88,90 +87,89 @@ type emailService interface {
 	ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error)
 	GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error)
 	ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error)
-	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
-	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
-	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
-	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
 	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
 }
 
-func (h *Handler) registerEmails() {
+// emailRoutes are the routes of emails and of batches of them.
+type emailRoutes struct{ service emailService }
+
+func (r emailRoutes) add(h *Handler) {
 	registerBody(h, route{sending: true, passing: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.sendEmail)
+	}, r.sendEmail)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
 		Summary: "List emails, newest first", Tags: emailTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listEmails)
+	}, r.listEmails)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
 		Summary: "Get an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getEmail)
+	}, r.getEmail)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
 		Summary: "List what happened to an email, newest first", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listEvents)
+	}, r.listEvents)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
 		Summary: "Get the whole message, where no relay is configured", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getRaw)
-	h.registerBatches()
-	h.registerSchedules()
+	}, r.getRaw)
+	r.addBatches(h)
+	r.addSchedules(h)
 }
 
-func (h *Handler) sendEmail(ctx context.Context, key *app.Key, in *OnceHeader, request *sendEmailRequest) (*sendOutput, error) {
+func (r emailRoutes) sendEmail(ctx context.Context, key *app.Key, in *OnceHeader, request *sendEmailRequest) (*sendOutput, error) {
 	email := request.input()
 	opts, err := in.options(email)
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.SendEmail(ctx, key, email, opts)
+	id, err := r.service.SendEmail(ctx, key, email, opts)
 	if err != nil {
 		return nil, err
 	}
 	return &sendOutput{createdEmail{id}}, nil
 }
 
-func (h *Handler) listEmails(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[EmailItem], error) {
+func (r emailRoutes) listEmails(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[EmailItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	emails, more, err := h.service.ListEmails(ctx, key, page)
+	emails, more, err := r.service.ListEmails(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(emails, more, newEmailItem), nil
 }
 
-func (h *Handler) getEmail(ctx context.Context, key *app.Key, in *EmailPath) (*recordOutput, error) {
-	email, err := h.service.GetEmail(ctx, key, in.ID)
+func (r emailRoutes) getEmail(ctx context.Context, key *app.Key, in *EmailPath) (*recordOutput, error) {
+	email, err := r.service.GetEmail(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &recordOutput{newEmailRecord(email)}, nil
 }
 
-func (h *Handler) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[eventItem], error) {
+func (r emailRoutes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[eventItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	events, more, err := h.service.ListEvents(ctx, key, in.ID, page)
+	events, more, err := r.service.ListEvents(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(events, more, newEventItem), nil
 }
 
-func (h *Handler) getRaw(ctx context.Context, key *app.Key, in *EmailPath) (*rawOutput, error) {
-	message, err := h.service.GetCaptured(ctx, key, in.ID)
+func (r emailRoutes) getRaw(ctx context.Context, key *app.Key, in *EmailPath) (*rawOutput, error) {
+	message, err := r.service.GetCaptured(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -57,10 +57,6 @@ func exchangeOf(ctx context.Context) *exchange {
 	return ctx.Value(exchangeKey{}).(*exchange)
 }
 
-// keyOf gives the key that the request was made with. It is never nil on a
-// route that is not public.
-func keyOf(ctx context.Context) *app.Key { return exchangeOf(ctx).key }
-
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()

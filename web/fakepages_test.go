@@ -119,6 +119,6 @@ func newPagesBench(t testing.TB) (*bench, *fakePages) {
 		{Topic: app.Topic{ID: offers, Name: "Offers", Description: "Seasonal offers and vouchers, at most twice a month."}, Subscription: app.OptOut},
 		{Topic: app.Topic{ID: events, Name: "Events near you"}, Subscription: app.OptIn},
 	}}
-	b.handler.service = f
+	b.behind(f)
 	return b, f
 }

@@ -15,7 +15,18 @@ type healthStatus struct {
 
 type healthOutput struct{ Body healthStatus }
 
-func (h *Handler) registerHealth() {
+// healthService is what the probes need of the engine.
+type healthService interface {
+	Ready() error
+}
+
+// healthRoutes are the routes of probes.
+type healthRoutes struct {
+	service  healthService
+	draining func() bool
+}
+
+func (r healthRoutes) add(h *Handler) {
 	rt := route{quiet: true}
 	registerPublic(h, rt, huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
@@ -28,10 +39,10 @@ func (h *Handler) registerHealth() {
 		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
-		if h.draining.Load() {
+		if r.draining() {
 			return nil, newError(app.CodeServiceUnavailable, "The server is shutting down")
 		}
-		if err := h.service.Ready(); err != nil {
+		if err := r.service.Ready(); err != nil {
 			return nil, err
 		}
 		return &healthOutput{healthStatus{"ready"}}, nil

@@ -137,27 +137,30 @@ type importService interface {
 	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.ImportError, bool, error)
 }
 
-func (h *Handler) registerImports() {
+// importRoutes are the routes of imports.
+type importRoutes struct{ service importService }
+
+func (r importRoutes) add(h *Handler) {
 	create := registerRaw(h, route{stream: true}, huma.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound},
 		Description: importDescription,
-	}, h.createImport)
-	h.documentImport(create)
+	}, r.createImport)
+	documentImport(h, create)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listImports)
+	}, r.listImports)
 	register(h, route{early: true}, huma.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
 		Summary: "Get an import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
-	}, h.getImport)
+	}, r.getImport)
 	register(h, route{early: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
 		Errors:      []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listImportErrors)
+	}, r.listImportErrors)
 }
 
 const importDescription = "The first row of the file names its columns; comma, semicolon and tab separate them. " +
@@ -167,7 +170,7 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"An import never re-subscribes anybody, and webhooks are told nothing of it."
 
 // documentImport puts the form into the document.
-func (h *Handler) documentImport(create *huma.Operation) {
+func documentImport(h *Handler, create *huma.Operation) {
 	registry := h.api.OpenAPI().Components.Schemas
 	schema := huma.SchemaFromType(registry, typeOf[importForm]())
 	if schema.Ref != "" {
@@ -192,12 +195,12 @@ func (h *Handler) documentImport(create *huma.Operation) {
 
 const formType = "multipart/form-data"
 
-func (h *Handler) createImport(ctx context.Context, x *exchange, _ *struct{}) (*importRefOutput, error) {
+func (r importRoutes) createImport(ctx context.Context, x *exchange, _ *struct{}) (*importRefOutput, error) {
 	media, params, err := mime.ParseMediaType(x.header.Get("Content-Type"))
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := h.service.CreateImport(ctx, x.key, func(file io.Writer) (app.ImportInput, error) {
+	id, err := r.service.CreateImport(ctx, x.key, func(file io.Writer) (app.ImportInput, error) {
 		in, err := readImport(x.stream, params["boundary"], file)
 		if x.stream.err != nil {
 			return in, x.stream.err
@@ -349,7 +352,7 @@ func (f *importForm) input() app.ImportInput {
 	return in
 }
 
-func (h *Handler) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*listOutput[ImportItem], error) {
+func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*listOutput[ImportItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
@@ -358,15 +361,15 @@ func (h *Handler) listImports(ctx context.Context, key *app.Key, in *importPageI
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListImports(ctx, key, status, page)
+	rows, more, err := r.service.ListImports(ctx, key, status, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newImportItem), nil
 }
 
-func (h *Handler) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
-	i, flaws, err := h.service.GetImport(ctx, key, in.ID)
+func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
+	i, flaws, err := r.service.GetImport(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -377,12 +380,12 @@ func (h *Handler) getImport(ctx context.Context, key *app.Key, in *ImportPath) (
 	return out, nil
 }
 
-func (h *Handler) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
+func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
 	page, err := PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListImportErrors(ctx, key, in.ID, page)
+	rows, more, err := r.service.ListImportErrors(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}

@@ -56,12 +56,13 @@ type ingestOutput struct{ Body ingested }
 // ingest are the doors of providers.
 type ingest struct {
 	h       *Handler
+	service ingestService
 	sns     SNS // nil: no topic is on the list
 	refused quota
 }
 
-func (h *Handler) registerIngest(sns SNS) {
-	in := &ingest{h: h, sns: sns}
+func registerIngest(h *Handler, service ingestService, sns SNS) {
+	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
 	rt := route{public: true, body: true, maxBody: maxIngest}
 	ses := registerRaw(h, rt, huma.Operation{
@@ -111,7 +112,7 @@ func (in *ingest) ses(ctx context.Context, x *exchange, _ *struct{}) (*ingestOut
 
 // provider takes what a provider sends that the secret in the path proves.
 func (in *ingest) provider(ctx context.Context, x *exchange, path *ingestInput) (*ingestOutput, error) {
-	if !in.h.service.OpensIngest(path.Provider, path.Secret) {
+	if !in.service.OpensIngest(path.Provider, path.Secret) {
 		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 	}
 	reports, err := readers[path.Provider](x.body)
@@ -128,7 +129,7 @@ func (in *ingest) provider(ctx context.Context, x *exchange, path *ingestInput) 
 // store answers only once everything is on disk.
 func (in *ingest) store(ctx context.Context, reports []app.Feedback) (*ingestOutput, error) {
 	// A sender that hangs up is no reason to forget what it proved.
-	if err := in.h.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
+	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
 		return nil, err
 	}
 	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil

@@ -76,31 +76,34 @@ type keyService interface {
 	DeleteTeamKey(ctx context.Context, key *app.Key, id string) error
 }
 
-func (h *Handler) registerKeys() {
+// keyRoutes are the routes of API keys.
+type keyRoutes struct{ service keyService }
+
+func (r keyRoutes) add(h *Handler) {
 	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
 		Summary: "Create an API key and get its token, once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.createKey)
+	}, r.createKey)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-api-keys", Method: http.MethodGet, Path: "/api-keys",
 		Summary: "List API keys, newest first, without their tokens", Tags: keyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listKeys)
+	}, r.listKeys)
 	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
 		Summary: "Rename an API key", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateKey)
+	}, r.updateKey)
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
 		Summary: "Revoke an API key; it stops at once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteKey)
+	}, r.deleteKey)
 }
 
-func (h *Handler) createKey(ctx context.Context, key *app.Key, _ *struct{}, request *createKeyRequest) (*createdKeyOutput, error) {
-	token, k, err := h.service.CreateTeamKey(ctx, key, app.KeyInput{
+func (r keyRoutes) createKey(ctx context.Context, key *app.Key, _ *struct{}, request *createKeyRequest) (*createdKeyOutput, error) {
+	token, k, err := r.service.CreateTeamKey(ctx, key, app.KeyInput{
 		Name: request.Name, Permission: request.Permission, Role: request.Role, DomainID: request.DomainID,
 	})
 	if err != nil {
@@ -109,31 +112,31 @@ func (h *Handler) createKey(ctx context.Context, key *app.Key, _ *struct{}, requ
 	return &createdKeyOutput{createdKey{Object: "api_key", ID: k.ID, Token: token}}, nil
 }
 
-func (h *Handler) listKeys(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[KeyItem], error) {
+func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[KeyItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTeamKeys(ctx, key, page)
+	rows, more, err := r.service.ListTeamKeys(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newKeyItem), nil
 }
 
-func (h *Handler) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {
+func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"api_key_id", request.APIKeyID}); err != nil {
 		return nil, err
 	}
-	k, err := h.service.RenameTeamKey(ctx, key, in.ID, request.Name)
+	k, err := r.service.RenameTeamKey(ctx, key, in.ID, request.Name)
 	if err != nil {
 		return nil, err
 	}
 	return &keyOutput{keyRecord{Object: "api_key", KeyItem: newKeyItem(&k)}}, nil
 }
 
-func (h *Handler) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*deletedKeyOutput, error) {
-	if err := h.service.DeleteTeamKey(ctx, key, in.ID); err != nil {
+func (r keyRoutes) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*deletedKeyOutput, error) {
+	if err := r.service.DeleteTeamKey(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &deletedKeyOutput{deletedKey{Object: "api_key", ID: in.ID, Deleted: true}}, nil

@@ -36,7 +36,7 @@ type mcpOutput struct {
 // registerMCP adds /mcp. It comes after all operations that are to be tools.
 // There are no sessions, so GET and DELETE get the 405 that the protocol asks
 // for then.
-func (h *Handler) registerMCP() {
+func registerMCP(h *Handler) {
 	m := &mcpServer{h: h, origins: http.NewCrossOriginProtection(), calls: newCallBudget(h.now)}
 	if u, err := url.Parse(h.baseURL); err == nil && u.Host != "" {
 		// Behind a proxy the Host that arrives may be another. It fails for what

@@ -49,6 +49,7 @@ type pageService interface {
 // anywhere: mail providers send theirs from servers (RFC 8058).
 type pages struct {
 	h       *Handler
+	service pageService
 	policy  string // Content-Security-Policy
 	matcher language.Matcher
 	texts   []pageText // in the order of the matcher's tags
@@ -81,7 +82,7 @@ type pageInput struct {
 // pageBuilder makes a page in a language.
 type pageBuilder func(ctx context.Context, x *exchange, token string, t *pageText) (*hostedPage, error)
 
-func newPages(h *Handler) *pages {
+func newPages(h *Handler, service pageService) *pages {
 	texts := pageTexts()
 	tags := make([]language.Tag, len(texts))
 	for i := range texts {
@@ -89,7 +90,7 @@ func newPages(h *Handler) *pages {
 	}
 	sum := sha256.Sum256([]byte(pageStyle))
 	return &pages{
-		h: h,
+		h: h, service: service,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		matcher: language.NewMatcher(tags),
@@ -97,14 +98,15 @@ func newPages(h *Handler) *pages {
 	}
 }
 
-func (h *Handler) registerPages() {
-	p := newPages(h)
+func registerPages(h *Handler, service pageService) *pages {
+	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
 	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe)
 	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
 	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
+	return p
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
@@ -165,7 +167,7 @@ func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
 }
 
 func (p *pages) askUnsubscribe(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
-	v, err := p.h.service.UnsubscribePage(ctx, token)
+	v, err := p.service.UnsubscribePage(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -176,7 +178,7 @@ func (p *pages) askUnsubscribe(ctx context.Context, _ *exchange, token string, t
 }
 
 func (p *pages) unsubscribe(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
-	v, err := p.h.service.Unsubscribe(ctx, token)
+	v, err := p.service.Unsubscribe(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -184,7 +186,7 @@ func (p *pages) unsubscribe(ctx context.Context, _ *exchange, token string, t *p
 }
 
 func (p *pages) showPreferences(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
-	v, err := p.h.service.PreferencesPage(ctx, token)
+	v, err := p.service.PreferencesPage(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +198,7 @@ func (p *pages) savePreferences(ctx context.Context, x *exchange, token string, 
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.h.service.SavePreferences(ctx, token, choices)
+	v, err := p.service.SavePreferences(ctx, token, choices)
 	if err != nil {
 		return nil, err
 	}

@@ -15,7 +15,7 @@ import (
 
 // keeping is an engine that keeps all that is sent.
 type keeping struct {
-	fakeService
+	*fakeService
 	kept []*app.EmailInput
 }
 
@@ -41,9 +41,10 @@ func fullSend(letter string) string {
 }
 
 func TestNothingOfABodyIsKeptWhoseRoomServesAgain(t *testing.T) {
-	k := &keeping{}
-	h := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 1 << 30 }).handler
-	h.service = k
+	k := &keeping{fakeService: &fakeService{}}
+	b := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 1 << 30 })
+	b.behind(k)
+	h := b.handler
 	seen := 0 // bodies in room that came back
 	for i := range 26 {
 		send := fullSend(string(rune('a' + i)))

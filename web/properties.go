@@ -135,72 +135,75 @@ type propertyService interface {
 	DeleteProperty(ctx context.Context, key *app.Key, id string) error
 }
 
-func (h *Handler) registerProperties() {
+// propertyRoutes are the routes of contact properties.
+type propertyRoutes struct{ service propertyService }
+
+func (r propertyRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
 		Summary: "Declare a property of contacts; values that contacts have already stay as they are", Tags: propertyTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createProperty)
+	}, r.createProperty)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
 		Summary: "List declared properties, newest first", Tags: propertyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listProperties)
+	}, r.listProperties)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
 		Summary: "Get a declared property", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getProperty)
+	}, r.getProperty)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
 		Summary: "Change the fallback of a property", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateProperty)
+	}, r.updateProperty)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
 		Summary: "Take the declaration of a property back; contacts keep their values", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.deleteProperty)
+	}, r.deleteProperty)
 }
 
-func (h *Handler) createProperty(ctx context.Context, key *app.Key, _ *struct{}, request *createPropertyRequest) (*propertyOutput, error) {
+func (r propertyRoutes) createProperty(ctx context.Context, key *app.Key, _ *struct{}, request *createPropertyRequest) (*propertyOutput, error) {
 	in := app.PropertyInput{Key: request.Key, Type: request.Type}
 	if request.Fallback.Set && !request.Fallback.Null {
 		in.Fallback = (*app.PropertyValue)(&request.Fallback.Value)
 	}
-	p, err := h.service.CreateProperty(ctx, key, in)
+	p, err := r.service.CreateProperty(ctx, key, in)
 	if err != nil {
 		return nil, err
 	}
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (h *Handler) listProperties(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[propertyRecord], error) {
+func (r propertyRoutes) listProperties(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[propertyRecord], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListProperties(ctx, key, page)
+	rows, more, err := r.service.ListProperties(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newPropertyRecord), nil
 }
 
-func (h *Handler) getProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*propertyOutput, error) {
-	p, err := h.service.GetProperty(ctx, key, in.ID)
+func (r propertyRoutes) getProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*propertyOutput, error) {
+	p, err := r.service.GetProperty(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (h *Handler) updateProperty(ctx context.Context, key *app.Key, in *PropertyPath, request *updatePropertyRequest) (*propertyOutput, error) {
+func (r propertyRoutes) updateProperty(ctx context.Context, key *app.Key, in *PropertyPath, request *updatePropertyRequest) (*propertyOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"contact_property_id", request.PropertyID}); err != nil {
 		return nil, err
 	}
 	f := request.Fallback
-	p, err := h.service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
+	p, err := r.service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
 		Key: request.Key, Type: request.Type,
 		Fallback: app.Change[app.PropertyValue]{Set: f.Set, Null: f.Null, Value: app.PropertyValue(f.Value)},
 	})
@@ -210,8 +213,8 @@ func (h *Handler) updateProperty(ctx context.Context, key *app.Key, in *Property
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (h *Handler) deleteProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*removedPropertyOutput, error) {
-	if err := h.service.DeleteProperty(ctx, key, in.ID); err != nil {
+func (r propertyRoutes) deleteProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*removedPropertyOutput, error) {
+	if err := r.service.DeleteProperty(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedPropertyOutput{removedProperty{Object: "contact_property", ID: in.ID, Deleted: true}}, nil

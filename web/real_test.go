@@ -102,7 +102,8 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) 
 	for _, f := range change {
 		f(&webCfg, &l)
 	}
-	r.handler = newHandler(webCfg, e, l, func() time.Time { return r.clock })
+	r.cfg, r.limits = webCfg, l
+	r.behind(e)
 	if r.team, err = e.FindTeam(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}

@@ -31,29 +31,29 @@ type (
 	deletedOutput struct{ Body deletedEmail }
 )
 
-func (h *Handler) registerSchedules() {
+func (r emailRoutes) addSchedules(h *Handler) {
 	registerBody(h, route{sending: true}, huma.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
 		Summary: "Move a scheduled email to another time", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.rescheduleEmail)
+	}, r.rescheduleEmail)
 	register(h, route{sending: true}, huma.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
 		Summary: "Cancel an email that has not left", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.cancelEmail)
+	}, r.cancelEmail)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
 		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
-	}, h.deleteEmail)
+	}, r.deleteEmail)
 }
 
-func (h *Handler) rescheduleEmail(ctx context.Context, key *app.Key, in *EmailPath, request *rescheduleRequest) (*changedOutput, error) {
+func (r emailRoutes) rescheduleEmail(ctx context.Context, key *app.Key, in *EmailPath, request *rescheduleRequest) (*changedOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"email_id", request.EmailID}); err != nil {
 		return nil, err
 	}
-	if err := h.service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
+	if err := r.service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
 		return nil, err
 	}
 	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
@@ -74,15 +74,15 @@ func echoes(path string, members ...echo) error {
 	return nil
 }
 
-func (h *Handler) cancelEmail(ctx context.Context, key *app.Key, in *EmailPath) (*changedOutput, error) {
-	if err := h.service.CancelEmail(ctx, key, in.ID); err != nil {
+func (r emailRoutes) cancelEmail(ctx context.Context, key *app.Key, in *EmailPath) (*changedOutput, error) {
+	if err := r.service.CancelEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-func (h *Handler) deleteEmail(ctx context.Context, key *app.Key, in *EmailPath) (*deletedOutput, error) {
-	if err := h.service.DeleteEmail(ctx, key, in.ID); err != nil {
+func (r emailRoutes) deleteEmail(ctx context.Context, key *app.Key, in *EmailPath) (*deletedOutput, error) {
+	if err := r.service.DeleteEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &deletedOutput{deletedEmail{Object: "email", ID: in.ID, Deleted: true}}, nil

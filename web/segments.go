@@ -137,79 +137,82 @@ type segmentService interface {
 	RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
 }
 
-func (h *Handler) registerSegments() {
+// segmentRoutes are the routes of segments.
+type segmentRoutes struct{ service segmentService }
+
+func (r segmentRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment", Tags: segmentTags,
-	}, h.createSegment)
+	}, r.createSegment)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
 		Summary: "List segments, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listSegments)
+	}, r.listSegments)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
 		Summary: "Get a segment and the number of its contacts", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getSegment)
+	}, r.getSegment)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
 		Summary: "Change name or filter of a segment", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateSegment)
+	}, r.updateSegment)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
 		Summary: "Delete a segment; its contacts stay. Not while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.deleteSegment)
-	h.registerMemberships()
+	}, r.deleteSegment)
+	r.addMemberships(h)
 }
 
-func (h *Handler) registerMemberships() {
+func (r segmentRoutes) addMemberships(h *Handler) {
 	register(h, route{}, huma.Operation{
 		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
 		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listContactSegments)
+	}, r.listContactSegments)
 	register(h, route{}, huma.Operation{
 		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Add a contact to a segment by hand; one that was added before stays", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.addToSegment)
+	}, r.addToSegment)
 	register(h, route{}, huma.Operation{
 		OperationID: "remove-contact-from-segment", Method: http.MethodDelete, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Remove a contact that was added to a segment by hand", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.removeFromSegment)
+	}, r.removeFromSegment)
 }
 
 // newSegment creates what the body of the request describes.
-func (h *Handler) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
-	return h.service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
+func (r segmentRoutes) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
+	return r.service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
 }
 
-func (h *Handler) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
-	s, err := h.newSegment(ctx, key, request)
+func (r segmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
+	s, err := r.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (h *Handler) listSegments(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[SegmentItem], error) {
+func (r segmentRoutes) listSegments(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[SegmentItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListSegments(ctx, key, page)
+	rows, more, err := r.service.ListSegments(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newSegmentItem), nil
 }
 
-func (h *Handler) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
-	s, contacts, err := h.service.GetSegment(ctx, key, in.ID)
+func (r segmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
+	s, contacts, err := r.service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -218,31 +221,31 @@ func (h *Handler) getSegment(ctx context.Context, key *app.Key, in *SegmentPath)
 	return &segmentOutput{record}, nil
 }
 
-func (h *Handler) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
+func (r segmentRoutes) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"segment_id", request.SegmentID}, echo{"audience_id", request.AudienceID}); err != nil {
 		return nil, err
 	}
 	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
-	s, err := h.service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
+	s, err := r.service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (h *Handler) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
-	if err := h.service.DeleteSegment(ctx, key, in.ID); err != nil {
+func (r segmentRoutes) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
+	if err := r.service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedSegmentOutput{removedSegment{Object: "segment", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
+func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListContactSegments(ctx, key, in.ID, page)
+	rows, more, err := r.service.ListContactSegments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
@@ -251,16 +254,16 @@ func (h *Handler) listContactSegments(ctx context.Context, key *app.Key, in *con
 	}), nil
 }
 
-func (h *Handler) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {
-	contactID, err := h.service.AddToSegment(ctx, key, in.ID, in.SegmentID)
+func (r segmentRoutes) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {
+	contactID, err := r.service.AddToSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}
 	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: in.SegmentID, ContactID: contactID, SegmentID: in.SegmentID}}, nil
 }
 
-func (h *Handler) removeFromSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*removedMemberOutput, error) {
-	contactID, err := h.service.RemoveFromSegment(ctx, key, in.ID, in.SegmentID)
+func (r segmentRoutes) removeFromSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*removedMemberOutput, error) {
+	contactID, err := r.service.RemoveFromSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}

@@ -95,46 +95,49 @@ type suppressionService interface {
 	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
 }
 
-func (h *Handler) registerSuppressions() {
+// suppressionRoutes are the routes of suppressions.
+type suppressionRoutes struct{ service suppressionService }
+
+func (r suppressionRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
-	}, h.addSuppression)
+	}, r.addSuppression)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
 		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listSuppressions)
+	}, r.listSuppressions)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
 		Summary: "Get a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getSuppression)
+	}, r.getSuppression)
 	register(h, route{}, huma.Operation{
 		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
 		Summary: "Remove a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.removeSuppression)
+	}, r.removeSuppression)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress many addresses", Tags: suppressionTags,
-	}, h.addSuppressions)
+	}, r.addSuppressions)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
 		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
-	}, h.removeSuppressions)
+	}, r.removeSuppressions)
 }
 
-func (h *Handler) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
-	s, err := h.service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
+func (r suppressionRoutes) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
+	s, err := r.service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (h *Handler) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
-	added, err := h.service.AddSuppressions(ctx, key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
+func (r suppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
+	added, err := r.service.AddSuppressions(ctx, key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -145,36 +148,36 @@ func (h *Handler) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}
 	return out, nil
 }
 
-func (h *Handler) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
+func (r suppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
+	rows, more, err := r.service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newSuppressionItem), nil
 }
 
-func (h *Handler) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
-	s, err := h.service.GetSuppression(ctx, key, in.ID)
+func (r suppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
+	s, err := r.service.GetSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (h *Handler) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {
-	id, err := h.service.RemoveSuppression(ctx, key, in.ID)
+func (r suppressionRoutes) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {
+	id, err := r.service.RemoveSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedSuppressionOutput{removedSuppression{Object: "suppression", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) removeSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *removeSuppressionsRequest) (*removedSuppressionsOutput, error) {
-	ids, err := h.service.RemoveSuppressions(ctx, key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
+func (r suppressionRoutes) removeSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *removeSuppressionsRequest) (*removedSuppressionsOutput, error) {
+	ids, err := r.service.RemoveSuppressions(ctx, key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
 	if err != nil {
 		return nil, err
 	}

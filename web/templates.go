@@ -138,46 +138,49 @@ type templateService interface {
 	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 }
 
-func (h *Handler) registerTemplates() {
+// templateRoutes are the routes of templates.
+type templateRoutes struct{ service templateService }
+
+func (r templateRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
 		Summary: "Create a template, as a draft", Tags: templateTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createTemplate)
+	}, r.createTemplate)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-templates", Method: http.MethodGet, Path: "/templates",
 		Summary: "List templates, newest first", Tags: templateTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listTemplates)
+	}, r.listTemplates)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-template", Method: http.MethodGet, Path: "/templates/{id}",
 		Summary: "Get a template with the version that is edited", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getTemplate)
+	}, r.getTemplate)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change a template; sends keep what was published last", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.updateTemplate)
+	}, r.updateTemplate)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
 		Summary: "Delete a template; mail that was sent by it stays", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.deleteTemplate)
+	}, r.deleteTemplate)
 	register(h, route{}, huma.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
 		Summary: "Have sends use the version that is edited", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.publishTemplate)
+	}, r.publishTemplate)
 	register(h, route{}, huma.Operation{
 		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
 		Summary: "Copy a template into a draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.duplicateTemplate)
+	}, r.duplicateTemplate)
 }
 
-func (h *Handler) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
-	t, err := h.service.CreateTemplate(ctx, key, app.TemplateInput{
+func (r templateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
+	t, err := r.service.CreateTemplate(ctx, key, app.TemplateInput{
 		Name: request.Name, Alias: request.Alias,
 		TemplateContent: app.TemplateContent{
 			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
@@ -187,32 +190,32 @@ func (h *Handler) createTemplate(ctx context.Context, key *app.Key, _ *struct{},
 	return newTemplateOutput(t, err)
 }
 
-func (h *Handler) listTemplates(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TemplateItem], error) {
+func (r templateRoutes) listTemplates(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TemplateItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTemplates(ctx, key, page)
+	rows, more, err := r.service.ListTemplates(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newTemplateItem), nil
 }
 
-func (h *Handler) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
-	t, err := h.service.GetTemplate(ctx, key, in.ID)
+func (r templateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
+	t, err := r.service.GetTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &templateRecordOutput{newTemplateRecord(&t)}, nil
 }
 
-func (h *Handler) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
+func (r templateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"template_id", request.TemplateID}); err != nil {
 		return nil, err
 	}
 	replyTo, variables := request.ReplyTo, request.Variables
-	t, err := h.service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
+	t, err := r.service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
 		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
@@ -221,20 +224,20 @@ func (h *Handler) updateTemplate(ctx context.Context, key *app.Key, in *template
 	return newTemplateOutput(t, err)
 }
 
-func (h *Handler) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
-	id, err := h.service.DeleteTemplate(ctx, key, in.ID)
+func (r templateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
+	id, err := r.service.DeleteTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedTemplateOutput{removedTemplate{Object: "template", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(h.service.PublishTemplate(ctx, key, in.ID))
+func (r templateRoutes) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(r.service.PublishTemplate(ctx, key, in.ID))
 }
 
-func (h *Handler) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(h.service.DuplicateTemplate(ctx, key, in.ID))
+func (r templateRoutes) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(r.service.DuplicateTemplate(ctx, key, in.ID))
 }
 
 func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {

@@ -72,36 +72,39 @@ type topicService interface {
 	DeleteTopic(ctx context.Context, key *app.Key, id string) error
 }
 
-func (h *Handler) registerTopics() {
+// topicRoutes are the routes of topics.
+type topicRoutes struct{ service topicService }
+
+func (r topicRoutes) add(h *Handler) {
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
 		Summary: "Create a topic", Tags: topicTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createTopic)
+	}, r.createTopic)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
 		Summary: "List topics, newest first", Tags: topicTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listTopics)
+	}, r.listTopics)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-topic", Method: http.MethodGet, Path: "/topics/{id}",
 		Summary: "Get a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getTopic)
+	}, r.getTopic)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
 		Summary: "Change name, description or visibility of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.updateTopic)
+	}, r.updateTopic)
 	register(h, route{}, huma.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
 		Summary: "Delete a topic with all choices about it; not while mail of it waits or a broadcast that has not left uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.deleteTopic)
+	}, r.deleteTopic)
 }
 
-func (h *Handler) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
-	t, err := h.service.CreateTopic(ctx, key, app.TopicInput{
+func (r topicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
+	t, err := r.service.CreateTopic(ctx, key, app.TopicInput{
 		Name: request.Name, Description: request.Description, Default: request.Default, Visibility: request.Visibility,
 	})
 	if err != nil {
@@ -110,31 +113,31 @@ func (h *Handler) createTopic(ctx context.Context, key *app.Key, _ *struct{}, re
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) listTopics(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TopicItem], error) {
+func (r topicRoutes) listTopics(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TopicItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTopics(ctx, key, page)
+	rows, more, err := r.service.ListTopics(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newTopicItem), nil
 }
 
-func (h *Handler) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
-	t, err := h.service.GetTopic(ctx, key, in.ID)
+func (r topicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
+	t, err := r.service.GetTopic(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
+func (r topicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"topic_id", request.TopicID}); err != nil {
 		return nil, err
 	}
-	t, err := h.service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
+	t, err := r.service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
 	})
 	if err != nil {
@@ -143,8 +146,8 @@ func (h *Handler) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, 
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
-	if err := h.service.DeleteTopic(ctx, key, in.ID); err != nil {
+func (r topicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
+	if err := r.service.DeleteTopic(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedTopicOutput{removedTopic{Object: "topic", ID: in.ID, Deleted: true}}, nil

@@ -31,17 +31,18 @@ type trackingInput struct {
 
 // trackedMail answers at the addresses that stand in tracked mail.
 type trackedMail struct {
-	h     *Handler
-	pages *pages
-	pixel []byte
+	h       *Handler
+	service trackingService
+	pages   *pages
+	pixel   []byte
 }
 
-func (h *Handler) registerTracking() {
+func registerTracking(h *Handler, service trackingService, p *pages) {
 	pixel, err := base64.StdEncoding.DecodeString(pixelGIF)
 	if err != nil {
 		panic(err) // a constant
 	}
-	t := &trackedMail{h: h, pages: newPages(h), pixel: pixel}
+	t := &trackedMail{h: h, service: service, pages: p, pixel: pixel}
 	image := map[string]*huma.MediaType{"image/gif": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	t.add("/t/o/{token}", "open", "the pixel of a tracked email", t.open, map[string]*huma.Response{
@@ -100,7 +101,7 @@ func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
 	head := x.Header()
 	private(head)
 	head.Set("Content-Type", "image/gif")
-	if !t.h.service.FetchPixel(token, by) {
+	if !t.service.FetchPixel(token, by) {
 		head.Set("Content-Length", "0")
 		x.WriteHeader(http.StatusNotFound)
 		return
@@ -113,7 +114,7 @@ func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
 // click redirects to the target that is signed into the token, and nowhere
 // else. The header is set as it is: http.Redirect would rewrite it.
 func (t *trackedMail) click(x *exchange, token string, by *app.Visitor) {
-	location, ok := t.h.service.FollowLink(token, by)
+	location, ok := t.service.FollowLink(token, by)
 	if !ok {
 		t.pages.refuse(x, newError(app.CodeNotFound, "There is no such link"))
 		return

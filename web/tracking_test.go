@@ -16,10 +16,10 @@ import (
 
 // fakeTracking knows one token and notes who came.
 type fakeTracking struct {
-	service  // nothing else is asked
-	mu       sync.Mutex
-	visitors []app.Visitor
-	location string
+	everyService // nothing else is asked
+	mu           sync.Mutex
+	visitors     []app.Visitor
+	location     string
 }
 
 func (f *fakeTracking) came(token string, by *app.Visitor) bool {
@@ -43,7 +43,7 @@ func (f *fakeTracking) FollowLink(token string, by *app.Visitor) (string, bool) 
 func trackingBench(t *testing.T) (*bench, *fakeTracking) {
 	b := newBench(t)
 	f := &fakeTracking{location: "https://a.test/x/../y//?q=%C3%BC#z"}
-	b.service.service = f
+	b.service.everyService = f
 	return b, f
 }
 

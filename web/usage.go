@@ -56,15 +56,18 @@ type usageService interface {
 	Usage(ctx context.Context, key *app.Key) (app.Usage, error)
 }
 
-func (h *Handler) registerUsage() {
+// usageRoutes are the route of usage.
+type usageRoutes struct{ service usageService }
+
+func (r usageRoutes) add(h *Handler) {
 	register(h, route{}, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
 		Summary: "Tell what the team used of what its plan allows", Tags: []string{"Usage"},
-	}, h.getUsage)
+	}, r.getUsage)
 }
 
-func (h *Handler) getUsage(ctx context.Context, key *app.Key, _ *struct{}) (*usageOutput, error) {
-	u, err := h.service.Usage(ctx, key)
+func (r usageRoutes) getUsage(ctx context.Context, key *app.Key, _ *struct{}) (*usageOutput, error) {
+	u, err := r.service.Usage(ctx, key)
 	if err != nil {
 		return nil, err
 	}

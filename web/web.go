@@ -11,7 +11,6 @@
 package web
 
 import (
-	"context"
 	"log/slog"
 	"strings"
 	"sync/atomic"
@@ -20,7 +19,6 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/julienschmidt/httprouter"
 
-	"mailer/app"
 	"mailer/app/engine"
 )
 
@@ -42,35 +40,63 @@ type Config struct {
 	SNS SNS
 }
 
-// service is the part of the engine that the routes use. It exists so that
-// tests can stand in for the engine; outside of them it is *engine.Engine.
-type service interface {
-	emailService
-	suppressionService
-	domainService
-	topicService
-	propertyService
-	contactTopicService
-	contactService
-	segmentService
-	pageService
-	trackingService
-	importService
-	templateService
-	ingestService
-	broadcastService
-	broadcastStatsService
-	webhookService
-	usageService
-	deliverabilityService
-	keyService
-	Authenticate(ctx context.Context, token string) (*app.Key, error)
-	Ready() error
+// Services are what the routes need of the rest, each in an interface of its
+// own: whatever has the methods may stand there.
+type Services struct {
+	Auth           authService
+	Health         healthService
+	Emails         emailService
+	Attachments    attachmentService
+	Suppressions   suppressionService
+	Domains        domainService
+	Topics         topicService
+	Properties     propertyService
+	ContactTopics  contactTopicService
+	Contacts       contactService
+	Segments       segmentService
+	Pages          pageService
+	Tracking       trackingService
+	Imports        importService
+	Templates      templateService
+	Ingest         ingestService
+	Broadcasts     broadcastService
+	BroadcastStats broadcastStatsService
+	Webhooks       webhookService
+	Usage          usageService
+	Deliverability deliverabilityService
+	Keys           keyService
+}
+
+// engineServices lets one engine stand for all services.
+func engineServices(e *engine.Engine) Services {
+	return Services{
+		Auth: e, Health: e,
+		Emails:         e,
+		Attachments:    e,
+		Suppressions:   e,
+		Domains:        e,
+		Topics:         e,
+		Properties:     e,
+		ContactTopics:  e,
+		Contacts:       e,
+		Segments:       e,
+		Pages:          e,
+		Tracking:       e,
+		Imports:        e,
+		Templates:      e,
+		Ingest:         e,
+		Broadcasts:     e,
+		BroadcastStats: e,
+		Webhooks:       e,
+		Usage:          e,
+		Deliverability: e,
+		Keys:           e,
+	}
 }
 
 // Handler answers every request of the API. It is safe for concurrent use.
 type Handler struct {
-	service    service
+	keys       authService
 	log        *slog.Logger
 	baseURL    string
 	now        func() time.Time
@@ -92,12 +118,12 @@ type Handler struct {
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
 func New(cfg Config) *Handler {
-	return newHandler(cfg, cfg.Engine, defaultLimits(), time.Now)
+	return newHandler(cfg, engineServices(cfg.Engine), defaultLimits(), time.Now)
 }
 
-func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler {
+func newHandler(cfg Config, s Services, l limits, now func() time.Time) *Handler {
 	h := &Handler{
-		service:    s,
+		keys:       s.Auth,
 		log:        cfg.Log,
 		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
 		now:        now,
@@ -110,29 +136,38 @@ func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler 
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
-	h.registerHealth()
-	h.registerEmails()
-	h.registerAttachments()
-	h.registerSuppressions()
-	h.registerDomains()
-	h.registerTopics()
-	h.registerProperties()
-	h.registerContactTopics()
-	h.registerContacts()
-	h.registerSegments()
-	h.registerAudiences()
-	h.registerPages()
-	h.registerTracking()
-	h.registerImports()
-	h.registerTemplates()
-	h.registerIngest(cfg.SNS)
-	h.registerBroadcasts()
-	h.registerBroadcastStats()
-	h.registerWebhooks()
-	h.registerUsage()
-	h.registerDeliverability()
-	h.registerKeys()
-	h.registerMCP()
+	addRoutes(h, s)
+	registerIngest(h, s.Ingest, cfg.SNS)
+	registerTracking(h, s.Tracking, registerPages(h, s.Pages))
+	registerMCP(h)
 	h.registerDocument()
 	return h
+}
+
+// addRoutes adds the routes of the API.
+func addRoutes(h *Handler, s Services) {
+	segments := segmentRoutes{s.Segments}
+	for _, routes := range []interface{ add(h *Handler) }{
+		healthRoutes{s.Health, h.draining.Load},
+		emailRoutes{s.Emails},
+		attachmentRoutes{s.Attachments, h.baseURL},
+		suppressionRoutes{s.Suppressions},
+		domainRoutes{s.Domains},
+		topicRoutes{s.Topics},
+		propertyRoutes{s.Properties},
+		contactTopicRoutes{s.ContactTopics},
+		contactRoutes{s.Contacts},
+		segments,
+		audienceRoutes{segments},
+		importRoutes{s.Imports},
+		templateRoutes{s.Templates},
+		broadcastRoutes{s.Broadcasts},
+		recipientRoutes{s.BroadcastStats},
+		webhookRoutes{s.Webhooks},
+		usageRoutes{s.Usage},
+		deliverabilityRoutes{s.Deliverability},
+		keyRoutes{s.Keys},
+	} {
+		routes.add(h)
+	}
 }

@@ -28,18 +28,71 @@ const (
 	unknownID    = "01920000-0000-7000-8000-0000000000ff"
 )
 
+// everyService is whatever can stand for all services at once.
+type everyService interface {
+	authService
+	healthService
+	emailService
+	attachmentService
+	suppressionService
+	domainService
+	topicService
+	propertyService
+	contactTopicService
+	contactService
+	segmentService
+	pageService
+	trackingService
+	importService
+	templateService
+	ingestService
+	broadcastService
+	broadcastStatsService
+	webhookService
+	usageService
+	deliverabilityService
+	keyService
+}
+
+func servicesOf(s everyService) Services {
+	return Services{
+		Auth:           s,
+		Health:         s,
+		Emails:         s,
+		Attachments:    s,
+		Suppressions:   s,
+		Domains:        s,
+		Topics:         s,
+		Properties:     s,
+		ContactTopics:  s,
+		Contacts:       s,
+		Segments:       s,
+		Pages:          s,
+		Tracking:       s,
+		Imports:        s,
+		Templates:      s,
+		Ingest:         s,
+		Broadcasts:     s,
+		BroadcastStats: s,
+		Webhooks:       s,
+		Usage:          s,
+		Deliverability: s,
+		Keys:           s,
+	}
+}
+
 // fakeService is an engine that keeps one email and remembers the last send.
 type fakeService struct {
-	service             // what the tests of the handler do not reach: real_test.go does
-	mu       sync.Mutex // of sent and opts
-	sent     *app.EmailInput
-	opts     engine.SendOptions
-	page     app.Page
-	err      error // of every method, when set
-	ready    error
-	panicky  bool
-	blocking chan struct{} // SendEmail waits for it to close, when set
-	entered  chan struct{} // SendEmail says that it began, when set
+	everyService            // what the tests of the handler do not reach: real_test.go does
+	mu           sync.Mutex // of sent and opts
+	sent         *app.EmailInput
+	opts         engine.SendOptions
+	page         app.Page
+	err          error // of every method, when set
+	ready        error
+	panicky      bool
+	blocking     chan struct{} // SendEmail waits for it to close, when set
+	entered      chan struct{} // SendEmail says that it began, when set
 }
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
@@ -154,6 +207,8 @@ type bench struct {
 	handler *Handler
 	clock   time.Time
 	log     bytes.Buffer
+	cfg     Config
+	limits  limits
 	route   atomic.Value // of the last request, a string
 }
 
@@ -165,8 +220,14 @@ func newBench(t testing.TB, change ...func(*Config, *limits)) *bench {
 	for _, f := range change {
 		f(&cfg, &l)
 	}
-	b.handler = newHandler(cfg, b.service, l, func() time.Time { return b.clock })
+	b.cfg, b.limits = cfg, l
+	b.behind(b.service)
 	return b
+}
+
+// behind makes the handler anew, with another service behind it.
+func (b *bench) behind(s everyService) {
+	b.handler = newHandler(b.cfg, servicesOf(s), b.limits, func() time.Time { return b.clock })
 }
 
 // do sends a request; headers are "Name: value" lines.

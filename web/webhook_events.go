@@ -84,27 +84,27 @@ type (
 	webhookEventRefOutput struct{ Body webhookEventRef }
 )
 
-func (h *Handler) registerWebhookEvents() {
+func (r webhookRoutes) addEvents(h *Handler) {
 	register(h, route{}, huma.Operation{
 		OperationID: "list-webhook-events", Method: http.MethodGet, Path: "/webhooks/{id}/events",
 		Summary: "List the events of the last 30 days that went or will go to a webhook, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listWebhookEvents)
+	}, r.listWebhookEvents)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-webhook-event", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}",
 		Summary: "Get an event with its payload", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getWebhookEvent)
+	}, r.getWebhookEvent)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-webhook-attempts", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}/attempts",
 		Summary: "List the attempts to tell a webhook of an event, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listWebhookAttempts)
+	}, r.listWebhookAttempts)
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "replay-webhook-event", Method: http.MethodPost, Path: "/webhooks/{id}/events/{event_id}/replay",
 		Summary: "Tell a webhook of an event once more", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.replayWebhookEvent)
+	}, r.replayWebhookEvent)
 }
 
 // page reads the parameters of a list whose rows have ids of events.
@@ -129,40 +129,40 @@ func eventCursor(name, given string) (string, error) {
 	return id, nil
 }
 
-func (h *Handler) listWebhookEvents(ctx context.Context, key *app.Key, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
+func (r webhookRoutes) listWebhookEvents(ctx context.Context, key *app.Key, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhookEvents(ctx, key, in.ID, page)
+	rows, more, err := r.service.ListWebhookEvents(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newWebhookEventItem), nil
 }
 
-func (h *Handler) getWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventOutput, error) {
-	d, err := h.service.GetWebhookEvent(ctx, key, in.ID, in.Event)
+func (r webhookRoutes) getWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventOutput, error) {
+	d, err := r.service.GetWebhookEvent(ctx, key, in.ID, in.Event)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookEventOutput{webhookEventRecord{Object: "webhook_event", WebhookEventItem: newWebhookEventItem(&d), Payload: d.Payload}}, nil
 }
 
-func (h *Handler) listWebhookAttempts(ctx context.Context, key *app.Key, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
+func (r webhookRoutes) listWebhookAttempts(ctx context.Context, key *app.Key, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhookAttempts(ctx, key, in.ID, in.Event, page)
+	rows, more, err := r.service.ListWebhookAttempts(ctx, key, in.ID, in.Event, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newWebhookAttemptItem), nil
 }
 
-func (h *Handler) replayWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventRefOutput, error) {
-	if err := h.service.ReplayWebhookEvent(ctx, key, in.ID, in.Event); err != nil {
+func (r webhookRoutes) replayWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventRefOutput, error) {
+	if err := r.service.ReplayWebhookEvent(ctx, key, in.ID, in.Event); err != nil {
 		return nil, err
 	}
 	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(in.Event)}}, nil

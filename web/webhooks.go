@@ -110,42 +110,45 @@ type webhookService interface {
 	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) error
 }
 
-func (h *Handler) registerWebhooks() {
+// webhookRoutes are the routes of webhooks and their events.
+type webhookRoutes struct{ service webhookService }
+
+func (r webhookRoutes) add(h *Handler) {
 	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
 		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createWebhook)
+	}, r.createWebhook)
 	register(h, route{}, huma.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
 		Summary: "List webhooks, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listWebhooks)
+	}, r.listWebhooks)
 	register(h, route{}, huma.Operation{
 		OperationID: "get-webhook", Method: http.MethodGet, Path: "/webhooks/{id}",
 		Summary: "Get a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getWebhook)
+	}, r.getWebhook)
 	registerBody(h, route{admin: true}, huma.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
 		Summary: "Change endpoint, events or status of a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateWebhook)
+	}, r.updateWebhook)
 	register(h, route{admin: true}, huma.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
 		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteWebhook)
+	}, r.deleteWebhook)
 	registerBody(h, route{admin: true, optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.rotateSecret)
-	h.registerWebhookEvents()
+	}, r.rotateSecret)
+	r.addEvents(h)
 }
 
-func (h *Handler) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
-	w, err := h.service.CreateWebhook(ctx, key, app.WebhookInput{
+func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
+	w, err := r.service.CreateWebhook(ctx, key, app.WebhookInput{
 		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
 	})
 	if err != nil {
@@ -154,50 +157,50 @@ func (h *Handler) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, 
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) listWebhooks(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[WebhookItem], error) {
+func (r webhookRoutes) listWebhooks(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[WebhookItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhooks(ctx, key, page)
+	rows, more, err := r.service.ListWebhooks(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return newList(rows, more, newWebhookItem), nil
 }
 
-func (h *Handler) getWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*webhookOutput, error) {
-	w, err := h.service.GetWebhook(ctx, key, in.ID)
+func (r webhookRoutes) getWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*webhookOutput, error) {
+	w, err := r.service.GetWebhook(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) updateWebhook(ctx context.Context, key *app.Key, in *WebhookPath, request *updateWebhookRequest) (*webhookOutput, error) {
+func (r webhookRoutes) updateWebhook(ctx context.Context, key *app.Key, in *WebhookPath, request *updateWebhookRequest) (*webhookOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
 		return nil, err
 	}
-	w, err := h.service.UpdateWebhook(ctx, key, in.ID, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
+	w, err := r.service.UpdateWebhook(ctx, key, in.ID, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
 	if err != nil {
 		return nil, err
 	}
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) deleteWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*deletedWebhookOutput, error) {
-	if err := h.service.DeleteWebhook(ctx, key, in.ID); err != nil {
+func (r webhookRoutes) deleteWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*deletedWebhookOutput, error) {
+	if err := r.service.DeleteWebhook(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: in.ID, Deleted: true}}, nil
 }
 
 // rotateSecret takes a request without a body too: most clients send none.
-func (h *Handler) rotateSecret(ctx context.Context, key *app.Key, in *WebhookPath, request *rotateSecretRequest) (*rotatedSecretOutput, error) {
+func (r webhookRoutes) rotateSecret(ctx context.Context, key *app.Key, in *WebhookPath, request *rotateSecretRequest) (*rotatedSecretOutput, error) {
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
 		return nil, err
 	}
-	w, err := h.service.RotateSigningSecret(ctx, key, in.ID, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
+	w, err := r.service.RotateSigningSecret(ctx, key, in.ID, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
 	if err != nil {
 		return nil, err
 	}
