@@ -12,9 +12,10 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/window"
 )
 
-// authService tells whose a token is. Errors: CodeInvalidAPIKey.
+// authService finds the key of a token. Errors: CodeInvalidAPIKey.
 type authService interface {
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 }
@@ -32,10 +33,10 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 	}
 	key := x.key
 	if key.Permission != app.FullAccess && !rt.sending {
-		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
+		return app.RestrictedKey()
 	}
 	if rt.admin && !key.Role.Manages() {
-		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
+		return app.RoleTooLow()
 	}
 	return nil
 }
@@ -45,7 +46,7 @@ func (h *Handler) identify(x *exchange, r *http.Request) error {
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
-		return newError(app.CodeMissingAPIKey, "Missing API key in the authorization header")
+		return app.MissingKey()
 	}
 	key, err := h.keys.Authenticate(r.Context(), token)
 	if err != nil {
@@ -92,17 +93,12 @@ const (
 type failureLimiter struct {
 	now     func() time.Time
 	mu      sync.Mutex
-	clients map[netip.Prefix]failures
+	clients map[netip.Prefix]window.Counter
 	swept   time.Time // when past windows were last dropped
 }
 
-type failures struct {
-	start time.Time
-	n     int
-}
-
 func newFailureLimiter(now func() time.Time) *failureLimiter {
-	return &failureLimiter{now: now, clients: map[netip.Prefix]failures{}}
+	return &failureLimiter{now: now, clients: map[netip.Prefix]window.Counter{}}
 }
 
 // count notes a failure. It answers false, and the seconds to wait, where there
@@ -115,20 +111,16 @@ func (l *failureLimiter) count(remoteAddr string) (wait int, ok bool) {
 	if _, known := l.clients[client]; !known && !l.room(now) {
 		client = netip.Prefix{}
 	}
-	f := l.clients[client]
-	if now.Sub(f.start) >= failureWindow {
-		f = failures{start: now}
+	counter := l.clients[client]
+	n := counter.Add(now, failureWindow)
+	l.clients[client] = counter
+	if n <= maxFailures {
+		return 0, true
 	}
-	if f.n >= maxFailures {
-		left := f.start.Add(failureWindow).Sub(now)
-		return int((left + time.Second - 1) / time.Second), false
-	}
-	f.n++
-	l.clients[client] = f
-	return 0, true
+	return int((counter.Left(now, failureWindow) + time.Second - 1) / time.Second), false
 }
 
-// room says whether another address can be held. Those whose window has passed
+// room reports whether another address can be held. Those whose window has passed
 // go when there is none, at most once a window: looking for them costs more than
 // a failure may.
 func (l *failureLimiter) room(now time.Time) bool {
@@ -139,7 +131,7 @@ func (l *failureLimiter) room(now time.Time) bool {
 		return false
 	}
 	l.swept = now
-	maps.DeleteFunc(l.clients, func(_ netip.Prefix, f failures) bool { return now.Sub(f.start) >= failureWindow })
+	maps.DeleteFunc(l.clients, func(_ netip.Prefix, c window.Counter) bool { return c.Left(now, failureWindow) == 0 })
 	return len(l.clients) < maxFailureAddrs
 }
 

@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -165,7 +166,7 @@ func (r broadcastRoutes) addActions(h *Handler) {
 	}, r.duplicateBroadcast)
 	registerBody(h, route{}, huma.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
-		Summary: "Send the content of a broadcast to up to 5 addresses, as ordinary emails", Tags: broadcastTags,
+		Summary: fmt.Sprintf("Send the content of a broadcast to up to %d addresses, as ordinary emails", app.MaxBroadcastTests), Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.testBroadcast)
 }

@@ -24,7 +24,7 @@ func (o *OnceHeader) readHeader(header http.Header) { _, o.given = header["Idemp
 
 // options is what idempotency compares: a digest of the canonical form of what
 // is asked for, so that a large body is not kept twice. Nothing where the request
-// has no key. Errors: CodeInvalidIdempotencyKey for an empty one.
+// has no key. Errors: CodeInvalidIdempotencyKey.
 func (o *OnceHeader) options(asked any) (engine.SendOptions, error) {
 	return o.digested(func(w io.Writer) error { return canonical(w, asked) })
 }
@@ -34,8 +34,8 @@ func (o *OnceHeader) digested(write func(io.Writer) error) (engine.SendOptions, 
 	if !o.given {
 		return engine.SendOptions{}, nil
 	}
-	if o.IdempotencyKey == "" {
-		return engine.SendOptions{}, app.Errorf(app.CodeInvalidIdempotencyKey, "The idempotency key must be 1 to 256 characters long")
+	if err := app.CheckIdempotencyKey(o.IdempotencyKey); err != nil {
+		return engine.SendOptions{}, err
 	}
 	digest := sha256.New()
 	if err := write(digest); err != nil {

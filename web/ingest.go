@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/window"
 )
 
 const (
@@ -146,24 +147,19 @@ func (in *ingest) refuse(x *exchange, source string, code app.Code, message stri
 // quota lets refusalsLogged through in a minute. The zero value is ready.
 type quota struct {
 	mu     sync.Mutex
-	minute time.Time
-	n      int
+	passed window.Counter
 	missed int
 }
 
-// take tells whether one more may pass now, and how many could not since the last
-// that did.
+// take reports whether one more may pass now, and how many could not since the
+// last that did.
 func (q *quota) take(now time.Time) (ok bool, missed int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if age := now.Sub(q.minute); age >= time.Minute || age < 0 {
-		q.minute, q.n = now, 0
-	}
-	if q.n >= refusalsLogged {
+	if q.passed.Add(now, time.Minute) > refusalsLogged {
 		q.missed++
 		return false, 0
 	}
-	q.n++
 	missed, q.missed = q.missed, 0
 	return true, missed
 }

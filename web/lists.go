@@ -24,7 +24,7 @@ type pageLimit string
 
 // Schema implements huma.SchemaProvider.
 func (pageLimit) Schema(huma.Registry) *huma.Schema {
-	least, most := 1.0, 100.0
+	least, most := 1.0, float64(app.MaxLimit)
 	return &huma.Schema{Type: "integer", Minimum: &least, Maximum: &most, Default: app.DefaultLimit}
 }
 

@@ -2,46 +2,34 @@ package web
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"mailer/app"
+	"mailer/app/window"
 )
 
-// callsPerMinute is how many calls of tools a key may make in a minute
-// (decisions.md 11).
+// callsPerMinute is how many calls of tools a key may make in a minute: an agent
+// that runs wild is slowed down long before its key's rate is used up.
 const callsPerMinute = 60
 
-// callBudget counts the calls of tools by key in fixed windows of one minute.
+// callBudget counts the calls of tools by key in windows of one minute.
 type callBudget struct {
-	now    func() time.Time
-	mu     sync.Mutex
-	minute int64
-	counts map[string]int // of this minute alone, so that it can't grow
+	now  func() time.Time
+	used *window.Keyed
 }
 
 func newCallBudget(now func() time.Time) *callBudget {
-	return &callBudget{now: now, counts: map[string]int{}}
+	return &callBudget{now: now, used: window.NewKeyed(time.Minute)}
 }
 
 // take counts a call of the key. Errors: CodeRateLimitExceeded, with the time to
 // wait.
 func (b *callBudget) take(keyID string) *Error {
 	now := b.now()
-	if b.use(keyID, now.Unix()/60) <= callsPerMinute {
+	if b.used.Add(keyID, now) <= callsPerMinute {
 		return nil
 	}
+	wait := (b.used.Left(now) + time.Second - 1) / time.Second
 	return newError(app.CodeRateLimitExceeded, fmt.Sprintf(
-		"Too many calls: the limit is %d calls of tools a minute; try again in %d seconds", callsPerMinute, 60-now.Unix()%60))
-}
-
-func (b *callBudget) use(keyID string, minute int64) int {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if minute != b.minute {
-		b.minute = minute
-		clear(b.counts)
-	}
-	b.counts[keyID]++
-	return b.counts[keyID]
+		"Too many calls: the limit is %d calls of tools a minute; try again in %d seconds", callsPerMinute, wait))
 }
