@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // AttachmentMeta is an attachment without its content.
@@ -39,12 +40,12 @@ type attachmentPath struct {
 	AttachmentID string `path:"attachment_id" format:"uuid"`
 }
 
-// Check implements selfChecker.
+// Check implements Checker.
 func (p *attachmentPath) Check() error {
 	if err := p.EmailPath.Check(); err != nil {
 		return err
 	}
-	return checkID("attachment", &p.AttachmentID)
+	return rest.CheckID("attachment", &p.AttachmentID)
 }
 
 type (
@@ -75,18 +76,18 @@ type attachmentRoutes struct {
 	baseURL string
 }
 
-func (r attachmentRoutes) add(h *Handler) {
-	register(h, route{}, huma.Operation{
+func (r attachmentRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-attachments", Method: http.MethodGet, Path: "/emails/{id}/attachments",
 		Summary: "List the attachments of an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listAttachments)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
 		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
-	registerPublic(h, route{}, huma.Operation{
+	rest.RegisterPublic(h, rest.Route{}, huma.Operation{
 		OperationID: "download-attachment", Method: http.MethodGet, Path: "/attachments/{token}",
 		Summary: "Download an attachment by its signed address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
@@ -99,8 +100,8 @@ func (r attachmentRoutes) add(h *Handler) {
 	}, r.download)
 }
 
-func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[AttachmentItem], error) {
-	page, err := in.page()
+func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +109,7 @@ func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in 
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(a *app.Attachment) AttachmentItem {
+	return rest.NewList(rows, more, func(a *app.Attachment) AttachmentItem {
 		return r.newAttachmentItem(key, in.ID, a)
 	}), nil
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // Audiences are segments under their old name (decisions.md 5): the same rows,
@@ -34,22 +35,22 @@ var audienceTags = []string{"Audiences"}
 // audienceRoutes are the routes of segments under their old name.
 type audienceRoutes struct{ segmentRoutes }
 
-func (r audienceRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r audienceRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience", Method: http.MethodPost, Path: "/audiences", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment under its old name", Tags: audienceTags,
 	}, r.createAudience)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-audiences", Method: http.MethodGet, Path: "/audiences",
 		Summary: "List segments under their old name, newest first", Tags: audienceTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listSegments)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-audience", Method: http.MethodGet, Path: "/audiences/{id}",
 		Summary: "Get a segment under its old name", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAudience)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-audience", Method: http.MethodDelete, Path: "/audiences/{id}",
 		Summary: "Delete a segment under its old name; its contacts stay", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},

@@ -6,12 +6,14 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // How a batch treats an invalid item (header x-batch-validation).
@@ -34,7 +36,7 @@ type (
 	batchOutput struct{ Body batchAnswer }
 )
 
-// Check implements selfChecker.
+// Check implements Checker.
 func (in *batchInput) Check() (err error) {
 	in.permissive, err = readValidation(in.Validation)
 	return err
@@ -43,8 +45,8 @@ func (in *batchInput) Check() (err error) {
 // sendBatchRequest is the body of POST /emails/batch.
 type sendBatchRequest struct{ items []batchItem[sendEmailRequest] }
 
-// decodeBody implements bodyDecoder.
-func (r *sendBatchRequest) decodeBody(body []byte) (err error) {
+// DecodeBody implements BodyDecoder.
+func (r *sendBatchRequest) DecodeBody(body []byte) (err error) {
 	r.items, err = decodeBatch[sendEmailRequest](body, app.MaxBatch, "emails")
 	return err
 }
@@ -54,8 +56,8 @@ func (sendBatchRequest) Schema(r huma.Registry) *huma.Schema {
 	return batchSchema[sendEmailRequest](r, app.MaxBatch)
 }
 
-func (r emailRoutes) addBatches(h *Handler) {
-	registerBody(h, route{sending: true, passing: true}, huma.Operation{
+func (r emailRoutes) addBatches(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
 		OperationID: "send-batch", Method: http.MethodPost, Path: "/emails/batch",
 		Summary: fmt.Sprintf("Send 1 to %d emails", app.MaxBatch), Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -102,7 +104,7 @@ func decodeBatch[T any](body []byte, limit int, what string) ([]batchItem[T], er
 	items := make([]batchItem[T], len(values))
 	for i, value := range values {
 		items[i].raw = value
-		items[i].err = decodeBody(value, &items[i].value)
+		items[i].err = rest.DecodeBody(value, &items[i].value)
 	}
 	return items, nil
 }
@@ -110,7 +112,7 @@ func decodeBatch[T any](body []byte, limit int, what string) ([]batchItem[T], er
 // batchSchema is that of an array of 1 to limit items.
 func batchSchema[T any](r huma.Registry, limit int) *huma.Schema {
 	least := 1
-	schema := huma.SchemaFromType(r, typeOf[[]T]())
+	schema := huma.SchemaFromType(r, reflect.TypeFor[[]T]())
 	schema.MinItems, schema.MaxItems = &least, &limit
 	return schema
 }
@@ -136,18 +138,18 @@ func splitBatch(body []byte, limit int, what string) ([]jsontext.Value, error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(body)) // a Buffer is read in place
 	if d.PeekKind() != '[' {
 		if _, err := d.ReadValue(); err != nil {
-			return nil, bodyError(err)
+			return nil, rest.BodyError(err)
 		}
 		return nil, app.Invalid("body", "must be an array of %s", what)
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, bodyError(err)
+		return nil, rest.BodyError(err)
 	}
 	var items []jsontext.Value
 	for d.PeekKind() != ']' && len(items) <= limit {
 		value, err := d.ReadValue()
 		if err != nil {
-			return nil, bodyError(err)
+			return nil, rest.BodyError(err)
 		}
 		end := int(d.InputOffset())
 		items = append(items, body[end-len(value):end])
@@ -156,7 +158,7 @@ func splitBatch(body []byte, limit int, what string) ([]jsontext.Value, error) {
 		return items, nil
 	}
 	if _, err := d.ReadToken(); err != nil {
-		return nil, bodyError(err)
+		return nil, rest.BodyError(err)
 	}
 	if _, err := d.ReadToken(); err != io.EOF {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request body has more than one JSON value")

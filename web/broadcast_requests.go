@@ -2,6 +2,7 @@ package web
 
 import (
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // createBroadcastRequest is the body of POST /broadcasts.
@@ -30,18 +31,18 @@ func (r *createBroadcastRequest) input() app.BroadcastInput {
 // updateBroadcastRequest is the body of PATCH /broadcasts/{id}. Some clients
 // repeat the id of the path in it.
 type updateBroadcastRequest struct {
-	Name        change[string]      `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
-	SegmentID   change[string]      `json:"segment_id,omitempty" doc:"null: every contact"`
-	AudienceID  change[string]      `json:"audience_id,omitempty" doc:"segment_id under its old name"`
-	TopicID     change[string]      `json:"topic_id,omitempty" doc:"null: none"`
-	From        string              `json:"from,omitempty"`
-	ReplyTo     change[addressList] `json:"reply_to,omitempty" doc:"null clears"`
-	Subject     string              `json:"subject,omitempty" maxLength:"2000"`
-	PreviewText change[string]      `json:"preview_text,omitempty" doc:"null clears"`
-	HTML        change[string]      `json:"html,omitempty" doc:"null clears"`
-	Text        change[string]      `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
-	ID          string              `json:"id,omitempty" hidden:"true"`
-	BroadcastID string              `json:"broadcast_id,omitempty" hidden:"true"`
+	Name        rest.Change[string]      `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
+	SegmentID   rest.Change[string]      `json:"segment_id,omitempty" doc:"null: every contact"`
+	AudienceID  rest.Change[string]      `json:"audience_id,omitempty" doc:"segment_id under its old name"`
+	TopicID     rest.Change[string]      `json:"topic_id,omitempty" doc:"null: none"`
+	From        string                   `json:"from,omitempty"`
+	ReplyTo     rest.Change[addressList] `json:"reply_to,omitempty" doc:"null clears"`
+	Subject     string                   `json:"subject,omitempty" maxLength:"2000"`
+	PreviewText rest.Change[string]      `json:"preview_text,omitempty" doc:"null clears"`
+	HTML        rest.Change[string]      `json:"html,omitempty" doc:"null clears"`
+	Text        rest.Change[string]      `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
+	ID          string                   `json:"id,omitempty" hidden:"true"`
+	BroadcastID string                   `json:"broadcast_id,omitempty" hidden:"true"`
 }
 
 func (r *updateBroadcastRequest) patch() app.BroadcastPatch {

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // BroadcastRecipientItem is a recipient of a broadcast in a list.
@@ -37,14 +38,14 @@ type ClickedLinkItem struct {
 type (
 	recipientPageInput struct {
 		BroadcastPath
-		PageParams
+		rest.PageParams
 		Type       string `query:"type" enum:"sent,delivery_delayed,delivered,opened,clicked,bounced,complained,unsubscribed,suppressed,failed,canceled,queued" doc:"Only those to whom it happened, whatever happened afterwards; queued: nothing yet"`
 		Email      string `query:"email" doc:"Only those whose address holds this text; case makes no difference"`
 		BounceType string `query:"bounce_type" enum:"permanent,transient,undetermined" doc:"Of those that bounced; goes with type bounced, or without a type"`
 	}
 	clickedLinkPageInput struct {
 		BroadcastPath
-		PageParams
+		rest.PageParams
 	}
 )
 
@@ -58,21 +59,21 @@ type broadcastStatsService interface {
 // recipientRoutes are the routes of recipients and links of broadcasts.
 type recipientRoutes struct{ service broadcastStatsService }
 
-func (r recipientRoutes) add(h *Handler) {
-	register(h, route{}, huma.Operation{
+func (r recipientRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
 		Summary: "List the recipients of a broadcast that was queued, the last ones in the order of sending first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listBroadcastRecipients)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-clicked-links", Method: http.MethodGet, Path: "/broadcasts/{id}/clicked-links",
 		Summary: "List the links of a broadcast that were followed, the most followed first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listClickedLinks)
 }
 
-func (r recipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
-	page, err := in.page()
+func (r recipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*rest.ListOutput[BroadcastRecipientItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -81,11 +82,11 @@ func (r recipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.K
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newBroadcastRecipientItem), nil
+	return rest.NewList(rows, more, newBroadcastRecipientItem), nil
 }
 
-func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
-	page, err := in.page()
+func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*rest.ListOutput[ClickedLinkItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -93,7 +94,7 @@ func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in 
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(l *app.BroadcastLink) ClickedLinkItem {
+	return rest.NewList(rows, more, func(l *app.BroadcastLink) ClickedLinkItem {
 		return ClickedLinkItem{ID: l.ID, URL: l.URL, Clicks: l.Clicks, UniqueClicks: l.People}
 	}), nil
 }

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // BroadcastItem is a broadcast in a list.
@@ -86,8 +87,8 @@ type BroadcastPath struct {
 	ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *BroadcastPath) Check() error { return checkID("broadcast", &p.ID) }
+// Check implements Checker.
+func (p *BroadcastPath) Check() error { return rest.CheckID("broadcast", &p.ID) }
 
 type (
 	sendBroadcastInput struct {
@@ -119,28 +120,28 @@ type broadcastService interface {
 // broadcastRoutes are the routes of broadcasts.
 type broadcastRoutes struct{ service broadcastService }
 
-func (r broadcastRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r broadcastRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createBroadcast)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
 		Summary: "List broadcasts, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listBroadcasts)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-broadcast", Method: http.MethodGet, Path: "/broadcasts/{id}",
 		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getBroadcast)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
 		Summary: "Change a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateBroadcast)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
 		Summary: "Delete a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
@@ -148,23 +149,23 @@ func (r broadcastRoutes) add(h *Handler) {
 	r.addActions(h)
 }
 
-func (r broadcastRoutes) addActions(h *Handler) {
-	registerBody(h, route{optional: true}, huma.Operation{
+func (r broadcastRoutes) addActions(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
 		Summary: "Send a draft, at once or later", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendBroadcast)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
 		Summary: "Cancel a scheduled or queued broadcast, also in mid-send", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.cancelBroadcast)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
 		Summary: "Copy a broadcast into a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateBroadcast)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
 		Summary: fmt.Sprintf("Send the content of a broadcast to up to %d addresses, as ordinary emails", app.MaxBroadcastTests), Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -180,8 +181,8 @@ func (r broadcastRoutes) createBroadcast(ctx context.Context, key *app.Key, in *
 	return newBroadcastOutput(r.service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (r broadcastRoutes) listBroadcasts(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[BroadcastItem], error) {
-	page, err := in.page()
+func (r broadcastRoutes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -189,7 +190,7 @@ func (r broadcastRoutes) listBroadcasts(ctx context.Context, key *app.Key, in *P
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newBroadcastItem), nil
+	return rest.NewList(rows, more, newBroadcastItem), nil
 }
 
 func (r broadcastRoutes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {

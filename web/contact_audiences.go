@@ -7,32 +7,33 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // Contacts belong to the whole team; below an audience, which is a segment under
 // its old name, stand the same contacts.
-func (r contactRoutes) addBelowAudiences(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact and add it to a segment", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createAudienceContact)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-audience-contacts", Method: http.MethodGet, Path: "/audiences/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listSegmentContacts)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-audience-contact", Method: http.MethodGet, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAudienceContact)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-audience-contact", Method: http.MethodPatch, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Change a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateAudienceContact)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-audience-contact", Method: http.MethodDelete, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Delete a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},

@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 type (
@@ -73,17 +74,17 @@ const maxInclude = 10 // repeated ones are fine
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *contactRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]contactRefRequest)(l), app.MaxContactBatch, "an array of objects")
+	return rest.DecodeList(d, (*[]contactRefRequest)(l), app.MaxContactBatch, "an array of objects")
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *contactNames) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]string)(l), app.MaxContactBatch, "an array of strings")
+	return rest.DecodeList(d, (*[]string)(l), app.MaxContactBatch, "an array of strings")
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *includeList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]string)(l), maxInclude, "an array of strings")
+	return rest.DecodeList(d, (*[]string)(l), maxInclude, "an array of strings")
 }
 
 type (
@@ -99,7 +100,7 @@ type (
 	deletedContactsOutput struct{ Body deletedContacts }
 )
 
-// Check implements selfChecker.
+// Check implements Checker.
 func (in *contactBatchInput) Check() (err error) {
 	if in.permissive, err = readValidation(in.Validation); err != nil {
 		return err
@@ -113,8 +114,8 @@ type putContactsRequest struct {
 	items []batchItem[createContactRequest]
 }
 
-// decodeBody implements bodyDecoder.
-func (r *putContactsRequest) decodeBody(body []byte) (err error) {
+// DecodeBody implements BodyDecoder.
+func (r *putContactsRequest) DecodeBody(body []byte) (err error) {
 	r.items, err = decodeBatch[createContactRequest](body, app.MaxContactBatch, "contacts")
 	return err
 }
@@ -124,17 +125,17 @@ func (putContactsRequest) Schema(r huma.Registry) *huma.Schema {
 	return batchSchema[createContactRequest](r, app.MaxContactBatch)
 }
 
-func (r contactRoutes) addBatches(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r contactRoutes) addBatches(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
 		Summary: fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.putContacts)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contacts", Method: http.MethodPost, Path: "/contacts/batch/get",
 		Summary: "Get many contacts by their ids or addresses", Tags: contactTags,
 	}, r.getContacts)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-contacts", Method: http.MethodPost, Path: "/contacts/batch/remove",
 		Summary: "Delete many contacts by their ids or addresses; unknown ones are skipped", Tags: contactTags,
 	}, r.removeContacts)

@@ -3,12 +3,14 @@ package web
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // ContactTopicItem is a topic as it stands for a contact (api.md, Contact-topic
@@ -27,7 +29,7 @@ type topicChoices []app.TopicChoice
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *topicChoices) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of choices")
+	return rest.DecodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of choices")
 }
 
 type namedTopicChoices struct {
@@ -49,7 +51,7 @@ func (r *setTopicsRequest) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 // Schema implements huma.SchemaProvider.
 func (setTopicsRequest) Schema(r huma.Registry) *huma.Schema {
-	object := huma.SchemaFromType(r, typeOf[namedTopicChoices]())
+	object := huma.SchemaFromType(r, reflect.TypeFor[namedTopicChoices]())
 	alone := *object.Properties["topics"]
 	return &huma.Schema{OneOf: []*huma.Schema{&alone, object}}
 }
@@ -72,7 +74,7 @@ type (
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	contactTopicsPageInput struct {
-		PageParams
+		rest.PageParams
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	contactTopicsOutput   struct{ Body contactTopicsRecord }
@@ -90,27 +92,27 @@ type contactTopicService interface {
 // contactTopicRoutes are the routes of what contacts choose.
 type contactTopicRoutes struct{ service contactTopicService }
 
-func (r contactTopicRoutes) add(h *Handler) {
+func (r contactTopicRoutes) add(h *rest.Handler) {
 	tags := []string{"Contacts"}
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
 		Summary: "List topics as they stand for a contact, newest first", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContactTopics)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.setContactTopics)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
 		Errors: []int{http.StatusNotFound},
 	}, r.preferencesLink)
 }
 
-func (r contactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
-	page, err := in.page()
+func (r contactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*rest.ListOutput[ContactTopicItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -118,7 +120,7 @@ func (r contactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key,
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newContactTopicItem), nil
+	return rest.NewList(rows, more, newContactTopicItem), nil
 }
 
 func (r contactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // ContactItem is a contact in a list.
@@ -55,8 +56,8 @@ type AudiencePath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 }
 
-// Check implements selfChecker.
-func (p *AudiencePath) Check() error { return checkID("audience", &p.ID) }
+// Check implements Checker.
+func (p *AudiencePath) Check() error { return rest.CheckID("audience", &p.ID) }
 
 // AudienceContactPath are the path parameters of a contact below a segment.
 type AudienceContactPath struct {
@@ -66,7 +67,7 @@ type AudienceContactPath struct {
 
 // ContactListParams are the query parameters of every list of contacts.
 type ContactListParams struct {
-	PageParams
+	rest.PageParams
 	Include string `query:"include" doc:"What each row also carries: properties, topics, or both with a comma"`
 }
 
@@ -134,33 +135,33 @@ type contactService interface {
 // contactRoutes are the routes of contacts.
 type contactRoutes struct{ service contactService }
 
-func (r contactRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r contactRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createContact)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContacts)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listSegmentContacts)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact", Method: http.MethodGet, Path: "/contacts/{id}",
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getContact)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateContact)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
 		Summary: "Delete a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
@@ -190,17 +191,17 @@ func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audien
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (r contactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*listOutput[ContactItem], error) {
+func (r contactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.ListOutput[ContactItem], error) {
 	return r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
 }
 
-func (r contactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*listOutput[ContactItem], error) {
+func (r contactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*rest.ListOutput[ContactItem], error) {
 	return r.listContactsOf(ctx, key, in.ID, in.ContactListParams)
 }
 
 // listContactsOf lists the contacts of a segment, or all for an empty id.
-func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
-	page, err := in.page()
+func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*rest.ListOutput[ContactItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +210,7 @@ func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segment
 		return nil, err
 	}
 	if segmentID != "" {
-		if err := checkID("segment", &segmentID); err != nil {
+		if err := rest.CheckID("segment", &segmentID); err != nil {
 			return nil, err
 		}
 	}
@@ -217,7 +218,7 @@ func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segment
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
+	return rest.NewList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
 }
 
 func (r contactRoutes) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {

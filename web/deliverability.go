@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 type insightsRecord struct {
@@ -57,13 +58,13 @@ type deliverabilityService interface {
 // deliverabilityRoutes are the routes of scores.
 type deliverabilityRoutes struct{ service deliverabilityService }
 
-func (r deliverabilityRoutes) add(h *Handler) {
-	register(h, route{}, huma.Operation{
+func (r deliverabilityRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
 		Summary: "Get the score of an email and what lowers it", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getInsights)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-deliverability", Method: http.MethodGet, Path: "/deliverability",
 		Summary: "Get how well the team's mail fared in the last 30 days", Tags: []string{"Deliverability"},
 	}, r.getDeliverability)

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // DomainItem is a domain in a list.
@@ -83,7 +84,7 @@ type addDomainRequest struct {
 type updateDomainRequest struct {
 	OpenTracking      *bool                `json:"open_tracking,omitempty"`
 	ClickTracking     *bool                `json:"click_tracking,omitempty"`
-	TrackingSubdomain change[string]       `json:"tracking_subdomain,omitempty" doc:"null or an empty string clears"`
+	TrackingSubdomain rest.Change[string]  `json:"tracking_subdomain,omitempty" doc:"null or an empty string clears"`
 	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
 	TLS               tlsSetting           `json:"tls,omitempty" hidden:"true"`
 	ID                string               `json:"id,omitempty" hidden:"true"`
@@ -95,14 +96,14 @@ type DomainPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the domain"`
 }
 
-// Check implements selfChecker.
-func (p *DomainPath) Check() error { return checkID("domain", &p.ID) }
+// Check implements Checker.
+func (p *DomainPath) Check() error { return rest.CheckID("domain", &p.ID) }
 
 type (
 	domainOutput        struct{ Body domainRecord }
 	domainRefOutput     struct{ Body domainRef }
 	deletedDomainOutput struct{ Body deletedDomain }
-	domainPageInput     struct{ PageParams }
+	domainPageInput     struct{ rest.PageParams }
 )
 
 // domainService is what the routes of domains need of the engine.
@@ -122,34 +123,34 @@ var domainTags = []string{"Domains"}
 // domainRoutes are the routes of domains.
 type domainRoutes struct{ service domainService }
 
-func (r domainRoutes) add(h *Handler) {
-	add := registerBody(h, route{admin: true}, huma.Operation{
+func (r domainRoutes) add(h *rest.Handler) {
+	add := rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
 		Summary: "Add a sending domain", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, r.addDomain)
 	r.documentRegions(add)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
 		Summary: "List domains, newest first", Tags: domainTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listDomains)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-domain", Method: http.MethodGet, Path: "/domains/{id}",
 		Summary: "Get a domain with its DNS records", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getDomain)
-	registerBody(h, route{admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
 		Summary: "Change the tracking of a domain", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateDomain)
-	register(h, route{admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
 		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.verifyDomain)
-	register(h, route{admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
@@ -186,8 +187,8 @@ func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, 
 	return r.domainAnswer(&d), nil
 }
 
-func (r domainRoutes) listDomains(ctx context.Context, key *app.Key, in *domainPageInput) (*listOutput[DomainItem], error) {
-	page, err := in.page()
+func (r domainRoutes) listDomains(ctx context.Context, key *app.Key, in *domainPageInput) (*rest.ListOutput[DomainItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -195,7 +196,7 @@ func (r domainRoutes) listDomains(ctx context.Context, key *app.Key, in *domainP
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newDomainItem), nil
+	return rest.NewList(rows, more, newDomainItem), nil
 }
 
 func (r domainRoutes) getDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {

@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // EmailItem is an email in a list. Like the other exported shapes it is exported
@@ -62,8 +63,8 @@ type EmailPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the email"`
 }
 
-// Check implements selfChecker.
-func (p *EmailPath) Check() error { return checkID("email", &p.ID) }
+// Check implements Checker.
+func (p *EmailPath) Check() error { return rest.CheckID("email", &p.ID) }
 
 type (
 	sendOutput     struct{ Body createdEmail }
@@ -71,7 +72,7 @@ type (
 	rawOutput      struct{ Body emailRaw }
 	emailPageInput struct {
 		EmailPath
-		PageParams
+		rest.PageParams
 	}
 )
 
@@ -93,28 +94,28 @@ type emailService interface {
 // emailRoutes are the routes of emails and of batches of them.
 type emailRoutes struct{ service emailService }
 
-func (r emailRoutes) add(h *Handler) {
-	registerBody(h, route{sending: true, passing: true}, huma.Operation{
+func (r emailRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
 		Summary: "List emails, newest first", Tags: emailTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listEmails)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
 		Summary: "Get an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getEmail)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
 		Summary: "List what happened to an email, newest first", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listEvents)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
 		Summary: "Get the whole message, where no relay is configured", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
@@ -136,8 +137,8 @@ func (r emailRoutes) sendEmail(ctx context.Context, key *app.Key, in *OnceHeader
 	return &sendOutput{createdEmail{id}}, nil
 }
 
-func (r emailRoutes) listEmails(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[EmailItem], error) {
-	page, err := in.page()
+func (r emailRoutes) listEmails(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[EmailItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +146,7 @@ func (r emailRoutes) listEmails(ctx context.Context, key *app.Key, in *PageParam
 	if err != nil {
 		return nil, err
 	}
-	return newList(emails, more, newEmailItem), nil
+	return rest.NewList(emails, more, newEmailItem), nil
 }
 
 func (r emailRoutes) getEmail(ctx context.Context, key *app.Key, in *EmailPath) (*recordOutput, error) {
@@ -156,8 +157,8 @@ func (r emailRoutes) getEmail(ctx context.Context, key *app.Key, in *EmailPath) 
 	return &recordOutput{newEmailRecord(email)}, nil
 }
 
-func (r emailRoutes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*listOutput[eventItem], error) {
-	page, err := in.page()
+func (r emailRoutes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[eventItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +166,7 @@ func (r emailRoutes) listEvents(ctx context.Context, key *app.Key, in *emailPage
 	if err != nil {
 		return nil, err
 	}
-	return newList(events, more, newEventItem), nil
+	return rest.NewList(events, more, newEventItem), nil
 }
 
 func (r emailRoutes) getRaw(ctx context.Context, key *app.Key, in *EmailPath) (*rawOutput, error) {

@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/engine"
 	"mailer/db"
+	"mailer/web/rest"
 )
 
 // refusal is one way to meet an error of api.md's table.
@@ -136,7 +137,7 @@ func codes(t *testing.T) (out []app.Code) {
 }
 
 // refusing is a server on which most errors can be met.
-func refusing(t *testing.T, change ...func(*Config, *limits)) *real {
+func refusing(t *testing.T, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	cfg := relayed()
 	cfg.MaxAttachments = 100
@@ -250,7 +251,7 @@ func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
 }
 
 func tooOften(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	r := refusing(t, func(c *Config, _ *limits) { c.RateLimit = 2 }) // one was used
+	r := refusing(t, func(c *Config, _ *rest.Limits) { c.RateLimit = 2 }) // one was used
 	r.as(r.full, "GET", "/emails", "")
 	return r.as(r.full, "GET", "/emails", "")
 }

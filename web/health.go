@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 type healthStatus struct {
@@ -26,21 +27,21 @@ type healthRoutes struct {
 	draining func() bool
 }
 
-func (r healthRoutes) add(h *Handler) {
-	rt := route{quiet: true}
-	registerPublic(h, rt, huma.Operation{
+func (r healthRoutes) add(h *rest.Handler) {
+	rt := rest.Route{Quiet: true}
+	rest.RegisterPublic(h, rt, huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
 		Summary: "Tell that the process lives", Tags: []string{"Health"},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
 		return &healthOutput{healthStatus{"ok"}}, nil
 	})
-	registerPublic(h, rt, huma.Operation{
+	rest.RegisterPublic(h, rt, huma.Operation{
 		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",
 		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
 		if r.draining() {
-			return nil, newError(app.CodeServiceUnavailable, "The server is shutting down")
+			return nil, rest.NewError(app.CodeServiceUnavailable, "The server is shutting down")
 		}
 		if err := r.service.Ready(); err != nil {
 			return nil, err

@@ -19,8 +19,8 @@ type OnceHeader struct {
 	given bool // also where it is empty
 }
 
-// readHeader implements headerReader.
-func (o *OnceHeader) readHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
+// ReadHeader implements HeaderReader.
+func (o *OnceHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
 
 // options is what idempotency compares: a digest of the canonical form of what
 // is asked for, so that a large body is not kept twice. Nothing where the request

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // ImportCounts are the rows of an import by what became of them.
@@ -75,7 +77,7 @@ func (c *propertyColumn) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		type plain propertyColumn
 		return json.UnmarshalDecode(d, (*plain)(c))
 	}
-	return wrongShape(d, "a string or an object")
+	return rest.WrongShape(d, "a string or an object")
 }
 
 // Schema implements huma.SchemaProvider.
@@ -109,19 +111,19 @@ type ImportPath struct {
 	ID string `path:"id" doc:"The id of the import" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *ImportPath) Check() error { return checkID("import", &p.ID) }
+// Check implements Checker.
+func (p *ImportPath) Check() error { return rest.CheckID("import", &p.ID) }
 
 type (
 	importPageInput struct {
-		PageParams
+		rest.PageParams
 		Status string `query:"status" enum:"queued,in_progress,completed,failed" doc:"Only those of this status"`
 	}
 	importErrorPageInput struct {
 		ImportPath
-		Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
-		After  string    `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
-		Before string    `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
+		Limit  rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+		After  string         `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
+		Before string         `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
 	}
 	importOutput    struct{ Body importRecord }
 	importRefOutput struct{ Body importRef }
@@ -140,22 +142,22 @@ type importService interface {
 // importRoutes are the routes of imports.
 type importRoutes struct{ service importService }
 
-func (r importRoutes) add(h *Handler) {
-	create := registerRaw(h, route{stream: true}, huma.Operation{
+func (r importRoutes) add(h *rest.Handler) {
+	create := rest.RegisterRaw(h, rest.Route{Stream: true}, huma.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound},
 		Description: importDescription,
 	}, r.createImport)
 	documentImport(h, create)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listImports)
-	register(h, route{early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
 		Summary: "Get an import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
 	}, r.getImport)
-	register(h, route{early: true}, huma.Operation{
+	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
@@ -170,9 +172,9 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"An import never re-subscribes anybody, and webhooks are told nothing of it."
 
 // documentImport puts the form into the document.
-func documentImport(h *Handler, create *huma.Operation) {
-	registry := h.api.OpenAPI().Components.Schemas
-	schema := huma.SchemaFromType(registry, typeOf[importForm]())
+func documentImport(h *rest.Handler, create *huma.Operation) {
+	registry := h.OpenAPI().Components.Schemas
+	schema := huma.SchemaFromType(registry, reflect.TypeFor[importForm]())
 	if schema.Ref != "" {
 		schema = registry.SchemaFromRef(schema.Ref)
 	}
@@ -195,15 +197,15 @@ func documentImport(h *Handler, create *huma.Operation) {
 
 const formType = "multipart/form-data"
 
-func (r importRoutes) createImport(ctx context.Context, x *exchange, _ *struct{}) (*importRefOutput, error) {
-	media, params, err := mime.ParseMediaType(x.header.Get("Content-Type"))
+func (r importRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *struct{}) (*importRefOutput, error) {
+	media, params, err := mime.ParseMediaType(x.RequestHeader.Get("Content-Type"))
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := r.service.CreateImport(ctx, x.key, func(file io.Writer) (app.ImportInput, error) {
-		in, err := readImport(x.stream, params["boundary"], file)
-		if x.stream.err != nil {
-			return in, x.stream.err
+	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (app.ImportInput, error) {
+		in, err := readImport(x.Stream, params["boundary"], file)
+		if err := x.Stream.Failure(); err != nil {
+			return in, err
 		}
 		return in, err
 	})
@@ -262,7 +264,7 @@ func readImport(body io.Reader, boundary string, file io.Writer) (app.ImportInpu
 		}
 		name := part.FormName()
 		if seen[name] {
-			return app.ImportInput{}, app.Invalid(formField(name), "stands there more than once")
+			return app.ImportInput{}, app.Invalid(rest.MemberName(name), "stands there more than once")
 		}
 		seen[name] = true
 		if err := form.take(name, part, file); err != nil {
@@ -282,8 +284,6 @@ func badForm() error {
 	return app.Errorf(app.CodeInvalidPayload, "The request body is not valid multipart/form-data")
 }
 
-func formField(name string) string { return cut(strings.Map(printable, name)) }
-
 // take reads one part of the form.
 func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	switch name {
@@ -291,7 +291,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 		return copyPart(file, part)
 	case "column_map", "segments", "topics", "on_conflict":
 	default:
-		return app.Errorf(app.CodeValidation, "%s", unknownField(formField(name)))
+		return app.Errorf(app.CodeValidation, "%s", rest.UnknownField(rest.MemberName(name)))
 	}
 	var text strings.Builder
 	if err := copyPart(&text, io.LimitReader(part, maxImportField+1)); err != nil {
@@ -312,7 +312,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 		return app.Invalid(name, "must be valid JSON")
 	}
 	// With its name around it, the errors name what is wrong by its whole path.
-	return decodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
+	return rest.DecodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
 }
 
 // copyPart copies a part; an error of w comes back as it is.
@@ -352,8 +352,8 @@ func (f *importForm) input() app.ImportInput {
 	return in
 }
 
-func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*listOutput[ImportItem], error) {
-	page, err := in.page()
+func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*rest.ListOutput[ImportItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -365,7 +365,7 @@ func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importP
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newImportItem), nil
+	return rest.NewList(rows, more, newImportItem), nil
 }
 
 func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
@@ -380,8 +380,8 @@ func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 	return out, nil
 }
 
-func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
-	page, err := PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.page()
+func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*rest.ListOutput[ImportErrorItem], error) {
+	page, err := rest.PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -389,7 +389,7 @@ func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *im
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(f *app.ImportError) ImportErrorItem {
+	return rest.NewList(rows, more, func(f *app.ImportError) ImportErrorItem {
 		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message}}
 	}), nil
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
@@ -11,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/window"
+	"mailer/web/rest"
 )
 
 const (
@@ -56,30 +58,30 @@ type ingestOutput struct{ Body ingested }
 
 // ingest are the doors of providers.
 type ingest struct {
-	h       *Handler
+	h       *rest.Handler
 	service ingestService
 	sns     SNS // nil: no topic is on the list
 	refused quota
 }
 
-func registerIngest(h *Handler, service ingestService, sns SNS) {
+func registerIngest(h *rest.Handler, service ingestService, sns SNS) {
 	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
-	rt := route{public: true, body: true, maxBody: maxIngest}
-	ses := registerRaw(h, rt, huma.Operation{
+	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
+	ses := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
-	documentBody[map[string]any](h, ses, true)
-	provider := registerRaw(h, rt, huma.Operation{
+	rest.DocumentBody[map[string]any](h, ses, true)
+	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
 		Description: "The body is what the provider's webhooks send; for generic, one event of the form below or an array of up to 1,000.",
 		Errors:      []int{http.StatusNotFound},
 	}, in.provider)
-	documentBody[providerEvents](h, provider, true)
+	rest.DocumentBody[providerEvents](h, provider, true)
 }
 
 // providerEvents is the body of the doors with a secret: the generic form in
@@ -88,17 +90,17 @@ type providerEvents struct{}
 
 // Schema implements huma.SchemaProvider.
 func (providerEvents) Schema(r huma.Registry) *huma.Schema {
-	one := huma.SchemaFromType(r, typeOf[app.GenericEvent]())
+	one := huma.SchemaFromType(r, reflect.TypeFor[app.GenericEvent]())
 	return &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
 }
 
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,
 // and trouble with 503, after which SNS tries again.
-func (in *ingest) ses(ctx context.Context, x *exchange, _ *struct{}) (*ingestOutput, error) {
+func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*ingestOutput, error) {
 	if in.sns == nil {
 		return nil, in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
 	}
-	reports, note, err := in.sns.Receive(ctx, x.body)
+	reports, note, err := in.sns.Receive(ctx, x.Body)
 	var refusal *app.Error
 	switch {
 	case errors.As(err, &refusal):
@@ -106,17 +108,17 @@ func (in *ingest) ses(ctx context.Context, x *exchange, _ *struct{}) (*ingestOut
 	case err != nil:
 		return nil, in.refuse(x, "ses", app.CodeServiceUnavailable, "The message can't be checked now; try again later", err)
 	case note != "":
-		in.h.log.Info("a message of SNS", "request_id", x.id, "note", note)
+		in.h.Log().Info("a message of SNS", "request_id", x.ID, "note", note)
 	}
 	return in.store(ctx, reports)
 }
 
 // provider takes what a provider sends that the secret in the path proves.
-func (in *ingest) provider(ctx context.Context, x *exchange, path *ingestInput) (*ingestOutput, error) {
+func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
 	if !in.service.OpensIngest(path.Provider, path.Secret) {
 		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 	}
-	reports, err := readers[path.Provider](x.body)
+	reports, err := readers[path.Provider](x.Body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {
 		return nil, in.refuse(x, path.Provider, refusal.Code, refusal.Message, errors.New(refusal.Message))
@@ -137,11 +139,11 @@ func (in *ingest) store(ctx context.Context, reports []app.Feedback) (*ingestOut
 }
 
 // refuse makes the answer to what is not taken, and tells the log why.
-func (in *ingest) refuse(x *exchange, source string, code app.Code, message string, why error) *Error {
-	if ok, missed := in.refused.take(in.h.now()); ok {
-		in.h.log.Warn("a provider's report is refused", "request_id", x.id, "source", source, "why", why, "others_not_logged", missed)
+func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message string, why error) *rest.Error {
+	if ok, missed := in.refused.take(in.h.Now()); ok {
+		in.h.Log().Warn("a provider's report is refused", "request_id", x.ID, "source", source, "why", why, "others_not_logged", missed)
 	}
-	return newError(code, message)
+	return rest.NewError(code, message)
 }
 
 // quota lets refusalsLogged through in a minute. The zero value is ready.

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // KeyItem is an API key in a list: never its token.
@@ -57,8 +58,8 @@ type KeyPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the API key: not its token"`
 }
 
-// Check implements selfChecker.
-func (p *KeyPath) Check() error { return checkID("API key", &p.ID) }
+// Check implements Checker.
+func (p *KeyPath) Check() error { return rest.CheckID("API key", &p.ID) }
 
 type (
 	createdKeyOutput struct{ Body createdKey }
@@ -79,23 +80,23 @@ type keyService interface {
 // keyRoutes are the routes of API keys.
 type keyRoutes struct{ service keyService }
 
-func (r keyRoutes) add(h *Handler) {
-	registerBody(h, route{admin: true}, huma.Operation{
+func (r keyRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
 		Summary: "Create an API key and get its token, once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.createKey)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-api-keys", Method: http.MethodGet, Path: "/api-keys",
 		Summary: "List API keys, newest first, without their tokens", Tags: keyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listKeys)
-	registerBody(h, route{admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
 		Summary: "Rename an API key", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateKey)
-	register(h, route{admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
 		Summary: "Revoke an API key; it stops at once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
@@ -112,8 +113,8 @@ func (r keyRoutes) createKey(ctx context.Context, key *app.Key, _ *struct{}, req
 	return &createdKeyOutput{createdKey{Object: "api_key", ID: k.ID, Token: token}}, nil
 }
 
-func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[KeyItem], error) {
-	page, err := in.page()
+func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[KeyItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -121,7 +122,7 @@ func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *PageParams) (
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newKeyItem), nil
+	return rest.NewList(rows, more, newKeyItem), nil
 }
 
 func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {

@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // propertyValue is a string or a number in a body.
@@ -32,12 +33,12 @@ func (v *propertyValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		}
 		n, err := strconv.ParseFloat(token.String(), 64)
 		if err != nil {
-			return &shapeError{d.StackPointer(), "must be a number that a 64-bit float holds"}
+			return rest.NewShapeError(d.StackPointer(), "must be a number that a 64-bit float holds")
 		}
 		*v = propertyValue{Type: app.NumberProperty, Number: n}
 		return nil
 	}
-	return wrongShape(d, "a string or a number")
+	return rest.WrongShape(d, "a string or a number")
 }
 
 // plain gives the value alone, for answers.
@@ -72,7 +73,7 @@ func (fallbackValue) Schema(huma.Registry) *huma.Schema {
 }
 
 // fallbackInput is a fallback in a body.
-type fallbackInput struct{ change[propertyValue] }
+type fallbackInput struct{ rest.Change[propertyValue] }
 
 // Schema implements huma.SchemaProvider.
 func (fallbackInput) Schema(r huma.Registry) *huma.Schema {
@@ -116,8 +117,8 @@ type PropertyPath struct {
 	ID string `path:"id" doc:"The id of the contact property" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *PropertyPath) Check() error { return checkID("contact property", &p.ID) }
+// Check implements Checker.
+func (p *PropertyPath) Check() error { return rest.CheckID("contact property", &p.ID) }
 
 type (
 	propertyOutput        struct{ Body propertyRecord }
@@ -138,28 +139,28 @@ type propertyService interface {
 // propertyRoutes are the routes of contact properties.
 type propertyRoutes struct{ service propertyService }
 
-func (r propertyRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r propertyRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
 		Summary: "Declare a property of contacts; values that contacts have already stay as they are", Tags: propertyTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createProperty)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
 		Summary: "List declared properties, newest first", Tags: propertyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listProperties)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
 		Summary: "Get a declared property", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getProperty)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
 		Summary: "Change the fallback of a property", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateProperty)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
 		Summary: "Take the declaration of a property back; contacts keep their values", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
@@ -178,8 +179,8 @@ func (r propertyRoutes) createProperty(ctx context.Context, key *app.Key, _ *str
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (r propertyRoutes) listProperties(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[propertyRecord], error) {
-	page, err := in.page()
+func (r propertyRoutes) listProperties(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[propertyRecord], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (r propertyRoutes) listProperties(ctx context.Context, key *app.Key, in *Pa
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newPropertyRecord), nil
+	return rest.NewList(rows, more, newPropertyRecord), nil
 }
 
 func (r propertyRoutes) getProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*propertyOutput, error) {

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // rescheduleRequest is the body of PATCH /emails/{id}. Some clients repeat the
@@ -31,18 +32,18 @@ type (
 	deletedOutput struct{ Body deletedEmail }
 )
 
-func (r emailRoutes) addSchedules(h *Handler) {
-	registerBody(h, route{sending: true}, huma.Operation{
+func (r emailRoutes) addSchedules(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
 		Summary: "Move a scheduled email to another time", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.rescheduleEmail)
-	register(h, route{sending: true}, huma.Operation{
+	rest.Register(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
 		Summary: "Cancel an email that has not left", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.cancelEmail)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
 		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},

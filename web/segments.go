@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // segmentCondition compares one field of a contact.
@@ -23,7 +24,7 @@ type conditionItems []segmentCondition
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *conditionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]segmentCondition)(l), app.MaxConditions, "an array of objects")
+	return rest.DecodeList(d, (*[]segmentCondition)(l), app.MaxConditions, "an array of objects")
 }
 
 // segmentFilter picks contacts.
@@ -87,11 +88,11 @@ type createSegmentRequest struct {
 // updateSegmentRequest is the body of PATCH /segments/{id}. Clients may repeat
 // the id of the path in it.
 type updateSegmentRequest struct {
-	Name       string                 `json:"name,omitempty" maxLength:"255"`
-	Filter     change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
-	ID         string                 `json:"id,omitempty" hidden:"true"`
-	SegmentID  string                 `json:"segment_id,omitempty" hidden:"true"`
-	AudienceID string                 `json:"audience_id,omitempty" hidden:"true"`
+	Name       string                      `json:"name,omitempty" maxLength:"255"`
+	Filter     rest.Change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
+	ID         string                      `json:"id,omitempty" hidden:"true"`
+	SegmentID  string                      `json:"segment_id,omitempty" hidden:"true"`
+	AudienceID string                      `json:"audience_id,omitempty" hidden:"true"`
 }
 
 // SegmentPath is the path parameter of one segment.
@@ -99,8 +100,8 @@ type SegmentPath struct {
 	ID string `path:"id" doc:"The id of the segment" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *SegmentPath) Check() error { return checkID("segment", &p.ID) }
+// Check implements Checker.
+func (p *SegmentPath) Check() error { return rest.CheckID("segment", &p.ID) }
 
 // MembershipPath names a contact and a segment.
 type MembershipPath struct {
@@ -108,12 +109,12 @@ type MembershipPath struct {
 	SegmentID string `path:"segment_id" doc:"The id of the segment" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *MembershipPath) Check() error { return checkID("segment", &p.SegmentID) }
+// Check implements Checker.
+func (p *MembershipPath) Check() error { return rest.CheckID("segment", &p.SegmentID) }
 
 type (
 	contactSegmentsInput struct {
-		PageParams
+		rest.PageParams
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	segmentOutput        struct{ Body segmentRecord }
@@ -140,27 +141,27 @@ type segmentService interface {
 // segmentRoutes are the routes of segments.
 type segmentRoutes struct{ service segmentService }
 
-func (r segmentRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r segmentRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment", Tags: segmentTags,
 	}, r.createSegment)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
 		Summary: "List segments, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listSegments)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
 		Summary: "Get a segment and the number of its contacts", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getSegment)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
 		Summary: "Change name or filter of a segment", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateSegment)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
 		Summary: "Delete a segment; its contacts stay. Not while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
@@ -168,18 +169,18 @@ func (r segmentRoutes) add(h *Handler) {
 	r.addMemberships(h)
 }
 
-func (r segmentRoutes) addMemberships(h *Handler) {
-	register(h, route{}, huma.Operation{
+func (r segmentRoutes) addMemberships(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
 		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContactSegments)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Add a contact to a segment by hand; one that was added before stays", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.addToSegment)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-contact-from-segment", Method: http.MethodDelete, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Remove a contact that was added to a segment by hand", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
@@ -199,8 +200,8 @@ func (r segmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struc
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (r segmentRoutes) listSegments(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[SegmentItem], error) {
-	page, err := in.page()
+func (r segmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[SegmentItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -208,7 +209,7 @@ func (r segmentRoutes) listSegments(ctx context.Context, key *app.Key, in *PageP
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newSegmentItem), nil
+	return rest.NewList(rows, more, newSegmentItem), nil
 }
 
 func (r segmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
@@ -240,8 +241,8 @@ func (r segmentRoutes) deleteSegment(ctx context.Context, key *app.Key, in *Segm
 	return &removedSegmentOutput{removedSegment{Object: "segment", ID: in.ID, Deleted: true}}, nil
 }
 
-func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
-	page, err := in.page()
+func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*rest.ListOutput[ContactSegment], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -249,7 +250,7 @@ func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(s *app.Segment) ContactSegment {
+	return rest.NewList(rows, more, func(s *app.Segment) ContactSegment {
 		return ContactSegment{ID: s.ID, Name: s.Name, CreatedAt: app.FormatTime(s.CreatedAt)}
 	}), nil
 }

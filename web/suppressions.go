@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // SuppressionItem is a suppression in a list.
@@ -49,7 +50,7 @@ type suppressionItems []string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *suppressionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]string)(l), app.MaxSuppressionBatch, "an array of strings")
+	return rest.DecodeList(d, (*[]string)(l), app.MaxSuppressionBatch, "an array of strings")
 }
 
 type addSuppressionRequest struct {
@@ -74,7 +75,7 @@ type SuppressionPath struct {
 
 type (
 	suppressionPageInput struct {
-		PageParams
+		rest.PageParams
 		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only those of this origin"`
 	}
 	suppressionOutput         struct{ Body suppressionRecord }
@@ -98,31 +99,31 @@ type suppressionService interface {
 // suppressionRoutes are the routes of suppressions.
 type suppressionRoutes struct{ service suppressionService }
 
-func (r suppressionRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r suppressionRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
 	}, r.addSuppression)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
 		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listSuppressions)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
 		Summary: "Get a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getSuppression)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
 		Summary: "Remove a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.removeSuppression)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress many addresses", Tags: suppressionTags,
 	}, r.addSuppressions)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
 		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
 	}, r.removeSuppressions)
@@ -148,8 +149,8 @@ func (r suppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ 
 	return out, nil
 }
 
-func (r suppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
-	page, err := in.page()
+func (r suppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*rest.ListOutput[SuppressionItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -157,7 +158,7 @@ func (r suppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, i
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newSuppressionItem), nil
+	return rest.NewList(rows, more, newSuppressionItem), nil
 }
 
 func (r suppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {

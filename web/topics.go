@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // TopicItem is a topic in a list.
@@ -40,12 +41,12 @@ type createTopicRequest struct {
 // updateTopicRequest is the body of PATCH /topics/{id}. Some clients repeat the
 // id of the path in it.
 type updateTopicRequest struct {
-	Name        string           `json:"name,omitempty" maxLength:"50"`
-	Description change[string]   `json:"description,omitempty" maxLength:"200" doc:"null clears"`
-	Visibility  app.Visibility   `json:"visibility,omitempty" enum:"public,private"`
-	Default     app.Subscription `json:"default_subscription,omitempty" hidden:"true"`
-	ID          string           `json:"id,omitempty" hidden:"true"`
-	TopicID     string           `json:"topic_id,omitempty" hidden:"true"`
+	Name        string              `json:"name,omitempty" maxLength:"50"`
+	Description rest.Change[string] `json:"description,omitempty" maxLength:"200" doc:"null clears"`
+	Visibility  app.Visibility      `json:"visibility,omitempty" enum:"public,private"`
+	Default     app.Subscription    `json:"default_subscription,omitempty" hidden:"true"`
+	ID          string              `json:"id,omitempty" hidden:"true"`
+	TopicID     string              `json:"topic_id,omitempty" hidden:"true"`
 }
 
 // TopicPath is the path parameter of one topic.
@@ -53,8 +54,8 @@ type TopicPath struct {
 	ID string `path:"id" doc:"The id of the topic" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *TopicPath) Check() error { return checkID("topic", &p.ID) }
+// Check implements Checker.
+func (p *TopicPath) Check() error { return rest.CheckID("topic", &p.ID) }
 
 type (
 	topicOutput        struct{ Body topicRecord }
@@ -75,28 +76,28 @@ type topicService interface {
 // topicRoutes are the routes of topics.
 type topicRoutes struct{ service topicService }
 
-func (r topicRoutes) add(h *Handler) {
-	registerBody(h, route{}, huma.Operation{
+func (r topicRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
 		Summary: "Create a topic", Tags: topicTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createTopic)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
 		Summary: "List topics, newest first", Tags: topicTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listTopics)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-topic", Method: http.MethodGet, Path: "/topics/{id}",
 		Summary: "Get a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getTopic)
-	registerBody(h, route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
 		Summary: "Change name, description or visibility of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateTopic)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
 		Summary: "Delete a topic with all choices about it; not while mail of it waits or a broadcast that has not left uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -113,8 +114,8 @@ func (r topicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{},
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (r topicRoutes) listTopics(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[TopicItem], error) {
-	page, err := in.page()
+func (r topicRoutes) listTopics(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TopicItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +123,7 @@ func (r topicRoutes) listTopics(ctx context.Context, key *app.Key, in *PageParam
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newTopicItem), nil
+	return rest.NewList(rows, more, newTopicItem), nil
 }
 
 func (r topicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {

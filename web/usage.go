@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // usageRecord is api.md's usage object.
@@ -59,8 +60,8 @@ type usageService interface {
 // usageRoutes are the route of usage.
 type usageRoutes struct{ service usageService }
 
-func (r usageRoutes) add(h *Handler) {
-	register(h, route{}, huma.Operation{
+func (r usageRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
 		Summary: "Tell what the team used of what its plan allows", Tags: []string{"Usage"},
 	}, r.getUsage)

@@ -1,25 +1,19 @@
-// Package web is the HTTP face of Mailer: routes, keys, limits, the shapes of
-// requests and answers, and the OpenAPI document that is made from them.
-//
-// Failure policy: every answer is a JSON object (but for a downloaded
-// attachment, the hosted pages and the addresses of tracked mail) and carries a
-// request id. What the caller may know is an
-// *app.Error and goes out under its own name; any other error, and any panic,
-// is logged with the request id and answered as internal_server_error with a
-// fixed text. Nothing that a caller sent is echoed but the names of its fields.
-// What a request may cost is bounded before the request is parsed.
+// Package web is the API of Mailer: the routes of its resources with the shapes of
+// requests and answers, and what all doors are built of. How requests are read
+// and answered is web/rest's, hosted pages and tracked links are web/pages',
+// tools for agents web/mcp's. Only main imports it. It fails as web/rest does:
+// what the caller may know goes out under its own name, all else is logged and
+// answered as internal_server_error.
 package web
 
 import (
 	"log/slog"
-	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/julienschmidt/httprouter"
-
 	"mailer/app/engine"
+	"mailer/web/mcp"
+	"mailer/web/pages"
+	"mailer/web/rest"
 )
 
 // DefaultRateLimit is how many requests a second a key may make where nothing
@@ -43,7 +37,7 @@ type Config struct {
 // Services are what the routes need of the rest, each in an interface of its
 // own: whatever has the methods may stand there.
 type Services struct {
-	Auth           authService
+	Auth           rest.Authenticator
 	Health         healthService
 	Emails         emailService
 	Attachments    attachmentService
@@ -54,8 +48,8 @@ type Services struct {
 	ContactTopics  contactTopicService
 	Contacts       contactService
 	Segments       segmentService
-	Pages          pageService
-	Tracking       trackingService
+	Pages          pages.Service
+	Tracking       pages.TrackingService
 	Imports        importService
 	Templates      templateService
 	Ingest         ingestService
@@ -94,63 +88,31 @@ func engineServices(e *engine.Engine) Services {
 	}
 }
 
-// Handler answers every request of the API. It is safe for concurrent use.
-type Handler struct {
-	keys       authService
-	log        *slog.Logger
-	baseURL    string
-	now        func() time.Time
-	limits     limits
-	api        huma.API
-	literals   *httprouter.Router
-	early      *httprouter.Router
-	parameters *httprouter.Router
-	methods    []string              // that any route answers, sorted
-	operations map[string]*operation // by id
-	absences   []absence
-	rate       *rateLimiter
-	failures   *failureLimiter
-	budget     *budget
-	document   []byte // openapi.json
-	draining   atomic.Bool
-}
-
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
-func New(cfg Config) *Handler {
-	return newHandler(cfg, engineServices(cfg.Engine), defaultLimits(), time.Now)
+func New(cfg Config) *rest.Handler {
+	return newHandler(cfg, engineServices(cfg.Engine), rest.DefaultLimits(), time.Now)
 }
 
-func newHandler(cfg Config, s Services, l limits, now func() time.Time) *Handler {
-	h := &Handler{
-		keys:       s.Auth,
-		log:        cfg.Log,
-		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
-		now:        now,
-		limits:     l,
-		rate:       newRateLimiter(cfg.RateLimit, now),
-		failures:   newFailureLimiter(now),
-		budget:     newBudget(l),
-		operations: map[string]*operation{},
-		absences:   absences(),
-	}
-	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
-	h.api = newAPI(h)
+func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
+	h := rest.New(rest.Config{
+		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, Limits: l, Now: now, Absent: absent,
+	})
 	addRoutes(h, s)
 	registerIngest(h, s.Ingest, cfg.SNS)
-	registerTracking(h, s.Tracking, registerPages(h, s.Pages))
-	registerMCP(h)
-	h.registerDocument()
+	pages.Register(h, s.Pages, s.Tracking)
+	mcp.Register(h)
+	h.ServeDocument()
 	return h
 }
 
 // addRoutes adds the routes of the API.
-func addRoutes(h *Handler, s Services) {
+func addRoutes(h *rest.Handler, s Services) {
 	segments := segmentRoutes{s.Segments}
-	for _, routes := range []interface{ add(h *Handler) }{
-		healthRoutes{s.Health, h.draining.Load},
+	for _, routes := range []interface{ add(h *rest.Handler) }{
+		healthRoutes{s.Health, h.Draining},
 		emailRoutes{s.Emails},
-		attachmentRoutes{s.Attachments, h.baseURL},
+		attachmentRoutes{s.Attachments, h.BaseURL()},
 		suppressionRoutes{s.Suppressions},
 		domainRoutes{s.Domains},
 		topicRoutes{s.Topics},

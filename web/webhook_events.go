@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // WebhookEventItem is an event that a webhook was told of, or will be.
@@ -55,10 +56,10 @@ type WebhookEventPath struct {
 	Event string `path:"event_id" doc:"The id of the event: msg_ and a uuid"`
 }
 
-// Check implements selfChecker. It leaves the id that the event has in the
+// Check implements Checker. It leaves the id that the event has in the
 // database.
 func (p *WebhookEventPath) Check() error {
-	if err := checkID("webhook", &p.ID); err != nil {
+	if err := rest.CheckID("webhook", &p.ID); err != nil {
 		return err
 	}
 	id, ok := app.ParseMessageID(p.Event)
@@ -72,35 +73,35 @@ func (p *WebhookEventPath) Check() error {
 type (
 	webhookEventsInput struct {
 		WebhookPath
-		Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
-		After  string    `query:"after" doc:"The id of the last row of the page before: older rows follow"`
-		Before string    `query:"before" doc:"The id of the first row of the page after: newer rows come"`
+		Limit  rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+		After  string         `query:"after" doc:"The id of the last row of the page before: older rows follow"`
+		Before string         `query:"before" doc:"The id of the first row of the page after: newer rows come"`
 	}
 	webhookAttemptsInput struct {
-		PageParams
+		rest.PageParams
 		WebhookEventPath
 	}
 	webhookEventOutput    struct{ Body webhookEventRecord }
 	webhookEventRefOutput struct{ Body webhookEventRef }
 )
 
-func (r webhookRoutes) addEvents(h *Handler) {
-	register(h, route{}, huma.Operation{
+func (r webhookRoutes) addEvents(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhook-events", Method: http.MethodGet, Path: "/webhooks/{id}/events",
 		Summary: "List the events of the last 30 days that went or will go to a webhook, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listWebhookEvents)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-webhook-event", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}",
 		Summary: "Get an event with its payload", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getWebhookEvent)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhook-attempts", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}/attempts",
 		Summary: "List the attempts to tell a webhook of an event, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listWebhookAttempts)
-	register(h, route{admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "replay-webhook-event", Method: http.MethodPost, Path: "/webhooks/{id}/events/{event_id}/replay",
 		Summary: "Tell a webhook of an event once more", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
@@ -109,7 +110,7 @@ func (r webhookRoutes) addEvents(h *Handler) {
 
 // page reads the parameters of a list whose rows have ids of events.
 func (in *webhookEventsInput) page() (app.Page, error) {
-	params := PageParams{Limit: in.Limit}
+	params := rest.PageParams{Limit: in.Limit}
 	var err error
 	if params.After, err = eventCursor("after", in.After); err != nil {
 		return app.Page{}, err
@@ -117,7 +118,7 @@ func (in *webhookEventsInput) page() (app.Page, error) {
 	if params.Before, err = eventCursor("before", in.Before); err != nil {
 		return app.Page{}, err
 	}
-	return params.page()
+	return params.Page()
 }
 
 // eventCursor reads a cursor that is an id of an event; empty stays empty.
@@ -129,7 +130,7 @@ func eventCursor(name, given string) (string, error) {
 	return id, nil
 }
 
-func (r webhookRoutes) listWebhookEvents(ctx context.Context, key *app.Key, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
+func (r webhookRoutes) listWebhookEvents(ctx context.Context, key *app.Key, in *webhookEventsInput) (*rest.ListOutput[WebhookEventItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
@@ -138,7 +139,7 @@ func (r webhookRoutes) listWebhookEvents(ctx context.Context, key *app.Key, in *
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newWebhookEventItem), nil
+	return rest.NewList(rows, more, newWebhookEventItem), nil
 }
 
 func (r webhookRoutes) getWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventOutput, error) {
@@ -149,8 +150,8 @@ func (r webhookRoutes) getWebhookEvent(ctx context.Context, key *app.Key, in *We
 	return &webhookEventOutput{webhookEventRecord{Object: "webhook_event", WebhookEventItem: newWebhookEventItem(&d), Payload: d.Payload}}, nil
 }
 
-func (r webhookRoutes) listWebhookAttempts(ctx context.Context, key *app.Key, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
-	page, err := in.page()
+func (r webhookRoutes) listWebhookAttempts(ctx context.Context, key *app.Key, in *webhookAttemptsInput) (*rest.ListOutput[WebhookAttemptItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -158,7 +159,7 @@ func (r webhookRoutes) listWebhookAttempts(ctx context.Context, key *app.Key, in
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newWebhookAttemptItem), nil
+	return rest.NewList(rows, more, newWebhookAttemptItem), nil
 }
 
 func (r webhookRoutes) replayWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventRefOutput, error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // WebhookItem is a webhook in a list.
@@ -43,7 +44,7 @@ type eventList []app.EventName
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *eventList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.EventName)(l), app.MaxWebhookEvents, "an array of strings")
+	return rest.DecodeList(d, (*[]app.EventName)(l), app.MaxWebhookEvents, "an array of strings")
 }
 
 // Schema implements huma.SchemaProvider.
@@ -85,8 +86,8 @@ type WebhookPath struct {
 	ID string `path:"id" doc:"The id of the webhook" format:"uuid"`
 }
 
-// Check implements selfChecker.
-func (p *WebhookPath) Check() error { return checkID("webhook", &p.ID) }
+// Check implements Checker.
+func (p *WebhookPath) Check() error { return rest.CheckID("webhook", &p.ID) }
 
 type (
 	webhookOutput        struct{ Body webhookRecord }
@@ -113,33 +114,33 @@ type webhookService interface {
 // webhookRoutes are the routes of webhooks and their events.
 type webhookRoutes struct{ service webhookService }
 
-func (r webhookRoutes) add(h *Handler) {
-	registerBody(h, route{admin: true}, huma.Operation{
+func (r webhookRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
 		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,
 		Errors: []int{http.StatusConflict},
 	}, r.createWebhook)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
 		Summary: "List webhooks, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listWebhooks)
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-webhook", Method: http.MethodGet, Path: "/webhooks/{id}",
 		Summary: "Get a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getWebhook)
-	registerBody(h, route{admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
 		Summary: "Change endpoint, events or status of a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateWebhook)
-	register(h, route{admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
 		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteWebhook)
-	registerBody(h, route{admin: true, optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, Optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
@@ -157,8 +158,8 @@ func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struc
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (r webhookRoutes) listWebhooks(ctx context.Context, key *app.Key, in *PageParams) (*listOutput[WebhookItem], error) {
-	page, err := in.page()
+func (r webhookRoutes) listWebhooks(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[WebhookItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -166,7 +167,7 @@ func (r webhookRoutes) listWebhooks(ctx context.Context, key *app.Key, in *PageP
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newWebhookItem), nil
+	return rest.NewList(rows, more, newWebhookItem), nil
 }
 
 func (r webhookRoutes) getWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*webhookOutput, error) {

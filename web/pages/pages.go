@@ -1,4 +1,4 @@
-package web
+package pages
 
 import (
 	"context"
@@ -18,6 +18,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 //go:embed page.css
@@ -36,8 +37,8 @@ const (
 	shownTopic = "topic"
 )
 
-// pageService is what the hosted pages need of the engine.
-type pageService interface {
+// Service is what the hosted pages need of the engine.
+type Service interface {
 	UnsubscribePage(ctx context.Context, token string) (*engine.PageView, error)
 	Unsubscribe(ctx context.Context, token string) (*engine.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*engine.PageView, error)
@@ -48,8 +49,8 @@ type pageService interface {
 // the path is the only secret, so a POST needs no cookie and may come from
 // anywhere: mail providers send theirs from servers (RFC 8058).
 type pages struct {
-	h       *Handler
-	service pageService
+	h       *rest.Handler
+	service Service
 	policy  string // Content-Security-Policy
 	matcher language.Matcher
 	texts   []pageText // in the order of the matcher's tags
@@ -80,9 +81,9 @@ type pageInput struct {
 }
 
 // pageBuilder makes a page in a language.
-type pageBuilder func(ctx context.Context, x *exchange, token string, t *pageText) (*hostedPage, error)
+type pageBuilder func(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error)
 
-func newPages(h *Handler, service pageService) *pages {
+func newPages(h *rest.Handler, service Service) *pages {
 	texts := pageTexts()
 	tags := make([]language.Tag, len(texts))
 	for i := range texts {
@@ -98,7 +99,8 @@ func newPages(h *Handler, service pageService) *pages {
 	}
 }
 
-func registerPages(h *Handler, service pageService) *pages {
+// Register adds the pages and the addresses of tracked mail.
+func Register(h *rest.Handler, service Service, opens TrackingService) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
@@ -106,22 +108,22 @@ func registerPages(h *Handler, service pageService) *pages {
 	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
 	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
-	return p
+	registerTracking(h, opens, p)
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
 // and a refusal before the handler go the same way.
 func (p *pages) add(method, path, id, summary string, build pageBuilder) {
-	rt := route{public: true, refuse: p.refuse}
+	rt := rest.Route{Public: true, Refuse: p.refuse}
 	if method == http.MethodPost {
-		rt.body, rt.maxBody = true, maxForm
+		rt.Body, rt.MaxBody = true, maxForm
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
-	added := registerRaw(p.h, rt, op, func(ctx context.Context, x *exchange, in *pageInput) (*huma.StreamResponse, error) {
+	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
 		t := p.text(in.Language)
 		page, err := build(ctx, x, in.Token, t)
 		if err != nil {
-			page = errorPage(p.h.errorFor(x, err), t)
+			page = errorPage(p.h.ErrorFor(x, err), t)
 		}
 		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
 	})
@@ -142,13 +144,13 @@ func (p *pages) text(acceptLanguage string) *pageText {
 }
 
 // refuse answers with the page of an error.
-func (p *pages) refuse(x *exchange, e *Error) {
-	t := p.text(x.header.Get("Accept-Language"))
+func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
+	t := p.text(x.RequestHeader.Get("Accept-Language"))
 	p.write(x, errorPage(e, t), t)
 }
 
 // write answers with a page. For HEAD net/http leaves out the body.
-func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
+func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	body := page.render(t.lang, markup(pageStyle))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -166,7 +168,7 @@ func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
 	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
 }
 
-func (p *pages) askUnsubscribe(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
 	v, err := p.service.UnsubscribePage(ctx, token)
 	if err != nil {
 		return nil, err
@@ -177,7 +179,7 @@ func (p *pages) askUnsubscribe(ctx context.Context, _ *exchange, token string, t
 	return askPage(v, t), nil
 }
 
-func (p *pages) unsubscribe(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) unsubscribe(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
 	v, err := p.service.Unsubscribe(ctx, token)
 	if err != nil {
 		return nil, err
@@ -185,7 +187,7 @@ func (p *pages) unsubscribe(ctx context.Context, _ *exchange, token string, t *p
 	return unsubscribedPage(v, t), nil
 }
 
-func (p *pages) showPreferences(ctx context.Context, _ *exchange, token string, t *pageText) (*hostedPage, error) {
+func (p *pages) showPreferences(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
 	v, err := p.service.PreferencesPage(ctx, token)
 	if err != nil {
 		return nil, err
@@ -193,8 +195,8 @@ func (p *pages) showPreferences(ctx context.Context, _ *exchange, token string, 
 	return preferencesPage(v, t), nil
 }
 
-func (p *pages) savePreferences(ctx context.Context, x *exchange, token string, t *pageText) (*hostedPage, error) {
-	choices, err := formChoices(x.body)
+func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+	choices, err := formChoices(x.Body)
 	if err != nil {
 		return nil, err
 	}
@@ -215,7 +217,7 @@ func (p *pages) savePreferences(ctx context.Context, x *exchange, token string, 
 func formChoices(body []byte) (map[string]app.Subscription, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, newError(app.CodeInvalidPayload, "The request body is not a form")
+		return nil, rest.NewError(app.CodeInvalidPayload, "The request body is not a form")
 	}
 	choices := map[string]app.Subscription{}
 	for _, shown := range form[shownTopic] {
@@ -301,7 +303,7 @@ func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
 }
 
 // errorPage says as little as the reader can use: the log has the rest.
-func errorPage(e *Error, t *pageText) *hostedPage {
+func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	heading, line := t.later, t.laterMore
 	switch e.StatusCode {
 	case http.StatusNotFound:

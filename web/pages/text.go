@@ -1,4 +1,4 @@
-package web
+package pages
 
 // pageText is every sentence of the hosted pages in one language. {team} and
 // {topic} stand for names. A sentence that has one must have it in all

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"context"
@@ -37,15 +37,15 @@ func newAPI(h *Handler) huma.API {
 	// ours, and huma's docs page would load scripts from elsewhere.
 	return huma.NewAPI(huma.Config{
 		OpenAPI:       doc,
-		Formats:       map[string]huma.Format{"application/json": {Marshal: marshal, Unmarshal: unmarshal}},
+		Formats:       map[string]huma.Format{"application/json": {Marshal: Marshal, Unmarshal: unmarshal}},
 		DefaultFormat: "application/json",
 	}, adapter{h})
 }
 
-// marshal writes answers with encoding/json, which takes half the time of
+// Marshal writes answers with encoding/json, which takes half the time of
 // version 2 for them, and turns invalid UTF-8 (of a captured message) into
 // U+FFFD. Nil lists would be null: the handlers make empty ones.
-func marshal(w io.Writer, v any) error {
+func Marshal(w io.Writer, v any) error {
 	enc := json.NewEncoder(w)
 	enc.SetEscapeHTML(false) // nothing of this is HTML, and <message ids> stay legible
 	return enc.Encode(v)
@@ -59,10 +59,10 @@ type documentOutput struct {
 	Body        []byte
 }
 
-// registerDocument adds GET /openapi.json. It comes last, for the document is
+// ServeDocument adds GET /openapi.json. It comes last, for the document is
 // written down here, with every route in it.
-func (h *Handler) registerDocument() {
-	registerPublic(h, route{}, huma.Operation{
+func (h *Handler) ServeDocument() {
+	RegisterPublic(h, Route{}, huma.Operation{
 		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json",
 		Summary: "Get this document", Tags: []string{"Health"},
 		Responses: map[string]*huma.Response{"200": {

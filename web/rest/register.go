@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"bytes"
@@ -13,53 +13,53 @@ import (
 	"mailer/app"
 )
 
-// register adds an operation that takes no body to routes and document. I has
+// Register adds an operation that takes no body to routes and document. I has
 // the parameters of path, query and header. The handler's error may be anything;
 // errorFor decides what goes out.
-func register[I, O any](h *Handler, rt route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
-	bind(h, rt, op, func(ctx context.Context, x *exchange, in *I) (*O, error) { return handler(ctx, x.key, in) })
+func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
+	bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) { return handler(ctx, x.Key, in) })
 }
 
-// registerBody adds an operation whose body is a JSON value of type B: the
+// RegisterBody adds an operation whose body is a JSON value of type B: the
 // document's schema and the decoder both come from B. It returns the operation
 // as it stands in the document.
-func registerBody[I, B, O any](h *Handler, rt route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
-	rt.body = true
-	added := bind(h, rt, op, func(ctx context.Context, x *exchange, in *I) (*O, error) {
+func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
+	rt.Body = true
+	added := bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) {
 		var body B
-		if err := decodeInto(x.body, rt.optional, &body); err != nil {
+		if err := decodeInto(x.Body, rt.Optional, &body); err != nil {
 			return nil, err
 		}
-		return handler(ctx, x.key, in, &body)
+		return handler(ctx, x.Key, in, &body)
 	})
-	documentBody[B](h, added, !rt.optional)
+	DocumentBody[B](h, added, !rt.Optional)
 	return added
 }
 
-// registerPublic adds an operation that needs no key and takes no body.
-func registerPublic[I, O any](h *Handler, rt route, op huma.Operation, handler func(ctx context.Context, in *I) (*O, error)) {
-	rt.public = true
-	bind(h, rt, op, func(ctx context.Context, _ *exchange, in *I) (*O, error) { return handler(ctx, in) })
+// RegisterPublic adds an operation that needs no key and takes no body.
+func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in *I) (*O, error)) {
+	rt.Public = true
+	bind(h, rt, op, func(ctx context.Context, _ *Exchange, in *I) (*O, error) { return handler(ctx, in) })
 }
 
-// registerRaw adds an operation whose handler reads the body itself, or writes
+// RegisterRaw adds an operation whose handler reads the body itself, or writes
 // the answer: it gets the whole exchange. What the body is has to be put into
 // the operation that it returns.
-func registerRaw[I, O any](h *Handler, rt route, op huma.Operation, handler func(ctx context.Context, x *exchange, in *I) (*O, error)) *huma.Operation {
+func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in *I) (*O, error)) *huma.Operation {
 	return bind(h, rt, op, handler)
 }
 
-// selfChecker is an input that checks its own parameters, before the body is
+// Checker is an input that checks its own parameters, before the body is
 // looked at. Errors: CodeNotFound for what is no id, CodeValidation.
-type selfChecker interface{ Check() error }
+type Checker interface{ Check() error }
 
-// headerReader is an input that has to know which headers are there: an empty
+// HeaderReader is an input that has to know which headers are there: an empty
 // one looks like none to huma.
-type headerReader interface{ readHeader(http.Header) }
+type HeaderReader interface{ ReadHeader(http.Header) }
 
 // bind adds an operation to routes and document, and returns it as it stands
 // there.
-func bind[I, O any](h *Handler, rt route, op huma.Operation, handler func(context.Context, *exchange, *I) (*O, error)) *huma.Operation {
+func bind[I, O any](h *Handler, rt Route, op huma.Operation, handler func(context.Context, *Exchange, *I) (*O, error)) *huma.Operation {
 	bodiless[I](op.Path)
 	op.Metadata = map[string]any{routeMetadata: &rt}
 	op.Errors = slices.Concat(commonErrors(rt), op.Errors)
@@ -67,7 +67,7 @@ func bind[I, O any](h *Handler, rt route, op huma.Operation, handler func(contex
 		op.Responses = map[string]*huma.Response{}
 	}
 	validates := slices.Contains(op.Errors, http.StatusUnprocessableEntity)
-	if !rt.public {
+	if !rt.Public {
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
 	// Parameters are strings that the handlers check, so that their errors have
@@ -76,13 +76,13 @@ func bind[I, O any](h *Handler, rt route, op huma.Operation, handler func(contex
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1
 	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
 		x := exchangeOf(ctx)
-		err := checkInput(in, x.header)
+		err := checkInput(in, x.RequestHeader)
 		if err != nil {
-			return nil, h.errorFor(x, err)
+			return nil, h.ErrorFor(x, err)
 		}
 		out, err := handler(ctx, x, in)
 		if err != nil {
-			return nil, h.errorFor(x, err)
+			return nil, h.ErrorFor(x, err)
 		}
 		return out, nil
 	})
@@ -103,29 +103,29 @@ func bodiless[I any](path string) {
 }
 
 func checkInput(in any, header http.Header) error {
-	if r, ok := in.(headerReader); ok {
-		r.readHeader(header)
+	if r, ok := in.(HeaderReader); ok {
+		r.ReadHeader(header)
 	}
-	if c, ok := in.(selfChecker); ok {
+	if c, ok := in.(Checker); ok {
 		return c.Check()
 	}
 	return nil
 }
 
-func commonErrors(rt route) []int {
+func commonErrors(rt Route) []int {
 	var out []int
-	if !rt.public {
+	if !rt.Public {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
 	}
-	if rt.body || rt.stream {
+	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 			http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
 	}
 	return append(out, http.StatusInternalServerError)
 }
 
-// bodyDecoder is a body that is not decoded as one JSON object.
-type bodyDecoder interface{ decodeBody([]byte) error }
+// BodyDecoder is a body that is not decoded as one JSON object.
+type BodyDecoder interface{ DecodeBody([]byte) error }
 
 // decodeInto reads a body. An optional one may be left out. Errors: those of
 // decodeBody.
@@ -133,16 +133,16 @@ func decodeInto(body []byte, optional bool, v any) error {
 	if optional && len(bytes.TrimSpace(body)) == 0 {
 		return nil
 	}
-	if d, ok := v.(bodyDecoder); ok {
-		return d.decodeBody(body)
+	if d, ok := v.(BodyDecoder); ok {
+		return d.DecodeBody(body)
 	}
-	return decodeBody(body, v)
+	return DecodeBody(body, v)
 }
 
-// documentBody puts the schema of a body into the document. huma is told only
+// DocumentBody puts the schema of a body into the document. huma is told only
 // afterwards, so that it reads no body there.
-func documentBody[B any](h *Handler, op *huma.Operation, required bool) {
-	schema := huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, typeOf[B]())
+func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
+	schema := huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, reflect.TypeFor[B]())
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
 		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},

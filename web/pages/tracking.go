@@ -1,4 +1,4 @@
-package web
+package pages
 
 import (
 	"context"
@@ -13,11 +13,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
-// trackingService is what the addresses in tracked mail need of the engine.
+// TrackingService is what the addresses in tracked mail need of the engine.
 // Neither method waits for anything; no visitor: nothing is counted.
-type trackingService interface {
+type TrackingService interface {
 	FetchPixel(token string, by *app.Visitor) bool
 	FollowLink(token string, by *app.Visitor) (location string, ok bool)
 }
@@ -31,13 +32,13 @@ type trackingInput struct {
 
 // trackedMail answers at the addresses that stand in tracked mail.
 type trackedMail struct {
-	h       *Handler
-	service trackingService
+	h       *rest.Handler
+	service TrackingService
 	pages   *pages
 	pixel   []byte
 }
 
-func registerTracking(h *Handler, service trackingService, p *pages) {
+func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
 	pixel, err := base64.StdEncoding.DecodeString(pixelGIF)
 	if err != nil {
 		panic(err) // a constant
@@ -57,14 +58,14 @@ func registerTracking(h *Handler, service trackingService, p *pages) {
 }
 
 // add registers GET, and HEAD, which is never counted.
-func (t *trackedMail) add(path, id, what string, answer func(*exchange, string, *app.Visitor), responses map[string]*huma.Response) {
+func (t *trackedMail) add(path, id, what string, answer func(*rest.Exchange, string, *app.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		added := registerRaw(t.h, route{public: true, quiet: true}, op, func(_ context.Context, x *exchange, in *trackingInput) (*huma.StreamResponse, error) {
+		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true}, op, func(_ context.Context, x *rest.Exchange, in *trackingInput) (*huma.StreamResponse, error) {
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				var by *app.Visitor
 				if method == http.MethodGet {
-					by = &app.Visitor{UserAgent: x.header.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.header)}
+					by = &app.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.RequestHeader)}
 				}
 				answer(x, in.Token, by)
 			}}, nil
@@ -97,7 +98,7 @@ func private(head http.Header) {
 
 // open answers with the pixel. A foreign token gets an image without content,
 // since nothing but an image is shown where the pixel stands.
-func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
+func (t *trackedMail) open(x *rest.Exchange, token string, by *app.Visitor) {
 	head := x.Header()
 	private(head)
 	head.Set("Content-Type", "image/gif")
@@ -113,10 +114,10 @@ func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
 
 // click redirects to the target that is signed into the token, and nowhere
 // else. The header is set as it is: http.Redirect would rewrite it.
-func (t *trackedMail) click(x *exchange, token string, by *app.Visitor) {
+func (t *trackedMail) click(x *rest.Exchange, token string, by *app.Visitor) {
 	location, ok := t.service.FollowLink(token, by)
 	if !ok {
-		t.pages.refuse(x, newError(app.CodeNotFound, "There is no such link"))
+		t.pages.refuse(x, rest.NewError(app.CodeNotFound, "There is no such link"))
 		return
 	}
 	private(x.Header())

@@ -1,4 +1,4 @@
-package web
+package mcp
 
 import (
 	"fmt"
@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/window"
+	"mailer/web/rest"
 )
 
 // callsPerMinute is how many calls of tools a key may make in a minute: an agent
@@ -24,12 +25,12 @@ func newCallBudget(now func() time.Time) *callBudget {
 
 // take counts a call of the key. Errors: CodeRateLimitExceeded, with the time to
 // wait.
-func (b *callBudget) take(keyID string) *Error {
+func (b *callBudget) take(keyID string) *rest.Error {
 	now := b.now()
 	if b.used.Add(keyID, now) <= callsPerMinute {
 		return nil
 	}
 	wait := (b.used.Left(now) + time.Second - 1) / time.Second
-	return newError(app.CodeRateLimitExceeded, fmt.Sprintf(
+	return rest.NewError(app.CodeRateLimitExceeded, fmt.Sprintf(
 		"Too many calls: the limit is %d calls of tools a minute; try again in %d seconds", callsPerMinute, wait))
 }

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"net/http"
@@ -50,6 +50,6 @@ func (l *rateLimiter) take(head http.Header, keyID string) error {
 		return nil
 	}
 	head.Set("Retry-After", "1")
-	return newError(app.CodeRateLimitExceeded,
+	return NewError(app.CodeRateLimitExceeded,
 		"Too many requests: the limit is "+strconv.Itoa(l.limit)+" requests per second")
 }

@@ -1,7 +1,6 @@
-package web
+package rest
 
 import (
-	"context"
 	"maps"
 	"net"
 	"net/http"
@@ -15,15 +14,10 @@ import (
 	"mailer/app/window"
 )
 
-// authService finds the key of a token. Errors: CodeInvalidAPIKey.
-type authService interface {
-	Authenticate(ctx context.Context, token string) (*app.Key, error)
-}
-
 // authorize finds the key of a request and checks that it may use the route and
 // has not used up its rate.
-func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
-	if rt.public {
+func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
+	if rt.Public {
 		return nil
 	}
 	if !x.inside {
@@ -31,18 +25,18 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 			return err
 		}
 	}
-	key := x.key
-	if key.Permission != app.FullAccess && !rt.sending {
+	key := x.Key
+	if key.Permission != app.FullAccess && !rt.Sending {
 		return app.RestrictedKey()
 	}
-	if rt.admin && !key.Role.Manages() {
+	if rt.Admin && !key.Role.Manages() {
 		return app.RoleTooLow()
 	}
 	return nil
 }
 
 // identify finds the key of a request and takes the request from its rate.
-func (h *Handler) identify(x *exchange, r *http.Request) error {
+func (h *Handler) identify(x *Exchange, r *http.Request) error {
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
@@ -52,7 +46,7 @@ func (h *Handler) identify(x *exchange, r *http.Request) error {
 	if err != nil {
 		return h.authFailure(x, r, err)
 	}
-	x.key = key
+	x.Key = key
 	return h.rate.take(x.Header(), key.ID)
 }
 
@@ -69,13 +63,13 @@ func bearer(header string) (string, bool) {
 // clients share one, and one of them with an old key must not stop the others. A
 // guess at a key is hopeless anyway (256 bits); the limit tells clients that
 // retry for ever to slow down.
-func (h *Handler) authFailure(x *exchange, r *http.Request, err error) error {
+func (h *Handler) authFailure(x *Exchange, r *http.Request, err error) error {
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return err
 	}
 	if wait, ok := h.failures.count(r.RemoteAddr); !ok {
 		x.Header().Set("Retry-After", strconv.Itoa(wait))
-		return newError(app.CodeRateLimitExceeded, "Too many requests with an invalid API key; try again later")
+		return NewError(app.CodeRateLimitExceeded, "Too many requests with an invalid API key; try again later")
 	}
 	x.Header().Set("WWW-Authenticate", "Bearer")
 	return err

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"context"
@@ -30,7 +30,7 @@ func (e *Error) Error() string { return string(e.Name) + ": " + e.Message }
 // GetStatus implements huma.StatusError.
 func (e *Error) GetStatus() int { return e.StatusCode }
 
-func newError(code app.Code, message string) *Error {
+func NewError(code app.Code, message string) *Error {
 	e := &Error{StatusCode: statusOf(code), Name: code, Message: message}
 	if unknownToResend(code) {
 		e.Legacy = code
@@ -38,8 +38,8 @@ func newError(code app.Code, message string) *Error {
 	return e
 }
 
-func internalError() *Error {
-	return newError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
+func InternalError() *Error {
+	return NewError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
 }
 
 // statusOf is the one map from code to HTTP status (api.md, Errors;
@@ -81,8 +81,8 @@ func unknownToResend(code app.Code) bool {
 	return false
 }
 
-// errorFor turns any error into what the caller may see, and logs the rest.
-func (h *Handler) errorFor(x *exchange, err error) *Error {
+// ErrorFor turns any error into what the caller may see, and logs the rest.
+func (h *Handler) ErrorFor(x *Exchange, err error) *Error {
 	var own *Error
 	if errors.As(err, &own) {
 		return own
@@ -91,30 +91,30 @@ func (h *Handler) errorFor(x *exchange, err error) *Error {
 	if !errors.As(err, &known) {
 		if errors.Is(err, context.Canceled) {
 			// The client went away: no fault of ours, and nobody reads the answer.
-			h.log.Debug("request canceled", "request_id", x.id, "route", x.pattern)
+			h.log.Debug("request canceled", "request_id", x.ID, "route", x.Pattern)
 		} else {
-			h.log.Error("request failed", "request_id", x.id, "route", x.pattern, "error", err)
+			h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)
 		}
-		return internalError()
+		return InternalError()
 	}
-	e := newError(known.Code, known.Message)
+	e := NewError(known.Code, known.Message)
 	if known.RetryAfter > 0 {
 		x.Header().Set("Retry-After", strconv.FormatInt(int64((known.RetryAfter+time.Second-1)/time.Second), 10))
 	}
 	if known.Err != nil {
-		h.log.Warn("request refused", "request_id", x.id, "route", x.pattern, "name", known.Code, "error", known.Err)
+		h.log.Warn("request refused", "request_id", x.ID, "route", x.Pattern, "name", known.Code, "error", known.Err)
 	}
 	if e.StatusCode == http.StatusInternalServerError {
 		if known.Err == nil {
-			h.log.Error("request failed", "request_id", x.id, "route", x.pattern, "error", known)
+			h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", known)
 		}
-		return internalError()
+		return InternalError()
 	}
 	return e
 }
 
 // writeError answers with e outside of huma.
-func (h *Handler) writeError(x *exchange, e *Error) {
+func (h *Handler) writeError(x *Exchange, e *Error) {
 	if x.refuse != nil {
 		x.refuse(x, e)
 		return
@@ -122,7 +122,7 @@ func (h *Handler) writeError(x *exchange, e *Error) {
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(e.StatusCode)
 	// An error here is a connection that is gone.
-	_ = marshal(x, e)
+	_ = Marshal(x, e)
 }
 
 // setHumaGlobals changes what huma keeps in package variables: its errors get
@@ -144,21 +144,21 @@ func humaError(status int, _ string, _ ...error) huma.StatusError {
 	case status == http.StatusRequestTimeout:
 		return bodyTimeout()
 	case status == http.StatusRequestEntityTooLarge:
-		return newError(app.CodePayloadTooLarge, "The request body is too large")
+		return NewError(app.CodePayloadTooLarge, "The request body is too large")
 	case status == http.StatusBadRequest:
-		return newError(app.CodeInvalidPayload, "The request body is not valid JSON")
+		return NewError(app.CodeInvalidPayload, "The request body is not valid JSON")
 	case status >= 400 && status < 500:
-		return newError(app.CodeValidation, "The request is not valid")
+		return NewError(app.CodeValidation, "The request is not valid")
 	}
-	return internalError()
+	return InternalError()
 }
 
-func unknownField(field string) string {
+func UnknownField(field string) string {
 	return "`" + field + "` is not a field that this endpoint supports"
 }
 
 func bodyTimeout() *Error {
-	e := newError(app.CodeInvalidPayload, "The request body did not arrive in time")
+	e := NewError(app.CodeInvalidPayload, "The request body did not arrive in time")
 	e.StatusCode = http.StatusRequestTimeout
 	return e
 }
