@@ -33,7 +33,7 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mailer": main})
 }
 
-// arrows are the imports of ours that each package may have (DESIGN.md 1).
+// arrows are the imports of ours that each package may have.
 var arrows = map[string][]string{
 	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/app/outbound", "mailer/app/resolver", "mailer/app/sns", "mailer/db", "mailer/smtpout", "mailer/web", "mailer/web/bounces", "mailer/web/rest"},
 	"mailer/web":              {"mailer/app", "mailer/app/engine", "mailer/app/window", "mailer/web/mcp", "mailer/web/pages", "mailer/web/rest"},

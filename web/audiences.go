@@ -10,7 +10,7 @@ import (
 	"mailer/web/rest"
 )
 
-// Audiences are segments under their old name (decisions.md 5): the same rows,
+// Audiences are segments under their old name: the same rows,
 // for clients that know no other.
 
 type audienceRecord struct {

@@ -87,7 +87,7 @@ func (b *browser) look(width int64, scheme string) {
 	}
 }
 
-// goes does a step that leads to another page, and gives that page's text.
+// goes does a step that leads to another page, and returns that page's text.
 func (b *browser) goes(step chromedp.Action[chromedp.Void]) string {
 	b.t.Helper()
 	answer, err := chromedp.RunResponse(b.ctx, step)

@@ -13,8 +13,7 @@ import (
 	"mailer/web/rest"
 )
 
-// ContactTopicItem is a topic as it stands for a contact (api.md, Contact-topic
-// row).
+// ContactTopicItem is a topic as it stands for a contact.
 type ContactTopicItem struct {
 	ID           string           `json:"id" format:"uuid" doc:"Of the topic"`
 	Name         string           `json:"name"`

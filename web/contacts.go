@@ -84,7 +84,7 @@ func (queryFlag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
 }
 
-// read gives the value; empty is false. Errors: CodeValidation naming the field.
+// read returns the value; empty is false. Errors: CodeValidation naming the field.
 func (f queryFlag) read(field string) (bool, error) {
 	switch f {
 	case "", "false":

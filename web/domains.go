@@ -157,8 +157,8 @@ func (r domainRoutes) add(h *rest.Handler) {
 	}, r.deleteDomain)
 }
 
-// documentRegions lists the regions of this server in the document (api.md, POST
-// /domains).
+// documentRegions lists the regions of this server in the document, the default
+// first.
 func (r domainRoutes) documentRegions(add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
 	schema := body.Properties["region"]

@@ -16,7 +16,7 @@ import (
 	"mailer/web/rest"
 )
 
-// refusal is one way to meet an error of api.md's table.
+// refusal is one way to meet an error.
 type refusal struct {
 	name    app.Code
 	status  int
@@ -26,9 +26,9 @@ type refusal struct {
 	provoke func(t *testing.T, shared *real) *httptest.ResponseRecorder
 }
 
-// refusals is the table, as api.md (Errors) and decisions.md 1 (extra names)
-// have it, with a way to meet each. To add to it: one row here, or a function
-// that gives rows, appended in allRefusals.
+// refusals is the table of errors, Resend's names and ours, with a way to meet
+// each. To add to it: one row here, or a function
+// that returns rows, appended in allRefusals.
 func refusals() []refusal {
 	unauthorized := []string{"Www-Authenticate: Bearer"}
 	return []refusal{

@@ -328,7 +328,7 @@ func copyPart(w io.Writer, part io.Reader) error {
 	return nil
 }
 
-// keepError tells errors of writing from those of reading.
+// keepError keeps errors of writing apart from those of reading.
 type keepError struct {
 	w   io.Writer
 	err error

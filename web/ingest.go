@@ -29,7 +29,7 @@ type ingestService interface {
 	TakeFeedback(ctx context.Context, reports []app.Feedback) error
 }
 
-// SNS proves messages of Amazon SNS and gives what SES reports in them, and a
+// SNS proves messages of Amazon SNS and returns what SES reports in them, and a
 // note on what else they were. Errors: *app.Error for what is not believed; else
 // trouble that may pass.
 type SNS interface {
@@ -138,7 +138,7 @@ func (in *ingest) store(ctx context.Context, reports []app.Feedback) (*ingestOut
 	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil
 }
 
-// refuse makes the answer to what is not taken, and tells the log why.
+// refuse makes the answer to what is not taken, and logs why.
 func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message string, why error) *rest.Error {
 	if ok, missed := in.refused.take(in.h.Now()); ok {
 		in.h.Log().Warn("a provider's report is refused", "request_id", x.ID, "source", source, "why", why, "others_not_logged", missed)

@@ -25,7 +25,7 @@ type toolResult struct {
 	Content []struct{ Type, Text string }
 }
 
-// tool calls a tool and gives the text of its result.
+// tool calls a tool and returns the text of its result.
 func (r *real) tool(key, name string, arguments any) (text string, isError bool) {
 	r.t.Helper()
 	args, err := json.Marshal(arguments)

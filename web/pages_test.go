@@ -25,7 +25,7 @@ var pagePaths = []string{"/unsubscribe/", "/preferences/"}
 
 const pageFormType = "Content-Type: application/x-www-form-urlencoded"
 
-// elements gives the elements of a page that have the name.
+// elements returns the elements of a page that have the name.
 func elements(t testing.TB, w *httptest.ResponseRecorder, name string) (out []*html.Node) {
 	t.Helper()
 	doc, err := html.Parse(bytes.NewReader(w.Body.Bytes()))
@@ -189,7 +189,7 @@ func TestLinksBetweenPagesAreRelativeAndMeanTheSame(t *testing.T) {
 	}
 }
 
-// boxes gives the ids of a page's topics with whether they have a tick, and
+// boxes returns the ids of a page's topics with whether they have a tick, and
 // checks that each has one control and a label.
 func boxes(t testing.TB, w *httptest.ResponseRecorder) (out map[string]bool, hidden []string) {
 	t.Helper()

@@ -41,7 +41,7 @@ func (v *propertyValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.WrongShape(d, "a string or a number")
 }
 
-// plain gives the value alone, for answers.
+// plain returns the value alone, for answers.
 func (v propertyValue) plain() any {
 	if v.Type == app.NumberProperty {
 		return v.Number

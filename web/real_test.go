@@ -144,7 +144,7 @@ func (r *real) domain(teamID, name string, trust bool) app.Domain {
 	return d
 }
 
-// repeated are the names of decisions.md 1 that also stand in `error`.
+// repeated are the names that Resend does not have, which also stand in `error`.
 // service_unavailable is one more that Resend does not have.
 var repeated = []string{"all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
 	"conflict", "invalid_payload", "payload_too_large", "broadcast_too_large", "service_unavailable"}
@@ -181,7 +181,7 @@ func (r *real) checkErrorBody(w *httptest.ResponseRecorder) {
 	}
 }
 
-// send sends and gives the id.
+// send sends and returns the id.
 func (r *real) send(key, body string, headers ...string) string {
 	r.t.Helper()
 	w := r.as(key, "POST", "/emails", body, headers...)

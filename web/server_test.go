@@ -18,7 +18,7 @@ import (
 	"mailer/web/rest"
 )
 
-// serve runs a server on loopback until the test ends and gives its address.
+// serve runs a server on loopback until the test ends and returns its address.
 func serve(t *testing.T, b *bench) (addr string, s *rest.Server) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -10,7 +10,7 @@ import (
 	"mailer/web/rest"
 )
 
-// usageRecord is api.md's usage object.
+// usageRecord is what a team used, and what its plan allows.
 type usageRecord struct {
 	Object string       `json:"object" enum:"usage"`
 	Cloud  bool         `json:"cloud" doc:"false on self-hosted servers, which cap nothing"`

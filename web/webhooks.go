@@ -106,9 +106,9 @@ type webhookService interface {
 	DeleteWebhook(ctx context.Context, key *app.Key, id string) error
 	RotateSigningSecret(ctx context.Context, key *app.Key, id string, in app.Rotation) (app.Webhook, error)
 	ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.Delivery, bool, error)
-	GetWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) (app.Delivery, error)
-	ListWebhookAttempts(ctx context.Context, key *app.Key, id, happeningID string, page app.Page) ([]app.WebhookAttempt, bool, error)
-	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, happeningID string) error
+	GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (app.Delivery, error)
+	ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error)
+	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error
 }
 
 // webhookRoutes are the routes of webhooks and their events.

@@ -1,3 +1,8 @@
+// Package mcp is the server of the Model Context Protocol at /mcp: its tools are
+// the operations of the API. It asks web/rest alone, for the operations and to
+// run them; only web imports it. It fails as they do: a refusal of an operation is
+// the result of its tool, and a panic in a tool is logged and answered as
+// internal_server_error.
 package mcp
 
 import (
@@ -10,16 +15,16 @@ import (
 	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/app"
 	"mailer/web/rest"
 )
 
-// mcpServer is the MCP server at /mcp (decisions.md 11). Its tools are the
-// operations of the document, and a call runs the very handler of its
-// operation, so that rules, scopes and words are those of the API.
-type mcpServer struct {
+// server is the MCP server at /mcp. Its tools are the operations of the document,
+// and a call runs the very handler of its operation, so that rules, scopes and
+// words are those of the API.
+type server struct {
 	h       *rest.Handler
 	origins *http.CrossOriginProtection
 	calls   *callBudget
@@ -27,8 +32,8 @@ type mcpServer struct {
 	sdk func() http.Handler
 }
 
-// mcpOutput is an answer as the SDK wrote it.
-type mcpOutput struct {
+// output is an answer as the SDK wrote it.
+type output struct {
 	Status      int
 	ContentType string `header:"Content-Type" hidden:"true"`
 	Body        []byte
@@ -38,7 +43,7 @@ type mcpOutput struct {
 // There are no sessions, so GET and DELETE get the 405 that the protocol asks
 // for then.
 func Register(h *rest.Handler) {
-	m := &mcpServer{h: h, origins: http.NewCrossOriginProtection(), calls: newCallBudget(h.Now)}
+	m := &server{h: h, origins: http.NewCrossOriginProtection(), calls: newCallBudget(h.Now)}
 	if u, err := url.Parse(h.BaseURL()); err == nil && u.Host != "" {
 		// Behind a proxy the Host that arrives may be another. It fails for what
 		// has no origin, and nothing is trusted then.
@@ -61,19 +66,19 @@ func Register(h *rest.Handler) {
 }
 
 // newSDK makes the server with its tools.
-func (m *mcpServer) newSDK() http.Handler {
-	server := mcp.NewServer(&mcp.Implementation{Name: "mailer", Title: "Mailer", Version: m.h.OpenAPI().Info.Version}, &mcp.ServerOptions{
+func (m *server) newSDK() http.Handler {
+	server := sdk.NewServer(&sdk.Implementation{Name: "mailer", Title: "Mailer", Version: m.h.OpenAPI().Info.Version}, &sdk.ServerOptions{
 		Instructions: "Tools of an email service, one for each operation of its API. Lists answer at most 100 rows: " +
 			"give the last id as after for the next ones while has_more is true. " +
 			"A refusal is an object with statusCode, name and message. A send with an idempotency_key may be repeated safely.",
-		Capabilities: &mcp.ServerCapabilities{Tools: &mcp.ToolCapabilities{}}, // they never change while it runs
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change while it runs
 	})
 	for _, t := range tools(m.h) {
-		server.AddTool(t.declared(), func(ctx context.Context, _ *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
+		server.AddTool(t.declared(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
 			return m.call(ctx, t), nil
 		})
 	}
-	return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
 		Stateless: true, JSONResponse: true,
 		MaxRequestBodyBytes: -1, // it was read, within the limit of any request
 		// Behind a reverse proxy on this machine every request comes over the
@@ -91,7 +96,7 @@ type message struct {
 	arguments []byte // of the call; nil: none
 }
 
-func (m *mcpServer) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*mcpOutput, error) {
+func (m *server) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*output, error) {
 	left, arguments, err := takeArguments(x.Body)
 	if err != nil {
 		return nil, err
@@ -112,10 +117,10 @@ func (m *mcpServer) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*
 	return m.output(x, w)
 }
 
-// output gives what the SDK wrote. Its refusals in plain text, which may repeat
+// output returns what the SDK wrote. Its refusals in plain text, which may repeat
 // what the caller sent, become our own.
-func (m *mcpServer) output(x *rest.Exchange, w *rest.Recorder) (*mcpOutput, error) {
-	out := &mcpOutput{Status: w.Status, ContentType: w.Head.Get("Content-Type"), Body: w.Body.Bytes()}
+func (m *server) output(x *rest.Exchange, w *rest.Recorder) (*output, error) {
+	out := &output{Status: w.Status, ContentType: w.Head.Get("Content-Type"), Body: w.Body.Bytes()}
 	if w.Status < 400 || strings.HasPrefix(out.ContentType, "application/json") {
 		return out, nil
 	}
@@ -124,12 +129,12 @@ func (m *mcpServer) output(x *rest.Exchange, w *rest.Recorder) (*mcpOutput, erro
 		return nil, rest.InternalError()
 	}
 	return nil, rest.NewError(app.CodeInvalidPayload, "The request is not a message that this server takes; it speaks the versions "+
-		strings.Join(mcp.SupportedProtocolVersions(), ", ")+" of the Model Context Protocol")
+		strings.Join(sdk.SupportedProtocolVersions(), ", ")+" of the Model Context Protocol")
 }
 
 // call carries a call of a tool out. It never panics: the SDK's goroutine would
 // take the process along.
-func (m *mcpServer) call(ctx context.Context, t *tool) (result *mcp.CallToolResult) {
+func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult) {
 	in := ctx.Value(messageKey{}).(message)
 	x := in.x
 	defer func() {
@@ -159,12 +164,12 @@ func (m *mcpServer) call(ctx context.Context, t *tool) (result *mcp.CallToolResu
 }
 
 // refusedResult is the API's error as the result of a tool.
-func refusedResult(e *rest.Error) *mcp.CallToolResult {
+func refusedResult(e *rest.Error) *sdk.CallToolResult {
 	var b bytes.Buffer
 	_ = rest.Marshal(&b, e) // strings and a number: it can't fail
 	return textResult(b.Bytes(), true)
 }
 
-func textResult(body []byte, isError bool) *mcp.CallToolResult {
-	return &mcp.CallToolResult{IsError: isError, Content: []mcp.Content{&mcp.TextContent{Text: string(bytes.TrimSpace(body))}}}
+func textResult(body []byte, isError bool) *sdk.CallToolResult {
+	return &sdk.CallToolResult{IsError: isError, Content: []sdk.Content{&sdk.TextContent{Text: string(bytes.TrimSpace(body))}}}
 }

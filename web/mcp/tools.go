@@ -11,7 +11,7 @@ import (
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
 // notTools are the operations that need a key and are no tools all the same, and
@@ -32,8 +32,7 @@ var notTools = map[string]string{
 }
 
 // secretMembers are members of answers that open something. No tool returns
-// them but the creation of a key, whose answer is of no use without
-// (decisions.md 11).
+// them but the creation of a key, whose answer is of no use without.
 var secretMembers = []string{"signing_secret", "token"}
 
 const keyCreation = "create-api-key"
@@ -86,14 +85,14 @@ func newTool(h *rest.Handler, o *rest.Operation) *tool {
 }
 
 // declared is the tool as the protocol lists it.
-func (t *tool) declared() *mcp.Tool {
+func (t *tool) declared() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
 	destructive := verb == "delete" || verb == "remove"
-	notes := &mcp.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
+	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
 	if !notes.ReadOnlyHint {
 		notes.DestructiveHint = &destructive
 	}
-	return &mcp.Tool{Name: t.name, Description: t.description, InputSchema: t.schema, Annotations: notes}
+	return &sdk.Tool{Name: t.name, Description: t.description, InputSchema: t.schema, Annotations: notes}
 }
 
 // arguments makes the schema of a tool's input: parameters and members of the

@@ -1,3 +1,7 @@
+// Package pages is what recipients of mail meet: the hosted pages to unsubscribe
+// and to choose topics, in their language, and the addresses of opens and clicks
+// in tracked mail. Only web imports it. A refusal is a page too, and says as little
+// as its reader can use; the log has the rest.
 package pages
 
 import (

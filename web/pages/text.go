@@ -35,7 +35,7 @@ type pageText struct {
 	unclearMore  string
 }
 
-// pageTexts gives the languages; the first is for everybody who reads none of
+// pageTexts returns the languages; the first is for everybody who reads none of
 // them.
 func pageTexts() []pageText {
 	return []pageText{

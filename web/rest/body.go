@@ -29,6 +29,7 @@ type Limits struct {
 	write       time.Duration // for everything from the header to the end of the answer
 }
 
+// DefaultLimits returns the limits of a server in use: 40 MiB a body.
 func DefaultLimits() Limits {
 	return Limits{
 		Body:        40 << 20,
@@ -62,7 +63,7 @@ type held struct {
 	body         *[]byte
 }
 
-// buffer gives room for a small body of n bytes, which release takes back.
+// buffer returns room for a small body of n bytes, which release takes back.
 func (b *budget) buffer(n int64) *[]byte {
 	const least = 8 << 10 // so that most fit in any
 	if used, ok := b.used.Get().(*[]byte); ok && int64(cap(*used)) >= n {

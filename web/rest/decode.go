@@ -44,6 +44,8 @@ func DecodeBody(body []byte, v any) error {
 	return BodyError(err)
 }
 
+// BodyError says an error of the JSON decoder in our words: what is no JSON is
+// CodeInvalidPayload, all else CodeValidation naming the field.
 func BodyError(err error) error {
 	var shape *shapeError
 	if errors.As(err, &shape) {

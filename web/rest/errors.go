@@ -13,7 +13,7 @@ import (
 	"mailer/app"
 )
 
-// Error is the body of every answer that is no success (api.md, Error).
+// Error is the body of every answer that is no success.
 type Error struct {
 	StatusCode int      `json:"statusCode" doc:"The HTTP status of the answer" example:"422"`
 	Name       app.Code `json:"name" doc:"The stable name of the error; branch on it" example:"validation_error"`
@@ -30,6 +30,7 @@ func (e *Error) Error() string { return string(e.Name) + ": " + e.Message }
 // GetStatus implements huma.StatusError.
 func (e *Error) GetStatus() int { return e.StatusCode }
 
+// NewError makes a refusal with the status of its code.
 func NewError(code app.Code, message string) *Error {
 	e := &Error{StatusCode: statusOf(code), Name: code, Message: message}
 	if unknownToResend(code) {
@@ -38,12 +39,12 @@ func NewError(code app.Code, message string) *Error {
 	return e
 }
 
+// InternalError is what a caller sees of a fault of ours.
 func InternalError() *Error {
 	return NewError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
 }
 
-// statusOf is the one map from code to HTTP status (api.md, Errors;
-// decisions.md 1).
+// statusOf is the one map from code to HTTP status.
 func statusOf(code app.Code) int {
 	switch code {
 	case app.CodeInvalidParameter, app.CodeInvalidPayload, app.CodeInvalidIdempotencyKey:
@@ -70,8 +71,8 @@ func statusOf(code app.Code) int {
 	return http.StatusInternalServerError
 }
 
-// unknownToResend tells the names that Resend's API never answers with
-// (decisions.md 1; service_unavailable is one of the kind).
+// unknownToResend reports whether a name is one that Resend's API never answers
+// with.
 func unknownToResend(code app.Code) bool {
 	switch code {
 	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached,
@@ -153,6 +154,7 @@ func humaError(status int, _ string, _ ...error) huma.StatusError {
 	return InternalError()
 }
 
+// UnknownField is what a refusal says of a member that an endpoint does not have.
 func UnknownField(field string) string {
 	return "`" + field + "` is not a field that this endpoint supports"
 }

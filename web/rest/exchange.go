@@ -52,7 +52,7 @@ func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 type exchangeKey struct{}
 
-// exchangeOf gives the exchange that a handler's context belongs to.
+// exchangeOf returns the exchange that a handler's context belongs to.
 func exchangeOf(ctx context.Context) *Exchange {
 	return ctx.Value(exchangeKey{}).(*Exchange)
 }

@@ -47,6 +47,7 @@ type Recorder struct {
 	Body   bytes.Buffer
 }
 
+// NewRecorder makes one whose status is 200 until another is written.
 func NewRecorder() *Recorder { return &Recorder{Head: http.Header{}, Status: http.StatusOK} }
 
 // Header implements http.ResponseWriter.

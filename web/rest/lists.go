@@ -45,8 +45,10 @@ type list[T any] struct {
 	Data    []T    `json:"data"`
 }
 
+// ListOutput is a list as an operation answers it.
 type ListOutput[T any] struct{ Body list[T] }
 
+// NewList makes the answer of a page: each row converted, and whether more follow.
 func NewList[F, T any](rows []F, more bool, convert func(*F) T) *ListOutput[T] {
 	data := make([]T, len(rows))
 	for i := range rows {

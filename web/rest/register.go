@@ -15,7 +15,7 @@ import (
 
 // Register adds an operation that takes no body to routes and document. I has
 // the parameters of path, query and header. The handler's error may be anything;
-// errorFor decides what goes out.
+// ErrorFor decides what goes out.
 func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
 	bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) { return handler(ctx, x.Key, in) })
 }

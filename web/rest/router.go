@@ -27,7 +27,7 @@ func newTree() *httprouter.Router { return &httprouter.Router{} }
 type Route struct {
 	Public   bool // needs no key
 	Sending  bool // open to keys that may only send
-	Admin    bool // changes what members of a team may only read (decisions.md 3)
+	Admin    bool // changes what members of a team may only read
 	Body     bool // takes a body, which is read before the handler runs
 	Optional bool // the body may be left out
 	Passing  bool // keeps no part of its body, so that the room for it serves again
@@ -110,7 +110,7 @@ type humaContext struct {
 	params httprouter.Params
 }
 
-// Param gives a decoded path segment.
+// Param returns a decoded path segment.
 func (c humaContext) Param(name string) string { return c.params.ByName(name) }
 
 // Header reads a request header. There is one format only: whatever the client
@@ -124,7 +124,7 @@ func (c humaContext) Header(name string) string {
 	return c.base.Header(name)
 }
 
-// BodyReader gives the body that admit read.
+// BodyReader returns the body that admit read.
 func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.Body) }
 
 // dispatch finds the route of a request and runs it, or says 404 or 405.
