@@ -213,23 +213,43 @@ func TestBodyRefusals(t *testing.T) {
 	}
 }
 
-// TestHumaReadsNoBody: it would refuse what is wrong in words of its own.
-func TestHumaReadsNoBody(t *testing.T) {
+type (
+	checkedA struct {
+		A string `path:"a"`
+	}
+	checkedB struct {
+		B string `path:"b"`
+	}
+)
+
+func (*checkedA) Check() error { return nil }
+func (*checkedB) Check() error { return nil }
+
+// TestUnsoundInputsAreNotTaken: huma would refuse a body in words of its own, and
+// nobody would check the ids of two parts that both check themselves.
+func TestUnsoundInputsAreNotTaken(t *testing.T) {
 	b := newCoreBench(t)
+	op := huma.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
 	for name, add := range map[string]func(){
-		"Body": func() {
-			RegisterPublic(b.handler, Route{}, huma.Operation{Method: "POST", Path: "/typed"},
-				func(context.Context, *struct{ Body typedBody }) (*echoOutput, error) { return nil, nil })
+		"a Body": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct{ Body typedBody }) (*echoOutput, error) { return nil, nil })
 		},
-		"RawBody": func() {
-			RegisterPublic(b.handler, Route{}, huma.Operation{Method: "POST", Path: "/raw"},
-				func(context.Context, *struct{ RawBody []byte }) (*echoOutput, error) { return nil, nil })
+		"a RawBody": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct{ RawBody []byte }) (*echoOutput, error) { return nil, nil })
+		},
+		"two Checks": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct {
+				checkedA
+				checkedB
+			}) (*echoOutput, error) {
+				return nil, nil
+			})
 		},
 	} {
 		func() {
 			defer func() {
 				if recover() == nil {
-					t.Errorf("an input with a %s is taken", name)
+					t.Errorf("an input with %s is taken", name)
 				}
 			}()
 			add()

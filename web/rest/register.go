@@ -60,7 +60,7 @@ type HeaderReader interface{ ReadHeader(http.Header) }
 // bind adds an operation to routes and document, and returns it as it stands
 // there.
 func bind[I, O any](h *Handler, rt Route, op huma.Operation, handler func(context.Context, *Exchange, *I) (*O, error)) *huma.Operation {
-	bodiless[I](op.Path)
+	soundInput[I](op.Path)
 	op.Metadata = map[string]any{routeMetadata: &rt}
 	op.Errors = slices.Concat(commonErrors(rt), op.Errors)
 	if op.Responses == nil {
@@ -92,12 +92,17 @@ func bind[I, O any](h *Handler, rt Route, op huma.Operation, handler func(contex
 	return h.operations[op.OperationID].Operation
 }
 
-// bodiless panics for an input with a body. huma would read and check it, in
-// words of its own.
-func bodiless[I any](path string) {
-	for _, name := range []string{"Body", "RawBody"} {
-		if _, has := reflect.TypeFor[I]().FieldByName(name); has {
-			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of registerBody", path, name))
+// soundInput panics for an input with a body, which huma would read and check, in
+// words of its own; and for one of two parts that check themselves without a Check
+// for both, since Go promotes neither of two.
+func soundInput[I any](path string) {
+	input, checker := reflect.TypeFor[I](), reflect.TypeFor[Checker]()
+	for _, f := range reflect.VisibleFields(input) {
+		if f.Name == "Body" || f.Name == "RawBody" {
+			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of RegisterBody", path, f.Name))
+		}
+		if f.Anonymous && reflect.PointerTo(f.Type).Implements(checker) && !reflect.PointerTo(input).Implements(checker) {
+			panic(fmt.Sprintf("%s: nothing calls the Check of %s", path, f.Name))
 		}
 	}
 }
