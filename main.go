@@ -31,6 +31,7 @@ import (
 	"mailer/smtpout"
 	"mailer/web"
 	"mailer/web/bounces"
+	"mailer/web/rest"
 )
 
 //go:embed schema.sql
@@ -368,7 +369,7 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	if err := e.Start(ctx); err != nil {
 		return err
 	}
-	server := web.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	server := rest.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- server.Serve(listener) }()
 	stopBounces := o.takeBounces(log, bounced, e, ended)

@@ -9,8 +9,8 @@ import (
 
 // Limits of broadcasts.
 const (
-	maxBroadcastName = 255  // characters
-	maxPreview       = 1000 // characters; mail readers show some 150
+	MaxBroadcastName = 255  // characters
+	MaxPreview       = 1000 // characters; mail readers show some 150
 	// MaxBroadcastContent is how many bytes html and text may have together: every
 	// message on its way holds as much.
 	MaxBroadcastContent = 5 << 20
@@ -126,8 +126,8 @@ func (c *BroadcastChange) checkName() error {
 	switch {
 	case name != "" && strings.TrimSpace(name) == "":
 		return Invalid("name", "must not be blank")
-	case utf8.RuneCountInString(name) > maxBroadcastName:
-		return Invalid("name", "can have at most %d characters", maxBroadcastName)
+	case utf8.RuneCountInString(name) > MaxBroadcastName:
+		return Invalid("name", "can have at most %d characters", MaxBroadcastName)
 	case hasControl(name):
 		return Invalid("name", "must not contain line breaks or other control characters")
 	}
@@ -203,8 +203,8 @@ func (c *BroadcastChange) checkSubject() error {
 
 func (c *BroadcastChange) checkContent() error {
 	preview := c.patch.Preview.Value
-	if utf8.RuneCountInString(preview) > maxPreview {
-		return Invalid("preview_text", "can have at most %d characters", maxPreview)
+	if utf8.RuneCountInString(preview) > MaxPreview {
+		return Invalid("preview_text", "can have at most %d characters", MaxPreview)
 	}
 	for _, part := range []struct{ field, text string }{{"preview_text", preview}, {"html", c.patch.HTML.Value}, {"text", c.patch.Text.Value}} {
 		if err := checkBody(part.field, part.text); err != nil {
@@ -242,7 +242,7 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 		b.Text = &p.Text.Value
 	}
 	if b.Name == "" {
-		b.Name = shorten(oneLine(b.Subject), maxBroadcastName)
+		b.Name = shorten(oneLine(b.Subject), MaxBroadcastName)
 	}
 	return b.checkSize()
 }
@@ -280,7 +280,7 @@ func shorten(s string, n int) string {
 func (b *Broadcast) Copy() Broadcast {
 	const suffix = " (copy)"
 	out := Broadcast{
-		TeamID: b.TeamID, Name: shorten(b.Name, maxBroadcastName-len(suffix)) + suffix, SegmentID: b.SegmentID, TopicID: b.TopicID,
+		TeamID: b.TeamID, Name: shorten(b.Name, MaxBroadcastName-len(suffix)) + suffix, SegmentID: b.SegmentID, TopicID: b.TopicID,
 		From: b.From, ReplyTo: b.ReplyTo, Subject: b.Subject, Status: DraftBroadcast, BroadcastContent: b.BroadcastContent,
 	}
 	out.Frozen = nil

@@ -89,7 +89,7 @@ func FuzzBroadcastPatch(f *testing.F) {
 			}
 			return
 		}
-		if b.Name == "" || utf8.RuneCountInString(b.Name) > maxBroadcastName || hasControl(b.Name) || !utf8.ValidString(b.Subject) || strings.ContainsAny(b.Subject, "\r\n") {
+		if b.Name == "" || utf8.RuneCountInString(b.Name) > MaxBroadcastName || hasControl(b.Name) || !utf8.ValidString(b.Subject) || strings.ContainsAny(b.Subject, "\r\n") {
 			t.Errorf("name %q, subject %q", b.Name, b.Subject)
 		}
 		if id, ok := ParseID(b.SegmentID); b.SegmentID != "" && (!ok || id != b.SegmentID) {

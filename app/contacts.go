@@ -12,11 +12,11 @@ import (
 // Limits of contacts (decisions.md 5; api.md, Limits).
 const (
 	MaxContactBatch = 1000 // items of one batch call
-	maxContactName  = 255  // characters of a first or last name
+	MaxContactName  = 255  // characters of a first or last name
 	MaxContactLinks = 1000 // segments or topics of one item
 	MaxProperties   = 100  // keys of one contact
 	maxPropertyText = 1000 // characters
-	maxPropertyKey  = 200  // characters
+	MaxPropertyKey  = 200  // characters
 )
 
 // Contact is somebody in a team's audience. An empty name is none.
@@ -121,8 +121,8 @@ func lastChoices(choices []TopicChoice) []TopicChoice {
 
 func checkContactNames(first, last string) error {
 	for _, name := range []struct{ field, value string }{{"first_name", first}, {"last_name", last}} {
-		if utf8.RuneCountInString(name.value) > maxContactName {
-			return Invalid(name.field, "can have at most %d characters", maxContactName)
+		if utf8.RuneCountInString(name.value) > MaxContactName {
+			return Invalid(name.field, "can have at most %d characters", MaxContactName)
 		}
 		if !utf8.ValidString(name.value) || hasControl(name.value) {
 			return Invalid(name.field, "must not contain line breaks or other control characters")

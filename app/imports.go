@@ -13,9 +13,10 @@ import (
 
 // Limits of imports.
 const (
-	MaxImportErrors   = 10_000  // row errors that are kept of one import
-	MaxImportRecord   = 1 << 20 // bytes of one row, its line breaks included
-	maxImportHeadings = 1000    // columns of a file
+	MaxImportErrors      = 10_000  // row errors that are kept of one import
+	MaxImportErrorsShown = 100     // of them, with the import itself
+	MaxImportRecord      = 1 << 20 // bytes of one row, its line breaks included
+	maxImportHeadings    = 1000    // columns of a file
 )
 
 // ImportStatus says how far an import of contacts is.
@@ -262,7 +263,7 @@ func propertyKey(heading string) string {
 		}
 		return '_'
 	}, strings.TrimSpace(heading))
-	if !plain || strings.Contains(heading, "@") || checkPropertyKey(key, maxPropertyKey) != nil {
+	if !plain || strings.Contains(heading, "@") || checkPropertyKey(key, MaxPropertyKey) != nil {
 		return ""
 	}
 	return key
@@ -307,7 +308,7 @@ func (h headingSet) mapped(m *ColumnMap, declared map[string]PropertyType) ([]Im
 
 // property is the column of one property of a map.
 func (h headingSet) property(key string, c PropertyColumn, declared PropertyType) (ImportColumn, error) {
-	if err := checkPropertyKey(key, maxPropertyKey); err != nil {
+	if err := checkPropertyKey(key, MaxPropertyKey); err != nil {
 		return ImportColumn{}, Invalid("column_map.properties", "has a key that %s", err)
 	}
 	field := "column_map.properties." + key

@@ -74,15 +74,15 @@ type KeyInput struct {
 	DomainID   string // the same by its id; at most one of them
 }
 
-// maxKeyName is how long the name of a key may be, in characters.
-const maxKeyName = 50
+// MaxKeyName is how long the name of a key may be, in characters.
+const MaxKeyName = 50
 
 // CheckKeyName checks the name of a key: 1 to 50 characters, not all of them
 // blank and none a control character, since keys are listed on terminals too.
 // Errors: CodeValidation.
 func CheckKeyName(name string) error {
-	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > maxKeyName {
-		return Invalid("name", "must be 1 to %d characters long", maxKeyName)
+	if n := utf8.RuneCountInString(name); strings.TrimSpace(name) == "" || n > MaxKeyName {
+		return Invalid("name", "must be 1 to %d characters long", MaxKeyName)
 	}
 	if strings.ContainsFunc(name, unicode.IsControl) {
 		return Invalid("name", "must not contain control characters")

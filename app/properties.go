@@ -66,7 +66,7 @@ func (c PropertyChanges) Validate() error {
 		return Invalid("properties", "can hold at most %d keys", MaxProperties)
 	}
 	for _, key := range c.Keys() {
-		if err := checkPropertyKey(key, maxPropertyKey); err != nil {
+		if err := checkPropertyKey(key, MaxPropertyKey); err != nil {
 			return Invalid("properties", "has a key that %s", err)
 		}
 		if v := c[key]; v != nil {
@@ -154,7 +154,7 @@ func (in *PropertyInput) Validate() error {
 	if in.Key == "" {
 		return Invalid("key", "is required")
 	}
-	if err := checkPropertyKey(in.Key, maxPropertyKey); err != nil {
+	if err := checkPropertyKey(in.Key, MaxPropertyKey); err != nil {
 		return Invalid("key", "%s", err)
 	}
 	if in.Type == "" {

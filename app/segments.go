@@ -11,7 +11,7 @@ import (
 
 // Limits of segments (decisions.md 5).
 const (
-	maxSegmentName    = 255 // characters
+	MaxSegmentName    = 255 // characters
 	MaxConditions     = 50
 	maxConditionValue = 1000 // characters
 )
@@ -72,8 +72,8 @@ func checkSegmentName(name string) error {
 	if name != "" && strings.TrimSpace(name) == "" {
 		return Invalid("name", "must not be blank")
 	}
-	if utf8.RuneCountInString(name) > maxSegmentName {
-		return Invalid("name", "can have at most %d characters", maxSegmentName)
+	if utf8.RuneCountInString(name) > MaxSegmentName {
+		return Invalid("name", "can have at most %d characters", MaxSegmentName)
 	}
 	if hasControl(name) {
 		return Invalid("name", "must not contain line breaks or other control characters")
@@ -140,7 +140,7 @@ func opsOf(field string) ([]string, bool) {
 	case "created_at":
 		return []string{OpBefore, OpAfter}, true
 	}
-	if key, ok := strings.CutPrefix(field, PropertyPrefix); ok && checkPropertyKey(key, maxPropertyKey) == nil {
+	if key, ok := strings.CutPrefix(field, PropertyPrefix); ok && checkPropertyKey(key, MaxPropertyKey) == nil {
 		return append(textOps(), OpGreaterThan, OpLessThan), true
 	}
 	return nil, false

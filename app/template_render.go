@@ -73,7 +73,7 @@ func excerpt(s string) string {
 
 // isPlaceholderKey: a variable's key, or contact. and a property's.
 func isPlaceholderKey(key string) bool {
-	return checkPropertyKey(strings.TrimPrefix(key, "contact."), maxPropertyKey) == nil
+	return checkPropertyKey(strings.TrimPrefix(key, "contact."), MaxPropertyKey) == nil
 }
 
 // The names that stand for something else than a variable (clients.md 3).

@@ -22,9 +22,9 @@ const (
 // Limits of templates (decisions.md 8, clients.md 3).
 const (
 	MaxTemplateVariables = 50
-	maxTemplateName      = 255 // characters
-	maxTemplateAlias     = 100 // bytes, of ASCII
-	maxVariableKey       = 50
+	MaxTemplateName      = 255 // characters
+	MaxTemplateAlias     = 100 // bytes, of ASCII
+	MaxVariableKey       = 50
 	maxVariableText      = 2000 // characters
 )
 
@@ -109,8 +109,8 @@ func (t *Template) checkHead() error {
 	switch {
 	case strings.TrimSpace(t.Name) == "":
 		return Invalid("name", "is required")
-	case utf8.RuneCountInString(t.Name) > maxTemplateName:
-		return Invalid("name", "can have at most %d characters", maxTemplateName)
+	case utf8.RuneCountInString(t.Name) > MaxTemplateName:
+		return Invalid("name", "can have at most %d characters", MaxTemplateName)
 	case hasControl(t.Name):
 		return Invalid("name", "must not contain line breaks or other control characters")
 	case t.Alias == "":
@@ -120,13 +120,13 @@ func (t *Template) checkHead() error {
 		return Invalid("alias", "must not look like an id")
 	}
 	if !validAlias(t.Alias) {
-		return Invalid("alias", "must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or a digit", maxTemplateAlias)
+		return Invalid("alias", "must be 1 to %d letters, digits, dots, dashes and underscores, the first a letter or a digit", MaxTemplateAlias)
 	}
 	return nil
 }
 
 func validAlias(s string) bool {
-	if s == "" || len(s) > maxTemplateAlias {
+	if s == "" || len(s) > MaxTemplateAlias {
 		return false
 	}
 	for i := range len(s) {
@@ -220,7 +220,7 @@ func (v *TemplateVariable) check(field string) error {
 	if v.Key == "" {
 		return Invalid(field+".key", "is required")
 	}
-	if err := checkPropertyKey(v.Key, maxVariableKey); err != nil {
+	if err := checkPropertyKey(v.Key, MaxVariableKey); err != nil {
 		return Invalid(field+".key", "%s", err)
 	}
 	if reservedKey(v.Key) {
@@ -361,7 +361,7 @@ func changeText(s *string, c Change[string]) {
 func (t *Template) Copy(now time.Time) Template {
 	const suffix = " (copy)"
 	name := []rune(t.Name)
-	name = name[:min(len(name), maxTemplateName-len(suffix))]
+	name = name[:min(len(name), MaxTemplateName-len(suffix))]
 	out := Template{TeamID: t.TeamID, Name: string(name) + suffix, TemplateContent: t.TemplateContent}
 	out.Variables = slices.Clone(t.Variables)
 	for i := range out.Variables {

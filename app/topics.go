@@ -30,8 +30,8 @@ const (
 
 // Limits of topics, in characters (decisions.md 5).
 const (
-	maxTopicName        = 50
-	maxTopicDescription = 200
+	MaxTopicName        = 50
+	MaxTopicDescription = 200
 )
 
 // Topic is a kind of mail that an address can choose.
@@ -79,12 +79,12 @@ func (t *Topic) check() error {
 	switch {
 	case strings.TrimSpace(t.Name) == "":
 		return Invalid("name", "is required")
-	case utf8.RuneCountInString(t.Name) > maxTopicName:
-		return Invalid("name", "can have at most %d characters", maxTopicName)
+	case utf8.RuneCountInString(t.Name) > MaxTopicName:
+		return Invalid("name", "can have at most %d characters", MaxTopicName)
 	case hasControl(t.Name):
 		return Invalid("name", "must not contain line breaks or other control characters")
-	case utf8.RuneCountInString(t.Description) > maxTopicDescription:
-		return Invalid("description", "can have at most %d characters", maxTopicDescription)
+	case utf8.RuneCountInString(t.Description) > MaxTopicDescription:
+		return Invalid("description", "can have at most %d characters", MaxTopicDescription)
 	case hasControl(t.Description):
 		return Invalid("description", "must not contain line breaks or other control characters")
 	case t.Visibility != PublicTopic && t.Visibility != PrivateTopic:

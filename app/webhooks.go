@@ -211,8 +211,12 @@ type SigningSecret struct {
 const (
 	secretPrefix  = "whsec_"
 	newSecretSize = 32
-	minSecretSize = 24 // bytes, as Standard Webhooks has it
-	maxSecretSize = 64
+)
+
+// The size of a signing secret in bytes, as Standard Webhooks has it.
+const (
+	MinSecretSize = 24
+	MaxSecretSize = 64
 )
 
 // String writes the secret as its owner gets it.
@@ -227,8 +231,8 @@ func secretOf(text string) (SigningSecret, error) {
 	}
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
-	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < minSecretSize || len(key) > maxSecretSize {
-		return SigningSecret{}, Invalid("signing_secret", "must be whsec_ and the base64 of %d to %d bytes", minSecretSize, maxSecretSize)
+	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < MinSecretSize || len(key) > MaxSecretSize {
+		return SigningSecret{}, Invalid("signing_secret", "must be whsec_ and the base64 of %d to %d bytes", MinSecretSize, MaxSecretSize)
 	}
 	return SigningSecret{Key: key}, nil
 }
@@ -239,21 +243,23 @@ type Rotation struct {
 	Secret       string // whsec_…; empty: one is made
 }
 
+// How long the old secret signs beside the new one, in hours.
 const (
-	defaultOverlapHours = 24
-	maxOverlapHours     = 72
-	maxSecrets          = 10 // of one webhook, the newest and old ones
+	DefaultOverlapHours = 24
+	MaxOverlapHours     = 72
 )
+
+const maxSecrets = 10 // of one webhook, the newest and old ones
 
 // Apply gives the secrets of a webhook after the rotation. None of the old ones
 // signs longer than this one says.
 func (r *Rotation) Apply(secrets []SigningSecret, now time.Time) ([]SigningSecret, error) {
-	hours := defaultOverlapHours
+	hours := DefaultOverlapHours
 	if r.OverlapHours != nil {
 		hours = *r.OverlapHours
 	}
-	if hours < 0 || hours > maxOverlapHours {
-		return nil, Invalid("overlap_hours", "must be a number from 0 to %d", maxOverlapHours)
+	if hours < 0 || hours > MaxOverlapHours {
+		return nil, Invalid("overlap_hours", "must be a number from 0 to %d", MaxOverlapHours)
 	}
 	secret, err := secretOf(r.Secret)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // absence is a part of Resend's API that this service does not have. Its
@@ -16,28 +17,26 @@ type absence struct {
 	what string // completes "This service has no …"
 }
 
-// absences lists all of them, with every method. testdata/operations.tsv of
+// absences are all of them, with every method. testdata/operations.tsv of
 // web/sdktest names their operations one by one.
-func absences() []absence {
-	return []absence{
-		{"/automations", "automations"},
-		{"/domains/claim", "claims of domains"},
-		{"/domains/claims", "claims of domains"}, // as the PHP client spells it
-		{"/domains/*/claim", "claims of domains"},
-		{"/domains/*/claims", "claims of domains"},
-		{"/editor", "shared editor of templates and broadcasts"},
-		{"/emails/*/share", "public links to emails"},
-		{"/emails/metrics", "metrics of emails"},
-		{"/emails/receiving", "received emails"},
-		{"/events", "custom events"},
-		{"/inboxes", "inboxes"},
-		{"/logs", "log of API requests"},
-		{"/oauth", "OAuth grants"},
-		{"/segments/metrics", "metrics of segments"},
-	}
+var absences = []absence{
+	{"/automations", "automations"},
+	{"/domains/claim", "claims of domains"},
+	{"/domains/claims", "claims of domains"}, // as the PHP client spells it
+	{"/domains/*/claim", "claims of domains"},
+	{"/domains/*/claims", "claims of domains"},
+	{"/editor", "shared editor of templates and broadcasts"},
+	{"/emails/*/share", "public links to emails"},
+	{"/emails/metrics", "metrics of emails"},
+	{"/emails/receiving", "received emails"},
+	{"/events", "custom events"},
+	{"/inboxes", "inboxes"},
+	{"/logs", "log of API requests"},
+	{"/oauth", "OAuth grants"},
+	{"/segments/metrics", "metrics of segments"},
 }
 
-// covers says whether path is the absent one or below it.
+// covers reports whether path is the absent one or below it.
 func (a absence) covers(path string) bool {
 	pattern := a.path
 	for pattern != "" {
@@ -60,12 +59,12 @@ func nextSegment(path string) (segment, rest string) {
 	return path, ""
 }
 
-// absent gives the refusal of what Resend's API has at path and this service
+// absent returns the refusal of what Resend's API has at path and this service
 // has not; nil: no such thing.
-func (h *Handler) absent(path string) *Error {
-	for _, a := range h.absences {
+func absent(path string) *rest.Error {
+	for _, a := range absences {
 		if a.covers(path) {
-			return newError(app.CodeNotFound, "This service has no "+a.what+": it does not serve "+a.path+" of Resend's API")
+			return rest.NewError(app.CodeNotFound, "This service has no "+a.what+": it does not serve "+a.path+" of Resend's API")
 		}
 	}
 	return nil

@@ -5,10 +5,12 @@ import (
 	"mime"
 	"net/http"
 	"strings"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // AttachmentMeta is an attachment without its content.
@@ -32,11 +34,21 @@ type attachmentRecord struct {
 	AttachmentItem
 }
 
-type (
-	attachmentPath struct {
-		EmailPath
-		AttachmentID string `path:"attachment_id" format:"uuid"`
+// attachmentPath names an email and an attachment of it.
+type attachmentPath struct {
+	EmailPath
+	AttachmentID string `path:"attachment_id" format:"uuid"`
+}
+
+// Check implements Checker.
+func (p *attachmentPath) Check() error {
+	if err := p.EmailPath.Check(); err != nil {
+		return err
 	}
+	return rest.CheckID("attachment", &p.AttachmentID)
+}
+
+type (
 	attachmentOutput struct{ Body attachmentRecord }
 	downloadInput    struct {
 		Token string `path:"token"`
@@ -50,18 +62,32 @@ type (
 	}
 )
 
-func (h *Handler) registerAttachments() {
-	register(h, route{}, huma.Operation{
+// attachmentService is what the routes of attachments need of the engine.
+type attachmentService interface {
+	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
+	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
+	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
+	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
+}
+
+// attachmentRoutes are the routes of attachments.
+type attachmentRoutes struct {
+	service attachmentService
+	baseURL string
+}
+
+func (r attachmentRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-attachments", Method: http.MethodGet, Path: "/emails/{id}/attachments",
 		Summary: "List the attachments of an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listAttachments)
-	register(h, route{}, huma.Operation{
+	}, r.listAttachments)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
 		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getAttachment)
-	register(h, route{public: true}, huma.Operation{
+	}, r.getAttachment)
+	rest.RegisterPublic(h, rest.Route{}, huma.Operation{
 		OperationID: "download-attachment", Method: http.MethodGet, Path: "/attachments/{token}",
 		Summary: "Download an attachment by its signed address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
@@ -71,47 +97,35 @@ func (h *Handler) registerAttachments() {
 				"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, // the type of the attachment
 			},
 		}},
-	}, h.download)
+	}, r.download)
 }
 
-func (h *Handler) listAttachments(ctx context.Context, in *emailPageInput) (*listOutput[AttachmentItem], error) {
-	id, err := pathID("email", in.ID)
+func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	page, err := in.page()
+	rows, more, err := r.service.ListAttachments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListAttachments(ctx, keyOf(ctx), id, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(rows, more, func(a *app.Attachment) AttachmentItem {
-		return h.newAttachmentItem(keyOf(ctx), id, a)
+	return rest.NewList(rows, more, func(a *app.Attachment) AttachmentItem {
+		return r.newAttachmentItem(key, in.ID, a)
 	}), nil
 }
 
-func (h *Handler) getAttachment(ctx context.Context, in *attachmentPath) (*attachmentOutput, error) {
-	emailID, err := pathID("email", in.ID)
+func (r attachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *attachmentPath) (*attachmentOutput, error) {
+	a, err := r.service.GetAttachment(ctx, key, in.ID, in.AttachmentID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := pathID("attachment", in.AttachmentID)
-	if err != nil {
-		return nil, err
-	}
-	a, err := h.service.GetAttachment(ctx, keyOf(ctx), emailID, id)
-	if err != nil {
-		return nil, err
-	}
-	return &attachmentOutput{attachmentRecord{"attachment", h.newAttachmentItem(keyOf(ctx), emailID, a)}}, nil
+	return &attachmentOutput{attachmentRecord{"attachment", r.newAttachmentItem(key, in.ID, a)}}, nil
 }
 
 // download serves bytes that some caller chose to whoever holds the address. A
 // browser must never take them for a page of this server.
-func (h *Handler) download(ctx context.Context, in *downloadInput) (*downloadOutput, error) {
-	a, err := h.service.OpenAttachment(ctx, in.Token)
+func (r attachmentRoutes) download(ctx context.Context, in *downloadInput) (*downloadOutput, error) {
+	a, err := r.service.OpenAttachment(ctx, in.Token)
 	if err != nil {
 		return nil, err
 	}
@@ -131,11 +145,11 @@ func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
 	}
 }
 
-func (h *Handler) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
-	token, expires := h.service.AttachmentToken(key, emailID, a.ID)
+func (r attachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
+	token, expires := r.service.AttachmentToken(key, emailID, a.ID)
 	return AttachmentItem{
 		AttachmentMeta: newAttachmentMeta(a),
-		DownloadURL:    h.baseURL + "/attachments/" + token,
+		DownloadURL:    r.baseURL + "/attachments/" + token,
 		ExpiresAt:      app.FormatTime(expires),
 	}
 }

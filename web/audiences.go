@@ -5,9 +5,12 @@ import (
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/web/rest"
 )
 
-// Audiences are segments under their old name (decisions.md 5): the same rows,
+// Audiences are segments under their old name: the same rows,
 // for clients that know no other.
 
 type audienceRecord struct {
@@ -29,56 +32,50 @@ type (
 
 var audienceTags = []string{"Audiences"}
 
-func (h *Handler) registerAudiences() {
-	register(h, route{body: true}, huma.Operation{
+// audienceRoutes are the routes of segments under their old name.
+type audienceRoutes struct{ segmentRoutes }
+
+func (r audienceRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience", Method: http.MethodPost, Path: "/audiences", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment under its old name", Tags: audienceTags,
-	}, h.createAudience)
-	documentBody[createSegmentRequest](h, http.MethodPost, "/audiences")
-	register(h, route{}, huma.Operation{
+	}, r.createAudience)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-audiences", Method: http.MethodGet, Path: "/audiences",
 		Summary: "List segments under their old name, newest first", Tags: audienceTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listSegments)
-	register(h, route{}, huma.Operation{
+	}, r.listSegments)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-audience", Method: http.MethodGet, Path: "/audiences/{id}",
 		Summary: "Get a segment under its old name", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getAudience)
-	register(h, route{}, huma.Operation{
+	}, r.getAudience)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-audience", Method: http.MethodDelete, Path: "/audiences/{id}",
 		Summary: "Delete a segment under its old name; its contacts stay", Tags: audienceTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.deleteAudience)
+	}, r.deleteAudience)
 }
 
-func (h *Handler) createAudience(ctx context.Context, _ *struct{}) (*audienceOutput, error) {
-	s, err := h.newSegment(ctx)
+func (r audienceRoutes) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
+	s, err := r.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s)}}, nil
 }
 
-func (h *Handler) getAudience(ctx context.Context, in *SegmentPath) (*audienceOutput, error) {
-	id, err := pathID("audience", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	s, contacts, err := h.service.GetSegment(ctx, keyOf(ctx), id)
+func (r audienceRoutes) getAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*audienceOutput, error) {
+	s, contacts, err := r.service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s), ContactCount: &contacts}}, nil
 }
 
-func (h *Handler) deleteAudience(ctx context.Context, in *SegmentPath) (*removedAudienceOutput, error) {
-	id, err := pathID("audience", in.ID)
-	if err != nil {
+func (r audienceRoutes) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
+	if err := r.service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteSegment(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedAudienceOutput{removedAudience{Object: "audience", ID: id, Deleted: true}}, nil
+	return &removedAudienceOutput{removedAudience{Object: "audience", ID: in.ID, Deleted: true}}, nil
 }

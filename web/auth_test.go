@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 func TestKeys(t *testing.T) {
@@ -123,44 +124,8 @@ func TestAnIPv6NetworkOf64BitsIsOneClient(t *testing.T) {
 	wantError(t, b.wrongKey("[2001:db8:0:0:ffff::]:1"), 401, app.CodeInvalidAPIKey)
 }
 
-func TestFailureLimiterIsBounded(t *testing.T) {
-	clock := testTime
-	l := newFailureLimiter(func() time.Time { return clock })
-	addr := func(i int) string { return fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255) }
-	shared := 0
-	for i := range maxFailureAddrs + 100 {
-		if _, ok := l.count(addr(i)); !ok {
-			shared++
-		}
-	}
-	if len(l.clients) > maxFailureAddrs+1 || shared != 100-maxFailures {
-		t.Errorf("%d addresses are kept, %d refused", len(l.clients), shared)
-	}
-	clock = clock.Add(failureWindow)
-	if _, ok := l.count(addr(maxFailureAddrs + 1)); !ok || len(l.clients) != 1 {
-		t.Errorf("after the window: taken %v, %d addresses are kept", ok, len(l.clients))
-	}
-}
-
-func TestClientPrefix(t *testing.T) {
-	same := [][2]string{
-		{"192.0.2.1:1", "192.0.2.1:2"},
-		{"192.0.2.1:1", "[::ffff:192.0.2.1]:1"},
-		{"[2001:db8::1]:1", "[2001:db8::ffff:1%eth0]:9"},
-		{"@", ""},
-	}
-	for _, p := range same {
-		if clientPrefix(p[0]) != clientPrefix(p[1]) {
-			t.Errorf("%v are two clients", p)
-		}
-	}
-	if clientPrefix("192.0.2.1:1") == clientPrefix("192.0.2.2:1") || clientPrefix("[2001:db8::1]:1") == clientPrefix("[2001:db8:0:1::1]:1") {
-		t.Error("two clients are one")
-	}
-}
-
 func TestRateLimit(t *testing.T) {
-	b := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 3 })
+	b := newBench(t, func(c *Config, _ *rest.Limits) { c.RateLimit = 3 })
 	for i := range 3 {
 		w := b.auth("GET", "/emails", "")
 		wantStatus(t, w, 200)
@@ -181,13 +146,10 @@ func TestRateLimit(t *testing.T) {
 	wantStatus(t, b.do("GET", "/healthz", ""), 200)
 	b.clock = b.clock.Add(time.Second)
 	wantStatus(t, b.auth("GET", "/emails", ""), 200)
-	if n := len(b.handler.rate.counts); n != 1 {
-		t.Errorf("%d keys are kept of an earlier second", n)
-	}
 }
 
 func TestRateLimitOff(t *testing.T) {
-	b := newBench(t, func(c *Config, _ *limits) { c.RateLimit = 0 })
+	b := newBench(t, func(c *Config, _ *rest.Limits) { c.RateLimit = 0 })
 	for range 300 {
 		w := b.auth("GET", "/emails", "")
 		wantStatus(t, w, 200)

@@ -1,15 +1,13 @@
 package web
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
+	"mailer/web/rest"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/danielgtaylor/huma/v2"
 )
 
 // discard is a writer that keeps nothing, so that only the handler is measured.
@@ -29,10 +27,10 @@ func sendBodies() map[string]string {
 	}
 }
 
-func benchHandler(b *testing.B) *Handler {
-	h := newBench(b, func(c *Config, _ *limits) { c.RateLimit = 1 << 30 }).handler
-	h.log = slog.New(slog.NewJSONHandler(&discardWriter{}, nil))
-	return h
+func benchHandler(b *testing.B) *rest.Handler {
+	return newBench(b, func(c *Config, _ *rest.Limits) {
+		c.RateLimit, c.Log = 1<<30, slog.New(slog.NewJSONHandler(&discardWriter{}, nil))
+	}).handler
 }
 
 type discardWriter struct{}
@@ -54,22 +52,6 @@ func run(b *testing.B, h http.Handler, path, body string) {
 func BenchmarkSend(b *testing.B) {
 	for name, body := range sendBodies() {
 		b.Run(name, func(b *testing.B) { run(b, benchHandler(b), "/emails", body) })
-	}
-}
-
-// BenchmarkSendHuma is the same with a body that huma parses and checks: what
-// Send would cost without a decoder of its own.
-func BenchmarkSendHuma(b *testing.B) {
-	for name, body := range sendBodies() {
-		b.Run(name, func(b *testing.B) {
-			h := benchHandler(b)
-			register(h, route{body: true}, huma.Operation{Method: "POST", Path: "/huma"},
-				func(ctx context.Context, in *struct{ Body sendEmailRequest }) (*sendOutput, error) {
-					in.Body.input()
-					return &sendOutput{createdEmail{emailID}}, nil
-				})
-			run(b, h, "/huma", body)
-		})
 	}
 }
 

@@ -1,14 +1,8 @@
 package web
 
 import (
-	"bytes"
-	"crypto/sha256"
-	"net/http"
-
-	"github.com/go-json-experiment/json"
-
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // createBroadcastRequest is the body of POST /broadcasts.
@@ -37,18 +31,18 @@ func (r *createBroadcastRequest) input() app.BroadcastInput {
 // updateBroadcastRequest is the body of PATCH /broadcasts/{id}. Some clients
 // repeat the id of the path in it.
 type updateBroadcastRequest struct {
-	Name        change[string]      `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
-	SegmentID   change[string]      `json:"segment_id,omitempty" doc:"null: every contact"`
-	AudienceID  change[string]      `json:"audience_id,omitempty" doc:"segment_id under its old name"`
-	TopicID     change[string]      `json:"topic_id,omitempty" doc:"null: none"`
-	From        string              `json:"from,omitempty"`
-	ReplyTo     change[addressList] `json:"reply_to,omitempty" doc:"null clears"`
-	Subject     string              `json:"subject,omitempty" maxLength:"2000"`
-	PreviewText change[string]      `json:"preview_text,omitempty" doc:"null clears"`
-	HTML        change[string]      `json:"html,omitempty" doc:"null clears"`
-	Text        change[string]      `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
-	ID          string              `json:"id,omitempty" hidden:"true"`
-	BroadcastID string              `json:"broadcast_id,omitempty" hidden:"true"`
+	Name        rest.Change[string]      `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
+	SegmentID   rest.Change[string]      `json:"segment_id,omitempty" doc:"null: every contact"`
+	AudienceID  rest.Change[string]      `json:"audience_id,omitempty" doc:"segment_id under its old name"`
+	TopicID     rest.Change[string]      `json:"topic_id,omitempty" doc:"null: none"`
+	From        string                   `json:"from,omitempty"`
+	ReplyTo     rest.Change[addressList] `json:"reply_to,omitempty" doc:"null clears"`
+	Subject     string                   `json:"subject,omitempty" maxLength:"2000"`
+	PreviewText rest.Change[string]      `json:"preview_text,omitempty" doc:"null clears"`
+	HTML        rest.Change[string]      `json:"html,omitempty" doc:"null clears"`
+	Text        rest.Change[string]      `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
+	ID          string                   `json:"id,omitempty" hidden:"true"`
+	BroadcastID string                   `json:"broadcast_id,omitempty" hidden:"true"`
 }
 
 func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
@@ -71,25 +65,4 @@ type sendBroadcastRequest struct {
 // testBroadcastRequest is the body of POST /broadcasts/{id}/test.
 type testBroadcastRequest struct {
 	To addressList `json:"to" doc:"1 to 5 addresses"`
-}
-
-// decodeOptional is decodeBody for a body that may be left out.
-func decodeOptional(body []byte, v any) error {
-	if len(bytes.TrimSpace(body)) == 0 {
-		return nil
-	}
-	return decodeBody(body, v)
-}
-
-// onceOptions adds what idempotency compares: a digest of what a request asks for,
-// without what is absent.
-func onceOptions(header http.Header, key string, asked any) (engine.SendOptions, error) {
-	if given, err := keyGiven(header, key); err != nil || !given {
-		return engine.SendOptions{}, err
-	}
-	digest := sha256.New()
-	if err := json.MarshalWrite(digest, asked, json.Deterministic(true), json.OmitZeroStructFields(true)); err != nil {
-		return engine.SendOptions{}, err
-	}
-	return engine.SendOptions{IdempotencyKey: key, Payload: digest.Sum(nil)}, nil
 }

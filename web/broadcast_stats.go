@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // BroadcastRecipientItem is a recipient of a broadcast in a list.
@@ -36,15 +37,15 @@ type ClickedLinkItem struct {
 
 type (
 	recipientPageInput struct {
-		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
-		PageParams
+		BroadcastPath
+		rest.PageParams
 		Type       string `query:"type" enum:"sent,delivery_delayed,delivered,opened,clicked,bounced,complained,unsubscribed,suppressed,failed,canceled,queued" doc:"Only those to whom it happened, whatever happened afterwards; queued: nothing yet"`
 		Email      string `query:"email" doc:"Only those whose address holds this text; case makes no difference"`
 		BounceType string `query:"bounce_type" enum:"permanent,transient,undetermined" doc:"Of those that bounced; goes with type bounced, or without a type"`
 	}
 	clickedLinkPageInput struct {
-		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
-		PageParams
+		BroadcastPath
+		rest.PageParams
 	}
 )
 
@@ -55,50 +56,45 @@ type broadcastStatsService interface {
 	ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error)
 }
 
-func (h *Handler) registerBroadcastStats() {
-	register(h, route{}, huma.Operation{
+// recipientRoutes are the routes of recipients and links of broadcasts.
+type recipientRoutes struct{ service broadcastStatsService }
+
+func (r recipientRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
 		Summary: "List the recipients of a broadcast that was queued, the last ones in the order of sending first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listBroadcastRecipients)
-	register(h, route{}, huma.Operation{
+	}, r.listBroadcastRecipients)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-clicked-links", Method: http.MethodGet, Path: "/broadcasts/{id}/clicked-links",
 		Summary: "List the links of a broadcast that were followed, the most followed first", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listClickedLinks)
+	}, r.listClickedLinks)
 }
 
-func (h *Handler) listBroadcastRecipients(ctx context.Context, in *recipientPageInput) (*listOutput[BroadcastRecipientItem], error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	page, err := in.page()
+func (r recipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*rest.ListOutput[BroadcastRecipientItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
 	q := app.RecipientQuery{Type: in.Type, Email: in.Email, Bounce: app.BounceType(in.BounceType)}
-	rows, more, err := h.service.ListBroadcastRecipients(ctx, keyOf(ctx), id, q, page)
+	rows, more, err := r.service.ListBroadcastRecipients(ctx, key, in.ID, q, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newBroadcastRecipientItem), nil
+	return rest.NewList(rows, more, newBroadcastRecipientItem), nil
 }
 
-func (h *Handler) listClickedLinks(ctx context.Context, in *clickedLinkPageInput) (*listOutput[ClickedLinkItem], error) {
-	id, err := pathID("broadcast", in.ID)
+func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*rest.ListOutput[ClickedLinkItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	page, err := in.page()
+	rows, more, err := r.service.ListClickedLinks(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListClickedLinks(ctx, keyOf(ctx), id, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(rows, more, func(l *app.BroadcastLink) ClickedLinkItem {
+	return rest.NewList(rows, more, func(l *app.BroadcastLink) ClickedLinkItem {
 		return ClickedLinkItem{ID: l.ID, URL: l.URL, Clicks: l.Clicks, UniqueClicks: l.People}
 	}), nil
 }

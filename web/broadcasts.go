@@ -2,12 +2,14 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // BroadcastItem is a broadcast in a list.
@@ -80,16 +82,18 @@ type testedBroadcast struct {
 	Data   []createdEmail `json:"data" doc:"The emails, in the order of the addresses"`
 }
 
+// BroadcastPath is the path parameter of one broadcast.
+type BroadcastPath struct {
+	ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
+}
+
+// Check implements Checker.
+func (p *BroadcastPath) Check() error { return rest.CheckID("broadcast", &p.ID) }
+
 type (
-	broadcastPath struct {
-		ID string `path:"id" doc:"The id of the broadcast" format:"uuid"`
-	}
-	createBroadcastInput struct {
-		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
-	}
 	sendBroadcastInput struct {
-		ID             string `path:"id" doc:"The id of the broadcast" format:"uuid"`
-		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+		BroadcastPath
+		OnceHeader
 	}
 	broadcastOutput         struct{ Body broadcastHead }
 	broadcastRecordOutput   struct{ Body broadcastRecord }
@@ -113,187 +117,137 @@ type broadcastService interface {
 	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts engine.SendOptions) (emails []string, err error)
 }
 
-func (h *Handler) registerBroadcasts() {
-	register(h, route{body: true}, huma.Operation{
+// broadcastRoutes are the routes of broadcasts.
+type broadcastRoutes struct{ service broadcastService }
+
+func (r broadcastRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.createBroadcast)
-	documentBody[createBroadcastRequest](h, http.MethodPost, "/broadcasts")
-	register(h, route{}, huma.Operation{
+	}, r.createBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcasts", Method: http.MethodGet, Path: "/broadcasts",
 		Summary: "List broadcasts, newest first", Tags: broadcastTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listBroadcasts)
-	register(h, route{}, huma.Operation{
+	}, r.listBroadcasts)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-broadcast", Method: http.MethodGet, Path: "/broadcasts/{id}",
 		Summary: "Get a broadcast with its content and its counts", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getBroadcast)
-	register(h, route{body: true}, huma.Operation{
+	}, r.getBroadcast)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
 		Summary: "Change a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateBroadcast)
-	documentBody[updateBroadcastRequest](h, http.MethodPatch, "/broadcasts/{id}")
-	register(h, route{}, huma.Operation{
+	}, r.updateBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
 		Summary: "Delete a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteBroadcast)
-	h.registerBroadcastActions()
+	}, r.deleteBroadcast)
+	r.addActions(h)
 }
 
-func (h *Handler) registerBroadcastActions() {
-	register(h, route{body: true}, huma.Operation{
+func (r broadcastRoutes) addActions(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
 		Summary: "Send a draft, at once or later", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.sendBroadcast)
-	documentBody[sendBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/send")
-	h.api.OpenAPI().Paths["/broadcasts/{id}/send"].Post.RequestBody.Required = false
-	register(h, route{}, huma.Operation{
+	}, r.sendBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "cancel-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/cancel",
 		Summary: "Cancel a scheduled or queued broadcast, also in mid-send", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.cancelBroadcast)
-	register(h, route{}, huma.Operation{
+	}, r.cancelBroadcast)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/duplicate", DefaultStatus: http.StatusCreated,
 		Summary: "Copy a broadcast into a draft", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.duplicateBroadcast)
-	register(h, route{body: true}, huma.Operation{
+	}, r.duplicateBroadcast)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "test-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/test",
-		Summary: "Send the content of a broadcast to up to 5 addresses, as ordinary emails", Tags: broadcastTags,
+		Summary: fmt.Sprintf("Send the content of a broadcast to up to %d addresses, as ordinary emails", app.MaxBroadcastTests), Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.testBroadcast)
-	documentBody[testBroadcastRequest](h, http.MethodPost, "/broadcasts/{id}/test")
+	}, r.testBroadcast)
 }
 
-func (h *Handler) createBroadcast(ctx context.Context, in *createBroadcastInput) (*broadcastOutput, error) {
-	x := exchangeOf(ctx)
-	var request createBroadcastRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r broadcastRoutes) createBroadcast(ctx context.Context, key *app.Key, in *OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
 	input := request.input()
-	opts, err := onceOptions(x.header, in.IdempotencyKey, &input)
+	opts, err := in.options(&input)
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(h.service.CreateBroadcast(ctx, x.key, input, opts))
+	return newBroadcastOutput(r.service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (h *Handler) listBroadcasts(ctx context.Context, in *PageParams) (*listOutput[BroadcastItem], error) {
-	page, err := in.page()
+func (r broadcastRoutes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListBroadcasts(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListBroadcasts(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newBroadcastItem), nil
+	return rest.NewList(rows, more, newBroadcastItem), nil
 }
 
-func (h *Handler) getBroadcast(ctx context.Context, in *broadcastPath) (*broadcastRecordOutput, error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	v, err := h.service.GetBroadcast(ctx, keyOf(ctx), id)
+func (r broadcastRoutes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
+	v, err := r.service.GetBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &broadcastRecordOutput{newBroadcastRecord(&v)}, nil
 }
 
-func (h *Handler) updateBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
+func (r broadcastRoutes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
 		return nil, err
 	}
-	var request updateBroadcastRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
-		return nil, err
-	}
-	return newBroadcastOutput(h.service.UpdateBroadcast(ctx, x.key, id, request.patch()))
+	return newBroadcastOutput(r.service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
 }
 
-func (h *Handler) deleteBroadcast(ctx context.Context, in *broadcastPath) (*removedBroadcastOutput, error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
+func (r broadcastRoutes) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
+	if err := r.service.DeleteBroadcast(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteBroadcast(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: id, Deleted: true}}, nil
+	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) sendBroadcast(ctx context.Context, in *sendBroadcastInput) (*broadcastOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("broadcast", in.ID)
+func (r broadcastRoutes) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
+		return nil, err
+	}
+	opts, err := in.options([]string{in.ID, request.ScheduledAt})
 	if err != nil {
 		return nil, err
 	}
-	var request sendBroadcastRequest
-	if err := decodeOptional(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "broadcast_id": request.BroadcastID}); err != nil {
-		return nil, err
-	}
-	opts, err := onceOptions(x.header, in.IdempotencyKey, []string{id, request.ScheduledAt})
-	if err != nil {
-		return nil, err
-	}
-	return newBroadcastOutput(h.service.SendBroadcast(ctx, x.key, id, request.ScheduledAt, opts))
+	return newBroadcastOutput(r.service.SendBroadcast(ctx, key, in.ID, request.ScheduledAt, opts))
 }
 
-func (h *Handler) cancelBroadcast(ctx context.Context, in *broadcastPath) (*canceledBroadcastOutput, error) {
-	id, err := pathID("broadcast", in.ID)
+func (r broadcastRoutes) cancelBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*canceledBroadcastOutput, error) {
+	b, remaining, err := r.service.CancelBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	b, remaining, err := h.service.CancelBroadcast(ctx, keyOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: id, Status: b.Status, CanceledRemaining: remaining}}, nil
+	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: in.ID, Status: b.Status, CanceledRemaining: remaining}}, nil
 }
 
-func (h *Handler) duplicateBroadcast(ctx context.Context, in *broadcastPath) (*broadcastOutput, error) {
-	id, err := pathID("broadcast", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	return newBroadcastOutput(h.service.DuplicateBroadcast(ctx, keyOf(ctx), id))
+func (r broadcastRoutes) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.service.DuplicateBroadcast(ctx, key, in.ID))
 }
 
-func (h *Handler) testBroadcast(ctx context.Context, in *sendBroadcastInput) (*testedBroadcastOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("broadcast", in.ID)
+func (r broadcastRoutes) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
+	opts, err := in.options(append([]string{in.ID}, request.To...))
 	if err != nil {
 		return nil, err
 	}
-	var request testBroadcastRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	opts, err := onceOptions(x.header, in.IdempotencyKey, append([]string{id}, request.To...))
+	emails, err := r.service.TestBroadcast(ctx, key, in.ID, request.To, opts)
 	if err != nil {
 		return nil, err
 	}
-	emails, err := h.service.TestBroadcast(ctx, x.key, id, request.To, opts)
-	if err != nil {
-		return nil, err
-	}
-	out := testedBroadcast{Object: "broadcast", ID: id, Data: make([]createdEmail, len(emails))}
+	out := testedBroadcast{Object: "broadcast", ID: in.ID, Data: make([]createdEmail, len(emails))}
 	for i, email := range emails {
 		out.Data[i] = createdEmail{email}
 	}

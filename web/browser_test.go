@@ -87,7 +87,7 @@ func (b *browser) look(width int64, scheme string) {
 	}
 }
 
-// goes does a step that leads to another page, and gives that page's text.
+// goes does a step that leads to another page, and returns that page's text.
 func (b *browser) goes(step chromedp.Action[chromedp.Void]) string {
 	b.t.Helper()
 	answer, err := chromedp.RunResponse(b.ctx, step)
@@ -272,17 +272,17 @@ func TestBrowserOptsOutAndInAgainWithoutScripts(t *testing.T) {
 func TestBrowserShowsEveryLanguageAndHostileNamesWithinThePage(t *testing.T) {
 	bench, fake := newPagesBench(t)
 	b, dir := newBrowser(t, bench.handler), shots(t)
-	for _, text := range pageTexts() {
-		b.speak(text.lang)
+	for _, lang := range []string{"en", "de", "fr", "es", "pt", "it", "nl", "pl", "ja", "zh"} {
+		b.speak(lang)
 		fake.change(func() { fake.unsubscribed = false })
 		for _, path := range []string{"/unsubscribe/topic", "/unsubscribe/all", "/preferences/all"} {
 			b.open(path)
-			if lang := eval[string](b, `document.documentElement.lang`); lang != text.lang {
-				t.Errorf("%s is in %s, not %s", path, lang, text.lang)
+			if got := eval[string](b, `document.documentElement.lang`); got != lang {
+				t.Errorf("%s is in %s, not %s", path, got, lang)
 			}
 		}
-		if text.lang == "ja" || text.lang == "de" {
-			b.shoot(dir, "preferences-"+text.lang)
+		if lang == "ja" || lang == "de" {
+			b.shoot(dir, "preferences-"+lang)
 		}
 	}
 	b.speak("en")

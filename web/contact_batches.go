@@ -2,6 +2,7 @@ package web
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -9,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 type (
@@ -72,73 +74,82 @@ const maxInclude = 10 // repeated ones are fine
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *contactRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]contactRefRequest)(l), app.MaxContactBatch, "an array of objects")
+	return rest.DecodeList(d, (*[]contactRefRequest)(l), app.MaxContactBatch, "an array of objects")
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *contactNames) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]string)(l), app.MaxContactBatch, "an array of strings")
+	return rest.DecodeList(d, (*[]string)(l), app.MaxContactBatch, "an array of strings")
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *includeList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]string)(l), maxInclude, "an array of strings")
+	return rest.DecodeList(d, (*[]string)(l), maxInclude, "an array of strings")
 }
 
 type (
 	contactBatchInput struct {
 		OnConflict string `query:"on_conflict" enum:"error,skip,upsert" default:"error" doc:"What happens to an item whose address has a contact already, or stood in the batch before"`
 		Validation string `header:"x-batch-validation" enum:"strict,permissive" doc:"strict (default): one invalid item refuses the batch; permissive: it is listed in errors and the others are written"`
+
+		permissive bool
+		conflict   app.OnConflict
 	}
 	contactBatchOutput    struct{ Body contactBatchAnswer }
 	foundContactsOutput   struct{ Body foundContacts }
 	deletedContactsOutput struct{ Body deletedContacts }
 )
 
-func (h *Handler) registerContactBatches() {
-	register(h, route{body: true}, huma.Operation{
-		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
-		Summary: "Create or merge 1 to 1000 contacts", Tags: contactTags,
-		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.putContacts)
-	documentBody[[]createContactRequest](h, http.MethodPost, "/contacts/batch")
-	least, most := 1, app.MaxContactBatch
-	schema := h.api.OpenAPI().Paths["/contacts/batch"].Post.RequestBody.Content["application/json"].Schema
-	schema.MinItems, schema.MaxItems = &least, &most
-	register(h, route{body: true}, huma.Operation{
-		OperationID: "get-contacts", Method: http.MethodPost, Path: "/contacts/batch/get",
-		Summary: "Get many contacts by their ids or addresses", Tags: contactTags,
-	}, h.getContacts)
-	documentBody[getContactsRequest](h, http.MethodPost, "/contacts/batch/get")
-	register(h, route{body: true}, huma.Operation{
-		OperationID: "remove-contacts", Method: http.MethodPost, Path: "/contacts/batch/remove",
-		Summary: "Delete many contacts by their ids or addresses; unknown ones are skipped", Tags: contactTags,
-	}, h.removeContacts)
-	documentBody[removeContactsRequest](h, http.MethodPost, "/contacts/batch/remove")
+// Check implements Checker.
+func (in *contactBatchInput) Check() (err error) {
+	if in.permissive, err = readValidation(in.Validation); err != nil {
+		return err
+	}
+	in.conflict, err = app.ParseOnConflict(in.OnConflict)
+	return err
 }
 
-func (h *Handler) putContacts(ctx context.Context, in *contactBatchInput) (*contactBatchOutput, error) {
-	x := exchangeOf(ctx)
-	permissive, err := readValidation(in.Validation)
-	if err != nil {
-		return nil, err
-	}
-	conflict, err := app.ParseOnConflict(in.OnConflict)
-	if err != nil {
-		return nil, err
-	}
-	values, err := splitBatch(x.body, app.MaxContactBatch, "contacts")
-	if err != nil {
-		return nil, err
-	}
-	items := make([]engine.ContactItem, len(values))
-	for i, value := range values {
-		var request createContactRequest
-		if items[i].Err = decodeBody(value, &request); items[i].Err == nil {
-			items[i].Input, items[i].Err = request.input("")
+// putContactsRequest is the body of POST /contacts/batch.
+type putContactsRequest struct {
+	items []batchItem[createContactRequest]
+}
+
+// DecodeBody implements BodyDecoder.
+func (r *putContactsRequest) DecodeBody(body []byte) (err error) {
+	r.items, err = decodeBatch[createContactRequest](body, app.MaxContactBatch, "contacts")
+	return err
+}
+
+// Schema implements huma.SchemaProvider.
+func (putContactsRequest) Schema(r huma.Registry) *huma.Schema {
+	return batchSchema[createContactRequest](r, app.MaxContactBatch)
+}
+
+func (r contactRoutes) addBatches(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
+		Summary: fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, r.putContacts)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "get-contacts", Method: http.MethodPost, Path: "/contacts/batch/get",
+		Summary: "Get many contacts by their ids or addresses", Tags: contactTags,
+	}, r.getContacts)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "remove-contacts", Method: http.MethodPost, Path: "/contacts/batch/remove",
+		Summary: "Delete many contacts by their ids or addresses; unknown ones are skipped", Tags: contactTags,
+	}, r.removeContacts)
+}
+
+func (r contactRoutes) putContacts(ctx context.Context, key *app.Key, in *contactBatchInput, request *putContactsRequest) (*contactBatchOutput, error) {
+	items := make([]engine.ContactItem, len(request.items))
+	for i := range request.items {
+		item := &request.items[i]
+		if items[i].Err = item.err; item.err == nil {
+			items[i].Input, items[i].Err = item.value.input("")
 		}
 	}
-	result, err := h.service.PutContacts(ctx, x.key, items, conflict, permissive)
+	result, err := r.service.PutContacts(ctx, key, items, in.conflict, in.permissive)
 	if err != nil {
 		return nil, err
 	}
@@ -158,17 +169,12 @@ func newContactBatchAnswer(r *engine.ContactBatchResult) contactBatchAnswer {
 	return out
 }
 
-func (h *Handler) getContacts(ctx context.Context, _ *struct{}) (*foundContactsOutput, error) {
-	x := exchangeOf(ctx)
-	var request getContactsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r contactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{}, request *getContactsRequest) (*foundContactsOutput, error) {
 	in := app.ContactRead{Contacts: make([]app.ContactRef, len(request.Contacts)), Include: request.Include}
 	for i, ref := range request.Contacts {
 		in.Contacts[i] = app.ContactRef{ID: ref.ID, Email: ref.Email}
 	}
-	found, err := h.service.GetContacts(ctx, x.key, in)
+	found, err := r.service.GetContacts(ctx, key, in)
 	if err != nil {
 		return nil, err
 	}
@@ -183,13 +189,8 @@ func (h *Handler) getContacts(ctx context.Context, _ *struct{}) (*foundContactsO
 	return &foundContactsOutput{out}, nil
 }
 
-func (h *Handler) removeContacts(ctx context.Context, _ *struct{}) (*deletedContactsOutput, error) {
-	x := exchangeOf(ctx)
-	var request removeContactsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	ids, err := h.service.RemoveContacts(ctx, x.key, app.ContactRemoval{IDs: request.IDs, Emails: request.Emails, Erase: request.Erase})
+func (r contactRoutes) removeContacts(ctx context.Context, key *app.Key, _ *struct{}, request *removeContactsRequest) (*deletedContactsOutput, error) {
+	ids, err := r.service.RemoveContacts(ctx, key, app.ContactRemoval{IDs: request.IDs, Emails: request.Emails, Erase: request.Erase})
 	if err != nil {
 		return nil, err
 	}

@@ -2,12 +2,14 @@ package web
 
 import (
 	"fmt"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // createContactRequest is the body of POST /contacts and an item of a batch.
@@ -38,10 +40,10 @@ func (r *createContactRequest) input(audienceID string) (*app.ContactInput, erro
 // updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat
 // there whom the path means.
 type updateContactRequest struct {
-	FirstName    change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
-	LastName     change[string] `json:"last_name" required:"false" maxLength:"255" doc:"null clears it"`
-	Unsubscribed *bool          `json:"unsubscribed,omitempty" doc:"false subscribes again who unsubscribed"`
-	Properties   propertyMap    `json:"properties,omitempty" doc:"Values to set; null removes one, and what is not named stays"`
+	FirstName    rest.Change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
+	LastName     rest.Change[string] `json:"last_name" required:"false" maxLength:"255" doc:"null clears it"`
+	Unsubscribed *bool               `json:"unsubscribed,omitempty" doc:"false subscribes again who unsubscribed"`
+	Properties   propertyMap         `json:"properties,omitempty" doc:"Values to set; null removes one, and what is not named stays"`
 
 	ID         string `json:"id,omitempty" hidden:"true"`
 	Email      string `json:"email,omitempty" hidden:"true"`
@@ -76,7 +78,7 @@ type segmentRefs []app.SegmentRef
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *segmentRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.SegmentRef)(l), app.MaxContactLinks, "an array of objects")
+	return rest.DecodeList(d, (*[]app.SegmentRef)(l), app.MaxContactLinks, "an array of objects")
 }
 
 // propertyMap is an object of strings, numbers and nulls, of bounded size. Null
@@ -91,7 +93,7 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return d.SkipValue()
 	case '{':
 	default:
-		return wrongShape(d, "an object of strings and numbers")
+		return rest.WrongShape(d, "an object of strings and numbers")
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -100,7 +102,7 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	out := propertyMap{}
 	for d.PeekKind() != '}' {
 		if len(out) == app.MaxProperties {
-			return &shapeError{at, fmt.Sprintf("can hold at most %d keys", app.MaxProperties)}
+			return rest.NewShapeError(at, fmt.Sprintf("can hold at most %d keys", app.MaxProperties))
 		}
 		var key string
 		var value *propertyValue
@@ -120,7 +122,7 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // Schema implements huma.SchemaProvider.
 func (propertyMap) Schema(r huma.Registry) *huma.Schema {
 	most := app.MaxProperties
-	value := *huma.SchemaFromType(r, typeOf[propertyValue]())
+	value := *huma.SchemaFromType(r, reflect.TypeFor[propertyValue]())
 	value.OneOf = append(value.OneOf, &huma.Schema{Type: "null"})
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &value, MaxProperties: &most}
 }

@@ -3,16 +3,17 @@ package web
 import (
 	"context"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
-// ContactTopicItem is a topic as it stands for a contact (api.md, Contact-topic
-// row).
+// ContactTopicItem is a topic as it stands for a contact.
 type ContactTopicItem struct {
 	ID           string           `json:"id" format:"uuid" doc:"Of the topic"`
 	Name         string           `json:"name"`
@@ -27,7 +28,7 @@ type topicChoices []app.TopicChoice
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *topicChoices) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of choices")
+	return rest.DecodeList(d, (*[]app.TopicChoice)(l), app.MaxContactLinks, "an array of choices")
 }
 
 type namedTopicChoices struct {
@@ -49,7 +50,7 @@ func (r *setTopicsRequest) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 // Schema implements huma.SchemaProvider.
 func (setTopicsRequest) Schema(r huma.Registry) *huma.Schema {
-	object := huma.SchemaFromType(r, typeOf[namedTopicChoices]())
+	object := huma.SchemaFromType(r, reflect.TypeFor[namedTopicChoices]())
 	alone := *object.Properties["topics"]
 	return &huma.Schema{OneOf: []*huma.Schema{&alone, object}}
 }
@@ -72,7 +73,7 @@ type (
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	contactTopicsPageInput struct {
-		PageParams
+		rest.PageParams
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	contactTopicsOutput   struct{ Body contactTopicsRecord }
@@ -87,45 +88,42 @@ type contactTopicService interface {
 	PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error)
 }
 
-func (h *Handler) registerContactTopics() {
+// contactTopicRoutes are the routes of what contacts choose.
+type contactTopicRoutes struct{ service contactTopicService }
+
+func (r contactTopicRoutes) add(h *rest.Handler) {
 	tags := []string{"Contacts"}
-	register(h, route{}, huma.Operation{
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
 		Summary: "List topics as they stand for a contact, newest first", Tags: tags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listContactTopics)
-	register(h, route{body: true}, huma.Operation{
+	}, r.listContactTopics)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "set-contact-topics", Method: http.MethodPatch, Path: "/contacts/{id}/topics",
 		Summary: "Note what a contact chooses about topics: all of it or nothing", Tags: tags,
 		Errors: []int{http.StatusNotFound},
-	}, h.setContactTopics)
-	documentBody[setTopicsRequest](h, http.MethodPatch, "/contacts/{id}/topics")
-	register(h, route{}, huma.Operation{
+	}, r.setContactTopics)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-preferences-link", Method: http.MethodPost, Path: "/contacts/{id}/preferences-link",
 		Summary: "Get the link to the page where a contact chooses for itself", Tags: tags,
 		Errors: []int{http.StatusNotFound},
-	}, h.preferencesLink)
+	}, r.preferencesLink)
 }
 
-func (h *Handler) listContactTopics(ctx context.Context, in *contactTopicsPageInput) (*listOutput[ContactTopicItem], error) {
-	page, err := in.page()
+func (r contactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*rest.ListOutput[ContactTopicItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListContactTopics(ctx, keyOf(ctx), in.ID, page)
+	rows, more, err := r.service.ListContactTopics(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newContactTopicItem), nil
+	return rest.NewList(rows, more, newContactTopicItem), nil
 }
 
-func (h *Handler) setContactTopics(ctx context.Context, in *contactTopicsPath) (*contactTopicsOutput, error) {
-	x := exchangeOf(ctx)
-	var request setTopicsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	id, rows, err := h.service.SetContactTopics(ctx, x.key, in.ID, request.Topics)
+func (r contactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {
+	id, rows, err := r.service.SetContactTopics(ctx, key, in.ID, request.Topics)
 	if err != nil {
 		return nil, err
 	}
@@ -136,8 +134,8 @@ func (h *Handler) setContactTopics(ctx context.Context, in *contactTopicsPath) (
 	return &contactTopicsOutput{out}, nil
 }
 
-func (h *Handler) preferencesLink(ctx context.Context, in *contactTopicsPath) (*preferencesLinkOutput, error) {
-	id, url, err := h.service.PreferencesLink(ctx, keyOf(ctx), in.ID)
+func (r contactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, in *contactTopicsPath) (*preferencesLinkOutput, error) {
+	id, url, err := r.service.PreferencesLink(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}

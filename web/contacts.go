@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // ContactItem is a contact in a list.
@@ -55,6 +56,9 @@ type AudiencePath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 }
 
+// Check implements Checker.
+func (p *AudiencePath) Check() error { return rest.CheckID("audience", &p.ID) }
+
 // AudienceContactPath are the path parameters of a contact below a segment.
 type AudienceContactPath struct {
 	AudiencePath
@@ -63,7 +67,7 @@ type AudienceContactPath struct {
 
 // ContactListParams are the query parameters of every list of contacts.
 type ContactListParams struct {
-	PageParams
+	rest.PageParams
 	Include string `query:"include" doc:"What each row also carries: properties, topics, or both with a comma"`
 }
 
@@ -80,7 +84,7 @@ func (queryFlag) Schema(huma.Registry) *huma.Schema {
 	return &huma.Schema{Type: huma.TypeBoolean, Default: false}
 }
 
-// read gives the value; empty is false. Errors: CodeValidation naming the field.
+// read returns the value; empty is false. Errors: CodeValidation naming the field.
 func (f queryFlag) read(field string) (bool, error) {
 	switch f {
 	case "", "false":
@@ -97,7 +101,7 @@ type (
 		SegmentID string `query:"segment_id" format:"uuid" doc:"Only the contacts of this segment"`
 	}
 	segmentContactsInput struct {
-		AudiencePath
+		ID string `path:"id" format:"uuid" doc:"The id of the segment"`
 		ContactListParams
 	}
 	deleteContactInput struct {
@@ -128,55 +132,51 @@ type contactService interface {
 	RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error)
 }
 
-func (h *Handler) registerContacts() {
-	register(h, route{body: true}, huma.Operation{
+// contactRoutes are the routes of contacts.
+type contactRoutes struct{ service contactService }
+
+func (r contactRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.createContact)
-	documentBody[createContactRequest](h, http.MethodPost, "/contacts")
-	register(h, route{}, huma.Operation{
+	}, r.createContact)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listContacts)
-	register(h, route{}, huma.Operation{
+	}, r.listContacts)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listSegmentContacts)
-	register(h, route{}, huma.Operation{
+	}, r.listSegmentContacts)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact", Method: http.MethodGet, Path: "/contacts/{id}",
 		Summary: "Get a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getContact)
-	register(h, route{body: true}, huma.Operation{
+	}, r.getContact)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateContact)
-	documentBody[updateContactRequest](h, http.MethodPatch, "/contacts/{id}")
-	register(h, route{}, huma.Operation{
+	}, r.updateContact)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
 		Summary: "Delete a contact by its id or address", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
-	}, h.deleteContact)
-	h.registerAudienceContacts()
-	h.registerContactBatches()
+	}, r.deleteContact)
+	r.addBelowAudiences(h)
+	r.addBatches(h)
 }
 
-func (h *Handler) createContact(ctx context.Context, _ *struct{}) (*contactRefOutput, error) {
-	return h.createContactIn(ctx, "")
+func (r contactRoutes) createContact(ctx context.Context, key *app.Key, _ *struct{}, request *createContactRequest) (*contactRefOutput, error) {
+	return r.createContactIn(ctx, key, "", request)
 }
 
 // createContactIn creates the contact of a body and adds it to a segment, where
 // one is given.
-func (h *Handler) createContactIn(ctx context.Context, audienceID string) (*contactRefOutput, error) {
-	x := exchangeOf(ctx)
-	var request createContactRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, request *createContactRequest) (*contactRefOutput, error) {
 	in, err := request.input(audienceID)
 	if err != nil {
 		return nil, err
@@ -184,24 +184,24 @@ func (h *Handler) createContactIn(ctx context.Context, audienceID string) (*cont
 	if audienceID != "" {
 		in.Segments = append(in.Segments, app.SegmentRef{ID: audienceID})
 	}
-	id, err := h.service.CreateContact(ctx, x.key, *in)
+	id, err := r.service.CreateContact(ctx, key, *in)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (h *Handler) listContacts(ctx context.Context, in *contactPageInput) (*listOutput[ContactItem], error) {
-	return h.listContactsOf(ctx, in.SegmentID, in.ContactListParams)
+func (r contactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.ListOutput[ContactItem], error) {
+	return r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
 }
 
-func (h *Handler) listSegmentContacts(ctx context.Context, in *segmentContactsInput) (*listOutput[ContactItem], error) {
-	return h.listContactsOf(ctx, in.ID, in.ContactListParams)
+func (r contactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*rest.ListOutput[ContactItem], error) {
+	return r.listContactsOf(ctx, key, in.ID, in.ContactListParams)
 }
 
 // listContactsOf lists the contacts of a segment, or all for an empty id.
-func (h *Handler) listContactsOf(ctx context.Context, segmentID string, in ContactListParams) (*listOutput[ContactItem], error) {
-	page, err := in.page()
+func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*rest.ListOutput[ContactItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -210,58 +210,53 @@ func (h *Handler) listContactsOf(ctx context.Context, segmentID string, in Conta
 		return nil, err
 	}
 	if segmentID != "" {
-		if segmentID, err = pathID("segment", segmentID); err != nil {
+		if err := rest.CheckID("segment", &segmentID); err != nil {
 			return nil, err
 		}
 	}
-	rows, more, err := h.service.ListContacts(ctx, keyOf(ctx), segmentID, include, page)
+	rows, more, err := r.service.ListContacts(ctx, key, segmentID, include, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
+	return rest.NewList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
 }
 
-func (h *Handler) getContact(ctx context.Context, in *ContactPath) (*contactOutput, error) {
-	c, err := h.service.GetContact(ctx, keyOf(ctx), in.ID)
+func (r contactRoutes) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {
+	c, err := r.service.GetContact(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &contactOutput{newContactRecord(&c, app.Include{Properties: true})}, nil
 }
 
-func (h *Handler) updateContact(ctx context.Context, in *ContactPath) (*contactRefOutput, error) {
-	return h.updateContactIn(ctx, "", in.ID)
+func (r contactRoutes) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {
+	return r.updateContactIn(ctx, key, "", in.ID, request)
 }
 
 // updateContactIn changes a contact; audienceID is that of the path, if it has
 // one.
-func (h *Handler) updateContactIn(ctx context.Context, audienceID, contact string) (*contactRefOutput, error) {
-	x := exchangeOf(ctx)
-	var request updateContactRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r contactRoutes) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
 	patch, err := request.patch(audienceID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.UpdateContact(ctx, x.key, contact, *patch)
+	id, err := r.service.UpdateContact(ctx, key, contact, *patch)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (h *Handler) deleteContact(ctx context.Context, in *deleteContactInput) (*deletedContactOutput, error) {
-	return h.deleteContactIn(ctx, in.ContactPath.ID, in.EraseParam)
+func (r contactRoutes) deleteContact(ctx context.Context, key *app.Key, in *deleteContactInput) (*deletedContactOutput, error) {
+	return r.deleteContactIn(ctx, key, in.ContactPath.ID, in.EraseParam)
 }
 
-func (h *Handler) deleteContactIn(ctx context.Context, contact string, in EraseParam) (*deletedContactOutput, error) {
+func (r contactRoutes) deleteContactIn(ctx context.Context, key *app.Key, contact string, in EraseParam) (*deletedContactOutput, error) {
 	erase, err := in.Erase.read("erase")
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.DeleteContact(ctx, keyOf(ctx), contact, erase)
+	id, err := r.service.DeleteContact(ctx, key, contact, erase)
 	if err != nil {
 		return nil, err
 	}

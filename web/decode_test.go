@@ -3,33 +3,11 @@ package web
 import (
 	"encoding/json"
 	"log/slog"
+	"mailer/web/rest"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"unicode/utf8"
-
-	"github.com/go-json-experiment/json/jsontext"
 )
-
-func TestFieldName(t *testing.T) {
-	for pointer, want := range map[jsontext.Pointer]string{
-		"":                       "body",
-		"/subject":               "subject",
-		"/attachments/0/content": "attachments[0].content",
-		"/headers/X-A":           "headers.X-A",
-		"/a~1b~0c":               "a/b~c",
-		"/5":                     "5",
-		"/a`b\n\u2028\x7f":       "ab\u2028",
-	} {
-		if got := fieldName(pointer); got != want {
-			t.Errorf("%q gives %q, want %q", pointer, got, want)
-		}
-	}
-	long := fieldName(jsontext.Pointer("/" + strings.Repeat("ü", 1000)))
-	if len(long) > maxFieldName+len("…") || !utf8.ValidString(long) {
-		t.Errorf("%d bytes, %q", len(long), long)
-	}
-}
 
 // FuzzSend throws bytes at POST /emails: whatever comes, the answer is a
 // success or a refusal of the caller's, in JSON of our shape.
@@ -41,8 +19,7 @@ func FuzzSend(f *testing.F) {
 	} {
 		f.Add([]byte(seed))
 	}
-	b := newBench(f, func(c *Config, _ *limits) { c.RateLimit = 0 })
-	b.handler.log = slog.New(slog.DiscardHandler)
+	b := newBench(f, func(c *Config, _ *rest.Limits) { c.RateLimit, c.Log = 0, slog.New(slog.DiscardHandler) })
 	f.Fuzz(func(t *testing.T, body []byte) {
 		r := httptest.NewRequest("POST", "/emails", strings.NewReader(string(body)))
 		r.Header.Set("Authorization", "Bearer full")
@@ -52,7 +29,7 @@ func FuzzSend(f *testing.F) {
 		if w.Code == 200 {
 			return
 		}
-		var e Error
+		var e rest.Error
 		if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil || e.StatusCode != w.Code || w.Code < 400 || w.Code > 499 {
 			t.Errorf("%q gives %d %s", body, w.Code, w.Body)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 type insightsRecord struct {
@@ -54,36 +55,35 @@ type deliverabilityService interface {
 	Deliverability(ctx context.Context, key *app.Key) (app.Deliverability, error)
 }
 
-func (h *Handler) registerDeliverability() {
-	register(h, route{}, huma.Operation{
+// deliverabilityRoutes are the routes of scores.
+type deliverabilityRoutes struct{ service deliverabilityService }
+
+func (r deliverabilityRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
 		Summary: "Get the score of an email and what lowers it", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getInsights)
-	register(h, route{}, huma.Operation{
+	}, r.getInsights)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-deliverability", Method: http.MethodGet, Path: "/deliverability",
 		Summary: "Get how well the team's mail fared in the last 30 days", Tags: []string{"Deliverability"},
-	}, h.getDeliverability)
+	}, r.getDeliverability)
 }
 
-func (h *Handler) getInsights(ctx context.Context, in *EmailPath) (*insightsOutput, error) {
-	id, err := pathID("email", in.ID)
+func (r deliverabilityRoutes) getInsights(ctx context.Context, key *app.Key, in *EmailPath) (*insightsOutput, error) {
+	found, err := r.service.GetInsights(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	found, err := h.service.GetInsights(ctx, keyOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	out := insightsRecord{Object: "insights", EmailID: id, Score: found.Score(), Band: app.BandOf(found.Score()), ScoreVersion: found.Version, Penalties: []PenaltyItem{}}
+	out := insightsRecord{Object: "insights", EmailID: in.ID, Score: found.Score(), Band: app.BandOf(found.Score()), ScoreVersion: found.Version, Penalties: []PenaltyItem{}}
 	for _, p := range found.Penalties() {
 		out.Penalties = append(out.Penalties, PenaltyItem(p))
 	}
 	return &insightsOutput{out}, nil
 }
 
-func (h *Handler) getDeliverability(ctx context.Context, _ *struct{}) (*deliverabilityOutput, error) {
-	d, err := h.service.Deliverability(ctx, keyOf(ctx))
+func (r deliverabilityRoutes) getDeliverability(ctx context.Context, key *app.Key, _ *struct{}) (*deliverabilityOutput, error) {
+	d, err := r.service.Deliverability(ctx, key)
 	if err != nil {
 		return nil, err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // DomainItem is a domain in a list.
@@ -83,7 +84,7 @@ type addDomainRequest struct {
 type updateDomainRequest struct {
 	OpenTracking      *bool                `json:"open_tracking,omitempty"`
 	ClickTracking     *bool                `json:"click_tracking,omitempty"`
-	TrackingSubdomain change[string]       `json:"tracking_subdomain,omitempty" doc:"null or an empty string clears"`
+	TrackingSubdomain rest.Change[string]  `json:"tracking_subdomain,omitempty" doc:"null or an empty string clears"`
 	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
 	TLS               tlsSetting           `json:"tls,omitempty" hidden:"true"`
 	ID                string               `json:"id,omitempty" hidden:"true"`
@@ -95,11 +96,14 @@ type DomainPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the domain"`
 }
 
+// Check implements Checker.
+func (p *DomainPath) Check() error { return rest.CheckID("domain", &p.ID) }
+
 type (
 	domainOutput        struct{ Body domainRecord }
 	domainRefOutput     struct{ Body domainRef }
 	deletedDomainOutput struct{ Body deletedDomain }
-	domainPageInput     struct{ PageParams }
+	domainPageInput     struct{ rest.PageParams }
 )
 
 // domainService is what the routes of domains need of the engine.
@@ -116,48 +120,49 @@ type domainService interface {
 
 var domainTags = []string{"Domains"}
 
-func (h *Handler) registerDomains() {
-	register(h, route{body: true, admin: true}, huma.Operation{
+// domainRoutes are the routes of domains.
+type domainRoutes struct{ service domainService }
+
+func (r domainRoutes) add(h *rest.Handler) {
+	add := rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
 		Summary: "Add a sending domain", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
-	}, h.addDomain)
-	documentBody[addDomainRequest](h, http.MethodPost, "/domains")
-	h.documentRegions()
-	register(h, route{}, huma.Operation{
+	}, r.addDomain)
+	r.documentRegions(add)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
 		Summary: "List domains, newest first", Tags: domainTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listDomains)
-	register(h, route{}, huma.Operation{
+	}, r.listDomains)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-domain", Method: http.MethodGet, Path: "/domains/{id}",
 		Summary: "Get a domain with its DNS records", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getDomain)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	}, r.getDomain)
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-domain", Method: http.MethodPatch, Path: "/domains/{id}",
 		Summary: "Change the tracking of a domain", Tags: domainTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateDomain)
-	documentBody[updateDomainRequest](h, http.MethodPatch, "/domains/{id}")
-	register(h, route{admin: true}, huma.Operation{
+	}, r.updateDomain)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "verify-domain", Method: http.MethodPost, Path: "/domains/{id}/verify",
 		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.verifyDomain)
-	register(h, route{admin: true}, huma.Operation{
+	}, r.verifyDomain)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteDomain)
+	}, r.deleteDomain)
 }
 
-// documentRegions lists the regions of this server in the document (api.md, POST
-// /domains).
-func (h *Handler) documentRegions() {
-	body := h.api.OpenAPI().Paths["/domains"].Post.RequestBody.Content["application/json"].Schema
+// documentRegions lists the regions of this server in the document, the default
+// first.
+func (r domainRoutes) documentRegions(add *huma.Operation) {
+	body := add.RequestBody.Content["application/json"].Schema
 	schema := body.Properties["region"]
-	for i, region := range h.service.Regions() {
+	for i, region := range r.service.Regions() {
 		if i == 0 {
 			schema.Default = region
 		}
@@ -165,63 +170,45 @@ func (h *Handler) documentRegions() {
 	}
 }
 
-func (h *Handler) addDomain(ctx context.Context, _ *struct{}) (*domainOutput, error) {
-	x := exchangeOf(ctx)
-	var request addDomainRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {
 	if err := request.TLS.check(); err != nil {
 		return nil, err
 	}
 	if err := request.Capabilities.check(); err != nil {
 		return nil, err
 	}
-	d, err := h.service.AddDomain(ctx, x.key.TeamID, app.DomainInput{
+	d, err := r.service.AddDomain(ctx, key.TeamID, app.DomainInput{
 		Name: request.Name, Region: request.Region, ReturnPath: request.CustomReturnPath,
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: request.TrackingSubdomain,
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.domainAnswer(&d), nil
+	return r.domainAnswer(&d), nil
 }
 
-func (h *Handler) listDomains(ctx context.Context, in *domainPageInput) (*listOutput[DomainItem], error) {
-	page, err := in.page()
+func (r domainRoutes) listDomains(ctx context.Context, key *app.Key, in *domainPageInput) (*rest.ListOutput[DomainItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListDomains(ctx, keyOf(ctx).TeamID, page)
+	rows, more, err := r.service.ListDomains(ctx, key.TeamID, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newDomainItem), nil
+	return rest.NewList(rows, more, newDomainItem), nil
 }
 
-func (h *Handler) getDomain(ctx context.Context, in *DomainPath) (*domainOutput, error) {
-	id, err := pathID("domain", in.ID)
+func (r domainRoutes) getDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
+	d, err := r.service.GetDomain(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	d, err := h.service.GetDomain(ctx, keyOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	return h.domainAnswer(&d), nil
+	return r.domainAnswer(&d), nil
 }
 
-func (h *Handler) updateDomain(ctx context.Context, in *DomainPath) (*domainOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("domain", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	var request updateDomainRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "domain_id": request.DomainID}); err != nil {
+func (r domainRoutes) updateDomain(ctx context.Context, key *app.Key, in *DomainPath, request *updateDomainRequest) (*domainOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"domain_id", request.DomainID}); err != nil {
 		return nil, err
 	}
 	if err := request.TLS.check(); err != nil {
@@ -230,40 +217,32 @@ func (h *Handler) updateDomain(ctx context.Context, in *DomainPath) (*domainOutp
 	if err := request.Capabilities.check(); err != nil {
 		return nil, err
 	}
-	d, err := h.service.UpdateDomain(ctx, x.key, id, app.DomainPatch{
+	d, err := r.service.UpdateDomain(ctx, key, in.ID, app.DomainPatch{
 		OpenTracking: request.OpenTracking, ClickTracking: request.ClickTracking, TrackingSubdomain: app.Change[string](request.TrackingSubdomain),
 	})
 	if err != nil {
 		return nil, err
 	}
-	return h.domainAnswer(&d), nil
+	return r.domainAnswer(&d), nil
 }
 
-func (h *Handler) verifyDomain(ctx context.Context, in *DomainPath) (*domainRefOutput, error) {
-	id, err := pathID("domain", in.ID)
-	if err != nil {
+func (r domainRoutes) verifyDomain(ctx context.Context, key *app.Key, in *DomainPath) (*domainRefOutput, error) {
+	if err := r.service.VerifyDomain(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.VerifyDomain(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &domainRefOutput{domainRef{Object: "domain", ID: id}}, nil
+	return &domainRefOutput{domainRef{Object: "domain", ID: in.ID}}, nil
 }
 
-func (h *Handler) deleteDomain(ctx context.Context, in *DomainPath) (*deletedDomainOutput, error) {
-	id, err := pathID("domain", in.ID)
-	if err != nil {
+func (r domainRoutes) deleteDomain(ctx context.Context, key *app.Key, in *DomainPath) (*deletedDomainOutput, error) {
+	if err := r.service.DeleteDomain(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteDomain(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: id, Deleted: true}}, nil
+	return &deletedDomainOutput{deletedDomain{Object: "domain", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) domainAnswer(d *app.Domain) *domainOutput {
+func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {
 	return &domainOutput{domainRecord{
-		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: h.service.DomainRecords(d),
+		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: r.service.DomainRecords(d),
 	}}
 }
 

@@ -2,16 +2,13 @@ package web
 
 import (
 	"context"
-	"crypto/sha256"
-	"io"
 	"net/http"
-	"time"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 // EmailItem is an email in a list. Like the other exported shapes it is exported
@@ -66,16 +63,16 @@ type EmailPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the email"`
 }
 
+// Check implements Checker.
+func (p *EmailPath) Check() error { return rest.CheckID("email", &p.ID) }
+
 type (
-	sendInput struct {
-		IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
-	}
 	sendOutput     struct{ Body createdEmail }
 	recordOutput   struct{ Body emailRecord }
 	rawOutput      struct{ Body emailRaw }
 	emailPageInput struct {
 		EmailPath
-		PageParams
+		rest.PageParams
 	}
 )
 
@@ -91,143 +88,93 @@ type emailService interface {
 	ListEmails(ctx context.Context, key *app.Key, page app.Page) ([]app.Email, bool, error)
 	GetEmail(ctx context.Context, key *app.Key, id string) (*app.Email, error)
 	ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error)
-	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
-	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
-	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
-	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
 	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
 }
 
-func (h *Handler) registerEmails() {
-	register(h, route{sending: true, body: true, passing: true}, huma.Operation{
+// emailRoutes are the routes of emails and of batches of them.
+type emailRoutes struct{ service emailService }
+
+func (r emailRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
 		Summary: "Send an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.sendEmail)
-	documentBody[sendEmailRequest](h, http.MethodPost, "/emails")
-	register(h, route{}, huma.Operation{
+	}, r.sendEmail)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
 		Summary: "List emails, newest first", Tags: emailTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listEmails)
-	register(h, route{}, huma.Operation{
+	}, r.listEmails)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
 		Summary: "Get an email", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getEmail)
-	register(h, route{}, huma.Operation{
+	}, r.getEmail)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
 		Summary: "List what happened to an email, newest first", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listEvents)
-	register(h, route{}, huma.Operation{
+	}, r.listEvents)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
 		Summary: "Get the whole message, where no relay is configured", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getRaw)
-	h.registerBatches()
-	h.registerSchedules()
+	}, r.getRaw)
+	r.addBatches(h)
+	r.addSchedules(h)
 }
 
-func (h *Handler) sendEmail(ctx context.Context, in *sendInput) (*sendOutput, error) {
-	x := exchangeOf(ctx)
-	var request sendEmailRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r emailRoutes) sendEmail(ctx context.Context, key *app.Key, in *OnceHeader, request *sendEmailRequest) (*sendOutput, error) {
 	email := request.input()
-	opts, err := sendOptions(x.header, in.IdempotencyKey, email)
+	opts, err := in.options(email)
 	if err != nil {
 		return nil, err
 	}
-	id, err := h.service.SendEmail(ctx, x.key, email, opts)
+	id, err := r.service.SendEmail(ctx, key, email, opts)
 	if err != nil {
 		return nil, err
 	}
 	return &sendOutput{createdEmail{id}}, nil
 }
 
-// sendOptions adds what idempotency compares: a digest of the canonical form of
-// the body, so that a large one is not kept twice. Members that are absent are
-// absent from it, so that a field of a later version changes no digest.
-func sendOptions(header http.Header, key string, email *app.EmailInput) (engine.SendOptions, error) {
-	if given, err := keyGiven(header, key); err != nil || !given {
-		return engine.SendOptions{}, err
-	}
-	digest := sha256.New()
-	if err := canonical(digest, email); err != nil {
-		return engine.SendOptions{}, err
-	}
-	return engine.SendOptions{IdempotencyKey: key, Payload: digest.Sum(nil)}, nil
-}
-
-// keyGiven tells whether a request has an Idempotency-Key; an empty one is
-// refused.
-func keyGiven(header http.Header, key string) (bool, error) {
-	if key != "" {
-		return true, nil
-	}
-	if _, given := header["Idempotency-Key"]; given {
-		return false, app.Errorf(app.CodeInvalidIdempotencyKey, "The idempotency key must be 1 to 256 characters long")
-	}
-	return false, nil
-}
-
-// canonical writes the form of a send that idempotency compares.
-func canonical(w io.Writer, email *app.EmailInput) error {
-	return json.MarshalWrite(w, email, json.Deterministic(true), json.OmitZeroStructFields(true))
-}
-
-func (h *Handler) listEmails(ctx context.Context, in *PageParams) (*listOutput[EmailItem], error) {
-	page, err := in.page()
+func (r emailRoutes) listEmails(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[EmailItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	emails, more, err := h.service.ListEmails(ctx, keyOf(ctx), page)
+	emails, more, err := r.service.ListEmails(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(emails, more, newEmailItem), nil
+	return rest.NewList(emails, more, newEmailItem), nil
 }
 
-func (h *Handler) getEmail(ctx context.Context, in *EmailPath) (*recordOutput, error) {
-	id, err := pathID("email", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	email, err := h.service.GetEmail(ctx, keyOf(ctx), id)
+func (r emailRoutes) getEmail(ctx context.Context, key *app.Key, in *EmailPath) (*recordOutput, error) {
+	email, err := r.service.GetEmail(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &recordOutput{newEmailRecord(email)}, nil
 }
 
-func (h *Handler) listEvents(ctx context.Context, in *emailPageInput) (*listOutput[eventItem], error) {
-	id, err := pathID("email", in.ID)
+func (r emailRoutes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[eventItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	page, err := in.page()
+	events, more, err := r.service.ListEvents(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	events, more, err := h.service.ListEvents(ctx, keyOf(ctx), id, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(events, more, newEventItem), nil
+	return rest.NewList(events, more, newEventItem), nil
 }
 
-func (h *Handler) getRaw(ctx context.Context, in *EmailPath) (*rawOutput, error) {
-	id, err := pathID("email", in.ID)
+func (r emailRoutes) getRaw(ctx context.Context, key *app.Key, in *EmailPath) (*rawOutput, error) {
+	message, err := r.service.GetCaptured(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
-	message, err := h.service.GetCaptured(ctx, keyOf(ctx), id)
-	if err != nil {
-		return nil, err
-	}
-	return &rawOutput{emailRaw{Object: "email_raw", ID: id, Message: string(message)}}, nil
+	return &rawOutput{emailRaw{Object: "email_raw", ID: in.ID, Message: string(message)}}, nil
 }
 
 func newEmailItem(e *app.Email) EmailItem {

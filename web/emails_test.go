@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 const goodSend = `{"from":"a@example.com","to":"b@example.org","subject":"Hi","html":"<p>x</p>"}`
@@ -218,7 +219,7 @@ func TestGetEmail(t *testing.T) {
 
 func TestAbsentListsAreEmpty(t *testing.T) {
 	var out strings.Builder
-	if err := marshal(&out, newEmailRecord(&app.Email{})); err != nil {
+	if err := rest.Marshal(&out, newEmailRecord(&app.Email{})); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{"to", "cc", "bcc", "reply_to", "tags", "attachments"} {

@@ -13,9 +13,10 @@ import (
 	"mailer/app"
 	"mailer/app/engine"
 	"mailer/db"
+	"mailer/web/rest"
 )
 
-// refusal is one way to meet an error of api.md's table.
+// refusal is one way to meet an error.
 type refusal struct {
 	name    app.Code
 	status  int
@@ -25,9 +26,9 @@ type refusal struct {
 	provoke func(t *testing.T, shared *real) *httptest.ResponseRecorder
 }
 
-// refusals is the table, as api.md (Errors) and decisions.md 1 (extra names)
-// have it, with a way to meet each. To add to it: one row here, or a function
-// that gives rows, appended in allRefusals.
+// refusals is the table of errors, Resend's names and ours, with a way to meet
+// each. To add to it: one row here, or a function
+// that returns rows, appended in allRefusals.
 func refusals() []refusal {
 	unauthorized := []string{"Www-Authenticate: Bearer"}
 	return []refusal{
@@ -136,7 +137,7 @@ func codes(t *testing.T) (out []app.Code) {
 }
 
 // refusing is a server on which most errors can be met.
-func refusing(t *testing.T, change ...func(*Config, *limits)) *real {
+func refusing(t *testing.T, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	cfg := relayed()
 	cfg.MaxAttachments = 100
@@ -250,7 +251,7 @@ func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
 }
 
 func tooOften(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	r := refusing(t, func(c *Config, _ *limits) { c.RateLimit = 2 }) // one was used
+	r := refusing(t, func(c *Config, _ *rest.Limits) { c.RateLimit = 2 }) // one was used
 	r.as(r.full, "GET", "/emails", "")
 	return r.as(r.full, "GET", "/emails", "")
 }

@@ -2,13 +2,16 @@ package web
 
 import (
 	"context"
+	"io"
 	"maps"
+	"net/http/httptest"
 	"slices"
 	"sync"
 	"testing"
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 const (
@@ -112,13 +115,38 @@ func (f *fakePages) written() int {
 	return f.writes
 }
 
-func newPagesBench(t testing.TB) (*bench, *fakePages) {
-	b := newBench(t)
+func newPagesBench(t testing.TB, change ...func(*Config, *rest.Limits)) (*bench, *fakePages) {
+	b := newBench(t, change...)
 	f := &fakePages{fakeService: b.service, team: "ACME Garden", topics: []app.ContactTopic{
 		{Topic: app.Topic{ID: weekly, Name: "Weekly news", Description: "What is new in the garden, every Friday morning."}, Subscription: app.OptIn},
 		{Topic: app.Topic{ID: offers, Name: "Offers", Description: "Seasonal offers and vouchers, at most twice a month."}, Subscription: app.OptOut},
 		{Topic: app.Topic{ID: events, Name: "Events near you"}, Subscription: app.OptIn},
 	}}
-	b.handler.service = f
+	b.behind(f)
 	return b, f
+}
+
+// formLimit is how many bytes a form may have.
+const formLimit = 64 << 10
+
+// hold has a request at work whose body of n bytes does not end, and returns what
+// ends it.
+func (b *bench) hold(n int64) (release func()) {
+	b.t.Helper()
+	reading, writing := io.Pipe()
+	r := httptest.NewRequest("POST", "/emails", reading)
+	r.ContentLength = n
+	r.Header.Set("Authorization", "Bearer "+fullToken)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		b.handler.ServeHTTP(httptest.NewRecorder(), r)
+	}()
+	if _, err := writing.Write([]byte("{")); err != nil { // returns once it is read: the budget is taken
+		b.t.Fatal(err)
+	}
+	return func() {
+		writing.Close()
+		<-done
+	}
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 type healthStatus struct {
@@ -15,23 +16,34 @@ type healthStatus struct {
 
 type healthOutput struct{ Body healthStatus }
 
-func (h *Handler) registerHealth() {
-	rt := route{public: true, quiet: true}
-	register(h, rt, huma.Operation{
+// healthService is what the probes need of the engine.
+type healthService interface {
+	Ready() error
+}
+
+// healthRoutes are the routes of probes.
+type healthRoutes struct {
+	service  healthService
+	draining func() bool
+}
+
+func (r healthRoutes) add(h *rest.Handler) {
+	rt := rest.Route{Quiet: true}
+	rest.RegisterPublic(h, rt, huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
 		Summary: "Tell that the process lives", Tags: []string{"Health"},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
 		return &healthOutput{healthStatus{"ok"}}, nil
 	})
-	register(h, rt, huma.Operation{
+	rest.RegisterPublic(h, rt, huma.Operation{
 		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",
 		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
 		Errors: []int{http.StatusServiceUnavailable},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
-		if h.draining.Load() {
-			return nil, newError(app.CodeServiceUnavailable, "The server is shutting down")
+		if r.draining() {
+			return nil, rest.NewError(app.CodeServiceUnavailable, "The server is shutting down")
 		}
-		if err := h.service.Ready(); err != nil {
+		if err := r.service.Ready(); err != nil {
 			return nil, err
 		}
 		return &healthOutput{healthStatus{"ready"}}, nil

@@ -8,6 +8,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -15,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // ImportCounts are the rows of an import by what became of them.
@@ -75,7 +77,7 @@ func (c *propertyColumn) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		type plain propertyColumn
 		return json.UnmarshalDecode(d, (*plain)(c))
 	}
-	return wrongShape(d, "a string or an object")
+	return rest.WrongShape(d, "a string or an object")
 }
 
 // Schema implements huma.SchemaProvider.
@@ -109,16 +111,19 @@ type ImportPath struct {
 	ID string `path:"id" doc:"The id of the import" format:"uuid"`
 }
 
+// Check implements Checker.
+func (p *ImportPath) Check() error { return rest.CheckID("import", &p.ID) }
+
 type (
 	importPageInput struct {
-		PageParams
+		rest.PageParams
 		Status string `query:"status" enum:"queued,in_progress,completed,failed" doc:"Only those of this status"`
 	}
 	importErrorPageInput struct {
 		ImportPath
-		Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
-		After  string    `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
-		Before string    `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
+		Limit  rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+		After  string         `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
+		Before string         `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
 	}
 	importOutput    struct{ Body importRecord }
 	importRefOutput struct{ Body importRef }
@@ -134,27 +139,30 @@ type importService interface {
 	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.ImportError, bool, error)
 }
 
-func (h *Handler) registerImports() {
-	register(h, route{stream: true}, huma.Operation{
+// importRoutes are the routes of imports.
+type importRoutes struct{ service importService }
+
+func (r importRoutes) add(h *rest.Handler) {
+	create := rest.RegisterRaw(h, rest.Route{Stream: true}, huma.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound},
 		Description: importDescription,
-	}, h.createImport)
-	h.documentImport()
-	register(h, route{}, huma.Operation{
+	}, r.createImport)
+	documentImport(h, create)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-imports", Method: http.MethodGet, Path: "/contacts/imports",
 		Summary: "List imports, newest first", Tags: importTags, Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listImports)
-	register(h, route{early: true}, huma.Operation{
+	}, r.listImports)
+	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "get-contact-import", Method: http.MethodGet, Path: "/contacts/imports/{id}",
 		Summary: "Get an import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
-	}, h.getImport)
-	register(h, route{early: true}, huma.Operation{
+	}, r.getImport)
+	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
 		Errors:      []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listImportErrors)
+	}, r.listImportErrors)
 }
 
 const importDescription = "The first row of the file names its columns; comma, semicolon and tab separate them. " +
@@ -164,9 +172,9 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"An import never re-subscribes anybody, and webhooks are told nothing of it."
 
 // documentImport puts the form into the document.
-func (h *Handler) documentImport() {
-	registry := h.api.OpenAPI().Components.Schemas
-	schema := huma.SchemaFromType(registry, typeOf[importForm]())
+func documentImport(h *rest.Handler, create *huma.Operation) {
+	registry := h.OpenAPI().Components.Schemas
+	schema := huma.SchemaFromType(registry, reflect.TypeFor[importForm]())
 	if schema.Ref != "" {
 		schema = registry.SchemaFromRef(schema.Ref)
 	}
@@ -182,23 +190,22 @@ func (h *Handler) documentImport() {
 			Extensions: map[string]any{"contentMediaType": "application/json", "contentSchema": s}}
 	}
 	form.Required = []string{"file"}
-	h.api.OpenAPI().Paths["/contacts/imports"].Post.RequestBody = &huma.RequestBody{
+	create.RequestBody = &huma.RequestBody{
 		Required: true, Content: map[string]*huma.MediaType{formType: {Schema: &form}},
 	}
 }
 
 const formType = "multipart/form-data"
 
-func (h *Handler) createImport(ctx context.Context, _ *struct{}) (*importRefOutput, error) {
-	x := exchangeOf(ctx)
-	media, params, err := mime.ParseMediaType(x.header.Get("Content-Type"))
+func (r importRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *struct{}) (*importRefOutput, error) {
+	media, params, err := mime.ParseMediaType(x.RequestHeader.Get("Content-Type"))
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := h.service.CreateImport(ctx, x.key, func(file io.Writer) (app.ImportInput, error) {
-		in, err := readImport(x.stream, params["boundary"], file)
-		if x.stream.err != nil {
-			return in, x.stream.err
+	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (app.ImportInput, error) {
+		in, err := readImport(x.Stream, params["boundary"], file)
+		if err := x.Stream.Failure(); err != nil {
+			return in, err
 		}
 		return in, err
 	})
@@ -257,7 +264,7 @@ func readImport(body io.Reader, boundary string, file io.Writer) (app.ImportInpu
 		}
 		name := part.FormName()
 		if seen[name] {
-			return app.ImportInput{}, app.Invalid(formField(name), "stands there more than once")
+			return app.ImportInput{}, app.Invalid(rest.MemberName(name), "stands there more than once")
 		}
 		seen[name] = true
 		if err := form.take(name, part, file); err != nil {
@@ -277,8 +284,6 @@ func badForm() error {
 	return app.Errorf(app.CodeInvalidPayload, "The request body is not valid multipart/form-data")
 }
 
-func formField(name string) string { return cut(strings.Map(printable, name)) }
-
 // take reads one part of the form.
 func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	switch name {
@@ -286,7 +291,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 		return copyPart(file, part)
 	case "column_map", "segments", "topics", "on_conflict":
 	default:
-		return app.Errorf(app.CodeValidation, "%s", unknownField(formField(name)))
+		return app.Errorf(app.CodeValidation, "%s", rest.UnknownField(rest.MemberName(name)))
 	}
 	var text strings.Builder
 	if err := copyPart(&text, io.LimitReader(part, maxImportField+1)); err != nil {
@@ -307,7 +312,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 		return app.Invalid(name, "must be valid JSON")
 	}
 	// With its name around it, the errors name what is wrong by its whole path.
-	return decodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
+	return rest.DecodeBody(fmt.Appendf(nil, "{%q:%s}", name, value), f)
 }
 
 // copyPart copies a part; an error of w comes back as it is.
@@ -323,7 +328,7 @@ func copyPart(w io.Writer, part io.Reader) error {
 	return nil
 }
 
-// keepError tells errors of writing from those of reading.
+// keepError keeps errors of writing apart from those of reading.
 type keepError struct {
 	w   io.Writer
 	err error
@@ -347,8 +352,8 @@ func (f *importForm) input() app.ImportInput {
 	return in
 }
 
-func (h *Handler) listImports(ctx context.Context, in *importPageInput) (*listOutput[ImportItem], error) {
-	page, err := in.page()
+func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*rest.ListOutput[ImportItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
@@ -356,19 +361,15 @@ func (h *Handler) listImports(ctx context.Context, in *importPageInput) (*listOu
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListImports(ctx, keyOf(ctx), status, page)
+	rows, more, err := r.service.ListImports(ctx, key, status, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newImportItem), nil
+	return rest.NewList(rows, more, newImportItem), nil
 }
 
-func (h *Handler) getImport(ctx context.Context, in *ImportPath) (*importOutput, error) {
-	id, err := pathID("import", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	i, flaws, err := h.service.GetImport(ctx, keyOf(ctx), id)
+func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
+	i, flaws, err := r.service.GetImport(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -379,20 +380,16 @@ func (h *Handler) getImport(ctx context.Context, in *ImportPath) (*importOutput,
 	return out, nil
 }
 
-func (h *Handler) listImportErrors(ctx context.Context, in *importErrorPageInput) (*listOutput[ImportErrorItem], error) {
-	id, err := pathID("import", in.ID)
+func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*rest.ListOutput[ImportErrorItem], error) {
+	page, err := rest.PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.Page()
 	if err != nil {
 		return nil, err
 	}
-	page, err := PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.page()
+	rows, more, err := r.service.ListImportErrors(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListImportErrors(ctx, keyOf(ctx), id, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(rows, more, func(f *app.ImportError) ImportErrorItem {
+	return rest.NewList(rows, more, func(f *app.ImportError) ImportErrorItem {
 		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message}}
 	}), nil
 }

@@ -78,7 +78,7 @@ func (r *real) upload(key string, fields ...field) *httptest.ResponseRecorder {
 	return r.as(key, "POST", "/contacts/imports", body, header)
 }
 
-// imported uploads a good form and gives the import once it is over.
+// imported uploads a good form and returns the import once it is over.
 func (r *real) imported(fields ...field) importAnswer {
 	r.t.Helper()
 	w := r.upload(r.full, fields...)

@@ -17,6 +17,7 @@ import (
 
 	"mailer/app"
 	"mailer/db"
+	"mailer/web/rest"
 )
 
 // stored is how many imports of a status keep their file.
@@ -176,7 +177,7 @@ func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
 
 func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 	const most = 300 << 10
-	r := newReal(t, captured(), func(_ *Config, l *limits) { l.body = most })
+	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = most })
 	large := csvFile("email", strings.Repeat("nobody\n", most/7))
 	wantError(t, r.upload(r.full, large), 413, app.CodePayloadTooLarge)
 	body, header := form(t, large)
@@ -210,8 +211,8 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 // part of it would allow, and another one that stops.
 func TestAnUploadMayTakeItsTime(t *testing.T) {
 	const patience = 400 * time.Millisecond
-	r := newReal(t, captured(), func(_ *Config, l *limits) { l.bodyTimeout = patience })
-	server := NewServer(r.handler)
+	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.BodyTimeout = patience })
+	server := rest.NewServer(r.handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)

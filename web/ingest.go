@@ -4,12 +4,15 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"reflect"
 	"sync"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/window"
+	"mailer/web/rest"
 )
 
 const (
@@ -26,7 +29,7 @@ type ingestService interface {
 	TakeFeedback(ctx context.Context, reports []app.Feedback) error
 }
 
-// SNS proves messages of Amazon SNS and gives what SES reports in them, and a
+// SNS proves messages of Amazon SNS and returns what SES reports in them, and a
 // note on what else they were. Errors: *app.Error for what is not believed; else
 // trouble that may pass.
 type SNS interface {
@@ -55,48 +58,49 @@ type ingestOutput struct{ Body ingested }
 
 // ingest are the doors of providers.
 type ingest struct {
-	h       *Handler
+	h       *rest.Handler
+	service ingestService
 	sns     SNS // nil: no topic is on the list
 	refused quota
 }
 
-func (h *Handler) registerIngest(sns SNS) {
-	in := &ingest{h: h, sns: sns}
+func registerIngest(h *rest.Handler, service ingestService, sns SNS) {
+	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
-	rt := route{public: true, body: true, maxBody: maxIngest}
-	register(h, rt, huma.Operation{
+	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
+	ses := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
-	documentBody[map[string]any](h, http.MethodPost, "/ingest/ses")
-	register(h, rt, huma.Operation{
+	rest.DocumentBody[map[string]any](h, ses, true)
+	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
 		Description: "The body is what the provider's webhooks send; for generic, one event of the form below or an array of up to 1,000.",
 		Errors:      []int{http.StatusNotFound},
 	}, in.provider)
-	h.documentIngest()
+	rest.DocumentBody[providerEvents](h, provider, true)
 }
 
-// documentIngest describes the generic form; the others are their providers'.
-func (h *Handler) documentIngest() {
-	path := "/ingest/{provider}/{secret}"
-	documentBody[app.GenericEvent](h, http.MethodPost, path)
-	content := h.api.OpenAPI().Paths[path].Post.RequestBody.Content["application/json"]
-	one := content.Schema
-	content.Schema = &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
+// providerEvents is the body of the doors with a secret: the generic form in
+// words; the others are their providers'.
+type providerEvents struct{}
+
+// Schema implements huma.SchemaProvider.
+func (providerEvents) Schema(r huma.Registry) *huma.Schema {
+	one := huma.SchemaFromType(r, reflect.TypeFor[app.GenericEvent]())
+	return &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
 }
 
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,
 // and trouble with 503, after which SNS tries again.
-func (in *ingest) ses(ctx context.Context, _ *struct{}) (*ingestOutput, error) {
-	x := exchangeOf(ctx)
+func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*ingestOutput, error) {
 	if in.sns == nil {
 		return nil, in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
 	}
-	reports, note, err := in.sns.Receive(ctx, x.body)
+	reports, note, err := in.sns.Receive(ctx, x.Body)
 	var refusal *app.Error
 	switch {
 	case errors.As(err, &refusal):
@@ -104,18 +108,17 @@ func (in *ingest) ses(ctx context.Context, _ *struct{}) (*ingestOutput, error) {
 	case err != nil:
 		return nil, in.refuse(x, "ses", app.CodeServiceUnavailable, "The message can't be checked now; try again later", err)
 	case note != "":
-		in.h.log.Info("a message of SNS", "request_id", x.id, "note", note)
+		in.h.Log().Info("a message of SNS", "request_id", x.ID, "note", note)
 	}
 	return in.store(ctx, reports)
 }
 
 // provider takes what a provider sends that the secret in the path proves.
-func (in *ingest) provider(ctx context.Context, path *ingestInput) (*ingestOutput, error) {
-	x := exchangeOf(ctx)
-	if !in.h.service.OpensIngest(path.Provider, path.Secret) {
+func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
+	if !in.service.OpensIngest(path.Provider, path.Secret) {
 		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 	}
-	reports, err := readers[path.Provider](x.body)
+	reports, err := readers[path.Provider](x.Body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {
 		return nil, in.refuse(x, path.Provider, refusal.Code, refusal.Message, errors.New(refusal.Message))
@@ -129,41 +132,36 @@ func (in *ingest) provider(ctx context.Context, path *ingestInput) (*ingestOutpu
 // store answers only once everything is on disk.
 func (in *ingest) store(ctx context.Context, reports []app.Feedback) (*ingestOutput, error) {
 	// A sender that hangs up is no reason to forget what it proved.
-	if err := in.h.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
+	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
 		return nil, err
 	}
 	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil
 }
 
-// refuse makes the answer to what is not taken, and tells the log why.
-func (in *ingest) refuse(x *exchange, source string, code app.Code, message string, why error) *Error {
-	if ok, missed := in.refused.take(in.h.now()); ok {
-		in.h.log.Warn("a provider's report is refused", "request_id", x.id, "source", source, "why", why, "others_not_logged", missed)
+// refuse makes the answer to what is not taken, and logs why.
+func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message string, why error) *rest.Error {
+	if ok, missed := in.refused.take(in.h.Now()); ok {
+		in.h.Log().Warn("a provider's report is refused", "request_id", x.ID, "source", source, "why", why, "others_not_logged", missed)
 	}
-	return newError(code, message)
+	return rest.NewError(code, message)
 }
 
 // quota lets refusalsLogged through in a minute. The zero value is ready.
 type quota struct {
 	mu     sync.Mutex
-	minute time.Time
-	n      int
+	passed window.Counter
 	missed int
 }
 
-// take tells whether one more may pass now, and how many could not since the last
-// that did.
+// take reports whether one more may pass now, and how many could not since the
+// last that did.
 func (q *quota) take(now time.Time) (ok bool, missed int) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	if age := now.Sub(q.minute); age >= time.Minute || age < 0 {
-		q.minute, q.n = now, 0
-	}
-	if q.n >= refusalsLogged {
+	if q.passed.Add(now, time.Minute) > refusalsLogged {
 		q.missed++
 		return false, 0
 	}
-	q.n++
 	missed, q.missed = q.missed, 0
 	return true, missed
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // fakeSNS answers what it is told to.
@@ -24,7 +25,9 @@ func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]app.Feedback, strin
 	return f.reports, f.note, f.err
 }
 
-func withSNS(sns SNS) func(*Config, *limits) { return func(c *Config, _ *limits) { c.SNS = sns } }
+func withSNS(sns SNS) func(*Config, *rest.Limits) {
+	return func(c *Config, _ *rest.Limits) { c.SNS = sns }
+}
 
 func (r *real) secret(source string) string { return r.sealer.IngestSecret(source) }
 

@@ -83,7 +83,7 @@ func (d *apiDocument) operations() (out []*apiOperation) {
 
 func (op *apiOperation) String() string { return op.method + " " + op.path }
 
-// body gives the media type and the schema of the body; none: "".
+// body returns the media type and the schema of the body; none: "".
 func (op *apiOperation) body() (media string, s *apiSchema) {
 	if op.RequestBody == nil {
 		return "", nil
@@ -135,7 +135,7 @@ func (d *apiDocument) sites(t testing.TB, op *apiOperation) (out []site) {
 	return out
 }
 
-// isID tells members that hold ids by their name or their format.
+// isID reports members that hold ids by their name or their format.
 func isID(name string, s *apiSchema) bool {
 	return s.Format == "uuid" || name == "id" || name == "ids" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_ids")
 }

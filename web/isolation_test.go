@@ -36,7 +36,7 @@ type found struct {
 	row    map[string]any
 }
 
-// find gives the rows of the first list at a path that has any: for
+// find returns the rows of the first list at a path that has any: for
 // /emails/{id}/attachments those of the first email with attachments.
 func (m *isolation) find(of twinTeam, list string) (rows []found) {
 	parents := []found{{params: map[string]string{}}}
@@ -165,7 +165,7 @@ func lastParameter(path string) string {
 	return names[len(names)-1][1]
 }
 
-// pathOf gives ids of ours for the path of an operation. What is asked for and
+// pathOf returns ids of ours for the path of an operation. What is asked for and
 // what leads to it belong together.
 func (m *isolation) pathOf(op *apiOperation, s site, own found) map[string]string {
 	if s.in == "cursor" {
@@ -239,7 +239,7 @@ func (m *isolation) form(members map[string]any) (body, media string) {
 	return body, strings.TrimPrefix(header, "Content-Type: ")
 }
 
-// ask makes a request and gives what a caller can see of the answer, but for
+// ask makes a request and returns what a caller can see of the answer, but for
 // what differs each time and the ids that it was asked with.
 func (m *isolation) ask(key, method string, r request) (seen string, w *httptest.ResponseRecorder) {
 	m.t.Helper()
@@ -355,7 +355,7 @@ func (m *isolation) everything(of twinTeam) map[string]string {
 	return out
 }
 
-// allPaths gives the ids of all that a path can lead to.
+// allPaths returns the ids of all that a path can lead to.
 func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string) {
 	list := listBefore(path)
 	if list == "" {

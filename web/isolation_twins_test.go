@@ -13,7 +13,7 @@ import (
 func newIsolation(t *testing.T) *isolation {
 	t.Helper()
 	s := newHooked(t)
-	m := &isolation{real: s.real, doc: readDocument(t, s.handler.document())}
+	m := &isolation{real: s.real, doc: readDocument(t, s.document())}
 	theirs, full := s.newTeam("theirs")
 	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}
 	for _, of := range []twinTeam{m.theirs, m.ours} { // ours last: a cursor into the past is none of theirs

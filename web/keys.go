@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // KeyItem is an API key in a list: never its token.
@@ -57,6 +58,9 @@ type KeyPath struct {
 	ID string `path:"id" format:"uuid" doc:"The id of the API key: not its token"`
 }
 
+// Check implements Checker.
+func (p *KeyPath) Check() error { return rest.CheckID("API key", &p.ID) }
+
 type (
 	createdKeyOutput struct{ Body createdKey }
 	keyOutput        struct{ Body keyRecord }
@@ -73,38 +77,34 @@ type keyService interface {
 	DeleteTeamKey(ctx context.Context, key *app.Key, id string) error
 }
 
-func (h *Handler) registerKeys() {
-	register(h, route{body: true, admin: true}, huma.Operation{
+// keyRoutes are the routes of API keys.
+type keyRoutes struct{ service keyService }
+
+func (r keyRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
 		Summary: "Create an API key and get its token, once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.createKey)
-	documentBody[createKeyRequest](h, http.MethodPost, "/api-keys")
-	register(h, route{}, huma.Operation{
+	}, r.createKey)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-api-keys", Method: http.MethodGet, Path: "/api-keys",
 		Summary: "List API keys, newest first, without their tokens", Tags: keyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listKeys)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	}, r.listKeys)
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
 		Summary: "Rename an API key", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateKey)
-	documentBody[updateKeyRequest](h, http.MethodPatch, "/api-keys/{id}")
-	register(h, route{admin: true}, huma.Operation{
+	}, r.updateKey)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-api-key", Method: http.MethodDelete, Path: "/api-keys/{id}",
 		Summary: "Revoke an API key; it stops at once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteKey)
+	}, r.deleteKey)
 }
 
-func (h *Handler) createKey(ctx context.Context, _ *struct{}) (*createdKeyOutput, error) {
-	x := exchangeOf(ctx)
-	var request createKeyRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	token, k, err := h.service.CreateTeamKey(ctx, x.key, app.KeyInput{
+func (r keyRoutes) createKey(ctx context.Context, key *app.Key, _ *struct{}, request *createKeyRequest) (*createdKeyOutput, error) {
+	token, k, err := r.service.CreateTeamKey(ctx, key, app.KeyInput{
 		Name: request.Name, Permission: request.Permission, Role: request.Role, DomainID: request.DomainID,
 	})
 	if err != nil {
@@ -113,47 +113,34 @@ func (h *Handler) createKey(ctx context.Context, _ *struct{}) (*createdKeyOutput
 	return &createdKeyOutput{createdKey{Object: "api_key", ID: k.ID, Token: token}}, nil
 }
 
-func (h *Handler) listKeys(ctx context.Context, in *PageParams) (*listOutput[KeyItem], error) {
-	page, err := in.page()
+func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[KeyItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTeamKeys(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListTeamKeys(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newKeyItem), nil
+	return rest.NewList(rows, more, newKeyItem), nil
 }
 
-func (h *Handler) updateKey(ctx context.Context, in *KeyPath) (*keyOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("API key", in.ID)
-	if err != nil {
+func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"api_key_id", request.APIKeyID}); err != nil {
 		return nil, err
 	}
-	var request updateKeyRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "api_key_id": request.APIKeyID}); err != nil {
-		return nil, err
-	}
-	k, err := h.service.RenameTeamKey(ctx, x.key, id, request.Name)
+	k, err := r.service.RenameTeamKey(ctx, key, in.ID, request.Name)
 	if err != nil {
 		return nil, err
 	}
 	return &keyOutput{keyRecord{Object: "api_key", KeyItem: newKeyItem(&k)}}, nil
 }
 
-func (h *Handler) deleteKey(ctx context.Context, in *KeyPath) (*deletedKeyOutput, error) {
-	id, err := pathID("API key", in.ID)
-	if err != nil {
+func (r keyRoutes) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*deletedKeyOutput, error) {
+	if err := r.service.DeleteTeamKey(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteTeamKey(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedKeyOutput{deletedKey{Object: "api_key", ID: id, Deleted: true}}, nil
+	return &deletedKeyOutput{deletedKey{Object: "api_key", ID: in.ID, Deleted: true}}, nil
 }
 
 func newKeyItem(k *app.Key) KeyItem {

@@ -1,7 +1,6 @@
 package web
 
 import (
-	"bytes"
 	"context"
 	"net/http"
 	"net/http/httptest"
@@ -12,13 +11,14 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 func TestMCPNeedsAKeyAndAnswersOnlyPOST(t *testing.T) {
 	r := newReal(t, captured())
 	const list = `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`
 	wantError(t, r.do("POST", "/mcp", list), 401, app.CodeMissingAPIKey)
-	for range maxFailures {
+	for range wrongKeys {
 		wantError(t, r.rpc("mlr_no", list), 401, app.CodeInvalidAPIKey)
 	}
 	wantError(t, r.rpc("mlr_no", list), 429, app.CodeRateLimitExceeded)
@@ -66,7 +66,7 @@ func TestMCPRevokedKeyStops(t *testing.T) {
 }
 
 func TestMCPHostileMessages(t *testing.T) {
-	r := newReal(t, captured(), func(_ *Config, l *limits) { l.body = 1 << 20 })
+	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = 1 << 20 })
 	call := func(arguments string) string {
 		return `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"send_email","arguments":` + arguments + `}}`
 	}
@@ -181,8 +181,8 @@ func TestMCPSpeaksWithTheSDKsClient(t *testing.T) {
 				t.Errorf("spoken is %s", got)
 			}
 			list, err := session.ListTools(ctx, nil)
-			if err != nil || len(list.Tools) != len(r.handler.tools()) {
-				t.Fatalf("%v, %d tools of %d", err, len(list.Tools), len(r.handler.tools()))
+			if err != nil || len(list.Tools) != len(r.tools()) {
+				t.Fatalf("%v, %d tools of %d", err, len(list.Tools), len(r.tools()))
 			}
 			result, err := session.CallTool(ctx, &mcp.CallToolParams{Name: "send_email", Arguments: m{"from": "a@example.com", "to": "b@example.org", "subject": "s", "text": "t"}})
 			if err != nil || result.IsError {
@@ -196,22 +196,5 @@ func TestMCPSpeaksWithTheSDKsClient(t *testing.T) {
 				t.Error("an unknown tool was called")
 			}
 		})
-	}
-}
-
-// TestMCPBoundsHoldInside: the body of a call is bounded like any other of its
-// operation.
-func TestMCPBoundsHoldInside(t *testing.T) {
-	r := newReal(t, captured())
-	o := *r.handler.operations["send-email"]
-	rt := *o.route
-	rt.maxBody = 10
-	x := &exchange{ResponseWriter: newRecorder(), inside: true, key: &app.Key{Permission: app.FullAccess}, body: bytes.Repeat([]byte{' '}, 11)}
-	if err := r.handler.admit(x, httptest.NewRequest("POST", "/", nil), &rt); app.CodeOf(err) != app.CodePayloadTooLarge && err == nil {
-		t.Errorf("11 bytes of 10: %v", err)
-	}
-	x.body = x.body[:10]
-	if err := r.handler.admit(x, httptest.NewRequest("POST", "/", nil), &rt); err != nil {
-		t.Errorf("10 bytes of 10: %v", err)
 	}
 }

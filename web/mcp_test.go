@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // rpc sends one message to /mcp.
@@ -24,7 +25,7 @@ type toolResult struct {
 	Content []struct{ Type, Text string }
 }
 
-// tool calls a tool and gives the text of its result.
+// tool calls a tool and returns the text of its result.
 func (r *real) tool(key, name string, arguments any) (text string, isError bool) {
 	r.t.Helper()
 	args, err := json.Marshal(arguments)
@@ -62,7 +63,7 @@ func (r *real) ok(key, name string, arguments any, into any) {
 func (r *real) refused(key, name string, arguments any, status int, code app.Code, words string) {
 	r.t.Helper()
 	text, isError := r.tool(key, name, arguments)
-	var body Error
+	var body rest.Error
 	if err := json.Unmarshal([]byte(text), &body); err != nil || !isError {
 		r.t.Fatalf("%s: error %v, %v: %s", name, isError, err, text)
 	}
@@ -183,6 +184,23 @@ func TestMCPRefusalsAreThoseOfTheAPI(t *testing.T) {
 	r.ok(sending, "send_email", m{"from": "a@example.com", "to": "b@example.org", "subject": "s", "text": "t"}, nil)
 }
 
+// tools are the operations that are tools, by the names of these.
+func (r *real) tools() map[string]*rest.Operation {
+	r.t.Helper()
+	w := r.rpc(r.full, `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`)
+	out := map[string]*rest.Operation{}
+	for _, tool := range decoded[struct {
+		Result struct{ Tools []struct{ Name string } }
+	}](r.t, w).Result.Tools {
+		op := r.handler.Operations()[strings.ReplaceAll(tool.Name, "_", "-")]
+		if op == nil {
+			r.t.Fatalf("%s is a tool, and no operation", tool.Name)
+		}
+		out[tool.Name] = op
+	}
+	return out
+}
+
 // TestMCPRolesBindTools calls what only owners and admins may do.
 func TestMCPRolesBindTools(t *testing.T) {
 	r := newReal(t, captured())
@@ -191,18 +209,18 @@ func TestMCPRolesBindTools(t *testing.T) {
 		t.Fatal(err)
 	}
 	n := 0
-	for _, tool := range r.handler.tools() {
-		if !tool.operation.route.admin {
+	for name, op := range r.tools() {
+		if !op.Route.Admin {
 			continue
 		}
 		n++
 		arguments := m{}
-		for _, p := range tool.operation.Parameters {
+		for _, p := range op.Parameters {
 			if p.In == "path" {
 				arguments[p.Name] = unknownID
 			}
 		}
-		r.refused(member, tool.name, arguments, 403, app.CodeForbidden, "role")
+		r.refused(member, name, arguments, 403, app.CodeForbidden, "role")
 	}
 	if n < 5 {
 		t.Errorf("only %d tools are for admins", n)
@@ -213,7 +231,7 @@ func TestMCPCallBudgetAnswersInsideTheResult(t *testing.T) {
 	r := newReal(t, captured())
 	second := r.key(r.team.ID, app.KeyInput{})
 	r.clock = r.clock.Truncate(time.Minute).Add(15 * time.Second)
-	for range callsPerMinute {
+	for range 60 {
 		r.ok(r.full, "list_topics", m{}, nil)
 	}
 	r.refused(r.full, "list_topics", m{}, 429, app.CodeRateLimitExceeded, "45 seconds")
@@ -227,7 +245,7 @@ func TestMCPCallBudgetAnswersInsideTheResult(t *testing.T) {
 }
 
 func TestMCPCallTakesOneRequestOfTheRate(t *testing.T) {
-	r := newReal(t, captured(), func(c *Config, _ *limits) { c.RateLimit = 1 })
+	r := newReal(t, captured(), func(c *Config, _ *rest.Limits) { c.RateLimit = 1 })
 	r.ok(r.full, "list_topics", m{}, nil)
 	wantError(t, r.rpc(r.full, `{}`), 429, app.CodeRateLimitExceeded)
 }

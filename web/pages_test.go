@@ -18,13 +18,14 @@ import (
 	"golang.org/x/net/html"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 var pagePaths = []string{"/unsubscribe/", "/preferences/"}
 
 const pageFormType = "Content-Type: application/x-www-form-urlencoded"
 
-// elements gives the elements of a page that have the name.
+// elements returns the elements of a page that have the name.
 func elements(t testing.TB, w *httptest.ResponseRecorder, name string) (out []*html.Node) {
 	t.Helper()
 	doc, err := html.Parse(bytes.NewReader(w.Body.Bytes()))
@@ -103,7 +104,7 @@ func TestAnyPostUnsubscribes(t *testing.T) {
 		"the button":           {"", pageFormType, "Origin: null", "Sec-Fetch-Site: cross-site"},
 		"nothing":              {""},
 		"JSON":                 {`{"a":1}`, "Content-Type: application/json", "Origin: https://elsewhere.example"},
-		"64 KiB of anything":   {strings.Repeat("%;&\x00", maxForm/4), "Content-Type: x"},
+		"64 KiB of anything":   {strings.Repeat("%;&\x00", formLimit/4), "Content-Type: x"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, f := newPagesBench(t)
@@ -188,7 +189,7 @@ func TestLinksBetweenPagesAreRelativeAndMeanTheSame(t *testing.T) {
 	}
 }
 
-// boxes gives the ids of a page's topics with whether they have a tick, and
+// boxes returns the ids of a page's topics with whether they have a tick, and
 // checks that each has one control and a label.
 func boxes(t testing.TB, w *httptest.ResponseRecorder) (out map[string]bool, hidden []string) {
 	t.Helper()
@@ -199,7 +200,7 @@ func boxes(t testing.TB, w *httptest.ResponseRecorder) (out map[string]bool, hid
 	}
 	for _, input := range elements(t, w, "input") {
 		name, value := attr(input, "name"), attr(input, "value")
-		if attr(input, "type") == "hidden" && name == shownTopic {
+		if attr(input, "type") == "hidden" && name == "topic" {
 			hidden = append(hidden, value)
 			continue
 		}
@@ -256,51 +257,16 @@ func TestPreferencesOfWhoIsUnsubscribedFromEverything(t *testing.T) {
 	}
 }
 
-func TestFormChoices(t *testing.T) {
-	upper := strings.ToUpper(weekly)
-	for _, tt := range []struct {
-		name, body string
-		want       map[string]app.Subscription
-	}{
-		{"empty", "", map[string]app.Subscription{}},
-		{"shown without a tick", "topic=" + weekly, map[string]app.Subscription{weekly: app.OptOut}},
-		{"shown with a tick", "topic=" + weekly + "&" + weekly + "=opt_in", map[string]app.Subscription{weekly: app.OptIn}},
-		{"tick before the list", weekly + "=opt_in&topic=" + weekly, map[string]app.Subscription{weekly: app.OptIn}},
-		{"not on the form", weekly + "=opt_in", map[string]app.Subscription{weekly: app.OptIn}},
-		{"said outright", weekly + "=opt_out&" + offers + "=opt_in", map[string]app.Subscription{weekly: app.OptOut, offers: app.OptIn}},
-		{"hidden opt_out before the tick", weekly + "=opt_out&" + weekly + "=opt_in", map[string]app.Subscription{weekly: app.OptIn}},
-		{"upper case", "topic=" + upper + "&" + upper + "=opt_in", map[string]app.Subscription{weekly: app.OptIn}},
-		{"another value", weekly + "=yes&topic=" + offers + "&" + offers + "=", map[string]app.Subscription{offers: app.OptOut}},
-		{"no ids", "topic=x&topic=&y=opt_in&List-Unsubscribe=One-Click", map[string]app.Subscription{}},
-	} {
-		got, err := formChoices([]byte(tt.body))
-		if err != nil || !maps.Equal(got, tt.want) {
-			t.Errorf("%s: %v, %v, want %v", tt.name, got, err, tt.want)
-		}
-	}
-	b, f := newPagesBench(t)
-	for _, bad := range []string{"a=%zz", "a;b=1", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"} {
-		wantPage(t, b.do("POST", "/preferences/all", bad, pageFormType), 400, "nothing was changed")
-	}
-	w := b.do("POST", "/preferences/all", "", pageFormType)
-	wantPage(t, w, 200, "Your email preferences")
-	if strings.Contains(w.Body.String(), "have been saved") || len(f.saved) != 0 {
-		t.Error("nothing was chosen, and it is called saved")
-	}
-}
-
 func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
-	b, f := newPagesBench(t)
+	b, f := newPagesBench(t, func(_ *Config, l *rest.Limits) { l.LargeBudget = 1000 })
 	// Large requests are all at work: a form never waits for one of them.
-	if !b.handler.budget.large.TryAcquire(b.handler.limits.largeBudget) {
-		t.Fatal("somebody holds the budget")
-	}
+	defer b.hold(b.limits.SmallBody + 1)()
 	server := httptest.NewServer(b.handler)
 	defer server.Close()
 	for _, path := range pagePaths {
-		wantPage(t, b.do("POST", path+"all", strings.Repeat("x", maxForm+1), pageFormType), 413, "nothing was changed")
+		wantPage(t, b.do("POST", path+"all", strings.Repeat("x", formLimit+1), pageFormType), 413, "nothing was changed")
 		// Of unknown length: sent in chunks.
-		body := io.MultiReader(strings.NewReader(strings.Repeat("x", maxForm+1)))
+		body := io.MultiReader(strings.NewReader(strings.Repeat("x", formLimit+1)))
 		answer, err := http.Post(server.URL+path+"all", "application/x-www-form-urlencoded", body)
 		if err != nil {
 			t.Fatal(err)
@@ -314,8 +280,9 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 	if f.written() != 0 {
 		t.Errorf("%d writes", f.written())
 	}
-	b.handler.limits.body = 100 // of the API, not of pages
-	wantPage(t, b.do("POST", "/unsubscribe/all", strings.Repeat("x", maxForm), pageFormType), 200, "You are unsubscribed")
+	b.limits.Body = 100 // of the API, not of pages
+	b.behind(f)
+	wantPage(t, b.do("POST", "/unsubscribe/all", strings.Repeat("x", formLimit), pageFormType), 200, "You are unsubscribed")
 }
 
 func TestUnknownTokensGetOnePage(t *testing.T) {
@@ -489,10 +456,14 @@ func TestHostileNamesAreOnlyText(t *testing.T) {
 	}
 }
 
-func TestTeamsHaveAMark(t *testing.T) {
-	for team, want := range map[string]string{"acme": "A", "«élan»": "É", "木村": "木", "7up": "7", "": "", "★": ""} {
-		if got := mark(team); got != want {
-			t.Errorf("%q: %q, want %q", team, got, want)
-		}
+func TestWhatIsNoFormChangesNothing(t *testing.T) {
+	b, f := newPagesBench(t)
+	for _, bad := range []string{"a=%zz", "a;b=1", "--x\r\nContent-Disposition: form-data; name=\"a\"\r\n\r\n1\r\n--x--"} {
+		wantPage(t, b.do("POST", "/preferences/all", bad, pageFormType), 400, "nothing was changed")
+	}
+	w := b.do("POST", "/preferences/all", "", pageFormType)
+	wantPage(t, w, 200, "Your email preferences")
+	if strings.Contains(w.Body.String(), "have been saved") || len(f.saved) != 0 {
+		t.Error("nothing was chosen, and it is called saved")
 	}
 }

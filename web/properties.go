@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // propertyValue is a string or a number in a body.
@@ -32,15 +33,15 @@ func (v *propertyValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		}
 		n, err := strconv.ParseFloat(token.String(), 64)
 		if err != nil {
-			return &shapeError{d.StackPointer(), "must be a number that a 64-bit float holds"}
+			return rest.NewShapeError(d.StackPointer(), "must be a number that a 64-bit float holds")
 		}
 		*v = propertyValue{Type: app.NumberProperty, Number: n}
 		return nil
 	}
-	return wrongShape(d, "a string or a number")
+	return rest.WrongShape(d, "a string or a number")
 }
 
-// plain gives the value alone, for answers.
+// plain returns the value alone, for answers.
 func (v propertyValue) plain() any {
 	if v.Type == app.NumberProperty {
 		return v.Number
@@ -72,7 +73,7 @@ func (fallbackValue) Schema(huma.Registry) *huma.Schema {
 }
 
 // fallbackInput is a fallback in a body.
-type fallbackInput struct{ change[propertyValue] }
+type fallbackInput struct{ rest.Change[propertyValue] }
 
 // Schema implements huma.SchemaProvider.
 func (fallbackInput) Schema(r huma.Registry) *huma.Schema {
@@ -111,10 +112,15 @@ type updatePropertyRequest struct {
 	PropertyID string           `json:"contact_property_id,omitempty" hidden:"true"`
 }
 
+// PropertyPath is the path parameter of one contact property.
+type PropertyPath struct {
+	ID string `path:"id" doc:"The id of the contact property" format:"uuid"`
+}
+
+// Check implements Checker.
+func (p *PropertyPath) Check() error { return rest.CheckID("contact property", &p.ID) }
+
 type (
-	propertyPath struct {
-		ID string `path:"id" doc:"The id of the contact property" format:"uuid"`
-	}
 	propertyOutput        struct{ Body propertyRecord }
 	removedPropertyOutput struct{ Body removedProperty }
 )
@@ -130,92 +136,75 @@ type propertyService interface {
 	DeleteProperty(ctx context.Context, key *app.Key, id string) error
 }
 
-func (h *Handler) registerProperties() {
-	register(h, route{body: true}, huma.Operation{
+// propertyRoutes are the routes of contact properties.
+type propertyRoutes struct{ service propertyService }
+
+func (r propertyRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
 		Summary: "Declare a property of contacts; values that contacts have already stay as they are", Tags: propertyTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createProperty)
-	documentBody[createPropertyRequest](h, http.MethodPost, "/contact-properties")
-	register(h, route{}, huma.Operation{
+	}, r.createProperty)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
 		Summary: "List declared properties, newest first", Tags: propertyTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listProperties)
-	register(h, route{}, huma.Operation{
+	}, r.listProperties)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
 		Summary: "Get a declared property", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getProperty)
-	register(h, route{body: true}, huma.Operation{
+	}, r.getProperty)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
 		Summary: "Change the fallback of a property", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateProperty)
-	documentBody[updatePropertyRequest](h, http.MethodPatch, "/contact-properties/{id}")
-	register(h, route{}, huma.Operation{
+	}, r.updateProperty)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
 		Summary: "Take the declaration of a property back; contacts keep their values", Tags: propertyTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.deleteProperty)
+	}, r.deleteProperty)
 }
 
-func (h *Handler) createProperty(ctx context.Context, _ *struct{}) (*propertyOutput, error) {
-	x := exchangeOf(ctx)
-	var request createPropertyRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
+func (r propertyRoutes) createProperty(ctx context.Context, key *app.Key, _ *struct{}, request *createPropertyRequest) (*propertyOutput, error) {
 	in := app.PropertyInput{Key: request.Key, Type: request.Type}
 	if request.Fallback.Set && !request.Fallback.Null {
 		in.Fallback = (*app.PropertyValue)(&request.Fallback.Value)
 	}
-	p, err := h.service.CreateProperty(ctx, x.key, in)
+	p, err := r.service.CreateProperty(ctx, key, in)
 	if err != nil {
 		return nil, err
 	}
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (h *Handler) listProperties(ctx context.Context, in *PageParams) (*listOutput[propertyRecord], error) {
-	page, err := in.page()
+func (r propertyRoutes) listProperties(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[propertyRecord], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListProperties(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListProperties(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newPropertyRecord), nil
+	return rest.NewList(rows, more, newPropertyRecord), nil
 }
 
-func (h *Handler) getProperty(ctx context.Context, in *propertyPath) (*propertyOutput, error) {
-	id, err := pathID("contact property", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	p, err := h.service.GetProperty(ctx, keyOf(ctx), id)
+func (r propertyRoutes) getProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*propertyOutput, error) {
+	p, err := r.service.GetProperty(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (h *Handler) updateProperty(ctx context.Context, in *propertyPath) (*propertyOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("contact property", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	var request updatePropertyRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "contact_property_id": request.PropertyID}); err != nil {
+func (r propertyRoutes) updateProperty(ctx context.Context, key *app.Key, in *PropertyPath, request *updatePropertyRequest) (*propertyOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"contact_property_id", request.PropertyID}); err != nil {
 		return nil, err
 	}
 	f := request.Fallback
-	p, err := h.service.UpdateProperty(ctx, x.key, id, app.PropertyPatch{
+	p, err := r.service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
 		Key: request.Key, Type: request.Type,
 		Fallback: app.Change[app.PropertyValue]{Set: f.Set, Null: f.Null, Value: app.PropertyValue(f.Value)},
 	})
@@ -225,15 +214,11 @@ func (h *Handler) updateProperty(ctx context.Context, in *propertyPath) (*proper
 	return &propertyOutput{newPropertyRecord(&p)}, nil
 }
 
-func (h *Handler) deleteProperty(ctx context.Context, in *propertyPath) (*removedPropertyOutput, error) {
-	id, err := pathID("contact property", in.ID)
-	if err != nil {
+func (r propertyRoutes) deleteProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*removedPropertyOutput, error) {
+	if err := r.service.DeleteProperty(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteProperty(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedPropertyOutput{removedProperty{Object: "contact_property", ID: id, Deleted: true}}, nil
+	return &removedPropertyOutput{removedProperty{Object: "contact_property", ID: in.ID, Deleted: true}}, nil
 }
 
 func newPropertyRecord(p *app.Property) propertyRecord {

@@ -15,7 +15,7 @@ func (b *contactBench) batch(query, body string, headers ...string) *httptest.Re
 	return b.as(b.full, "POST", "/contacts/batch"+query, body, headers...)
 }
 
-// idOf gives the id of the contact with an address.
+// idOf returns the id of the contact with an address.
 func (b *contactBench) idOf(email string) string {
 	b.t.Helper()
 	w := b.call("GET", "/contacts/"+email, "")

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// contact puts one into the first team's audience and gives its id.
+// contact puts one into the first team's audience and returns its id.
 func (a *audience) contact(email string) string {
 	a.t.Helper()
 	return a.contactOf(a.team.ID, email)

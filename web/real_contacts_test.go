@@ -44,7 +44,7 @@ func (b *contactBench) call(method, target, body string) *httptest.ResponseRecor
 	return b.as(b.full, method, target, body)
 }
 
-// id makes a call that must answer with that status and gives the id of its
+// id makes a call that must answer with that status and returns the id of its
 // answer.
 func (b *contactBench) id(status int, method, target, body string) string {
 	b.t.Helper()
@@ -63,7 +63,7 @@ func (b *contactBench) create(body string) string {
 	return b.id(201, "POST", "/contacts", body)
 }
 
-// created gives created_at of a contact.
+// created returns created_at of a contact.
 func (b *contactBench) created(id string) string {
 	b.t.Helper()
 	c, err := b.engine.GetContact(b.t.Context(), &app.Key{TeamID: b.team.ID}, id)

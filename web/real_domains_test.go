@@ -202,7 +202,7 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 	}
 }
 
-// TestTheDocumentListsTheRegions: api.md, POST /domains.
+// TestTheDocumentListsTheRegions: a caller chooses among those of this server.
 func TestTheDocumentListsTheRegions(t *testing.T) {
 	d := newDomains(t)
 	var doc struct {

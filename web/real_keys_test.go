@@ -214,8 +214,8 @@ func TestRealKeysAreNotMadeOrChangedByThoseBelow(t *testing.T) {
 	wantError(t, r.as(tokens[app.RoleAdmin], "GET", "/emails", ""), 401, app.CodeInvalidAPIKey)
 }
 
-// TestRealRolesOnEveryRoute asks of each route that is served what decisions.md
-// 3 says: members read domains, webhooks and keys, and change all else.
+// TestRealRolesOnEveryRoute asks each route that is served: members read domains,
+// webhooks and keys, and change all else.
 func TestRealRolesOnEveryRoute(t *testing.T) {
 	r := newReal(t, captured())
 	admin, member := r.role(r.team.ID, app.RoleAdmin), r.role(r.team.ID, app.RoleMember)

@@ -23,6 +23,7 @@ import (
 	"mailer/app/engine"
 	"mailer/db"
 	"mailer/smtpout"
+	"mailer/web/rest"
 )
 
 // real is a handler on the real engine, a real database and a transport that
@@ -64,7 +65,7 @@ func relayed() engine.Config {
 	return engine.Config{Routes: []engine.Route{{Relay: relay, Sender: taker{}}}}
 }
 
-func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) *real {
+func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
 	if err != nil {
@@ -98,11 +99,12 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *limits)) 
 	r := &real{bench: &bench{t: t, clock: testTime}, engine: e, store: store, sealer: cfg.Sealer}
 	webCfg := Config{Engine: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
 	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, nil), &r.route})
-	l := defaultLimits()
+	l := rest.DefaultLimits()
 	for _, f := range change {
 		f(&webCfg, &l)
 	}
-	r.handler = newHandler(webCfg, e, l, func() time.Time { return r.clock })
+	r.cfg, r.limits = webCfg, l
+	r.behind(e)
 	if r.team, err = e.FindTeam(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
@@ -142,7 +144,7 @@ func (r *real) domain(teamID, name string, trust bool) app.Domain {
 	return d
 }
 
-// repeated are the names of decisions.md 1 that also stand in `error`.
+// repeated are the names that Resend does not have, which also stand in `error`.
 // service_unavailable is one more that Resend does not have.
 var repeated = []string{"all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
 	"conflict", "invalid_payload", "payload_too_large", "broadcast_too_large", "service_unavailable"}
@@ -179,7 +181,7 @@ func (r *real) checkErrorBody(w *httptest.ResponseRecorder) {
 	}
 }
 
-// send sends and gives the id.
+// send sends and returns the id.
 func (r *real) send(key, body string, headers ...string) string {
 	r.t.Helper()
 	w := r.as(key, "POST", "/emails", body, headers...)
@@ -241,7 +243,7 @@ func (r *real) eventually(key, target, text string) *httptest.ResponseRecorder {
 // the place of parameters.
 func (r *real) operations(emailID, attachmentID string) (out [][2]string) {
 	fill := strings.NewReplacer("{id}", emailID, "{attachment_id}", attachmentID)
-	for path, item := range r.handler.api.OpenAPI().Paths {
+	for path, item := range r.handler.OpenAPI().Paths {
 		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete} {
 			if op != nil && op.Security != nil {
 				out = append(out, [2]string{method, fill.Replace(path)})
@@ -341,7 +343,7 @@ func TestRealBodies(t *testing.T) {
 	const most = 1000
 	cfg := captured()
 	cfg.MaxAttachments = most
-	r := newReal(t, cfg, func(_ *Config, l *limits) { l.body = 64 << 10 })
+	r := newReal(t, cfg, func(_ *Config, l *rest.Limits) { l.Body = 64 << 10 })
 	files := func(sizes ...int) string {
 		var items []string
 		for _, n := range sizes {
@@ -442,7 +444,7 @@ func TestRealAttachmentsDownload(t *testing.T) {
 }
 
 func TestRealRateLimit(t *testing.T) {
-	r := newReal(t, captured(), func(c *Config, _ *limits) { c.RateLimit = 2 })
+	r := newReal(t, captured(), func(c *Config, _ *rest.Limits) { c.RateLimit = 2 })
 	second := r.key(r.team.ID, app.KeyInput{})
 	want := func(key string, status int, remaining string) {
 		t.Helper()

@@ -11,10 +11,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/danielgtaylor/huma/v2"
-
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 func TestUnknownPathsNeedNoKey(t *testing.T) {
@@ -42,69 +41,6 @@ func TestMethodNotAllowed(t *testing.T) {
 		}
 		if tt.method != "HEAD" {
 			wantError(t, w, 405, app.CodeMethodNotAllowed)
-		}
-	}
-}
-
-type echoInput struct {
-	A string `path:"a"`
-}
-type echoOutput struct {
-	Body struct {
-		A string `json:"a"`
-	}
-}
-
-// TestRoutingPath runs paths through both trees: literals win over parameters,
-// segments are decoded once, a plus stays a plus.
-func TestRoutingPath(t *testing.T) {
-	b := newBench(t)
-	echo := func(_ context.Context, in *echoInput) (*echoOutput, error) {
-		var out echoOutput
-		out.Body.A = in.A
-		return &out, nil
-	}
-	register(b.handler, route{public: true}, huma.Operation{Method: "GET", Path: "/echo/{a}"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "GET", Path: "/echo/{a}/tail"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "POST", Path: "/echo/{a}/tail"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "GET", Path: "/echo/literal"}, echo)
-	register(b.handler, route{public: true}, huma.Operation{Method: "PUT", Path: "/echo/literal"}, echo)
-	for path, want := range map[string]string{
-		"/echo/x":                 "x",
-		"//echo///x":              "x",
-		"/%65cho/x":               "x",
-		"/echo/literal":           "",
-		"/echo/literal/tail":      "literal",
-		"/echo/a+b@x.com":         "a+b@x.com",
-		"/echo/a%2Bb%40x.com":     "a+b@x.com",
-		"/echo/a%2Fb":             "a/b",
-		"/echo/a%2fb%2B%25/tail":  "a/b+%",
-		"/echo/%252F":             "%2F",
-		"/echo/gr%C3%BC%C3%9Fe":   "grüße",
-		"/echo/a%20b":             "a b",
-		"/echo/%2F%2F/tail":       "//",
-		"/echo/:a":                ":a",
-		"/echo/a%00b":             "a\x00b",
-		"/echo/*":                 "*",
-		"/echo/a;b=c":             "a;b=c",
-		"/echo/a%3Fb?c=d":         "a?b",
-		"/echo/literal%2Fx/tail":  "literal/x",
-		"/echo/x/tail?a=overlaid": "x",
-	} {
-		w := get(b.handler, path)
-		if want := fmt.Sprintf(`{"a":%q}`, want); want != `{"a":"a\x00b"}` && strings.TrimSpace(w.Body.String()) != want {
-			t.Errorf("%s gives %d %s, want %s", path, w.Code, w.Body, want)
-		}
-	}
-	if w := get(b.handler, "/echo/../healthz"); w.Code != 404 {
-		t.Errorf("dots are resolved: %d %s", w.Code, w.Body)
-	}
-	for method, allow := range map[string]string{"DELETE": "GET, PUT", "PATCH": "GET, PUT"} {
-		r := httptest.NewRequest(method, "/echo/literal", nil)
-		w := httptest.NewRecorder()
-		b.handler.ServeHTTP(w, r)
-		if w.Code != 405 || w.Header().Get("Allow") != allow {
-			t.Errorf("%s: %d, allow %q", method, w.Code, w.Header().Get("Allow"))
 		}
 	}
 }
@@ -172,21 +108,6 @@ func TestCauseOfAnAppErrorIsLogged(t *testing.T) {
 	}
 }
 
-func TestEveryCodeHasItsStatus(t *testing.T) {
-	for code, want := range map[app.Code]int{
-		app.CodeMissingAPIKey: 401, app.CodeInvalidAPIKey: 401, app.CodeRestrictedAPIKey: 403, app.CodeForbidden: 403,
-		app.CodeSendingPaused: 403, app.CodeNotFound: 404, app.CodeConflict: 409, app.CodeConcurrentIdempotent: 409,
-		app.CodeInvalidIdempotent: 409, app.CodeInvalidIdempotencyKey: 400, app.CodeInvalidParameter: 400,
-		app.CodeInvalidPayload: 400, app.CodeValidation: 422, app.CodeAllRecipientsSuppressed: 422,
-		app.CodePayloadTooLarge: 413, app.CodeMethodNotAllowed: 405, app.CodeRateLimitExceeded: 429,
-		app.CodeDailyQuotaExceeded: 429, app.CodeInternal: 500, app.CodeServiceUnavailable: 503, "unheard_of": 500,
-	} {
-		if got := statusOf(code); got != want {
-			t.Errorf("%s: %d, want %d", code, got, want)
-		}
-	}
-}
-
 func TestNamesUnknownToResendAreRepeated(t *testing.T) {
 	for code, want := range map[app.Code]bool{
 		app.CodeAllRecipientsSuppressed: true, app.CodeSendingPaused: true, app.CodeForbidden: true, app.CodeConflict: true,
@@ -201,73 +122,6 @@ func TestNamesUnknownToResendAreRepeated(t *testing.T) {
 		b.handler.ServeHTTP(w, r)
 		if got := strings.Contains(w.Body.String(), fmt.Sprintf(`"error":%q`, code)); got != want {
 			t.Errorf("%s: %s", code, w.Body)
-		}
-	}
-}
-
-type typedInput struct {
-	Body struct {
-		Name string `json:"name" maxLength:"3"`
-		Sub  []struct {
-			ID string `json:"id"`
-		} `json:"sub,omitempty"`
-	}
-}
-
-// TestHumaRefusals proves that a route whose body huma checks gives errors of
-// our shape, with the field and without the value.
-func TestHumaRefusals(t *testing.T) {
-	b := newBench(t)
-	register(b.handler, route{public: true, body: true}, huma.Operation{Method: "POST", Path: "/typed"},
-		func(_ context.Context, in *typedInput) (*echoOutput, error) {
-			var out echoOutput
-			out.Body.A = in.Body.Name
-			return &out, nil
-		})
-	for _, tt := range []struct {
-		body   string
-		status int
-		code   app.Code
-		text   string
-	}{
-		{`{"name":"abc"}`, 200, "", ""},
-		{``, 400, app.CodeInvalidPayload, "JSON"},
-		{`{"name"`, 400, app.CodeInvalidPayload, "JSON"},
-		{`{"name":"a","name":"b"}`, 400, app.CodeInvalidPayload, "JSON"},
-		{`{"name":"a","foo":"s3cret"}`, 422, app.CodeValidation, "`foo` is not a field that this endpoint supports"},
-		{`{"NAME":"a","name":"b"}`, 422, app.CodeValidation, "`NAME` is not a field"},
-		{`{}`, 422, app.CodeValidation, "`name` is required"},
-		{`{"name":"a","sub":[{}]}`, 422, app.CodeValidation, "`sub[0].id` is required"},
-		{`{"name":"s3cret"}`, 422, app.CodeValidation, "`name`"},
-		{`{"name":1}`, 422, app.CodeValidation, "`name`"},
-	} {
-		r := httptest.NewRequest("POST", "/typed", strings.NewReader(tt.body))
-		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
-		w := httptest.NewRecorder()
-		b.handler.ServeHTTP(w, r)
-		if tt.status == 200 {
-			wantStatus(t, w, 200)
-			continue
-		}
-		wantError(t, w, tt.status, tt.code, tt.text)
-		if strings.Contains(w.Body.String(), "s3cret") {
-			t.Errorf("a value comes back: %s", w.Body)
-		}
-	}
-}
-
-func TestHumaStatuses(t *testing.T) {
-	for status, want := range map[int]Error{
-		408: {StatusCode: 408, Name: app.CodeInvalidPayload},
-		413: {StatusCode: 413, Name: app.CodePayloadTooLarge},
-		415: {StatusCode: 422, Name: app.CodeValidation},
-		406: {StatusCode: 422, Name: app.CodeValidation},
-		500: {StatusCode: 500, Name: app.CodeInternal},
-		501: {StatusCode: 500, Name: app.CodeInternal},
-	} {
-		got := humaError(status, "x", errors.New("cause")).(*Error)
-		if got.StatusCode != want.StatusCode || got.Name != want.Name || strings.Contains(got.Message, "cause") {
-			t.Errorf("%d gives %+v", status, got)
 		}
 	}
 }
@@ -303,7 +157,9 @@ func TestHealth(t *testing.T) {
 	wantError(t, b.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable, "disk is full")
 	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
 	b.service.ready = nil
-	b.handler.draining.Store(true)
+	if err := rest.NewServer(b.handler).Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
 	wantError(t, b.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable, "shutting down")
 	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
 }
@@ -318,10 +174,9 @@ func TestNewNeedsNothingButAnEngine(t *testing.T) {
 }
 
 func TestCanceledRequestIsNoError(t *testing.T) {
-	b := newBench(t, func(c *Config, _ *limits) {
-		c.Log = slog.New(slog.DiscardHandler)
-	})
-	b.handler.log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelError}))
+	b := newBench(t)
+	b.cfg.Log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelError}))
+	b.behind(b.service)
 	b.service.err = fmt.Errorf("reading: %w", context.Canceled)
 	r := httptest.NewRequest("GET", "/emails", nil)
 	r.Header.Set("Authorization", "Bearer full")

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // rescheduleRequest is the body of PATCH /emails/{id}. Some clients repeat the
@@ -31,73 +32,59 @@ type (
 	deletedOutput struct{ Body deletedEmail }
 )
 
-func (h *Handler) registerSchedules() {
-	register(h, route{sending: true, body: true}, huma.Operation{
+func (r emailRoutes) addSchedules(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
 		Summary: "Move a scheduled email to another time", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.rescheduleEmail)
-	documentBody[rescheduleRequest](h, http.MethodPatch, "/emails/{id}")
-	register(h, route{sending: true}, huma.Operation{
+	}, r.rescheduleEmail)
+	rest.Register(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
 		Summary: "Cancel an email that has not left", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.cancelEmail)
-	register(h, route{}, huma.Operation{
+	}, r.cancelEmail)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
 		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: emailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
-	}, h.deleteEmail)
+	}, r.deleteEmail)
 }
 
-func (h *Handler) rescheduleEmail(ctx context.Context, in *EmailPath) (*changedOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("email", in.ID)
-	if err != nil {
+func (r emailRoutes) rescheduleEmail(ctx context.Context, key *app.Key, in *EmailPath, request *rescheduleRequest) (*changedOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"email_id", request.EmailID}); err != nil {
 		return nil, err
 	}
-	var request rescheduleRequest
-	if err := decodeBody(x.body, &request); err != nil {
+	if err := r.service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
 		return nil, err
 	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "email_id": request.EmailID}); err != nil {
-		return nil, err
-	}
-	if err := h.service.RescheduleEmail(ctx, x.key, id, request.ScheduledAt); err != nil {
-		return nil, err
-	}
-	return &changedOutput{changedEmail{Object: "email", ID: id}}, nil
+	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-// echoes lets members pass that repeat the path, or are empty, and refuses
-// others: they would ask for what a change can't do.
-func echoes(path string, members map[string]string) error {
-	for name, value := range members {
-		if value != "" && value != path {
-			return app.Invalid(name, "can't be changed")
+// echo is a member of a body that may only repeat the path.
+type echo struct{ name, value string }
+
+// echoes lets members pass that repeat the id of the path, or are empty, and
+// refuses others: they would ask for what a change can't do.
+func echoes(path string, members ...echo) error {
+	for _, m := range members {
+		id, isID := app.ParseID(m.value)
+		if m.value != "" && m.value != path && !(isID && id == path) {
+			return app.Invalid(m.name, "can't be changed")
 		}
 	}
 	return nil
 }
 
-func (h *Handler) cancelEmail(ctx context.Context, in *EmailPath) (*changedOutput, error) {
-	id, err := pathID("email", in.ID)
-	if err != nil {
+func (r emailRoutes) cancelEmail(ctx context.Context, key *app.Key, in *EmailPath) (*changedOutput, error) {
+	if err := r.service.CancelEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.CancelEmail(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &changedOutput{changedEmail{Object: "email", ID: id}}, nil
+	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-func (h *Handler) deleteEmail(ctx context.Context, in *EmailPath) (*deletedOutput, error) {
-	id, err := pathID("email", in.ID)
-	if err != nil {
+func (r emailRoutes) deleteEmail(ctx context.Context, key *app.Key, in *EmailPath) (*deletedOutput, error) {
+	if err := r.service.DeleteEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteEmail(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedOutput{deletedEmail{Object: "email", ID: id, Deleted: true}}, nil
+	return &deletedOutput{deletedEmail{Object: "email", ID: in.ID, Deleted: true}}, nil
 }

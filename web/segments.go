@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // segmentCondition compares one field of a contact.
@@ -23,7 +24,7 @@ type conditionItems []segmentCondition
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *conditionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]segmentCondition)(l), app.MaxConditions, "an array of objects")
+	return rest.DecodeList(d, (*[]segmentCondition)(l), app.MaxConditions, "an array of objects")
 }
 
 // segmentFilter picks contacts.
@@ -87,11 +88,11 @@ type createSegmentRequest struct {
 // updateSegmentRequest is the body of PATCH /segments/{id}. Clients may repeat
 // the id of the path in it.
 type updateSegmentRequest struct {
-	Name       string                 `json:"name,omitempty" maxLength:"255"`
-	Filter     change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
-	ID         string                 `json:"id,omitempty" hidden:"true"`
-	SegmentID  string                 `json:"segment_id,omitempty" hidden:"true"`
-	AudienceID string                 `json:"audience_id,omitempty" hidden:"true"`
+	Name       string                      `json:"name,omitempty" maxLength:"255"`
+	Filter     rest.Change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
+	ID         string                      `json:"id,omitempty" hidden:"true"`
+	SegmentID  string                      `json:"segment_id,omitempty" hidden:"true"`
+	AudienceID string                      `json:"audience_id,omitempty" hidden:"true"`
 }
 
 // SegmentPath is the path parameter of one segment.
@@ -99,15 +100,21 @@ type SegmentPath struct {
 	ID string `path:"id" doc:"The id of the segment" format:"uuid"`
 }
 
+// Check implements Checker.
+func (p *SegmentPath) Check() error { return rest.CheckID("segment", &p.ID) }
+
 // MembershipPath names a contact and a segment.
 type MembershipPath struct {
 	ID        string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	SegmentID string `path:"segment_id" doc:"The id of the segment" format:"uuid"`
 }
 
+// Check implements Checker.
+func (p *MembershipPath) Check() error { return rest.CheckID("segment", &p.SegmentID) }
+
 type (
 	contactSegmentsInput struct {
-		PageParams
+		rest.PageParams
 		ID string `path:"id" doc:"The id of the contact, or its email address, percent-encoded"`
 	}
 	segmentOutput        struct{ Body segmentRecord }
@@ -131,90 +138,82 @@ type segmentService interface {
 	RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
 }
 
-func (h *Handler) registerSegments() {
-	register(h, route{body: true}, huma.Operation{
+// segmentRoutes are the routes of segments.
+type segmentRoutes struct{ service segmentService }
+
+func (r segmentRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment", Tags: segmentTags,
-	}, h.createSegment)
-	documentBody[createSegmentRequest](h, http.MethodPost, "/segments")
-	register(h, route{}, huma.Operation{
+	}, r.createSegment)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-segments", Method: http.MethodGet, Path: "/segments",
 		Summary: "List segments, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listSegments)
-	register(h, route{}, huma.Operation{
+	}, r.listSegments)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-segment", Method: http.MethodGet, Path: "/segments/{id}",
 		Summary: "Get a segment and the number of its contacts", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getSegment)
-	register(h, route{body: true}, huma.Operation{
+	}, r.getSegment)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-segment", Method: http.MethodPatch, Path: "/segments/{id}",
 		Summary: "Change name or filter of a segment", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateSegment)
-	documentBody[updateSegmentRequest](h, http.MethodPatch, "/segments/{id}")
-	register(h, route{}, huma.Operation{
+	}, r.updateSegment)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-segment", Method: http.MethodDelete, Path: "/segments/{id}",
 		Summary: "Delete a segment; its contacts stay. Not while a draft, scheduled or queued broadcast uses it", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.deleteSegment)
-	h.registerMemberships()
+	}, r.deleteSegment)
+	r.addMemberships(h)
 }
 
-func (h *Handler) registerMemberships() {
-	register(h, route{}, huma.Operation{
+func (r segmentRoutes) addMemberships(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
 		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listContactSegments)
-	register(h, route{}, huma.Operation{
+	}, r.listContactSegments)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "add-contact-to-segment", Method: http.MethodPost, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Add a contact to a segment by hand; one that was added before stays", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.addToSegment)
-	register(h, route{}, huma.Operation{
+	}, r.addToSegment)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-contact-from-segment", Method: http.MethodDelete, Path: "/contacts/{id}/segments/{segment_id}",
 		Summary: "Remove a contact that was added to a segment by hand", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.removeFromSegment)
+	}, r.removeFromSegment)
 }
 
 // newSegment creates what the body of the request describes.
-func (h *Handler) newSegment(ctx context.Context) (app.Segment, error) {
-	x := exchangeOf(ctx)
-	var request createSegmentRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return app.Segment{}, err
-	}
-	return h.service.CreateSegment(ctx, x.key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
+func (r segmentRoutes) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
+	return r.service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
 }
 
-func (h *Handler) createSegment(ctx context.Context, _ *struct{}) (*segmentOutput, error) {
-	s, err := h.newSegment(ctx)
+func (r segmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
+	s, err := r.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (h *Handler) listSegments(ctx context.Context, in *PageParams) (*listOutput[SegmentItem], error) {
-	page, err := in.page()
+func (r segmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[SegmentItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListSegments(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListSegments(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newSegmentItem), nil
+	return rest.NewList(rows, more, newSegmentItem), nil
 }
 
-func (h *Handler) getSegment(ctx context.Context, in *SegmentPath) (*segmentOutput, error) {
-	id, err := pathID("segment", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	s, contacts, err := h.service.GetSegment(ctx, keyOf(ctx), id)
+func (r segmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
+	s, contacts, err := r.service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -223,75 +222,54 @@ func (h *Handler) getSegment(ctx context.Context, in *SegmentPath) (*segmentOutp
 	return &segmentOutput{record}, nil
 }
 
-func (h *Handler) updateSegment(ctx context.Context, in *SegmentPath) (*segmentOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("segment", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	var request updateSegmentRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "segment_id": request.SegmentID, "audience_id": request.AudienceID}); err != nil {
+func (r segmentRoutes) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"segment_id", request.SegmentID}, echo{"audience_id", request.AudienceID}); err != nil {
 		return nil, err
 	}
 	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
-	s, err := h.service.UpdateSegment(ctx, x.key, id, app.SegmentPatch{Name: request.Name, Filter: filter})
+	s, err := r.service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (h *Handler) deleteSegment(ctx context.Context, in *SegmentPath) (*removedSegmentOutput, error) {
-	id, err := pathID("segment", in.ID)
-	if err != nil {
+func (r segmentRoutes) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
+	if err := r.service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteSegment(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedSegmentOutput{removedSegment{Object: "segment", ID: id, Deleted: true}}, nil
+	return &removedSegmentOutput{removedSegment{Object: "segment", ID: in.ID, Deleted: true}}, nil
 }
 
-func (h *Handler) listContactSegments(ctx context.Context, in *contactSegmentsInput) (*listOutput[ContactSegment], error) {
-	page, err := in.page()
+func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*rest.ListOutput[ContactSegment], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListContactSegments(ctx, keyOf(ctx), in.ID, page)
+	rows, more, err := r.service.ListContactSegments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, func(s *app.Segment) ContactSegment {
+	return rest.NewList(rows, more, func(s *app.Segment) ContactSegment {
 		return ContactSegment{ID: s.ID, Name: s.Name, CreatedAt: app.FormatTime(s.CreatedAt)}
 	}), nil
 }
 
-func (h *Handler) addToSegment(ctx context.Context, in *MembershipPath) (*addedMemberOutput, error) {
-	id, err := pathID("segment", in.SegmentID)
+func (r segmentRoutes) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {
+	contactID, err := r.service.AddToSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}
-	contactID, err := h.service.AddToSegment(ctx, keyOf(ctx), in.ID, id)
-	if err != nil {
-		return nil, err
-	}
-	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: id, ContactID: contactID, SegmentID: id}}, nil
+	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: in.SegmentID, ContactID: contactID, SegmentID: in.SegmentID}}, nil
 }
 
-func (h *Handler) removeFromSegment(ctx context.Context, in *MembershipPath) (*removedMemberOutput, error) {
-	id, err := pathID("segment", in.SegmentID)
-	if err != nil {
-		return nil, err
-	}
-	contactID, err := h.service.RemoveFromSegment(ctx, keyOf(ctx), in.ID, id)
+func (r segmentRoutes) removeFromSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*removedMemberOutput, error) {
+	contactID, err := r.service.RemoveFromSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedMemberOutput{removedMember{
-		Object: "contact_segment", ID: contactID, AudienceID: id, ContactID: contactID, SegmentID: id, Deleted: true,
+		Object: "contact_segment", ID: contactID, AudienceID: in.SegmentID, ContactID: contactID, SegmentID: in.SegmentID, Deleted: true,
 	}}, nil
 }
 

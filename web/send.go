@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // sendEmailRequest is the body of a send. It is decoded in one pass and checked
@@ -23,8 +24,8 @@ type sendEmailRequest struct {
 	Bcc         addressList    `json:"bcc,omitempty"`
 	ReplyTo     addressList    `json:"reply_to,omitempty"`
 	Subject     string         `json:"subject,omitempty" maxLength:"2000" doc:"Needed unless a template has one"`
-	HTML        longText       `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
-	Text        *longText      `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
+	HTML        rest.LongText  `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
+	Text        *rest.LongText `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
 	Headers     headerMap      `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
 	Tags        tagList        `json:"tags,omitempty"`
 	Attachments attachmentList `json:"attachments,omitempty"`
@@ -67,7 +68,7 @@ type addressList []string
 func (l *addressList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*l = nil
 	if d.PeekKind() != '"' {
-		return decodeList(d, (*[]string)(l), app.MaxRecipients, "a string or an array of strings")
+		return rest.DecodeList(d, (*[]string)(l), app.MaxRecipients, "a string or an array of strings")
 	}
 	var one string
 	if err := json.UnmarshalDecode(d, &one); err != nil {
@@ -96,48 +97,12 @@ type (
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *tagList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.Tag)(l), app.MaxTags, "an array")
+	return rest.DecodeList(d, (*[]app.Tag)(l), app.MaxTags, "an array")
 }
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *attachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]attachmentRequest)(l), app.MaxAttachments, "an array")
-}
-
-// decodeList reads an array of at most limit items, or null.
-func decodeList[T any](d *jsontext.Decoder, out *[]T, limit int, shape string) error {
-	*out = nil
-	switch kind := d.PeekKind(); kind {
-	case 'n':
-		return d.SkipValue()
-	case '[':
-	default:
-		return wrongShape(d, shape)
-	}
-	if _, err := d.ReadToken(); err != nil {
-		return err
-	}
-	at := d.StackPointer()
-	for d.PeekKind() != ']' {
-		if len(*out) == limit {
-			return &shapeError{at, fmt.Sprintf("can hold at most %d items", limit)}
-		}
-		var item T
-		if err := json.UnmarshalDecode(d, &item); err != nil {
-			return err
-		}
-		*out = append(*out, item)
-	}
-	_, err := d.ReadToken()
-	return err
-}
-
-// wrongShape reads the next value and refuses it, or finds that it is no JSON.
-func wrongShape(d *jsontext.Decoder, shape string) error {
-	if err := d.SkipValue(); err != nil {
-		return err
-	}
-	return &shapeError{d.StackPointer(), "must be " + shape}
+	return rest.DecodeList(d, (*[]attachmentRequest)(l), app.MaxAttachments, "an array")
 }
 
 // maxHeaders bounds the custom headers of an email while they are read.
@@ -154,7 +119,7 @@ func (m *headerMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		return d.SkipValue()
 	case '{':
 	default:
-		return wrongShape(d, "an object")
+		return rest.WrongShape(d, "an object")
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -162,7 +127,7 @@ func (m *headerMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	out := headerMap{}
 	for d.PeekKind() != '}' {
 		if len(out) == maxHeaders {
-			return &shapeError{d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d items", maxHeaders)}
+			return rest.NewShapeError(d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d items", maxHeaders))
 		}
 		var name, value string
 		if err := json.UnmarshalDecode(d, &name); err != nil {
@@ -182,26 +147,14 @@ type remotePath struct{}
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (*remotePath) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return emptyOnly(d, "is not supported: files are never fetched, send the `content` itself")
+	return rest.EmptyOnly(d, "is not supported: files are never fetched, send the `content` itself")
 }
 
 type contentID struct{}
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (*contentID) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return emptyOnly(d, "is not supported: attachments can't be shown inside the HTML")
-}
-
-func emptyOnly(d *jsontext.Decoder, words string) error {
-	v, err := d.ReadValue()
-	if err != nil {
-		return err
-	}
-	switch string(v) {
-	case `null`, `""`, `[]`, `{}`:
-		return nil
-	}
-	return &shapeError{d.StackPointer(), words}
+	return rest.EmptyOnly(d, "is not supported: attachments can't be shown inside the HTML")
 }
 
 // attachmentContent is the bytes of a file: a base64 string, an array of byte
@@ -219,7 +172,7 @@ func (c *attachmentContent) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	}
 	*c, err = decodeContent(kind, v)
 	if err != nil {
-		return &shapeError{d.StackPointer(), err.Error()}
+		return rest.NewShapeError(d.StackPointer(), err.Error())
 	}
 	return nil
 }

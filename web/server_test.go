@@ -15,16 +15,17 @@ import (
 	"net/http/httptest"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
-// serve runs a server on loopback until the test ends and gives its address.
-func serve(t *testing.T, b *bench) (addr string, s *Server) {
+// serve runs a server on loopback until the test ends and returns its address.
+func serve(t *testing.T, b *bench) (addr string, s *rest.Server) {
 	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	s = NewServer(b.handler)
+	s = rest.NewServer(b.handler)
 	done := make(chan error, 1)
 	go func() { done <- s.Serve(l) }()
 	t.Cleanup(func() {
@@ -76,7 +77,7 @@ func answer(t *testing.T, c net.Conn) *httptest.ResponseRecorder {
 const sendHead = "POST /emails HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer full\r\n"
 
 func TestSlowHeaderIsCut(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *limits) { l.header = 50 * time.Millisecond })
+	b := newBench(t, func(_ *Config, l *rest.Limits) { l.Header = 50 * time.Millisecond })
 	addr, _ := serve(t, b)
 	c := dial(t, addr)
 	fmt.Fprint(c, "POST /emails HTTP/1.1\r\nHost: x\r\nX-Slow: ")
@@ -87,7 +88,7 @@ func TestSlowHeaderIsCut(t *testing.T) {
 
 func TestSlowBodyTimesOut(t *testing.T) {
 	for _, framing := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
-		b := newBench(t, func(_ *Config, l *limits) { l.bodyTimeout = 50 * time.Millisecond })
+		b := newBench(t, func(_ *Config, l *rest.Limits) { l.BodyTimeout = 50 * time.Millisecond })
 		addr, _ := serve(t, b)
 		c := dial(t, addr)
 		fmt.Fprint(c, sendHead+framing)
@@ -130,7 +131,7 @@ func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
 	for _, head := range []string{
 		"POST /emails HTTP/1.1\r\nHost: x\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "POST /nothing HTTP/1.1\r\nHost: x\r\n",
 	} {
-		b := newBench(t, func(_ *Config, l *limits) { l.bodyTimeout = 50 * time.Millisecond })
+		b := newBench(t, func(_ *Config, l *rest.Limits) { l.BodyTimeout = 50 * time.Millisecond })
 		addr, _ := serve(t, b)
 		c := dial(t, addr)
 		fmt.Fprint(c, head+"Content-Length: 100\r\n\r\n{")
@@ -152,7 +153,7 @@ func TestTruncatedBody(t *testing.T) {
 }
 
 func TestBodyLimit(t *testing.T) {
-	small := func(_ *Config, l *limits) { l.body, l.smallBody = 1000, 100 }
+	small := func(_ *Config, l *rest.Limits) { l.Body, l.SmallBody = 1000, 100 }
 	fits := fmt.Sprintf(`{"text":%q}`, strings.Repeat("x", 1000-11))
 	for _, tt := range []struct {
 		name, framing string
@@ -214,8 +215,8 @@ func (endless) Read(p []byte) (int, error) {
 // TestBudget fills the room for large bodies with one request: another large
 // one is turned away, a small one passes, and all is free again at the end.
 func TestBudget(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *limits) {
-		l.smallBody, l.largeBudget, l.bodyWait = 200, 1000, 20*time.Millisecond
+	b := newBench(t, func(_ *Config, l *rest.Limits) {
+		l.SmallBody, l.LargeBudget, l.BodyWait = 200, 1000, 20*time.Millisecond
 	})
 	b.service.blocking = make(chan struct{})
 	b.service.entered = make(chan struct{}, 3)
@@ -242,7 +243,9 @@ func TestBudget(t *testing.T) {
 }
 
 func TestBudgetIsGivenBack(t *testing.T) {
-	b := newBench(t, func(_ *Config, l *limits) { l.smallBody, l.body = 10, 1000 })
+	b := newBench(t, func(_ *Config, l *rest.Limits) {
+		l.SmallBody, l.Body, l.SmallBudget, l.LargeBudget, l.BodyWait = 10, 1000, 4, 1000, time.Millisecond
+	})
 	for _, body := range []string{goodSend, "{", strings.Repeat(" ", 2000), ""} {
 		for _, chunked := range []bool{false, true} {
 			r := httptest.NewRequest("POST", "/emails", strings.NewReader(body))
@@ -257,9 +260,15 @@ func TestBudgetIsGivenBack(t *testing.T) {
 	r := httptest.NewRequest("POST", "/emails", strings.NewReader(goodSend))
 	r.Header.Set("Authorization", "Bearer full")
 	b.handler.ServeHTTP(httptest.NewRecorder(), r)
-	l := b.handler.limits
-	if !b.handler.budget.small.TryAcquire(l.smallBudget) || !b.handler.budget.large.TryAcquire(l.largeBudget) {
-		t.Error("a part of the budget was not given back")
+	b.service.panicky = false
+	for _, body := range []string{"{}", strings.Repeat(" ", 900)} { // each takes the whole of its lane
+		r := httptest.NewRequest("POST", "/emails", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer full")
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		if w.Code == 503 {
+			t.Error("a part of the budget was not given back")
+		}
 	}
 }
 
@@ -275,7 +284,7 @@ func TestShutdownWaitsForOpenRequests(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	stopped := make(chan error, 1)
 	go func() { stopped <- s.Shutdown(ctx) }()
-	for !b.handler.draining.Load() { // set before anything else
+	for !b.handler.Draining() { // set before anything else
 		select {
 		case err := <-stopped:
 			t.Fatalf("did not wait: %v", err)

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // SuppressionItem is a suppression in a list.
@@ -49,7 +50,7 @@ type suppressionItems []string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *suppressionItems) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]string)(l), app.MaxSuppressionBatch, "an array of strings")
+	return rest.DecodeList(d, (*[]string)(l), app.MaxSuppressionBatch, "an array of strings")
 }
 
 type addSuppressionRequest struct {
@@ -74,7 +75,7 @@ type SuppressionPath struct {
 
 type (
 	suppressionPageInput struct {
-		PageParams
+		rest.PageParams
 		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only those of this origin"`
 	}
 	suppressionOutput         struct{ Body suppressionRecord }
@@ -95,59 +96,49 @@ type suppressionService interface {
 	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
 }
 
-func (h *Handler) registerSuppressions() {
-	register(h, route{body: true}, huma.Operation{
+// suppressionRoutes are the routes of suppressions.
+type suppressionRoutes struct{ service suppressionService }
+
+func (r suppressionRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
-	}, h.addSuppression)
-	documentBody[addSuppressionRequest](h, http.MethodPost, "/suppressions")
-	register(h, route{}, huma.Operation{
+	}, r.addSuppression)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-suppressions", Method: http.MethodGet, Path: "/suppressions",
 		Summary: "List suppressed addresses, newest first", Tags: suppressionTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listSuppressions)
-	register(h, route{}, huma.Operation{
+	}, r.listSuppressions)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-suppression", Method: http.MethodGet, Path: "/suppressions/{id}",
 		Summary: "Get a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getSuppression)
-	register(h, route{}, huma.Operation{
+	}, r.getSuppression)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppression", Method: http.MethodDelete, Path: "/suppressions/{id}",
 		Summary: "Remove a suppression by its id or address", Tags: suppressionTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.removeSuppression)
-	register(h, route{body: true}, huma.Operation{
+	}, r.removeSuppression)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/add", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress many addresses", Tags: suppressionTags,
-	}, h.addSuppressions)
-	documentBody[addSuppressionsRequest](h, http.MethodPost, "/suppressions/batch/add")
-	register(h, route{body: true}, huma.Operation{
+	}, r.addSuppressions)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "remove-suppressions", Method: http.MethodPost, Path: "/suppressions/batch/remove",
 		Summary: "Remove many suppressions, by addresses or by ids; unknown ones are skipped", Tags: suppressionTags,
-	}, h.removeSuppressions)
-	documentBody[removeSuppressionsRequest](h, http.MethodPost, "/suppressions/batch/remove")
+	}, r.removeSuppressions)
 }
 
-func (h *Handler) addSuppression(ctx context.Context, _ *struct{}) (*suppressionOutput, error) {
-	x := exchangeOf(ctx)
-	var request addSuppressionRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	s, err := h.service.AddSuppression(ctx, x.key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
+func (r suppressionRoutes) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
+	s, err := r.service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (h *Handler) addSuppressions(ctx context.Context, _ *struct{}) (*addedSuppressionsOutput, error) {
-	x := exchangeOf(ctx)
-	var request addSuppressionsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	added, err := h.service.AddSuppressions(ctx, x.key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
+func (r suppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
+	added, err := r.service.AddSuppressions(ctx, key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -158,41 +149,36 @@ func (h *Handler) addSuppressions(ctx context.Context, _ *struct{}) (*addedSuppr
 	return out, nil
 }
 
-func (h *Handler) listSuppressions(ctx context.Context, in *suppressionPageInput) (*listOutput[SuppressionItem], error) {
-	page, err := in.page()
+func (r suppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*rest.ListOutput[SuppressionItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListSuppressions(ctx, keyOf(ctx), app.SuppressionOrigin(in.Origin), page)
+	rows, more, err := r.service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newSuppressionItem), nil
+	return rest.NewList(rows, more, newSuppressionItem), nil
 }
 
-func (h *Handler) getSuppression(ctx context.Context, in *SuppressionPath) (*suppressionOutput, error) {
-	s, err := h.service.GetSuppression(ctx, keyOf(ctx), in.ID)
+func (r suppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
+	s, err := r.service.GetSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (h *Handler) removeSuppression(ctx context.Context, in *SuppressionPath) (*removedSuppressionOutput, error) {
-	id, err := h.service.RemoveSuppression(ctx, keyOf(ctx), in.ID)
+func (r suppressionRoutes) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {
+	id, err := r.service.RemoveSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedSuppressionOutput{removedSuppression{Object: "suppression", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) removeSuppressions(ctx context.Context, _ *struct{}) (*removedSuppressionsOutput, error) {
-	x := exchangeOf(ctx)
-	var request removeSuppressionsRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	ids, err := h.service.RemoveSuppressions(ctx, x.key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
+func (r suppressionRoutes) removeSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *removeSuppressionsRequest) (*removedSuppressionsOutput, error) {
+	ids, err := r.service.RemoveSuppressions(ctx, key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
 	if err != nil {
 		return nil, err
 	}

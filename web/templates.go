@@ -4,12 +4,14 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // TemplateItem is a template in a list.
@@ -73,7 +75,7 @@ type variableList []variableRequest
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *variableList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]variableRequest)(l), app.MaxTemplateVariables, "an array")
+	return rest.DecodeList(d, (*[]variableRequest)(l), app.MaxTemplateVariables, "an array")
 }
 
 func (l variableList) variables() []app.TemplateVariable {
@@ -104,16 +106,16 @@ type createTemplateRequest struct {
 // updateTemplateRequest is the body of PATCH /templates/{id}. Some clients
 // repeat the id of the path in it.
 type updateTemplateRequest struct {
-	Name       string               `json:"name,omitempty" maxLength:"255"`
-	HTML       string               `json:"html,omitempty"`
-	Alias      change[string]       `json:"alias,omitempty" doc:"null clears"`
-	From       change[string]       `json:"from,omitempty" doc:"null clears"`
-	Subject    change[string]       `json:"subject,omitempty" doc:"null clears"`
-	ReplyTo    change[addressList]  `json:"reply_to,omitempty" doc:"null clears"`
-	Text       change[string]       `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
-	Variables  change[variableList] `json:"variables,omitempty" doc:"All of them; null clears"`
-	ID         string               `json:"id,omitempty" hidden:"true"`
-	TemplateID string               `json:"template_id,omitempty" hidden:"true"`
+	Name       string                    `json:"name,omitempty" maxLength:"255"`
+	HTML       string                    `json:"html,omitempty"`
+	Alias      rest.Change[string]       `json:"alias,omitempty" doc:"null clears"`
+	From       rest.Change[string]       `json:"from,omitempty" doc:"null clears"`
+	Subject    rest.Change[string]       `json:"subject,omitempty" doc:"null clears"`
+	ReplyTo    rest.Change[addressList]  `json:"reply_to,omitempty" doc:"null clears"`
+	Text       rest.Change[string]       `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
+	Variables  rest.Change[variableList] `json:"variables,omitempty" doc:"All of them; null clears"`
+	ID         string                    `json:"id,omitempty" hidden:"true"`
+	TemplateID string                    `json:"template_id,omitempty" hidden:"true"`
 }
 
 type (
@@ -138,53 +140,49 @@ type templateService interface {
 	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 }
 
-func (h *Handler) registerTemplates() {
-	register(h, route{body: true}, huma.Operation{
+// templateRoutes are the routes of templates.
+type templateRoutes struct{ service templateService }
+
+func (r templateRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
 		Summary: "Create a template, as a draft", Tags: templateTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createTemplate)
-	documentBody[createTemplateRequest](h, http.MethodPost, "/templates")
-	register(h, route{}, huma.Operation{
+	}, r.createTemplate)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-templates", Method: http.MethodGet, Path: "/templates",
 		Summary: "List templates, newest first", Tags: templateTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listTemplates)
-	register(h, route{}, huma.Operation{
+	}, r.listTemplates)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-template", Method: http.MethodGet, Path: "/templates/{id}",
 		Summary: "Get a template with the version that is edited", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getTemplate)
-	register(h, route{body: true}, huma.Operation{
+	}, r.getTemplate)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-template", Method: http.MethodPatch, Path: "/templates/{id}",
 		Summary: "Change a template; sends keep what was published last", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.updateTemplate)
-	documentBody[updateTemplateRequest](h, http.MethodPatch, "/templates/{id}")
-	register(h, route{}, huma.Operation{
+	}, r.updateTemplate)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-template", Method: http.MethodDelete, Path: "/templates/{id}",
 		Summary: "Delete a template; mail that was sent by it stays", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.deleteTemplate)
-	register(h, route{}, huma.Operation{
+	}, r.deleteTemplate)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "publish-template", Method: http.MethodPost, Path: "/templates/{id}/publish",
 		Summary: "Have sends use the version that is edited", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.publishTemplate)
-	register(h, route{}, huma.Operation{
+	}, r.publishTemplate)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "duplicate-template", Method: http.MethodPost, Path: "/templates/{id}/duplicate",
 		Summary: "Copy a template into a draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.duplicateTemplate)
+	}, r.duplicateTemplate)
 }
 
-func (h *Handler) createTemplate(ctx context.Context, _ *struct{}) (*templateOutput, error) {
-	x := exchangeOf(ctx)
-	var request createTemplateRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	t, err := h.service.CreateTemplate(ctx, x.key, app.TemplateInput{
+func (r templateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
+	t, err := r.service.CreateTemplate(ctx, key, app.TemplateInput{
 		Name: request.Name, Alias: request.Alias,
 		TemplateContent: app.TemplateContent{
 			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
@@ -194,37 +192,32 @@ func (h *Handler) createTemplate(ctx context.Context, _ *struct{}) (*templateOut
 	return newTemplateOutput(t, err)
 }
 
-func (h *Handler) listTemplates(ctx context.Context, in *PageParams) (*listOutput[TemplateItem], error) {
-	page, err := in.page()
+func (r templateRoutes) listTemplates(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TemplateItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTemplates(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListTemplates(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newTemplateItem), nil
+	return rest.NewList(rows, more, newTemplateItem), nil
 }
 
-func (h *Handler) getTemplate(ctx context.Context, in *templatePath) (*templateRecordOutput, error) {
-	t, err := h.service.GetTemplate(ctx, keyOf(ctx), in.ID)
+func (r templateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
+	t, err := r.service.GetTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &templateRecordOutput{newTemplateRecord(&t)}, nil
 }
 
-func (h *Handler) updateTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
-	x := exchangeOf(ctx)
-	var request updateTemplateRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "template_id": request.TemplateID}); err != nil {
+func (r templateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"template_id", request.TemplateID}); err != nil {
 		return nil, err
 	}
 	replyTo, variables := request.ReplyTo, request.Variables
-	t, err := h.service.UpdateTemplate(ctx, x.key, in.ID, app.TemplatePatch{
+	t, err := r.service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
 		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
@@ -233,20 +226,20 @@ func (h *Handler) updateTemplate(ctx context.Context, in *templatePath) (*templa
 	return newTemplateOutput(t, err)
 }
 
-func (h *Handler) deleteTemplate(ctx context.Context, in *templatePath) (*removedTemplateOutput, error) {
-	id, err := h.service.DeleteTemplate(ctx, keyOf(ctx), in.ID)
+func (r templateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
+	id, err := r.service.DeleteTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedTemplateOutput{removedTemplate{Object: "template", ID: id, Deleted: true}}, nil
 }
 
-func (h *Handler) publishTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(h.service.PublishTemplate(ctx, keyOf(ctx), in.ID))
+func (r templateRoutes) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(r.service.PublishTemplate(ctx, key, in.ID))
 }
 
-func (h *Handler) duplicateTemplate(ctx context.Context, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(h.service.DuplicateTemplate(ctx, keyOf(ctx), in.ID))
+func (r templateRoutes) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(r.service.DuplicateTemplate(ctx, key, in.ID))
 }
 
 func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {
@@ -292,7 +285,7 @@ type templateUseRequest struct {
 func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	t.use = nil
 	if d.PeekKind() != '{' {
-		return emptyOnly(d, "must be an object")
+		return rest.EmptyOnly(d, "must be an object")
 	}
 	var request templateUseRequest
 	if err := json.UnmarshalDecode(d, &request, json.RejectUnknownMembers(true)); err != nil {
@@ -306,7 +299,7 @@ func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 // Schema implements huma.SchemaProvider.
 func (templateUse) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(typeOf[templateUseRequest](), true, "")
+	return r.Schema(reflect.TypeFor[templateUseRequest](), true, "")
 }
 
 // variableValues are strings and numbers by key, of bounded number. Null is
@@ -317,7 +310,7 @@ type variableValues map[string]app.PropertyValue
 func (m *variableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*m = nil
 	if d.PeekKind() != '{' {
-		return emptyOnly(d, "must be an object")
+		return rest.EmptyOnly(d, "must be an object")
 	}
 	if _, err := d.ReadToken(); err != nil {
 		return err
@@ -325,13 +318,13 @@ func (m *variableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	out := variableValues{}
 	for n := 0; d.PeekKind() != '}'; n++ {
 		if n == app.MaxTemplateVariables {
-			return &shapeError{d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d variables", app.MaxTemplateVariables)}
+			return rest.NewShapeError(d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d variables", app.MaxTemplateVariables))
 		}
 		var key string
 		if err := json.UnmarshalDecode(d, &key); err != nil {
 			return err
 		}
-		var value change[propertyValue]
+		var value rest.Change[propertyValue]
 		if err := json.UnmarshalDecode(d, &value); err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // TopicItem is a topic in a list.
@@ -40,18 +41,23 @@ type createTopicRequest struct {
 // updateTopicRequest is the body of PATCH /topics/{id}. Some clients repeat the
 // id of the path in it.
 type updateTopicRequest struct {
-	Name        string           `json:"name,omitempty" maxLength:"50"`
-	Description change[string]   `json:"description,omitempty" maxLength:"200" doc:"null clears"`
-	Visibility  app.Visibility   `json:"visibility,omitempty" enum:"public,private"`
-	Default     app.Subscription `json:"default_subscription,omitempty" hidden:"true"`
-	ID          string           `json:"id,omitempty" hidden:"true"`
-	TopicID     string           `json:"topic_id,omitempty" hidden:"true"`
+	Name        string              `json:"name,omitempty" maxLength:"50"`
+	Description rest.Change[string] `json:"description,omitempty" maxLength:"200" doc:"null clears"`
+	Visibility  app.Visibility      `json:"visibility,omitempty" enum:"public,private"`
+	Default     app.Subscription    `json:"default_subscription,omitempty" hidden:"true"`
+	ID          string              `json:"id,omitempty" hidden:"true"`
+	TopicID     string              `json:"topic_id,omitempty" hidden:"true"`
 }
 
+// TopicPath is the path parameter of one topic.
+type TopicPath struct {
+	ID string `path:"id" doc:"The id of the topic" format:"uuid"`
+}
+
+// Check implements Checker.
+func (p *TopicPath) Check() error { return rest.CheckID("topic", &p.ID) }
+
 type (
-	topicPath struct {
-		ID string `path:"id" doc:"The id of the topic" format:"uuid"`
-	}
 	topicOutput        struct{ Body topicRecord }
 	removedTopicOutput struct{ Body removedTopic }
 )
@@ -67,43 +73,39 @@ type topicService interface {
 	DeleteTopic(ctx context.Context, key *app.Key, id string) error
 }
 
-func (h *Handler) registerTopics() {
-	register(h, route{body: true}, huma.Operation{
+// topicRoutes are the routes of topics.
+type topicRoutes struct{ service topicService }
+
+func (r topicRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
 		Summary: "Create a topic", Tags: topicTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createTopic)
-	documentBody[createTopicRequest](h, http.MethodPost, "/topics")
-	register(h, route{}, huma.Operation{
+	}, r.createTopic)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-topics", Method: http.MethodGet, Path: "/topics",
 		Summary: "List topics, newest first", Tags: topicTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listTopics)
-	register(h, route{}, huma.Operation{
+	}, r.listTopics)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-topic", Method: http.MethodGet, Path: "/topics/{id}",
 		Summary: "Get a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getTopic)
-	register(h, route{body: true}, huma.Operation{
+	}, r.getTopic)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-topic", Method: http.MethodPatch, Path: "/topics/{id}",
 		Summary: "Change name, description or visibility of a topic", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.updateTopic)
-	documentBody[updateTopicRequest](h, http.MethodPatch, "/topics/{id}")
-	register(h, route{}, huma.Operation{
+	}, r.updateTopic)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-topic", Method: http.MethodDelete, Path: "/topics/{id}",
 		Summary: "Delete a topic with all choices about it; not while mail of it waits or a broadcast that has not left uses it", Tags: topicTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, h.deleteTopic)
+	}, r.deleteTopic)
 }
 
-func (h *Handler) createTopic(ctx context.Context, _ *struct{}) (*topicOutput, error) {
-	x := exchangeOf(ctx)
-	var request createTopicRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	t, err := h.service.CreateTopic(ctx, x.key, app.TopicInput{
+func (r topicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
+	t, err := r.service.CreateTopic(ctx, key, app.TopicInput{
 		Name: request.Name, Description: request.Description, Default: request.Default, Visibility: request.Visibility,
 	})
 	if err != nil {
@@ -112,44 +114,31 @@ func (h *Handler) createTopic(ctx context.Context, _ *struct{}) (*topicOutput, e
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) listTopics(ctx context.Context, in *PageParams) (*listOutput[TopicItem], error) {
-	page, err := in.page()
+func (r topicRoutes) listTopics(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TopicItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListTopics(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListTopics(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newTopicItem), nil
+	return rest.NewList(rows, more, newTopicItem), nil
 }
 
-func (h *Handler) getTopic(ctx context.Context, in *topicPath) (*topicOutput, error) {
-	id, err := pathID("topic", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	t, err := h.service.GetTopic(ctx, keyOf(ctx), id)
+func (r topicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
+	t, err := r.service.GetTopic(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) updateTopic(ctx context.Context, in *topicPath) (*topicOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("topic", in.ID)
-	if err != nil {
+func (r topicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"topic_id", request.TopicID}); err != nil {
 		return nil, err
 	}
-	var request updateTopicRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "topic_id": request.TopicID}); err != nil {
-		return nil, err
-	}
-	t, err := h.service.UpdateTopic(ctx, x.key, id, app.TopicPatch{
+	t, err := r.service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
 	})
 	if err != nil {
@@ -158,15 +147,11 @@ func (h *Handler) updateTopic(ctx context.Context, in *topicPath) (*topicOutput,
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (h *Handler) deleteTopic(ctx context.Context, in *topicPath) (*removedTopicOutput, error) {
-	id, err := pathID("topic", in.ID)
-	if err != nil {
+func (r topicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
+	if err := r.service.DeleteTopic(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteTopic(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &removedTopicOutput{removedTopic{Object: "topic", ID: id, Deleted: true}}, nil
+	return &removedTopicOutput{removedTopic{Object: "topic", ID: in.ID, Deleted: true}}, nil
 }
 
 func newTopicItem(t *app.Topic) TopicItem {

@@ -7,9 +7,10 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
-// usageRecord is api.md's usage object.
+// usageRecord is what a team used, and what its plan allows.
 type usageRecord struct {
 	Object string       `json:"object" enum:"usage"`
 	Cloud  bool         `json:"cloud" doc:"false on self-hosted servers, which cap nothing"`
@@ -56,15 +57,18 @@ type usageService interface {
 	Usage(ctx context.Context, key *app.Key) (app.Usage, error)
 }
 
-func (h *Handler) registerUsage() {
-	register(h, route{}, huma.Operation{
+// usageRoutes are the route of usage.
+type usageRoutes struct{ service usageService }
+
+func (r usageRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
 		Summary: "Tell what the team used of what its plan allows", Tags: []string{"Usage"},
-	}, h.getUsage)
+	}, r.getUsage)
 }
 
-func (h *Handler) getUsage(ctx context.Context, _ *struct{}) (*usageOutput, error) {
-	u, err := h.service.Usage(ctx, keyOf(ctx))
+func (r usageRoutes) getUsage(ctx context.Context, key *app.Key, _ *struct{}) (*usageOutput, error) {
+	u, err := r.service.Usage(ctx, key)
 	if err != nil {
 		return nil, err
 	}

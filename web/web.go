@@ -1,27 +1,19 @@
-// Package web is the HTTP face of Mailer: routes, keys, limits, the shapes of
-// requests and answers, and the OpenAPI document that is made from them.
-//
-// Failure policy: every answer is a JSON object (but for a downloaded
-// attachment, the hosted pages and the addresses of tracked mail) and carries a
-// request id. What the caller may know is an
-// *app.Error and goes out under its own name; any other error, and any panic,
-// is logged with the request id and answered as internal_server_error with a
-// fixed text. Nothing that a caller sent is echoed but the names of its fields.
-// What a request may cost is bounded before the request is parsed.
+// Package web is the API of Mailer: the routes of its resources with the shapes of
+// requests and answers, and what all doors are built of. How requests are read
+// and answered is web/rest's, hosted pages and tracked links are web/pages',
+// tools for agents web/mcp's. Only main imports it. It fails as web/rest does:
+// what the caller may know goes out under its own name, all else is logged and
+// answered as internal_server_error.
 package web
 
 import (
-	"context"
 	"log/slog"
-	"strings"
-	"sync/atomic"
 	"time"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/julienschmidt/httprouter"
-
-	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/mcp"
+	"mailer/web/pages"
+	"mailer/web/rest"
 )
 
 // DefaultRateLimit is how many requests a second a key may make where nothing
@@ -42,97 +34,102 @@ type Config struct {
 	SNS SNS
 }
 
-// service is the part of the engine that the routes use. It exists so that
-// tests can stand in for the engine; outside of them it is *engine.Engine.
-type service interface {
-	emailService
-	suppressionService
-	domainService
-	topicService
-	propertyService
-	contactTopicService
-	contactService
-	segmentService
-	pageService
-	trackingService
-	importService
-	templateService
-	ingestService
-	broadcastService
-	broadcastStatsService
-	webhookService
-	usageService
-	deliverabilityService
-	keyService
-	Authenticate(ctx context.Context, token string) (*app.Key, error)
-	Ready() error
+// Services are what the routes need of the rest, each in an interface of its
+// own: whatever has the methods may stand there.
+type Services struct {
+	Auth           rest.Authenticator
+	Health         healthService
+	Emails         emailService
+	Attachments    attachmentService
+	Suppressions   suppressionService
+	Domains        domainService
+	Topics         topicService
+	Properties     propertyService
+	ContactTopics  contactTopicService
+	Contacts       contactService
+	Segments       segmentService
+	Pages          pages.Service
+	Tracking       pages.TrackingService
+	Imports        importService
+	Templates      templateService
+	Ingest         ingestService
+	Broadcasts     broadcastService
+	BroadcastStats broadcastStatsService
+	Webhooks       webhookService
+	Usage          usageService
+	Deliverability deliverabilityService
+	Keys           keyService
 }
 
-// Handler answers every request of the API. It is safe for concurrent use.
-type Handler struct {
-	service    service
-	log        *slog.Logger
-	baseURL    string
-	now        func() time.Time
-	limits     limits
-	api        huma.API
-	literals   *httprouter.Router
-	early      *httprouter.Router
-	parameters *httprouter.Router
-	methods    []string              // that any route answers, sorted
-	operations map[string]*operation // by id
-	absences   []absence
-	rate       *rateLimiter
-	failures   *failureLimiter
-	budget     *budget
-	document   func() []byte // openapi.json
-	draining   atomic.Bool
+// engineServices lets one engine stand for all services.
+func engineServices(e *engine.Engine) Services {
+	return Services{
+		Auth: e, Health: e,
+		Emails:         e,
+		Attachments:    e,
+		Suppressions:   e,
+		Domains:        e,
+		Topics:         e,
+		Properties:     e,
+		ContactTopics:  e,
+		Contacts:       e,
+		Segments:       e,
+		Pages:          e,
+		Tracking:       e,
+		Imports:        e,
+		Templates:      e,
+		Ingest:         e,
+		Broadcasts:     e,
+		BroadcastStats: e,
+		Webhooks:       e,
+		Usage:          e,
+		Deliverability: e,
+		Keys:           e,
+	}
 }
 
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
-func New(cfg Config) *Handler {
-	return newHandler(cfg, cfg.Engine, defaultLimits(), time.Now)
+func New(cfg Config) *rest.Handler {
+	return newHandler(cfg, engineServices(cfg.Engine), rest.DefaultLimits(), time.Now)
 }
 
-func newHandler(cfg Config, s service, l limits, now func() time.Time) *Handler {
-	h := &Handler{
-		service:    s,
-		log:        cfg.Log,
-		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
-		now:        now,
-		limits:     l,
-		rate:       newRateLimiter(cfg.RateLimit, now),
-		failures:   newFailureLimiter(now),
-		budget:     newBudget(l),
-		operations: map[string]*operation{},
-		absences:   absences(),
-	}
-	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
-	h.api = newAPI(h)
-	h.registerHealth()
-	h.registerEmails()
-	h.registerAttachments()
-	h.registerSuppressions()
-	h.registerDomains()
-	h.registerTopics()
-	h.registerProperties()
-	h.registerContactTopics()
-	h.registerContacts()
-	h.registerSegments()
-	h.registerAudiences()
-	h.registerPages()
-	h.registerTracking()
-	h.registerImports()
-	h.registerTemplates()
-	h.registerIngest(cfg.SNS)
-	h.registerBroadcasts()
-	h.registerBroadcastStats()
-	h.registerWebhooks()
-	h.registerUsage()
-	h.registerDeliverability()
-	h.registerKeys()
-	h.registerMCP()
-	h.registerDocument()
+func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
+	h := rest.New(rest.Config{
+		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, Limits: l, Now: now, Absent: absent,
+	})
+	addRoutes(h, s)
+	registerIngest(h, s.Ingest, cfg.SNS)
+	pages.Register(h, s.Pages, s.Tracking)
+	mcp.Register(h)
+	h.ServeDocument()
 	return h
+}
+
+// addRoutes adds the routes of the API.
+func addRoutes(h *rest.Handler, s Services) {
+	segments := segmentRoutes{s.Segments}
+	for _, routes := range []interface{ add(h *rest.Handler) }{
+		healthRoutes{s.Health, h.Draining},
+		emailRoutes{s.Emails},
+		attachmentRoutes{s.Attachments, h.BaseURL()},
+		suppressionRoutes{s.Suppressions},
+		domainRoutes{s.Domains},
+		topicRoutes{s.Topics},
+		propertyRoutes{s.Properties},
+		contactTopicRoutes{s.ContactTopics},
+		contactRoutes{s.Contacts},
+		segments,
+		audienceRoutes{segments},
+		importRoutes{s.Imports},
+		templateRoutes{s.Templates},
+		broadcastRoutes{s.Broadcasts},
+		recipientRoutes{s.BroadcastStats},
+		webhookRoutes{s.Webhooks},
+		usageRoutes{s.Usage},
+		deliverabilityRoutes{s.Deliverability},
+		keyRoutes{s.Keys},
+	} {
+		routes.add(h)
+	}
 }

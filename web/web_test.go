@@ -18,6 +18,8 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/pages"
+	"mailer/web/rest"
 )
 
 const (
@@ -28,18 +30,71 @@ const (
 	unknownID    = "01920000-0000-7000-8000-0000000000ff"
 )
 
+// everyService is whatever can stand for all services at once.
+type everyService interface {
+	rest.Authenticator
+	healthService
+	emailService
+	attachmentService
+	suppressionService
+	domainService
+	topicService
+	propertyService
+	contactTopicService
+	contactService
+	segmentService
+	pages.Service
+	pages.TrackingService
+	importService
+	templateService
+	ingestService
+	broadcastService
+	broadcastStatsService
+	webhookService
+	usageService
+	deliverabilityService
+	keyService
+}
+
+func servicesOf(s everyService) Services {
+	return Services{
+		Auth:           s,
+		Health:         s,
+		Emails:         s,
+		Attachments:    s,
+		Suppressions:   s,
+		Domains:        s,
+		Topics:         s,
+		Properties:     s,
+		ContactTopics:  s,
+		Contacts:       s,
+		Segments:       s,
+		Pages:          s,
+		Tracking:       s,
+		Imports:        s,
+		Templates:      s,
+		Ingest:         s,
+		Broadcasts:     s,
+		BroadcastStats: s,
+		Webhooks:       s,
+		Usage:          s,
+		Deliverability: s,
+		Keys:           s,
+	}
+}
+
 // fakeService is an engine that keeps one email and remembers the last send.
 type fakeService struct {
-	service             // what the tests of the handler do not reach: real_test.go does
-	mu       sync.Mutex // of sent and opts
-	sent     *app.EmailInput
-	opts     engine.SendOptions
-	page     app.Page
-	err      error // of every method, when set
-	ready    error
-	panicky  bool
-	blocking chan struct{} // SendEmail waits for it to close, when set
-	entered  chan struct{} // SendEmail says that it began, when set
+	everyService            // what the tests of the handler do not reach: real_test.go does
+	mu           sync.Mutex // of sent and opts
+	sent         *app.EmailInput
+	opts         engine.SendOptions
+	page         app.Page
+	err          error // of every method, when set
+	ready        error
+	panicky      bool
+	blocking     chan struct{} // SendEmail waits for it to close, when set
+	entered      chan struct{} // SendEmail says that it began, when set
 }
 
 var testTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
@@ -151,22 +206,30 @@ func (f *fakeService) Regions() []string { return []string{"us-east-1", "eu-west
 type bench struct {
 	t       testing.TB
 	service *fakeService
-	handler *Handler
+	handler *rest.Handler
 	clock   time.Time
 	log     bytes.Buffer
+	cfg     Config
+	limits  rest.Limits
 	route   atomic.Value // of the last request, a string
 }
 
-func newBench(t testing.TB, change ...func(*Config, *limits)) *bench {
+func newBench(t testing.TB, change ...func(*Config, *rest.Limits)) *bench {
 	b := &bench{t: t, service: &fakeService{}, clock: testTime}
 	cfg := Config{BaseURL: "https://mail.example.com/", RateLimit: 1000}
 	cfg.Log = slog.New(routeSpy{slog.NewTextHandler(&b.log, nil), &b.route})
-	l := defaultLimits()
+	l := rest.DefaultLimits()
 	for _, f := range change {
 		f(&cfg, &l)
 	}
-	b.handler = newHandler(cfg, b.service, l, func() time.Time { return b.clock })
+	b.cfg, b.limits = cfg, l
+	b.behind(b.service)
 	return b
+}
+
+// behind makes the handler anew, with another service behind it.
+func (b *bench) behind(s everyService) {
+	b.handler = newHandler(b.cfg, servicesOf(s), b.limits, func() time.Time { return b.clock })
 }
 
 // do sends a request; headers are "Name: value" lines.
@@ -202,7 +265,7 @@ func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
 	if _, ok := app.ParseID(head.Get("X-Request-Id")); !ok {
 		b.t.Errorf("x-request-id is %q", head.Get("X-Request-Id"))
 	}
-	if b.handler.rate.limit > 0 && (head.Get("Ratelimit-Limit") == "" || head.Get("Ratelimit-Remaining") == "" ||
+	if b.cfg.RateLimit > 0 && (head.Get("Ratelimit-Limit") == "" || head.Get("Ratelimit-Remaining") == "" ||
 		head.Get("Ratelimit-Reset") != "1" || !strings.HasSuffix(head.Get("Ratelimit-Policy"), ";w=1")) {
 		b.t.Errorf("ratelimit headers missing: %v", head)
 	}
@@ -223,7 +286,7 @@ func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
 	if err := json.Unmarshal(w.Body.Bytes(), &v); err != nil {
 		b.t.Fatalf("answer is no JSON: %v: %s", err, w.Body)
 	}
-	registry := b.handler.api.OpenAPI().Components.Schemas
+	registry := b.handler.OpenAPI().Components.Schemas
 	var res huma.ValidateResult
 	huma.Validate(registry, media.Schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, v, &res)
 	for _, err := range res.Errors {
@@ -232,7 +295,7 @@ func (b *bench) checkAnswer(method string, w *httptest.ResponseRecorder) {
 }
 
 func (b *bench) response(method, pattern string, status int) *huma.Response {
-	paths := b.handler.api.OpenAPI().Paths
+	paths := b.handler.OpenAPI().Paths
 	item := paths[pattern]
 	if item == nil { // 404 and 405 of the router
 		return paths["/emails"].Post.Responses["500"]
@@ -264,10 +327,16 @@ func (s routeSpy) Handle(ctx context.Context, r slog.Record) error {
 
 func itoa(n int) string { b, _ := json.Marshal(n); return string(b) }
 
+// document is openapi.json.
+func (b *bench) document() []byte { return b.do("GET", "/openapi.json", "").Body.Bytes() }
+
+// wrongKeys is how many wrong keys a client may try in a minute.
+const wrongKeys = 20
+
 // wantError checks status, name and that the message holds each of the texts.
 func wantError(t testing.TB, w *httptest.ResponseRecorder, status int, name app.Code, texts ...string) {
 	t.Helper()
-	var e Error
+	var e rest.Error
 	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
 		t.Fatalf("no JSON: %s", w.Body)
 	}

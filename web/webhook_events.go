@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // WebhookEventItem is an event that a webhook was told of, or will be.
@@ -55,128 +56,117 @@ type WebhookEventPath struct {
 	Event string `path:"event_id" doc:"The id of the event: msg_ and a uuid"`
 }
 
-// ids reads both. Whatever is no id names nothing.
-func (p *WebhookEventPath) ids() (webhook, happening string, err error) {
-	if webhook, err = pathID("webhook", p.ID); err != nil {
-		return "", "", err
+// Check implements Checker. It leaves the id that the event has in the
+// database.
+func (p *WebhookEventPath) Check() error {
+	if err := rest.CheckID("webhook", &p.ID); err != nil {
+		return err
 	}
-	happening, ok := app.ParseMessageID(p.Event)
+	id, ok := app.ParseMessageID(p.Event)
 	if !ok {
-		return "", "", app.NotFound("webhook event")
+		return app.NotFound("webhook event")
 	}
-	return webhook, happening, nil
+	p.Event = id
+	return nil
 }
 
 type (
 	webhookEventsInput struct {
 		WebhookPath
-		Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
-		After  string    `query:"after" doc:"The id of the last row of the page before: older rows follow"`
-		Before string    `query:"before" doc:"The id of the first row of the page after: newer rows come"`
+		Limit  rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+		After  string         `query:"after" doc:"The id of the last row of the page before: older rows follow"`
+		Before string         `query:"before" doc:"The id of the first row of the page after: newer rows come"`
 	}
 	webhookAttemptsInput struct {
-		PageParams
+		rest.PageParams
 		WebhookEventPath
 	}
 	webhookEventOutput    struct{ Body webhookEventRecord }
 	webhookEventRefOutput struct{ Body webhookEventRef }
 )
 
-func (h *Handler) registerWebhookEvents() {
-	register(h, route{}, huma.Operation{
+func (r webhookRoutes) addEvents(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhook-events", Method: http.MethodGet, Path: "/webhooks/{id}/events",
 		Summary: "List the events of the last 30 days that went or will go to a webhook, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listWebhookEvents)
-	register(h, route{}, huma.Operation{
+	}, r.listWebhookEvents)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-webhook-event", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}",
 		Summary: "Get an event with its payload", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getWebhookEvent)
-	register(h, route{}, huma.Operation{
+	}, r.getWebhookEvent)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhook-attempts", Method: http.MethodGet, Path: "/webhooks/{id}/events/{event_id}/attempts",
 		Summary: "List the attempts to tell a webhook of an event, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
-	}, h.listWebhookAttempts)
-	register(h, route{admin: true}, huma.Operation{
+	}, r.listWebhookAttempts)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "replay-webhook-event", Method: http.MethodPost, Path: "/webhooks/{id}/events/{event_id}/replay",
 		Summary: "Tell a webhook of an event once more", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
-	}, h.replayWebhookEvent)
+	}, r.replayWebhookEvent)
 }
 
 // page reads the parameters of a list whose rows have ids of events.
 func (in *webhookEventsInput) page() (app.Page, error) {
-	params := PageParams{Limit: in.Limit}
-	for name, cursor := range map[string]struct {
-		given string
-		id    *string
-	}{"after": {in.After, &params.After}, "before": {in.Before, &params.Before}} {
-		if cursor.given == "" {
-			continue
-		}
-		id, ok := app.ParseMessageID(cursor.given)
-		if !ok {
-			return app.Page{}, app.Invalid(name, "must be an id that this list returned")
-		}
-		*cursor.id = id
+	params := rest.PageParams{Limit: in.Limit}
+	var err error
+	if params.After, err = eventCursor("after", in.After); err != nil {
+		return app.Page{}, err
 	}
-	return params.page()
+	if params.Before, err = eventCursor("before", in.Before); err != nil {
+		return app.Page{}, err
+	}
+	return params.Page()
 }
 
-func (h *Handler) listWebhookEvents(ctx context.Context, in *webhookEventsInput) (*listOutput[WebhookEventItem], error) {
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
-		return nil, err
+// eventCursor reads a cursor that is an id of an event; empty stays empty.
+func eventCursor(name, given string) (string, error) {
+	id, ok := app.ParseMessageID(given)
+	if given != "" && !ok {
+		return "", app.Invalid(name, "must be an id that this list returned")
 	}
+	return id, nil
+}
+
+func (r webhookRoutes) listWebhookEvents(ctx context.Context, key *app.Key, in *webhookEventsInput) (*rest.ListOutput[WebhookEventItem], error) {
 	page, err := in.page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhookEvents(ctx, keyOf(ctx), id, page)
+	rows, more, err := r.service.ListWebhookEvents(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newWebhookEventItem), nil
+	return rest.NewList(rows, more, newWebhookEventItem), nil
 }
 
-func (h *Handler) getWebhookEvent(ctx context.Context, in *WebhookEventPath) (*webhookEventOutput, error) {
-	id, happening, err := in.ids()
-	if err != nil {
-		return nil, err
-	}
-	d, err := h.service.GetWebhookEvent(ctx, keyOf(ctx), id, happening)
+func (r webhookRoutes) getWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventOutput, error) {
+	d, err := r.service.GetWebhookEvent(ctx, key, in.ID, in.Event)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookEventOutput{webhookEventRecord{Object: "webhook_event", WebhookEventItem: newWebhookEventItem(&d), Payload: d.Payload}}, nil
 }
 
-func (h *Handler) listWebhookAttempts(ctx context.Context, in *webhookAttemptsInput) (*listOutput[WebhookAttemptItem], error) {
-	id, happening, err := in.ids()
+func (r webhookRoutes) listWebhookAttempts(ctx context.Context, key *app.Key, in *webhookAttemptsInput) (*rest.ListOutput[WebhookAttemptItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	page, err := in.page()
+	rows, more, err := r.service.ListWebhookAttempts(ctx, key, in.ID, in.Event, page)
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhookAttempts(ctx, keyOf(ctx), id, happening, page)
-	if err != nil {
-		return nil, err
-	}
-	return newList(rows, more, newWebhookAttemptItem), nil
+	return rest.NewList(rows, more, newWebhookAttemptItem), nil
 }
 
-func (h *Handler) replayWebhookEvent(ctx context.Context, in *WebhookEventPath) (*webhookEventRefOutput, error) {
-	id, happening, err := in.ids()
-	if err != nil {
+func (r webhookRoutes) replayWebhookEvent(ctx context.Context, key *app.Key, in *WebhookEventPath) (*webhookEventRefOutput, error) {
+	if err := r.service.ReplayWebhookEvent(ctx, key, in.ID, in.Event); err != nil {
 		return nil, err
 	}
-	if err := h.service.ReplayWebhookEvent(ctx, keyOf(ctx), id, happening); err != nil {
-		return nil, err
-	}
-	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(happening)}}, nil
+	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(in.Event)}}, nil
 }
 
 func newWebhookEventItem(d *app.Delivery) WebhookEventItem {

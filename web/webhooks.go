@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // WebhookItem is a webhook in a list.
@@ -43,7 +44,7 @@ type eventList []app.EventName
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *eventList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return decodeList(d, (*[]app.EventName)(l), app.MaxWebhookEvents, "an array of strings")
+	return rest.DecodeList(d, (*[]app.EventName)(l), app.MaxWebhookEvents, "an array of strings")
 }
 
 // Schema implements huma.SchemaProvider.
@@ -85,6 +86,9 @@ type WebhookPath struct {
 	ID string `path:"id" doc:"The id of the webhook" format:"uuid"`
 }
 
+// Check implements Checker.
+func (p *WebhookPath) Check() error { return rest.CheckID("webhook", &p.ID) }
+
 type (
 	webhookOutput        struct{ Body webhookRecord }
 	deletedWebhookOutput struct{ Body deletedWebhook }
@@ -107,51 +111,45 @@ type webhookService interface {
 	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error
 }
 
-func (h *Handler) registerWebhooks() {
-	register(h, route{body: true, admin: true}, huma.Operation{
+// webhookRoutes are the routes of webhooks and their events.
+type webhookRoutes struct{ service webhookService }
+
+func (r webhookRoutes) add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
 		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,
 		Errors: []int{http.StatusConflict},
-	}, h.createWebhook)
-	documentBody[createWebhookRequest](h, http.MethodPost, "/webhooks")
-	register(h, route{}, huma.Operation{
+	}, r.createWebhook)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-webhooks", Method: http.MethodGet, Path: "/webhooks",
 		Summary: "List webhooks, newest first", Tags: webhookTags,
 		Errors: []int{http.StatusUnprocessableEntity},
-	}, h.listWebhooks)
-	register(h, route{}, huma.Operation{
+	}, r.listWebhooks)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-webhook", Method: http.MethodGet, Path: "/webhooks/{id}",
 		Summary: "Get a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.getWebhook)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	}, r.getWebhook)
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-webhook", Method: http.MethodPatch, Path: "/webhooks/{id}",
 		Summary: "Change endpoint, events or status of a webhook", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.updateWebhook)
-	documentBody[updateWebhookRequest](h, http.MethodPatch, "/webhooks/{id}")
-	register(h, route{admin: true}, huma.Operation{
+	}, r.updateWebhook)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "delete-webhook", Method: http.MethodDelete, Path: "/webhooks/{id}",
 		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
-	}, h.deleteWebhook)
-	register(h, route{body: true, admin: true}, huma.Operation{
+	}, r.deleteWebhook)
+	rest.RegisterBody(h, rest.Route{Admin: true, Optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},
-	}, h.rotateSecret)
-	documentBody[rotateSecretRequest](h, http.MethodPost, "/webhooks/{id}/signing-secret/rotate")
-	h.api.OpenAPI().Paths["/webhooks/{id}/signing-secret/rotate"].Post.RequestBody.Required = false
-	h.registerWebhookEvents()
+	}, r.rotateSecret)
+	r.addEvents(h)
 }
 
-func (h *Handler) createWebhook(ctx context.Context, _ *struct{}) (*webhookOutput, error) {
-	x := exchangeOf(ctx)
-	var request createWebhookRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	w, err := h.service.CreateWebhook(ctx, x.key, app.WebhookInput{
+func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
+	w, err := r.service.CreateWebhook(ctx, key, app.WebhookInput{
 		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
 	})
 	if err != nil {
@@ -160,82 +158,54 @@ func (h *Handler) createWebhook(ctx context.Context, _ *struct{}) (*webhookOutpu
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) listWebhooks(ctx context.Context, in *PageParams) (*listOutput[WebhookItem], error) {
-	page, err := in.page()
+func (r webhookRoutes) listWebhooks(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[WebhookItem], error) {
+	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := h.service.ListWebhooks(ctx, keyOf(ctx), page)
+	rows, more, err := r.service.ListWebhooks(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
-	return newList(rows, more, newWebhookItem), nil
+	return rest.NewList(rows, more, newWebhookItem), nil
 }
 
-func (h *Handler) getWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
-		return nil, err
-	}
-	w, err := h.service.GetWebhook(ctx, keyOf(ctx), id)
+func (r webhookRoutes) getWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*webhookOutput, error) {
+	w, err := r.service.GetWebhook(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) updateWebhook(ctx context.Context, in *WebhookPath) (*webhookOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
+func (r webhookRoutes) updateWebhook(ctx context.Context, key *app.Key, in *WebhookPath, request *updateWebhookRequest) (*webhookOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
 		return nil, err
 	}
-	var request updateWebhookRequest
-	if err := decodeBody(x.body, &request); err != nil {
-		return nil, err
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "webhook_id": request.WebhookID}); err != nil {
-		return nil, err
-	}
-	w, err := h.service.UpdateWebhook(ctx, x.key, id, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
+	w, err := r.service.UpdateWebhook(ctx, key, in.ID, app.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
 	if err != nil {
 		return nil, err
 	}
 	return &webhookOutput{newWebhookRecord(&w)}, nil
 }
 
-func (h *Handler) deleteWebhook(ctx context.Context, in *WebhookPath) (*deletedWebhookOutput, error) {
-	id, err := pathID("webhook", in.ID)
-	if err != nil {
+func (r webhookRoutes) deleteWebhook(ctx context.Context, key *app.Key, in *WebhookPath) (*deletedWebhookOutput, error) {
+	if err := r.service.DeleteWebhook(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	if err := h.service.DeleteWebhook(ctx, keyOf(ctx), id); err != nil {
-		return nil, err
-	}
-	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: id, Deleted: true}}, nil
+	return &deletedWebhookOutput{deletedWebhook{Object: "webhook", ID: in.ID, Deleted: true}}, nil
 }
 
 // rotateSecret takes a request without a body too: most clients send none.
-func (h *Handler) rotateSecret(ctx context.Context, in *WebhookPath) (*rotatedSecretOutput, error) {
-	x := exchangeOf(ctx)
-	id, err := pathID("webhook", in.ID)
+func (r webhookRoutes) rotateSecret(ctx context.Context, key *app.Key, in *WebhookPath, request *rotateSecretRequest) (*rotatedSecretOutput, error) {
+	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
+		return nil, err
+	}
+	w, err := r.service.RotateSigningSecret(ctx, key, in.ID, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
 	if err != nil {
 		return nil, err
 	}
-	var request rotateSecretRequest
-	if len(x.body) > 0 {
-		if err := decodeBody(x.body, &request); err != nil {
-			return nil, err
-		}
-	}
-	if err := echoes(in.ID, map[string]string{"id": request.ID, "webhook_id": request.WebhookID}); err != nil {
-		return nil, err
-	}
-	w, err := h.service.RotateSigningSecret(ctx, x.key, id, app.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
-	if err != nil {
-		return nil, err
-	}
-	return &rotatedSecretOutput{rotatedSecret{Object: "webhook", ID: id, SigningSecret: w.Secrets[0].String()}}, nil
+	return &rotatedSecretOutput{rotatedSecret{Object: "webhook", ID: in.ID, SigningSecret: w.Secrets[0].String()}}, nil
 }
 
 func newWebhookItem(w *app.Webhook) WebhookItem {

@@ -12,11 +12,8 @@ import (
 	"mailer/db"
 )
 
-// Idempotency keys (decisions.md 1 and 4).
-const (
-	maxIdempotencyKey = 256 // characters
-	idempotencyTTL    = 24 * time.Hour
-)
+// idempotencyTTL is how long the answer of a send is kept for its key.
+const idempotencyTTL = 24 * time.Hour
 
 // inflight are the keys of sends that are being answered. They live in memory,
 // so that a crash leaves none stuck.
@@ -40,8 +37,8 @@ func (e *Engine) claimIdempotency(ctx context.Context, teamID, route string, opt
 	if opts.IdempotencyKey == "" {
 		return &idempotencyClaim{}, "", nil
 	}
-	if len([]rune(opts.IdempotencyKey)) > maxIdempotencyKey {
-		return nil, "", app.Errorf(app.CodeInvalidIdempotencyKey, "`Idempotency-Key` must be 1 to %d characters long", maxIdempotencyKey)
+	if err := app.CheckIdempotencyKey(opts.IdempotencyKey); err != nil {
+		return nil, "", err
 	}
 	c := &idempotencyClaim{owner: &e.inflight, team: teamID, route: route, key: opts.IdempotencyKey,
 		k: teamID + " " + route + " " + opts.IdempotencyKey, hash: sha256.Sum256(opts.Payload)}

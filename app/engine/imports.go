@@ -11,8 +11,7 @@ import (
 )
 
 const (
-	importPiece       = 256 << 10 // bytes of a file that are stored at once
-	importErrorsShown = 100       // with an import itself
+	importPiece = 256 << 10 // bytes of a file that are stored at once
 )
 
 // CreateImport stores a file of contacts while receive writes it, and queues its
@@ -197,7 +196,7 @@ func (e *Engine) GetImport(ctx context.Context, key *app.Key, id string) (i app.
 		if i, err = r.Import(key.TeamID, id); err != nil {
 			return err
 		}
-		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: importErrorsShown})
+		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: app.MaxImportErrorsShown})
 		return err
 	})
 	return i, flaws, lookup("import", err)

@@ -154,7 +154,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				for _, f := range flaws {
 					lines[f.Line] = true
 				}
-				if len(lines) != min(want.Failed, importErrorsShown) {
+				if len(lines) != min(want.Failed, app.MaxImportErrorsShown) {
 					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
 				}
 				next.wantNoFiles(id)

@@ -86,7 +86,7 @@ func (c *keyCache) takeUsed() map[string]time.Time {
 // Authenticate finds the key of an API token; the secret is compared in
 // constant time. Errors: CodeInvalidAPIKey.
 func (e *Engine) Authenticate(ctx context.Context, token string) (*app.Key, error) {
-	invalid := app.Errorf(app.CodeInvalidAPIKey, "API key is invalid")
+	invalid := app.InvalidKey()
 	public, hash, ok := app.ParseKey(token)
 	if !ok {
 		return nil, invalid

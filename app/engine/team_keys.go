@@ -33,9 +33,9 @@ func (e *Engine) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInpu
 func mayManage(key *app.Key, role app.Role) error {
 	switch {
 	case !key.Role.Manages():
-		return app.Errorf(app.CodeForbidden, "The role of this API key does not allow this action")
+		return app.RoleTooLow()
 	case role.Above(key.Role):
-		return app.Errorf(app.CodeForbidden, "The role of this API key does not allow to manage a key of the role %s", role)
+		return app.RoleAbove(role)
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"fmt"
 	"sync"
 	"time"
+
+	"mailer/app/window"
 )
 
 // Bounds on certificates: Amazon has one a region, and a new one now and then.
@@ -55,10 +57,9 @@ func (r *Receiver) verify(ctx context.Context, t Topic, e *envelope) error {
 
 // certificates are those that were fetched. The zero value is empty.
 type certificates struct {
-	mu      sync.Mutex
-	known   map[string]certificate
-	minute  time.Time // the minute that fetches counts
-	fetches int
+	mu        sync.Mutex
+	known     map[string]certificate
+	downloads window.Counter
 }
 
 type certificate struct {
@@ -116,15 +117,11 @@ func (c *certificates) find(address string, now time.Time) (*x509.Certificate, b
 	return known.Certificate, ok && now.Sub(known.fetched) < certificateLife
 }
 
-// admit counts a fetch, where this minute has room for one more.
+// admit counts a download, where this minute has room for one more.
 func (c *certificates) admit(now time.Time) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now.Sub(c.minute) >= time.Minute || now.Before(c.minute) {
-		c.minute, c.fetches = now, 0
-	}
-	c.fetches++
-	return c.fetches <= fetchesAMinute
+	return c.downloads.Add(now, time.Minute) <= fetchesAMinute
 }
 
 func (c *certificates) keep(address string, cert *x509.Certificate, now time.Time) {

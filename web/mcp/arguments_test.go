@@ -1,4 +1,4 @@
-package web
+package mcp
 
 import (
 	"bytes"
@@ -10,10 +10,11 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 func TestTakeArguments(t *testing.T) {
-	for _, tt := range []struct{ message, rest, arguments string }{
+	for _, tt := range []struct{ message, left, arguments string }{
 		{`{"method":"tools/call","params":{"name":"a","arguments":{"x":[1, 2]},"_meta":{"y":1}},"id":1}`,
 			`{"method":"tools/call","params":{"name":"a","arguments":{},"_meta":{"y":1}},"id":1}`, `{"x":[1, 2]}`},
 		{" { \"params\" : {\n\"arguments\" : \"x\" } , \"method\" : \"tools/call\" } \n", " { \"params\" : {\n\"arguments\" : {} } , \"method\" : \"tools/call\" } \n", `"x"`},
@@ -25,12 +26,12 @@ func TestTakeArguments(t *testing.T) {
 		{`{"method":"tools/list","params":{"arguments":1}}`, "", ""},
 		{`{"method":"tools/call","x":{"arguments":1}}`, "", ""},
 	} {
-		if tt.rest == "" {
-			tt.rest = tt.message
+		if tt.left == "" {
+			tt.left = tt.message
 		}
-		rest, arguments, err := takeArguments([]byte(tt.message))
-		if err != nil || string(rest) != tt.rest || string(arguments) != tt.arguments {
-			t.Errorf("%s: %v\n%s\n%s", tt.message, err, rest, arguments)
+		left, arguments, err := takeArguments([]byte(tt.message))
+		if err != nil || string(left) != tt.left || string(arguments) != tt.arguments {
+			t.Errorf("%s: %v\n%s\n%s", tt.message, err, left, arguments)
 		}
 	}
 }
@@ -44,22 +45,22 @@ func FuzzTakeArguments(f *testing.F) {
 	f.Add([]byte(`[]`))
 	f.Fuzz(func(t *testing.T, message []byte) {
 		was := bytes.Clone(message)
-		rest, arguments, err := takeArguments(message)
+		left, arguments, err := takeArguments(message)
 		if !bytes.Equal(was, message) {
 			t.Fatal("the message changed")
 		}
 		if err != nil {
-			var refused *Error
+			var refused *rest.Error
 			if !errors.As(err, &refused) || refused.Name != app.CodeInvalidPayload {
 				t.Errorf("%v", err)
 			}
 			return
 		}
-		if !json.Valid(message) || !json.Valid(rest) || arguments != nil && !json.Valid(arguments) {
-			t.Fatalf("%q gives %q and %q", message, rest, arguments)
+		if !json.Valid(message) || !json.Valid(left) || arguments != nil && !json.Valid(arguments) {
+			t.Fatalf("%q gives %q and %q", message, left, arguments)
 		}
-		if arguments != nil && len(rest)-2+len(arguments) != len(message) {
-			t.Errorf("%q gives %q and %q", message, rest, arguments)
+		if arguments != nil && len(left)-2+len(arguments) != len(message) {
+			t.Errorf("%q gives %q and %q", message, left, arguments)
 		}
 	})
 }
@@ -68,7 +69,7 @@ func FuzzTakeArguments(f *testing.F) {
 // parameters.
 func FuzzToolArguments(f *testing.F) {
 	tool := &tool{
-		operation: &operation{Operation: &huma.Operation{Parameters: []*huma.Param{{Name: "id", In: "path"}}, RequestBody: &huma.RequestBody{Required: true}}},
+		operation: &rest.Operation{Operation: &huma.Operation{Parameters: []*huma.Param{{Name: "id", In: "path"}}, RequestBody: &huma.RequestBody{Required: true}}},
 		takesBody: true,
 		parameters: map[string]*huma.Param{"id": {Name: "id", In: "path"}, "limit": {Name: "limit", In: "query"},
 			"idempotency_key": {Name: "Idempotency-Key", In: "header"}},
@@ -85,8 +86,8 @@ func FuzzToolArguments(f *testing.F) {
 		if err := json.Unmarshal(arguments, &want); err != nil {
 			t.Fatalf("%q passes: %v", arguments, err)
 		}
-		if err := json.Unmarshal(in.body, &got); err != nil {
-			t.Fatalf("%q gives the body %q: %v", arguments, in.body, err)
+		if err := json.Unmarshal(in.Body, &got); err != nil {
+			t.Fatalf("%q gives the body %q: %v", arguments, in.Body, err)
 		}
 		for name := range tool.parameters {
 			delete(want, name)
@@ -94,10 +95,10 @@ func FuzzToolArguments(f *testing.F) {
 		a, _ := json.Marshal(want)
 		b, _ := json.Marshal(got)
 		if !bytes.Equal(a, b) {
-			t.Errorf("%q gives the body %q", arguments, in.body)
+			t.Errorf("%q gives the body %q", arguments, in.Body)
 		}
-		if key := in.header.Get("Idempotency-Key"); strings.ContainsAny(key, "\r\n") || in.params.ByName("id") == "" {
-			t.Errorf("%q gives %q, %q", arguments, key, in.params)
+		if key := in.Header.Get("Idempotency-Key"); strings.ContainsAny(key, "\r\n") || in.Params.ByName("id") == "" {
+			t.Errorf("%q gives %q, %q", arguments, key, in.Params)
 		}
 	})
 }

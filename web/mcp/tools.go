@@ -1,25 +1,18 @@
-package web
+package mcp
 
 import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"mailer/web/rest"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/julienschmidt/httprouter"
-	"github.com/modelcontextprotocol/go-sdk/mcp"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 )
-
-// operation is an operation of the document and what answers it.
-type operation struct {
-	*huma.Operation
-	route *route
-	run   httprouter.Handle
-}
 
 // notTools are the operations that need a key and are no tools all the same, and
 // why. Those that need none are for probes, browsers and providers.
@@ -39,8 +32,7 @@ var notTools = map[string]string{
 }
 
 // secretMembers are members of answers that open something. No tool returns
-// them but the creation of a key, whose answer is of no use without
-// (decisions.md 11).
+// them but the creation of a key, whose answer is of no use without.
 var secretMembers = []string{"signing_secret", "token"}
 
 const keyCreation = "create-api-key"
@@ -52,7 +44,7 @@ var listArguments = map[string]string{"send-batch": "emails", "put-contacts": "c
 type tool struct {
 	name        string
 	description string
-	operation   *operation
+	operation   *rest.Operation
 	parameters  map[string]*huma.Param // by the name of the argument
 	takesBody   bool
 	list        string // the argument that is the whole body; empty: the other arguments are its members
@@ -61,19 +53,20 @@ type tool struct {
 }
 
 // tools makes the tools from the operations that are registered.
-func (h *Handler) tools() []*tool {
+func tools(h *rest.Handler) []*tool {
 	var out []*tool
-	for _, id := range slices.Sorted(maps.Keys(h.operations)) {
-		o := h.operations[id]
-		if o.route.public || notTools[id] != "" {
+	operations := h.Operations()
+	for _, id := range slices.Sorted(maps.Keys(operations)) {
+		o := operations[id]
+		if o.Route.Public || notTools[id] != "" {
 			continue
 		}
-		out = append(out, h.newTool(o))
+		out = append(out, newTool(h, o))
 	}
 	return out
 }
 
-func (h *Handler) newTool(o *operation) *tool {
+func newTool(h *rest.Handler, o *rest.Operation) *tool {
 	t := &tool{
 		name: strings.ReplaceAll(o.OperationID, "-", "_"), description: o.Summary, operation: o,
 		parameters: map[string]*huma.Param{},
@@ -82,33 +75,33 @@ func (h *Handler) newTool(o *operation) *tool {
 		t.description += ". " + o.Description
 	}
 	if o.OperationID != keyCreation {
-		t.secrets = h.secrets(o)
+		t.secrets = secrets(h, o)
 	}
 	if len(t.secrets) > 0 {
 		t.description += ". The answer leaves out " + strings.Join(t.secrets, " and ") + ", which the API shows"
 	}
-	t.schema = h.arguments(t)
+	t.schema = arguments(h, t)
 	return t
 }
 
 // declared is the tool as the protocol lists it.
-func (t *tool) declared() *mcp.Tool {
+func (t *tool) declared() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
 	destructive := verb == "delete" || verb == "remove"
-	notes := &mcp.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
+	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
 	if !notes.ReadOnlyHint {
 		notes.DestructiveHint = &destructive
 	}
-	return &mcp.Tool{Name: t.name, Description: t.description, InputSchema: t.schema, Annotations: notes}
+	return &sdk.Tool{Name: t.name, Description: t.description, InputSchema: t.schema, Annotations: notes}
 }
 
 // arguments makes the schema of a tool's input: parameters and members of the
 // body side by side.
-func (h *Handler) arguments(t *tool) map[string]any {
+func arguments(h *rest.Handler, t *tool) map[string]any {
 	properties, required := map[string]any{}, []string{}
 	if body := t.operation.RequestBody; body != nil {
 		t.takesBody = true
-		schema := object(h.inlined(body.Content["application/json"].Schema))
+		schema := object(inlined(h, body.Content["application/json"].Schema))
 		if schema["type"] == "array" {
 			t.list = cmp.Or(listArguments[t.operation.OperationID], "items")
 			properties[t.list] = schema
@@ -124,7 +117,7 @@ func (h *Handler) arguments(t *tool) map[string]any {
 	for _, p := range t.operation.Parameters {
 		name := argumentName(p)
 		t.parameters[name] = p
-		schema := h.inlined(p.Schema)
+		schema := inlined(h, p.Schema)
 		// Arguments are no part of an address.
 		schema["description"] = strings.ReplaceAll(p.Description, ", percent-encoded", "")
 		properties[name] = schema
@@ -158,23 +151,23 @@ func object(schema map[string]any) map[string]any {
 
 // inlined is a schema with everything that it refers to inside: not every agent
 // follows references. None of ours refers to itself.
-func (h *Handler) inlined(s *huma.Schema) map[string]any {
-	out, _ := h.inline(plain(s)).(map[string]any)
+func inlined(h *rest.Handler, s *huma.Schema) map[string]any {
+	out, _ := inline(h, plain(s)).(map[string]any)
 	return out
 }
 
-func (h *Handler) inline(v any) any {
+func inline(h *rest.Handler, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
 		if ref, ok := v["$ref"].(string); ok {
-			return h.inline(plain(h.api.OpenAPI().Components.Schemas.SchemaFromRef(ref)))
+			return inline(h, plain(h.OpenAPI().Components.Schemas.SchemaFromRef(ref)))
 		}
 		for name, member := range v {
-			v[name] = h.inline(member)
+			v[name] = inline(h, member)
 		}
 	case []any:
 		for i, item := range v {
-			v[i] = h.inline(item)
+			v[i] = inline(h, item)
 		}
 	}
 	return v
@@ -194,13 +187,13 @@ func plain(s *huma.Schema) (out any) {
 }
 
 // secrets are the members of an operation's answer that are secret.
-func (h *Handler) secrets(o *operation) (out []string) {
+func secrets(h *rest.Handler, o *rest.Operation) (out []string) {
 	for status, response := range o.Responses {
 		media := response.Content["application/json"]
 		if status[0] != '2' || media == nil {
 			continue
 		}
-		properties, _ := h.inlined(media.Schema)["properties"].(map[string]any)
+		properties, _ := inlined(h, media.Schema)["properties"].(map[string]any)
 		for _, name := range secretMembers {
 			if properties[name] != nil {
 				out = append(out, name)

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"context"
@@ -10,29 +10,29 @@ import (
 	"mailer/app"
 )
 
-// exchange is one request on its way to its answer: what was found out about
+// Exchange is one request on its way to its answer: what was found out about
 // the request, and the writer that remembers what was answered.
-type exchange struct {
+type Exchange struct {
 	http.ResponseWriter
-	id      string   // request id
-	pattern string   // of the route; empty: none
-	key     *app.Key // nil: public route, or not authenticated
-	header  http.Header
-	host    string                  // of the request
-	inside  bool                    // a tool call: key and body are there already
-	body    []byte                  // of routes that take one
-	stream  *stream                 // of routes that read their body themselves
-	held    held                    // of the budget for bodies
-	quiet   bool                    // not worth a log line at info
-	status  int                     // 0: nothing answered yet
-	refuse  func(*exchange, *Error) // of the route; nil: in JSON
+	ID            string                  // request id
+	Pattern       string                  // of the route; empty: none
+	Key           *app.Key                // nil: public route, or not authenticated
+	RequestHeader http.Header             // what the request came with
+	Host          string                  // of the request
+	inside        bool                    // a tool call: key and body are there already
+	Body          []byte                  // of routes that take one
+	Stream        *Stream                 // of routes that read their body themselves
+	held          held                    // of the budget for bodies
+	quiet         bool                    // not worth a log line at info
+	status        int                     // 0: nothing answered yet
+	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
 }
 
 // WriteHeader notes the status.
-func (x *exchange) WriteHeader(status int) {
+func (x *Exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
-		if x.stream != nil && !x.stream.ended {
+		if x.Stream != nil && !x.Stream.ended {
 			x.Header().Set("Connection", "close") // see readBody
 		}
 	}
@@ -40,7 +40,7 @@ func (x *exchange) WriteHeader(status int) {
 }
 
 // Write notes that the status is 200 where none was given.
-func (x *exchange) Write(b []byte) (int, error) {
+func (x *Exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
@@ -48,45 +48,41 @@ func (x *exchange) Write(b []byte) (int, error) {
 }
 
 // Unwrap lets http.ResponseController reach the connection's deadlines.
-func (x *exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
+func (x *Exchange) Unwrap() http.ResponseWriter { return x.ResponseWriter }
 
 type exchangeKey struct{}
 
-// exchangeOf gives the exchange that a handler's context belongs to.
-func exchangeOf(ctx context.Context) *exchange {
-	return ctx.Value(exchangeKey{}).(*exchange)
+// exchangeOf returns the exchange that a handler's context belongs to.
+func exchangeOf(ctx context.Context) *Exchange {
+	return ctx.Value(exchangeKey{}).(*Exchange)
 }
-
-// keyOf gives the key that the request was made with. It is never nil on a
-// route that is not public.
-func keyOf(ctx context.Context) *app.Key { return exchangeOf(ctx).key }
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &exchange{ResponseWriter: w, id: app.NewID(), header: r.Header, host: r.Host}
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host}
 	head := w.Header()
-	head["X-Request-Id"] = []string{x.id}
+	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}
 	h.rate.announce(head, h.rate.limit)
 	defer h.finish(x, r, start)
 	if r.ContentLength != 0 {
 		// Also where no body is wanted: net/http reads on after the answer, and
 		// would wait for ever for a client that sends nothing.
-		setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+		setReadDeadline(x, time.Now().Add(h.limits.BodyTimeout))
 	}
 	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
 
 // finish gives back what the exchange held, turns a panic into a 500 and writes
 // the one log line of the request.
-func (h *Handler) finish(x *exchange, r *http.Request, start time.Time) {
+func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 	p := recover()
 	h.budget.release(&x.held)
 	if p != nil && p != http.ErrAbortHandler {
-		h.log.Error("panic in a request handler", "request_id", x.id, "panic", p, "stack", string(debug.Stack()))
+		h.log.Error("panic in a request handler", "request_id", x.ID, "panic", p, "stack", string(debug.Stack()))
 		if x.status == 0 {
-			h.writeError(x, internalError())
+			h.writeError(x, InternalError())
 			p = nil
 		}
 	}
@@ -98,21 +94,21 @@ func (h *Handler) finish(x *exchange, r *http.Request, start time.Time) {
 	}
 }
 
-func (h *Handler) logRequest(x *exchange, r *http.Request, start time.Time) {
+func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 	level := slog.LevelInfo
 	if x.quiet {
 		level = slog.LevelDebug
 	}
 	keyID := ""
-	if x.key != nil {
-		keyID = x.key.ID
+	if x.Key != nil {
+		keyID = x.Key.ID
 	}
 	h.log.LogAttrs(r.Context(), level, "request",
 		slog.String("method", logMethod(r.Method)),
-		slog.String("route", x.pattern),
+		slog.String("route", x.Pattern),
 		slog.Int("status", x.status),
 		slog.Duration("duration", h.now().Sub(start)),
-		slog.String("request_id", x.id),
+		slog.String("request_id", x.ID),
 		slog.String("key_id", keyID))
 }
 

@@ -1,44 +1,64 @@
-package web
+package mcp_test
 
 import (
 	"encoding/json"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
 	"regexp"
 	"slices"
 	"strings"
 	"testing"
+
+	"mailer/app/engine"
+	"mailer/web"
+	"mailer/web/mcp"
+	"mailer/web/rest"
 )
+
+// handler has every route of the API, and nothing behind them.
+func handler() *rest.Handler {
+	return web.New(web.Config{Engine: &engine.Engine{}, Log: slog.New(slog.DiscardHandler)})
+}
+
+// document is openapi.json.
+func document(h http.Handler) []byte {
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, httptest.NewRequest("GET", "/openapi.json", nil))
+	return w.Body.Bytes()
+}
 
 // TestMCPEveryOperationIsAToolOrLeftOutWithAReason reads the document.
 func TestMCPEveryOperationIsAToolOrLeftOutWithAReason(t *testing.T) {
-	r := newReal(t, captured())
+	h := handler()
 	var doc struct {
 		Paths map[string]map[string]struct {
 			OperationID string
 			Security    []any
 		}
 	}
-	if err := json.Unmarshal(r.handler.document(), &doc); err != nil {
+	if err := json.Unmarshal(document(h), &doc); err != nil {
 		t.Fatal(err)
 	}
 	tools := map[string]bool{}
-	for _, tool := range r.handler.tools() {
-		tools[tool.name] = true
-		verb, _, _ := strings.Cut(tool.name, "_")
-		if !regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`).MatchString(tool.name) || !slices.Contains(verbs, verb) {
-			t.Errorf("%s is not snake case with a verb first", tool.name)
+	for _, tool := range mcp.Tools(h) {
+		tools[tool.Name()] = true
+		verb, _, _ := strings.Cut(tool.Name(), "_")
+		if !regexp.MustCompile(`^[a-z]+(_[a-z]+)+$`).MatchString(tool.Name()) || !slices.Contains(verbs, verb) {
+			t.Errorf("%s is not snake case with a verb first", tool.Name())
 		}
 	}
 	seen := map[string]bool{}
 	for path, item := range doc.Paths {
 		for method, op := range item {
 			seen[op.OperationID] = true
-			_, left := notTools[op.OperationID]
+			_, left := mcp.NotTools[op.OperationID]
 			if left = left || op.Security == nil; tools[strings.ReplaceAll(op.OperationID, "-", "_")] == left {
 				t.Errorf("%s %s (%s): a tool %v, left out %v", method, path, op.OperationID, !left, left)
 			}
 		}
 	}
-	for id, reason := range notTools {
+	for id, reason := range mcp.NotTools {
 		if !seen[id] || reason == "" {
 			t.Errorf("%s is left out (%q), and no operation", id, reason)
 		}
@@ -58,24 +78,24 @@ var verbs = []string{"add", "cancel", "create", "delete", "duplicate", "get", "l
 // TestMCPArgumentsDoNotCollide: a parameter that hid a member of the body would
 // make that member unreachable.
 func TestMCPArgumentsDoNotCollide(t *testing.T) {
-	r := newReal(t, captured())
-	for _, tool := range r.handler.tools() {
-		n := len(tool.operation.Parameters)
-		if body := tool.operation.RequestBody; body != nil && tool.list != "" {
+	h := handler()
+	for _, tool := range mcp.Tools(h) {
+		n := len(tool.Operation().Parameters)
+		if body := tool.Operation().RequestBody; body != nil && tool.List() != "" {
 			n++
 		} else if body != nil {
-			members, _ := object(r.handler.inlined(body.Content["application/json"].Schema))["properties"].(map[string]any)
+			members, _ := mcp.Object(mcp.Inlined(h, body.Content["application/json"].Schema))["properties"].(map[string]any)
 			n += len(members)
 		}
-		if got := len(tool.schema["properties"].(map[string]any)); got != n {
-			t.Errorf("%s has %d arguments for %d parameters and members", tool.name, got, n)
+		if got := len(tool.Schema()["properties"].(map[string]any)); got != n {
+			t.Errorf("%s has %d arguments for %d parameters and members", tool.Name(), got, n)
 		}
-		if tool.list == "items" {
-			t.Errorf("%s: its list needs a name of its own", tool.name)
+		if tool.List() == "items" {
+			t.Errorf("%s: its list needs a name of its own", tool.Name())
 		}
-		b, err := json.Marshal(tool.declared())
+		b, err := json.Marshal(tool.Declared())
 		if err != nil || strings.Contains(string(b), "$ref") || strings.Contains(string(b), "percent-encoded") {
-			t.Errorf("%s: %v %s", tool.name, err, b)
+			t.Errorf("%s: %v %s", tool.Name(), err, b)
 		}
 	}
 }
@@ -83,17 +103,17 @@ func TestMCPArgumentsDoNotCollide(t *testing.T) {
 // TestMCPNoSchemaOfAToolHoldsASecret finds members that sound like secrets
 // anywhere in what tools may answer.
 func TestMCPNoSchemaOfAToolHoldsASecret(t *testing.T) {
-	r := newReal(t, captured())
+	h := handler()
 	suspicious := regexp.MustCompile(`(?i)secret|token|password|private|credential`)
-	for _, tool := range r.handler.tools() {
-		for status, response := range tool.operation.Responses {
+	for _, tool := range mcp.Tools(h) {
+		for status, response := range tool.Operation().Responses {
 			media := response.Content["application/json"]
-			if status[0] != '2' || media == nil || tool.operation.OperationID == keyCreation {
+			if status[0] != '2' || media == nil || tool.Operation().OperationID == mcp.KeyCreation {
 				continue
 			}
-			for _, name := range memberNames(r.handler.inlined(media.Schema)) {
-				if suspicious.MatchString(name) && !slices.Contains(tool.secrets, name) {
-					t.Errorf("%s answers with %s", tool.name, name)
+			for _, name := range memberNames(mcp.Inlined(h, media.Schema)) {
+				if suspicious.MatchString(name) && !slices.Contains(tool.Secrets(), name) {
+					t.Errorf("%s answers with %s", tool.Name(), name)
 				}
 			}
 		}

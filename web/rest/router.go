@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"bytes"
@@ -23,20 +23,21 @@ import (
 // path apart from the request.
 func newTree() *httprouter.Router { return &httprouter.Router{} }
 
-// route is what this package has to know of an operation beyond huma's part.
-type route struct {
-	public  bool // needs no key
-	sending bool // open to keys that may only send
-	admin   bool // changes what members of a team may only read (decisions.md 3)
-	body    bool // takes a body, which is read before the handler runs
-	passing bool // keeps no part of its body, so that the room for it serves again
-	stream  bool // takes a body that the handler reads from x.stream
-	early   bool // with parameters, and asked before others that have more of them
-	quiet   bool // logged at debug
+// Route is what this package has to know of an operation beyond huma's part.
+type Route struct {
+	Public   bool // needs no key
+	Sending  bool // open to keys that may only send
+	Admin    bool // changes what members of a team may only read
+	Body     bool // takes a body, which is read before the handler runs
+	Optional bool // the body may be left out
+	Passing  bool // keeps no part of its body, so that the room for it serves again
+	Stream   bool // takes a body that the handler reads from x.stream
+	Early    bool // with parameters, and asked before others that have more of them
+	Quiet    bool // logged at debug
 	// maxBody bounds the body in bytes; 0: the limit of the server.
-	maxBody int64
+	MaxBody int64
 	// refuse answers errors; nil: in JSON.
-	refuse func(*exchange, *Error)
+	Refuse func(*Exchange, *Error)
 }
 
 const routeMetadata = "route"
@@ -46,25 +47,25 @@ type adapter struct{ h *Handler }
 
 // Handle implements huma.Adapter.
 func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
-	rt := op.Metadata[routeMetadata].(*route)
+	rt := op.Metadata[routeMetadata].(*Route)
 	tree := a.h.literals
 	if strings.Contains(op.Path, "{") {
 		tree = a.h.parameters
-		if rt.early {
+		if rt.Early {
 			tree = a.h.early
 		}
 	}
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
-		x := w.(*exchange)
-		x.pattern, x.quiet, x.refuse = op.Path, rt.quiet, rt.refuse
+		x := w.(*Exchange)
+		x.Pattern, x.quiet, x.refuse = op.Path, rt.Quiet, rt.Refuse
 		if err := a.h.admit(x, r, rt); err != nil {
-			a.h.writeError(x, a.h.errorFor(x, err))
+			a.h.writeError(x, a.h.ErrorFor(x, err))
 			return
 		}
 		handler(humaContext{humago.NewContext(op, r, x), x, ps})
 	}
 	tree.Handle(op.Method, colons.Replace(op.Path), run)
-	a.h.operations[op.OperationID] = &operation{Operation: op, route: rt, run: run}
+	a.h.operations[op.OperationID] = &Operation{Operation: op, Route: rt, run: run}
 	if !slices.Contains(a.h.methods, op.Method) {
 		a.h.methods = append(a.h.methods, op.Method)
 		slices.Sort(a.h.methods)
@@ -79,20 +80,20 @@ var colons = strings.NewReplacer("{", ":", "}", "")
 
 // admit does what comes before the handler: key, rate, scope, and then the
 // body, so that nobody without a key can make the server read one.
-func (h *Handler) admit(x *exchange, r *http.Request, rt *route) error {
+func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 	if err := h.authorize(x, r, rt); err != nil {
 		return err
 	}
-	most := cmp.Or(rt.maxBody, h.limits.body)
+	most := cmp.Or(rt.MaxBody, h.limits.Body)
 	switch {
 	case x.inside:
-		if int64(len(x.body)) > most {
+		if int64(len(x.Body)) > most {
 			return bodyTooLarge(most)
 		}
 		return nil
-	case rt.stream:
+	case rt.Stream:
 		return h.openStream(x, r)
-	case rt.body:
+	case rt.Body:
 		return h.readBody(x, r, rt, most)
 	}
 	return nil
@@ -105,11 +106,11 @@ type base = huma.Context
 // httprouter and the body that was read already.
 type humaContext struct {
 	base
-	x      *exchange
+	x      *Exchange
 	params httprouter.Params
 }
 
-// Param gives a decoded path segment.
+// Param returns a decoded path segment.
 func (c humaContext) Param(name string) string { return c.params.ByName(name) }
 
 // Header reads a request header. There is one format only: whatever the client
@@ -123,16 +124,18 @@ func (c humaContext) Header(name string) string {
 	return c.base.Header(name)
 }
 
-// BodyReader gives the body that admit read.
-func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.body) }
+// BodyReader returns the body that admit read.
+func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.Body) }
 
 // dispatch finds the route of a request and runs it, or says 404 or 405.
 // Neither asks for a key: there is nothing behind the path to protect.
-func (h *Handler) dispatch(x *exchange, r *http.Request) {
+func (h *Handler) dispatch(x *Exchange, r *http.Request) {
 	path, escaped := routingPath(r.URL)
-	if e := h.absent(path); e != nil {
-		h.writeError(x, e)
-		return
+	if h.absent != nil {
+		if e := h.absent(path); e != nil {
+			h.writeError(x, e)
+			return
+		}
 	}
 	if handle, params := h.lookup(r.Method, path); handle != nil {
 		if escaped {
@@ -143,11 +146,11 @@ func (h *Handler) dispatch(x *exchange, r *http.Request) {
 	}
 	allow := h.allowed(path)
 	if len(allow) == 0 {
-		h.writeError(x, newError(app.CodeNotFound, "There is nothing at this address"))
+		h.writeError(x, NewError(app.CodeNotFound, "There is nothing at this address"))
 		return
 	}
 	x.Header().Set("Allow", strings.Join(allow, ", "))
-	h.writeError(x, newError(app.CodeMethodNotAllowed, "This address does not answer the method of the request"))
+	h.writeError(x, NewError(app.CodeMethodNotAllowed, "This address does not answer the method of the request"))
 }
 
 func (h *Handler) lookup(method, path string) (httprouter.Handle, httprouter.Params) {

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"bytes"
@@ -9,12 +9,12 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 )
 
-// longText is a string that may be long, like the body of a mail: it is copied
+// LongText is a string that may be long, like the body of a mail: it is copied
 // once while it is read. Null is empty.
-type longText string
+type LongText string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (t *longText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (t *LongText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	v, err := d.ReadValue()
 	if err != nil {
 		return err
@@ -23,9 +23,9 @@ func (t *longText) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case 'n':
 		*t = ""
 	case '"':
-		*t = longText(unquote(v[1 : len(v)-1]))
+		*t = LongText(unquote(v[1 : len(v)-1]))
 	default:
-		return &shapeError{d.StackPointer(), "must be a string"}
+		return NewShapeError(d.StackPointer(), "must be a string")
 	}
 	return nil
 }

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"context"
@@ -23,7 +23,7 @@ type Server struct {
 func NewServer(h *Handler) *Server {
 	return &Server{handler: h, http: &http.Server{
 		Handler:           h,
-		ReadHeaderTimeout: h.limits.header,
+		ReadHeaderTimeout: h.limits.Header,
 		WriteTimeout:      h.limits.write,
 		IdleTimeout:       h.limits.idle,
 		MaxHeaderBytes:    maxHeaderBytes,

@@ -1,7 +1,8 @@
-package web
+package rest
 
 import (
 	"errors"
+	"fmt"
 	"reflect"
 	"slices"
 	"strconv"
@@ -22,13 +23,17 @@ type shapeError struct {
 	words string
 }
 
+// NewShapeError refuses what stands at a place of a body, in words that follow the
+// field's name. Decoders of types of their own return it.
+func NewShapeError(at jsontext.Pointer, words string) error { return &shapeError{at, words} }
+
 // Error implements error.
 func (e *shapeError) Error() string { return e.words }
 
-// decodeBody reads a JSON object into v in one pass, refusing unknown members.
+// DecodeBody reads a JSON object into v in one pass, refusing unknown members.
 // Errors: CodeInvalidPayload for what is no JSON (duplicate names and invalid
 // UTF-8 included), CodeValidation naming the field for all else.
-func decodeBody(body []byte, v any) error {
+func DecodeBody(body []byte, v any) error {
 	if len(body) == 0 {
 		return app.Errorf(app.CodeInvalidPayload, "The request needs a body of JSON")
 	}
@@ -36,18 +41,20 @@ func decodeBody(body []byte, v any) error {
 	if err == nil {
 		return nil
 	}
-	return bodyError(err)
+	return BodyError(err)
 }
 
-func bodyError(err error) error {
+// BodyError says an error of the JSON decoder in our words: what is no JSON is
+// CodeInvalidPayload, all else CodeValidation naming the field.
+func BodyError(err error) error {
 	var shape *shapeError
 	if errors.As(err, &shape) {
-		return app.Invalid(fieldName(shape.at), "%s", shape.words)
+		return app.Invalid(FieldName(shape.at), "%s", shape.words)
 	}
 	var syntax *jsontext.SyntacticError
 	if errors.As(err, &syntax) {
 		if errors.Is(syntax, jsontext.ErrDuplicateName) {
-			return app.Errorf(app.CodeInvalidPayload, "The request body has `%s` more than once", fieldName(syntax.JSONPointer))
+			return app.Errorf(app.CodeInvalidPayload, "The request body has `%s` more than once", FieldName(syntax.JSONPointer))
 		}
 		return app.Errorf(app.CodeInvalidPayload, "The request body is not valid JSON (at byte %d)", syntax.ByteOffset)
 	}
@@ -55,9 +62,9 @@ func bodyError(err error) error {
 	if !errors.As(err, &semantic) {
 		return app.Errorf(app.CodeInvalidPayload, "The request body could not be read")
 	}
-	field := fieldName(semantic.JSONPointer)
+	field := FieldName(semantic.JSONPointer)
 	if errors.Is(semantic, json.ErrUnknownName) {
-		return app.Errorf(app.CodeValidation, "%s", unknownField(field))
+		return app.Errorf(app.CodeValidation, "%s", UnknownField(field))
 	}
 	return app.Invalid(field, "must be %s", kindWords(semantic.GoType))
 }
@@ -86,9 +93,9 @@ func kindWords(t reflect.Type) string {
 // bytes.
 const maxFieldName = 100
 
-// fieldName writes a JSON pointer as callers write fields:
+// FieldName writes a JSON pointer as callers write fields:
 // "attachments[0].content". The whole body is "body".
-func fieldName(p jsontext.Pointer) string {
+func FieldName(p jsontext.Pointer) string {
 	var b strings.Builder
 	for token := range p.Tokens() {
 		if _, err := strconv.ParseUint(token, 10, 32); err == nil && b.Len() > 0 {
@@ -103,8 +110,11 @@ func fieldName(p jsontext.Pointer) string {
 	if b.Len() == 0 {
 		return "body"
 	}
-	return cut(strings.Map(printable, b.String()))
+	return MemberName(b.String())
 }
+
+// MemberName is a caller's own name of a member as a refusal may show it.
+func MemberName(s string) string { return cut(strings.Map(printable, s)) }
 
 // printable drops what would disturb a message: control characters, and the
 // backtick that ends a name.
@@ -126,11 +136,60 @@ func cut(s string) string {
 	return s[:n] + "…"
 }
 
-// change is a member of a PATCH body: absent, null or a value.
-type change[T any] app.Change[T]
+// DecodeList reads an array of at most limit items, or null.
+func DecodeList[T any](d *jsontext.Decoder, out *[]T, limit int, shape string) error {
+	*out = nil
+	switch kind := d.PeekKind(); kind {
+	case 'n':
+		return d.SkipValue()
+	case '[':
+	default:
+		return WrongShape(d, shape)
+	}
+	if _, err := d.ReadToken(); err != nil {
+		return err
+	}
+	at := d.StackPointer()
+	for d.PeekKind() != ']' {
+		if len(*out) == limit {
+			return &shapeError{at, fmt.Sprintf("can hold at most %d items", limit)}
+		}
+		var item T
+		if err := json.UnmarshalDecode(d, &item); err != nil {
+			return err
+		}
+		*out = append(*out, item)
+	}
+	_, err := d.ReadToken()
+	return err
+}
+
+// WrongShape reads the next value and refuses it, or finds that it is no JSON.
+func WrongShape(d *jsontext.Decoder, shape string) error {
+	if err := d.SkipValue(); err != nil {
+		return err
+	}
+	return &shapeError{d.StackPointer(), "must be " + shape}
+}
+
+// EmptyOnly takes what stands for nothing, and refuses all else in these words.
+func EmptyOnly(d *jsontext.Decoder, words string) error {
+	v, err := d.ReadValue()
+	if err != nil {
+		return err
+	}
+	switch string(v) {
+	case `null`, `""`, `[]`, `{}`:
+		return nil
+	}
+	return &shapeError{d.StackPointer(), words}
+}
+
+// Change is a member of a PATCH body: absent, null or a value.
+type Change[T any] app.Change[T]
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (c *change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (c *Change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	c.Set = true
 	if d.PeekKind() == 'n' {
 		c.Null = true
@@ -140,7 +199,7 @@ func (c *change[T]) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 }
 
 // Schema implements huma.SchemaProvider.
-func (change[T]) Schema(r huma.Registry) *huma.Schema {
+func (Change[T]) Schema(r huma.Registry) *huma.Schema {
 	value := *huma.SchemaFromType(r, reflect.TypeFor[T]())
 	if value.Type == "" { // one of several, and null is one more
 		value.AnyOf = append(slices.Clip(value.AnyOf), &huma.Schema{Type: "null"})

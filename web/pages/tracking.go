@@ -1,8 +1,9 @@
-package web
+package pages
 
 import (
 	"context"
 	"encoding/base64"
+	"maps"
 	"net"
 	"net/http"
 	"net/netip"
@@ -12,11 +13,12 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
-// trackingService is what the addresses in tracked mail need of the engine.
+// TrackingService is what the addresses in tracked mail need of the engine.
 // Neither method waits for anything; no visitor: nothing is counted.
-type trackingService interface {
+type TrackingService interface {
 	FetchPixel(token string, by *app.Visitor) bool
 	FollowLink(token string, by *app.Visitor) (location string, ok bool)
 }
@@ -30,17 +32,18 @@ type trackingInput struct {
 
 // trackedMail answers at the addresses that stand in tracked mail.
 type trackedMail struct {
-	h     *Handler
-	pages *pages
-	pixel []byte
+	h       *rest.Handler
+	service TrackingService
+	pages   *pages
+	pixel   []byte
 }
 
-func (h *Handler) registerTracking() {
+func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
 	pixel, err := base64.StdEncoding.DecodeString(pixelGIF)
 	if err != nil {
 		panic(err) // a constant
 	}
-	t := &trackedMail{h: h, pages: newPages(h), pixel: pixel}
+	t := &trackedMail{h: h, service: service, pages: p, pixel: pixel}
 	image := map[string]*huma.MediaType{"image/gif": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	t.add("/t/o/{token}", "open", "the pixel of a tracked email", t.open, map[string]*huma.Response{
@@ -55,31 +58,26 @@ func (h *Handler) registerTracking() {
 }
 
 // add registers GET, and HEAD, which is never counted.
-func (t *trackedMail) add(path, id, what string, answer func(*exchange, string, *app.Visitor), responses map[string]*huma.Response) {
+func (t *trackedMail) add(path, id, what string, answer func(*rest.Exchange, string, *app.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		register(t.h, route{public: true, quiet: true}, op, func(ctx context.Context, in *trackingInput) (*huma.StreamResponse, error) {
+		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true}, op, func(_ context.Context, x *rest.Exchange, in *trackingInput) (*huma.StreamResponse, error) {
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
 				var by *app.Visitor
-				x := exchangeOf(ctx)
 				if method == http.MethodGet {
-					by = &app.Visitor{UserAgent: x.header.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.header)}
+					by = &app.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.RequestHeader)}
 				}
 				answer(x, in.Token, by)
 			}}, nil
 		})
+		added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
+		maps.Copy(added.Responses, responses)
+		if method == http.MethodHead {
+			added.Responses = withoutContent(added.Responses)
+		}
 	}
 	item(http.MethodGet, "track-"+id, "Get "+what)
 	item(http.MethodHead, "head-track-"+id, "Check "+what)
-	documented := t.h.api.OpenAPI().Paths[path]
-	for _, op := range []*huma.Operation{documented.Get, documented.Head} {
-		failed := op.Responses["500"]
-		op.Responses = map[string]*huma.Response{"500": failed}
-		for status, response := range responses {
-			op.Responses[status] = response
-		}
-	}
-	documented.Head.Responses = withoutContent(documented.Head.Responses)
 }
 
 // withoutContent describes answers to HEAD.
@@ -100,11 +98,11 @@ func private(head http.Header) {
 
 // open answers with the pixel. A foreign token gets an image without content,
 // since nothing but an image is shown where the pixel stands.
-func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
+func (t *trackedMail) open(x *rest.Exchange, token string, by *app.Visitor) {
 	head := x.Header()
 	private(head)
 	head.Set("Content-Type", "image/gif")
-	if !t.h.service.FetchPixel(token, by) {
+	if !t.service.FetchPixel(token, by) {
 		head.Set("Content-Length", "0")
 		x.WriteHeader(http.StatusNotFound)
 		return
@@ -116,10 +114,10 @@ func (t *trackedMail) open(x *exchange, token string, by *app.Visitor) {
 
 // click redirects to the target that is signed into the token, and nowhere
 // else. The header is set as it is: http.Redirect would rewrite it.
-func (t *trackedMail) click(x *exchange, token string, by *app.Visitor) {
-	location, ok := t.h.service.FollowLink(token, by)
+func (t *trackedMail) click(x *rest.Exchange, token string, by *app.Visitor) {
+	location, ok := t.service.FollowLink(token, by)
 	if !ok {
-		t.pages.refuse(x, newError(app.CodeNotFound, "There is no such link"))
+		t.pages.refuse(x, rest.NewError(app.CodeNotFound, "There is no such link"))
 		return
 	}
 	private(x.Header())

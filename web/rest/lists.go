@@ -1,7 +1,6 @@
-package web
+package rest
 
 import (
-	"reflect"
 	"strconv"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -9,27 +8,25 @@ import (
 	"mailer/app"
 )
 
-func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
-
 // PageParams are the query parameters of every list. They are strings, so that
 // a bad one is refused in our words; unknown ones are ignored.
 type PageParams struct {
-	Limit  pageLimit `query:"limit" doc:"How many rows to answer"`
+	Limit  PageLimit `query:"limit" doc:"How many rows to answer"`
 	After  string    `query:"after" doc:"The id of the last row of the page before: older rows follow" format:"uuid"`
 	Before string    `query:"before" doc:"The id of the first row of the page after: newer rows come" format:"uuid"`
 }
 
-// pageLimit is a number that is described as one and read as text.
-type pageLimit string
+// PageLimit is a number that is described as one and read as text.
+type PageLimit string
 
 // Schema implements huma.SchemaProvider.
-func (pageLimit) Schema(huma.Registry) *huma.Schema {
-	least, most := 1.0, 100.0
+func (PageLimit) Schema(huma.Registry) *huma.Schema {
+	least, most := 1.0, float64(app.MaxLimit)
 	return &huma.Schema{Type: "integer", Minimum: &least, Maximum: &most, Default: app.DefaultLimit}
 }
 
-// page checks the parameters. Errors: CodeValidation.
-func (p PageParams) page() (app.Page, error) {
+// Page checks the parameters. Errors: CodeValidation.
+func (p PageParams) Page() (app.Page, error) {
 	page := app.Page{Limit: app.DefaultLimit, After: p.After, Before: p.Before}
 	if p.Limit != "" {
 		// What is no number becomes 0, which Validate refuses with the right words.
@@ -48,22 +45,25 @@ type list[T any] struct {
 	Data    []T    `json:"data"`
 }
 
-type listOutput[T any] struct{ Body list[T] }
+// ListOutput is a list as an operation answers it.
+type ListOutput[T any] struct{ Body list[T] }
 
-func newList[F, T any](rows []F, more bool, convert func(*F) T) *listOutput[T] {
+// NewList makes the answer of a page: each row converted, and whether more follow.
+func NewList[F, T any](rows []F, more bool, convert func(*F) T) *ListOutput[T] {
 	data := make([]T, len(rows))
 	for i := range rows {
 		data[i] = convert(&rows[i])
 	}
-	return &listOutput[T]{list[T]{Object: "list", HasMore: more, Data: data}}
+	return &ListOutput[T]{list[T]{Object: "list", HasMore: more, Data: data}}
 }
 
-// pathID reads an id out of the path. Whatever is no id names nothing: a
-// not_found of that kind.
-func pathID(kind, s string) (string, error) {
-	id, ok := app.ParseID(s)
+// CheckID puts an id of the path into its canonical form. Whatever is no id names
+// nothing: a not_found of that kind.
+func CheckID(kind string, id *string) error {
+	canonical, ok := app.ParseID(*id)
 	if !ok {
-		return "", app.NotFound(kind)
+		return app.NotFound(kind)
 	}
-	return id, nil
+	*id = canonical
+	return nil
 }

@@ -1,4 +1,4 @@
-package web
+package pages
 
 // pageText is every sentence of the hosted pages in one language. {team} and
 // {topic} stand for names. A sentence that has one must have it in all
@@ -35,7 +35,7 @@ type pageText struct {
 	unclearMore  string
 }
 
-// pageTexts gives the languages; the first is for everybody who reads none of
+// pageTexts returns the languages; the first is for everybody who reads none of
 // them.
 func pageTexts() []pageText {
 	return []pageText{

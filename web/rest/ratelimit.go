@@ -1,12 +1,12 @@
-package web
+package rest
 
 import (
 	"net/http"
 	"strconv"
-	"sync"
 	"time"
 
 	"mailer/app"
+	"mailer/app/window"
 )
 
 // rateLimiter counts requests by key in fixed windows of one second.
@@ -16,15 +16,13 @@ type rateLimiter struct {
 	limitV []string // the header values that never change
 	policy []string
 	reset  []string
-	mu     sync.Mutex
-	second int64
-	counts map[string]int // of this second alone, so that it can't grow
+	used   *window.Keyed
 }
 
 func newRateLimiter(limit int, now func() time.Time) *rateLimiter {
 	n := strconv.Itoa(limit)
 	return &rateLimiter{
-		limit: limit, now: now, counts: map[string]int{},
+		limit: limit, now: now, used: window.NewKeyed(time.Second),
 		limitV: []string{n}, policy: []string{n + ";w=1"}, reset: []string{"1"},
 	}
 }
@@ -46,24 +44,12 @@ func (l *rateLimiter) take(head http.Header, keyID string) error {
 	if l.limit <= 0 {
 		return nil
 	}
-	used := l.use(keyID)
+	used := l.used.Add(keyID, l.now())
 	l.announce(head, max(l.limit-used, 0))
 	if used <= l.limit {
 		return nil
 	}
 	head.Set("Retry-After", "1")
-	return newError(app.CodeRateLimitExceeded,
+	return NewError(app.CodeRateLimitExceeded,
 		"Too many requests: the limit is "+strconv.Itoa(l.limit)+" requests per second")
-}
-
-func (l *rateLimiter) use(keyID string) int {
-	second := l.now().Unix()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if second != l.second {
-		l.second = second
-		clear(l.counts)
-	}
-	l.counts[keyID]++
-	return l.counts[keyID]
 }

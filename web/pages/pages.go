@@ -1,4 +1,8 @@
-package web
+// Package pages is what recipients of mail meet: the hosted pages to unsubscribe
+// and to choose topics, in their language, and the addresses of opens and clicks
+// in tracked mail. Only web imports it. A refusal is a page too, and says as little
+// as its reader can use; the log has the rest.
+package pages
 
 import (
 	"context"
@@ -18,6 +22,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/web/rest"
 )
 
 //go:embed page.css
@@ -36,8 +41,8 @@ const (
 	shownTopic = "topic"
 )
 
-// pageService is what the hosted pages need of the engine.
-type pageService interface {
+// Service is what the hosted pages need of the engine.
+type Service interface {
 	UnsubscribePage(ctx context.Context, token string) (*engine.PageView, error)
 	Unsubscribe(ctx context.Context, token string) (*engine.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*engine.PageView, error)
@@ -48,7 +53,8 @@ type pageService interface {
 // the path is the only secret, so a POST needs no cookie and may come from
 // anywhere: mail providers send theirs from servers (RFC 8058).
 type pages struct {
-	h       *Handler
+	h       *rest.Handler
+	service Service
 	policy  string // Content-Security-Policy
 	matcher language.Matcher
 	texts   []pageText // in the order of the matcher's tags
@@ -79,9 +85,9 @@ type pageInput struct {
 }
 
 // pageBuilder makes a page in a language.
-type pageBuilder func(ctx context.Context, token string, t *pageText) (*hostedPage, error)
+type pageBuilder func(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error)
 
-func newPages(h *Handler) *pages {
+func newPages(h *rest.Handler, service Service) *pages {
 	texts := pageTexts()
 	tags := make([]language.Tag, len(texts))
 	for i := range texts {
@@ -89,7 +95,7 @@ func newPages(h *Handler) *pages {
 	}
 	sum := sha256.Sum256([]byte(pageStyle))
 	return &pages{
-		h: h,
+		h: h, service: service,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
 			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
 		matcher: language.NewMatcher(tags),
@@ -97,34 +103,35 @@ func newPages(h *Handler) *pages {
 	}
 }
 
-func (h *Handler) registerPages() {
-	p := newPages(h)
+// Register adds the pages and the addresses of tracked mail.
+func Register(h *rest.Handler, service Service, opens TrackingService) {
+	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
 	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe)
 	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
 	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
+	registerTracking(h, opens, p)
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
 // and a refusal before the handler go the same way.
 func (p *pages) add(method, path, id, summary string, build pageBuilder) {
-	rt := route{public: true, refuse: p.refuse}
+	rt := rest.Route{Public: true, Refuse: p.refuse}
 	if method == http.MethodPost {
-		rt.body, rt.maxBody = true, maxForm
+		rt.Body, rt.MaxBody = true, maxForm
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
-	register(p.h, rt, op, func(ctx context.Context, in *pageInput) (*huma.StreamResponse, error) {
-		x := exchangeOf(ctx)
+	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
 		t := p.text(in.Language)
-		page, err := build(ctx, in.Token, t)
+		page, err := build(ctx, x, in.Token, t)
 		if err != nil {
-			page = errorPage(p.h.errorFor(x, err), t)
+			page = errorPage(p.h.ErrorFor(x, err), t)
 		}
 		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
 	})
-	documentPage(p.h.api.OpenAPI().Paths[path], method)
+	documentPage(added)
 }
 
 // text chooses the language: that of the reader, or else English.
@@ -141,13 +148,13 @@ func (p *pages) text(acceptLanguage string) *pageText {
 }
 
 // refuse answers with the page of an error.
-func (p *pages) refuse(x *exchange, e *Error) {
-	t := p.text(x.header.Get("Accept-Language"))
+func (p *pages) refuse(x *rest.Exchange, e *rest.Error) {
+	t := p.text(x.RequestHeader.Get("Accept-Language"))
 	p.write(x, errorPage(e, t), t)
 }
 
 // write answers with a page. For HEAD net/http leaves out the body.
-func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
+func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	body := page.render(t.lang, markup(pageStyle))
 	head := x.Header()
 	head.Set("Content-Type", "text/html; charset=utf-8")
@@ -165,8 +172,8 @@ func (p *pages) write(x *exchange, page *hostedPage, t *pageText) {
 	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
 }
 
-func (p *pages) askUnsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
-	v, err := p.h.service.UnsubscribePage(ctx, token)
+func (p *pages) askUnsubscribe(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+	v, err := p.service.UnsubscribePage(ctx, token)
 	if err != nil {
 		return nil, err
 	}
@@ -176,28 +183,28 @@ func (p *pages) askUnsubscribe(ctx context.Context, token string, t *pageText) (
 	return askPage(v, t), nil
 }
 
-func (p *pages) unsubscribe(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
-	v, err := p.h.service.Unsubscribe(ctx, token)
+func (p *pages) unsubscribe(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+	v, err := p.service.Unsubscribe(ctx, token)
 	if err != nil {
 		return nil, err
 	}
 	return unsubscribedPage(v, t), nil
 }
 
-func (p *pages) showPreferences(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
-	v, err := p.h.service.PreferencesPage(ctx, token)
+func (p *pages) showPreferences(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+	v, err := p.service.PreferencesPage(ctx, token)
 	if err != nil {
 		return nil, err
 	}
 	return preferencesPage(v, t), nil
 }
 
-func (p *pages) savePreferences(ctx context.Context, token string, t *pageText) (*hostedPage, error) {
-	choices, err := formChoices(exchangeOf(ctx).body)
+func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+	choices, err := formChoices(x.Body)
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.h.service.SavePreferences(ctx, token, choices)
+	v, err := p.service.SavePreferences(ctx, token, choices)
 	if err != nil {
 		return nil, err
 	}
@@ -214,7 +221,7 @@ func (p *pages) savePreferences(ctx context.Context, token string, t *pageText) 
 func formChoices(body []byte) (map[string]app.Subscription, error) {
 	form, err := url.ParseQuery(string(body))
 	if err != nil {
-		return nil, newError(app.CodeInvalidPayload, "The request body is not a form")
+		return nil, rest.NewError(app.CodeInvalidPayload, "The request body is not a form")
 	}
 	choices := map[string]app.Subscription{}
 	for _, shown := range form[shownTopic] {
@@ -300,7 +307,7 @@ func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
 }
 
 // errorPage says as little as the reader can use: the log has the rest.
-func errorPage(e *Error, t *pageText) *hostedPage {
+func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	heading, line := t.later, t.laterMore
 	switch e.StatusCode {
 	case http.StatusNotFound:
@@ -349,15 +356,13 @@ func mark(team string) string {
 }
 
 // documentPage says in openapi.json what a page takes and answers.
-func documentPage(item *huma.PathItem, method string) {
+func documentPage(op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
-	op := item.Get
-	switch method {
+	switch op.Method {
 	case http.MethodHead:
-		op, page = item.Head, nil
+		page = nil
 	case http.MethodPost:
-		op = item.Post
 		op.RequestBody = pageForm(op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
 	}

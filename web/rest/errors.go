@@ -1,11 +1,10 @@
-package web
+package rest
 
 import (
 	"context"
 	"errors"
 	"net/http"
 	"strconv"
-	"strings"
 	"sync"
 	"time"
 
@@ -14,7 +13,7 @@ import (
 	"mailer/app"
 )
 
-// Error is the body of every answer that is no success (api.md, Error).
+// Error is the body of every answer that is no success.
 type Error struct {
 	StatusCode int      `json:"statusCode" doc:"The HTTP status of the answer" example:"422"`
 	Name       app.Code `json:"name" doc:"The stable name of the error; branch on it" example:"validation_error"`
@@ -31,7 +30,8 @@ func (e *Error) Error() string { return string(e.Name) + ": " + e.Message }
 // GetStatus implements huma.StatusError.
 func (e *Error) GetStatus() int { return e.StatusCode }
 
-func newError(code app.Code, message string) *Error {
+// NewError makes a refusal with the status of its code.
+func NewError(code app.Code, message string) *Error {
 	e := &Error{StatusCode: statusOf(code), Name: code, Message: message}
 	if unknownToResend(code) {
 		e.Legacy = code
@@ -39,12 +39,12 @@ func newError(code app.Code, message string) *Error {
 	return e
 }
 
-func internalError() *Error {
-	return newError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
+// InternalError is what a caller sees of a fault of ours.
+func InternalError() *Error {
+	return NewError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
 }
 
-// statusOf is the one map from code to HTTP status (api.md, Errors;
-// decisions.md 1).
+// statusOf is the one map from code to HTTP status.
 func statusOf(code app.Code) int {
 	switch code {
 	case app.CodeInvalidParameter, app.CodeInvalidPayload, app.CodeInvalidIdempotencyKey:
@@ -71,8 +71,8 @@ func statusOf(code app.Code) int {
 	return http.StatusInternalServerError
 }
 
-// unknownToResend tells the names that Resend's API never answers with
-// (decisions.md 1; service_unavailable is one of the kind).
+// unknownToResend reports whether a name is one that Resend's API never answers
+// with.
 func unknownToResend(code app.Code) bool {
 	switch code {
 	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached,
@@ -82,8 +82,8 @@ func unknownToResend(code app.Code) bool {
 	return false
 }
 
-// errorFor turns any error into what the caller may see, and logs the rest.
-func (h *Handler) errorFor(x *exchange, err error) *Error {
+// ErrorFor turns any error into what the caller may see, and logs the rest.
+func (h *Handler) ErrorFor(x *Exchange, err error) *Error {
 	var own *Error
 	if errors.As(err, &own) {
 		return own
@@ -92,30 +92,30 @@ func (h *Handler) errorFor(x *exchange, err error) *Error {
 	if !errors.As(err, &known) {
 		if errors.Is(err, context.Canceled) {
 			// The client went away: no fault of ours, and nobody reads the answer.
-			h.log.Debug("request canceled", "request_id", x.id, "route", x.pattern)
+			h.log.Debug("request canceled", "request_id", x.ID, "route", x.Pattern)
 		} else {
-			h.log.Error("request failed", "request_id", x.id, "route", x.pattern, "error", err)
+			h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)
 		}
-		return internalError()
+		return InternalError()
 	}
-	e := newError(known.Code, known.Message)
+	e := NewError(known.Code, known.Message)
 	if known.RetryAfter > 0 {
 		x.Header().Set("Retry-After", strconv.FormatInt(int64((known.RetryAfter+time.Second-1)/time.Second), 10))
 	}
 	if known.Err != nil {
-		h.log.Warn("request refused", "request_id", x.id, "route", x.pattern, "name", known.Code, "error", known.Err)
+		h.log.Warn("request refused", "request_id", x.ID, "route", x.Pattern, "name", known.Code, "error", known.Err)
 	}
 	if e.StatusCode == http.StatusInternalServerError {
 		if known.Err == nil {
-			h.log.Error("request failed", "request_id", x.id, "route", x.pattern, "error", known)
+			h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", known)
 		}
-		return internalError()
+		return InternalError()
 	}
 	return e
 }
 
 // writeError answers with e outside of huma.
-func (h *Handler) writeError(x *exchange, e *Error) {
+func (h *Handler) writeError(x *Exchange, e *Error) {
 	if x.refuse != nil {
 		x.refuse(x, e)
 		return
@@ -123,7 +123,7 @@ func (h *Handler) writeError(x *exchange, e *Error) {
 	x.Header().Set("Content-Type", "application/json")
 	x.WriteHeader(e.StatusCode)
 	// An error here is a connection that is gone.
-	_ = marshal(x, e)
+	_ = Marshal(x, e)
 }
 
 // setHumaGlobals changes what huma keeps in package variables: its errors get
@@ -136,64 +136,31 @@ var setHumaGlobals = sync.OnceFunc(func() {
 	huma.DefaultArrayNullable = false
 })
 
-// humaError gives huma's own refusals their name. It names the field of the
-// first detail and never passes on a value.
-func humaError(status int, message string, errs ...error) huma.StatusError {
+// humaError gives huma's own refusals their name. They have fixed words, for
+// huma is left nothing to refuse that a caller could mend: parameters are strings
+// that the inputs check, and bodies are decoded by decodeBody, whose errors carry
+// field and reason as values. So no text of huma's is read or passed on.
+func humaError(status int, _ string, _ ...error) huma.StatusError {
 	switch {
 	case status == http.StatusRequestTimeout:
 		return bodyTimeout()
 	case status == http.StatusRequestEntityTooLarge:
-		return newError(app.CodePayloadTooLarge, "The request body is too large")
+		return NewError(app.CodePayloadTooLarge, "The request body is too large")
 	case status == http.StatusBadRequest:
-		return newError(app.CodeInvalidPayload, "The request body is not valid JSON")
-	case status == http.StatusUnprocessableEntity, status == http.StatusUnsupportedMediaType:
-		return newError(app.CodeValidation, firstDetail(errs))
+		return NewError(app.CodeInvalidPayload, "The request body is not valid JSON")
 	case status >= 400 && status < 500:
-		return newError(app.CodeValidation, message)
+		return NewError(app.CodeValidation, "The request is not valid")
 	}
-	return internalError()
+	return InternalError()
 }
 
-func firstDetail(errs []error) string {
-	for _, err := range errs {
-		d, ok := err.(huma.ErrorDetailer)
-		if !ok {
-			continue
-		}
-		detail := d.ErrorDetail()
-		field := detail.Location
-		for _, prefix := range []string{"body.", "query.", "path.", "header."} {
-			field = strings.TrimPrefix(field, prefix)
-		}
-		if detail.Message == "unexpected property" {
-			return unknownField(field)
-		}
-		if name, ok := missingProperty(detail.Message); ok {
-			if field == "body" {
-				return "`" + name + "` is required"
-			}
-			return "`" + field + "." + name + "` is required"
-		}
-		return "`" + field + "`: " + detail.Message
-	}
-	return "The request is not valid"
-}
-
-// missingProperty reads the name out of huma's only message that holds it.
-func missingProperty(message string) (string, bool) {
-	rest, ok := strings.CutPrefix(message, "expected required property ")
-	if !ok {
-		return "", false
-	}
-	return strings.CutSuffix(rest, " to be present")
-}
-
-func unknownField(field string) string {
+// UnknownField is what a refusal says of a member that an endpoint does not have.
+func UnknownField(field string) string {
 	return "`" + field + "` is not a field that this endpoint supports"
 }
 
 func bodyTimeout() *Error {
-	e := newError(app.CodeInvalidPayload, "The request body did not arrive in time")
+	e := NewError(app.CodeInvalidPayload, "The request body did not arrive in time")
 	e.StatusCode = http.StatusRequestTimeout
 	return e
 }

@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"maps"
@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/window"
 )
 
 // authorize finds the key of a request and checks that it may use the route and
 // has not used up its rate.
-func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
-	if rt.public {
+func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
+	if rt.Public {
 		return nil
 	}
 	if !x.inside {
@@ -24,28 +25,28 @@ func (h *Handler) authorize(x *exchange, r *http.Request, rt *route) error {
 			return err
 		}
 	}
-	key := x.key
-	if key.Permission != app.FullAccess && !rt.sending {
-		return newError(app.CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
+	key := x.Key
+	if key.Permission != app.FullAccess && !rt.Sending {
+		return app.RestrictedKey()
 	}
-	if rt.admin && !key.Role.Manages() {
-		return newError(app.CodeForbidden, "The role of this API key does not allow this action")
+	if rt.Admin && !key.Role.Manages() {
+		return app.RoleTooLow()
 	}
 	return nil
 }
 
 // identify finds the key of a request and takes the request from its rate.
-func (h *Handler) identify(x *exchange, r *http.Request) error {
+func (h *Handler) identify(x *Exchange, r *http.Request) error {
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
-		return newError(app.CodeMissingAPIKey, "Missing API key in the authorization header")
+		return app.MissingKey()
 	}
-	key, err := h.service.Authenticate(r.Context(), token)
+	key, err := h.keys.Authenticate(r.Context(), token)
 	if err != nil {
 		return h.authFailure(x, r, err)
 	}
-	x.key = key
+	x.Key = key
 	return h.rate.take(x.Header(), key.ID)
 }
 
@@ -62,13 +63,13 @@ func bearer(header string) (string, bool) {
 // clients share one, and one of them with an old key must not stop the others. A
 // guess at a key is hopeless anyway (256 bits); the limit tells clients that
 // retry for ever to slow down.
-func (h *Handler) authFailure(x *exchange, r *http.Request, err error) error {
+func (h *Handler) authFailure(x *Exchange, r *http.Request, err error) error {
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return err
 	}
 	if wait, ok := h.failures.count(r.RemoteAddr); !ok {
 		x.Header().Set("Retry-After", strconv.Itoa(wait))
-		return newError(app.CodeRateLimitExceeded, "Too many requests with an invalid API key; try again later")
+		return NewError(app.CodeRateLimitExceeded, "Too many requests with an invalid API key; try again later")
 	}
 	x.Header().Set("WWW-Authenticate", "Bearer")
 	return err
@@ -86,17 +87,12 @@ const (
 type failureLimiter struct {
 	now     func() time.Time
 	mu      sync.Mutex
-	clients map[netip.Prefix]failures
+	clients map[netip.Prefix]window.Counter
 	swept   time.Time // when past windows were last dropped
 }
 
-type failures struct {
-	start time.Time
-	n     int
-}
-
 func newFailureLimiter(now func() time.Time) *failureLimiter {
-	return &failureLimiter{now: now, clients: map[netip.Prefix]failures{}}
+	return &failureLimiter{now: now, clients: map[netip.Prefix]window.Counter{}}
 }
 
 // count notes a failure. It answers false, and the seconds to wait, where there
@@ -109,20 +105,16 @@ func (l *failureLimiter) count(remoteAddr string) (wait int, ok bool) {
 	if _, known := l.clients[client]; !known && !l.room(now) {
 		client = netip.Prefix{}
 	}
-	f := l.clients[client]
-	if now.Sub(f.start) >= failureWindow {
-		f = failures{start: now}
+	counter := l.clients[client]
+	n := counter.Add(now, failureWindow)
+	l.clients[client] = counter
+	if n <= maxFailures {
+		return 0, true
 	}
-	if f.n >= maxFailures {
-		left := f.start.Add(failureWindow).Sub(now)
-		return int((left + time.Second - 1) / time.Second), false
-	}
-	f.n++
-	l.clients[client] = f
-	return 0, true
+	return int((counter.Left(now, failureWindow) + time.Second - 1) / time.Second), false
 }
 
-// room says whether another address can be held. Those whose window has passed
+// room reports whether another address can be held. Those whose window has passed
 // go when there is none, at most once a window: looking for them costs more than
 // a failure may.
 func (l *failureLimiter) room(now time.Time) bool {
@@ -133,7 +125,7 @@ func (l *failureLimiter) room(now time.Time) bool {
 		return false
 	}
 	l.swept = now
-	maps.DeleteFunc(l.clients, func(_ netip.Prefix, f failures) bool { return now.Sub(f.start) >= failureWindow })
+	maps.DeleteFunc(l.clients, func(_ netip.Prefix, c window.Counter) bool { return c.Left(now, failureWindow) == 0 })
 	return len(l.clients) < maxFailureAddrs
 }
 

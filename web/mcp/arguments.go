@@ -1,4 +1,4 @@
-package web
+package mcp
 
 import (
 	"bytes"
@@ -14,62 +14,58 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"mailer/app"
+	"mailer/web/rest"
 )
 
 // toolInput is a call of a tool as the request that its operation takes.
-type toolInput struct {
-	params httprouter.Params
-	query  url.Values
-	header http.Header
-	body   []byte
-}
+type toolInput struct{ rest.Call }
 
 // read takes the arguments of a call apart: the parameters of the operation,
 // and for the body what is left. The members of the body are not looked at,
 // since the operation does that. Errors: CodeValidation for an argument that the
 // operation does not have, or a parameter that is missing or no plain value.
 func (t *tool) read(arguments []byte) (*toolInput, error) {
-	in := &toolInput{query: url.Values{}, header: http.Header{}}
-	var rest []byte // the body, without its last brace
+	in := &toolInput{rest.Call{Query: url.Values{}, Header: http.Header{}}}
+	var left []byte // the body, without its last brace
 	err := eachMember(arguments, func(name string, value []byte, _ int) error {
 		p := t.parameters[name]
 		switch {
 		case p != nil:
 			return in.add(name, p, value)
 		case t.list != "" && t.list == name:
-			in.body = value
+			in.Body = value
 			return nil
 		case t.list != "" || !t.takesBody:
-			return newError(app.CodeValidation, unknownField(fieldName(jsontext.Pointer("").AppendToken(name))))
+			return rest.NewError(app.CodeValidation, rest.UnknownField(rest.FieldName(jsontext.Pointer("").AppendToken(name))))
 		}
-		if rest == nil {
-			rest = make([]byte, 0, len(arguments)+2)
+		if left == nil {
+			left = make([]byte, 0, len(arguments)+2)
 		}
-		rest = appendMember(rest, name, value)
+		left = appendMember(left, name, value)
 		return nil
 	})
 	if err != nil {
 		return nil, err
 	}
-	return in, t.close(in, rest)
+	return in, t.close(in, left)
 }
 
 // close checks that nothing is missing and ends the body.
-func (t *tool) close(in *toolInput, rest []byte) error {
+func (t *tool) close(in *toolInput, left []byte) error {
 	for _, p := range t.operation.Parameters {
-		if p.In == "path" && in.params.ByName(p.Name) == "" {
+		if p.In == "path" && in.Params.ByName(p.Name) == "" {
 			return app.Invalid(p.Name, "is required")
 		}
 	}
 	switch {
 	case !t.takesBody:
-	case t.list != "" && in.body == nil:
+	case t.list != "" && in.Body == nil:
 		return app.Invalid(t.list, "is required")
 	case t.list != "":
-	case rest != nil:
-		in.body = append(rest, '}')
+	case left != nil:
+		in.Body = append(left, '}')
 	case t.operation.RequestBody.Required:
-		in.body = []byte("{}")
+		in.Body = []byte("{}")
 	}
 	return nil
 }
@@ -91,9 +87,9 @@ func (in *toolInput) add(name string, p *huma.Param, value []byte) error {
 	}
 	switch p.In {
 	case "path":
-		in.params = append(in.params, httprouter.Param{Key: p.Name, Value: text})
+		in.Params = append(in.Params, httprouter.Param{Key: p.Name, Value: text})
 	case "query":
-		in.query.Set(p.Name, text)
+		in.Query.Set(p.Name, text)
 	default:
 		return in.addHeader(name, p, text)
 	}
@@ -105,7 +101,7 @@ func (in *toolInput) addHeader(name string, p *huma.Param, text string) error {
 	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
 		return app.Invalid(name, "must not hold control characters")
 	}
-	in.header.Set(p.Name, textproto.TrimString(text))
+	in.Header.Set(p.Name, textproto.TrimString(text))
 	return nil
 }
 
@@ -125,7 +121,7 @@ func eachMember(object []byte, member func(name string, value []byte, at int) er
 // walk reads the object that comes next from d, which reads whole. Errors:
 // CodeInvalidPayload, and those of member.
 func walk(d *jsontext.Decoder, whole []byte, member func(name string, value []byte, at int) error) error {
-	broken := newError(app.CodeInvalidPayload, "The request body is not valid JSON")
+	broken := rest.NewError(app.CodeInvalidPayload, "The request body is not valid JSON")
 	if _, err := d.ReadToken(); err != nil {
 		return broken
 	}
@@ -166,14 +162,14 @@ func appendMember(b []byte, name string, value []byte) []byte {
 // would copy them several times over, and they may be 40 MB. It lets only one
 // JSON object pass, with names that are unique. Arrays of messages are of one
 // old version of the protocol; a single one could hold any number of calls.
-func takeArguments(message []byte) (rest, arguments []byte, err error) {
+func takeArguments(message []byte) (left, arguments []byte, err error) {
 	d := jsontext.NewDecoder(bytes.NewBuffer(message))
 	switch d.PeekKind() {
 	case '{':
 	case '[':
-		return nil, nil, newError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message; batches are not supported")
+		return nil, nil, rest.NewError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message; batches are not supported")
 	default:
-		return nil, nil, newError(app.CodeInvalidPayload, "The request body must be a JSON-RPC message")
+		return nil, nil, rest.NewError(app.CodeInvalidPayload, "The request body must be a JSON-RPC message")
 	}
 	var method string
 	var params []byte
@@ -191,7 +187,7 @@ func takeArguments(message []byte) (rest, arguments []byte, err error) {
 	case err != nil:
 		return nil, nil, err
 	case len(bytes.TrimSpace(message[d.InputOffset():])) > 0:
-		return nil, nil, newError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message")
+		return nil, nil, rest.NewError(app.CodeInvalidPayload, "The request body must be one JSON-RPC message")
 	case method != "tools/call" || jsontext.Value(params).Kind() != '{':
 		return message, nil, nil
 	}
@@ -205,9 +201,9 @@ func takeArguments(message []byte) (rest, arguments []byte, err error) {
 	if err != nil || arguments == nil {
 		return message, nil, err
 	}
-	rest = append(rest, message[:start]...)
-	rest = append(rest, "{}"...)
-	return append(rest, message[start+len(arguments):]...), arguments, nil
+	left = append(left, message[:start]...)
+	left = append(left, "{}"...)
+	return append(left, message[start+len(arguments):]...), arguments, nil
 }
 
 // withoutSecrets takes the secret members out of an answer.

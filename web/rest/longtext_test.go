@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"strings"
@@ -8,8 +8,8 @@ import (
 )
 
 type longTexts struct {
-	A longText  `json:"a"`
-	B *longText `json:"b"`
+	A LongText  `json:"a"`
+	B *LongText `json:"b"`
 }
 
 type strs struct {
@@ -24,7 +24,7 @@ func sameString(t *testing.T, value string) {
 	body := []byte(`{"a":` + value + `,"b":` + value + `}`)
 	var long longTexts
 	var short strs
-	err, want := decodeBody(body, &long), decodeBody(body, &short)
+	err, want := DecodeBody(body, &long), DecodeBody(body, &short)
 	if err == nil != (want == nil) || err != nil && err.Error() != want.Error() {
 		t.Fatalf("%s: %v, want %v", value, err, want)
 	}

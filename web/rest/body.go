@@ -1,4 +1,4 @@
-package web
+package rest
 
 import (
 	"bytes"
@@ -16,28 +16,29 @@ import (
 	"mailer/app"
 )
 
-// limits bounds what requests may cost. Sizes are in bytes.
-type limits struct {
-	body        int64         // of one request
-	smallBody   int64         // up to here a body counts in the small lane
-	smallBudget int64         // all small bodies that are being worked on
-	largeBudget int64         // all other ones
-	bodyWait    time.Duration // for a place in the budget
-	bodyTimeout time.Duration // for a whole body to arrive
-	header      time.Duration // for the header to arrive
+// Limits bounds what requests may cost. Sizes are in bytes.
+type Limits struct {
+	Body        int64         // of one request
+	SmallBody   int64         // up to here a body counts in the small lane
+	SmallBudget int64         // all small bodies that are being worked on
+	LargeBudget int64         // all other ones
+	BodyWait    time.Duration // for a place in the budget
+	BodyTimeout time.Duration // for a whole body to arrive
+	Header      time.Duration // for the header to arrive
 	idle        time.Duration // of a kept-alive connection
 	write       time.Duration // for everything from the header to the end of the answer
 }
 
-func defaultLimits() limits {
-	return limits{
-		body:        40 << 20,
-		smallBody:   64 << 10,
-		smallBudget: 64 << 20,
-		largeBudget: 192 << 20,
-		bodyWait:    30 * time.Second,
-		bodyTimeout: time.Minute,
-		header:      10 * time.Second,
+// DefaultLimits returns the limits of a server in use: 40 MiB a body.
+func DefaultLimits() Limits {
+	return Limits{
+		Body:        40 << 20,
+		SmallBody:   64 << 10,
+		SmallBudget: 64 << 20,
+		LargeBudget: 192 << 20,
+		BodyWait:    30 * time.Second,
+		BodyTimeout: time.Minute,
+		Header:      10 * time.Second,
 		idle:        2 * time.Minute,
 		write:       5 * time.Minute,
 	}
@@ -46,13 +47,13 @@ func defaultLimits() limits {
 // budget bounds the memory of all bodies together. Small bodies have a lane of
 // their own, so that a few uploads can't hold up ordinary sends.
 type budget struct {
-	limits
+	Limits
 	small, large *semaphore.Weighted
 	used         sync.Pool // of *[]byte: small bodies that were let go
 }
 
-func newBudget(l limits) *budget {
-	return &budget{limits: l, small: semaphore.NewWeighted(l.smallBudget), large: semaphore.NewWeighted(l.largeBudget)}
+func newBudget(l Limits) *budget {
+	return &budget{Limits: l, small: semaphore.NewWeighted(l.SmallBudget), large: semaphore.NewWeighted(l.LargeBudget)}
 }
 
 // held is an exchange's share of the budget, and the room for its body that serves
@@ -62,7 +63,7 @@ type held struct {
 	body         *[]byte
 }
 
-// buffer gives room for a small body of n bytes, which release takes back.
+// buffer returns room for a small body of n bytes, which release takes back.
 func (b *budget) buffer(n int64) *[]byte {
 	const least = 8 << 10 // so that most fit in any
 	if used, ok := b.used.Get().(*[]byte); ok && int64(cap(*used)) >= n {
@@ -76,16 +77,16 @@ func (b *budget) buffer(n int64) *[]byte {
 // take waits for room for a body of n bytes. A body counts twice: as it came,
 // and decoded. Errors: CodeServiceUnavailable when no room came free in time.
 func (b *budget) take(ctx context.Context, h *held, n int64) (waited bool, err error) {
-	lane, capacity, share := b.small, b.smallBudget, &h.small
-	if n > b.smallBody {
-		lane, capacity, share = b.large, b.largeBudget, &h.large
+	lane, capacity, share := b.small, b.SmallBudget, &h.small
+	if n > b.SmallBody {
+		lane, capacity, share = b.large, b.LargeBudget, &h.large
 	}
 	weight := min(2*n, capacity)
 	if waited = !lane.TryAcquire(weight); waited {
-		ctx, cancel := context.WithTimeout(ctx, b.bodyWait)
+		ctx, cancel := context.WithTimeout(ctx, b.BodyWait)
 		defer cancel()
 		if err := lane.Acquire(ctx, weight); err != nil {
-			return true, newError(app.CodeServiceUnavailable, "The server has too many large requests at work; try again later")
+			return true, NewError(app.CodeServiceUnavailable, "The server has too many large requests at work; try again later")
 		}
 	}
 	*share += weight
@@ -104,7 +105,7 @@ func (b *budget) release(h *held) {
 // readBody reads the whole body into x.body. Errors: CodePayloadTooLarge over
 // most bytes (by Content-Length before anything is read), 408 for a client that
 // is too slow, CodeServiceUnavailable when memory stays short.
-func (h *Handler) readBody(x *exchange, r *http.Request, rt *route, most int64) error {
+func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) error {
 	err := h.fillBody(x, r, rt, most)
 	if err != nil {
 		// What is left of the body is not worth reading, and would be taken for
@@ -118,11 +119,11 @@ func (h *Handler) readBody(x *exchange, r *http.Request, rt *route, most int64) 
 
 // setReadDeadline bounds reading from the client. Not every writer has
 // deadlines (tests' have none); a server's has.
-func setReadDeadline(x *exchange, at time.Time) {
+func setReadDeadline(x *Exchange, at time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
 }
 
-func (h *Handler) fillBody(x *exchange, r *http.Request, rt *route, most int64) error {
+func (h *Handler) fillBody(x *Exchange, r *http.Request, rt *Route, most int64) error {
 	if r.ContentLength > most {
 		return bodyTooLarge(most)
 	}
@@ -131,7 +132,7 @@ func (h *Handler) fillBody(x *exchange, r *http.Request, rt *route, most int64) 
 	}
 	n := r.ContentLength
 	if n < 0 {
-		n = h.limits.smallBody // chunked: most bodies are small
+		n = h.limits.SmallBody // chunked: most bodies are small
 	}
 	waited, err := h.budget.take(r.Context(), &x.held, n)
 	if err != nil {
@@ -139,27 +140,27 @@ func (h *Handler) fillBody(x *exchange, r *http.Request, rt *route, most int64) 
 		return err
 	}
 	if waited { // not for the client
-		setReadDeadline(x, time.Now().Add(h.limits.bodyTimeout))
+		setReadDeadline(x, time.Now().Add(h.limits.BodyTimeout))
 	}
 	if r.ContentLength < 0 {
 		return h.readChunked(x, r, most)
 	}
-	if rt.passing && n <= h.limits.smallBody {
+	if rt.Passing && n <= h.limits.SmallBody {
 		x.held.body = h.budget.buffer(n)
-		x.body = *x.held.body
+		x.Body = *x.held.body
 	} else {
-		x.body = make([]byte, n)
+		x.Body = make([]byte, n)
 	}
-	_, err = io.ReadFull(r.Body, x.body)
+	_, err = io.ReadFull(r.Body, x.Body)
 	return readError(err)
 }
 
 // readChunked reads a body of unknown length. One that outgrows the small lane
 // asks for the most that it may become.
-func (h *Handler) readChunked(x *exchange, r *http.Request, most int64) error {
+func (h *Handler) readChunked(x *Exchange, r *http.Request, most int64) error {
 	var buf bytes.Buffer
-	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.smallBody+1))
-	if err == nil && n > h.limits.smallBody && n <= most {
+	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.SmallBody+1))
+	if err == nil && n > h.limits.SmallBody && n <= most {
 		if _, err := h.budget.take(r.Context(), &x.held, most); err != nil {
 			x.Header().Set("Retry-After", "5")
 			return err
@@ -169,7 +170,7 @@ func (h *Handler) readChunked(x *exchange, r *http.Request, most int64) error {
 	if int64(buf.Len()) > most {
 		return bodyTooLarge(most)
 	}
-	x.body = buf.Bytes()
+	x.Body = buf.Bytes()
 	return readError(err)
 }
 
@@ -180,13 +181,13 @@ const streamMemory = 512 << 10
 // streamTimes bounds how long a streamed body may take, in bodyTimeouts.
 const streamTimes = 30
 
-// stream is a body that its handler reads while it arrives. It ends with an
+// Stream is a body that its handler reads while it arrives. It ends with an
 // error over the limit; the time to wait for more of it begins anew with each
-// part that came. Its handler must give err precedence over what it makes of
-// the body.
-type stream struct {
+// part that came. Its handler must give its failure precedence over what it makes
+// of the body.
+type Stream struct {
 	h     *Handler
-	x     *exchange
+	x     *Exchange
 	body  io.Reader
 	left  int64     // bytes that it may still have
 	until time.Time // it must have arrived
@@ -196,23 +197,23 @@ type stream struct {
 
 // openStream prepares x.stream. Errors: CodePayloadTooLarge by Content-Length,
 // CodeServiceUnavailable when memory stays short.
-func (h *Handler) openStream(x *exchange, r *http.Request) error {
-	x.stream = &stream{h: h, x: x, body: r.Body, left: h.limits.body, until: time.Now().Add(streamTimes * h.limits.bodyTimeout)}
-	if r.ContentLength > h.limits.body {
-		return bodyTooLarge(h.limits.body)
+func (h *Handler) openStream(x *Exchange, r *http.Request) error {
+	x.Stream = &Stream{h: h, x: x, body: r.Body, left: h.limits.Body, until: time.Now().Add(streamTimes * h.limits.BodyTimeout)}
+	if r.ContentLength > h.limits.Body {
+		return bodyTooLarge(h.limits.Body)
 	}
 	if _, err := h.budget.take(r.Context(), &x.held, streamMemory); err != nil {
 		x.Header().Set("Retry-After", "5")
 		return err
 	}
-	x.stream.extend()
+	x.Stream.extend()
 	return nil
 }
 
 // extend lets the client take its time for the next part, and for the answer.
-func (s *stream) extend() {
+func (s *Stream) extend() {
 	now := time.Now()
-	at := now.Add(s.h.limits.bodyTimeout)
+	at := now.Add(s.h.limits.BodyTimeout)
 	if at.After(s.until) {
 		at = s.until
 	}
@@ -221,14 +222,18 @@ func (s *stream) extend() {
 	_ = control.SetWriteDeadline(now.Add(s.h.limits.write))
 }
 
+// Failure returns what went wrong with the body, in words for the caller; nil:
+// nothing so far.
+func (s *Stream) Failure() error { return s.err }
+
 // Read implements io.Reader.
-func (s *stream) Read(p []byte) (int, error) {
+func (s *Stream) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
 	n, err := s.body.Read(p[:min(int64(len(p)), s.left+1)])
 	if s.left -= int64(n); s.left < 0 {
-		s.err = bodyTooLarge(s.h.limits.body)
+		s.err = bodyTooLarge(s.h.limits.Body)
 		return 0, s.err
 	}
 	switch {
@@ -245,7 +250,7 @@ func (s *stream) Read(p []byte) (int, error) {
 }
 
 func bodyTooLarge(most int64) error {
-	return newError(app.CodePayloadTooLarge,
+	return NewError(app.CodePayloadTooLarge,
 		fmt.Sprintf("The request body is larger than %d bytes", most))
 }
 
@@ -256,5 +261,5 @@ func readError(err error) error {
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return bodyTimeout()
 	}
-	return newError(app.CodeInvalidPayload, "The request body could not be read to its end")
+	return NewError(app.CodeInvalidPayload, "The request body could not be read to its end")
 }

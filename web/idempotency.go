@@ -1,0 +1,51 @@
+package web
+
+import (
+	"crypto/sha256"
+	"io"
+	"net/http"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/engine"
+)
+
+// OnceHeader is the header of a request that is to be carried out once, however
+// often it comes.
+type OnceHeader struct {
+	IdempotencyKey string `header:"Idempotency-Key" doc:"1 to 256 characters. The same key with the same body gives the first answer again and sends nothing"`
+
+	given bool // also where it is empty
+}
+
+// ReadHeader implements HeaderReader.
+func (o *OnceHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
+
+// options is what idempotency compares: a digest of the canonical form of what
+// is asked for, so that a large body is not kept twice. Nothing where the request
+// has no key. Errors: CodeInvalidIdempotencyKey.
+func (o *OnceHeader) options(asked any) (engine.SendOptions, error) {
+	return o.digested(func(w io.Writer) error { return canonical(w, asked) })
+}
+
+// digested is options for what write writes.
+func (o *OnceHeader) digested(write func(io.Writer) error) (engine.SendOptions, error) {
+	if !o.given {
+		return engine.SendOptions{}, nil
+	}
+	if err := app.CheckIdempotencyKey(o.IdempotencyKey); err != nil {
+		return engine.SendOptions{}, err
+	}
+	digest := sha256.New()
+	if err := write(digest); err != nil {
+		return engine.SendOptions{}, err
+	}
+	return engine.SendOptions{IdempotencyKey: o.IdempotencyKey, Payload: digest.Sum(nil)}, nil
+}
+
+// canonical writes the form that idempotency compares. Members that are absent
+// are absent from it, so that a field of a later version changes no digest.
+func canonical(w io.Writer, asked any) error {
+	return json.MarshalWrite(w, asked, json.Deterministic(true), json.OmitZeroStructFields(true))
+}

@@ -1,0 +1,180 @@
+package web
+
+import (
+	"fmt"
+	"math"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+// documentedLimits are the numbers of the document and the constants that the
+// rules refuse by: tags of structs can't be computed. A place is the first
+// segment of a path or the name of a shape, the member, and the keyword; * stands
+// for any place.
+var documentedLimits = map[string]int{
+	"* limit maximum":                            app.MaxLimit,
+	"* first_name maxLength":                     app.MaxContactName,
+	"* last_name maxLength":                      app.MaxContactName,
+	"* properties maxProperties":                 app.MaxProperties,
+	"* segments maxItems":                        app.MaxContactLinks,
+	"* topics maxItems":                          app.MaxContactLinks,
+	"* to maxItems":                              app.MaxRecipients,
+	"* cc maxItems":                              app.MaxRecipients,
+	"* bcc maxItems":                             app.MaxRecipients,
+	"* reply_to maxItems":                        app.MaxRecipients,
+	"* subject maxLength":                        app.MaxSubject,
+	"* conditions maxItems":                      app.MaxConditions,
+	"* content maximum":                          math.MaxUint8,
+	"* data maximum":                             math.MaxUint8,
+	"api-keys name maxLength":                    app.MaxKeyName,
+	"audiences name maxLength":                   app.MaxSegmentName,
+	"broadcasts name maxLength":                  app.MaxBroadcastName,
+	"broadcasts preview_text maxLength":          app.MaxPreview,
+	"contact-properties key maxLength":           app.MaxPropertyKey,
+	"contacts  maxItems":                         app.MaxContactBatch,
+	"contacts contacts maxItems":                 app.MaxContactBatch,
+	"contacts emails maxItems":                   app.MaxContactBatch,
+	"contacts ids maxItems":                      app.MaxContactBatch,
+	"emails  maxItems":                           app.MaxBatch,
+	"segments name maxLength":                    app.MaxSegmentName,
+	"suppressions emails maxItems":               app.MaxSuppressionBatch,
+	"suppressions ids maxItems":                  app.MaxSuppressionBatch,
+	"templates alias maxLength":                  app.MaxTemplateAlias,
+	"templates name maxLength":                   app.MaxTemplateName,
+	"templates variables maxItems":               app.MaxTemplateVariables,
+	"topics description maxLength":               app.MaxTopicDescription,
+	"topics name maxLength":                      app.MaxTopicName,
+	"webhooks endpoint maxLength":                app.MaxEndpoint,
+	"webhooks events maxItems":                   app.MaxWebhookEvents,
+	"webhooks overlap_hours maximum":             app.MaxOverlapHours,
+	"TemplateUseRequest variables maxProperties": app.MaxTemplateVariables,
+	"VariableRequest key maxLength":              app.MaxVariableKey,
+}
+
+const day = 24 * time.Hour
+
+// documentedWords are the words of the document that hold a limit.
+var documentedWords = []string{
+	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
+	fmt.Sprintf("at most %d days ahead", app.MaxScheduledDays),
+	fmt.Sprintf("1 to %d characters. The same key", app.MaxIdempotencyKey),
+	fmt.Sprintf("1 to %d addresses", app.MaxBroadcastTests),
+	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),
+	fmt.Sprintf("Send 1 to %d emails", app.MaxBatch),
+	fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch),
+	fmt.Sprintf("The first %d,000 are kept", app.MaxImportErrors/1000),
+	fmt.Sprintf("an array of up to %d,000.", app.MaxGenericFeedback/1000),
+	fmt.Sprintf("null under %d sends", app.MinTeamSends),
+	fmt.Sprintf("fared in the last %d days", app.DeliverabilityWindow/day),
+	fmt.Sprintf("events of the last %d days that went", app.WebhookEventsKept/day),
+	fmt.Sprintf("the base64 of %d to %d bytes", app.MinSecretSize, app.MaxSecretSize),
+	fmt.Sprintf("beside the new one; %d where it is absent", app.DefaultOverlapHours),
+	fmt.Sprintf("The first %d rows that could not be taken", app.MaxImportErrorsShown),
+}
+
+// noLimits are numbers in words that limit nothing.
+var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10, the best|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+`)
+
+// limitWalk goes through the document.
+type limitWalk struct {
+	t       *testing.T
+	limits  map[string]bool // of documentedLimits that were met
+	words   map[string]bool // of documentedWords
+	numbers int
+}
+
+func (w *limitWalk) walk(v any, path []string) {
+	switch v := v.(type) {
+	case []any:
+		for _, item := range v {
+			w.walk(item, path)
+		}
+	case map[string]any:
+		for name, member := range v {
+			switch member := member.(type) {
+			case float64:
+				w.number(path, name, int(member))
+			case string:
+				w.text(path, name, member)
+			}
+			w.walk(member, append(slices.Clone(path), name))
+		}
+	}
+}
+
+func (w *limitWalk) number(path []string, keyword string, n int) {
+	if !slices.Contains([]string{"maxLength", "maxItems", "maxProperties", "maximum"}, keyword) || slices.Contains(path, "example") {
+		return
+	}
+	w.numbers++
+	place, member := strings.Split(path[1], "/")[1:], ""
+	if path[0] == "components" {
+		place = path[2:3]
+	}
+	if slices.Contains(path, "parameters") {
+		member = "limit"
+	}
+	for i, name := range path[:len(path)-1] {
+		if name == "properties" && path[i-1] != "properties" {
+			member = path[i+1]
+		}
+	}
+	for _, at := range []string{place[0], "*"} {
+		key := at + " " + member + " " + keyword
+		if want, known := documentedLimits[key]; known {
+			w.limits[key] = true
+			if n != want {
+				w.t.Errorf("%s: the document says %d, the rule %d", strings.Join(path, " "), n, want)
+			}
+			return
+		}
+	}
+	w.t.Errorf("%s %s is %d: name its constant in documentedLimits", strings.Join(path, " "), keyword, n)
+}
+
+func (w *limitWalk) text(path []string, name, text string) {
+	if name != "description" && name != "summary" || !strings.ContainsAny(text, "0123456789") {
+		return
+	}
+	known := noLimits.MatchString(text)
+	for _, words := range documentedWords {
+		if strings.Contains(text, words) {
+			w.words[words], known = true, true
+		}
+	}
+	if !known {
+		w.t.Errorf("%s: %q holds a number: make it in documentedWords from its constant", strings.Join(path, " "), text)
+	}
+}
+
+// TestLimitsOfTheDocumentAreThoseOfTheRules reads every number of the document.
+func TestLimitsOfTheDocumentAreThoseOfTheRules(t *testing.T) {
+	var doc map[string]any
+	if err := json.Unmarshal(newBench(t).do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {
+		t.Fatal(err)
+	}
+	w := &limitWalk{t: t, limits: map[string]bool{}, words: map[string]bool{}}
+	for _, part := range []string{"paths", "components"} {
+		w.walk(doc[part], []string{part})
+	}
+	for key := range documentedLimits {
+		if !w.limits[key] {
+			t.Errorf("the document has no %q", key)
+		}
+	}
+	for _, words := range documentedWords {
+		if !w.words[words] {
+			t.Errorf("the document does not say %q", words)
+		}
+	}
+	if w.numbers < 60 {
+		t.Errorf("only %d numbers were read", w.numbers)
+	}
+}

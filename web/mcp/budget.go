@@ -1,0 +1,36 @@
+package mcp
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/window"
+	"mailer/web/rest"
+)
+
+// callsPerMinute is how many calls of tools a key may make in a minute: an agent
+// that runs wild is slowed down long before its key's rate is used up.
+const callsPerMinute = 60
+
+// callBudget counts the calls of tools by key in windows of one minute.
+type callBudget struct {
+	now  func() time.Time
+	used *window.Keyed
+}
+
+func newCallBudget(now func() time.Time) *callBudget {
+	return &callBudget{now: now, used: window.NewKeyed(time.Minute)}
+}
+
+// take counts a call of the key. Errors: CodeRateLimitExceeded, with the time to
+// wait.
+func (b *callBudget) take(keyID string) *rest.Error {
+	now := b.now()
+	if b.used.Add(keyID, now) <= callsPerMinute {
+		return nil
+	}
+	wait := (b.used.Left(now) + time.Second - 1) / time.Second
+	return rest.NewError(app.CodeRateLimitExceeded, fmt.Sprintf(
+		"Too many calls: the limit is %d calls of tools a minute; try again in %d seconds", callsPerMinute, wait))
+}

@@ -1,0 +1,24 @@
+package mcp
+
+import (
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mailer/web/rest"
+)
+
+// What the tests of all routes look at: they import web, which imports this
+// package.
+var (
+	Tools       = tools
+	NotTools    = notTools
+	Object      = object
+	Inlined     = inlined
+	KeyCreation = keyCreation
+)
+
+func (t *tool) Name() string               { return t.name }
+func (t *tool) Operation() *rest.Operation { return t.operation }
+func (t *tool) List() string               { return t.list }
+func (t *tool) Secrets() []string          { return t.secrets }
+func (t *tool) Schema() map[string]any     { return t.schema }
+func (t *tool) Declared() *sdk.Tool        { return t.declared() }

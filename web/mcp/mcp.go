@@ -1,0 +1,175 @@
+// Package mcp is the server of the Model Context Protocol at /mcp: its tools are
+// the operations of the API. It asks web/rest alone, for the operations and to
+// run them; only web imports it. It fails as they do: a refusal of an operation is
+// the result of its tool, and a panic in a tool is logged and answered as
+// internal_server_error.
+package mcp
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mailer/app"
+	"mailer/web/rest"
+)
+
+// server is the MCP server at /mcp. Its tools are the operations of the document,
+// and a call runs the very handler of its operation, so that rules, scopes and
+// words are those of the API.
+type server struct {
+	h       *rest.Handler
+	origins *http.CrossOriginProtection
+	calls   *callBudget
+	// sdk is made with the first message: most servers never see one.
+	sdk func() http.Handler
+}
+
+// output is an answer as the SDK wrote it.
+type output struct {
+	Status      int
+	ContentType string `header:"Content-Type" hidden:"true"`
+	Body        []byte
+}
+
+// Register adds /mcp. It comes after all operations that are to be tools.
+// There are no sessions, so GET and DELETE get the 405 that the protocol asks
+// for then.
+func Register(h *rest.Handler) {
+	m := &server{h: h, origins: http.NewCrossOriginProtection(), calls: newCallBudget(h.Now)}
+	if u, err := url.Parse(h.BaseURL()); err == nil && u.Host != "" {
+		// Behind a proxy the Host that arrives may be another. It fails for what
+		// has no origin, and nothing is trusted then.
+		_ = m.origins.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+	}
+	m.sdk = sync.OnceValue(m.newSDK)
+	object := func(what string) map[string]*huma.MediaType {
+		return map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", Description: what, AdditionalProperties: true}}}
+	}
+	op := huma.Operation{
+		OperationID: "call-mcp", Method: http.MethodPost, Path: "/mcp",
+		Summary: "Take a message of the Model Context Protocol (streamable HTTP without sessions)", Tags: []string{"MCP"},
+		Responses: map[string]*huma.Response{
+			"200": {Description: "OK", Content: object("The JSON-RPC response")},
+			"202": {Description: "Accepted: the message asks for no answer"},
+		},
+	}
+	added := rest.RegisterRaw(h, rest.Route{Sending: true, Body: true}, op, m.serve)
+	added.RequestBody = &huma.RequestBody{Required: true, Content: object("One JSON-RPC message")}
+}
+
+// newSDK makes the server with its tools.
+func (m *server) newSDK() http.Handler {
+	server := sdk.NewServer(&sdk.Implementation{Name: "mailer", Title: "Mailer", Version: m.h.OpenAPI().Info.Version}, &sdk.ServerOptions{
+		Instructions: "Tools of an email service, one for each operation of its API. Lists answer at most 100 rows: " +
+			"give the last id as after for the next ones while has_more is true. " +
+			"A refusal is an object with statusCode, name and message. A send with an idempotency_key may be repeated safely.",
+		Capabilities: &sdk.ServerCapabilities{Tools: &sdk.ToolCapabilities{}}, // they never change while it runs
+	})
+	for _, t := range tools(m.h) {
+		server.AddTool(t.declared(), func(ctx context.Context, _ *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			return m.call(ctx, t), nil
+		})
+	}
+	return sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return server }, &sdk.StreamableHTTPOptions{
+		Stateless: true, JSONResponse: true,
+		MaxRequestBodyBytes: -1, // it was read, within the limit of any request
+		// Behind a reverse proxy on this machine every request comes over the
+		// loopback with a foreign Host; what protects here is the key.
+		DisableLocalhostProtection: true,
+	})
+}
+
+// messageKey is where the context of a message has the message.
+type messageKey struct{}
+
+// message is what a call of a tool has to know of the request to /mcp.
+type message struct {
+	x         *rest.Exchange
+	arguments []byte // of the call; nil: none
+}
+
+func (m *server) serve(ctx context.Context, x *rest.Exchange, _ *struct{}) (*output, error) {
+	left, arguments, err := takeArguments(x.Body)
+	if err != nil {
+		return nil, err
+	}
+	r, err := http.NewRequestWithContext(context.WithValue(ctx, messageKey{}, message{x, arguments}), http.MethodPost, "/mcp", bytes.NewReader(left))
+	if err != nil {
+		return nil, err
+	}
+	r.Host, r.Header = x.Host, x.RequestHeader.Clone()
+	if m.origins.Check(r) != nil {
+		return nil, rest.NewError(app.CodeForbidden, "The request comes from a page of another site")
+	}
+	// As everywhere: whatever the client says, it is JSON.
+	r.Header.Set("Content-Type", "application/json")
+	r.Header.Set("Accept", "application/json, text/event-stream")
+	w := rest.NewRecorder()
+	m.sdk().ServeHTTP(w, r)
+	return m.output(x, w)
+}
+
+// output returns what the SDK wrote. Its refusals in plain text, which may repeat
+// what the caller sent, become our own.
+func (m *server) output(x *rest.Exchange, w *rest.Recorder) (*output, error) {
+	out := &output{Status: w.Status, ContentType: w.Head.Get("Content-Type"), Body: w.Body.Bytes()}
+	if w.Status < 400 || strings.HasPrefix(out.ContentType, "application/json") {
+		return out, nil
+	}
+	if w.Status >= 500 {
+		m.h.Log().Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", w.Body.String())
+		return nil, rest.InternalError()
+	}
+	return nil, rest.NewError(app.CodeInvalidPayload, "The request is not a message that this server takes; it speaks the versions "+
+		strings.Join(sdk.SupportedProtocolVersions(), ", ")+" of the Model Context Protocol")
+}
+
+// call carries a call of a tool out. It never panics: the SDK's goroutine would
+// take the process along.
+func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult) {
+	in := ctx.Value(messageKey{}).(message)
+	x := in.x
+	defer func() {
+		if p := recover(); p != nil {
+			m.h.Log().Error("panic in a tool", "request_id", x.ID, "tool", t.name, "panic", p)
+			result = refusedResult(rest.InternalError())
+		}
+	}()
+	if err := m.calls.take(x.Key.ID); err != nil {
+		m.h.Log().LogAttrs(ctx, slog.LevelInfo, "tool refused", slog.String("tool", t.name),
+			slog.String("request_id", x.ID), slog.String("key_id", x.Key.ID))
+		return refusedResult(err)
+	}
+	request, err := t.read(in.arguments)
+	if err != nil {
+		return refusedResult(m.h.ErrorFor(x, err))
+	}
+	w := m.h.Perform(ctx, x, t.operation, &request.Call)
+	if w.Status >= 400 {
+		return textResult(w.Body.Bytes(), true)
+	}
+	body, err := t.withoutSecrets(w.Body.Bytes())
+	if err != nil {
+		return refusedResult(m.h.ErrorFor(x, err))
+	}
+	return textResult(body, false)
+}
+
+// refusedResult is the API's error as the result of a tool.
+func refusedResult(e *rest.Error) *sdk.CallToolResult {
+	var b bytes.Buffer
+	_ = rest.Marshal(&b, e) // strings and a number: it can't fail
+	return textResult(b.Bytes(), true)
+}
+
+func textResult(body []byte, isError bool) *sdk.CallToolResult {
+	return &sdk.CallToolResult{IsError: isError, Content: []sdk.Content{&sdk.TextContent{Text: string(bytes.TrimSpace(body))}}}
+}

@@ -1,0 +1,347 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"mailer/app"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+)
+
+var coreTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)
+
+// coreBench is a handler whose routes are those of the test.
+type coreBench struct {
+	handler *Handler
+	log     bytes.Buffer
+}
+
+// anyKey takes every token for a key that may do everything.
+type anyKey struct{}
+
+func (anyKey) Authenticate(_ context.Context, token string) (*app.Key, error) {
+	return &app.Key{ID: token, Permission: app.FullAccess, Role: app.RoleOwner}, nil
+}
+
+func newCoreBench(t testing.TB, change ...func(*Config)) *coreBench {
+	t.Helper()
+	b := &coreBench{}
+	cfg := Config{Keys: anyKey{}, Log: slog.New(slog.NewTextHandler(&b.log, nil)), Limits: DefaultLimits(), Now: func() time.Time { return coreTime }}
+	for _, f := range change {
+		f(&cfg)
+	}
+	b.handler = New(cfg)
+	return b
+}
+
+// get asks without the checks that only routes of the document can pass.
+func getCore(h http.Handler, target string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest("GET", "/", nil)
+	path, query, _ := strings.Cut(target, "?")
+	decoded, err := url.PathUnescape(path)
+	if err != nil {
+		panic(err)
+	}
+	r.URL = &url.URL{Path: decoded, RawPath: path, RawQuery: query}
+	w := httptest.NewRecorder()
+	h.ServeHTTP(w, r)
+	return w
+}
+
+// wantError checks status, name and that the message holds each of the texts.
+func wantRefusal(t testing.TB, w *httptest.ResponseRecorder, status int, name app.Code, texts ...string) {
+	t.Helper()
+	var e Error
+	if err := json.Unmarshal(w.Body.Bytes(), &e); err != nil {
+		t.Fatalf("no JSON: %s", w.Body)
+	}
+	if w.Code != status || e.StatusCode != status || e.Name != name {
+		t.Errorf("got %d %s, want %d %s", w.Code, w.Body, status, name)
+	}
+	for _, text := range texts {
+		if !strings.Contains(e.Message, text) {
+			t.Errorf("message %q does not contain %q", e.Message, text)
+		}
+	}
+}
+
+func wantCoreStatus(t testing.TB, w *httptest.ResponseRecorder, status int) {
+	t.Helper()
+	if w.Code != status {
+		t.Fatalf("got %d %s, want %d", w.Code, w.Body, status)
+	}
+}
+
+type echoInput struct {
+	A string `path:"a"`
+}
+type echoOutput struct {
+	Body struct {
+		A string `json:"a"`
+	}
+}
+
+type typedBody struct {
+	Name string `json:"name" maxLength:"3"`
+	Sub  []struct {
+		ID string `json:"id"`
+	} `json:"sub,omitempty"`
+}
+
+// TestRoutingPath runs paths through both trees: literals win over parameters,
+// segments are decoded once, a plus stays a plus.
+func TestRoutingPath(t *testing.T) {
+	b := newCoreBench(t)
+	echo := func(_ context.Context, in *echoInput) (*echoOutput, error) {
+		var out echoOutput
+		out.Body.A = in.A
+		return &out, nil
+	}
+	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: "/echo/{a}"}, echo)
+	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: "/echo/{a}/tail"}, echo)
+	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "POST", Path: "/echo/{a}/tail"}, echo)
+	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: "/echo/literal"}, echo)
+	RegisterPublic(b.handler, Route{}, huma.Operation{Method: "PUT", Path: "/echo/literal"}, echo)
+	for path, want := range map[string]string{
+		"/echo/x":                 "x",
+		"//echo///x":              "x",
+		"/%65cho/x":               "x",
+		"/echo/literal":           "",
+		"/echo/literal/tail":      "literal",
+		"/echo/a+b@x.com":         "a+b@x.com",
+		"/echo/a%2Bb%40x.com":     "a+b@x.com",
+		"/echo/a%2Fb":             "a/b",
+		"/echo/a%2fb%2B%25/tail":  "a/b+%",
+		"/echo/%252F":             "%2F",
+		"/echo/gr%C3%BC%C3%9Fe":   "grüße",
+		"/echo/a%20b":             "a b",
+		"/echo/%2F%2F/tail":       "//",
+		"/echo/:a":                ":a",
+		"/echo/a%00b":             "a\x00b",
+		"/echo/*":                 "*",
+		"/echo/a;b=c":             "a;b=c",
+		"/echo/a%3Fb?c=d":         "a?b",
+		"/echo/literal%2Fx/tail":  "literal/x",
+		"/echo/x/tail?a=overlaid": "x",
+	} {
+		w := getCore(b.handler, path)
+		if want := fmt.Sprintf(`{"a":%q}`, want); want != `{"a":"a\x00b"}` && strings.TrimSpace(w.Body.String()) != want {
+			t.Errorf("%s gives %d %s, want %s", path, w.Code, w.Body, want)
+		}
+	}
+	if w := getCore(b.handler, "/echo/../healthz"); w.Code != 404 {
+		t.Errorf("dots are resolved: %d %s", w.Code, w.Body)
+	}
+	for method, allow := range map[string]string{"DELETE": "GET, PUT", "PATCH": "GET, PUT"} {
+		r := httptest.NewRequest(method, "/echo/literal", nil)
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		if w.Code != 405 || w.Header().Get("Allow") != allow {
+			t.Errorf("%s: %d, allow %q", method, w.Code, w.Header().Get("Allow"))
+		}
+	}
+}
+
+func TestEveryCodeHasItsStatus(t *testing.T) {
+	for code, want := range map[app.Code]int{
+		app.CodeMissingAPIKey: 401, app.CodeInvalidAPIKey: 401, app.CodeRestrictedAPIKey: 403, app.CodeForbidden: 403,
+		app.CodeSendingPaused: 403, app.CodeNotFound: 404, app.CodeConflict: 409, app.CodeConcurrentIdempotent: 409,
+		app.CodeInvalidIdempotent: 409, app.CodeInvalidIdempotencyKey: 400, app.CodeInvalidParameter: 400,
+		app.CodeInvalidPayload: 400, app.CodeValidation: 422, app.CodeAllRecipientsSuppressed: 422,
+		app.CodePayloadTooLarge: 413, app.CodeMethodNotAllowed: 405, app.CodeRateLimitExceeded: 429,
+		app.CodeDailyQuotaExceeded: 429, app.CodeInternal: 500, app.CodeServiceUnavailable: 503, "unheard_of": 500,
+	} {
+		if got := statusOf(code); got != want {
+			t.Errorf("%s: %d, want %d", code, got, want)
+		}
+	}
+}
+
+// TestBodyRefusals proves that the body of a route is refused in our words, with
+// the field and without the value.
+func TestBodyRefusals(t *testing.T) {
+	b := newCoreBench(t)
+	RegisterBody(b.handler, Route{Public: true}, huma.Operation{Method: "PUT", Path: "/typed"},
+		func(_ context.Context, _ *app.Key, _ *struct{}, body *typedBody) (*echoOutput, error) {
+			var out echoOutput
+			out.Body.A = body.Name
+			return &out, nil
+		})
+	schema := b.handler.api.OpenAPI().Paths["/typed"].Put.RequestBody.Content["application/json"].Schema
+	if schema.Properties["name"] == nil || *schema.Properties["name"].MaxLength != 3 {
+		t.Errorf("the document has another body: %+v", schema)
+	}
+	for _, tt := range []struct {
+		body   string
+		status int
+		code   app.Code
+		text   string
+	}{
+		{`{"name":"abc"}`, 200, "", ""},
+		{``, 400, app.CodeInvalidPayload, "JSON"},
+		{`{"name"`, 400, app.CodeInvalidPayload, "JSON"},
+		{`{"name":"a","name":"b"}`, 400, app.CodeInvalidPayload, "`name` more than once"},
+		{`{"name":"a","foo":"s3cret"}`, 422, app.CodeValidation, "`foo` is not a field that this endpoint supports"},
+		{`{"NAME":"a","name":"b"}`, 422, app.CodeValidation, "`NAME` is not a field"},
+		{`{"name":"a","sub":[{"id":["s3cret"]}]}`, 422, app.CodeValidation, "`sub[0].id` must be a string"},
+		{`{"name":"a","sub":[{"foo":"s3cret"}]}`, 422, app.CodeValidation, "`sub[0].foo` is not a field that this endpoint supports"},
+		{`{"name":{"a":"s3cret"}}`, 422, app.CodeValidation, "`name`"},
+		{`{"name":1}`, 422, app.CodeValidation, "`name`"},
+	} {
+		r := httptest.NewRequest("PUT", "/typed", strings.NewReader(tt.body))
+		r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		if tt.status == 200 {
+			wantCoreStatus(t, w, 200)
+			continue
+		}
+		wantRefusal(t, w, tt.status, tt.code, tt.text)
+		if strings.Contains(w.Body.String(), "s3cret") {
+			t.Errorf("a value comes back: %s", w.Body)
+		}
+	}
+}
+
+type (
+	checkedA struct {
+		A string `path:"a"`
+	}
+	checkedB struct {
+		B string `path:"b"`
+	}
+)
+
+func (*checkedA) Check() error { return nil }
+func (*checkedB) Check() error { return nil }
+
+// TestUnsoundInputsAreNotTaken: huma would refuse a body in words of its own, and
+// nobody would check the ids of two parts that both check themselves.
+func TestUnsoundInputsAreNotTaken(t *testing.T) {
+	b := newCoreBench(t)
+	op := huma.Operation{Method: "POST", Path: "/typed/{a}/{b}"}
+	for name, add := range map[string]func(){
+		"a Body": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct{ Body typedBody }) (*echoOutput, error) { return nil, nil })
+		},
+		"a RawBody": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct{ RawBody []byte }) (*echoOutput, error) { return nil, nil })
+		},
+		"two Checks": func() {
+			RegisterPublic(b.handler, Route{}, op, func(context.Context, *struct {
+				checkedA
+				checkedB
+			}) (*echoOutput, error) {
+				return nil, nil
+			})
+		},
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("an input with %s is taken", name)
+				}
+			}()
+			add()
+		}()
+	}
+}
+
+func TestHumaStatuses(t *testing.T) {
+	for status, want := range map[int]Error{
+		408: {StatusCode: 408, Name: app.CodeInvalidPayload},
+		413: {StatusCode: 413, Name: app.CodePayloadTooLarge},
+		415: {StatusCode: 422, Name: app.CodeValidation},
+		406: {StatusCode: 422, Name: app.CodeValidation},
+		500: {StatusCode: 500, Name: app.CodeInternal},
+		501: {StatusCode: 500, Name: app.CodeInternal},
+	} {
+		got := humaError(status, "x", errors.New("cause")).(*Error)
+		if got.StatusCode != want.StatusCode || got.Name != want.Name || strings.Contains(got.Message, "cause") {
+			t.Errorf("%d gives %+v", status, got)
+		}
+	}
+}
+
+func TestFailureLimiterIsBounded(t *testing.T) {
+	clock := coreTime
+	l := newFailureLimiter(func() time.Time { return clock })
+	addr := func(i int) string { return fmt.Sprintf("10.%d.%d.%d:1", i>>16, i>>8&255, i&255) }
+	shared := 0
+	for i := range maxFailureAddrs + 100 {
+		if _, ok := l.count(addr(i)); !ok {
+			shared++
+		}
+	}
+	if len(l.clients) > maxFailureAddrs+1 || shared != 100-maxFailures {
+		t.Errorf("%d addresses are kept, %d refused", len(l.clients), shared)
+	}
+	clock = clock.Add(failureWindow)
+	if _, ok := l.count(addr(maxFailureAddrs + 1)); !ok || len(l.clients) != 1 {
+		t.Errorf("after the window: taken %v, %d addresses are kept", ok, len(l.clients))
+	}
+}
+
+func TestClientPrefix(t *testing.T) {
+	same := [][2]string{
+		{"192.0.2.1:1", "192.0.2.1:2"},
+		{"192.0.2.1:1", "[::ffff:192.0.2.1]:1"},
+		{"[2001:db8::1]:1", "[2001:db8::ffff:1%eth0]:9"},
+		{"@", ""},
+	}
+	for _, p := range same {
+		if clientPrefix(p[0]) != clientPrefix(p[1]) {
+			t.Errorf("%v are two clients", p)
+		}
+	}
+	if clientPrefix("192.0.2.1:1") == clientPrefix("192.0.2.2:1") || clientPrefix("[2001:db8::1]:1") == clientPrefix("[2001:db8:0:1::1]:1") {
+		t.Error("two clients are one")
+	}
+}
+
+// TestBoundsHoldInside: the body of a request inside of another one is bounded
+// like any other of its operation.
+func TestBoundsHoldInside(t *testing.T) {
+	b := newCoreBench(t)
+	RegisterBody(b.handler, Route{MaxBody: 10}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
+		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
+	outer := &Exchange{ResponseWriter: NewRecorder(), Key: &app.Key{Permission: app.FullAccess}}
+	for n, want := range map[int]int{11: 413, 10: 200} {
+		in := &Call{Header: http.Header{}, Body: []byte(`{}` + strings.Repeat(" ", n-2))}
+		if w := b.handler.Perform(t.Context(), outer, b.handler.Operations()["typed"], in); w.Status != want {
+			t.Errorf("%d bytes of 10: %d %s", n, w.Status, &w.Body)
+		}
+	}
+}
+
+// TestRoomOfABodyServesAgain: on routes that keep nothing of it.
+func TestRoomOfABodyServesAgain(t *testing.T) {
+	b := newCoreBench(t)
+	RegisterBody(b.handler, Route{Passing: true}, huma.Operation{OperationID: "typed", Method: "POST", Path: "/typed"},
+		func(context.Context, *app.Key, *struct{}, *typedBody) (*echoOutput, error) { return &echoOutput{}, nil })
+	seen := 0
+	for i := range 26 {
+		body := fmt.Sprintf(`{"name":%q}`, strings.Repeat(string(rune('a'+i)), 20))
+		r := httptest.NewRequest("POST", "/typed", strings.NewReader(body))
+		r.Header.Set("Authorization", "Bearer x")
+		b.handler.ServeHTTP(httptest.NewRecorder(), r)
+		room := b.handler.budget.buffer(int64(len(body)))
+		if string(*room) == body {
+			seen++
+		}
+		b.handler.budget.used.Put(room)
+	}
+	if seen == 0 {
+		t.Error("no room came back")
+	}
+}

@@ -1,0 +1,103 @@
+// Package rest is the plumbing of the HTTP API: it finds routes, keys and limits,
+// reads bodies, writes answers and refusals, and makes the OpenAPI document from
+// what it was told of the routes. It knows no resource. The packages of the doors
+// (web, web/pages, web/mcp) may import it, and nothing else does.
+//
+// Failure policy: every answer is a JSON object, unless its route writes another
+// form itself, and carries a request id. What the caller may know is an
+// *app.Error and goes out under its own name; any other error, and any panic,
+// is logged with the request id and answered as internal_server_error with a
+// fixed text. Nothing that a caller sent is echoed but the names of its fields.
+// What a request may cost is bounded before the request is parsed.
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/julienschmidt/httprouter"
+
+	"mailer/app"
+)
+
+// Authenticator finds the key of a token. Errors: CodeInvalidAPIKey.
+type Authenticator interface {
+	Authenticate(ctx context.Context, token string) (*app.Key, error)
+}
+
+// Config is what a Handler is made of.
+type Config struct {
+	Keys Authenticator
+	Log  *slog.Logger
+	// BaseURL is where callers reach this server, without a slash at its end.
+	BaseURL string
+	// RateLimit is how many requests a second each key may make; 0: no limit,
+	// and no ratelimit headers.
+	RateLimit int
+	Limits    Limits
+	Now       func() time.Time
+	// Absent refuses paths in words of their own that no route answers; nil: none.
+	Absent func(path string) *Error
+}
+
+// Handler answers every request of the API. It is safe for concurrent use, once
+// all routes are added.
+type Handler struct {
+	keys       Authenticator
+	log        *slog.Logger
+	baseURL    string
+	now        func() time.Time
+	limits     Limits
+	api        huma.API
+	literals   *httprouter.Router
+	early      *httprouter.Router
+	parameters *httprouter.Router
+	methods    []string              // that any route answers, sorted
+	operations map[string]*Operation // by id
+	absent     func(path string) *Error
+	rate       *rateLimiter
+	failures   *failureLimiter
+	budget     *budget
+	draining   atomic.Bool
+}
+
+// New makes a handler without routes. ServeDocument ends their adding.
+func New(cfg Config) *Handler {
+	h := &Handler{
+		keys:       cfg.Keys,
+		log:        cfg.Log,
+		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
+		now:        cfg.Now,
+		limits:     cfg.Limits,
+		absent:     cfg.Absent,
+		rate:       newRateLimiter(cfg.RateLimit, cfg.Now),
+		failures:   newFailureLimiter(cfg.Now),
+		budget:     newBudget(cfg.Limits),
+		operations: map[string]*Operation{},
+	}
+	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
+	h.api = newAPI(h)
+	return h
+}
+
+// OpenAPI returns the document as far as it is made.
+func (h *Handler) OpenAPI() *huma.OpenAPI { return h.api.OpenAPI() }
+
+// Log returns where the handler logs.
+func (h *Handler) Log() *slog.Logger { return h.log }
+
+// Now returns the time.
+func (h *Handler) Now() time.Time { return h.now() }
+
+// BaseURL returns where callers reach the server, without a slash at its end.
+func (h *Handler) BaseURL() string { return h.baseURL }
+
+// Draining reports whether the server is shutting down.
+func (h *Handler) Draining() bool { return h.draining.Load() }
+
+// Operations returns all operations that were added, by their ids.
+func (h *Handler) Operations() map[string]*Operation { return h.operations }

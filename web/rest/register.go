@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"reflect"
+	"slices"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+// Register adds an operation that takes no body to routes and document. I has
+// the parameters of path, query and header. The handler's error may be anything;
+// ErrorFor decides what goes out.
+func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
+	bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) { return handler(ctx, x.Key, in) })
+}
+
+// RegisterBody adds an operation whose body is a JSON value of type B: the
+// document's schema and the decoder both come from B. It returns the operation
+// as it stands in the document.
+func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
+	rt.Body = true
+	added := bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) {
+		var body B
+		if err := decodeInto(x.Body, rt.Optional, &body); err != nil {
+			return nil, err
+		}
+		return handler(ctx, x.Key, in, &body)
+	})
+	DocumentBody[B](h, added, !rt.Optional)
+	return added
+}
+
+// RegisterPublic adds an operation that needs no key and takes no body.
+func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in *I) (*O, error)) {
+	rt.Public = true
+	bind(h, rt, op, func(ctx context.Context, _ *Exchange, in *I) (*O, error) { return handler(ctx, in) })
+}
+
+// RegisterRaw adds an operation whose handler reads the body itself, or writes
+// the answer: it gets the whole exchange. What the body is has to be put into
+// the operation that it returns.
+func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in *I) (*O, error)) *huma.Operation {
+	return bind(h, rt, op, handler)
+}
+
+// Checker is an input that checks its own parameters, before the body is
+// looked at. Errors: CodeNotFound for what is no id, CodeValidation.
+type Checker interface{ Check() error }
+
+// HeaderReader is an input that has to know which headers are there: an empty
+// one looks like none to huma.
+type HeaderReader interface{ ReadHeader(http.Header) }
+
+// bind adds an operation to routes and document, and returns it as it stands
+// there.
+func bind[I, O any](h *Handler, rt Route, op huma.Operation, handler func(context.Context, *Exchange, *I) (*O, error)) *huma.Operation {
+	soundInput[I](op.Path)
+	op.Metadata = map[string]any{routeMetadata: &rt}
+	op.Errors = slices.Concat(commonErrors(rt), op.Errors)
+	if op.Responses == nil {
+		op.Responses = map[string]*huma.Response{}
+	}
+	validates := slices.Contains(op.Errors, http.StatusUnprocessableEntity)
+	if !rt.Public {
+		op.Security = []map[string][]string{{bearerScheme: {}}}
+	}
+	// Parameters are strings that the handlers check, so that their errors have
+	// the same words everywhere; the body is read and bounded by readBody.
+	op.SkipValidateParams = true
+	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1
+	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
+		x := exchangeOf(ctx)
+		err := checkInput(in, x.RequestHeader)
+		if err != nil {
+			return nil, h.ErrorFor(x, err)
+		}
+		out, err := handler(ctx, x, in)
+		if err != nil {
+			return nil, h.ErrorFor(x, err)
+		}
+		return out, nil
+	})
+	if !validates {
+		delete(op.Responses, "422") // huma's guess wherever a path has a parameter
+	}
+	return h.operations[op.OperationID].Operation
+}
+
+// soundInput panics for an input with a body, which huma would read and check, in
+// words of its own; and for one of two parts that check themselves without a Check
+// for both, since Go promotes neither of two.
+func soundInput[I any](path string) {
+	input, checker := reflect.TypeFor[I](), reflect.TypeFor[Checker]()
+	for _, f := range reflect.VisibleFields(input) {
+		if f.Name == "Body" || f.Name == "RawBody" {
+			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of RegisterBody", path, f.Name))
+		}
+		if f.Anonymous && reflect.PointerTo(f.Type).Implements(checker) && !reflect.PointerTo(input).Implements(checker) {
+			panic(fmt.Sprintf("%s: nothing calls the Check of %s", path, f.Name))
+		}
+	}
+}
+
+func checkInput(in any, header http.Header) error {
+	if r, ok := in.(HeaderReader); ok {
+		r.ReadHeader(header)
+	}
+	if c, ok := in.(Checker); ok {
+		return c.Check()
+	}
+	return nil
+}
+
+func commonErrors(rt Route) []int {
+	var out []int
+	if !rt.Public {
+		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+	}
+	if rt.Body || rt.Stream {
+		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
+			http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
+	}
+	return append(out, http.StatusInternalServerError)
+}
+
+// BodyDecoder is a body that is not decoded as one JSON object.
+type BodyDecoder interface{ DecodeBody([]byte) error }
+
+// decodeInto reads a body. An optional one may be left out. Errors: those of
+// decodeBody.
+func decodeInto(body []byte, optional bool, v any) error {
+	if optional && len(bytes.TrimSpace(body)) == 0 {
+		return nil
+	}
+	if d, ok := v.(BodyDecoder); ok {
+		return d.DecodeBody(body)
+	}
+	return DecodeBody(body, v)
+}
+
+// DocumentBody puts the schema of a body into the document. huma is told only
+// afterwards, so that it reads no body there.
+func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
+	schema := huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, reflect.TypeFor[B]())
+	op.RequestBody = &huma.RequestBody{
+		Required: required,
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
+	}
+}
