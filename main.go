@@ -25,6 +25,8 @@ import (
 	"mailer/app/cli"
 	"mailer/app/engine"
 	"mailer/app/outbound"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 	"mailer/app/resolver"
 	"mailer/app/sns"
 	"mailer/db"
@@ -152,7 +154,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
-	f.Float64Var(&o.reserve, "transactional-reserve", 1-app.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
+	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
@@ -264,13 +266,13 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *engine
 
 // routes makes the relays' clients; without a relay, the capture transport.
 func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []engine.Route, capture bool, err error) {
-	relays, err := app.ParseRelays(o.relays)
+	parsed, err := relays.ParseRelays(o.relays)
 	if err != nil {
 		return nil, false, err
 	}
 	hello, _ := os.Hostname() // unknown: smtpout says localhost
 	opts := smtpout.Options{Hello: hello, Log: log, Builders: builders, Load: load}
-	for _, r := range relays {
+	for _, r := range parsed {
 		client, err := smtpout.NewRelay(r, opts)
 		if err != nil {
 			return nil, false, err
@@ -278,7 +280,7 @@ func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes
 		routes = append(routes, engine.Route{Relay: r, Sender: smtpout.WithSimulator(client)})
 	}
 	if len(routes) == 0 {
-		relay := app.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
+		relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
 		return []engine.Route{{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))}}, true, nil
 	}
 	return routes, false, nil

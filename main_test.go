@@ -26,7 +26,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"mailer/app"
+	"mailer/app/relays"
 )
 
 func TestMain(m *testing.M) {
@@ -514,7 +514,7 @@ func TestTheManualIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual, want := string(text), has(newRoot())
-	_, err = app.ParseRelay("smtp://host?none=1")
+	_, err = relays.ParseRelay("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
 		want = append(want, option+"=")

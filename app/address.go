@@ -10,6 +10,8 @@ import (
 
 	"golang.org/x/net/idna"
 	"golang.org/x/text/unicode/norm"
+
+	"mailer/app/htmltext"
 )
 
 // Limits of one address, in bytes (RFC 5321 4.5.3.1; RFC 1035 2.3.4). The
@@ -18,10 +20,10 @@ import (
 const (
 	maxAddressInput = 1000
 	maxDisplayName  = 255
-	maxLocalPart    = 64
-	maxDomain       = 253
+	MaxLocalPart    = 64
+	MaxDomain       = 253
 	maxLabel        = 63
-	maxMailbox      = 254 // RFC 5321 4.5.3.1.3, less the angle brackets
+	MaxMailbox      = 254 // RFC 5321 4.5.3.1.3, less the angle brackets
 )
 
 // Address is one mailbox: an optional display name and an addr-spec whose
@@ -126,7 +128,7 @@ func anyAddress(s string) (Address, error) {
 // without quotes, the name of letters, digits and single spaces. What it does not
 // take may be an address all the same.
 func simpleAddress(s string) (a Address, ok bool) {
-	if !isASCII(s) {
+	if !IsASCII(s) {
 		return a, false
 	}
 	spec := s
@@ -144,7 +146,7 @@ func simpleAddress(s string) (a Address, ok bool) {
 func isSimpleName(s string) bool {
 	for i := range len(s) {
 		switch c := s[i]; {
-		case isLetter(c), isDigit(c):
+		case htmltext.IsLetter(c), '0' <= c && c <= '9':
 		case c != ' ' || i+1 == len(s) || s[i+1] == ' ':
 			return false
 		}
@@ -160,7 +162,7 @@ func checkAddressText(s string) error {
 		return fmt.Errorf("is longer than %d bytes", maxAddressInput)
 	case !utf8.ValidString(s):
 		return errors.New("is not valid UTF-8")
-	case hasControl(s):
+	case HasControl(s):
 		return errors.New("must not contain line breaks or other control characters")
 	}
 	return nil
@@ -233,7 +235,7 @@ func refusedSpecial(c byte) error {
 // checkDisplayName checks a decoded name: an encoded word can hide anything.
 func checkDisplayName(name string) (string, error) {
 	switch {
-	case !utf8.ValidString(name) || hasControl(name):
+	case !utf8.ValidString(name) || HasControl(name):
 		return "", errors.New("must not have line breaks or other control characters in its display name")
 	case strings.Contains(name, "@"):
 		return "", errors.New("must not have an @ in its display name")
@@ -258,32 +260,32 @@ func splitAddrSpec(spec string) (local, domain string, err error) {
 	if !found || strings.Contains(domain, "@") {
 		return "", "", errors.New("must have exactly one @")
 	}
-	if err := checkLocalPart(local); err != nil {
+	if err := CheckLocalPart(local); err != nil {
 		return "", "", err
 	}
 	domain, err = ParseDomain(domain)
 	if err != nil {
 		return "", "", err
 	}
-	if len(local)+1+len(domain) > maxMailbox {
-		return "", "", fmt.Errorf("is longer than %d bytes", maxMailbox)
+	if len(local)+1+len(domain) > MaxMailbox {
+		return "", "", fmt.Errorf("is longer than %d bytes", MaxMailbox)
 	}
 	return local, domain, nil
 }
 
-// checkLocalPart wants a dot-atom (RFC 5322 3.2.3), or, beyond ASCII, printable
+// CheckLocalPart wants a dot-atom (RFC 5322 3.2.3), or, beyond ASCII, printable
 // characters in normal form C (RFC 6532 3.1).
-func checkLocalPart(local string) error {
+func CheckLocalPart(local string) error {
 	switch {
 	case local == "":
 		return errors.New("has nothing before the @")
-	case len(local) > maxLocalPart:
-		return fmt.Errorf("has more than %d bytes before the @", maxLocalPart)
+	case len(local) > MaxLocalPart:
+		return fmt.Errorf("has more than %d bytes before the @", MaxLocalPart)
 	case local[0] == '.' || local[len(local)-1] == '.' || strings.Contains(local, ".."):
 		return errors.New("has a misplaced dot before the @")
 	}
 	for _, r := range local {
-		if r != '.' && !isAtext(r) {
+		if r != '.' && !IsAtext(r) {
 			return fmt.Errorf("must not have %q before the @", r)
 		}
 	}
@@ -293,7 +295,7 @@ func checkLocalPart(local string) error {
 	return nil
 }
 
-func isAtext(r rune) bool {
+func IsAtext(r rune) bool {
 	if r >= utf8.RuneSelf {
 		return r != utf8.RuneError && unicode.IsPrint(r)
 	}
@@ -315,15 +317,15 @@ func ParseDomain(s string) (string, error) {
 		return "", errors.New("has a domain that is not valid")
 	}
 	ascii = strings.ToLower(ascii)
-	if len(ascii) > maxDomain {
-		return "", fmt.Errorf("has a domain of more than %d bytes", maxDomain)
+	if len(ascii) > MaxDomain {
+		return "", fmt.Errorf("has a domain of more than %d bytes", MaxDomain)
 	}
 	labels := strings.Split(ascii, ".")
 	if len(labels) < 2 {
 		return "", errors.New("has a domain without a dot")
 	}
 	for _, label := range labels {
-		if !isHostLabel(label) {
+		if !IsHostLabel(label) {
 			return "", errors.New("has a domain that is not valid")
 		}
 	}
@@ -333,7 +335,7 @@ func ParseDomain(s string) (string, error) {
 	return ascii, nil
 }
 
-func isHostLabel(s string) bool {
+func IsHostLabel(s string) bool {
 	if s == "" || len(s) > maxLabel || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
 	}
@@ -346,7 +348,7 @@ func isHostLabel(s string) bool {
 	return true
 }
 
-func isASCII(s string) bool {
+func IsASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
 			return false
@@ -355,8 +357,8 @@ func isASCII(s string) bool {
 	return true
 }
 
-// hasControl finds C0, DEL, C1, and the two line separators of Unicode.
-func hasControl(s string) bool {
+// HasControl finds C0, DEL, C1, and the two line separators of Unicode.
+func HasControl(s string) bool {
 	for _, r := range s {
 		if unicode.IsControl(r) || r == '\u2028' || r == '\u2029' {
 			return true

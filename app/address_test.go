@@ -214,7 +214,7 @@ func FuzzParseAddress(f *testing.F) {
 		a, err := ParseAddress(s)
 		sameSimpleAddress(t, s)
 		if err != nil {
-			if a != (Address{}) || err.Error() == "" || hasControl(err.Error()) {
+			if a != (Address{}) || err.Error() == "" || HasControl(err.Error()) {
 				t.Errorf("%q: %#v, %q", s, a, err)
 			}
 			return
@@ -224,10 +224,10 @@ func FuzzParseAddress(f *testing.F) {
 		if strings.Count(m, "@") != 1 || strings.ContainsAny(m, " <>,;:\"\\()[]\r\n\x00") || len(m) > 254 || !utf8.ValidString(m) {
 			t.Errorf("%q: mailbox %q", s, m)
 		}
-		if !isASCII(a.Domain) || a.Domain != strings.ToLower(a.Domain) || !strings.Contains(a.Domain, ".") {
+		if !IsASCII(a.Domain) || a.Domain != strings.ToLower(a.Domain) || !strings.Contains(a.Domain, ".") {
 			t.Errorf("%q: domain %q", s, a.Domain)
 		}
-		if hasControl(a.Name) || strings.Contains(a.Name, "@") {
+		if HasControl(a.Name) || strings.Contains(a.Name, "@") {
 			t.Errorf("%q: name %q", s, a.Name)
 		}
 	})

@@ -54,7 +54,7 @@ func checkFilename(field, name string) error {
 		return Invalid(field, "must not be longer than %d bytes", maxFilename)
 	case !utf8.ValidString(name):
 		return Invalid(field, "must be valid UTF-8")
-	case hasControl(name):
+	case HasControl(name):
 		return Invalid(field, "must not contain control characters")
 	case strings.ContainsAny(name, `/\`) || name == "." || name == "..":
 		return Invalid(field, "must be a file name without a path")
@@ -70,7 +70,7 @@ func attachmentType(field string, a Attachment) (string, error) {
 	if a.ContentType == "" {
 		return typeByName(a.Filename), nil
 	}
-	if len(a.ContentType) > maxContentType || hasControl(a.ContentType) {
+	if len(a.ContentType) > maxContentType || HasControl(a.ContentType) {
 		return "", Invalid(field, "must be a media type like application/pdf")
 	}
 	mediaType, params, err := mime.ParseMediaType(a.ContentType)
@@ -83,7 +83,7 @@ func attachmentType(field string, a Attachment) (string, error) {
 		return "", Invalid(field, "must not be a multipart or message type")
 	}
 	for _, value := range params {
-		if !utf8.ValidString(value) || hasControl(value) {
+		if !utf8.ValidString(value) || HasControl(value) {
 			return "", Invalid(field, "must not contain control characters")
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"mailer/app/schedule"
 )
 
 // Limits of broadcasts.
@@ -77,7 +79,7 @@ func BroadcastTime(scheduledAt string, now time.Time) (time.Time, error) {
 	if scheduledAt == "" {
 		return time.Time{}, nil
 	}
-	at, err := ParseSchedule(scheduledAt, now)
+	at, err := schedule.Parse(scheduledAt, now)
 	switch {
 	case err != nil:
 		return time.Time{}, Invalid("scheduled_at", "%s", err)
@@ -128,7 +130,7 @@ func (c *BroadcastChange) checkName() error {
 		return Invalid("name", "must not be blank")
 	case utf8.RuneCountInString(name) > MaxBroadcastName:
 		return Invalid("name", "can have at most %d characters", MaxBroadcastName)
-	case hasControl(name):
+	case HasControl(name):
 		return Invalid("name", "must not contain line breaks or other control characters")
 	}
 	return nil
@@ -166,7 +168,7 @@ func (c *BroadcastChange) checkAddresses() (err error) {
 			return err
 		}
 	}
-	list := present(c.patch.ReplyTo.Value)
+	list := Present(c.patch.ReplyTo.Value)
 	if len(list) > MaxRecipients {
 		return Invalid("reply_to", "must not hold more than %d addresses", MaxRecipients)
 	}
@@ -242,7 +244,7 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 		b.Text = &p.Text.Value
 	}
 	if b.Name == "" {
-		b.Name = shorten(oneLine(b.Subject), MaxBroadcastName)
+		b.Name = shorten(OneLine(b.Subject), MaxBroadcastName)
 	}
 	return b.checkSize()
 }

@@ -103,9 +103,6 @@ type Audience struct {
 // what follows is the recipient's number in 8 hexadecimal digits.
 const mailsLength = 28
 
-// MaxBroadcastRecipients is how many numbers there are.
-const MaxBroadcastRecipients = 1<<32 - 1
-
 // NewMails gives what the email ids of one broadcast begin with: all but the last
 // 32 bits of a new UUID v7.
 func NewMails() string { return NewID()[:mailsLength] }

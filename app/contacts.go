@@ -124,7 +124,7 @@ func checkContactNames(first, last string) error {
 		if utf8.RuneCountInString(name.value) > MaxContactName {
 			return Invalid(name.field, "can have at most %d characters", MaxContactName)
 		}
-		if !utf8.ValidString(name.value) || hasControl(name.value) {
+		if !utf8.ValidString(name.value) || HasControl(name.value) {
 			return Invalid(name.field, "must not contain line breaks or other control characters")
 		}
 	}

@@ -43,7 +43,7 @@ func ParseReturnPath(label string) (string, error) {
 		return DefaultReturnPath, nil
 	}
 	label = strings.ToLower(label)
-	if !isHostLabel(label) {
+	if !IsHostLabel(label) {
 		return "", errors.New("must be one label of a host name: up to 63 letters, digits and dashes, without a dot, and no dash at its ends")
 	}
 	return label, nil
@@ -70,12 +70,12 @@ func ParseTrackingSubdomain(s, domain string) (string, error) {
 	}
 	ascii = strings.TrimSuffix(ascii, "."+domain)
 	for _, label := range strings.Split(ascii, ".") {
-		if !isHostLabel(label) {
+		if !IsHostLabel(label) {
 			return "", wrong
 		}
 	}
-	if len(ascii)+1+len(domain) > maxDomain {
-		return "", fmt.Errorf("makes a host name of more than %d bytes with %s", maxDomain, domain)
+	if len(ascii)+1+len(domain) > MaxDomain {
+		return "", fmt.Errorf("makes a host name of more than %d bytes with %s", MaxDomain, domain)
 	}
 	return ascii, nil
 }
@@ -87,10 +87,10 @@ func (d *Domain) CheckNames() error {
 	if d.TrackingSubdomain != "" && d.TrackingSubdomain == d.ReturnPath {
 		return Invalid("tracking_subdomain", "must differ from the return path %s, since no other record can stand beside its CNAME", d.ReturnPath)
 	}
-	if len(d.ReturnPathName()) > maxDomain {
-		return Invalid("custom_return_path", "makes a name of more than %d bytes with %s", maxDomain, d.Name)
+	if len(d.ReturnPathName()) > MaxDomain {
+		return Invalid("custom_return_path", "makes a name of more than %d bytes with %s", MaxDomain, d.Name)
 	}
-	if len(d.DKIMName(DKIMSelector))+len("9999") > maxDomain { // room for the selectors of rotations
+	if len(d.DKIMName(DKIMSelector))+len("9999") > MaxDomain { // room for the selectors of rotations
 		return Invalid("name", "is too long: no DKIM record fits below it")
 	}
 	return nil
@@ -112,5 +112,5 @@ func (d *Domain) DKIMName(selector string) string {
 	return selector + "._domainkey." + d.Name
 }
 
-// dmarcName is where the policy of a domain stands (RFC 7489 6.1).
-func dmarcName(domain string) string { return "_dmarc." + domain }
+// DmarcName is where the policy of a domain stands (RFC 7489 6.1).
+func DmarcName(domain string) string { return "_dmarc." + domain }

@@ -24,7 +24,7 @@ const feedbackPriority = 10
 // record. Keys that are not to be listed any more are for the caller to leave out
 // (WithoutExpired).
 func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
-	records := d.wantedRecords(needs, trackingTarget)
+	records := d.WantedRecords(needs, trackingTarget)
 	for i := range records {
 		d.fillLive(&records[i])
 	}
@@ -44,7 +44,7 @@ func (d *Domain) WithoutExpired(now time.Time) *Domain {
 	return &out
 }
 
-func (d *Domain) wantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {
+func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	var records []DNSRecord
 	for _, k := range d.sortedKeys() {
 		records = append(records, DNSRecord{Record: RecordDKIM, Name: d.DKIMName(k.Selector), Type: string(DNSText),
@@ -56,7 +56,7 @@ func (d *Domain) wantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 		records = append(records, DNSRecord{Record: RecordSPF, Name: d.ReturnPathName(), Type: string(DNSMX),
 			Value: needs.Feedback, Priority: feedbackPriority})
 	}
-	records = append(records, DNSRecord{Record: RecordDMARC, Name: dmarcName(d.Name), Type: string(DNSText), Value: "v=DMARC1; p=none;"})
+	records = append(records, DNSRecord{Record: RecordDMARC, Name: DmarcName(d.Name), Type: string(DNSText), Value: "v=DMARC1; p=none;"})
 	if name := d.TrackingName(); name != "" && trackingTarget != "" {
 		records = append(records, DNSRecord{Record: RecordTracking, Name: name, Type: string(DNSCNAME), Value: trackingTarget})
 	}
@@ -87,7 +87,7 @@ func (d *Domain) sortedKeys() []DKIMPair {
 // domain. Receivers refuse mail whose return path has no MX. It also fits: an
 // address with it is not too long.
 func (d *Domain) TakesBounces() bool {
-	if len(d.ReturnPathName()) > maxMailbox-maxLocalPart-1 {
+	if len(d.ReturnPathName()) > MaxMailbox-MaxLocalPart-1 {
 		return false
 	}
 	return d.Trusted || slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {

@@ -235,7 +235,7 @@ func chooseRegion(region string, regions []string) (string, error) {
 	switch {
 	case len(regions) == 0 && region == "":
 		return DefaultRegion, nil
-	case len(regions) == 0 && !isRegion(region):
+	case len(regions) == 0 && !IsRegion(region):
 		return "", errors.New("must be 1 to 40 lower-case letters, digits and dashes")
 	case len(regions) == 0:
 		return region, nil

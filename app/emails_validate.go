@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"unicode/utf8"
+
+	"mailer/app/htmltext"
 )
 
 // Validate checks everything about a send that needs no database (api.md,
@@ -30,7 +32,7 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 	if m.From, err = ParseAddress(in.From); err != nil {
 		return Invalid("from", "%v", err)
 	}
-	to, cc, bcc, replyTo := present(in.To), present(in.Cc), present(in.Bcc), present(in.ReplyTo)
+	to, cc, bcc, replyTo := Present(in.To), Present(in.Cc), Present(in.Bcc), Present(in.ReplyTo)
 	if len(to) == 0 {
 		return Invalid("to", "is required")
 	}
@@ -55,7 +57,7 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 
 // present: [""] is what an empty string becomes where a string or a list may
 // stand, so it is absent too.
-func present(list []string) []string {
+func Present(list []string) []string {
 	if len(list) == 1 && list[0] == "" {
 		return nil
 	}
@@ -102,13 +104,13 @@ func (in *EmailInput) bodies(m *Mail) error {
 		}
 		m.Text = *in.Text
 	case in.HTML != "":
-		m.Text = TextFromHTML(in.HTML)
+		m.Text = htmltext.TextFromHTML(in.HTML)
 	}
 	if m.HTML == "" && m.Text == "" {
 		return Invalid("html", "or `text` is required")
 	}
 	for _, part := range []struct{ field, body string }{{"html", m.HTML}, {"text", m.Text}} {
-		if placeholders(part.body) > maxPlaceholders {
+		if Placeholders(part.body) > maxPlaceholders {
 			return Invalid(part.field, "must not hold more than %d unsubscribe placeholders", maxPlaceholders)
 		}
 	}

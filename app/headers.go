@@ -16,9 +16,9 @@ const (
 )
 
 const (
-	listUnsubscribe     = "list-unsubscribe"
+	ListUnsubscribe     = "list-unsubscribe"
 	listUnsubscribePost = "list-unsubscribe-post"
-	oneClick            = "List-Unsubscribe=One-Click"
+	OneClick            = "List-Unsubscribe=One-Click"
 )
 
 // allowedHeader says whether callers may set a header, and whether its values
@@ -28,7 +28,7 @@ func allowedHeader(lower string) (allowed, text bool) {
 	switch lower {
 	case "comments", "keywords", "organization", "x-mailer":
 		return true, true
-	case "in-reply-to", "references", "importance", "priority", listUnsubscribe, listUnsubscribePost:
+	case "in-reply-to", "references", "importance", "priority", ListUnsubscribe, listUnsubscribePost:
 		return true, false
 	}
 	for _, ours := range []string{"x-ses-", "x-mailer-"} {
@@ -87,16 +87,16 @@ func parseHeader(name, value string) (string, error) {
 	switch {
 	case !utf8.ValidString(value):
 		return "", Invalid(field, "must be valid UTF-8")
-	case hasControl(value):
+	case HasControl(value):
 		return "", Invalid(field, "must not contain line breaks or other control characters")
 	case len(value) > maxHeaderValue:
 		return "", Invalid(field, "must not be longer than %d bytes", maxHeaderValue)
-	case !text && !isASCII(value):
+	case !text && !IsASCII(value):
 		return "", Invalid(field, "must be plain ASCII")
-	case lower == listUnsubscribe && value != "":
+	case lower == ListUnsubscribe && value != "":
 		return value, checkListUnsubscribe(field, value)
-	case lower == listUnsubscribePost && value != "" && value != oneClick:
-		return "", Invalid(field, "must be %s", oneClick)
+	case lower == listUnsubscribePost && value != "" && value != OneClick:
+		return "", Invalid(field, "must be %s", OneClick)
 	}
 	return value, nil
 }
@@ -116,10 +116,10 @@ func isFieldName(s string) bool {
 
 // checkUnsubscribePair: RFC 8058 3.1 wants both headers or none.
 func checkUnsubscribePair(byLower map[string]string) error {
-	targets, post := byLower[listUnsubscribe] != "", byLower[listUnsubscribePost] != ""
+	targets, post := byLower[ListUnsubscribe] != "", byLower[listUnsubscribePost] != ""
 	switch {
 	case targets && !post:
-		return Invalid("headers.List-Unsubscribe-Post", "is required beside List-Unsubscribe: %s", oneClick)
+		return Invalid("headers.List-Unsubscribe-Post", "is required beside List-Unsubscribe: %s", OneClick)
 	case post && !targets:
 		return Invalid("headers.List-Unsubscribe", "is required beside List-Unsubscribe-Post")
 	}

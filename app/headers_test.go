@@ -67,7 +67,7 @@ func TestHeadersRefused(t *testing.T) {
 		{"References", "<ü@acme.test>", "headers.References"},
 		{"Importance", "hög", "headers.Importance"},
 		{"List-Unsubscribe", goodTargets, "headers.List-Unsubscribe-Post"},
-		{"List-Unsubscribe-Post", oneClick, "headers.List-Unsubscribe"},
+		{"List-Unsubscribe-Post", OneClick, "headers.List-Unsubscribe"},
 	} {
 		got, err := parseHeaders(map[string]string{c.name: c.value})
 		if err == nil {
@@ -133,7 +133,7 @@ func TestListUnsubscribe(t *testing.T) {
 		"<https://acme.test/ü>":                 false,
 		"NO":                                    false,
 	} {
-		_, err := parseHeaders(map[string]string{"List-Unsubscribe": value, "list-unsubscribe-post": oneClick})
+		_, err := parseHeaders(map[string]string{"List-Unsubscribe": value, "list-unsubscribe-post": OneClick})
 		if (err == nil) != want {
 			t.Errorf("%s: %v", value, err)
 		}
@@ -150,12 +150,12 @@ func TestListUnsubscribe(t *testing.T) {
 
 func FuzzHeaders(f *testing.F) {
 	f.Add("X-Foo", "bar", "x-foo", "baz")
-	f.Add("List-Unsubscribe", goodTargets, "List-Unsubscribe-Post", oneClick)
+	f.Add("List-Unsubscribe", goodTargets, "List-Unsubscribe-Post", OneClick)
 	f.Add("X-SES-Foo", "\r\n", "Comments", "é")
 	f.Fuzz(func(t *testing.T, name1, value1, name2, value2 string) {
 		got, err := parseHeaders(map[string]string{name1: value1, name2: value2})
 		if err != nil {
-			if CodeOf(err) != CodeValidation || hasControl(err.Error()) {
+			if CodeOf(err) != CodeValidation || HasControl(err.Error()) {
 				t.Errorf("%q", err)
 			}
 			return
@@ -163,14 +163,14 @@ func FuzzHeaders(f *testing.F) {
 		targets, post := false, false
 		for _, h := range got {
 			lower := strings.ToLower(h.Name)
-			if strings.ContainsAny(h.Name, ": \r\n") || !isASCII(h.Name) || hasControl(h.Value) || h.Value == "" || len(h.Value) > 997 {
+			if strings.ContainsAny(h.Name, ": \r\n") || !IsASCII(h.Name) || HasControl(h.Value) || h.Value == "" || len(h.Value) > 997 {
 				t.Errorf("%q: %q", h.Name, h.Value)
 			}
 			if strings.HasPrefix(lower, "x-ses-") || strings.HasPrefix(lower, "x-mailer-") {
 				t.Errorf("%q passes", h.Name)
 			}
 			targets = targets || lower == "list-unsubscribe" && strings.Contains(strings.ToLower(h.Value), "<https:")
-			post = post || lower == "list-unsubscribe-post" && h.Value == oneClick
+			post = post || lower == "list-unsubscribe-post" && h.Value == OneClick
 		}
 		if targets != post {
 			t.Errorf("half of the unsubscribe pair passes: %v", got)

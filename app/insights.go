@@ -3,7 +3,6 @@ package app
 import (
 	"slices"
 	"strings"
-	"unicode"
 )
 
 // ScoreVersion is the version of the rules that scores follow.
@@ -125,13 +124,13 @@ func (i *Insights) SentBy(domain string, noDMARC bool, t *Tracking) *Insights {
 	if noDMARC {
 		found = append(found, "no_dmarc")
 	}
-	if t != nil && !ownHost(hostOfLink(t.Base), domain) {
+	if t != nil && !OwnHost(HostOfLink(t.Base), domain) {
 		found = append(found, "foreign_tracking")
 	}
-	return newInsights(found)
+	return NewInsights(found)
 }
 
-func newInsights(found []string) *Insights {
+func NewInsights(found []string) *Insights {
 	i := &Insights{Version: ScoreVersion}
 	for _, p := range penalties {
 		if slices.Contains(found, p.id) {
@@ -141,86 +140,26 @@ func newInsights(found []string) *Insights {
 	return i
 }
 
-// InspectMail looks at a mail as it leaves, before its links are tracked. bulk: it
-// is of a broadcast. Links to the hosted pages at base are no links of the mail's
-// author. It takes linear time and asks nobody.
-func InspectMail(m *Mail, bulk bool, base string) *Insights {
-	c := inspect(m, base)
-	marketing := bulk || m.TopicID != "" || c.listUnsubscribe || c.unsubscribe
-	var found []string
-	for _, p := range [...]struct {
-		id string
-		is bool
-	}{
-		{"no_one_click", marketing && !(c.listUnsubscribe && c.oneClick)},
-		{"no_sender_link", c.links > 0 && !c.ownLink},
-		{"link_shortener", c.shortener},
-		{"html_too_large", len(m.HTML) > 100<<10},
-		{"no_text_part", m.HTML != "" && m.Text == ""},
-		{"no_unsubscribe_link", marketing && !c.unsubscribe},
-		{"phishing_link", c.phishing},
-		{"no_reply_sender", isNoReply(m.From.Local)},
-		{"svg", c.svg || slices.ContainsFunc(m.Attachments, isSVG)},
-		{"marketing_attachments", marketing && len(m.Attachments) > 0},
-		{"images_without_text", c.images && !c.words},
-		{"bare_domain", marketing && m.From.Domain == OrganizationalDomain(m.From.Domain)},
-		{"http_links", c.http},
-		{"shouting_subject", shouts(m.Subject)},
-	} {
-		if p.is {
-			found = append(found, p.id)
-		}
+// HostOfLink is the host of an http or https address, in lower case and without its
+// port; empty: it is none.
+func HostOfLink(target string) string {
+	rest, ok := CutScheme(target)
+	if !ok {
+		return ""
 	}
-	return newInsights(found)
+	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+		rest = rest[:i]
+	}
+	rest = rest[strings.LastIndexByte(rest, '@')+1:]
+	if strings.HasPrefix(rest, "[") {
+		host, _, _ := strings.Cut(rest[1:], "]")
+		return strings.ToLower(host)
+	}
+	host, _, _ := strings.Cut(rest, ":")
+	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// InspectBroadcast looks at a queued broadcast as a recipient gets it of whom
-// nothing is known. Errors: those of CompileBroadcast.
-func InspectBroadcast(s *Sealer, b *Broadcast) (*Insights, error) {
-	plain, frozen := *b, BroadcastFrozen{}
-	if b.Frozen != nil {
-		frozen = *b.Frozen
-	}
-	untracked := frozen
-	untracked.Tracking = nil
-	plain.Frozen = &untracked
-	mail, err := CompileBroadcast(&plain)
-	if err != nil {
-		return nil, err
-	}
-	sample := mail.Mail(s, &BroadcastRecipient{ID: b.ID, Email: "reader@example.com"}).Whole()
-	if b.HTML == "" {
-		frozen.Tracking = nil
-	}
-	return InspectMail(sample, true, frozen.Pages).SentBy(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
-}
-
-// isNoReply tells addresses whose name says that nobody reads them.
-func isNoReply(local string) bool {
-	letters := strings.Map(func(r rune) rune {
-		if r < 'a' || r > 'z' {
-			return -1
-		}
-		return r
-	}, strings.ToLower(local))
-	return strings.Contains(letters, "noreply") || strings.Contains(letters, "donotreply") || strings.Contains(letters, "dontreply")
-}
-
-func isSVG(a Attachment) bool {
-	return strings.HasPrefix(strings.ToLower(a.ContentType), "image/svg") || strings.HasSuffix(strings.ToLower(a.Filename), ".svg")
-}
-
-// shouts tells subjects of at least five letters of which four in five are
-// capitals, and those with two exclamation marks in a row.
-func shouts(subject string) bool {
-	small, capital := 0, 0
-	for _, r := range subject {
-		switch {
-		case unicode.IsUpper(r):
-			capital++
-		case unicode.IsLower(r):
-			small++
-		}
-	}
-	return capital+small >= 5 && capital >= 4*small || strings.Contains(subject, "!!")
+// OwnHost tells whether a host is of the organization of a domain.
+func OwnHost(host, domain string) bool {
+	return host == domain || OrganizationalDomain(host) == OrganizationalDomain(domain)
 }

@@ -28,12 +28,12 @@ const (
 const (
 	pageTokenVersion = 1
 	pageTokenSize    = 1 + 4*16 // without its MAC
-	macSize          = 16
+	MacSize          = 16
 )
 
 // PageToken signs a link for a page: 108 characters of base64url.
 func (s *Sealer) PageToken(page string, l PageLink) string {
-	b := make([]byte, 0, pageTokenSize+macSize)
+	b := make([]byte, 0, pageTokenSize+MacSize)
 	b = append(b, pageTokenVersion)
 	for _, id := range []string{l.TeamID, l.TopicID, l.Source} {
 		raw := uuid.Nil
@@ -43,14 +43,14 @@ func (s *Sealer) PageToken(page string, l PageLink) string {
 		b = append(b, raw[:]...)
 	}
 	b = append(b, l.Address[:]...)
-	return s.sealToken(page, b)
+	return s.SealToken(page, b)
 }
 
 // ReadPageToken gives back the link of a token that PageToken made for the same
 // page; ok is false for any other text.
 func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	b, err := DecodeToken(token)
-	if err != nil || len(b) != pageTokenSize+macSize || b[0] != pageTokenVersion {
+	if err != nil || len(b) != pageTokenSize+MacSize || b[0] != pageTokenVersion {
 		return l, false
 	}
 	message, mac := b[:pageTokenSize], b[pageTokenSize:]
@@ -70,10 +70,10 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 // several times as long: a message must not outgrow what was accepted.
 const maxPlaceholders = 100
 
-// cutPlaceholder splits s around its first unsubscribe placeholder:
+// CutPlaceholder splits s around its first unsubscribe placeholder:
 // {{{UNSUBSCRIBE_URL}}} or {{{RESEND_UNSUBSCRIBE_URL}}}, white space inside the
 // braces allowed. It takes linear time.
-func cutPlaceholder(s string) (before, after string, found bool) {
+func CutPlaceholder(s string) (before, after string, found bool) {
 	for at := 0; ; at++ {
 		i := strings.Index(s[at:], "{{{")
 		if i < 0 {
@@ -93,9 +93,9 @@ func cutPlaceholder(s string) (before, after string, found bool) {
 
 const blanks = " \t\r\n"
 
-// placeholders counts the unsubscribe placeholders of a body.
-func placeholders(s string) (n int) {
-	for _, s, found := cutPlaceholder(s); found; _, s, found = cutPlaceholder(s) {
+// Placeholders counts the unsubscribe placeholders of a body.
+func Placeholders(s string) (n int) {
+	for _, s, found := CutPlaceholder(s); found; _, s, found = CutPlaceholder(s) {
 		n++
 	}
 	return n
@@ -103,12 +103,12 @@ func placeholders(s string) (n int) {
 
 // fillPlaceholders puts link in the place of each unsubscribe placeholder.
 func fillPlaceholders(s, link string) string {
-	before, after, found := cutPlaceholder(s)
+	before, after, found := CutPlaceholder(s)
 	if !found {
 		return s
 	}
 	var b strings.Builder
-	for ; found; before, after, found = cutPlaceholder(after) {
+	for ; found; before, after, found = CutPlaceholder(after) {
 		b.WriteString(before)
 		b.WriteString(link)
 	}
@@ -120,12 +120,12 @@ func fillPlaceholders(s, link string) string {
 // for a placeholder in a body, or for the header pair of one with a topic whose
 // caller brought none (api.md, Sending rule 5).
 func (m *Mail) LeadsToPage() bool {
-	return m.needsPair() || placeholders(m.HTML) > 0 || placeholders(m.Text) > 0
+	return m.needsPair() || Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0
 }
 
 func (m *Mail) needsPair() bool {
 	return m.TopicID != "" && !slices.ContainsFunc(m.Headers, func(h Header) bool {
-		return strings.EqualFold(h.Name, listUnsubscribe)
+		return strings.EqualFold(h.Name, ListUnsubscribe)
 	})
 }
 
@@ -148,7 +148,7 @@ func (e *Email) Sent() *Mail {
 	if m.needsPair() {
 		m.Headers = append(slices.Clip(m.Headers),
 			Header{Name: "List-Unsubscribe", Value: "<" + e.Unsubscribe + ">"},
-			Header{Name: "List-Unsubscribe-Post", Value: oneClick})
+			Header{Name: "List-Unsubscribe-Post", Value: OneClick})
 	}
 	return &m
 }

@@ -1,11 +1,9 @@
-package app_test
+package app
 
 import (
 	"reflect"
 	"strings"
 	"testing"
-
-	"mailer/app"
 )
 
 const (
@@ -15,9 +13,9 @@ const (
 	pageURL = "https://mail.example.com/a?b=1&c=2/unsubscribe/token"
 )
 
-func newSealer(t testing.TB) *app.Sealer {
+func newSealer(t testing.TB) *Sealer {
 	t.Helper()
-	s, err := app.NewSealer(app.NewMasterKey())
+	s, err := NewSealer(NewMasterKey())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -26,20 +24,20 @@ func newSealer(t testing.TB) *app.Sealer {
 
 func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
 	s := newSealer(t)
-	for _, link := range []app.PageLink{
+	for _, link := range []PageLink{
 		{TeamID: teamID, TopicID: topicID, Address: s.AddressHash(teamID, "a@example.org"), Source: emailID},
 		{TeamID: teamID, Address: s.AddressHash(teamID, "a@example.org")},
 		{TeamID: teamID, TopicID: topicID, Source: emailID},
 	} {
-		token := s.PageToken(app.UnsubscribePage, link)
-		if got, ok := s.ReadPageToken(app.UnsubscribePage, token); !ok || got != link {
+		token := s.PageToken(UnsubscribePage, link)
+		if got, ok := s.ReadPageToken(UnsubscribePage, token); !ok || got != link {
 			t.Errorf("read %+v, %v; want %+v", got, ok, link)
 		}
-		if len(token) != 108 || token != s.PageToken(app.UnsubscribePage, link) {
+		if len(token) != 108 || token != s.PageToken(UnsubscribePage, link) {
 			t.Errorf("token %q", token)
 		}
-		for _, bad := range []string{"", token[:107], token + "A", token + "=", token[:50] + " " + token[50:], token[:50] + "\n" + token[50:], token + "\r\n", s.PageToken(app.PreferencesPage, link), newSealer(t).PageToken(app.UnsubscribePage, link)} {
-			if _, ok := s.ReadPageToken(app.UnsubscribePage, bad); ok {
+		for _, bad := range []string{"", token[:107], token + "A", token + "=", token[:50] + " " + token[50:], token[:50] + "\n" + token[50:], token + "\r\n", s.PageToken(PreferencesPage, link), newSealer(t).PageToken(UnsubscribePage, link)} {
+			if _, ok := s.ReadPageToken(UnsubscribePage, bad); ok {
 				t.Errorf("%q passes", bad)
 			}
 		}
@@ -48,7 +46,7 @@ func TestAPageTokenGivesItsLinkBackAndNothingElseDoes(t *testing.T) {
 			if token[i] == other {
 				other = 'B'
 			}
-			if _, ok := s.ReadPageToken(app.UnsubscribePage, token[:i]+string(other)+token[i+1:]); ok {
+			if _, ok := s.ReadPageToken(UnsubscribePage, token[:i]+string(other)+token[i+1:]); ok {
 				t.Errorf("it passes with another character at %d", i)
 			}
 		}
@@ -71,7 +69,7 @@ func TestPlaceholdersBecomeTheAddressOfThePage(t *testing.T) {
 		"{{{UNSUBSCRIBE_URL}} {{{UNSUBSCRIBE_URL": "{{{UNSUBSCRIBE_URL}} {{{UNSUBSCRIBE_URL",
 		"{{{NAME}}} {{{":                          "{{{NAME}}} {{{",
 	} {
-		e := app.Email{Unsubscribe: "L", Mail: app.Mail{Text: in}}
+		e := Email{Unsubscribe: "L", Mail: Mail{Text: in}}
 		if got := e.Sent().Text; got != want {
 			t.Errorf("%q becomes %q, want %q", in, got, want)
 		}
@@ -81,7 +79,7 @@ func TestPlaceholdersBecomeTheAddressOfThePage(t *testing.T) {
 	}
 }
 
-func headersOf(m *app.Mail) string {
+func headersOf(m *Mail) string {
 	var b strings.Builder
 	for _, h := range m.Headers {
 		b.WriteString(h.Name + ": " + h.Value + "\n")
@@ -91,21 +89,21 @@ func headersOf(m *app.Mail) string {
 
 func TestWhichMailCarriesWhichPair(t *testing.T) {
 	const ours = "List-Unsubscribe: <" + pageURL + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
-	theirs := []app.Header{{Name: "LIST-unsubscribe", Value: "<https://x.example/u>"}, {Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"}, {Name: "X-A", Value: "1"}}
-	other := []app.Header{{Name: "X-A", Value: "1"}}
+	theirs := []Header{{Name: "LIST-unsubscribe", Value: "<https://x.example/u>"}, {Name: "List-Unsubscribe-Post", Value: "List-Unsubscribe=One-Click"}, {Name: "X-A", Value: "1"}}
+	other := []Header{{Name: "X-A", Value: "1"}}
 	for name, c := range map[string]struct {
-		mail  app.Mail
+		mail  Mail
 		leads bool
 		pair  string // beside the headers that were given
 	}{
-		"plain":                          {app.Mail{Text: "t", Headers: other}, false, ""},
-		"topic":                          {app.Mail{Text: "t", TopicID: topicID, Headers: other}, true, ours},
-		"topic, own pair":                {app.Mail{Text: "t", TopicID: topicID, Headers: theirs}, false, ""},
-		"topic, own pair, placeholder":   {app.Mail{Text: "{{{UNSUBSCRIBE_URL}}}", TopicID: topicID, Headers: theirs}, true, ""},
-		"no topic, placeholder in html":  {app.Mail{HTML: "{{{UNSUBSCRIBE_URL}}}"}, true, ""},
-		"no topic, own pair, no mention": {app.Mail{Text: "t", Headers: theirs}, false, ""},
+		"plain":                          {Mail{Text: "t", Headers: other}, false, ""},
+		"topic":                          {Mail{Text: "t", TopicID: topicID, Headers: other}, true, ours},
+		"topic, own pair":                {Mail{Text: "t", TopicID: topicID, Headers: theirs}, false, ""},
+		"topic, own pair, placeholder":   {Mail{Text: "{{{UNSUBSCRIBE_URL}}}", TopicID: topicID, Headers: theirs}, true, ""},
+		"no topic, placeholder in html":  {Mail{HTML: "{{{UNSUBSCRIBE_URL}}}"}, true, ""},
+		"no topic, own pair, no mention": {Mail{Text: "t", Headers: theirs}, false, ""},
 	} {
-		e := app.Email{Mail: c.mail}
+		e := Email{Mail: c.mail}
 		if e.LeadsToPage() != c.leads {
 			t.Errorf("%s: leads to a page: %v", name, e.LeadsToPage())
 		}
@@ -125,10 +123,10 @@ func TestWhichMailCarriesWhichPair(t *testing.T) {
 }
 
 func TestSentMailDoesNotWriteIntoTheListThatIsKept(t *testing.T) {
-	spare := make([]app.Header, 1, 4)
-	spare[0] = app.Header{Name: "X-A", Value: "1"}
-	a := app.Email{Unsubscribe: "A", Mail: app.Mail{TopicID: topicID, Headers: spare}}
-	b := app.Email{Unsubscribe: "B", Mail: app.Mail{TopicID: topicID, Headers: spare}}
+	spare := make([]Header, 1, 4)
+	spare[0] = Header{Name: "X-A", Value: "1"}
+	a := Email{Unsubscribe: "A", Mail: Mail{TopicID: topicID, Headers: spare}}
+	b := Email{Unsubscribe: "B", Mail: Mail{TopicID: topicID, Headers: spare}}
 	first := a.Sent()
 	b.Sent()
 	if first.Headers[1].Value != "<A>" {
@@ -137,13 +135,13 @@ func TestSentMailDoesNotWriteIntoTheListThatIsKept(t *testing.T) {
 }
 
 func TestTextMadeOfHTMLLeadsToThePageToo(t *testing.T) {
-	in := app.EmailInput{From: "a@example.com", To: []string{"b@example.org"}, Subject: "s",
+	in := EmailInput{From: "a@example.com", To: []string{"b@example.org"}, Subject: "s",
 		HTML: `<p>Hi</p><a href="{{{ RESEND_UNSUBSCRIBE_URL }}}">No more</a>`}
 	m, err := in.Validate()
 	if err != nil {
 		t.Fatal(err)
 	}
-	sent := (&app.Email{Mail: *m, Unsubscribe: pageURL}).Sent()
+	sent := (&Email{Mail: *m, Unsubscribe: pageURL}).Sent()
 	if sent.Text != "Hi\n\nNo more ("+pageURL+")" || sent.HTML != `<p>Hi</p><a href="`+strings.ReplaceAll(pageURL, "&", "&amp;")+`">No more</a>` {
 		t.Errorf("text %q, html %q", sent.Text, sent.HTML)
 	}
@@ -153,24 +151,24 @@ func TestTopicAndPlaceholdersOfASend(t *testing.T) {
 	many := strings.Repeat("{{{UNSUBSCRIBE_URL}}}", 101)
 	text := func(s string) *string { return &s }
 	for name, c := range map[string]struct {
-		in    app.EmailInput
+		in    EmailInput
 		topic string
 		words string
 	}{
-		"no topic":                 {app.EmailInput{Text: text("t")}, "", ""},
-		"topic":                    {app.EmailInput{Text: text("t"), TopicID: strings.ToUpper(topicID)}, topicID, ""},
-		"no id":                    {app.EmailInput{Text: text("t"), TopicID: "news"}, "", "`topic_id` must be the id of a topic"},
-		"braces":                   {app.EmailInput{Text: text("t"), TopicID: "{" + topicID + "}"}, "", "`topic_id`"},
-		"100 placeholders":         {app.EmailInput{Text: text(many[21:])}, "", ""},
-		"101 placeholders in text": {app.EmailInput{Text: text(many)}, "", "`text` must not hold more than 100"},
-		"101 placeholders in html": {app.EmailInput{HTML: many, Text: text("")}, "", "`html` must not hold more than 100"},
-		"101 made of html":         {app.EmailInput{HTML: strings.ReplaceAll(many, "UNSUB", "<b>UNSUB</b>")}, "", "`text` must not hold more than 100"},
+		"no topic":                 {EmailInput{Text: text("t")}, "", ""},
+		"topic":                    {EmailInput{Text: text("t"), TopicID: strings.ToUpper(topicID)}, topicID, ""},
+		"no id":                    {EmailInput{Text: text("t"), TopicID: "news"}, "", "`topic_id` must be the id of a topic"},
+		"braces":                   {EmailInput{Text: text("t"), TopicID: "{" + topicID + "}"}, "", "`topic_id`"},
+		"100 placeholders":         {EmailInput{Text: text(many[21:])}, "", ""},
+		"101 placeholders in text": {EmailInput{Text: text(many)}, "", "`text` must not hold more than 100"},
+		"101 placeholders in html": {EmailInput{HTML: many, Text: text("")}, "", "`html` must not hold more than 100"},
+		"101 made of html":         {EmailInput{HTML: strings.ReplaceAll(many, "UNSUB", "<b>UNSUB</b>")}, "", "`text` must not hold more than 100"},
 	} {
 		c.in.From, c.in.To, c.in.Subject = "a@example.com", []string{"b@example.org"}, "s"
 		m, err := c.in.Validate()
 		switch {
 		case c.words != "":
-			if app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), c.words) {
+			if CodeOf(err) != CodeValidation || !strings.Contains(err.Error(), c.words) {
 				t.Errorf("%s: %v", name, err)
 			}
 		case err != nil || m.TopicID != c.topic:
@@ -181,15 +179,15 @@ func TestTopicAndPlaceholdersOfASend(t *testing.T) {
 
 func TestWhoGetsNoMailOfATopicAndWhy(t *testing.T) {
 	for _, c := range []struct {
-		standing app.Standing
+		standing Standing
 		words    string // empty: it is sent
 	}{
-		{app.Standing{Topic: "News", Subscription: app.OptIn}, ""},
-		{app.Standing{Topic: "News", Subscription: app.OptIn, Explicit: true}, ""},
-		{app.Standing{Topic: "News", Subscription: app.OptOut, Explicit: true}, "opted out of the topic News"},
-		{app.Standing{Topic: "News", Subscription: app.OptOut}, "never opted in to the topic News"},
-		{app.Standing{Topic: "News", Subscription: app.OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
-		{app.Standing{Topic: "News", Subscription: app.OptOut, Unsubscribed: true}, "unsubscribed from everything"},
+		{Standing{Topic: "News", Subscription: OptIn}, ""},
+		{Standing{Topic: "News", Subscription: OptIn, Explicit: true}, ""},
+		{Standing{Topic: "News", Subscription: OptOut, Explicit: true}, "opted out of the topic News"},
+		{Standing{Topic: "News", Subscription: OptOut}, "never opted in to the topic News"},
+		{Standing{Topic: "News", Subscription: OptIn, Explicit: true, Unsubscribed: true}, "unsubscribed from everything"},
+		{Standing{Topic: "News", Subscription: OptOut, Unsubscribed: true}, "unsubscribed from everything"},
 	} {
 		if got := c.standing.Reason(); c.words == "" && got != "" || !strings.Contains(got, c.words) {
 			t.Errorf("%+v: %q", c.standing, got)
@@ -202,8 +200,8 @@ func FuzzPlaceholders(f *testing.F) {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
-		m := (&app.Email{Unsubscribe: "L", Mail: app.Mail{Text: s}}).Sent()
-		if asks := (&app.Mail{Text: s}).LeadsToPage(); asks == (m.Text == s) {
+		m := (&Email{Unsubscribe: "L", Mail: Mail{Text: s}}).Sent()
+		if asks := (&Mail{Text: s}).LeadsToPage(); asks == (m.Text == s) {
 			t.Errorf("%q becomes %q though it asks: %v", s, m.Text, asks)
 		}
 	})

@@ -66,7 +66,7 @@ func (c PropertyChanges) Validate() error {
 		return Invalid("properties", "can hold at most %d keys", MaxProperties)
 	}
 	for _, key := range c.Keys() {
-		if err := checkPropertyKey(key, MaxPropertyKey); err != nil {
+		if err := CheckPropertyKey(key, MaxPropertyKey); err != nil {
 			return Invalid("properties", "has a key that %s", err)
 		}
 		if v := c[key]; v != nil {
@@ -114,8 +114,8 @@ func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	return out, nil
 }
 
-// checkPropertyKey wants 1 to limit characters of [A-Za-z0-9_].
-func checkPropertyKey(key string, limit int) error {
+// CheckPropertyKey wants 1 to limit characters of [A-Za-z0-9_].
+func CheckPropertyKey(key string, limit int) error {
 	if key == "" || len(key) > limit {
 		return fmt.Errorf("is not 1 to %d characters long", limit)
 	}
@@ -148,13 +148,13 @@ type PropertyInput struct {
 // Validate checks key, type, and that the fallback is of the type. A fallback
 // that is an empty text becomes nil, whatever the type. Errors: CodeValidation.
 func (in *PropertyInput) Validate() error {
-	if in.Fallback != nil && in.Fallback.empty() {
+	if in.Fallback != nil && in.Fallback.Empty() {
 		in.Fallback = nil
 	}
 	if in.Key == "" {
 		return Invalid("key", "is required")
 	}
-	if err := checkPropertyKey(in.Key, MaxPropertyKey); err != nil {
+	if err := CheckPropertyKey(in.Key, MaxPropertyKey); err != nil {
 		return Invalid("key", "%s", err)
 	}
 	if in.Type == "" {
@@ -181,8 +181,8 @@ func CheckFallback(t PropertyType, v *PropertyValue) error {
 	return nil
 }
 
-// empty tells a text without characters, which an input takes for no value.
-func (v PropertyValue) empty() bool { return v.Type == StringProperty && v.Text == "" }
+// Empty tells a text without characters, which an input takes for no value.
+func (v PropertyValue) Empty() bool { return v.Type == StringProperty && v.Text == "" }
 
 // PropertyPatch changes a declared property; key and type stay for ever.
 type PropertyPatch struct {
@@ -200,7 +200,7 @@ func (p *PropertyPatch) Apply(old Property) (Property, error) {
 		return old, Invalid("type", "is fixed when the property is created and can't be changed")
 	case p.Fallback.Null:
 		old.Fallback = nil
-	case p.Fallback.Set && !p.Fallback.Value.empty():
+	case p.Fallback.Set && !p.Fallback.Value.Empty():
 		old.Fallback = &p.Fallback.Value
 	}
 	return old, CheckFallback(old.Type, old.Fallback)

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"fmt"
@@ -9,12 +9,10 @@ import (
 	"strings"
 	"testing"
 	"unicode/utf8"
-
-	"mailer/app"
 )
 
 func TestPropertyKeysAndValues(t *testing.T) {
-	many := app.PropertyChanges{}
+	many := PropertyChanges{}
 	for i := range 101 {
 		many[fmt.Sprint("k", i)] = nil
 	}
@@ -26,34 +24,34 @@ func TestPropertyKeysAndValues(t *testing.T) {
 		t.Error(err)
 	}
 	for _, key := range []string{"a", "A_9", "_", strings.Repeat("k", 200)} {
-		if err := (app.PropertyChanges{key: propText("x")}).Validate(); err != nil {
+		if err := (PropertyChanges{key: propText("x")}).Validate(); err != nil {
 			t.Errorf("%q: %v", key, err)
 		}
 	}
 	for _, key := range []string{"", "a b", "a.b", "a-b", "é", "a\x00", "a\n", "a`", strings.Repeat("k", 201)} {
-		wantInvalidField(t, key, app.PropertyChanges{key: propText("x")}.Validate(), "properties")
+		wantInvalidField(t, key, PropertyChanges{key: propText("x")}.Validate(), "properties")
 	}
-	for _, v := range []*app.PropertyValue{propText(strings.Repeat("x", 1001)), propText("a\x00"), propText("a\xff"), propNumber(math.NaN()), propNumber(math.Inf(1)), propNumber(math.Inf(-1))} {
-		wantInvalidField(t, fmt.Sprint(*v), app.PropertyChanges{"k": v}.Validate(), "properties.k")
+	for _, v := range []*PropertyValue{propText(strings.Repeat("x", 1001)), propText("a\x00"), propText("a\xff"), propNumber(math.NaN()), propNumber(math.Inf(1)), propNumber(math.Inf(-1))} {
+		wantInvalidField(t, fmt.Sprint(*v), PropertyChanges{"k": v}.Validate(), "properties.k")
 	}
 }
 
 func TestADeclaredPropertyTakesItsTypeAlone(t *testing.T) {
-	declared := map[string]app.PropertyType{"n": app.NumberProperty, "s": app.StringProperty}
-	if err := (app.PropertyChanges{"n": propNumber(1), "s": propText("1"), "other": propNumber(1)}).Fits(declared); err != nil {
+	declared := map[string]PropertyType{"n": NumberProperty, "s": StringProperty}
+	if err := (PropertyChanges{"n": propNumber(1), "s": propText("1"), "other": propNumber(1)}).Fits(declared); err != nil {
 		t.Error(err)
 	}
-	if err := (app.PropertyChanges{"n": nil, "s": nil}).Fits(declared); err != nil {
+	if err := (PropertyChanges{"n": nil, "s": nil}).Fits(declared); err != nil {
 		t.Error(err)
 	}
-	wantInvalidField(t, "number", app.PropertyChanges{"n": propText("1")}.Fits(declared), "properties.n")
-	wantInvalidField(t, "string", app.PropertyChanges{"s": propNumber(1)}.Fits(declared), "properties.s")
+	wantInvalidField(t, "number", PropertyChanges{"n": propText("1")}.Fits(declared), "properties.n")
+	wantInvalidField(t, "string", PropertyChanges{"s": propNumber(1)}.Fits(declared), "properties.s")
 }
 
 // randomChanges sets and removes about n of 160 keys, so that some contacts come
 // to their limit.
-func randomChanges(r *rand.Rand, n int) app.PropertyChanges {
-	out := app.PropertyChanges{}
+func randomChanges(r *rand.Rand, n int) PropertyChanges {
+	out := PropertyChanges{}
 	for range n {
 		key := fmt.Sprint("k", r.IntN(160))
 		switch r.IntN(4) {
@@ -69,8 +67,8 @@ func randomChanges(r *rand.Rand, n int) app.PropertyChanges {
 }
 
 // model is what Apply must give, told in another way.
-func model(old app.Properties, c app.PropertyChanges) app.Properties {
-	out := app.Properties{}
+func model(old Properties, c PropertyChanges) Properties {
+	out := Properties{}
 	for i := range 160 {
 		key := fmt.Sprint("k", i)
 		v, kept := old[key]
@@ -92,7 +90,7 @@ func TestAppliedPropertyChangesDoWhatTheySay(t *testing.T) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		a, b := randomChanges(r, r.IntN(130)), randomChanges(r, r.IntN(130))
 		old, err := a.Apply(nil)
-		if (err != nil) != (len(model(nil, a)) > app.MaxProperties) {
+		if (err != nil) != (len(model(nil, a)) > MaxProperties) {
 			t.Fatalf("seed %d: %v", seed, err)
 		}
 		if err != nil {
@@ -105,7 +103,7 @@ func TestAppliedPropertyChangesDoWhatTheySay(t *testing.T) {
 		switch {
 		case !maps.Equal(old, before):
 			t.Fatalf("seed %d: the old ones changed", seed)
-		case (err != nil) != (len(want) > app.MaxProperties):
+		case (err != nil) != (len(want) > MaxProperties):
 			t.Fatalf("seed %d: %d keys and %v", seed, len(want), err)
 		case err != nil:
 			continue
@@ -115,8 +113,8 @@ func TestAppliedPropertyChangesDoWhatTheySay(t *testing.T) {
 		if again, err := b.Apply(got); err != nil || !reflect.DeepEqual(again, got) {
 			t.Fatalf("seed %d: applied twice it gives something else", seed)
 		}
-		folded := app.NewContact{Changes: a}
-		folded.Fold(&app.NewContact{Changes: b})
+		folded := NewContact{Changes: a}
+		folded.Fold(&NewContact{Changes: b})
 		if at, err := folded.Changes.Apply(nil); err != nil || !maps.Equal(at, got) {
 			t.Fatalf("seed %d: folded they give something else", seed)
 		}
@@ -132,9 +130,9 @@ func FuzzPropertyChanges(f *testing.F) {
 		if isNumber {
 			v = propNumber(n)
 		}
-		c := app.PropertyChanges{key: v}
+		c := PropertyChanges{key: v}
 		err := c.Validate()
-		if err != nil && (app.CodeOf(err) != app.CodeValidation || strings.ContainsAny(err.Error(), "\x00\r\n") || !utf8.ValidString(err.Error())) {
+		if err != nil && (CodeOf(err) != CodeValidation || strings.ContainsAny(err.Error(), "\x00\r\n") || !utf8.ValidString(err.Error())) {
 			t.Fatalf("%q", err)
 		}
 		if err != nil {
@@ -147,7 +145,7 @@ func FuzzPropertyChanges(f *testing.F) {
 		if isNumber && (n-n != 0) || len(key) > 200 || strings.Trim(key, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") != "" {
 			t.Fatalf("%q with %v passes", key, *v)
 		}
-		if p, err = (app.PropertyChanges{key: nil}).Apply(p); err != nil || p != nil {
+		if p, err = (PropertyChanges{key: nil}).Apply(p); err != nil || p != nil {
 			t.Fatalf("%v stays after its removal, %v", p, err)
 		}
 	})

@@ -23,10 +23,10 @@ type mailProvider struct {
 	// is told by its host.
 	relayDomain string
 	// spf is the mechanism that it documents for mail handed to those hosts.
-	spf string
+	Spf string
 	// idHeader makes the header by which its reports name the email; nil: they have
 	// all headers, or the Message-ID.
-	idHeader func(emailID string) Header
+	IdHeader func(emailID string) Header
 	// secret: what it posts is proven by a secret in the path. Reports of Amazon SES
 	// are signed instead.
 	secret bool
@@ -34,10 +34,10 @@ type mailProvider struct {
 
 // providers are in the order in which they are listed to the operator.
 var providers = [...]mailProvider{
-	{source: SourceSES, spf: "include:amazonses.com"}, // told by ProfileSES
-	{source: SourcePostmark, relayDomain: "postmarkapp.com", spf: "include:spf.mtasv.net", idHeader: postmarkID, secret: true},
-	{source: SourceMailgun, relayDomain: "mailgun.org", spf: "include:mailgun.org", secret: true},
-	{source: SourceSendgrid, relayDomain: "sendgrid.net", spf: "include:sendgrid.net", idHeader: sendgridID, secret: true},
+	{source: SourceSES, Spf: "include:amazonses.com"}, // told by ProfileSES
+	{source: SourcePostmark, relayDomain: "postmarkapp.com", Spf: "include:spf.mtasv.net", IdHeader: postmarkID, secret: true},
+	{source: SourceMailgun, relayDomain: "mailgun.org", Spf: "include:mailgun.org", secret: true},
+	{source: SourceSendgrid, relayDomain: "sendgrid.net", Spf: "include:sendgrid.net", IdHeader: sendgridID, secret: true},
 	{source: SourceGeneric, secret: true},
 }
 
@@ -62,9 +62,9 @@ func FeedbackSources() (sources []string) {
 	return sources
 }
 
-// providerOf returns the provider with a submission host; the zero value: none
+// ProviderOf returns the provider with a submission host; the zero value: none
 // is known.
-func providerOf(host string) mailProvider {
+func ProviderOf(host string) mailProvider {
 	domain := OrganizationalDomain(host)
 	for _, p := range providers {
 		if p.relayDomain != "" && p.relayDomain == domain {
@@ -74,8 +74,8 @@ func providerOf(host string) mailProvider {
 	return mailProvider{}
 }
 
-// providerNamed returns the provider of a source; the zero value: there is none.
-func providerNamed(source string) mailProvider {
+// ProviderNamed returns the provider of a source; the zero value: there is none.
+func ProviderNamed(source string) mailProvider {
 	for _, p := range providers {
 		if p.source == source {
 			return p

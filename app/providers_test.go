@@ -1,23 +1,26 @@
-package app
+package app_test
 
 import (
 	"errors"
 	"slices"
 	"testing"
+
+	"mailer/app"
+	"mailer/app/feedback"
 )
 
 func TestEachProviderWithASecretHasAReader(t *testing.T) {
-	sources := FeedbackSources()
+	sources := app.FeedbackSources()
 	if !slices.Equal(sources, []string{"postmark", "mailgun", "sendgrid", "generic"}) {
 		t.Errorf("sources are %q: they are shown in this order and named in web's enum", sources)
 	}
-	if len(readers) != len(sources) {
-		t.Errorf("%d readers for %d sources", len(readers), len(sources))
+	if len(feedback.Readers) != len(sources) {
+		t.Errorf("%d readers for %d sources", len(feedback.Readers), len(sources))
 	}
-	for _, source := range append(sources, SourceSES, BounceSource, "", "other") {
-		_, err := ReadFeedback(source, []byte("no JSON"))
-		var refusal *Error
-		if !errors.As(err, &refusal) || (refusal.Code == CodeNotFound) == slices.Contains(sources, source) {
+	for _, source := range append(sources, app.SourceSES, app.BounceSource, "", "other") {
+		_, err := feedback.ReadFeedback(source, []byte("no JSON"))
+		var refusal *app.Error
+		if !errors.As(err, &refusal) || (refusal.Code == app.CodeNotFound) == slices.Contains(sources, source) {
 			t.Errorf("%q: %v", source, err)
 		}
 	}

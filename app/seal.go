@@ -43,7 +43,7 @@ func (k *keyedHash) append(b, message []byte) []byte {
 	mac.Reset()
 	_, _ = mac.Write(message) // a hash never fails
 	n := len(b)
-	b = mac.Sum(b)[:n+macSize]
+	b = mac.Sum(b)[:n+MacSize]
 	k.ready.Put(mac)
 	return b
 }

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"mailer/app/schedule"
 )
 
 // Limits of segments (decisions.md 5).
@@ -75,7 +77,7 @@ func checkSegmentName(name string) error {
 	if utf8.RuneCountInString(name) > MaxSegmentName {
 		return Invalid("name", "can have at most %d characters", MaxSegmentName)
 	}
-	if hasControl(name) {
+	if HasControl(name) {
 		return Invalid("name", "must not contain line breaks or other control characters")
 	}
 	return nil
@@ -140,7 +142,7 @@ func opsOf(field string) ([]string, bool) {
 	case "created_at":
 		return []string{OpBefore, OpAfter}, true
 	}
-	if key, ok := strings.CutPrefix(field, PropertyPrefix); ok && checkPropertyKey(key, MaxPropertyKey) == nil {
+	if key, ok := strings.CutPrefix(field, PropertyPrefix); ok && CheckPropertyKey(key, MaxPropertyKey) == nil {
 		return append(textOps(), OpGreaterThan, OpLessThan), true
 	}
 	return nil, false
@@ -243,104 +245,9 @@ func (c *Condition) TimeValue() (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, c.Value); err == nil {
 		return t, nil
 	}
-	words, err := scheduleWords(c.Value)
+	words, err := schedule.ScheduleWords(c.Value)
 	if err != nil {
 		return time.Time{}, err
 	}
-	return parseISOTime(strings.Join(words, " "))
-}
-
-// Matches tells whether the filter picks a contact, as the store's scans do. A
-// nil filter picks nobody.
-func (f *Filter) Matches(c *Contact) bool {
-	if f == nil {
-		return false
-	}
-	if len(f.Conditions) == 0 {
-		return true
-	}
-	picks := func(cond Condition) bool { return cond.matches(c) }
-	if f.Match == MatchAny {
-		return slices.ContainsFunc(f.Conditions, picks)
-	}
-	return !slices.ContainsFunc(f.Conditions, func(cond Condition) bool { return !picks(cond) })
-}
-
-func (c *Condition) matches(contact *Contact) bool {
-	switch c.Field {
-	case "unsubscribed":
-		return contact.Unsubscribed == (c.Op == OpIsTrue)
-	case "created_at":
-		return c.matchesTime(contact.CreatedAt)
-	}
-	value, set := c.valueOf(contact)
-	switch c.Op {
-	case OpIsSet:
-		return set
-	case OpIsNotSet:
-		return !set
-	case OpNotEquals:
-		return !set || !c.equals(value)
-	}
-	return set && c.matchesValue(value)
-}
-
-func (c *Condition) matchesTime(created time.Time) bool {
-	t, err := c.TimeValue()
-	if err != nil {
-		return false
-	}
-	if c.Op == OpBefore {
-		return created.Before(t)
-	}
-	return created.After(t)
-}
-
-// valueOf gives what a contact has in the field of the condition.
-func (c *Condition) valueOf(contact *Contact) (v PropertyValue, set bool) {
-	if key, ok := strings.CutPrefix(c.Field, PropertyPrefix); ok {
-		v, set = contact.Properties[key]
-		return v, set
-	}
-	v.Type = StringProperty
-	switch c.Field {
-	case "email":
-		v.Text = contact.Email
-	case "first_name":
-		v.Text = contact.FirstName
-	case "last_name":
-		v.Text = contact.LastName
-	}
-	return v, v.Text != ""
-}
-
-// equals compares text as it is written, and a number also as a number.
-func (c *Condition) equals(v PropertyValue) bool {
-	if v.Type == NumberProperty {
-		n, ok := c.NumberValue()
-		return ok && n == v.Number
-	}
-	return v.Text == c.Value
-}
-
-// matchesValue compares a value that is there.
-func (c *Condition) matchesValue(v PropertyValue) bool {
-	switch c.Op {
-	case OpEquals:
-		return c.equals(v)
-	case OpContains:
-		return strings.Contains(v.String(), c.Value)
-	case OpStartsWith:
-		return strings.HasPrefix(v.String(), c.Value)
-	case OpEndsWith:
-		return strings.HasSuffix(v.String(), c.Value)
-	}
-	n, ok := c.NumberValue()
-	if v.Type != NumberProperty || !ok {
-		return false
-	}
-	if c.Op == OpGreaterThan {
-		return v.Number > n
-	}
-	return v.Number < n
+	return schedule.ParseISO(strings.Join(words, " "))
 }

@@ -1,4 +1,4 @@
-package app_test
+package app
 
 import (
 	"errors"
@@ -7,19 +7,17 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"mailer/app"
 )
 
 func TestWhichOriginsBlock(t *testing.T) {
 	for _, c := range []struct {
-		origin         app.SuppressionOrigin
+		origin         SuppressionOrigin
 		plain, inTopic bool
 	}{
-		{app.OriginBounce, true, true},
-		{app.OriginComplaint, true, true},
-		{app.OriginManual, true, true},
-		{app.OriginUnsubscribe, false, true},
+		{OriginBounce, true, true},
+		{OriginComplaint, true, true},
+		{OriginManual, true, true},
+		{OriginUnsubscribe, false, true},
 	} {
 		if c.origin.Blocks(false) != c.plain || c.origin.Blocks(true) != c.inTopic {
 			t.Errorf("%s blocks %v without and %v with a topic", c.origin, c.origin.Blocks(false), c.origin.Blocks(true))
@@ -28,17 +26,17 @@ func TestWhichOriginsBlock(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	for _, bad := range []app.SuppressionOrigin{"", "Bounce", "spam"} {
-		if app.CodeOf(bad.Validate()) != app.CodeValidation {
+	for _, bad := range []SuppressionOrigin{"", "Bounce", "spam"} {
+		if CodeOf(bad.Validate()) != CodeValidation {
 			t.Errorf("origin %q passes", bad)
 		}
 	}
 }
 
 func TestWhoIsBlocked(t *testing.T) {
-	list := []app.Suppression{
-		{Address: "bounced@example.org", Origin: app.OriginBounce},
-		{Address: "out@example.org", Origin: app.OriginUnsubscribe},
+	list := []Suppression{
+		{Address: "bounced@example.org", Origin: OriginBounce},
+		{Address: "out@example.org", Origin: OriginUnsubscribe},
 	}
 	for _, c := range []struct {
 		to       string // separated by spaces
@@ -56,10 +54,10 @@ func TestWhoIsBlocked(t *testing.T) {
 		{"out@example.org bounced@example.org", true, "", true},
 		{"out@example.org a@example.org", true, "a@example.org", false},
 	} {
-		b := app.NewBlocked(list, c.hasTopic)
-		var to []app.Address
+		b := NewBlocked(list, c.hasTopic)
+		var to []Address
 		for _, mailbox := range strings.Fields(c.to) {
-			a, err := app.ParseAddress(mailbox)
+			a, err := ParseAddress(mailbox)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -73,14 +71,14 @@ func TestWhoIsBlocked(t *testing.T) {
 			t.Errorf("the caller's list became %q", given)
 		}
 	}
-	var none app.Blocked
-	if none.Refuses([]app.Address{{Local: "a", Domain: "example.org"}}) || none.Of("a@example.org") != "" || len(none.Open([]string{"a@example.org"})) != 1 {
+	var none Blocked
+	if none.Refuses([]Address{{Local: "a", Domain: "example.org"}}) || none.Of("a@example.org") != "" || len(none.Open([]string{"a@example.org"})) != 1 {
 		t.Error("an empty list blocks")
 	}
 }
 
 func TestTheReasonSaysOriginAndTime(t *testing.T) {
-	s := app.Suppression{Origin: app.OriginComplaint, CreatedAt: time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)}
+	s := Suppression{Origin: OriginComplaint, CreatedAt: time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)}
 	if got := s.Reason(); !strings.Contains(got, "complaint") || !strings.Contains(got, "2026-08-17T12:00:00.000Z") {
 		t.Error(got)
 	}
@@ -92,13 +90,13 @@ func TestBareAddresses(t *testing.T) {
 		{" \tA.B+C@Example.ORG\r\n", "A.B+C@Example.ORG", "a.b+c@example.org"},
 		{"Ärger@Bücher.example", "Ärger@Bücher.example", "ärger@xn--bcher-kva.example"},
 	} {
-		email, address, err := app.ParseBareAddress(c.in)
+		email, address, err := ParseBareAddress(c.in)
 		if err != nil || email != c.email || address != c.address {
 			t.Errorf("%q: %q %q %v", c.in, email, address, err)
 		}
 	}
 	for _, bad := range []string{"", " ", "a", "a@b", "Ann <a@example.org>", "<a@example.org>", "a@example.org,b@example.org", "a\n@example.org"} {
-		if email, _, err := app.ParseBareAddress(bad); err == nil {
+		if email, _, err := ParseBareAddress(bad); err == nil {
 			t.Errorf("%q passes as %q", bad, email)
 		}
 	}
@@ -106,15 +104,15 @@ func TestBareAddresses(t *testing.T) {
 
 func TestASuppressionFindsTheRecipientsItIsFor(t *testing.T) {
 	for _, mailbox := range []string{"a@example.org", "A.b+C@Example.ORG", "Ärger@BÜCHER.example", "İ@example.org", "ẞ@example.org"} {
-		a, err := app.ParseAddress(mailbox)
+		a, err := ParseAddress(mailbox)
 		if err != nil {
 			t.Fatal(err)
 		}
-		s, err := (&app.SuppressionInput{Email: strings.ToLower(mailbox)}).Validate()
+		s, err := (&SuppressionInput{Email: strings.ToLower(mailbox)}).Validate()
 		if err != nil {
 			t.Fatal(err)
 		}
-		if app.NewBlocked([]app.Suppression{s}, false).Of(a.Mailbox()) == "" {
+		if NewBlocked([]Suppression{s}, false).Of(a.Mailbox()) == "" {
 			t.Errorf("%s passes beside %+v", a.Mailbox(), s)
 		}
 	}
@@ -122,8 +120,8 @@ func TestASuppressionFindsTheRecipientsItIsFor(t *testing.T) {
 
 // fieldOf is the field that a refusal names.
 func fieldOf(err error) string {
-	var e *app.Error
-	if !errors.As(err, &e) || e.Code != app.CodeValidation {
+	var e *Error
+	if !errors.As(err, &e) || e.Code != CodeValidation {
 		return fmt.Sprint(err)
 	}
 	_, rest, _ := strings.Cut(e.Message, "`")
@@ -141,18 +139,18 @@ func many(n int, one func(i int) string) []string {
 
 func TestSuppressionBatches(t *testing.T) {
 	address := func(i int) string { return fmt.Sprintf("u%d@example.org", i) }
-	list, err := (&app.SuppressionBatch{Emails: many(1000, address)}).Validate()
-	if err != nil || len(list) != 1000 || list[999].Address != "u999@example.org" || list[0].Origin != app.OriginManual {
+	list, err := (&SuppressionBatch{Emails: many(1000, address)}).Validate()
+	if err != nil || len(list) != 1000 || list[999].Address != "u999@example.org" || list[0].Origin != OriginManual {
 		t.Errorf("%d suppressions, %v", len(list), err)
 	}
 	for _, c := range []struct {
-		in    app.SuppressionBatch
+		in    SuppressionBatch
 		field string
 	}{
-		{app.SuppressionBatch{}, "emails"},
-		{app.SuppressionBatch{Emails: many(1001, address)}, "emails"},
-		{app.SuppressionBatch{Emails: []string{address(1), "no"}}, "emails[1]"},
-		{app.SuppressionBatch{Emails: []string{address(1)}, Origin: "x"}, "origin"},
+		{SuppressionBatch{}, "emails"},
+		{SuppressionBatch{Emails: many(1001, address)}, "emails"},
+		{SuppressionBatch{Emails: []string{address(1), "no"}}, "emails[1]"},
+		{SuppressionBatch{Emails: []string{address(1)}, Origin: "x"}, "origin"},
 	} {
 		if _, err := c.in.Validate(); fieldOf(err) != c.field {
 			t.Errorf("%v, want %s", err, c.field)
@@ -161,27 +159,27 @@ func TestSuppressionBatches(t *testing.T) {
 }
 
 func TestSuppressionRemovals(t *testing.T) {
-	id := func(int) string { return app.NewID() }
+	id := func(int) string { return NewID() }
 	address := func(i int) string { return fmt.Sprintf("u%d@example.org", i) }
-	addresses, ids, err := (&app.SuppressionRemoval{Emails: []string{"B@example.org", "a@example.org", "b@Example.org"}}).Validate()
+	addresses, ids, err := (&SuppressionRemoval{Emails: []string{"B@example.org", "a@example.org", "b@Example.org"}}).Validate()
 	if err != nil || ids != nil || !slices.Equal(addresses, []string{"b@example.org", "a@example.org"}) {
 		t.Errorf("%v %v %v", addresses, ids, err)
 	}
-	one := app.NewID()
-	addresses, ids, err = (&app.SuppressionRemoval{IDs: []string{one, strings.ToUpper(one)}}).Validate()
+	one := NewID()
+	addresses, ids, err = (&SuppressionRemoval{IDs: []string{one, strings.ToUpper(one)}}).Validate()
 	if err != nil || addresses != nil || !slices.Equal(ids, []string{one}) {
 		t.Errorf("%v %v %v", addresses, ids, err)
 	}
 	for _, c := range []struct {
-		in    app.SuppressionRemoval
+		in    SuppressionRemoval
 		field string
 	}{
-		{app.SuppressionRemoval{}, "emails"},
-		{app.SuppressionRemoval{Emails: many(1, address), IDs: many(1, id)}, "emails"},
-		{app.SuppressionRemoval{Emails: many(1001, address)}, "emails"},
-		{app.SuppressionRemoval{IDs: many(1001, id)}, "ids"},
-		{app.SuppressionRemoval{Emails: []string{"a@example.org", "no"}}, "emails[1]"},
-		{app.SuppressionRemoval{IDs: []string{one, one, "no"}}, "ids[2]"},
+		{SuppressionRemoval{}, "emails"},
+		{SuppressionRemoval{Emails: many(1, address), IDs: many(1, id)}, "emails"},
+		{SuppressionRemoval{Emails: many(1001, address)}, "emails"},
+		{SuppressionRemoval{IDs: many(1001, id)}, "ids"},
+		{SuppressionRemoval{Emails: []string{"a@example.org", "no"}}, "emails[1]"},
+		{SuppressionRemoval{IDs: []string{one, one, "no"}}, "ids[2]"},
 	} {
 		if _, _, err := c.in.Validate(); fieldOf(err) != c.field {
 			t.Errorf("%v, want %s", err, c.field)

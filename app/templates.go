@@ -93,11 +93,11 @@ type TemplateInput struct {
 // its variables with all of theirs. Errors: CodeValidation.
 func (in *TemplateInput) Validate(now time.Time) (Template, error) {
 	t := Template{Name: in.Name, Alias: in.Alias, TemplateContent: in.TemplateContent}
-	t.ReplyTo = present(t.ReplyTo)
+	t.ReplyTo = Present(t.ReplyTo)
 	if err := t.checkHead(); err != nil {
 		return t, err
 	}
-	if err := t.TemplateContent.check(); err != nil {
+	if err := t.TemplateContent.Check(); err != nil {
 		return t, err
 	}
 	t.Variables = withIDs(t.Variables, nil, now)
@@ -111,7 +111,7 @@ func (t *Template) checkHead() error {
 		return Invalid("name", "is required")
 	case utf8.RuneCountInString(t.Name) > MaxTemplateName:
 		return Invalid("name", "can have at most %d characters", MaxTemplateName)
-	case hasControl(t.Name):
+	case HasControl(t.Name):
 		return Invalid("name", "must not contain line breaks or other control characters")
 	case t.Alias == "":
 		return nil
@@ -139,7 +139,7 @@ func validAlias(s string) bool {
 	return true
 }
 
-func (c *TemplateContent) check() error {
+func (c *TemplateContent) Check() error {
 	for _, check := range []func() error{c.checkAddresses, c.checkBodies, c.checkVariables, c.checkParts} {
 		if err := check(); err != nil {
 			return err
@@ -220,10 +220,10 @@ func (v *TemplateVariable) check(field string) error {
 	if v.Key == "" {
 		return Invalid(field+".key", "is required")
 	}
-	if err := checkPropertyKey(v.Key, MaxVariableKey); err != nil {
+	if err := CheckPropertyKey(v.Key, MaxVariableKey); err != nil {
 		return Invalid(field+".key", "%s", err)
 	}
-	if reservedKey(v.Key) {
+	if ReservedKey(v.Key) {
 		return Invalid(field+".key", "is the reserved name %s", v.Key)
 	}
 	if v.Type == "" {
@@ -232,7 +232,7 @@ func (v *TemplateVariable) check(field string) error {
 	if v.Type != StringProperty && v.Type != NumberProperty {
 		return Invalid(field+".type", "must be string or number")
 	}
-	if v.Fallback != nil && v.Fallback.empty() && v.Type == NumberProperty {
+	if v.Fallback != nil && v.Fallback.Empty() && v.Type == NumberProperty {
 		v.Fallback = nil
 	}
 	if v.Fallback == nil {
@@ -250,7 +250,7 @@ func (v *TemplateVariable) check(field string) error {
 // checkParts wants every placeholder to be declared or reserved.
 func (c *TemplateContent) checkParts() error {
 	known := func(key string) bool {
-		return reservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
+		return ReservedKey(key) || slices.ContainsFunc(c.Variables, func(v TemplateVariable) bool { return v.Key == key })
 	}
 	parts := []struct{ field, text string }{{"subject", c.Subject}, {"html", c.HTML}, {"text", ""}}
 	if c.Text != nil {
@@ -338,13 +338,13 @@ func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (Templa
 	case p.Text.Set:
 		c.Text = &p.Text.Value
 	}
-	if replyTo := present(p.ReplyTo.Value); p.ReplyTo.Null || len(replyTo) > 0 {
+	if replyTo := Present(p.ReplyTo.Value); p.ReplyTo.Null || len(replyTo) > 0 {
 		c.ReplyTo = replyTo
 	}
 	if p.Variables.Null || len(p.Variables.Value) > 0 {
 		c.Variables = slices.Clone(p.Variables.Value)
 	}
-	if err := c.check(); err != nil {
+	if err := c.Check(); err != nil {
 		return c, err
 	}
 	c.Variables = withIDs(c.Variables, old.Variables, now)
@@ -371,4 +371,4 @@ func (t *Template) Copy(now time.Time) Template {
 	return out
 }
 
-func sortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }

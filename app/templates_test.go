@@ -1,9 +1,13 @@
-package app
+package app_test
 
 import (
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/app"
+	"mailer/app/apptest"
+	"mailer/app/render"
 )
 
 func TestAliases(t *testing.T) {
@@ -12,7 +16,7 @@ func TestAliases(t *testing.T) {
 		strings.Repeat("a", 101): false, ".a": false, "_a": false, "-a": false, "a b": false, "a/b": false, "é": false, "a\n": false, "@": false, "a@": false, "`": false, "[": false,
 		"01920000-0000-7000-8000-000000000001": false, "01920000-0000-7000-8000-00000000000A": false, "01920000-0000-7000-8000-00000000000g": true,
 	} {
-		in := TemplateInput{Name: "x", Alias: alias, TemplateContent: TemplateContent{HTML: "x"}}
+		in := app.TemplateInput{Name: "x", Alias: alias, TemplateContent: app.TemplateContent{HTML: "x"}}
 		if _, err := in.Validate(time.Now()); (err == nil) != want {
 			t.Errorf("%q: %v", alias, err)
 		}
@@ -20,14 +24,14 @@ func TestAliases(t *testing.T) {
 }
 
 func TestAVariableKeepsItsIDWhileItsKeyStays(t *testing.T) {
-	in := TemplateInput{Name: "x", TemplateContent: TemplateContent{HTML: "x", Variables: []TemplateVariable{{Key: "A", Type: StringProperty}, {Key: "B", Type: StringProperty}}}}
+	in := app.TemplateInput{Name: "x", TemplateContent: app.TemplateContent{HTML: "x", Variables: []app.TemplateVariable{{Key: "A", Type: app.StringProperty}, {Key: "B", Type: app.StringProperty}}}}
 	start := time.Now()
 	made, err := in.Validate(start)
 	if err != nil {
 		t.Fatal(err)
 	}
 	later := start.Add(time.Hour)
-	patch := TemplatePatch{Variables: Change[[]TemplateVariable]{Set: true, Value: []TemplateVariable{{Key: "C", Type: NumberProperty}, {Key: "B", Type: NumberProperty}, {Key: "A", Type: StringProperty}}}}
+	patch := app.TemplatePatch{Variables: app.Change[[]app.TemplateVariable]{Set: true, Value: []app.TemplateVariable{{Key: "C", Type: app.NumberProperty}, {Key: "B", Type: app.NumberProperty}, {Key: "A", Type: app.StringProperty}}}}
 	got, err := patch.ApplyContent(made.TemplateContent, later)
 	if err != nil {
 		t.Fatal(err)
@@ -36,15 +40,15 @@ func TestAVariableKeepsItsIDWhileItsKeyStays(t *testing.T) {
 	if a != made.Variables[0] || b.ID != made.Variables[1].ID || b.CreatedAt != start || b.UpdatedAt != later || c.ID == "" || c.CreatedAt != later {
 		t.Errorf("%+v", got.Variables)
 	}
-	if made.Variables[1].Type != StringProperty {
+	if made.Variables[1].Type != app.StringProperty {
 		t.Error("the patch changed what it was applied to")
 	}
 }
 
 func TestAnEmptyFallbackIsATextAndNoNumber(t *testing.T) {
-	empty := func() *PropertyValue { v := stringValue(""); return &v }
-	in := TemplateInput{Name: "x", TemplateContent: TemplateContent{HTML: "[{{{S}}}]", Variables: []TemplateVariable{
-		{Key: "S", Type: StringProperty, Fallback: empty()}, {Key: "N", Type: NumberProperty, Fallback: empty()}}}}
+	empty := func() *app.PropertyValue { v := apptest.String(""); return &v }
+	in := app.TemplateInput{Name: "x", TemplateContent: app.TemplateContent{HTML: "[{{{S}}}]", Variables: []app.TemplateVariable{
+		{Key: "S", Type: app.StringProperty, Fallback: empty()}, {Key: "N", Type: app.NumberProperty, Fallback: empty()}}}}
 	made, err := in.Validate(time.Now())
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +56,7 @@ func TestAnEmptyFallbackIsATextAndNoNumber(t *testing.T) {
 	if made.Variables[0].Fallback == nil || made.Variables[1].Fallback != nil {
 		t.Errorf("%+v", made.Variables)
 	}
-	if r, err := made.Render(nil, true, MaxRendered); err != nil || r.HTML != "[]" {
+	if r, err := render.Template(&made.TemplateContent, nil, true, app.MaxRendered); err != nil || r.HTML != "[]" {
 		t.Errorf("%v %+v", err, r)
 	}
 }

@@ -81,11 +81,11 @@ func (t *Topic) check() error {
 		return Invalid("name", "is required")
 	case utf8.RuneCountInString(t.Name) > MaxTopicName:
 		return Invalid("name", "can have at most %d characters", MaxTopicName)
-	case hasControl(t.Name):
+	case HasControl(t.Name):
 		return Invalid("name", "must not contain line breaks or other control characters")
 	case utf8.RuneCountInString(t.Description) > MaxTopicDescription:
 		return Invalid("description", "can have at most %d characters", MaxTopicDescription)
-	case hasControl(t.Description):
+	case HasControl(t.Description):
 		return Invalid("description", "must not contain line breaks or other control characters")
 	case t.Visibility != PublicTopic && t.Visibility != PrivateTopic:
 		return Invalid("visibility", "must be public or private")

@@ -53,12 +53,12 @@ func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
 // ReadReturnPath gives back what an address stands for that ReturnPath made, in
 // any case; ok is false for every other address.
 func (s *Sealer) ReadReturnPath(mailbox string) (p ReturnPath, ok bool) {
-	if !IsReturnPath(mailbox) || len(mailbox) > maxMailbox {
+	if !IsReturnPath(mailbox) || len(mailbox) > MaxMailbox {
 		return p, false
 	}
 	text, host, _ := strings.Cut(strings.ToLower(mailbox[len(returnPathPrefix):]), "@")
 	b, err := returnPathText().DecodeString(text)
-	if err != nil || len(b) != returnPathSize+macSize || b[0] != returnPathVersion || returnPathText().EncodeToString(b) != text {
+	if err != nil || len(b) != returnPathSize+MacSize || b[0] != returnPathVersion || returnPathText().EncodeToString(b) != text {
 		return p, false // also where spare bits or line breaks would give one address many spellings
 	}
 	message, mac := b[:returnPathSize], b[returnPathSize:]

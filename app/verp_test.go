@@ -1,28 +1,17 @@
 package app_test
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"mailer/app"
+	"mailer/app/apptest"
 )
 
-func testSealer(t testing.TB, fill byte) *app.Sealer {
-	t.Helper()
-	s, err := app.NewSealer(bytes.Repeat([]byte{fill}, app.MasterKeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
-const pathEmail = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
-
 func TestReturnPathComesBackInAnyCase(t *testing.T) {
-	s := testSealer(t, 1)
+	s := apptest.Sealer(t, 1)
 	for _, n := range []int{0, 1, 49, app.MaxReturnPathRecipient, app.AllRecipients} {
-		want := app.ReturnPath{EmailID: pathEmail, Recipient: n}
+		want := app.ReturnPath{EmailID: apptest.PathEmail, Recipient: n}
 		mailbox := s.ReturnPath("Send.Acme.test", want)
 		local, host, _ := strings.Cut(mailbox, "@")
 		if len(local) > 64 || host != "send.acme.test" || mailbox != strings.ToLower(mailbox) {
@@ -40,23 +29,23 @@ func TestReturnPathComesBackInAnyCase(t *testing.T) {
 }
 
 func TestReturnPathOfHigherNumberStandsForAll(t *testing.T) {
-	s := testSealer(t, 1)
-	got, ok := s.ReadReturnPath(s.ReturnPath("a.test", app.ReturnPath{EmailID: pathEmail, Recipient: 255}))
+	s := apptest.Sealer(t, 1)
+	got, ok := s.ReadReturnPath(s.ReturnPath("a.test", app.ReturnPath{EmailID: apptest.PathEmail, Recipient: 255}))
 	if !ok || got.Recipient != app.AllRecipients {
 		t.Errorf("%+v, %v", got, ok)
 	}
 }
 
 func TestReturnPathThatIsNotOursIsRefused(t *testing.T) {
-	s := testSealer(t, 1)
-	good := s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: pathEmail, Recipient: 0})
+	s := apptest.Sealer(t, 1)
+	good := s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: apptest.PathEmail, Recipient: 0})
 	local, _, _ := strings.Cut(good, "@")
 	bad := []string{
 		"", "@", "bounce+", "bounce+@send.acme.test", "bounce@send.acme.test", "a@b.test",
 		local, local + "@", local + "@other.test", local + "@send.acme.test.", local + "a@send.acme.test",
 		local[:len(local)-1] + "@send.acme.test", local[:20] + "\r\n" + local[20:] + "@send.acme.test",
 		local + "=@send.acme.test", good + "@x.test", strings.Replace(good, "bounce+", "bounces+", 1),
-		testSealer(t, 2).ReturnPath("send.acme.test", app.ReturnPath{EmailID: pathEmail}),
+		apptest.Sealer(t, 2).ReturnPath("send.acme.test", app.ReturnPath{EmailID: apptest.PathEmail}),
 		"bounce+" + strings.Repeat("a", 55) + "@send.acme.test", "bounce+" + strings.Repeat("a", 5000) + "@send.acme.test",
 	}
 	for i := len("bounce+"); i < len(local); i++ {
@@ -76,8 +65,8 @@ func TestReturnPathThatIsNotOursIsRefused(t *testing.T) {
 }
 
 func TestLastCharacterOfAReturnPathHasOneSpelling(t *testing.T) {
-	s := testSealer(t, 1)
-	good := s.ReturnPath("a.test", app.ReturnPath{EmailID: pathEmail})
+	s := apptest.Sealer(t, 1)
+	good := s.ReturnPath("a.test", app.ReturnPath{EmailID: apptest.PathEmail})
 	at := strings.IndexByte(good, '@') - 1
 	taken := 0
 	for _, c := range []byte("abcdefghijklmnopqrstuvwxyz234567") {
@@ -93,8 +82,8 @@ func TestLastCharacterOfAReturnPathHasOneSpelling(t *testing.T) {
 }
 
 func FuzzReadReturnPath(f *testing.F) {
-	s := testSealer(f, 1)
-	f.Add(s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: pathEmail, Recipient: 3}))
+	s := apptest.Sealer(f, 1)
+	f.Add(s.ReturnPath("send.acme.test", app.ReturnPath{EmailID: apptest.PathEmail, Recipient: 3}))
 	f.Add("bounce+@")
 	f.Add("bounce+aaaa@b")
 	f.Fuzz(func(t *testing.T, mailbox string) {

@@ -186,7 +186,7 @@ func plainHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.Zone() == ""
 	}
-	if len(host) > maxDomain {
+	if len(host) > MaxDomain {
 		return false
 	}
 	return !strings.ContainsFunc(host, func(r rune) bool {

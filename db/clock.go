@@ -1,8 +1,6 @@
 package db
 
-import (
-	"time"
-)
+import "time"
 
 // LateUnits returns up to limit units behind one in the order of their emails' ids
 // (empty: from the first) whose next try lies ahead of now for no reason of its own:

@@ -21,7 +21,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	_ "modernc.org/sqlite" // registers the driver "sqlite"
+	_ "modernc.org/sqlite"
 )
 
 // Errors of the store.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/erase"
 )
 
 func openHere(t testing.TB) *DB {
@@ -180,7 +181,7 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 		}
 		return err
 	})
-	e := app.NewErasure([]string{"vic@erase.example"})
+	e := erase.NewErasure([]string{"vic@erase.example"})
 	n, count := -1, 0
 	for {
 		var err error

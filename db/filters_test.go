@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/filter"
 )
 
 // fieldOps are all pairs that Validate lets pass, by kind of field.
@@ -176,7 +177,7 @@ func (a *audience) segment(f *app.Filter, byHand ...string) *app.Segment {
 // holds returns the ids of the contacts in a segment, newest first.
 func (a *audience) holds(s *app.Segment, byHand ...string) (ids []string) {
 	for _, c := range slices.Backward(a.contacts) {
-		if s.Filter.Matches(&c) || slices.Contains(byHand, c.ID) {
+		if filter.Matches(s.Filter, &c) || slices.Contains(byHand, c.ID) {
 			ids = append(ids, c.ID)
 		}
 	}

@@ -5,13 +5,14 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/importing"
 )
 
 const importColumns = `i.id, i.team_id, i.status, i.options, i.created, i.updated, i.skipped, i.failed, coalesce(i.error, ''),
 	i.created_at, coalesce(i.completed_at, 0)`
 
-func scanImport(s scanner) (app.Import, error) {
-	var v app.Import
+func scanImport(s scanner) (importing.Import, error) {
+	var v importing.Import
 	var options sql.NullString
 	var created, completed int64
 	err := s.Scan(&v.ID, &v.TeamID, &v.Status, &options, &v.Created, &v.Updated, &v.Skipped, &v.Failed, &v.Error, &created, &completed)
@@ -23,7 +24,7 @@ func scanImport(s scanner) (app.Import, error) {
 }
 
 // InsertImport adds an import whose file begins to arrive.
-func (tx *Tx) InsertImport(i *app.Import) error {
+func (tx *Tx) InsertImport(i *importing.Import) error {
 	_, err := tx.exec(`INSERT INTO imports (id, team_id, status, options, stored, created, updated, skipped, failed, created_at)
 		VALUES (?, ?, 'uploading', '{}', 1, 0, 0, 0, 0, ?)`, i.ID, i.TeamID, milli(i.CreatedAt))
 	if err != nil {
@@ -49,7 +50,7 @@ func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
 
 // QueueImport has an import whose file is complete wait for its turn. Error:
 // ErrNotFound for one that is not arriving.
-func (tx *Tx) QueueImport(teamID, id string, plan *app.ImportPlan) error {
+func (tx *Tx) QueueImport(teamID, id string, plan *importing.ImportPlan) error {
 	options, err := jsonText(plan)
 	if err != nil {
 		return err
@@ -62,7 +63,7 @@ func (tx *Tx) QueueImport(teamID, id string, plan *app.ImportPlan) error {
 // AdvanceImport counts rows of an import of which done were counted before, and
 // sets its status; an error and the time of its end go with a last one. Error:
 // ErrNotFound where another number of rows is counted or the import is over.
-func (tx *Tx) AdvanceImport(i *app.Import, done int) error {
+func (tx *Tx) AdvanceImport(i *importing.Import, done int) error {
 	n, err := tx.exec(`UPDATE imports SET status = ?, created = ?, updated = ?, skipped = ?, failed = ?, error = ?, completed_at = ?
 		WHERE team_id = ? AND id = ? AND created + updated + skipped + failed = ? AND status IN ('queued', 'in_progress')`,
 		string(i.Status), i.Created, i.Updated, i.Skipped, i.Failed, nullText(i.Error), nullTime(i.CompletedAt), i.TeamID, i.ID, done)
@@ -70,7 +71,7 @@ func (tx *Tx) AdvanceImport(i *app.Import, done int) error {
 }
 
 // InsertImportError keeps what is wrong with a row.
-func (tx *Tx) InsertImportError(importID string, e app.ImportError) error {
+func (tx *Tx) InsertImportError(importID string, e importing.ImportError) error {
 	_, err := tx.exec(`INSERT INTO import_errors (import_id, id, line, message) VALUES (?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message)
 	if err != nil {
 		return fmt.Errorf("insert import error: %w", err)
@@ -96,31 +97,31 @@ func (tx *Tx) DeletePieces(importID string, limit int) (more bool, err error) {
 
 // NextImport returns the import of all teams that is at work, else the oldest that
 // waits. Error: ErrNotFound for none.
-func (r *Reader) NextImport() (app.Import, error) {
-	for _, status := range []app.ImportStatus{app.ImportInProgress, app.ImportQueued} {
+func (r *Reader) NextImport() (importing.Import, error) {
+	for _, status := range []importing.ImportStatus{importing.ImportInProgress, importing.ImportQueued} {
 		found, err := list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
 			WHERE i.status = ? AND i.stored = 1 ORDER BY i.id LIMIT 1`, string(status))
 		if err != nil || len(found) > 0 {
-			return append(found, app.Import{})[0], err
+			return append(found, importing.Import{})[0], err
 		}
 	}
-	return app.Import{}, ErrNotFound
+	return importing.Import{}, ErrNotFound
 }
 
 // StoredImports returns the ids of imports of all teams in a status whose files
 // are stored, oldest first.
-func (r *Reader) StoredImports(status app.ImportStatus) ([]string, error) {
+func (r *Reader) StoredImports(status importing.ImportStatus) ([]string, error) {
 	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 ORDER BY i.id`, string(status))
 }
 
 // Import returns one import of a team whose file has arrived.
-func (r *Reader) Import(teamID, id string) (app.Import, error) {
+func (r *Reader) Import(teamID, id string) (importing.Import, error) {
 	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`, teamID, id)
 }
 
 // ListImports returns a page of a team's imports, newest first, all or those of
 // one status. Error: ErrNotFound for a cursor that is not in that list.
-func (r *Reader) ListImports(teamID string, status app.ImportStatus, page app.Page) ([]app.Import, bool, error) {
+func (r *Reader) ListImports(teamID string, status importing.ImportStatus, page app.Page) ([]importing.Import, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		i, err := r.Import(teamID, cursor)
 		if err == nil && status != "" && i.Status != status {
@@ -134,8 +135,8 @@ func (r *Reader) ListImports(teamID string, status app.ImportStatus, page app.Pa
 			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
 }
 
-func scanImportError(s scanner) (app.ImportError, error) {
-	var v app.ImportError
+func scanImportError(s scanner) (importing.ImportError, error) {
+	var v importing.ImportError
 	err := s.Scan(&v.ID, &v.Line, &v.Message)
 	return v, err
 }
@@ -143,10 +144,10 @@ func scanImportError(s scanner) (app.ImportError, error) {
 // ListImportErrors returns a page of the row errors of an import, in the order of
 // the file: after walks on to later lines. The import must be the team's. Error:
 // ErrNotFound for a cursor that is not in that list.
-func (r *Reader) ListImportErrors(importID string, page app.Page) ([]app.ImportError, bool, error) {
+func (r *Reader) ListImportErrors(importID string, page app.Page) ([]importing.ImportError, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
-	}, func(limit int) ([]app.ImportError, error) {
+	}, func(limit int) ([]importing.ImportError, error) {
 		return walk(r, scanImportError, page, firstID, limit,
 			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
 			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"mailer/app"
+	"mailer/app/filter"
 )
 
 const segmentColumns = `s.id, s.team_id, s.name, s.filter, s.members, s.created_at`
@@ -120,7 +121,7 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Pa
 	if err != nil {
 		return nil, false, fmt.Errorf("read memberships: %w", err)
 	}
-	has := func(s app.Segment) bool { return s.Filter.Matches(c) || slices.Contains(byHand, s.ID) }
+	has := func(s app.Segment) bool { return filter.Matches(s.Filter, c) || slices.Contains(byHand, s.ID) }
 	return keyset(r, page, func(cursor string) error {
 		s, err := r.Segment(c.TeamID, cursor)
 		if err == nil && !has(s) {
@@ -199,7 +200,7 @@ func (r *Reader) ListSegmentContacts(ctx context.Context, e Effort, s *app.Segme
 // inSegment is nil where a contact is in a segment, else ErrNotFound.
 func (r *Reader) inSegment(s *app.Segment, contactID string) error {
 	c, err := r.Contact(s.TeamID, contactID)
-	if err != nil || s.Filter.Matches(&c) {
+	if err != nil || filter.Matches(s.Filter, &c) {
 		return err
 	}
 	return r.exists(`SELECT 1 FROM members WHERE segment_id = ? AND contact_id = ?`, s.ID, contactID)

@@ -1,8 +1,6 @@
 package db
 
-import (
-	"mailer/app"
-)
+import "mailer/app"
 
 // InsertTeam adds a team. Error: ErrConflict for a name that exists.
 func (tx *Tx) InsertTeam(t app.Team) error {

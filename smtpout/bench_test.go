@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // sink is the cheapest relay there is, so that a benchmark measures the client. It
@@ -156,7 +157,7 @@ func BenchmarkBuild(b *testing.B) {
 				key, _ := testKey(b)
 				key.Signer = free{key.Signer}
 				m.DKIM = key
-				builder := newBuilder(Options{}, signed, app.ProfileGeneric)
+				builder := newBuilder(Options{}, signed, relays.ProfileGeneric)
 				b.ReportAllocs()
 				before := processorTime()
 				for b.Loop() {

@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/relays"
+	"mailer/app/render"
 )
 
 const (
@@ -49,9 +51,9 @@ func newsletter(tracked bool) *app.Broadcast {
 	return b
 }
 
-func compiled(t testing.TB, b *app.Broadcast) *app.BroadcastMail {
+func compiled(t testing.TB, b *app.Broadcast) *render.BroadcastMail {
 	t.Helper()
-	m, err := app.CompileBroadcast(b)
+	m, err := render.CompileBroadcast(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -59,7 +61,7 @@ func compiled(t testing.TB, b *app.Broadcast) *app.BroadcastMail {
 }
 
 // toRecipient is the transaction of a broadcast's n-th recipient.
-func toRecipient(s *app.Sealer, m *app.BroadcastMail, n int64, email string, fields map[string]string) *app.Outgoing {
+func toRecipient(s *app.Sealer, m *render.BroadcastMail, n int64, email string, fields map[string]string) *app.Outgoing {
 	id := app.MailID(testMails, n)
 	out := transaction(m.Mail(s, &app.BroadcastRecipient{ID: id, Email: email, Fields: fields}))
 	out.EmailID, out.MessageID, out.Bulk = id, id+"@acme.test", true
@@ -149,7 +151,7 @@ func TestManyComposeFromTheSamePieces(t *testing.T) {
 func TestTheSignatureOfABroadcastsMailCoversItsListFields(t *testing.T) {
 	key, record := testKey(t)
 	s, m := testSealer(t), compiled(t, newsletter(true))
-	for _, profile := range []app.Profile{app.ProfileGeneric, app.ProfileSES} {
+	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
 		message := checkBroadcastMail(t, toRecipient(s, m, 1, "ann@example.org", map[string]string{"first_name": "Ann "}))
 		field, err := sign(message, key, profile)
 		if err != nil {
@@ -271,7 +273,7 @@ func BenchmarkSignBroadcast(b *testing.B) {
 	b.Run("sign", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := sign(message, key, app.ProfileGeneric); err != nil {
+			if _, err := sign(message, key, relays.ProfileGeneric); err != nil {
 				b.Fatal(err)
 			}
 		}

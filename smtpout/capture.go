@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // Capture is the transport where no relay is configured: messages are composed
@@ -15,7 +16,7 @@ type Capture struct {
 
 // NewCapture makes the capture transport.
 func NewCapture(opts Options) *Capture {
-	return &Capture{builder: newBuilder(opts, true, app.ProfileGeneric)}
+	return &Capture{builder: newBuilder(opts, true, relays.ProfileGeneric)}
 }
 
 // Send accepts m for every recipient; Captured of the result is the message.

@@ -11,6 +11,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // signedNames are the fields that are signed where they stand, and listed once
@@ -28,7 +29,7 @@ var signedNames = [...]string{
 // sign makes the DKIM-Signature field (RFC 6376) of a message that appendMessage made,
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
 // profile ses Message-ID and Date stay out, since SES writes its own.
-func sign(message []byte, key *app.DKIMKey, profile app.Profile) (string, error) {
+func sign(message []byte, key *app.DKIMKey, profile relays.Profile) (string, error) {
 	if key == nil || key.Signer == nil {
 		return "", errors.New("sign message: no key")
 	}
@@ -62,12 +63,12 @@ func sign(message []byte, key *app.DKIMKey, profile app.Profile) (string, error)
 // and whitespace added to it afterwards would change what was signed. But a name
 // that is listed beyond its occurrences is never looked up, so the fold goes
 // before such a name (RFC 6376 3.5: FWS may stand around the colons).
-func headerKeys(header []byte, profile app.Profile) []string {
+func headerKeys(header []byte, profile relays.Profile) []string {
 	counts := countFields(header)
 	present := make([]string, 0, 2*len(signedNames))
 	absent := make([]string, 0, len(signedNames))
 	for i, name := range signedNames {
-		if profile == app.ProfileSES && (name == "Message-ID" || name == "Date") {
+		if profile == relays.ProfileSES && (name == "Message-ID" || name == "Date") {
 			continue
 		}
 		for range counts[i] {

@@ -23,6 +23,7 @@ import (
 	"github.com/emersion/go-msgauth/dkim"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 func testKey(t testing.TB) (*app.DKIMKey, string) {
@@ -59,7 +60,7 @@ func verifyDKIM(t testing.TB, signed []byte, record string) ([]string, error) {
 	return list[0].HeaderKeys, list[0].Err
 }
 
-func signedGolden(t testing.TB, key *app.DKIMKey, profile app.Profile) map[string][]byte {
+func signedGolden(t testing.TB, key *app.DKIMKey, profile relays.Profile) map[string][]byte {
 	t.Helper()
 	out := map[string][]byte{}
 	for name, in := range goldenInputs() {
@@ -78,7 +79,7 @@ func signedGolden(t testing.TB, key *app.DKIMKey, profile app.Profile) map[strin
 
 func TestSignVerifies(t *testing.T) {
 	key, record := testKey(t)
-	for _, profile := range []app.Profile{app.ProfileGeneric, app.ProfileSES} {
+	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
 		for name, signed := range signedGolden(t, key, profile) {
 			names, err := verifyDKIM(t, signed, record)
 			if err != nil {
@@ -91,7 +92,7 @@ func TestSignVerifies(t *testing.T) {
 }
 
 // checkCoverage: each field of the list is signed once more than it occurs.
-func checkCoverage(t *testing.T, profile app.Profile, mail string, names []string, signed []byte) {
+func checkCoverage(t *testing.T, profile relays.Profile, mail string, names []string, signed []byte) {
 	t.Helper()
 	header, _, _ := bytes.Cut(signed, []byte("\r\n\r\n"))
 	occurs := map[string]int{}
@@ -107,7 +108,7 @@ func checkCoverage(t *testing.T, profile app.Profile, mail string, names []strin
 	for _, name := range signedNames {
 		lower := strings.ToLower(name)
 		want := occurs[lower] + 1
-		if profile == app.ProfileSES && (name == "Message-ID" || name == "Date") {
+		if profile == relays.ProfileSES && (name == "Message-ID" || name == "Date") {
 			want = 0
 		}
 		if listed[lower] != want {
@@ -118,7 +119,7 @@ func checkCoverage(t *testing.T, profile app.Profile, mail string, names []strin
 
 func TestSignatureIsFolded(t *testing.T) {
 	key, _ := testKey(t)
-	for name, signed := range signedGolden(t, key, app.ProfileGeneric) {
+	for name, signed := range signedGolden(t, key, relays.ProfileGeneric) {
 		checkWire(t, signed)
 		lines := strings.Split(string(signed), "\r\n")
 		if !strings.HasPrefix(lines[0], "DKIM-Signature: ") {
@@ -138,7 +139,7 @@ func TestSignatureIsFolded(t *testing.T) {
 // Each of these is a way to abuse a signed mail; none may leave it valid.
 func TestTamperingBreaksSignature(t *testing.T) {
 	key, record := testKey(t)
-	signed := string(signedGolden(t, key, app.ProfileGeneric)["headers"])
+	signed := string(signedGolden(t, key, relays.ProfileGeneric)["headers"])
 	if _, err := verifyDKIM(t, []byte(signed), record); err != nil {
 		t.Fatal(err)
 	}
@@ -171,13 +172,13 @@ func TestTamperingBreaksSignature(t *testing.T) {
 func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
 	key, record := testKey(t)
 	const pair = "List-Unsubscribe: <https://evil.test/u>\r\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\r\n"
-	for _, profile := range []app.Profile{app.ProfileGeneric, app.ProfileSES} {
+	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
 		for mail, signed := range signedGolden(t, key, profile) {
 			forged := map[string]string{"the unsubscribe pair": pair}
 			for _, name := range signedNames {
 				forged[name] = name + ": <https://evil.test/u>\r\n"
 			}
-			if profile == app.ProfileSES { // which writes its own
+			if profile == relays.ProfileSES { // which writes its own
 				delete(forged, "Message-ID")
 				delete(forged, "Date")
 			}
@@ -197,7 +198,7 @@ func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
 // SES writes its own Message-ID and Date.
 func TestProfileSESSurvivesRewriting(t *testing.T) {
 	key, record := testKey(t)
-	signed := string(signedGolden(t, key, app.ProfileSES)["text"])
+	signed := string(signedGolden(t, key, relays.ProfileSES)["text"])
 	signed = strings.Replace(signed, "Message-ID: <0198", "Message-ID: <0000", 1)
 	signed = strings.Replace(signed, "Date: Mon, 17", "Date: Tue, 18", 1)
 	if _, err := verifyDKIM(t, []byte(signed), record); err != nil {
@@ -219,7 +220,7 @@ func TestSignRefuses(t *testing.T) {
 		"no body":      {[]byte("From: a@b.test\r\n"), key},
 		"signer fails": {message, &app.DKIMKey{Domain: "a.test", Selector: "s", Signer: failingSigner{key.Signer, broken}}},
 	} {
-		if field, err := sign(c.message, c.key, app.ProfileGeneric); err == nil {
+		if field, err := sign(c.message, c.key, relays.ProfileGeneric); err == nil {
 			t.Errorf("%s: signed: %s", name, field)
 		}
 	}
@@ -241,7 +242,7 @@ func TestSignEd25519(t *testing.T) {
 	}
 	key := &app.DKIMKey{Domain: "acme.test", Selector: app.DKIMSelector, Signer: private}
 	record := "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)
-	for name, signed := range signedGolden(t, key, app.ProfileGeneric) {
+	for name, signed := range signedGolden(t, key, relays.ProfileGeneric) {
 		if _, err := verifyDKIM(t, signed, record); err != nil {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -259,7 +260,7 @@ func TestTheSignedListFitsAnyHeader(t *testing.T) {
 	record := "v=DKIM1; k=ed25519; p=" + base64.StdEncoding.EncodeToString(public)
 	random := mathrand.New(mathrand.NewPCG(1, 2))
 	for i := range 500 {
-		profile := []app.Profile{app.ProfileGeneric, app.ProfileSES}[i%2]
+		profile := []relays.Profile{relays.ProfileGeneric, relays.ProfileSES}[i%2]
 		message := "From: a@acme.test\r\n"
 		for _, name := range signedNames {
 			for range random.IntN(3) {
@@ -303,7 +304,7 @@ func TestSignVerifiesWithDkimpy(t *testing.T) {
 	key, record := testKey(t)
 	dir := t.TempDir()
 	args := []string{"-c", dkimpyScript, record}
-	for _, profile := range []app.Profile{app.ProfileGeneric, app.ProfileSES} {
+	for _, profile := range []relays.Profile{relays.ProfileGeneric, relays.ProfileSES} {
 		for name, signed := range signedGolden(t, key, profile) {
 			path := filepath.Join(dir, string(profile)+"-"+name+".eml")
 			if err := os.WriteFile(path, signed, 0o600); err != nil {
@@ -345,7 +346,7 @@ func BenchmarkComposeAndSign(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		if _, err := sign(message, key, app.ProfileGeneric); err != nil {
+		if _, err := sign(message, key, relays.ProfileGeneric); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -317,12 +318,12 @@ func eachMode(t *testing.T, run func(t *testing.T, ehlo []string)) {
 	t.Run("pipelining", func(t *testing.T) { run(t, []string{"8BITMIME", "PIPELINING", "ENHANCEDSTATUSCODES"}) })
 }
 
-func configFor(l net.Listener) app.Relay {
+func configFor(l net.Listener) relays.Relay {
 	addr := l.Addr().(*net.TCPAddr)
-	return app.Relay{Region: "test", Host: "127.0.0.1", Port: addr.Port, TLS: app.TLSOff, Timeout: 5 * time.Second}
+	return relays.Relay{Region: "test", Host: "127.0.0.1", Port: addr.Port, TLS: relays.TLSOff, Timeout: 5 * time.Second}
 }
 
-func newRelay(t *testing.T, cfg app.Relay) *Relay {
+func newRelay(t *testing.T, cfg relays.Relay) *Relay {
 	t.Helper()
 	r, err := NewRelay(cfg, Options{Hello: "mailer.example.com"})
 	if err != nil {

@@ -13,6 +13,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // stageError is an error with the step that it belongs to.
@@ -63,7 +64,7 @@ func (r *Relay) open(ctx context.Context) (*conn, error) {
 // credential out before the certificate is verified.
 func (r *Relay) prepare(ctx context.Context, c *conn) error {
 	var err error
-	if r.cfg.TLS == app.TLSImplicit {
+	if r.cfg.TLS == relays.TLSImplicit {
 		err = r.greetEncrypted(ctx, c, "")
 	} else {
 		err = r.greetClear(ctx, c)
@@ -84,11 +85,11 @@ func (r *Relay) greetClear(ctx context.Context, c *conn) error {
 	if err := c.client.Hello(r.hello); err != nil {
 		return atStage(app.StageConnect, err)
 	}
-	if r.cfg.TLS == app.TLSOff {
+	if r.cfg.TLS == relays.TLSOff {
 		return nil
 	}
 	if offered, _ := c.client.Extension("STARTTLS"); !offered {
-		if r.cfg.TLS == app.TLSOpportunistic {
+		if r.cfg.TLS == relays.TLSOpportunistic {
 			return nil
 		}
 		return atStage(app.StageTLS, errNoTLS)

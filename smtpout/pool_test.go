@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // counts is what the fake saw of connections.
@@ -290,7 +291,7 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 }
 
 func TestBuildersAreBounded(t *testing.T) {
-	b := newBuilder(Options{Builders: 1}, false, app.ProfileGeneric)
+	b := newBuilder(Options{Builders: 1}, false, relays.ProfileGeneric)
 	if err := b.slots.take(t.Context(), true); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 const (
@@ -27,7 +28,7 @@ const (
 // Relay hands messages to one SMTP server over a few pooled connections. It is
 // safe for concurrent use.
 type Relay struct {
-	cfg      app.Relay
+	cfg      relays.Relay
 	addr     string
 	hello    string
 	tls      *tls.Config
@@ -41,7 +42,7 @@ type Relay struct {
 
 // NewRelay makes the client of a relay; it opens no connection. Errors: a
 // setting that can't work, or cfg.CAFile unreadable or without a certificate.
-func NewRelay(cfg app.Relay, opts Options) (*Relay, error) {
+func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 	cfg, err := withDefaults(cfg)
 	if err != nil {
 		return nil, err
@@ -68,20 +69,20 @@ func NewRelay(cfg app.Relay, opts Options) (*Relay, error) {
 	return r, nil
 }
 
-func withDefaults(cfg app.Relay) (app.Relay, error) {
+func withDefaults(cfg relays.Relay) (relays.Relay, error) {
 	if cfg.Host == "" {
 		return cfg, errors.New("a relay needs a host")
 	}
 	switch cfg.TLS {
 	case "":
-		cfg.TLS = app.TLSRequired
-	case app.TLSRequired, app.TLSImplicit, app.TLSOpportunistic, app.TLSOff:
+		cfg.TLS = relays.TLSRequired
+	case relays.TLSRequired, relays.TLSImplicit, relays.TLSOpportunistic, relays.TLSOff:
 	default:
 		return cfg, fmt.Errorf("relay %s: unknown TLS mode %q", cfg, cfg.TLS)
 	}
 	if cfg.Port == 0 {
 		cfg.Port = 587
-		if cfg.TLS == app.TLSImplicit {
+		if cfg.TLS == relays.TLSImplicit {
 			cfg.Port = 465
 		}
 	}
@@ -107,7 +108,7 @@ func helloName(name string) (string, error) {
 	return name, nil
 }
 
-func tlsConfig(cfg app.Relay) (*tls.Config, error) {
+func tlsConfig(cfg relays.Relay) (*tls.Config, error) {
 	config := &tls.Config{
 		ServerName:         cfg.Host,
 		MinVersion:         tls.VersionTLS12,

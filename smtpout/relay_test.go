@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // Every rule about replies, one line each.
@@ -264,7 +265,7 @@ func TestSigning(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			m := letter("a@example.net")
 			m.DKIM = tt.key
-			got, bad := newBuilder(Options{Builders: 1}, tt.dkim, app.ProfileGeneric).build(t.Context(), m)
+			got, bad := newBuilder(Options{Builders: 1}, tt.dkim, relays.ProfileGeneric).build(t.Context(), m)
 			if bad != nil {
 				t.Fatal(summary(*bad))
 			}

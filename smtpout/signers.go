@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // built is a message ready for the wire.
@@ -47,11 +48,11 @@ func (b *built) prepend(buf []byte) {
 type builder struct {
 	slots   *slots
 	sign    bool
-	profile app.Profile
+	profile relays.Profile
 	spare   sync.Pool // of *built, for their buffers
 }
 
-func newBuilder(opts Options, sign bool, profile app.Profile) *builder {
+func newBuilder(opts Options, sign bool, profile relays.Profile) *builder {
 	n := cmp.Or(max(opts.Builders, 0), app.Builders())
 	limit := func() int {
 		if opts.Load.Busy() {

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // queued starts a take that waits, and returns its end.
@@ -144,7 +145,7 @@ func TestNoPlaceIsLostWhenWaitersLeaveAsItIsGiven(t *testing.T) {
 func TestThreeQuartersOfTheBuildersRestWhileCallersWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var load app.Load
-		b := newBuilder(Options{Builders: 8, Load: &load}, false, app.ProfileGeneric)
+		b := newBuilder(Options{Builders: 8, Load: &load}, false, relays.ProfileGeneric)
 		leave := load.Enter()
 		for i := range 2 {
 			if err := b.slots.take(t.Context(), i > 0); err != nil {

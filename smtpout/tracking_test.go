@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/tracking"
 )
 
 // tracked is the mail of an outgoing message as it leaves when its opens and
@@ -16,13 +17,13 @@ func tracked(t testing.TB, m *app.Mail) *app.Mail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return s.Track(m, "01920000-0000-7000-8000-000000000001", &app.Tracking{Base: "https://links.example.com", Open: true, Click: true})
+	return tracking.Track(s, m, "01920000-0000-7000-8000-000000000001", &app.Tracking{Base: "https://links.example.com", Open: true, Click: true})
 }
 
 func TestLongTrackedLinksMakeNoLongLines(t *testing.T) {
 	m := benchmarkMail(t)
 	mail := *m.Mail
-	mail.HTML = `<a href="https://a.test/` + strings.Repeat("x", app.MaxTrackedTarget-15) + `">x</a>`
+	mail.HTML = `<a href="https://a.test/` + strings.Repeat("x", tracking.MaxTrackedTarget-15) + `">x</a>`
 	m.Mail = tracked(t, &mail)
 	if m.Mail.HTML == mail.HTML {
 		t.Fatal("the link is not tracked")

@@ -3,11 +3,12 @@ package web
 import (
 	"fmt"
 	"log/slog"
-	"mailer/web/rest"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"mailer/web/rest"
 )
 
 // discard is a writer that keeps nothing, so that only the handler is measured.

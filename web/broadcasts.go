@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/app/pacing"
 	"mailer/web/rest"
 )
 
@@ -31,8 +32,8 @@ type BroadcastItem struct {
 type broadcastHead struct {
 	Object string `json:"object" enum:"broadcast"`
 	BroadcastItem
-	Estimated bool             `json:"estimated" enum:"true" doc:"finishes_at is an estimate"`
-	Warning   *app.PlanWarning `json:"warning,omitempty" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind)"`
+	Estimated bool                `json:"estimated" enum:"true" doc:"finishes_at is an estimate"`
+	Warning   *pacing.PlanWarning `json:"warning,omitempty" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind)"`
 }
 
 type broadcastRecord struct {

@@ -3,10 +3,11 @@ package web
 import (
 	"encoding/json"
 	"log/slog"
-	"mailer/web/rest"
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"mailer/web/rest"
 )
 
 // FuzzSend throws bytes at POST /emails: whatever comes, the answer is a

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/app/relays"
 	"mailer/db"
 	"mailer/web/rest"
 )
@@ -244,7 +245,7 @@ func sentBroadcast(t *testing.T, r *real) *httptest.ResponseRecorder {
 }
 
 func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
-	relay := app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
+	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
 	r := newReal(t, engine.Config{Routes: []engine.Route{{Relay: relay, Sender: taker{}}}})
 	r.domain(r.team.ID, "example.com", true)
 	return r.as(r.full, "POST", "/broadcasts/"+r.broadcastTo(60)+"/send", "")

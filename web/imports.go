@@ -16,6 +16,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/importing"
 	"mailer/web/rest"
 )
 
@@ -30,13 +31,13 @@ type ImportCounts struct {
 
 // ImportItem is an import in a list.
 type ImportItem struct {
-	Object      string           `json:"object" enum:"contact_import"`
-	ID          string           `json:"id" format:"uuid"`
-	Status      app.ImportStatus `json:"status" enum:"queued,in_progress,completed,failed"`
-	CreatedAt   string           `json:"created_at" format:"date-time"`
-	CompletedAt *string          `json:"completed_at" format:"date-time"`
-	Counts      ImportCounts     `json:"counts"`
-	Error       *string          `json:"error" doc:"Why the whole import failed; what it did before stays"`
+	Object      string                 `json:"object" enum:"contact_import"`
+	ID          string                 `json:"id" format:"uuid"`
+	Status      importing.ImportStatus `json:"status" enum:"queued,in_progress,completed,failed"`
+	CreatedAt   string                 `json:"created_at" format:"date-time"`
+	CompletedAt *string                `json:"completed_at" format:"date-time"`
+	Counts      ImportCounts           `json:"counts"`
+	Error       *string                `json:"error" doc:"Why the whole import failed; what it did before stays"`
 }
 
 // ImportFlaw says what is wrong with a row.
@@ -133,10 +134,10 @@ var importTags = []string{"Contacts"}
 
 // importService is what the routes of imports need of the engine.
 type importService interface {
-	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (app.ImportInput, error)) (id string, err error)
-	ListImports(ctx context.Context, key *app.Key, status app.ImportStatus, page app.Page) ([]app.Import, bool, error)
-	GetImport(ctx context.Context, key *app.Key, id string) (app.Import, []app.ImportError, error)
-	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.ImportError, bool, error)
+	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.ImportInput, error)) (id string, err error)
+	ListImports(ctx context.Context, key *app.Key, status importing.ImportStatus, page app.Page) ([]importing.Import, bool, error)
+	GetImport(ctx context.Context, key *app.Key, id string) (importing.Import, []importing.ImportError, error)
+	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]importing.ImportError, bool, error)
 }
 
 // importRoutes are the routes of imports.
@@ -202,7 +203,7 @@ func (r importRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *str
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (app.ImportInput, error) {
+	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (importing.ImportInput, error) {
 		in, err := readImport(x.Stream, params["boundary"], file)
 		if err := x.Stream.Failure(); err != nil {
 			return in, err
@@ -247,7 +248,7 @@ func (l *headLimit) Read(p []byte) (int, error) {
 
 // readImport reads a whole form, whose fields may come in any order, and writes
 // the file out as it comes.
-func readImport(body io.Reader, boundary string, file io.Writer) (app.ImportInput, error) {
+func readImport(body io.Reader, boundary string, file io.Writer) (importing.ImportInput, error) {
 	var form importForm
 	seen := map[string]bool{}
 	limit := &headLimit{body: body}
@@ -260,22 +261,22 @@ func readImport(body io.Reader, boundary string, file io.Writer) (app.ImportInpu
 			break
 		}
 		if err != nil {
-			return app.ImportInput{}, badForm()
+			return importing.ImportInput{}, badForm()
 		}
 		name := part.FormName()
 		if seen[name] {
-			return app.ImportInput{}, app.Invalid(rest.MemberName(name), "stands there more than once")
+			return importing.ImportInput{}, app.Invalid(rest.MemberName(name), "stands there more than once")
 		}
 		seen[name] = true
 		if err := form.take(name, part, file); err != nil {
-			return app.ImportInput{}, err
+			return importing.ImportInput{}, err
 		}
 	}
 	if _, err := io.Copy(io.Discard, body); err != nil { // what may follow the last part
-		return app.ImportInput{}, err
+		return importing.ImportInput{}, err
 	}
 	if !seen["file"] {
-		return app.ImportInput{}, app.Invalid("file", "is required")
+		return importing.ImportInput{}, app.Invalid("file", "is required")
 	}
 	return form.input(), nil
 }
@@ -340,13 +341,13 @@ func (k *keepError) Write(p []byte) (n int, err error) {
 	return n, k.err
 }
 
-func (f *importForm) input() app.ImportInput {
-	in := app.ImportInput{OnConflict: f.conflict, Segments: f.Segments, Topics: f.Topics}
+func (f *importForm) input() importing.ImportInput {
+	in := importing.ImportInput{OnConflict: f.conflict, Segments: f.Segments, Topics: f.Topics}
 	if m := f.ColumnMap; m != nil {
-		in.Columns = &app.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
-			Properties: map[string]app.PropertyColumn{}}
+		in.Columns = &importing.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
+			Properties: map[string]importing.PropertyColumn{}}
 		for key, c := range m.Properties {
-			in.Columns.Properties[key] = app.PropertyColumn(c)
+			in.Columns.Properties[key] = importing.PropertyColumn(c)
 		}
 	}
 	return in
@@ -357,7 +358,7 @@ func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importP
 	if err != nil {
 		return nil, err
 	}
-	status, err := app.ParseImportStatus(in.Status)
+	status, err := importing.ParseImportStatus(in.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -389,12 +390,12 @@ func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *im
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, func(f *app.ImportError) ImportErrorItem {
+	return rest.NewList(rows, more, func(f *importing.ImportError) ImportErrorItem {
 		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message}}
 	}), nil
 }
 
-func newImportItem(i *app.Import) ImportItem {
+func newImportItem(i *importing.Import) ImportItem {
 	return ImportItem{
 		Object: "contact_import", ID: i.ID, Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
 		Counts: ImportCounts{Total: i.Total(), Created: i.Created, Updated: i.Updated, Skipped: i.Skipped, Failed: i.Failed},

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/importing"
 	"mailer/db"
 )
 
@@ -257,7 +258,7 @@ func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
 	if a.Status != "failed" || a.counts() != "2=1+0+0+1" || a.Error == nil || *a.Error != "Line 4: a value in double quotes has no proper end" || a.CompletedAt == nil {
 		t.Errorf("%+v %s", a, *a.Error)
 	}
-	a = r.imported(csvFile("email", "a@example.org", "b@example.org", `"`+strings.Repeat("x\n", app.MaxImportRecord)))
+	a = r.imported(csvFile("email", "a@example.org", "b@example.org", `"`+strings.Repeat("x\n", importing.MaxImportRecord)))
 	if a.Status != "failed" || a.counts() != "2=1+0+1+0" || !strings.HasPrefix(*a.Error, "Line 4: a row is longer than") {
 		t.Errorf("%+v %s", a, *a.Error)
 	}

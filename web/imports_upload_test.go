@@ -16,12 +16,13 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/importing"
 	"mailer/db"
 	"mailer/web/rest"
 )
 
 // stored is how many imports of a status keep their file.
-func (r *real) stored(status app.ImportStatus) (n int) {
+func (r *real) stored(status importing.ImportStatus) (n int) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		ids, err := reader.StoredImports(status)
@@ -100,8 +101,8 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 || r.stored(app.ImportUploading) != 0 {
-		t.Errorf("%d imports, %d files are left", len(p.Data), r.stored(app.ImportUploading))
+	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 || r.stored(importing.ImportUploading) != 0 {
+		t.Errorf("%d imports, %d files are left", len(p.Data), r.stored(importing.ImportUploading))
 	}
 	var declared map[string]app.PropertyType
 	r.write(func(tx *db.Tx) (err error) {
@@ -118,7 +119,7 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 	for _, cut := range []int{0, 1, 30, len(body) - 60, len(body) - 10} {
 		wantError(t, r.as(r.full, "POST", "/contacts/imports", body[:cut], header), 400, app.CodeInvalidPayload)
 	}
-	if n := r.stored(app.ImportUploading); n != 0 {
+	if n := r.stored(importing.ImportUploading); n != 0 {
 		t.Errorf("%d files are left of what was cut off", n)
 	}
 }
@@ -192,7 +193,7 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 	w, req = newUpload(r, broken, header)
 	r.handler.ServeHTTP(w, req)
 	wantError(t, w, 400, app.CodeInvalidPayload)
-	if n := r.stored(app.ImportUploading); n != 0 {
+	if n := r.stored(importing.ImportUploading); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
 	small, header := form(t, csvFile("email", "a@example.org"))

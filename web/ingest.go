@@ -11,6 +11,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/app/window"
 	"mailer/web/rest"
 )
@@ -26,22 +27,22 @@ const (
 // ingestService is what the doors of providers need of the engine.
 type ingestService interface {
 	OpensIngest(source, secret string) bool
-	TakeFeedback(ctx context.Context, reports []app.Feedback) error
+	TakeFeedback(ctx context.Context, reports []feedback.Feedback) error
 }
 
 // SNS proves messages of Amazon SNS and returns what SES reports in them, and a
 // note on what else they were. Errors: *app.Error for what is not believed; else
 // trouble that may pass.
 type SNS interface {
-	Receive(ctx context.Context, body []byte) (reports []app.Feedback, note string, err error)
+	Receive(ctx context.Context, body []byte) (reports []feedback.Feedback, note string, err error)
 }
 
 // readers read what the providers with a secret in the path send.
-var readers = map[string]func([]byte) ([]app.Feedback, error){
-	"postmark": app.PostmarkFeedback,
-	"mailgun":  app.MailgunFeedback,
-	"sendgrid": app.SendgridFeedback,
-	"generic":  app.GenericFeedback,
+var readers = map[string]func([]byte) ([]feedback.Feedback, error){
+	"postmark": feedback.PostmarkFeedback,
+	"mailgun":  feedback.MailgunFeedback,
+	"sendgrid": feedback.SendgridFeedback,
+	"generic":  feedback.GenericFeedback,
 }
 
 type ingestInput struct {
@@ -90,7 +91,7 @@ type providerEvents struct{}
 
 // Schema implements huma.SchemaProvider.
 func (providerEvents) Schema(r huma.Registry) *huma.Schema {
-	one := huma.SchemaFromType(r, reflect.TypeFor[app.GenericEvent]())
+	one := huma.SchemaFromType(r, reflect.TypeFor[feedback.GenericEvent]())
 	return &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
 }
 
@@ -130,7 +131,7 @@ func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestIn
 }
 
 // store answers only once everything is on disk.
-func (in *ingest) store(ctx context.Context, reports []app.Feedback) (*ingestOutput, error) {
+func (in *ingest) store(ctx context.Context, reports []feedback.Feedback) (*ingestOutput, error) {
 	// A sender that hangs up is no reason to forget what it proved.
 	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
 		return nil, err

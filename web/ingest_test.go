@@ -9,18 +9,19 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/web/rest"
 )
 
 // fakeSNS answers what it is told to.
 type fakeSNS struct {
-	reports []app.Feedback
+	reports []feedback.Feedback
 	note    string
 	err     error
 	body    string // that came
 }
 
-func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]app.Feedback, string, error) {
+func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]feedback.Feedback, string, error) {
 	f.body = string(body)
 	return f.reports, f.note, f.err
 }

@@ -12,6 +12,8 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/importing"
 )
 
 // documentedLimits are the numbers of the document and the constants that the
@@ -69,14 +71,14 @@ var documentedWords = []string{
 	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),
 	fmt.Sprintf("Send 1 to %d emails", app.MaxBatch),
 	fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch),
-	fmt.Sprintf("The first %d,000 are kept", app.MaxImportErrors/1000),
-	fmt.Sprintf("an array of up to %d,000.", app.MaxGenericFeedback/1000),
+	fmt.Sprintf("The first %d,000 are kept", importing.MaxImportErrors/1000),
+	fmt.Sprintf("an array of up to %d,000.", feedback.MaxGenericFeedback/1000),
 	fmt.Sprintf("null under %d sends", app.MinTeamSends),
 	fmt.Sprintf("fared in the last %d days", app.DeliverabilityWindow/day),
 	fmt.Sprintf("events of the last %d days that went", app.WebhookEventsKept/day),
 	fmt.Sprintf("the base64 of %d to %d bytes", app.MinSecretSize, app.MaxSecretSize),
 	fmt.Sprintf("beside the new one; %d where it is absent", app.DefaultOverlapHours),
-	fmt.Sprintf("The first %d rows that could not be taken", app.MaxImportErrorsShown),
+	fmt.Sprintf("The first %d rows that could not be taken", importing.MaxImportErrorsShown),
 }
 
 // noLimits are numbers in words that limit nothing.

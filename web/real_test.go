@@ -21,6 +21,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/app/relays"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web/rest"
@@ -55,13 +56,13 @@ func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Contex
 
 // captured and relayed are the two kinds of server.
 func captured() engine.Config {
-	relay := app.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
+	relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
 	sender := smtpout.WithSimulator(smtpout.NewCapture(smtpout.Options{}))
 	return engine.Config{Capture: true, Routes: []engine.Route{{Relay: relay, Sender: sender}}}
 }
 
 func relayed() engine.Config {
-	relay := app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
+	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
 	return engine.Config{Routes: []engine.Route{{Relay: relay, Sender: taker{}}}}
 }
 

@@ -7,12 +7,11 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"testing/iotest"
 	"time"
-
-	"net/http/httptest"
 
 	"mailer/app"
 	"mailer/web/rest"

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -17,11 +18,11 @@ import (
 type fakeTracking struct {
 	everyService // nothing else is asked
 	mu           sync.Mutex
-	visitors     []app.Visitor
+	visitors     []tracking.Visitor
 	location     string
 }
 
-func (f *fakeTracking) came(token string, by *app.Visitor) bool {
+func (f *fakeTracking) came(token string, by *tracking.Visitor) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if token == "good" && by != nil {
@@ -30,9 +31,9 @@ func (f *fakeTracking) came(token string, by *app.Visitor) bool {
 	return token == "good"
 }
 
-func (f *fakeTracking) FetchPixel(token string, by *app.Visitor) bool { return f.came(token, by) }
+func (f *fakeTracking) FetchPixel(token string, by *tracking.Visitor) bool { return f.came(token, by) }
 
-func (f *fakeTracking) FollowLink(token string, by *app.Visitor) (string, bool) {
+func (f *fakeTracking) FollowLink(token string, by *tracking.Visitor) (string, bool) {
 	if !f.came(token, by) {
 		return "", false
 	}
@@ -67,7 +68,7 @@ func TestThePixel(t *testing.T) {
 	if _, _, _, alpha := image.At(0, 0).RGBA(); alpha != 0 || image.Bounds().Dx() != 1 || image.Bounds().Dy() != 1 {
 		t.Errorf("the image is seen: %v %v", image.Bounds(), image.At(0, 0))
 	}
-	if len(f.visitors) != 1 || f.visitors[0] != (app.Visitor{UserAgent: "Moz/5", IPAddress: "192.0.2.1"}) {
+	if len(f.visitors) != 1 || f.visitors[0] != (tracking.Visitor{UserAgent: "Moz/5", IPAddress: "192.0.2.1"}) {
 		t.Errorf("counted %+v", f.visitors)
 	}
 	w = b.do("GET", "/t/o/bad", "")
@@ -150,7 +151,7 @@ func TestRealTracking(t *testing.T) {
 	if err := json.Unmarshal(r.as(r.full, "GET", "/emails/"+id, "").Body.Bytes(), &email); err != nil || email.HTML != html {
 		t.Errorf("read back as %s, %v", email.HTML, err)
 	}
-	sent := r.sealer.Track(&app.Mail{HTML: html}, id, &app.Tracking{Base: cfg.BaseURL, Open: true, Click: true}).HTML
+	sent := tracking.Track(r.sealer, &app.Mail{HTML: html}, id, &app.Tracking{Base: cfg.BaseURL, Open: true, Click: true}).HTML
 	_, rest, _ := strings.Cut(sent, `href="`+cfg.BaseURL)
 	link, rest, _ := strings.Cut(rest, `"`)
 	_, rest, _ = strings.Cut(rest, `src="`+cfg.BaseURL)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -168,7 +169,7 @@ func TestTheChecksOfASendComeInOrder(t *testing.T) {
 
 func TestCaptureTakesMailOfAnyDomain(t *testing.T) {
 	w := idle(t)
-	relay := newRelayOf(app.Relay{Region: app.CaptureRegion}, nil)
+	relay := newRelayOf(relays.Relay{Region: app.CaptureRegion}, nil)
 	w.stop()
 	w.relays, w.cfg.Capture = []*fakeRelay{relay}, true
 	w.open()

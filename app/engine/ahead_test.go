@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // Emails that are claimed together are read together; what happens to one of them
@@ -19,7 +20,7 @@ func TestWhatIsReadAheadAndThenWithdrawnNeverLeaves(t *testing.T) {
 			ids = append(ids, w.send(to))
 		}
 		hang := make(chan struct{})
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, firstly(after(hang, accept)))
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, firstly(after(hang, accept)))
 		w = w.crash(relay) // no copy is left from their acceptance
 		w.start()
 		synctest.Wait()

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/render"
 	"mailer/db"
 )
 
@@ -31,7 +32,7 @@ func (e *Engine) broadcastEmail(ctx context.Context, teamID, emailID string) (*a
 		frozen.Tracking = nil
 		b.Frozen = &frozen
 	}
-	mail, err := app.CompileBroadcast(b)
+	mail, err := render.CompileBroadcast(b)
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}

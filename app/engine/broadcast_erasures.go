@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"mailer/app"
+	"mailer/app/erase"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
@@ -17,7 +19,7 @@ const eraseRecipients = 10_000
 // withdrawBroadcasts keeps what waits in broadcasts for the erased addresses from
 // leaving.
 func (e *Engine) withdrawBroadcasts(ctx context.Context, teamID string, job erasure) error {
-	set := app.NewErasure(job.Addresses)
+	set := erase.NewErasure(job.Addresses)
 	var ids []string
 	err := e.db.Read(ctx, func(r *db.Reader) error {
 		open, err := r.OpenBroadcasts(app.QueuedBroadcast)
@@ -117,7 +119,7 @@ func (w *eraseWalker) broadcast(ctx context.Context, b *app.Broadcast) error {
 		return nil
 	}
 	for n := int64(0); ; n += eraseRecipients {
-		from, to := app.MailID(b.Mails, n), app.MailID(b.Mails, min(n+eraseRecipients, app.MaxBroadcastRecipients))
+		from, to := app.MailID(b.Mails, n), app.MailID(b.Mails, min(n+eraseRecipients, pacing.MaxBroadcastRecipients))
 		var hit map[string]bool
 		var written int64
 		err := w.e.db.Read(ctx, func(r *db.Reader) error {
@@ -158,7 +160,7 @@ func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) er
 	if err != nil || !changed {
 		return err
 	}
-	from, to := app.MailID(b.Mails, 0), app.MailID(b.Mails, app.MaxBroadcastRecipients)
+	from, to := app.MailID(b.Mails, 0), app.MailID(b.Mails, pacing.MaxBroadcastRecipients)
 	for n := int64(1); n > 0 && b.Mails != ""; {
 		err := w.e.db.Write(ctx, func(tx *db.Tx) (err error) {
 			n, err = tx.DeleteCaptures(from, to, eraseChunk)
@@ -173,7 +175,7 @@ func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) er
 
 // rewriteBroadcast reads a broadcast again and writes it scrubbed. Nothing leaves
 // in the name of a sender who was erased.
-func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *app.Erasure) error {
+func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *erase.Erasure) error {
 	b, err := tx.Broadcast(w.team.id, id)
 	if err != nil {
 		return ignoreGone(err)
@@ -267,7 +269,7 @@ func (e *Engine) unerased(tx *db.Tx, teamID string, rows []app.BroadcastRecipien
 		}
 		addresses = append(addresses, job.Addresses...)
 	}
-	set := app.NewErasure(addresses)
+	set := erase.NewErasure(addresses)
 	var kept []app.BroadcastRecipient
 	for _, row := range rows {
 		if set.Has(row.Email) {

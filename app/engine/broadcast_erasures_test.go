@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -102,10 +103,10 @@ func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
 			}
 		}
 	}
-	slow := app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 2, Rate: 0.2}
-	fast := app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 2}
+	slow := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 2, Rate: 0.2}
+	fast := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 2}
 	for name, c := range map[string]struct {
-		relay  app.Relay
+		relay  relays.Relay
 		script func(chan struct{}) script
 		tries  int
 	}{
@@ -156,7 +157,7 @@ func TestWhoIsErasedGetsNothingThatWaitsInABroadcast(t *testing.T) {
 // the rest takes long.
 func TestErasedRecipientsAreWithdrawnFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, always(says(app.StageData, 451, "later")))
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, always(says(app.StageData, 451, "later")))
 		w := serving(t, relay)
 		w.people(40)
 		b := w.newsletter("<p>x</p>", nil)
@@ -181,7 +182,7 @@ func TestErasedRecipientsAreWithdrawnFirst(t *testing.T) {
 
 func TestWhoIsErasedUnderAnotherContactGetsNothingEither(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
 		w := serving(t, relay)
 		w.people(10)
 		w.newsletter("<p>Hi</p>", nil)
@@ -245,7 +246,7 @@ func TestMailOfABroadcastThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T
 
 func TestABroadcastGoesOnWithoutTheErasedAddress(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, func(m *app.Outgoing, n int) answer {
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, func(m *app.Outgoing, n int) answer {
 			if n == 1 && m.Recipients[0] == person(0) {
 				return lost // its signature is kept
 			}
@@ -283,7 +284,7 @@ func TestABroadcastGoesOnWithoutTheErasedAddress(t *testing.T) {
 
 func TestNoBroadcastLeavesInTheNameOfAnErasedSender(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 0.2}, nil)
 		w := serving(t, relay)
 		w.people(10)
 		w.person(w.key.TeamID, "ann@"+testDomain)

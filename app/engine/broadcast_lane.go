@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
@@ -79,13 +80,13 @@ func (l *lane) queuedBroadcasts(ctx context.Context) (open []app.Broadcast, err 
 
 // bulkQueues is how pacing sees queued broadcasts, in the order in which they were
 // queued.
-func bulkQueues(open []app.Broadcast) []app.BulkQueue {
+func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
 	open = slices.Clone(open)
 	slices.SortStableFunc(open, func(a, b app.Broadcast) int { return a.QueuedAt.Compare(b.QueuedAt) })
-	var queues []app.BulkQueue
+	var queues []pacing.BulkQueue
 	for i := range open {
 		if n := open[i].Remaining(); n > 0 {
-			queues = append(queues, app.BulkQueue{ID: open[i].ID, TeamID: open[i].TeamID, Remaining: n})
+			queues = append(queues, pacing.BulkQueue{ID: open[i].ID, TeamID: open[i].TeamID, Remaining: n})
 		}
 	}
 	return queues

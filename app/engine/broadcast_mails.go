@@ -7,6 +7,8 @@ import (
 	"sync"
 
 	"mailer/app"
+	"mailer/app/insights"
+	"mailer/app/render"
 	"mailer/db"
 )
 
@@ -16,7 +18,7 @@ const broadcastMailBytes = 32 << 20
 
 // broadcastMail is the content of one broadcast, parsed once.
 type broadcastMail struct {
-	*app.BroadcastMail
+	*render.BroadcastMail
 	id       string
 	from     app.Address
 	insights *app.Insights
@@ -115,11 +117,11 @@ func (e *Engine) broadcastMail(ctx context.Context, teamID, id string) (*broadca
 	if err != nil {
 		return nil, fmt.Errorf("read broadcast: %w", err)
 	}
-	mail, err := app.CompileBroadcast(b)
+	mail, err := render.CompileBroadcast(b)
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast: %w", err)
 	}
-	insights, err := app.InspectBroadcast(e.cfg.Sealer, b)
+	insights, err := insights.InspectBroadcast(e.cfg.Sealer, b)
 	if err != nil {
 		return nil, fmt.Errorf("inspect broadcast: %w", err)
 	}

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -104,12 +106,12 @@ func (e *Engine) createAndSend(ctx context.Context, draft *app.Broadcast, keep k
 	return v, unavailable(err)
 }
 
-func newView(b *app.Broadcast, plan *app.Plan) BroadcastView {
+func newView(b *app.Broadcast, plan *pacing.Plan) BroadcastView {
 	return BroadcastView{Broadcast: *b, FinishesAt: plan.FinishesAt, Warning: plan.Warning}
 }
 
 // foretell proves that a draft can be sent, counts its audience, and plans it.
-func (e *Engine) foretell(ctx context.Context, b *app.Broadcast) (*app.Plan, error) {
+func (e *Engine) foretell(ctx context.Context, b *app.Broadcast) (*pacing.Plan, error) {
 	var audience *app.Audience
 	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
 		if err := e.mayLeave(r, b); err != nil {
@@ -126,7 +128,7 @@ func (e *Engine) foretell(ctx context.Context, b *app.Broadcast) (*app.Plan, err
 		return nil, unavailable(fmt.Errorf("count the audience: %w", err))
 	}
 	b.Audience = int64(n)
-	var plan app.Plan
+	var plan pacing.Plan
 	err = e.db.Read(ctx, func(r *db.Reader) (err error) {
 		if plan, err = e.planBroadcast(r, b); err != nil {
 			return err
@@ -138,7 +140,7 @@ func (e *Engine) foretell(ctx context.Context, b *app.Broadcast) (*app.Plan, err
 	}
 	if plan.TooLarge {
 		return nil, app.Errorf(app.CodeBroadcastTooLarge, "The audience of %d contacts needs more than %d days of the capacity of its region; send to smaller segments, or raise the daily limit of the relay",
-			n, app.MaxPlan/(24*time.Hour))
+			n, pacing.MaxPlan/(24*time.Hour))
 	}
 	return &plan, nil
 }
@@ -231,7 +233,7 @@ func (e *Engine) freeze(r *db.Reader, b *app.Broadcast) (*app.BroadcastFrozen, e
 	case err != nil:
 		return nil, err
 	default:
-		frozen.Tracking = domain.TrackingAt(e.server.BaseURL)
+		frozen.Tracking = tracking.TrackingAt(&domain, e.server.BaseURL)
 		frozen.NoDMARC = domain.NoDMARC
 	}
 	return frozen, nil

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -122,7 +124,7 @@ func TestEmailsOfABroadcastAreReadOneByOne(t *testing.T) {
 
 func TestASingleEmailOfABroadcastIsNotChanged(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := serving(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 0.1}, nil))
+		w := serving(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 0.1}, nil))
 		w.people(3)
 		b := w.newsletter("<p>x</p>", nil)
 		later(time.Second)
@@ -161,7 +163,7 @@ func TestASingleEmailOfABroadcastIsNotChanged(t *testing.T) {
 
 func TestWhoWasNotBegunIsCanceledInEveryList(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := serving(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil))
+		w := serving(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil))
 		w.people(50)
 		b := w.newsletter("<p>x</p>", nil)
 		later(5 * time.Second)
@@ -284,7 +286,7 @@ func TestATimelineOfABroadcastKeepsAHundredFetchesAndCountsAll(t *testing.T) {
 			return err
 		})
 		list, _, err := w.e.ListClickedLinks(t.Context(), w.key, b.ID, app.Page{Limit: 1})
-		if err != nil || events != app.MaxFetchEvents || list[0].Clicks != 120 || list[0].People != 1 || w.broadcast(b.ID).Counts.Clicked != 1 {
+		if err != nil || events != tracking.MaxFetchEvents || list[0].Clicks != 120 || list[0].People != 1 || w.broadcast(b.ID).Counts.Clicked != 1 {
 			t.Errorf("%d events, links %+v, %v", events, list, err)
 		}
 	})

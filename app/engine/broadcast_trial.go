@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/render"
 	"mailer/db"
 )
 
@@ -114,7 +115,7 @@ func (e *Engine) readTestedBroadcast(ctx context.Context, key *app.Key, id strin
 
 // fillTests makes an email for each of people.
 func (e *Engine) fillTests(key *app.Key, b *testedBroadcast, people []app.Address) ([]*app.Email, error) {
-	content, err := app.CompileBroadcast(b.Broadcast)
+	content, err := render.CompileBroadcast(b.Broadcast)
 	if err != nil {
 		return nil, err
 	}

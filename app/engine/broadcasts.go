@@ -5,14 +5,15 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
 // BroadcastView is a broadcast and what the planner foretells of it.
 type BroadcastView struct {
 	app.Broadcast
-	FinishesAt time.Time        // when its last mail leaves; zero: none will, or nobody can say
-	Warning    *app.PlanWarning // of one that was sent just now; nil: all of it leaves at once
+	FinishesAt time.Time           // when its last mail leaves; zero: none will, or nobody can say
+	Warning    *pacing.PlanWarning // of one that was sent just now; nil: all of it leaves at once
 }
 
 // CreateBroadcast adds a draft and, where the input says so, sends it in the same

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -176,7 +177,7 @@ func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = 500
 		release := make(chan struct{})
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 50}, func(*app.Outgoing, int) answer {
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 50}, func(*app.Outgoing, int) answer {
 			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 				if err := hold(); err != nil {
 					return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
@@ -218,7 +219,7 @@ func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
 func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const n = 100
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 1}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 1}, nil)
 		w := serving(t, relay)
 		w.people(n)
 		b := w.draft()
@@ -293,7 +294,7 @@ func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
 
 func TestEmailsGoBeforeBroadcasts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 2}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 2}, nil)
 		w := serving(t, relay)
 		w.people(200)
 		w.queue(w.draft())
@@ -314,7 +315,7 @@ func TestEmailsGoBeforeBroadcasts(t *testing.T) {
 
 func TestBroadcastsShareARelayFairly(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 10}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 10}, nil)
 		w := serving(t, relay)
 		w.people(2000)
 		first, second := w.draft(), w.draft()
@@ -332,7 +333,7 @@ func TestBroadcastsShareARelayFairly(t *testing.T) {
 
 func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 4, Daily: 100}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Daily: 100}, nil)
 		w := serving(t, relay)
 		w.people(150)
 		b := w.draft()

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -104,7 +105,7 @@ func TestADeliveryOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T
 func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 	now := time.Date(2026, 11, 21, 12, 0, 0, 0, time.UTC)
 	ahead := now.Add(100 * 24 * time.Hour)
-	l := newLimits(app.Relay{Region: "r", Daily: 3}, 0)
+	l := newLimits(relays.Relay{Region: "r", Daily: 3}, 0)
 	take := func(at time.Time, want bool) int64 {
 		t.Helper()
 		minute, _, ok := l.reserve(at, false)
@@ -135,7 +136,7 @@ func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 
 func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := idle(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, nil))
+		w := idle(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, nil))
 		name, now := w.e.lanes[0].name, time.Now()
 		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
 			for _, at := range []time.Duration{-time.Hour, 0, 4 * time.Hour, 5 * time.Hour} {
@@ -164,7 +165,7 @@ func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 
 func TestADayThatIsUsedUpIsLookedAtAgainWhenTheClockWasMoved(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := serving(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil))
+		w := serving(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil))
 		first := w.send("bob@example.net")
 		sleep(2 * time.Second)
 		second := w.send("eve@example.net")

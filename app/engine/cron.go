@@ -9,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
@@ -108,7 +109,7 @@ func (e *Engine) sweep(ctx context.Context) error {
 // purge removes what is out of date, in small transactions.
 func (e *Engine) purge(ctx context.Context) error {
 	err := e.inPieces(ctx, "old answers", func(tx *db.Tx) (bool, error) {
-		if err := tx.PurgeUsage(tx.Now.Unix()/60 - app.DayMinutes); err != nil {
+		if err := tx.PurgeUsage(tx.Now.Unix()/60 - pacing.DayMinutes); err != nil {
 			return false, err
 		}
 		n, err := tx.PurgeAnswers(tx.Now.Add(-idempotencyTTL), purgeChunk)

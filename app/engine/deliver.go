@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -135,7 +136,7 @@ func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
 	if err != nil {
 		return nil, err
 	}
-	mail := l.e.cfg.Sealer.Track(email.Sent(), email.ID, email.Tracking)
+	mail := tracking.Track(l.e.cfg.Sealer, email.Sent(), email.ID, email.Tracking)
 	return &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: l.emailReturnPath(j.unit.TeamID, email, open), Recipients: open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: l.relay.Identify(mail, email.ID), DKIM: key, Signature: j.unit.Signature,

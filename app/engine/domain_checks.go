@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/dnscheck"
 	"mailer/db"
 )
 
@@ -163,7 +164,7 @@ func (e *Engine) check(ctx context.Context, d *app.Domain) error {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	needs, target := e.wants(&full)
-	checks := app.CheckDomain(asking, full.WithoutExpired(time.Now()), needs, target, e.cfg.Resolver)
+	checks := dnscheck.CheckDomain(asking, full.WithoutExpired(time.Now()), needs, target, e.cfg.Resolver)
 	if ctx.Err() != nil {
 		return ctx.Err() // not the DNS's silence
 	}

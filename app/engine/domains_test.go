@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
+	"mailer/app/tracking"
 )
 
 func TestADomainGoesTheWholeWay(t *testing.T) {
@@ -392,7 +394,7 @@ func TestATrustedDomainsTrackingHostIsLookedForToo(t *testing.T) {
 		_, err := w.e.UpdateDomain(t.Context(), w.key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}})
 		must(t, err)
 		synctest.Wait()
-		if got := new(w.domain(d.ID)).TrackingAt("https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
+		if got := tracking.TrackingAt(new(w.domain(d.ID)), "https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
 			t.Errorf("tracked at %+v", got)
 		}
 	})
@@ -410,8 +412,8 @@ func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
 		}
 		w.stop()
 		w.relays = []*fakeRelay{
-			newRelayOf(app.Relay{Region: "eu-west-1", Host: "relay.test", Port: 587}, nil),
-			newRelayOf(app.Relay{Region: "us-east-1", Host: "email-smtp.us-east-1.amazonaws.com", Port: 587, Profile: app.ProfileSES}, nil),
+			newRelayOf(relays.Relay{Region: "eu-west-1", Host: "relay.test", Port: 587}, nil),
+			newRelayOf(relays.Relay{Region: "us-east-1", Host: "email-smtp.us-east-1.amazonaws.com", Port: 587, Profile: relays.ProfileSES}, nil),
 		}
 		w.open()
 		w.start()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -34,7 +35,7 @@ func TestNeverAreMoreUnitsDottedThanTheRelayHasConnections(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				most := make(chan int, 1000)
 				var w *world
-				relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: connections}, always(trouble(app.StageConnect, "no route")))
+				relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: connections}, always(trouble(app.StageConnect, "no route")))
 				w = idle(t, relay)
 				for i := range 200 {
 					w.send(fmt.Sprintf("u%d@example.net", i))
@@ -190,7 +191,7 @@ func TestAPanicInADeliveryStopsNothingElse(t *testing.T) {
 	for _, dotted := range []bool{false, true} {
 		t.Run(fmt.Sprint("dotted=", dotted), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1000}, func(m *app.Outgoing, n int) answer {
+				relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1000}, func(m *app.Outgoing, n int) answer {
 					if n > 1 || m.Recipients[0] != "bad@example.net" {
 						return nil
 					}

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/render"
 	"mailer/db"
 )
 
@@ -89,7 +90,7 @@ func (e *Engine) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRec
 	}
 	none := "none" // the bodies would take long, and nobody reads them here
 	whole.HTML, whole.Text = "", &none
-	content, err := app.CompileBroadcast(whole)
+	content, err := render.CompileBroadcast(whole)
 	if err != nil {
 		return "", fmt.Errorf("compile the subject of a broadcast: %w", err)
 	}

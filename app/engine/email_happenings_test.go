@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -211,7 +212,7 @@ func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
 	w := idle(t)
 	hook := w.webhook("in", emailEvents()...)
 	id := w.send("ann@example.net")
-	f := app.Fetch{EmailID: id, Target: "https://example.com/a", UserAgent: "Reader/1", IPAddress: "192.0.2.7", At: time.Unix(1_800_000_000, 0)}
+	f := tracking.Fetch{EmailID: id, Target: "https://example.com/a", UserAgent: "Reader/1", IPAddress: "192.0.2.7", At: time.Unix(1_800_000_000, 0)}
 	must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
 		for _, kind := range []app.EventType{app.EventPrefetched, app.EventType(app.Opened), app.EventType(app.Clicked)} {
 			f.ID = app.NewID()

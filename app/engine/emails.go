@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/render"
+	"mailer/app/schedule"
 	"mailer/db"
 )
 
@@ -84,7 +86,7 @@ func (e *Engine) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	whole := in
 	if in.Template != nil {
 		var err error
-		if whole, err = in.StandIn(key.DomainName); err != nil {
+		if whole, err = render.StandIn(in, key.DomainName); err != nil {
 			return nil, err
 		}
 	}
@@ -109,7 +111,7 @@ func newEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 		CreatedAt: now, LastEvent: app.Queued, Mail: *mail,
 	}
 	if in.ScheduledAt != "" {
-		if email.ScheduledAt, err = app.ParseSchedule(in.ScheduledAt, now); err != nil {
+		if email.ScheduledAt, err = schedule.Parse(in.ScheduledAt, now); err != nil {
 			return nil, app.Invalid("scheduled_at", "%s", err)
 		}
 		if email.ScheduledAt.After(now) {

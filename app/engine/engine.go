@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -41,7 +42,7 @@ type Sender interface {
 
 // Route is a relay and the Sender that speaks to it.
 type Route struct {
-	Relay  app.Relay
+	Relay  relays.Relay
 	Sender Sender
 }
 

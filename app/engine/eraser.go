@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/erase"
 	"mailer/db"
 )
 
@@ -36,14 +37,14 @@ type teamErasures struct {
 
 // set gives the addresses that go out of what has an id: those erased after it
 // came.
-func (t *teamErasures) set(id string) *app.Erasure {
+func (t *teamErasures) set(id string) *erase.Erasure {
 	var addresses []string
 	for _, job := range t.jobs {
 		if id <= job.Until {
 			addresses = append(addresses, job.Addresses...)
 		}
 	}
-	return app.NewErasure(addresses)
+	return erase.NewErasure(addresses)
 }
 
 // first is the last id that all erasures of the team reach to.
@@ -152,7 +153,7 @@ func withoutJobs(jobs []erasure, work []*eraseWalker) []erasure {
 type eraseWalker struct {
 	e       *Engine
 	team    *teamErasures
-	all     *app.Erasure
+	all     *erase.Erasure
 	first   string // up to this id, all is what goes
 	walked  bool
 	cleaned bool // the pages are
@@ -222,7 +223,7 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 }
 
 // set is what goes out of what has an id.
-func (w *eraseWalker) set(id string) *app.Erasure {
+func (w *eraseWalker) set(id string) *erase.Erasure {
 	if id <= w.first {
 		return w.all
 	}
@@ -276,7 +277,7 @@ func (w *eraseWalker) retry(ctx context.Context) error {
 // scrubbed is an email that was read and scrubbed, ready to be written.
 type scrubbed struct {
 	id          string
-	set         *app.Erasure
+	set         *erase.Erasure
 	email       *app.Email // nil: what it says holds no address
 	attachments []*app.Attachment
 	nameless    bool // its sender was erased

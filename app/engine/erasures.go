@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/erase"
 	"mailer/db"
 )
 
@@ -177,7 +178,7 @@ func (e *Engine) deleteErased(tx *db.Tx, c app.Contact) error {
 // withdrawErased keeps what waits for the erased addresses from leaving. What is
 // leaving at this moment is looked at again by erase.
 func (e *Engine) withdrawErased(ctx context.Context, teamID string, job erasure) error {
-	set := app.NewErasure(job.Addresses)
+	set := erase.NewErasure(job.Addresses)
 	var ids []string
 	err := e.db.Read(ctx, func(r *db.Reader) error {
 		relays, err := r.UnitRelays()
@@ -212,7 +213,7 @@ func (e *Engine) withdrawErased(ctx context.Context, teamID string, job erasure)
 // withdrawFrom settles those recipients of an email that are in the set and
 // still wait, and invalidates an attempt under way. It changes nothing, and
 // answers leaving, while the final dot may be on its way.
-func (e *Engine) withdrawFrom(tx *db.Tx, teamID, emailID string, set *app.Erasure) (leaving bool, err error) {
+func (e *Engine) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Erasure) (leaving bool, err error) {
 	unit, leaving, err := tx.OpenUnit(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/db"
 )
 
@@ -23,9 +24,9 @@ const feedbackPurpose = "feedback"
 // proved where it comes from. Once it answers nil, all of it is stored; after an
 // error it may be given all of it again, since each report counts once. Reports
 // of emails that nobody knows are forgotten. Error: CodeServiceUnavailable.
-func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error {
+func (e *Engine) TakeFeedback(ctx context.Context, reports []feedback.Feedback) error {
 	for part := range slices.Chunk(reports, feedbackAtOnce) {
-		var unknown []app.Feedback
+		var unknown []feedback.Feedback
 		write := e.db.Write
 		if slices.ContainsFunc(part, grave) {
 			write = e.db.WriteVital
@@ -55,13 +56,13 @@ func (e *Engine) TakeFeedback(ctx context.Context, reports []app.Feedback) error
 
 // grave tells reports that are stored on a full disk too: what follows from them
 // keeps mail from leaving. The provider tries again with all others.
-func grave(f app.Feedback) bool {
-	return f.Kind == app.FeedbackBounced || f.Kind == app.FeedbackComplained || f.Kind == app.FeedbackFailed
+func grave(f feedback.Feedback) bool {
+	return f.Kind == feedback.FeedbackBounced || f.Kind == feedback.FeedbackComplained || f.Kind == feedback.FeedbackFailed
 }
 
 // takeReport records one report; a repeated one changes nothing. It tells whether
 // the email is known.
-func (e *Engine) takeReport(tx *db.Tx, f app.Feedback) (known bool, err error) {
+func (e *Engine) takeReport(tx *db.Tx, f feedback.Feedback) (known bool, err error) {
 	f = f.Tidy(time.Time{}, tx.Now)
 	err = tx.InsertFeedback(f.Source, e.cfg.Sealer.MAC(feedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
 	if errors.Is(err, db.ErrNotFound) {
@@ -86,7 +87,7 @@ func (e *Engine) takeReport(tx *db.Tx, f app.Feedback) (known bool, err error) {
 // that the relay gave the message, by its Message-ID, which begins with our id or,
 // rewritten by the provider, with its own. No index is needed for our Message-IDs.
 // Error: db.ErrNotFound.
-func findSubject(r *db.Reader, f app.Feedback) (*db.Subject, error) {
+func findSubject(r *db.Reader, f feedback.Feedback) (*db.Subject, error) {
 	if s, err := subject(r, f.EmailID); !errors.Is(err, db.ErrNotFound) {
 		return s, err
 	}
@@ -126,7 +127,7 @@ func subject(r *db.Reader, id string) (*db.Subject, error) {
 
 // report is a report and what it is about.
 type report struct {
-	app.Feedback
+	feedback.Feedback
 	subject *db.Subject
 	of      *db.Recipient // whom it is about; nil: nobody by name, or a stranger
 	gone    bool          // that one's address was erased: what the report says of it is not kept
@@ -188,7 +189,7 @@ func (e *Engine) applyReport(tx *db.Tx, r *report) error {
 			return fmt.Errorf("move last_event: %w", err)
 		}
 	}
-	waited, err := r.moveRecipients(tx, happened, app.RecipientState(ev.Type))
+	waited, err := r.moveRecipients(tx, happened, feedback.RecipientState(ev.Type))
 	if err != nil {
 		return fmt.Errorf("move recipients: %w", err)
 	}
@@ -219,7 +220,7 @@ func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.Las
 	about := []*db.Recipient{r.of}
 	if r.of == nil {
 		about = nil
-		if r.Kind == app.FeedbackFailed && r.Recipient == "" {
+		if r.Kind == feedback.FeedbackFailed && r.Recipient == "" {
 			for i := range r.subject.Recipients {
 				about = append(about, &r.subject.Recipients[i])
 			}
@@ -266,7 +267,7 @@ func settleByReport(tx *db.Tx, s *db.Subject) error {
 // that it must. Only recipients of the email are: nobody's report about a
 // stranger counts.
 func (e *Engine) suppressReported(tx *db.Tx, r *report) error {
-	if !app.Suppresses(r.Feedback) {
+	if !feedback.Suppresses(r.Feedback) {
 		return nil
 	}
 	address, listed := r.Recipient, ""
@@ -317,7 +318,7 @@ func (e *Engine) suppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) e
 // hardRefusal tells whether a refusal by name proves that mail to the recipient is
 // pointless. Our own refusal proves nothing.
 func hardRefusal(v app.RecipientResult) bool {
-	return v.Reply.Code/100 == 5 && app.Suppresses(app.Feedback{Kind: app.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
+	return v.Reply.Code/100 == 5 && feedback.Suppresses(feedback.Feedback{Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
 }
 
 // IngestDoor is an address that reports of a source come to.
@@ -346,12 +347,12 @@ func (e *Engine) OpensIngest(source, secret string) bool {
 // purgeFeedback forgets old reports and providers' ids.
 func (e *Engine) purgeFeedback(ctx context.Context) error {
 	err := e.inPieces(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeFeedback(tx.Now.Add(-app.FeedbackKept), purgeChunk)
+		return tx.PurgeFeedback(tx.Now.Add(-feedback.FeedbackKept), purgeChunk)
 	})
 	if err != nil {
 		return err
 	}
 	return e.inPieces(ctx, "old provider ids", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeProviderIDs(tx.Now.Add(-app.ProviderIDsKept), purgeChunk)
+		return tx.PurgeProviderIDs(tx.Now.Add(-feedback.ProviderIDsKept), purgeChunk)
 	})
 }

@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -18,17 +20,19 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	if r.of != nil {
 		ev.Recipient = r.of.Address
 	}
-	if r.Kind == app.FeedbackTaken { // news only where the relay's reply is not known
+	if r.Kind == feedback.FeedbackTaken { // news only where the relay's reply is not known
 		return ev, r.of != nil && r.of.State == app.Queued, nil
 	}
 	if !isFetch(r.Kind) {
 		return ev, true, nil
 	}
 	all, prefetched, err := tx.CountTrackingEvents(ev.EmailID)
-	return ev, app.FetchRoom(kind, all, prefetched), err
+	return ev, tracking.FetchRoom(kind, all, prefetched), err
 }
 
-func isFetch(k app.FeedbackKind) bool { return k == app.FeedbackOpened || k == app.FeedbackClicked }
+func isFetch(k feedback.FeedbackKind) bool {
+	return k == feedback.FeedbackOpened || k == feedback.FeedbackClicked
+}
 
 // words says as what the report is recorded, and in words what it says.
 func (r *report) words() (app.EventType, string) {
@@ -42,15 +46,15 @@ func (r *report) words() (app.EventType, string) {
 	}
 	kind := app.EventType(r.Kind.LastEvent())
 	switch r.Kind {
-	case app.FeedbackTaken:
+	case feedback.FeedbackTaken:
 		return kind, who + " that it took the mail"
-	case app.FeedbackDelivered:
+	case feedback.FeedbackDelivered:
 		return kind, who + " that the mail was delivered"
-	case app.FeedbackDelayed:
+	case feedback.FeedbackDelayed:
 		return kind, who + " that the delivery is delayed; it goes on trying" + r.quoted()
-	case app.FeedbackBounced:
+	case feedback.FeedbackBounced:
 		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", "), r.quoted())
-	case app.FeedbackComplained:
+	case feedback.FeedbackComplained:
 		return kind, who + " a complaint: the recipient called the mail spam" + r.quoted()
 	}
 	return kind, who + " that it did not send the mail" + r.quoted()
@@ -71,11 +75,11 @@ func (r *report) fetch() (app.EventType, string) {
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}
-	f := app.Fetch{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
+	f := tracking.Fetch{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
 	if r.UserAgent != "" { // not every provider tells it
-		f.Scanner = app.ScannerName(r.UserAgent)
+		f.Scanner = tracking.ScannerName(r.UserAgent)
 	}
-	if r.Kind == app.FeedbackClicked {
+	if r.Kind == feedback.FeedbackClicked {
 		f.Links = 1
 	}
 	if f.Scanner == "" && r.Machine {

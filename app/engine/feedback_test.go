@@ -9,11 +9,14 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/erase"
+	"mailer/app/feedback"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
 // take has the engine take reports; they come from SES unless they say more.
-func (w *world) take(reports ...app.Feedback) {
+func (w *world) take(reports ...feedback.Feedback) {
 	w.t.Helper()
 	for i := range reports {
 		if reports[i].Source == "" {
@@ -66,8 +69,8 @@ func (w *world) sentTo(to ...string) string {
 	return id
 }
 
-func bounce(id, recipient, code string) app.Feedback {
-	return app.Feedback{EmailID: id, Recipient: recipient, Kind: app.FeedbackBounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
+func bounce(id, recipient, code string) feedback.Feedback {
+	return feedback.Feedback{EmailID: id, Recipient: recipient, Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
 		Diagnostic: "smtp; 550 " + code + " sorry"}
 }
 
@@ -96,7 +99,7 @@ func TestTheSameReportCountsOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelay(nil))
 		id := w.sentTo("bob@example.net")
-		report := app.Feedback{ID: "one", EmailID: id, Kind: app.FeedbackDelivered, Recipient: "bob@example.net"}
+		report := feedback.Feedback{ID: "one", EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"}
 		w.take(report, report)
 		for range 5 {
 			w.take(report)
@@ -105,7 +108,7 @@ func TestTheSameReportCountsOnce(t *testing.T) {
 		other := report
 		other.Source = "mailgun"
 		w.take(other)
-		unnamed := app.Feedback{EmailID: id, Kind: app.FeedbackComplained, Diagnostic: "x", At: time.Now()}
+		unnamed := feedback.Feedback{EmailID: id, Kind: feedback.FeedbackComplained, Diagnostic: "x", At: time.Now()}
 		w.take(unnamed)
 		w.take(unnamed)
 		w.eventOf(id, "complained")
@@ -119,7 +122,7 @@ func TestAReportIsRememberedFor30Days(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil))
 		id := w.send("bob@example.net")
-		report := app.Feedback{ID: "one", EmailID: id, Kind: app.FeedbackDelivered}
+		report := feedback.Feedback{ID: "one", EmailID: id, Kind: feedback.FeedbackDelivered}
 		for _, want := range []int{1, 1, 2} {
 			w.take(report)
 			if n := strings.Count(w.story(id), " delivered "); n != want {
@@ -134,7 +137,7 @@ func TestAReportIsRememberedFor30Days(t *testing.T) {
 func TestReportsFindTheirEmail(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const reply = "Ok 010001944a3b2c1d-4f5e6d7c-000000"
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Profile: app.ProfileSES},
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Profile: relays.ProfileSES},
 			always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 				res := accept(ctx, m, hold)
 				res.Reply.Text = reply
@@ -142,7 +145,7 @@ func TestReportsFindTheirEmail(t *testing.T) {
 			}))
 		w := serving(t, relay)
 		id, other := w.sentTo("bob@example.net"), app.NewID()
-		for name, f := range map[string]app.Feedback{
+		for name, f := range map[string]feedback.Feedback{
 			"our id":                     {EmailID: id, ProviderID: "x", MessageID: "y"},
 			"our id in capitals":         {EmailID: strings.ToUpper(id)},
 			"provider":                   {ProviderID: "010001944a3b2c1d-4f5e6d7c-000000", EmailID: other},
@@ -152,18 +155,18 @@ func TestReportsFindTheirEmail(t *testing.T) {
 			"Message-ID with a name":     {MessageID: strings.ToUpper(id) + "@EXAMPLE.com"},
 		} {
 			before := len(w.events(id))
-			f.ID, f.Kind = name, app.FeedbackDelayed
+			f.ID, f.Kind = name, feedback.FeedbackDelayed
 			w.take(f)
 			if len(w.events(id)) != before+1 {
 				t.Errorf("%s: not found", name)
 			}
 		}
 		before := len(w.events(id))
-		for name, f := range map[string]app.Feedback{
+		for name, f := range map[string]feedback.Feedback{
 			"nothing": {}, "another id": {EmailID: other}, "no id": {EmailID: "x", ProviderID: "x", MessageID: "x"},
 			"the Message-ID of another host": {MessageID: id + "@evil.example"}, "half a Message-ID": {MessageID: id},
 		} {
-			f.ID, f.Kind, f.Recipient = name, app.FeedbackBounced, "bob@example.net"
+			f.ID, f.Kind, f.Recipient = name, feedback.FeedbackBounced, "bob@example.net"
 			f.Bounce, f.Enhanced = app.BouncePermanent, "5.1.1"
 			w.take(f)
 			if len(w.events(id)) != before || w.suppressed("bob@example.net").ID != "" {
@@ -199,12 +202,12 @@ func TestAnyOrderOfReportsEndsEqual(t *testing.T) {
 			id := w.sentTo("bob@example.net", "eve@example.net")
 			at := time.Now().Add(time.Minute)
 			time.Sleep(2 * time.Minute)
-			reports := []app.Feedback{
-				{EmailID: id, Kind: app.FeedbackDelayed, Recipient: "bob@example.net"},
-				{EmailID: id, Kind: app.FeedbackDelivered, Recipient: "bob@example.net"},
-				{EmailID: id, Kind: app.FeedbackOpened, At: at, UserAgent: "Mozilla/5.0"},
+			reports := []feedback.Feedback{
+				{EmailID: id, Kind: feedback.FeedbackDelayed, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.FeedbackOpened, At: at, UserAgent: "Mozilla/5.0"},
 				bounce(id, "bob@example.net", "5.1.1"),
-				{EmailID: id, Kind: app.FeedbackComplained, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.FeedbackComplained, Recipient: "bob@example.net"},
 			}
 			for _, i := range order {
 				w.take(reports[i])
@@ -241,7 +244,7 @@ func TestAReportBeforeOurOwnResultEndsEqual(t *testing.T) {
 		w := serving(t, relay)
 		id := w.send("bob@example.net", "eve@example.net")
 		synctest.Wait() // between the dot and its reply
-		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackDelivered, Recipient: "bob@example.net"})
+		w.take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"})
 		w.wantStates(id, "bob@example.net delivered, eve@example.net queued")
 		close(hang)
 		synctest.Wait()
@@ -254,14 +257,14 @@ func TestAReportBeforeOurOwnResultEndsEqual(t *testing.T) {
 }
 
 func TestAReportSettlesADoubtAndNothingIsSentAgain(t *testing.T) {
-	for _, kind := range []app.FeedbackKind{app.FeedbackTaken, app.FeedbackDelivered, app.FeedbackDelayed, app.FeedbackBounced, app.FeedbackComplained, app.FeedbackOpened, app.FeedbackFailed} {
+	for _, kind := range []feedback.FeedbackKind{feedback.FeedbackTaken, feedback.FeedbackDelivered, feedback.FeedbackDelayed, feedback.FeedbackBounced, feedback.FeedbackComplained, feedback.FeedbackOpened, feedback.FeedbackFailed} {
 		t.Run(string(kind), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				relay := newRelay(firstly(lost))
 				w := serving(t, relay)
 				id := w.send("bob@example.net")
 				synctest.Wait()
-				w.take(app.Feedback{EmailID: id, Kind: kind})
+				w.take(feedback.Feedback{EmailID: id, Kind: kind})
 				if d := w.doubts(); len(d) != 1 || d[0].Settled != "settled by the provider's report" || w.unit(id) != nil {
 					t.Errorf("doubts %+v, unit %v", d, w.unit(id))
 				}
@@ -281,7 +284,7 @@ func TestOnlyTheOthersAreSentAgainAfterADoubt(t *testing.T) {
 		w := serving(t, relay)
 		id := w.send("bob@example.net", "eve@example.net", "ann@example.net")
 		synctest.Wait()
-		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackDelivered, Recipient: "eve@example.net"})
+		w.take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "eve@example.net"})
 		if d := w.doubts(); len(d) != 1 || d[0].Settled != "" {
 			t.Errorf("doubts %+v", d)
 		}
@@ -303,7 +306,7 @@ func TestAReportDuringTheSecondTryWithdrawsIt(t *testing.T) {
 		id := w.send("bob@example.net", "eve@example.net")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait() // before the second dot
-		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackDelivered, Recipient: "bob@example.net"})
+		w.take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"})
 		close(hang)
 		synctest.Wait()
 		time.Sleep(time.Minute)
@@ -327,7 +330,7 @@ func TestAReportBeforeALostReplyLeavesNoDoubt(t *testing.T) {
 		w := serving(t, relay)
 		id := w.send("bob@example.net")
 		synctest.Wait()
-		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackDelivered})
+		w.take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered})
 		next := w.crash(newRelay(nil)) // the same in a process that finds the unit dotted
 		next.start()
 		close(hang)
@@ -357,7 +360,7 @@ func TestWhoIsToldNothingOfIsLeftAlone(t *testing.T) {
 				t.Errorf("suppression %+v", s)
 			}
 		}
-		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackFailed, Diagnostic: "virus"})
+		w.take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackFailed, Diagnostic: "virus"})
 		w.wantStates(id, "bob@example.net failed, eve@example.net failed")
 		alone := w.sentTo("bob@example.net")
 		w.take(bounce(alone, "", "5.1.1"))
@@ -384,7 +387,7 @@ func TestAnUnsubscribedAddressThatBouncesIsBlockedWhole(t *testing.T) {
 			must(t, err)
 			f := bounce(id, address, "5.1.1")
 			if tt.report == app.OriginComplaint {
-				f.Kind = app.FeedbackComplained
+				f.Kind = feedback.FeedbackComplained
 			}
 			w.take(f)
 			if s := w.suppressed(address); s.Origin != tt.want || s.ID != first.ID || (s.SourceID == id) != (tt.want != tt.stands) {
@@ -426,15 +429,15 @@ func TestOpensAndClicksAreJudgedInAnyOrder(t *testing.T) {
 		begin := time.Now()
 		for name, tt := range map[string]struct {
 			after time.Duration
-			f     app.Feedback
+			f     feedback.Feedback
 			want  app.EventType
 		}{
-			"reader":     {time.Minute, app.Feedback{Kind: app.FeedbackOpened, UserAgent: "Mozilla/5.0 (X11)"}, "opened"},
-			"click":      {time.Minute, app.Feedback{Kind: app.FeedbackClicked, Link: "https://example.com/", IPAddress: "192.0.2.1"}, "clicked"},
-			"early":      {5 * time.Second, app.Feedback{Kind: app.FeedbackOpened}, app.EventPrefetched},
-			"scanner":    {time.Minute, app.Feedback{Kind: app.FeedbackOpened, UserAgent: "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"}, app.EventPrefetched},
-			"machine":    {time.Minute, app.Feedback{Kind: app.FeedbackOpened, Machine: true}, app.EventPrefetched},
-			"late relay": {time.Minute, app.Feedback{Kind: app.FeedbackOpened, Taken: begin.Add(55 * time.Second)}, app.EventPrefetched},
+			"reader":     {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, UserAgent: "Mozilla/5.0 (X11)"}, "opened"},
+			"click":      {time.Minute, feedback.Feedback{Kind: feedback.FeedbackClicked, Link: "https://example.com/", IPAddress: "192.0.2.1"}, "clicked"},
+			"early":      {5 * time.Second, feedback.Feedback{Kind: feedback.FeedbackOpened}, app.EventPrefetched},
+			"scanner":    {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, UserAgent: "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"}, app.EventPrefetched},
+			"machine":    {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, Machine: true}, app.EventPrefetched},
+			"late relay": {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, Taken: begin.Add(55 * time.Second)}, app.EventPrefetched},
 		} {
 			id := w.sentTo("bob@example.net")
 			accepted := w.email(id).CreatedAt
@@ -459,9 +462,9 @@ func TestManyReportsAreTakenInPieces(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelay(nil))
 		id := w.sentTo("bob@example.net")
-		reports := make([]app.Feedback, 3*feedbackAtOnce+1)
+		reports := make([]feedback.Feedback, 3*feedbackAtOnce+1)
 		for i := range reports {
-			reports[i] = app.Feedback{ID: fmt.Sprint(i), EmailID: app.NewID(), Kind: app.FeedbackDelivered}
+			reports[i] = feedback.Feedback{ID: fmt.Sprint(i), EmailID: app.NewID(), Kind: feedback.FeedbackDelivered}
 		}
 		reports[len(reports)-1].EmailID = id
 		w.take(reports...)
@@ -488,8 +491,8 @@ func TestAReportOfAnErasedRecipientNamesNobody(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelay(nil))
 		id := w.sentTo("bob@example.net", "eve@example.net")
-		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.EraseTraces(id, app.NewErasure([]string{"bob@example.net"})) }))
-		w.take(bounce(id, "Bob@example.net", "5.1.1"), app.Feedback{EmailID: id, Kind: app.FeedbackDelayed, Recipient: "eve@example.net", Diagnostic: "beside bob@example.net"})
+		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return tx.EraseTraces(id, erase.NewErasure([]string{"bob@example.net"})) }))
+		w.take(bounce(id, "Bob@example.net", "5.1.1"), feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelayed, Recipient: "eve@example.net", Diagnostic: "beside bob@example.net"})
 		w.wantStates(id, "[erased] bounced, eve@example.net delivery_delayed")
 		if ev := w.eventOf(id, "bounced"); ev.Recipient != app.Erased {
 			t.Errorf("event %+v", ev)
@@ -550,9 +553,9 @@ func TestReportsOfABroadcastsRecipientsEndEqualInAnyOrder(t *testing.T) {
 			t.Fatalf("%d recipients, %d sent", len(recipients), b.Counts.Sent)
 		}
 		for i, v := range recipients {
-			reports := []app.Feedback{
-				{EmailID: v.ID, Kind: app.FeedbackDelayed}, {MessageID: v.ID + "@" + testDomain, Kind: app.FeedbackDelivered, Recipient: v.Email},
-				bounce(v.ID, strings.ToUpper(v.Email), "5.1.1"), {EmailID: v.ID, Kind: app.FeedbackComplained},
+			reports := []feedback.Feedback{
+				{EmailID: v.ID, Kind: feedback.FeedbackDelayed}, {MessageID: v.ID + "@" + testDomain, Kind: feedback.FeedbackDelivered, Recipient: v.Email},
+				bounce(v.ID, strings.ToUpper(v.Email), "5.1.1"), {EmailID: v.ID, Kind: feedback.FeedbackComplained},
 			}
 			for _, n := range orders[i] {
 				reports[n].ID = fmt.Sprint(i, n)
@@ -586,7 +589,7 @@ func TestAReportSettlesTheDoubtOfABroadcastsRecipient(t *testing.T) {
 		if d := w.doubts(); len(d) != 1 || d[0].EmailID != id {
 			t.Fatalf("doubts %+v", d)
 		}
-		w.take(app.Feedback{EmailID: id, Kind: app.FeedbackDelivered})
+		w.take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		b = w.broadcast(draft.ID)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -162,7 +163,7 @@ func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
 
 func TestBroadcastsOfAPausedTeamRest(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Rate: 10}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Rate: 10}, nil)
 		w := guarded(t, relay)
 		w.start()
 		w.people(600)

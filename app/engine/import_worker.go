@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/importing"
 	"mailer/db"
 )
 
@@ -47,7 +48,7 @@ func (im *importer) wake() {
 func (e *Engine) startImports(ctx context.Context) error {
 	var partial []string
 	err := e.db.Read(ctx, func(r *db.Reader) (err error) {
-		partial, err = r.StoredImports(app.ImportUploading)
+		partial, err = r.StoredImports(importing.ImportUploading)
 		return err
 	})
 	if err != nil {
@@ -86,10 +87,10 @@ func (e *Engine) runImports(ctx context.Context) {
 
 // nextImport works off one import, and deletes the files of those that are over.
 func (e *Engine) nextImport(ctx context.Context) (worked bool, err error) {
-	var i app.Import
+	var i importing.Import
 	var over []string
 	err = e.db.Read(ctx, func(r *db.Reader) error {
-		for _, status := range []app.ImportStatus{app.ImportCompleted, app.ImportFailed} {
+		for _, status := range []importing.ImportStatus{importing.ImportCompleted, importing.ImportFailed} {
 			ids, err := r.StoredImports(status)
 			if err != nil {
 				return err
@@ -162,8 +163,8 @@ func (e *Engine) deletePieces(ctx context.Context, id string) error {
 // importRun is an import at work.
 type importRun struct {
 	e      *Engine
-	i      app.Import // as it is stored
-	rows   *app.ImportRows
+	i      importing.Import // as it is stored
+	rows   *importing.ImportRows
 	erased uint64 // erasures begun before the file was read
 }
 
@@ -187,7 +188,7 @@ type importRow struct {
 // runImport works an import off. A fault of the program fails it, since it would
 // come again; any other error is the store's, and leaves the rest of the import
 // to be done.
-func (e *Engine) runImport(ctx context.Context, i app.Import) (err error) {
+func (e *Engine) runImport(ctx context.Context, i importing.Import) (err error) {
 	run := &importRun{e: e, i: i, erased: e.erasuresBegun.Load()}
 	defer func() {
 		if p := recover(); p != nil {
@@ -195,7 +196,7 @@ func (e *Engine) runImport(ctx context.Context, i app.Import) (err error) {
 			err = run.fail(ctx, "The server met a fault of its own; its log has the details")
 		}
 	}()
-	run.rows, _, err = app.ReadImport(e.importFile(ctx, i.ID))
+	run.rows, _, err = importing.ReadImport(e.importFile(ctx, i.ID))
 	if err == nil {
 		err = run.skip(i.Total())
 	}
@@ -233,7 +234,7 @@ func (run *importRun) read() (batch importBatch, err error) {
 	limit := max(1, min(importRows, importLinks/(1+len(plan.Segments)+len(plan.Topics))))
 	for len(batch.rows) < limit {
 		row, err := run.rows.Next()
-		var fault *app.ImportFault
+		var fault *importing.ImportFault
 		switch {
 		case errors.Is(err, io.EOF):
 			batch.over = true
@@ -253,7 +254,7 @@ func (run *importRun) read() (batch importBatch, err error) {
 // write stores a batch, and waits while the disk is full. Afterwards it stands
 // back a little if callers wait.
 func (run *importRun) write(ctx context.Context, batch importBatch) error {
-	var next app.Import
+	var next importing.Import
 	for {
 		err := run.e.db.WritePatient(ctx, func(tx *db.Tx) (err error) {
 			next, err = run.put(tx, batch)
@@ -299,7 +300,7 @@ func (g *linkGone) Error() string {
 
 // put writes the contacts of a batch, and counts them in the same Write. It
 // gives the import as it is stored then. Error: *linkGone.
-func (run *importRun) put(tx *db.Tx, batch importBatch) (app.Import, error) {
+func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error) {
 	i := run.i
 	erasing, err := tx.HasErasures(i.TeamID)
 	if err != nil || erasing || run.erased != run.e.erasuresBegun.Load() {
@@ -319,8 +320,8 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (app.Import, error) {
 		if flaw == "" {
 			continue
 		}
-		if i.Failed < app.MaxImportErrors {
-			if err := tx.InsertImportError(i.ID, app.ImportError{ID: app.NewID(), Line: row.line, Message: flaw}); err != nil {
+		if i.Failed < importing.MaxImportErrors {
+			if err := tx.InsertImportError(i.ID, importing.ImportError{ID: app.NewID(), Line: row.line, Message: flaw}); err != nil {
 				return i, err
 			}
 		}
@@ -329,18 +330,18 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (app.Import, error) {
 	if err := w.finish(); err != nil {
 		return i, err
 	}
-	i.Status = app.ImportInProgress
+	i.Status = importing.ImportInProgress
 	if batch.over {
-		i.Status, i.Error, i.CompletedAt = app.ImportCompleted, batch.fault, tx.Now
+		i.Status, i.Error, i.CompletedAt = importing.ImportCompleted, batch.fault, tx.Now
 		if batch.fault != "" {
-			i.Status = app.ImportFailed
+			i.Status = importing.ImportFailed
 		}
 	}
 	return i, tx.AdvanceImport(&i, run.i.Total())
 }
 
 // putRow writes one contact and counts it in i, or says why it can't be taken.
-func putRow(w *contactWriter, i *app.Import, row importRow) (flaw string, err error) {
+func putRow(w *contactWriter, i *importing.Import, row importRow) (flaw string, err error) {
 	contact, err := keepOptOuts(w, row.contact)
 	if err != nil {
 		return "", fmt.Errorf("line %d: %w", row.line, err)
@@ -394,7 +395,7 @@ func keepOptOuts(w *contactWriter, n *app.NewContact) (*app.NewContact, error) {
 func (run *importRun) fail(ctx context.Context, why string) error {
 	i := run.i
 	err := run.e.db.WriteVital(ctx, func(tx *db.Tx) error {
-		i.Status, i.Error, i.CompletedAt = app.ImportFailed, why, tx.Now
+		i.Status, i.Error, i.CompletedAt = importing.ImportFailed, why, tx.Now
 		return tx.AdvanceImport(&i, run.i.Total())
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"mailer/app"
+	"mailer/app/importing"
 	"mailer/db"
 )
 
@@ -19,7 +20,7 @@ const (
 // that does not arrive whole, or is refused, is deleted at once. Errors: those
 // of receive, CodeValidation, CodeNotFound for an unknown segment or topic, and
 // CodeServiceUnavailable.
-func (e *Engine) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (app.ImportInput, error)) (string, error) {
+func (e *Engine) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.ImportInput, error)) (string, error) {
 	if err := e.Ready(); err != nil {
 		return "", err
 	}
@@ -72,7 +73,7 @@ func (u *importUpload) flush() error {
 	}
 	err := u.e.db.WritePatient(u.ctx, func(tx *db.Tx) error {
 		if u.pieces == 0 {
-			if err := tx.InsertImport(&app.Import{ID: u.id, TeamID: u.teamID, CreatedAt: tx.Now}); err != nil {
+			if err := tx.InsertImport(&importing.Import{ID: u.id, TeamID: u.teamID, CreatedAt: tx.Now}); err != nil {
 				return err
 			}
 		}
@@ -87,9 +88,9 @@ func (u *importUpload) flush() error {
 
 // queue checks what the caller said against the headings of the file, declares
 // the properties that are new, and has the import wait for its turn.
-func (u *importUpload) queue(in app.ImportInput) error {
-	_, headings, err := app.ReadImport(u.e.importFile(u.ctx, u.id))
-	var fault *app.ImportFault
+func (u *importUpload) queue(in importing.ImportInput) error {
+	_, headings, err := importing.ReadImport(u.e.importFile(u.ctx, u.id))
+	var fault *importing.ImportFault
 	switch {
 	case errors.Is(err, io.EOF):
 		return app.Invalid("file", "must not be empty")
@@ -121,7 +122,7 @@ func (u *importUpload) queue(in app.ImportInput) error {
 }
 
 // checkLinks proves that the segments and topics of a plan are the team's.
-func checkLinks(tx *db.Tx, teamID string, plan *app.ImportPlan) error {
+func checkLinks(tx *db.Tx, teamID string, plan *importing.ImportPlan) error {
 	for _, id := range plan.Segments {
 		if _, err := tx.Segment(teamID, id); err != nil {
 			return lookup("segment", err)
@@ -182,7 +183,7 @@ func (r *importReader) Read(p []byte) (int, error) {
 
 // ListImports gives a page of the team's imports, newest first, and whether
 // there are more. An empty status stands for all.
-func (e *Engine) ListImports(ctx context.Context, key *app.Key, status app.ImportStatus, page app.Page) (rows []app.Import, more bool, err error) {
+func (e *Engine) ListImports(ctx context.Context, key *app.Key, status importing.ImportStatus, page app.Page) (rows []importing.Import, more bool, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		rows, more, err = r.ListImports(key.TeamID, status, page)
 		return err
@@ -191,12 +192,12 @@ func (e *Engine) ListImports(ctx context.Context, key *app.Key, status app.Impor
 }
 
 // GetImport gives one import and its first row errors, at most 100.
-func (e *Engine) GetImport(ctx context.Context, key *app.Key, id string) (i app.Import, flaws []app.ImportError, err error) {
+func (e *Engine) GetImport(ctx context.Context, key *app.Key, id string) (i importing.Import, flaws []importing.ImportError, err error) {
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		if i, err = r.Import(key.TeamID, id); err != nil {
 			return err
 		}
-		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: app.MaxImportErrorsShown})
+		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: importing.MaxImportErrorsShown})
 		return err
 	})
 	return i, flaws, lookup("import", err)
@@ -206,7 +207,7 @@ func (e *Engine) GetImport(ctx context.Context, key *app.Key, id string) (i app.
 // file, and whether there are more: the first app.MaxImportErrors of them are
 // kept. Errors: CodeNotFound, CodeValidation for a cursor that is not in the
 // list.
-func (e *Engine) ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) (rows []app.ImportError, more bool, err error) {
+func (e *Engine) ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) (rows []importing.ImportError, more bool, err error) {
 	if _, _, err := e.GetImport(ctx, key, id); err != nil {
 		return nil, false, err
 	}

@@ -11,13 +11,14 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/importing"
 	"mailer/db"
 )
 
 // upload imports a file and gives the import's id.
-func (w *world) upload(in app.ImportInput, csv string) string {
+func (w *world) upload(in importing.ImportInput, csv string) string {
 	w.t.Helper()
-	id, err := w.e.CreateImport(w.t.Context(), w.key, func(file io.Writer) (app.ImportInput, error) {
+	id, err := w.e.CreateImport(w.t.Context(), w.key, func(file io.Writer) (importing.ImportInput, error) {
 		_, err := io.WriteString(file, csv)
 		return in, err
 	})
@@ -25,7 +26,7 @@ func (w *world) upload(in app.ImportInput, csv string) string {
 	return id
 }
 
-func (w *world) imported(id string) (app.Import, []app.ImportError) {
+func (w *world) imported(id string) (importing.Import, []importing.ImportError) {
 	w.t.Helper()
 	i, flaws, err := w.e.GetImport(w.t.Context(), w.key, id)
 	must(w.t, err)
@@ -34,13 +35,13 @@ func (w *world) imported(id string) (app.Import, []app.ImportError) {
 
 // wantImport checks status, error and counts (created, updated, skipped,
 // failed), and that as many contacts are there as the team's counter says.
-func (w *world) wantImport(id string, status app.ImportStatus, words string, want app.ImportCounts) {
+func (w *world) wantImport(id string, status importing.ImportStatus, words string, want importing.ImportCounts) {
 	w.t.Helper()
 	i, _ := w.imported(id)
 	if i.Status != status || !strings.Contains(i.Error, words) || (words == "") != (i.Error == "") || i.ImportCounts != want {
 		w.t.Errorf("import %s %q %+v, want %s %q %+v", i.Status, i.Error, i.ImportCounts, status, words, want)
 	}
-	if over := status == app.ImportCompleted || status == app.ImportFailed; over == i.CompletedAt.IsZero() {
+	if over := status == importing.ImportCompleted || status == importing.ImportFailed; over == i.CompletedAt.IsZero() {
 		w.t.Errorf("%s, completed at %v", i.Status, i.CompletedAt)
 	}
 }
@@ -73,7 +74,7 @@ func (w *world) contacts() (n int) {
 func (w *world) wantNoFiles(ids ...string) {
 	w.t.Helper()
 	w.read(func(r *db.Reader) error {
-		for _, status := range []app.ImportStatus{app.ImportUploading, app.ImportQueued, app.ImportInProgress, app.ImportCompleted, app.ImportFailed} {
+		for _, status := range []importing.ImportStatus{importing.ImportUploading, importing.ImportQueued, importing.ImportInProgress, importing.ImportCompleted, importing.ImportFailed} {
 			if left, err := r.StoredImports(status); err != nil || len(left) > 0 {
 				w.t.Errorf("files of %s imports %q, %v", status, left, err)
 			}
@@ -89,7 +90,7 @@ func (w *world) wantNoFiles(ids ...string) {
 
 // sheet is a file of n good rows, of which every seventh is followed by a bad
 // one and every fifth comes again.
-func sheet(n int) (csv string, want app.ImportCounts) {
+func sheet(n int) (csv string, want importing.ImportCounts) {
 	var b strings.Builder
 	b.WriteString("email,name\n")
 	for i := range n {
@@ -117,7 +118,7 @@ func (w *world) work(n int) (id string) {
 		return err
 	})
 	var err error
-	run.rows, _, err = app.ReadImport(w.e.importFile(w.t.Context(), run.i.ID))
+	run.rows, _, err = importing.ReadImport(w.e.importFile(w.t.Context(), run.i.ID))
 	must(w.t, err)
 	must(w.t, run.skip(run.i.Total()))
 	for range n {
@@ -135,8 +136,8 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				w := idle(t, newRelay(nil))
-				id := w.upload(app.ImportInput{}, csv)
-				w.wantImport(id, app.ImportQueued, "", app.ImportCounts{})
+				id := w.upload(importing.ImportInput{}, csv)
+				w.wantImport(id, importing.ImportQueued, "", importing.ImportCounts{})
 				w.work(n)
 				before, _ := w.imported(id)
 				if got := min(n*importRows, want.Total()); before.Total() != got || before.CompletedAt.IsZero() != (n < writes) {
@@ -145,7 +146,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				next := w.crash(newRelay(nil))
 				next.start()
 				synctest.Wait()
-				next.wantImport(id, app.ImportCompleted, "", want)
+				next.wantImport(id, importing.ImportCompleted, "", want)
 				if got := next.contacts(); got != want.Created {
 					t.Errorf("%d contacts, want %d", got, want.Created)
 				}
@@ -154,7 +155,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				for _, f := range flaws {
 					lines[f.Line] = true
 				}
-				if len(lines) != min(want.Failed, app.MaxImportErrorsShown) {
+				if len(lines) != min(want.Failed, importing.MaxImportErrorsShown) {
 					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
 				}
 				next.wantNoFiles(id)
@@ -168,11 +169,11 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 		w := idle(t, newRelay(nil))
 		var next *world
 		var id string
-		_, err := w.e.CreateImport(t.Context(), w.key, func(file io.Writer) (app.ImportInput, error) {
+		_, err := w.e.CreateImport(t.Context(), w.key, func(file io.Writer) (importing.ImportInput, error) {
 			_, err := file.Write(make([]byte, 10*importPiece+1))
 			must(t, err)
 			w.read(func(r *db.Reader) error {
-				ids, err := r.StoredImports(app.ImportUploading)
+				ids, err := r.StoredImports(importing.ImportUploading)
 				id = ids[0]
 				return err
 			})
@@ -182,7 +183,7 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 				t.Errorf("listed %+v, %v", rows, err)
 			}
 			next = w.crash(newRelay(nil))
-			return app.ImportInput{}, io.ErrUnexpectedEOF
+			return importing.ImportInput{}, io.ErrUnexpectedEOF
 		})
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error %v", err)
@@ -198,16 +199,16 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		csv, want := sheet(3000)
 		w := serving(t, newRelay(nil))
-		id := w.upload(app.ImportInput{}, csv)
+		id := w.upload(importing.ImportInput{}, csv)
 		w.stop()
 		w.open()
 		i, _ := w.imported(id)
-		if i.Status == app.ImportCompleted {
+		if i.Status == importing.ImportCompleted {
 			t.Log("the import was done before the stop")
 		}
 		w.start()
 		synctest.Wait()
-		w.wantImport(id, app.ImportCompleted, "", want)
+		w.wantImport(id, importing.ImportCompleted, "", want)
 		if got := w.contacts(); got != want.Created {
 			t.Errorf("%d contacts, want %d", got, want.Created)
 		}
@@ -217,15 +218,15 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 func TestImportsComeOneByOneOldestFirst(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil))
-		first := w.upload(app.ImportInput{}, "email\na@example.org\nb@example.org\n")
-		second := w.upload(app.ImportInput{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
+		first := w.upload(importing.ImportInput{}, "email\na@example.org\nb@example.org\n")
+		second := w.upload(importing.ImportInput{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
 		w.start()
 		synctest.Wait()
-		w.wantImport(first, app.ImportCompleted, "", app.ImportCounts{Created: 2})
-		w.wantImport(second, app.ImportCompleted, "", app.ImportCounts{Created: 1, Updated: 1})
-		third := w.upload(app.ImportInput{}, "email\nd@example.org\n") // while the importer sleeps
+		w.wantImport(first, importing.ImportCompleted, "", importing.ImportCounts{Created: 2})
+		w.wantImport(second, importing.ImportCompleted, "", importing.ImportCounts{Created: 1, Updated: 1})
+		third := w.upload(importing.ImportInput{}, "email\nd@example.org\n") // while the importer sleeps
 		synctest.Wait()
-		w.wantImport(third, app.ImportCompleted, "", app.ImportCounts{Created: 1})
+		w.wantImport(third, importing.ImportCompleted, "", importing.ImportCounts{Created: 1})
 		w.wantNoFiles(first, second, third)
 	})
 }
@@ -234,7 +235,7 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		csv, want := sheet(300)
 		w := idle(t, newRelay(nil))
-		id := w.upload(app.ImportInput{}, csv)
+		id := w.upload(importing.ImportInput{}, csv)
 		w.work(1)
 		half, _ := w.imported(id)
 		if err := w.strike(fullStorage(t)); !errors.Is(err, db.ErrFull) {
@@ -242,12 +243,12 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 		}
 		go w.e.runImports(w.e.taking)
 		synctest.Wait()
-		w.wantImport(id, app.ImportInProgress, "", half.ImportCounts)
+		w.wantImport(id, importing.ImportInProgress, "", half.ImportCounts)
 		_, err := w.e.CreateImport(t.Context(), w.key, nil)
 		wantCode(t, err, app.CodeServiceUnavailable)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		w.wantImport(id, app.ImportCompleted, "", want)
+		w.wantImport(id, importing.ImportCompleted, "", want)
 		stopNow(w.e)
 	})
 }
@@ -255,12 +256,12 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 func TestAnUploadThatMeetsAFullDiskIsDeletedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil))
-		_, err := w.e.CreateImport(t.Context(), w.key, func(file io.Writer) (app.ImportInput, error) {
+		_, err := w.e.CreateImport(t.Context(), w.key, func(file io.Writer) (importing.ImportInput, error) {
 			_, err := file.Write(make([]byte, 5*importPiece))
 			must(t, err)
 			_ = w.strike(fullStorage(t))
 			_, err = file.Write(make([]byte, importPiece))
-			return app.ImportInput{}, err
+			return importing.ImportInput{}, err
 		})
 		wantCode(t, err, app.CodeServiceUnavailable)
 		w.wantNoFiles()
@@ -271,11 +272,11 @@ func TestACallerThatGoesAwayLeavesNoFile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil))
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := w.e.CreateImport(ctx, w.key, func(file io.Writer) (app.ImportInput, error) {
+		_, err := w.e.CreateImport(ctx, w.key, func(file io.Writer) (importing.ImportInput, error) {
 			_, err := file.Write(make([]byte, importPiece))
 			must(t, err)
 			cancel()
-			return app.ImportInput{}, ctx.Err()
+			return importing.ImportInput{}, ctx.Err()
 		})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
@@ -292,7 +293,7 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			s := app.Segment{ID: app.NewID(), TeamID: w.key.TeamID, Name: "s", CreatedAt: time.Now()}
 			topic := app.Topic{ID: app.NewID(), TeamID: w.key.TeamID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: time.Now()}
 			must(t, w.db.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(tx.InsertSegment(&s), tx.InsertTopic(&topic)) }))
-			id := w.upload(app.ImportInput{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
+			id := w.upload(importing.ImportInput{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
 			w.work(1)
 			half, _ := w.imported(id)
 			must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
@@ -307,7 +308,7 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			}))
 			w.start()
 			synctest.Wait()
-			w.wantImport(id, app.ImportFailed, "The requested "+kind+" was not found; it was deleted while the import ran", half.ImportCounts)
+			w.wantImport(id, importing.ImportFailed, "The requested "+kind+" was not found; it was deleted while the import ran", half.ImportCounts)
 			if got := w.contacts(); got != half.Created {
 				t.Errorf("%d contacts, want %d", got, half.Created)
 			}
@@ -317,11 +318,11 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 }
 
 // plant queues an import whose plan no upload would have.
-func (w *world) plant(plan *app.ImportPlan, csv string) string {
+func (w *world) plant(plan *importing.ImportPlan, csv string) string {
 	w.t.Helper()
 	id := app.NewID()
 	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error {
-		err := tx.InsertImport(&app.Import{ID: id, TeamID: w.key.TeamID, CreatedAt: tx.Now})
+		err := tx.InsertImport(&importing.Import{ID: id, TeamID: w.key.TeamID, CreatedAt: tx.Now})
 		return errors.Join(err, tx.AddPiece(id, 0, []byte(csv)), tx.QueueImport(w.key.TeamID, id, plan))
 	}))
 	return id
@@ -330,18 +331,18 @@ func (w *world) plant(plan *app.ImportPlan, csv string) string {
 func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil))
-		column := app.ImportColumn{Name: `"email"`, Field: "email"}
-		panics := w.plant(&app.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []app.ImportColumn{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
-		conflicts := w.plant(&app.ImportPlan{Conflict: app.ConflictError, Width: 1, Columns: []app.ImportColumn{column}}, "email\na@example.org\na@example.org\n")
-		empty := w.plant(&app.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []app.ImportColumn{column}}, "")
-		good := w.upload(app.ImportInput{}, "email\na@example.org\n")
+		column := importing.ImportColumn{Name: `"email"`, Field: "email"}
+		panics := w.plant(&importing.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.ImportColumn{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
+		conflicts := w.plant(&importing.ImportPlan{Conflict: app.ConflictError, Width: 1, Columns: []importing.ImportColumn{column}}, "email\na@example.org\na@example.org\n")
+		empty := w.plant(&importing.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.ImportColumn{column}}, "")
+		good := w.upload(importing.ImportInput{}, "email\na@example.org\n")
 		w.start()
 		time.Sleep(importStrikes * time.Minute)
 		synctest.Wait()
-		w.wantImport(panics, app.ImportFailed, "fault of its own", app.ImportCounts{})
-		w.wantImport(conflicts, app.ImportFailed, "could not be stored", app.ImportCounts{})
-		w.wantImport(empty, app.ImportFailed, "not stored any more", app.ImportCounts{})
-		w.wantImport(good, app.ImportCompleted, "", app.ImportCounts{Created: 1})
+		w.wantImport(panics, importing.ImportFailed, "fault of its own", importing.ImportCounts{})
+		w.wantImport(conflicts, importing.ImportFailed, "could not be stored", importing.ImportCounts{})
+		w.wantImport(empty, importing.ImportFailed, "not stored any more", importing.ImportCounts{})
+		w.wantImport(good, importing.ImportCompleted, "", importing.ImportCounts{Created: 1})
 		w.wantNoFiles(panics, conflicts, empty, good)
 	})
 }
@@ -349,12 +350,12 @@ func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelay(nil))
-		id := w.upload(app.ImportInput{}, "email\n"+strings.Repeat("nobody\n", app.MaxImportErrors+250)+"a@example.org\n")
+		id := w.upload(importing.ImportInput{}, "email\n"+strings.Repeat("nobody\n", importing.MaxImportErrors+250)+"a@example.org\n")
 		synctest.Wait()
-		w.wantImport(id, app.ImportCompleted, "", app.ImportCounts{Created: 1, Failed: app.MaxImportErrors + 250})
+		w.wantImport(id, importing.ImportCompleted, "", importing.ImportCounts{Created: 1, Failed: importing.MaxImportErrors + 250})
 		page, kept, line := app.Page{Limit: 100}, 0, 1
 		for more := true; more; {
-			var rows []app.ImportError
+			var rows []importing.ImportError
 			var err error
 			rows, more, err = w.e.ListImportErrors(t.Context(), w.key, id, page)
 			must(t, err)
@@ -366,7 +367,7 @@ func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 			kept += len(rows)
 			page.After = rows[len(rows)-1].ID
 		}
-		if kept != app.MaxImportErrors {
+		if kept != importing.MaxImportErrors {
 			t.Errorf("%d errors are kept", kept)
 		}
 	})
@@ -380,11 +381,11 @@ func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
 		leave := w.e.cfg.Load.Enter()
 		defer leave()
 		start := time.Now()
-		id := w.upload(app.ImportInput{}, csv)
+		id := w.upload(importing.ImportInput{}, csv)
 		w.start()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		w.wantImport(id, app.ImportCompleted, "", want)
+		w.wantImport(id, importing.ImportCompleted, "", want)
 		i, _ := w.imported(id)
 		writes := time.Duration(want.Total() / importRows)
 		if took := i.CompletedAt.Sub(start); took < writes*importYield || took > 2*writes*importYield {
@@ -400,7 +401,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		for i := range 250 {
 			csv += fmt.Sprintf("c%d@example.org\n", i)
 		}
-		id := w.upload(app.ImportInput{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
+		id := w.upload(importing.ImportInput{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
 		var run *importRun
 		w.read(func(r *db.Reader) error {
 			i, err := r.NextImport()
@@ -408,7 +409,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 			return err
 		})
 		var err error
-		run.rows, _, err = app.ReadImport(w.e.importFile(t.Context(), id))
+		run.rows, _, err = importing.ReadImport(w.e.importFile(t.Context(), id))
 		must(t, err)
 		first, err := run.read()
 		must(t, err)
@@ -422,7 +423,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		}
 		w.start()
 		synctest.Wait()
-		w.wantImport(id, app.ImportCompleted, "", app.ImportCounts{Created: 251, Failed: 1})
+		w.wantImport(id, importing.ImportCompleted, "", importing.ImportCounts{Created: 251, Failed: 1})
 		if _, err := w.e.GetContact(t.Context(), w.key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
 			t.Errorf("the contact is back: %v", err)
 		}

@@ -4,12 +4,13 @@ import (
 	"context"
 
 	"mailer/app"
+	"mailer/app/insights"
 )
 
 // inspect looks at a mail that is whole; what hangs on its domain comes with its
 // acceptance.
 func (e *Engine) inspect(email *app.Email) {
-	email.Insights = app.InspectMail(email.Sent(), false, e.server.BaseURL)
+	email.Insights = insights.InspectMail(email.Sent(), false, e.server.BaseURL)
 }
 
 // GetInsights gives what was found in an email when it was accepted, or in the

@@ -11,6 +11,7 @@ import (
 	"golang.org/x/sync/semaphore"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -31,7 +32,7 @@ const (
 type lane struct {
 	e       *Engine
 	name    string
-	relay   app.Relay
+	relay   relays.Relay
 	sender  Sender
 	gate    *gate
 	breaker breaker

@@ -9,12 +9,13 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
 func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 100}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 100}, nil)
 		w := idle(t, relay)
 		other := w.addTeam("Other", "other.example")
 		const long = 10_000
@@ -50,7 +51,7 @@ func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 func TestManyTeamsTakeTurns(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const teams, each = 24, 6
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1}, nil)
 		w := idle(t, relay)
 		team := map[string]int{}
 		for i := range teams {
@@ -85,7 +86,7 @@ func TestManyTeamsTakeTurns(t *testing.T) {
 
 func TestTheRateOfARelayIsKept(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 14}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 14}, nil)
 		w := idle(t, relay)
 		for i := range 141 {
 			w.send(fmt.Sprintf("u%d@example.net", i))
@@ -111,7 +112,7 @@ func TestTheRateOfARelayIsKept(t *testing.T) {
 func TestTheDailyLimitHoldsInAny24HoursAcrossARestart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		const daily = 10
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Daily: daily}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Daily: daily}, nil)
 		w := serving(t, relay)
 		time.Sleep(50 * time.Second) // not at the beginning of a minute
 		var ids []string
@@ -159,7 +160,7 @@ func TestASlowMessageCountsInTheMinuteOfItsDot(t *testing.T) {
 		t.Run(fmt.Sprint("restart=", restart), func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				slow := make(chan struct{})
-				relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 2, Daily: 1}, firstly(after(slow, accept)))
+				relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Daily: 1}, firstly(after(slow, accept)))
 				w := serving(t, relay)
 				w.send("bob@example.net")
 				time.Sleep(10 * time.Minute)
@@ -187,7 +188,7 @@ func TestASlowMessageCountsInTheMinuteOfItsDot(t *testing.T) {
 func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		us := newRelay(nil)
-		eu := newRelayOf(app.Relay{Region: "eu-west-1", Connections: 1}, nil)
+		eu := newRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, nil)
 		w := serving(t, us, eu)
 		w.addDomain(w.key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
 		w.addDomain(w.key.TeamID, "gone.example", "sa-east-1", app.DomainVerified)
@@ -209,7 +210,7 @@ func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 
 func TestUnitsOfARelayThatIsNoLongerConfiguredLeaveThroughTheDefault(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		eu := newRelayOf(app.Relay{Region: "eu-west-1", Connections: 1}, always(dotThen(nil)))
+		eu := newRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, always(dotThen(nil)))
 		w := serving(t, newRelay(nil), eu)
 		w.addDomain(w.key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
 		var ids []string

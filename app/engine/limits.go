@@ -6,12 +6,13 @@ import (
 	"sync"
 	"time"
 
-	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
 // dayMinutes is the window of a relay's daily limit.
-const dayMinutes = app.DayMinutes
+const dayMinutes = pacing.DayMinutes
 
 // mailFirst is how long a place that comes free is kept for transactional mail that
 // was told to wait for it.
@@ -52,11 +53,11 @@ func (u *usage) add(n int64, bulk bool) {
 
 // newLimits makes the limits of a relay of whose daily limit broadcasts may use a
 // part (0: app.DefaultBulkShare).
-func newLimits(r app.Relay, part float64) *limits {
+func newLimits(r relays.Relay, part float64) *limits {
 	if part == 0 {
-		part = app.DefaultBulkShare
+		part = pacing.DefaultBulkShare
 	}
-	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, daily: r.Daily, share: app.BulkShare(r.Daily, part),
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
 		meter: newMeter(r), dripped: map[string]time.Time{}}
 }
 
@@ -215,14 +216,14 @@ func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 
 // counted gives the minutes of the window that have messages, places that are only
 // reserved with them.
-func (l *limits) counted(now time.Time) []app.UsageMinute {
+func (l *limits) counted(now time.Time) []pacing.UsageMinute {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.forget(now.Unix() / 60)
-	var rows []app.UsageMinute
+	var rows []pacing.UsageMinute
 	for minute := l.latest - dayMinutes + 1; minute <= l.latest; minute++ {
 		if u := l.minutes[minute%dayMinutes]; u.sent > 0 {
-			rows = append(rows, app.UsageMinute{Minute: minute, Sent: u.sent, Bulk: u.bulk})
+			rows = append(rows, pacing.UsageMinute{Minute: minute, Sent: u.sent, Bulk: u.bulk})
 		}
 	}
 	return rows

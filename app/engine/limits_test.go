@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -33,7 +34,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(5, 6))
 	for range 50 {
-		l := newLimits(app.Relay{Daily: 20}, 0.5)
+		l := newLimits(relays.Relay{Daily: 20}, 0.5)
 		var held []heldPlace
 		now := time.Unix(1_800_000_000, 0)
 		for range 1000 {
@@ -72,7 +73,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 
 func TestBroadcastsLeaveAReserveToMail(t *testing.T) {
 	t.Parallel()
-	l := newLimits(app.Relay{Daily: 100}, 0)
+	l := newLimits(relays.Relay{Daily: 100}, 0)
 	start := time.Unix(1_800_000_000, 0).Truncate(time.Minute)
 	for range 10 {
 		l.reserve(start.Add(-time.Hour), false)
@@ -102,7 +103,7 @@ func TestBroadcastsLeaveAReserveToMail(t *testing.T) {
 
 func TestMailThatWaitsForThePlacesOfADayComesFirst(t *testing.T) {
 	t.Parallel()
-	l := newLimits(app.Relay{Daily: 10}, 0.9)
+	l := newLimits(relays.Relay{Daily: 10}, 0.9)
 	start := time.Unix(1_800_000_000, 0)
 	for range 10 {
 		l.reserve(start, false)
@@ -121,7 +122,7 @@ func TestMailThatWaitsForThePlacesOfADayComesFirst(t *testing.T) {
 
 func TestAClockThatIsPutBackOpensNoWindow(t *testing.T) {
 	t.Parallel()
-	l := newLimits(app.Relay{Daily: 10}, 0.5)
+	l := newLimits(relays.Relay{Daily: 10}, 0.5)
 	now := time.Unix(1_800_000_000, 0)
 	for range 4 {
 		l.reserve(now, true)
@@ -139,7 +140,7 @@ func TestAClockThatIsPutBackOpensNoWindow(t *testing.T) {
 
 func TestLimitsRememberWhatWasSentBeforeAStart(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := idle(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Daily: 1000}, nil))
+		w := idle(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Daily: 1000}, nil))
 		now := time.Now()
 		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
 			for _, at := range []time.Time{now, now.Add(-time.Hour), now.Add(-24 * time.Hour), now.Add(-dayMinutes * time.Minute), now.Add(time.Hour)} {
@@ -149,7 +150,7 @@ func TestLimitsRememberWhatWasSentBeforeAStart(t *testing.T) {
 			}
 			return nil
 		}))
-		l := newLimits(app.Relay{Region: app.DefaultRegion, Daily: 1000}, 0)
+		l := newLimits(relays.Relay{Region: app.DefaultRegion, Daily: 1000}, 0)
 		must(t, l.load(t.Context(), w.db))
 		if want := (usage{400, 240}); l.total != want {
 			t.Errorf("%+v, want %+v", l.total, want)
@@ -162,7 +163,7 @@ func TestLimitsRememberWhatWasSentBeforeAStart(t *testing.T) {
 
 // BenchmarkReserve takes and moves a place a message, as time goes on.
 func BenchmarkReserve(b *testing.B) {
-	l := newLimits(app.Relay{Daily: 1 << 60}, 0)
+	l := newLimits(relays.Relay{Daily: 1 << 60}, 0)
 	now := time.Unix(1_800_000_000, 0)
 	for range dayMinutes {
 		l.reserve(now, true)

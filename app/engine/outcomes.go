@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/db"
 )
 
@@ -40,7 +41,7 @@ func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.L
 		o.Scored, o.Points = 1, j.found.Points()
 	}
 	if state == app.Bounced && hardRefusal(v) {
-		if o.HardBounced, err = l.e.countOnce(tx, app.FeedbackBounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
+		if o.HardBounced, err = l.e.countOnce(tx, feedback.FeedbackBounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
 			return err
 		}
 	}
@@ -54,7 +55,7 @@ func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.L
 func (e *Engine) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	o := app.Outcome{Sent: int64(waited)}
 	stranger := r.of == nil && !r.gone && r.Recipient != ""
-	if app.Suppresses(r.Feedback) && !stranger {
+	if feedback.Suppresses(r.Feedback) && !stranger {
 		who := r.Recipient
 		if r.of != nil && r.of.Address != app.Erased {
 			who = app.FoldAddress(r.of.Address)
@@ -63,7 +64,7 @@ func (e *Engine) countReport(tx *db.Tx, r *report, waited int) (err error) {
 		if err != nil {
 			return err
 		}
-		if r.Kind == app.FeedbackComplained {
+		if r.Kind == feedback.FeedbackComplained {
 			o.Complained = n
 		} else {
 			o.HardBounced = n
@@ -78,7 +79,7 @@ const outcomeSource = "outcome"
 
 // countOnce is 1 for the first bounce or complaint of a recipient of an email, and 0
 // for the others: several doors may report the same.
-func (e *Engine) countOnce(tx *db.Tx, kind app.FeedbackKind, emailID, recipient string) (int64, error) {
+func (e *Engine) countOnce(tx *db.Tx, kind feedback.FeedbackKind, emailID, recipient string) (int64, error) {
 	id := e.cfg.Sealer.MAC(feedbackPurpose, []byte(outcomeSource+"\x00"+string(kind)+"\x00"+emailID+"\x00"+recipient))
 	err := tx.InsertFeedback(outcomeSource, id)
 	if errors.Is(err, db.ErrNotFound) {

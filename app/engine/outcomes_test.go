@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/db"
 )
 
@@ -78,7 +79,7 @@ func TestReportsAreCountedOnceForARecipient(t *testing.T) {
 		w.take(bounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
 		w.take(bounce(id, "eve@example.net", "5.7.1"))  // policy
 		w.take(bounce(id, "carl@example.net", "5.1.1")) // a stranger
-		w.take(app.Feedback{EmailID: id, Recipient: "eve@example.net", Kind: app.FeedbackComplained})
+		w.take(feedback.Feedback{EmailID: id, Recipient: "eve@example.net", Kind: feedback.FeedbackComplained})
 		w.wantCounts(2, 1, 1)
 		refused := w.send("5.1.1@example.net")
 		synctest.Wait()

@@ -9,7 +9,8 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 )
 
 // rateLimit spaces messages by a token bucket on the monotonic clock. At most one
@@ -143,7 +144,7 @@ func await(ctx context.Context, token *rate.Reservation, lost <-chan struct{}) a
 // app.ShareBulk with the day's window, of which pending messages were begun that
 // have not reserved their places yet, and with the dripping of teams in warning,
 // which it notes in queues.
-func (l *limits) turns(now time.Time, queues []app.BulkQueue, pending int64, room int) []app.BulkTurn {
+func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, room int) []pacing.BulkTurn {
 	window := l.window(now)
 	if window > 0 {
 		window = max(0, window-pending)
@@ -155,7 +156,7 @@ func (l *limits) turns(now time.Time, queues []app.BulkQueue, pending int64, roo
 		q.Drip = l.drips(q.TeamID)
 		q.Rests = q.Drip && now.Before(l.dripped[q.TeamID])
 	}
-	turns := app.ShareBulk(queues, window, room, l.after)
+	turns := pacing.ShareBulk(queues, window, room, l.after)
 	if len(turns) > 0 {
 		l.after = turns[len(turns)-1].ID
 	}
@@ -168,7 +169,7 @@ func (l *limits) drips(teamID string) bool { return l.warned != nil && l.warned(
 
 // noteTurns has the teams rest that dripped, and the meter run while broadcasts
 // have more than the lane can take.
-func (l *limits) noteTurns(now time.Time, queues []app.BulkQueue, turns []app.BulkTurn, room int) {
+func (l *limits) noteTurns(now time.Time, queues []pacing.BulkQueue, turns []pacing.BulkTurn, room int) {
 	got, all, more := map[string]int64{}, 0, false
 	for _, t := range turns {
 		got[t.ID] = int64(t.N)
@@ -188,7 +189,7 @@ func (l *limits) noteTurns(now time.Time, queues []app.BulkQueue, turns []app.Bu
 // drip notes that a team had a message. One that is late by up to half a second
 // makes up for it, since a lane does not look at every moment.
 func (l *limits) drip(teamID string, now time.Time) {
-	const every = time.Second / app.DripRate
+	const every = time.Second / pacing.DripRate
 	next, ok := l.dripped[teamID]
 	if !ok || now.Sub(next) > every/2 {
 		next = now
@@ -218,7 +219,7 @@ const (
 	meterGap    = 10 * time.Second // a longer one tells of other things than speed
 )
 
-func newMeter(r app.Relay) meter {
+func newMeter(r relays.Relay) meter {
 	return meter{rate: r.Rate, speed: float64(guessedSpeed * max(r.Connections, 1))}
 }
 

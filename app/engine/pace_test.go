@@ -11,7 +11,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 )
 
 // TestBroadcastsDelayMailByOneMessage has more of broadcasts than the rate takes,
@@ -127,14 +128,14 @@ func TestWaitingEndsWithItsContext(t *testing.T) {
 
 func TestTeamsInWarningDrip(t *testing.T) {
 	t.Parallel()
-	l := newLimits(app.Relay{Daily: 10_000}, 0)
+	l := newLimits(relays.Relay{Daily: 10_000}, 0)
 	l.warned = func(teamID string) bool { return teamID == "slow" }
 	slow, fast := int64(100), int64(100_000)
 	now := time.Unix(1_800_000_000, 0)
 	begun := map[string]int64{}
 	for range 400 { // a lane looks every 0.26 s
 		now = now.Add(260 * time.Millisecond)
-		queues := []app.BulkQueue{{ID: "a", TeamID: "slow", Remaining: slow - begun["a"]}, {ID: "b", TeamID: "slow", Remaining: slow}, {ID: "c", TeamID: "fast", Remaining: fast}}
+		queues := []pacing.BulkQueue{{ID: "a", TeamID: "slow", Remaining: slow - begun["a"]}, {ID: "b", TeamID: "slow", Remaining: slow}, {ID: "c", TeamID: "fast", Remaining: fast}}
 		for _, turn := range l.turns(now, queues, 0, 10) {
 			begun[turn.ID] += int64(turn.N)
 		}
@@ -149,9 +150,9 @@ func TestTeamsInWarningDrip(t *testing.T) {
 
 func TestTurnsLeavePlacesToThoseBegun(t *testing.T) {
 	t.Parallel()
-	l := newLimits(app.Relay{Daily: 100}, 0)
+	l := newLimits(relays.Relay{Daily: 100}, 0)
 	now := time.Unix(1_800_000_000, 0)
-	queue := []app.BulkQueue{{ID: "a", TeamID: "a", Remaining: 1000}}
+	queue := []pacing.BulkQueue{{ID: "a", TeamID: "a", Remaining: 1000}}
 	for _, test := range []struct{ pending, want int64 }{{0, 70}, {30, 40}, {70, 0}, {90, 0}} {
 		n := int64(0)
 		for _, turn := range l.turns(now, queue, test.pending, 1000) {
@@ -165,22 +166,22 @@ func TestTurnsLeavePlacesToThoseBegun(t *testing.T) {
 
 func TestTheSpeedOfALaneIsMeasured(t *testing.T) {
 	t.Parallel()
-	busy := []app.BulkQueue{{ID: "a", TeamID: "a", Remaining: 1000}}
-	last := []app.BulkQueue{{ID: "a", TeamID: "a", Remaining: 5}}
+	busy := []pacing.BulkQueue{{ID: "a", TeamID: "a", Remaining: 1000}}
+	last := []pacing.BulkQueue{{ID: "a", TeamID: "a", Remaining: 5}}
 	for _, test := range []struct {
 		name   string
-		relay  app.Relay
-		queues []app.BulkQueue
+		relay  relays.Relay
+		queues []pacing.BulkQueue
 		every  time.Duration
 		want   float64
 	}{
-		{"nothing is known yet", app.Relay{Connections: 3}, nil, time.Second, 60},
-		{"a lane that is busy", app.Relay{Connections: 3}, busy, 2 * time.Millisecond, 500},
-		{"a lane that could do more", app.Relay{Connections: 3}, last, 2 * time.Second, 60},
-		{"a relay that stood still", app.Relay{Connections: 3}, busy, time.Minute, 60},
-		{"a rate", app.Relay{Rate: 14}, nil, time.Second, 14},
-		{"a rate that is reached", app.Relay{Rate: 14}, busy, time.Second / 13, 14},
-		{"a rate out of reach", app.Relay{Rate: 1000}, busy, 10 * time.Millisecond, 100},
+		{"nothing is known yet", relays.Relay{Connections: 3}, nil, time.Second, 60},
+		{"a lane that is busy", relays.Relay{Connections: 3}, busy, 2 * time.Millisecond, 500},
+		{"a lane that could do more", relays.Relay{Connections: 3}, last, 2 * time.Second, 60},
+		{"a relay that stood still", relays.Relay{Connections: 3}, busy, time.Minute, 60},
+		{"a rate", relays.Relay{Rate: 14}, nil, time.Second, 14},
+		{"a rate that is reached", relays.Relay{Rate: 14}, busy, time.Second / 13, 14},
+		{"a rate out of reach", relays.Relay{Rate: 1000}, busy, 10 * time.Millisecond, 100},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			l := newLimits(test.relay, 0)
@@ -200,7 +201,7 @@ func TestTheSpeedOfALaneIsMeasured(t *testing.T) {
 
 func TestTheMeasuredSpeedFollows(t *testing.T) {
 	t.Parallel()
-	m := newMeter(app.Relay{Connections: 1})
+	m := newMeter(relays.Relay{Connections: 1})
 	m.busy(true)
 	now := time.Unix(1_800_000_000, 0)
 	for _, step := range []struct {

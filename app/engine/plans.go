@@ -9,20 +9,21 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
 // planBroadcast foretells a broadcast that is about to be sent: b has its
 // Audience, Relay, TeamID and ScheduledAt, and is not queued yet. Of a relay that
 // this server does not have it says nothing.
-func (e *Engine) planBroadcast(r *db.Reader, b *app.Broadcast) (app.Plan, error) {
+func (e *Engine) planBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 	l := e.laneOf(b.Relay)
 	if l == nil {
-		return app.Plan{Now: b.Audience}, nil
+		return pacing.Plan{Now: b.Audience}, nil
 	}
 	open, err := l.openBroadcasts(r, b.ID)
 	if err != nil {
-		return app.Plan{}, err
+		return pacing.Plan{}, err
 	}
 	now := time.Now()
 	next := *b
@@ -33,7 +34,7 @@ func (e *Engine) planBroadcast(r *db.Reader, b *app.Broadcast) (app.Plan, error)
 	slices.SortStableFunc(open, openBroadcast.compare)
 	f, err := l.forecast(r, now, open)
 	if err != nil {
-		return app.Plan{}, err
+		return pacing.Plan{}, err
 	}
 	return f.Plan(slices.IndexFunc(open, func(o openBroadcast) bool { return o.ID == b.ID })), nil
 }
@@ -198,11 +199,11 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 
 // forecast is what the planner goes by. With a daily limit it counts what the
 // database has as dotted, like remaining, and not places that are only reserved.
-func (l *lane) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*app.Forecast, error) {
-	f := &app.Forecast{Now: now, Speed: l.limits.speed(), Daily: l.limits.daily, Share: l.limits.share}
+func (l *lane) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*pacing.Forecast, error) {
+	f := &pacing.Forecast{Now: now, Speed: l.limits.speed(), Daily: l.limits.daily, Share: l.limits.share}
 	for _, b := range open {
-		f.Queues = append(f.Queues, app.PlannedQueue{From: b.from(),
-			BulkQueue: app.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: l.limits.drips(b.TeamID)}})
+		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.from(),
+			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: l.limits.drips(b.TeamID)}})
 	}
 	if l.limits.daily == 0 {
 		f.Usage = l.limits.counted(now)
@@ -210,7 +211,7 @@ func (l *lane) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*app
 	}
 	rows, err := r.Usage(l.name, now.Unix()/60-dayMinutes+1)
 	for _, row := range rows {
-		f.Usage = append(f.Usage, app.UsageMinute(row))
+		f.Usage = append(f.Usage, pacing.UsageMinute(row))
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read use of relay %s: %w", l.name, err)

@@ -7,10 +7,12 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
-var planRelay = app.Relay{Region: app.DefaultRegion, Rate: 10, Daily: 100}
+var planRelay = relays.Relay{Region: app.DefaultRegion, Rate: 10, Daily: 100}
 
 // sentBroadcast stores a broadcast that was sent to so many contacts: queued, or
 // scheduled where at is to come.
@@ -58,7 +60,7 @@ func (w *world) begin(b *app.Broadcast, n, waiting, dotted int, putOff time.Dura
 	}))
 }
 
-func (w *world) plan(b *app.Broadcast) (plan app.Plan) {
+func (w *world) plan(b *app.Broadcast) (plan pacing.Plan) {
 	w.t.Helper()
 	must(w.t, w.db.Read(w.t.Context(), func(r *db.Reader) (err error) {
 		plan, err = w.e.planBroadcast(r, b)
@@ -172,7 +174,7 @@ func TestEmailsThatWerePutOffFinishWithTheirNextTry(t *testing.T) {
 
 func TestPlanWithoutLimitsGoesByTheMeasuredSpeed(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		w := idle(t, newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 5}, nil))
+		w := idle(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 5}, nil))
 		b := &app.Broadcast{ID: app.NewID(), TeamID: w.key.TeamID, Relay: app.DefaultRegion, Audience: 30_000}
 		plan := w.plan(b)
 		near(t, "by a guess", time.Until(plan.FinishesAt), 300*time.Second)
@@ -193,7 +195,7 @@ func TestPlanWithoutLimitsGoesByTheMeasuredSpeed(t *testing.T) {
 // BenchmarkFinishTimes asks for a list while 20 broadcasts are queued and a day of
 // mail is counted.
 func BenchmarkFinishTimes(b *testing.B) {
-	w := idle(b, newRelayOf(app.Relay{Region: app.DefaultRegion, Rate: 50, Daily: 100_000}, nil))
+	w := idle(b, newRelayOf(relays.Relay{Region: app.DefaultRegion, Rate: 50, Daily: 100_000}, nil))
 	now := time.Now()
 	must(b, w.db.Write(b.Context(), func(tx *db.Tx) error {
 		for m := range dayMinutes {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
@@ -40,23 +41,23 @@ func (e *Engine) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n in
 
 // stretch has what was foretold of a broadcast, which is about to be sent, obey the
 // quota of a daily plan. Errors: CodeBroadcastTooLarge.
-func (e *Engine) stretch(r *db.Reader, b *app.Broadcast, plan *app.Plan) error {
+func (e *Engine) stretch(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) error {
 	now := time.Now()
 	from := latest(b.ScheduledAt, now)
 	end, first, err := e.dayEndOf(r, b.TeamID, b.ID, from, b.Audience)
 	if err != nil || !end.After(from) {
 		return err
 	}
-	if end.Sub(from) > app.MaxPlan {
-		return app.Errorf(app.CodeBroadcastTooLarge, "The audience of %d contacts needs more than %d days of the daily quota of this team's plan", b.Audience, app.MaxPlan/(24*time.Hour))
+	if end.Sub(from) > pacing.MaxPlan {
+		return app.Errorf(app.CodeBroadcastTooLarge, "The audience of %d contacts needs more than %d days of the daily quota of this team's plan", b.Audience, pacing.MaxPlan/(24*time.Hour))
 	}
 	if plan.Warning != nil && plan.FinishesAt.After(end) {
 		return nil
 	}
 	plan.FinishesAt = latest(plan.FinishesAt, end)
-	w := &app.PlanWarning{Code: app.WarningPaced, Days: int(math.Ceil(end.Sub(now).Hours() / 24))}
+	w := &pacing.PlanWarning{Code: pacing.WarningPaced, Days: int(math.Ceil(end.Sub(now).Hours() / 24))}
 	if !first {
-		w.Code = app.WarningQueuedBehind
+		w.Code = pacing.WarningQueuedBehind
 	}
 	w.Message = fmt.Sprintf("The daily quota of the plan lets the last of these emails leave on %s", end.Format(time.DateOnly))
 	plan.Warning = w

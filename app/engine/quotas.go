@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
@@ -293,14 +294,14 @@ func (e *Engine) bulkRoomOfDay(r *db.Reader, teamID string, now time.Time, n int
 
 // withinDay leaves of queues what daily plans let begin today, and tells whether
 // that is less than all.
-func (e *Engine) withinDay(ctx context.Context, queues []app.BulkQueue) (open []app.BulkQueue, held bool, err error) {
+func (e *Engine) withinDay(ctx context.Context, queues []pacing.BulkQueue) (open []pacing.BulkQueue, held bool, err error) {
 	if !e.server.Cloud || len(queues) == 0 {
 		return queues, false, nil
 	}
 	taken, now := map[string]int64{}, time.Now()
 	err = e.db.Read(ctx, func(r *db.Reader) error {
 		for _, q := range queues {
-			want := min(q.Remaining, app.MaxBroadcastRecipients)
+			want := min(q.Remaining, pacing.MaxBroadcastRecipients)
 			room, err := e.bulkRoomOfDay(r, q.TeamID, now, int(want+taken[q.TeamID]))
 			if err != nil {
 				return err

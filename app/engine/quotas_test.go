@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -121,7 +123,7 @@ func (w *world) wantBacklog(late, scheduled int64) {
 
 // oneAtATime is a relay with one connection, whose order is that of the claims.
 func oneAtATime() *fakeRelay {
-	return newRelayOf(app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 1}, nil)
+	return newRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 1}, nil)
 }
 
 func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testing.T) {
@@ -525,7 +527,7 @@ func TestTheForecastOfABroadcastObeysTheDailyQuota(t *testing.T) {
 		v, err := w.e.CreateBroadcast(t.Context(), w.key, news, SendOptions{})
 		must(t, err)
 		want := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // 60, 100, 90
-		if !v.FinishesAt.Equal(want) || v.Warning == nil || v.Warning.Code != app.WarningPaced || v.Warning.Days != 2 {
+		if !v.FinishesAt.Equal(want) || v.Warning == nil || v.Warning.Code != pacing.WarningPaced || v.Warning.Days != 2 {
 			t.Errorf("foretold %s, %+v", v.FinishesAt, v.Warning)
 		}
 		if got, err := w.e.GetBroadcast(t.Context(), w.key, v.ID); err != nil || !got.FinishesAt.Equal(want) {
@@ -533,7 +535,7 @@ func TestTheForecastOfABroadcastObeysTheDailyQuota(t *testing.T) {
 		}
 		second, err := w.e.CreateBroadcast(t.Context(), w.key, news, SendOptions{})
 		must(t, err)
-		if want := want.AddDate(0, 0, 3); !second.FinishesAt.Equal(want) || second.Warning.Code != app.WarningQueuedBehind {
+		if want := want.AddDate(0, 0, 3); !second.FinishesAt.Equal(want) || second.Warning.Code != pacing.WarningQueuedBehind {
 			t.Errorf("a second is foretold %s, %+v", second.FinishesAt, second.Warning)
 		}
 		for range 7 {

@@ -7,11 +7,12 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // fakeRelay is a Sender that follows a script.
 type fakeRelay struct {
-	app.Relay
+	relays.Relay
 	conns chan struct{}
 
 	mu      sync.Mutex
@@ -39,10 +40,10 @@ type script func(m *app.Outgoing, n int) answer
 type answer func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result
 
 func newRelay(script script) *fakeRelay {
-	return newRelayOf(app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}, script)
+	return newRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}, script)
 }
 
-func newRelayOf(relay app.Relay, script script) *fakeRelay {
+func newRelayOf(relay relays.Relay, script script) *fakeRelay {
 	return &fakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, gone: make(chan struct{})}
 }
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -265,7 +267,7 @@ func (l *lane) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest
 			return err
 		}
 	}
-	if id := app.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == app.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
+	if id := feedback.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == relays.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
 		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
 			return err
 		}

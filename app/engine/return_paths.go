@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/db"
 )
 
@@ -107,7 +108,7 @@ func (e *Engine) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
 
 // TakeBounce takes what came to a return path, as far as the path proves it
 // (app.ReturnPath.Believe). nil: it is on disk, or there is nothing to store.
-func (e *Engine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []app.BounceReport) error {
+func (e *Engine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error {
 	envelope := map[int]string{}
 	err := e.db.Read(ctx, func(r *db.Reader) error {
 		s, err := r.Subject(path.EmailID)
@@ -122,7 +123,7 @@ func (e *Engine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read the envelope: %w", err)
 	}
-	feedback := path.Believe(reports, envelope)
+	feedback := feedback.Believe(path, reports, envelope)
 	if len(feedback) == 0 {
 		e.log.Info("a report is not about the email of its return path, or names nobody of it", "email", path.EmailID)
 		return nil

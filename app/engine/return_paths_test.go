@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -44,7 +46,7 @@ func (w *world) came(mailbox, raw string) error {
 	if !ok {
 		w.t.Fatalf("%s is no return path", mailbox)
 	}
-	return w.e.TakeBounce(w.t.Context(), path, app.ReadBounce([]byte(raw), true))
+	return w.e.TakeBounce(w.t.Context(), path, feedback.ReadBounce([]byte(raw), true))
 }
 
 func statusReport(address, code string) string {
@@ -74,9 +76,9 @@ func TestReturnPathIsUsedOnlyWhereBouncesSurelyArrive(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
-				r := app.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}
+				r := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}
 				if c.ses {
-					r.Profile = app.ProfileSES
+					r.Profile = relays.ProfileSES
 				}
 				relay := newRelayOf(r, nil)
 				w := idle(t, relay)
@@ -271,7 +273,7 @@ func TestRecordsListTheWayBackToThisServer(t *testing.T) {
 				t.Errorf("%q: %q, want %q", host, got, want)
 			}
 		}
-		ses := newRelayOf(app.Relay{Region: "eu-west-1", Host: "email-smtp.eu-west-1.amazonaws.com", Profile: app.ProfileSES, Port: 587, Connections: 1}, nil)
+		ses := newRelayOf(relays.Relay{Region: "eu-west-1", Host: "email-smtp.eu-west-1.amazonaws.com", Profile: relays.ProfileSES, Port: 587, Connections: 1}, nil)
 		w := idle(t, ses)
 		w.cfg.BounceHost = "mail.example.com"
 		must(t, w.db.Close())

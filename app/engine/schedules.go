@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/schedule"
 	"mailer/db"
 )
 
@@ -18,7 +19,7 @@ func (e *Engine) RescheduleEmail(ctx context.Context, key *app.Key, id, schedule
 	if scheduledAt == "" {
 		return app.Invalid("scheduled_at", "is required")
 	}
-	at, err := app.ParseSchedule(scheduledAt, time.Now())
+	at, err := schedule.Parse(scheduledAt, time.Now())
 	if err != nil {
 		return app.Invalid("scheduled_at", "%s", err)
 	}

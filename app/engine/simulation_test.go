@@ -12,13 +12,14 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mailer/app"
+	"mailer/app/pacing"
+	"mailer/app/relays"
 )
 
 // simWorld is a relay with its traffic.
 type simWorld struct {
 	name  string
-	relay app.Relay
+	relay relays.Relay
 	speed float64 // messages a second that the relay takes where it has no rate
 	mail  float64 // transactional messages a day
 	teams int
@@ -28,15 +29,15 @@ type simWorld struct {
 }
 
 var simWorlds = []simWorld{
-	{name: "slow rate, much mail", relay: app.Relay{Rate: 0.05}, mail: 800, teams: 3, each: 30, size: 100},
-	{name: "fast rate", relay: app.Relay{Rate: 14}, mail: 300, teams: 4, each: 40, size: 500},
-	{name: "daily", relay: app.Relay{Daily: 500}, speed: 20, mail: 80, teams: 2, each: 30, size: 200},
+	{name: "slow rate, much mail", relay: relays.Relay{Rate: 0.05}, mail: 800, teams: 3, each: 30, size: 100},
+	{name: "fast rate", relay: relays.Relay{Rate: 14}, mail: 300, teams: 4, each: 40, size: 500},
+	{name: "daily", relay: relays.Relay{Daily: 500}, speed: 20, mail: 80, teams: 2, each: 30, size: 200},
 	// More mail than is kept for it: what broadcasts get is left to chance.
-	{name: "daily, full of mail", relay: app.Relay{Daily: 400}, speed: 20, mail: 180, teams: 2, each: 15, size: 100},
-	{name: "small, both", relay: app.Relay{Rate: 0.05, Daily: 1000}, mail: 150, teams: 2, each: 40, size: 250},
-	{name: "large, both", relay: app.Relay{Rate: 5, Daily: 10_000}, mail: 400, teams: 3, each: 15, size: 2500},
-	{name: "a team that drips", relay: app.Relay{Rate: 10, Daily: 10_000}, mail: 100, teams: 3, each: 30, size: 400, drip: true},
-	{name: "no limits", relay: app.Relay{Connections: 2}, speed: 30, mail: 100, teams: 3, each: 30, size: 800},
+	{name: "daily, full of mail", relay: relays.Relay{Daily: 400}, speed: 20, mail: 180, teams: 2, each: 15, size: 100},
+	{name: "small, both", relay: relays.Relay{Rate: 0.05, Daily: 1000}, mail: 150, teams: 2, each: 40, size: 250},
+	{name: "large, both", relay: relays.Relay{Rate: 5, Daily: 10_000}, mail: 400, teams: 3, each: 15, size: 2500},
+	{name: "a team that drips", relay: relays.Relay{Rate: 10, Daily: 10_000}, mail: 100, teams: 3, each: 30, size: 400, drip: true},
+	{name: "no limits", relay: relays.Relay{Connections: 2}, speed: 30, mail: 100, teams: 3, each: 30, size: 800},
 }
 
 // TestAYearOfPromises has the real limits, shares and plans carry a year of mixed
@@ -140,7 +141,7 @@ type simulation struct {
 }
 
 type simBroadcast struct {
-	app.BulkQueue
+	pacing.BulkQueue
 	audience     int64
 	at           time.Time
 	promise      time.Time
@@ -258,12 +259,12 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := time.Now()
-	b := &simBroadcast{audience: audience, at: now, BulkQueue: app.BulkQueue{ID: fmt.Sprint(teamID, "/", n), TeamID: teamID, Remaining: audience}}
-	f := app.Forecast{Now: now, Speed: s.l.speed(), Daily: s.l.daily, Share: s.l.share, Usage: s.l.counted(now)}
+	b := &simBroadcast{audience: audience, at: now, BulkQueue: pacing.BulkQueue{ID: fmt.Sprint(teamID, "/", n), TeamID: teamID, Remaining: audience}}
+	f := pacing.Forecast{Now: now, Speed: s.l.speed(), Daily: s.l.daily, Share: s.l.share, Usage: s.l.counted(now)}
 	for _, o := range append(slices.Clone(s.open), b) {
 		q := o.BulkQueue
 		q.Drip = s.l.drips(q.TeamID)
-		f.Queues = append(f.Queues, app.PlannedQueue{BulkQueue: q})
+		f.Queues = append(f.Queues, pacing.PlannedQueue{BulkQueue: q})
 	}
 	plan := f.Plan(len(f.Queues) - 1)
 	s.checkPlan(b, plan)
@@ -284,12 +285,12 @@ func (s *simulation) send(teamID string, n int, audience int64) {
 
 // checkPlan proves that a plan agrees with itself and promises nothing that can't
 // be.
-func (s *simulation) checkPlan(b *simBroadcast, plan app.Plan) {
+func (s *simulation) checkPlan(b *simBroadcast, plan pacing.Plan) {
 	if w := plan.Warning; w != nil {
 		s.r.paced++
 		d := plan.FinishesAt.Sub(b.at)
 		if words := fmt.Sprintf("%d of %d ", plan.Now, b.audience); !strings.Contains(w.Message, words) || plan.Now >= b.audience ||
-			w.Days < 1 || d > time.Duration(w.Days)*24*time.Hour || d <= time.Duration(w.Days-1)*24*time.Hour || (w.Code == app.WarningPaced) != (plan.Now > 0) {
+			w.Days < 1 || d > time.Duration(w.Days)*24*time.Hour || d <= time.Duration(w.Days-1)*24*time.Hour || (w.Code == pacing.WarningPaced) != (plan.Now > 0) {
 			s.t.Errorf("%d contacts, %+v, warning %+v", b.audience, plan, *w)
 		}
 	}
@@ -360,7 +361,7 @@ func (s *simulation) waiting() bool {
 	return len(s.open) > 0
 }
 
-func (s *simulation) queues() (queues []app.BulkQueue) {
+func (s *simulation) queues() (queues []pacing.BulkQueue) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, b := range s.open {

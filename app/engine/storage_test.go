@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -121,7 +122,7 @@ func TestNoDotIsSentThatCantBeMarked(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		var kinds []app.ResultKind
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, firstly(after(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, firstly(after(hang, func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
 			res := accept(ctx, m, hold)
 			kinds = append(kinds, res.Kind)
 			return res

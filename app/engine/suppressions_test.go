@@ -16,6 +16,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/engine"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -91,7 +92,7 @@ func inMailroom(t *testing.T, fn func(m *mailroom)) {
 		m.sealer, err = app.NewSealer(app.NewMasterKey())
 		m.must(err)
 		m.Engine, err = engine.New(t.Context(), engine.Config{DB: m.store, Sealer: m.sealer, Capture: true, BaseURL: "https://mail.example.com", Jitter: func() float64 { return 0.5 },
-			Routes: []engine.Route{{Relay: app.Relay{Region: app.CaptureRegion, Connections: 2}, Sender: m.sender}}})
+			Routes: []engine.Route{{Relay: relays.Relay{Region: app.CaptureRegion, Connections: 2}, Sender: m.sender}}})
 		m.must(err)
 		team, err := m.FindTeam(t.Context(), "")
 		m.must(err)

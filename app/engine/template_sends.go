@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"mailer/app"
+	"mailer/app/render"
 	"mailer/db"
 )
 
@@ -139,7 +140,7 @@ func (r *renderer) fill(ctx context.Context, in *app.EmailInput, c *app.Template
 
 // fillUpTo renders while all of the request stays within most bytes.
 func (r *renderer) fillUpTo(in *app.EmailInput, c *app.TemplateContent, most int) (*app.EmailInput, error) {
-	whole, err := in.Fill(c, min(most-r.made, app.MaxRendered))
+	whole, err := render.Fill(in, c, min(most-r.made, app.MaxRendered))
 	if err != nil {
 		return nil, err
 	}

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -34,28 +35,28 @@ const (
 //
 // All but queue and dropped belong to the goroutine of Engine.track.
 type tracker struct {
-	queue   chan app.Fetch
+	queue   chan tracking.Fetch
 	dropped atomic.Int64
-	waiting map[string]*app.Gathering // by email
-	fetches int                       // in waiting
+	waiting map[string]*tracking.Gathering // by email
+	fetches int                            // in waiting
 	ready   []judged
 	recent  map[recentFetch]time.Time
 }
 
 // judged is a fetch to record, and whether it came in a burst.
 type judged struct {
-	app.Fetch
+	tracking.Fetch
 	burst bool
 }
 
 // recentFetch is a fetch that was recorded a moment ago.
 type recentFetch struct {
-	app.FetchKey
+	tracking.FetchKey
 	counted bool // as an open or a click
 }
 
 func newTracker() *tracker {
-	return &tracker{queue: make(chan app.Fetch, trackQueue), waiting: map[string]*app.Gathering{}, recent: map[recentFetch]time.Time{}}
+	return &tracker{queue: make(chan tracking.Fetch, trackQueue), waiting: map[string]*tracking.Gathering{}, recent: map[recentFetch]time.Time{}}
 }
 
 // trackingOf is how an email is tracked: as its domain wants it now. nil: not at
@@ -64,15 +65,15 @@ func (e *Engine) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
 	}
-	return d.TrackingAt(e.server.BaseURL)
+	return tracking.TrackingAt(d, e.server.BaseURL)
 }
 
 // FetchPixel notes that the pixel of an email was fetched; by nil notes nothing.
 // It never waits. It answers false for a token that this server did not make.
-func (e *Engine) FetchPixel(token string, by *app.Visitor) bool {
-	id, ok := e.cfg.Sealer.ReadOpenToken(token)
+func (e *Engine) FetchPixel(token string, by *tracking.Visitor) bool {
+	id, ok := tracking.ReadOpenToken(e.cfg.Sealer, token)
 	if ok && by != nil {
-		e.offer(app.NewFetch(app.ClickLink{EmailID: id}, *by, time.Now()))
+		e.offer(tracking.NewFetch(tracking.ClickLink{EmailID: id}, *by, time.Now()))
 	}
 	return ok
 }
@@ -81,19 +82,19 @@ func (e *Engine) FetchPixel(token string, by *app.Visitor) bool {
 // was followed; by nil notes nothing. It never waits, and asks no database: the
 // links of deleted emails lead on. It answers false for a token that this server
 // did not make.
-func (e *Engine) FollowLink(token string, by *app.Visitor) (location string, ok bool) {
-	link, ok := e.cfg.Sealer.ReadClickToken(token)
+func (e *Engine) FollowLink(token string, by *tracking.Visitor) (location string, ok bool) {
+	link, ok := tracking.ReadClickToken(e.cfg.Sealer, token)
 	if !ok {
 		return "", false
 	}
 	if by != nil {
-		e.offer(app.NewFetch(link, *by, time.Now()))
+		e.offer(tracking.NewFetch(link, *by, time.Now()))
 	}
-	return app.LocationOf(link.Target), true
+	return tracking.LocationOf(link.Target), true
 }
 
 // offer puts a fetch in the queue where there is room.
-func (e *Engine) offer(f app.Fetch) {
+func (e *Engine) offer(f tracking.Fetch) {
 	select {
 	case e.tracker.queue <- f:
 	default:
@@ -143,7 +144,7 @@ func (t *tracker) drain() {
 // take has a fetch wait for others of its email. The only link of an email has
 // none to wait for. A repeated fetch of one of several links waits too: it may
 // belong to a burst.
-func (t *tracker) take(f app.Fetch) {
+func (t *tracker) take(f tracking.Fetch) {
 	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
 		return
 	}
@@ -153,7 +154,7 @@ func (t *tracker) take(f app.Fetch) {
 	}
 	g := t.waiting[f.EmailID]
 	if g == nil {
-		g = &app.Gathering{}
+		g = &tracking.Gathering{}
 		t.waiting[f.EmailID] = g
 	}
 	if g.Add(f) {
@@ -166,9 +167,9 @@ func (t *tracker) take(f app.Fetch) {
 
 // repeats tells whether a fetch repeats one that was recorded within the last
 // minute as counted, or as not counted.
-func (t *tracker) repeats(f app.Fetch, counted bool) bool {
+func (t *tracker) repeats(f tracking.Fetch, counted bool) bool {
 	at, ok := t.recent[recentFetch{f.Key(), counted}]
-	return ok && f.At.Sub(at) < app.RepeatWindow
+	return ok && f.At.Sub(at) < tracking.RepeatWindow
 }
 
 // judgeDue makes those fetches ready whose time has come.
@@ -186,7 +187,7 @@ func (t *tracker) judgeAll() {
 	}
 }
 
-func (t *tracker) judge(id string, g *app.Gathering) {
+func (t *tracker) judge(id string, g *tracking.Gathering) {
 	burst := g.Burst()
 	for _, f := range g.Fetches() {
 		t.ready = append(t.ready, judged{f, burst})
@@ -230,7 +231,7 @@ func (t *tracker) remember(done map[recentFetch]time.Time) {
 	if len(t.recent) <= trackRecent {
 		return
 	}
-	maps.DeleteFunc(t.recent, func(_ recentFetch, at time.Time) bool { return time.Since(at) >= app.RepeatWindow })
+	maps.DeleteFunc(t.recent, func(_ recentFetch, at time.Time) bool { return time.Since(at) >= tracking.RepeatWindow })
 	if len(t.recent) > trackRecent {
 		clear(t.recent)
 	}
@@ -263,8 +264,8 @@ func (e *Engine) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time,
 
 // recordFetch writes the event of a fetch, where the timeline has room, and
 // moves last_event.
-func (e *Engine) recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
-	if app.FetchRoom(kind, email.Events, email.Prefetched) {
+func (e *Engine) recordFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
+	if tracking.FetchRoom(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
 			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
 			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
@@ -288,7 +289,7 @@ func (e *Engine) recordFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kin
 // countFetch counts an open or a click of a broadcast. Of mail whose outcome at
 // the relay is in doubt it is the proof that it arrived, so that it is not sent
 // again.
-func countFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.LastEvent) error {
+func countFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.LastEvent) error {
 	if email.Waits {
 		if err := arrived(tx, f.EmailID, email, kind); err != nil {
 			return err
@@ -320,7 +321,7 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 }
 
 // announceFetch notes an open or a click for webhooks.
-func (e *Engine) announceFetch(tx *db.Tx, f *app.Fetch, email db.TrackedEmail, kind app.EventType) error {
+func (e *Engine) announceFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType) error {
 	extra := app.EmailExtra{Recipient: email.Recipient}
 	switch kind {
 	case app.EventType(app.Opened):

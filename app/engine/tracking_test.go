@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -71,7 +72,7 @@ func (w *world) sendHTML(html string, to ...string) string {
 // look loads the pixel of an email, click follows one of its links.
 func (w *world) look(id, agent string) {
 	w.t.Helper()
-	if !w.e.FetchPixel(w.e.cfg.Sealer.OpenToken(id), &app.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
+	if !w.e.FetchPixel(tracking.OpenToken(w.e.cfg.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
 		w.t.Error("the pixel is unknown")
 	}
 }
@@ -79,8 +80,8 @@ func (w *world) look(id, agent string) {
 func (w *world) click(id string, link, of int, agent string) {
 	w.t.Helper()
 	target := fmt.Sprintf("https://a.test/%d", link)
-	token := w.e.cfg.Sealer.ClickToken(app.ClickLink{EmailID: id, Link: link, Links: of, Target: target})
-	if got, ok := w.e.FollowLink(token, &app.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got != target {
+	token := tracking.ClickToken(w.e.cfg.Sealer, tracking.ClickLink{EmailID: id, Link: link, Links: of, Target: target})
+	if got, ok := w.e.FollowLink(token, &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got != target {
 		w.t.Errorf("the link leads to %q, %v", got, ok)
 	}
 }
@@ -389,11 +390,11 @@ func TestATimelineKeepsAHundredFetchesAndTheRankRises(t *testing.T) {
 		w := tracked(t)
 		id := w.sendHTML(links(1), "bo@example.org")
 		later(time.Minute)
-		for range app.MaxPrefetchEvents + 5 {
+		for range tracking.MaxPrefetchEvents + 5 {
 			w.look(id, imageProxy)
 			later(2 * time.Minute)
 		}
-		for range app.MaxFetchEvents {
+		for range tracking.MaxFetchEvents {
 			w.look(id, chrome)
 			later(2 * time.Minute)
 		}
@@ -435,7 +436,7 @@ func TestForeignTokensLeadNowhere(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := tracked(t)
 		id := w.sendHTML(links(1), "bo@example.org")
-		for _, token := range []string{"", "x", w.e.cfg.Sealer.OpenToken(id)} {
+		for _, token := range []string{"", "x", tracking.OpenToken(w.e.cfg.Sealer, id)} {
 			if got, ok := w.e.FollowLink(token, nil); ok || got != "" {
 				t.Errorf("%q leads to %q", token, got)
 			}
@@ -451,10 +452,10 @@ func TestUncountedFetchesLeaveNothing(t *testing.T) {
 		w := tracked(t)
 		id := w.sendHTML(links(1), "bo@example.org")
 		later(time.Minute)
-		if !w.e.FetchPixel(w.e.cfg.Sealer.OpenToken(id), nil) {
+		if !w.e.FetchPixel(tracking.OpenToken(w.e.cfg.Sealer, id), nil) {
 			t.Error("the pixel is unknown")
 		}
-		if got, ok := w.e.FollowLink(w.e.cfg.Sealer.ClickToken(app.ClickLink{EmailID: id, Links: 1, Target: "https://a.test/ü"}), nil); !ok || got != "https://a.test/%C3%BC" {
+		if got, ok := w.e.FollowLink(tracking.ClickToken(w.e.cfg.Sealer, tracking.ClickLink{EmailID: id, Links: 1, Target: "https://a.test/ü"}), nil); !ok || got != "https://a.test/%C3%BC" {
 			t.Errorf("leads to %q, %v", got, ok)
 		}
 		later(time.Minute)
@@ -465,14 +466,14 @@ func TestUncountedFetchesLeaveNothing(t *testing.T) {
 func TestTooManyFetchesAreDroppedWithAWord(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelay(nil)) // nobody takes from the queue
-		token := w.e.cfg.Sealer.OpenToken(app.NewID())
+		token := tracking.OpenToken(w.e.cfg.Sealer, app.NewID())
 		for range trackQueue {
-			w.e.FetchPixel(token, &app.Visitor{})
+			w.e.FetchPixel(token, &tracking.Visitor{})
 		}
 		if w.log.has("not counted") {
 			t.Fatal("dropped while there is room")
 		}
-		if !w.e.FetchPixel(token, &app.Visitor{}) || !w.log.has("some are not counted") {
+		if !w.e.FetchPixel(token, &tracking.Visitor{}) || !w.log.has("some are not counted") {
 			t.Error("a full queue is not told, or holds up the answer")
 		}
 	})

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -182,7 +183,7 @@ func TestAPoisonEmailDoesNotStopOthersAndItsAttemptsCount(t *testing.T) {
 func TestTroubleOfTwoRelaysIsTheirOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		bad := newRelay(always(trouble(app.StageConnect, "no route")))
-		good := newRelayOf(app.Relay{Region: "eu-west-1", Host: "eu.test", Connections: 2}, nil)
+		good := newRelayOf(relays.Relay{Region: "eu-west-1", Host: "eu.test", Connections: 2}, nil)
 		w := serving(t, bad, good)
 		w.addDomain(w.key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
 		here := w.send("a@example.net")

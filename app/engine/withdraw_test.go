@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 	"mailer/db"
 )
 
@@ -20,7 +21,7 @@ func TestAnEmailDeletedDuringItsAttemptTroublesNobody(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1}, firstly(after(hang, a)))
+				relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1}, firstly(after(hang, a)))
 				w := serving(t, relay)
 				id := w.send("bob@example.net")
 				synctest.Wait()

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // wantCanceled checks that a cancel was the end of an email.
@@ -151,7 +152,7 @@ func TestNeverBothACancelAndADot(t *testing.T) {
 		}
 		return accept(t.Context(), m, func() error { return nil })
 	}
-	relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 16}, always(race))
+	relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 16}, always(race))
 	w = idle(t, relay)
 	var ids []string
 	for range emails / app.MaxBatch {
@@ -251,7 +252,7 @@ func TestTheAttemptOfADeletedEmailEndsQuietly(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble(t, func(t *testing.T) {
 				hang := make(chan struct{})
-				relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1}, firstly(beforeTheDot(hang)[name]))
+				relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1}, firstly(beforeTheDot(hang)[name]))
 				w := serving(t, relay)
 				id := w.send("bob@example.net")
 				synctest.Wait()
@@ -279,7 +280,7 @@ func TestTheAttemptOfADeletedEmailEndsQuietly(t *testing.T) {
 
 func TestAnEmailDeletedBeforeItsContentIsReadEndsQuietly(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		relay := newRelayOf(app.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
+		relay := newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
 		w := idle(t, relay)
 		var ids []string
 		for range 8 {

@@ -17,6 +17,7 @@ import (
 	"golang.org/x/sync/singleflight"
 
 	"mailer/app"
+	"mailer/app/feedback"
 )
 
 // MaxEnvelope is how large an envelope can be, in bytes: SNS carries 256 KiB, and
@@ -72,7 +73,7 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 // that is not about mail. It confirms the subscription of a topic on the list.
 // note says in words what else it was, for the log. Errors: CodeInvalidPayload,
 // CodeForbidden; else trouble that may pass.
-func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []app.Feedback, note string, err error) {
+func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []feedback.Feedback, note string, err error) {
 	e, err := parseEnvelope(body)
 	if err != nil {
 		return nil, "", err
@@ -93,9 +94,9 @@ func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []app.Feed
 	case typeUnsubscription:
 		return nil, "the subscription was ended, no more events will come: " + topic.ARN, nil
 	}
-	reports, err = app.SESFeedback(e.MessageID, []byte(e.Message))
+	reports, err = feedback.SESFeedback(e.MessageID, []byte(e.Message))
 	if err != nil { // authentic, so sending it again would change nothing
-		return nil, "a message that is no event of SES: " + app.FeedbackText(e.Message, 100), nil
+		return nil, "a message that is no event of SES: " + feedback.FeedbackText(e.Message, 100), nil
 	}
 	return reports, "", nil
 }
@@ -105,7 +106,7 @@ func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []app.Feed
 func (r *Receiver) admit(e *envelope) (Topic, error) {
 	at := slices.IndexFunc(r.topics, func(t Topic) bool { return t.ARN == e.TopicArn })
 	if at < 0 {
-		return Topic{}, forged("the topic is not on the list of --sns-topic: %s", app.FeedbackText(e.TopicArn, 200))
+		return Topic{}, forged("the topic is not on the list of --sns-topic: %s", feedback.FeedbackText(e.TopicArn, 200))
 	}
 	switch age := r.now().Sub(e.sent); {
 	case age > MaxAge:

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/feedback"
 )
 
 const (
@@ -152,7 +153,7 @@ func (d *desk) subscription() map[string]string {
 	return m
 }
 
-func (d *desk) receive(m map[string]string) ([]app.Feedback, string, error) {
+func (d *desk) receive(m map[string]string) ([]feedback.Feedback, string, error) {
 	d.t.Helper()
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -193,7 +194,7 @@ func TestGenuineMessagesOfBothVersionsAreBelieved(t *testing.T) {
 			}
 			d.signer.sign(t, m)
 			reports, note, err := d.receive(m)
-			if err != nil || note != "" || len(reports) != 1 || reports[0].Kind != app.FeedbackDelivered || !strings.HasPrefix(reports[0].ID, m["MessageId"]) {
+			if err != nil || note != "" || len(reports) != 1 || reports[0].Kind != feedback.FeedbackDelivered || !strings.HasPrefix(reports[0].ID, m["MessageId"]) {
 				t.Errorf("version %s, subject %s: %+v, %q, %v", version, subject, reports, note, err)
 			}
 		}

@@ -19,6 +19,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"mailer/app"
+	"mailer/app/feedback"
 )
 
 // Engine knows the return paths and takes what came to them.
@@ -28,7 +29,7 @@ type Engine interface {
 	ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool)
 	// TakeBounce stores what the reports say as far as the path proves it. nil:
 	// it is on disk.
-	TakeBounce(ctx context.Context, path app.ReturnPath, reports []app.BounceReport) error
+	TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error
 }
 
 // Config is what a Server is made of.
@@ -61,7 +62,7 @@ func usualLimits() limits {
 type Server struct {
 	cfg    Config
 	limits limits
-	parse  func(raw []byte, nullSender bool) []app.BounceReport
+	parse  func(raw []byte, nullSender bool) []feedback.BounceReport
 	smtp   *smtp.Server
 	door   *door
 	ctx    context.Context // of storing; ends when a stop has waited long enough
@@ -72,7 +73,7 @@ type Server struct {
 func New(cfg Config) *Server { return newServer(cfg, usualLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, parse: app.ReadBounce, door: newDoor(l)}
+	s := &Server{cfg: cfg, limits: l, parse: feedback.ReadBounce, door: newDoor(l)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
 		conn, ok := c.Conn().(*conn)

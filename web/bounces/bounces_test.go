@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mailer/app"
+	"mailer/app/feedback"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,7 +28,7 @@ const emailID = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
 // took is one call of TakeBounce.
 type took struct {
 	path    app.ReturnPath
-	reports []app.BounceReport
+	reports []feedback.BounceReport
 }
 
 // fakeEngine signs and reads return paths and keeps what it takes.
@@ -44,7 +45,7 @@ func (f *fakeEngine) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
 	return f.sealer.ReadReturnPath(mailbox)
 }
 
-func (f *fakeEngine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []app.BounceReport) error {
+func (f *fakeEngine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error {
 	if f.hold != nil {
 		f.inside <- struct{}{}
 		select {

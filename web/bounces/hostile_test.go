@@ -14,7 +14,7 @@ import (
 
 	"github.com/emersion/go-smtp"
 
-	"mailer/app"
+	"mailer/app/feedback"
 )
 
 // stands proves that the server still takes a report.
@@ -312,7 +312,7 @@ func TestShutdownGivesUpInTime(t *testing.T) {
 
 func TestAPanicOverAMessageIsNotTheSendersTrouble(t *testing.T) {
 	w := newWorld(t, nil)
-	w.server.parse = func([]byte, bool) []app.BounceReport { panic("a fault") }
+	w.server.parse = func([]byte, bool) []feedback.BounceReport { panic("a fault") }
 	c := w.open(t)
 	c.say(dsn+".", "250 ")
 	if len(w.calls()) != 0 {

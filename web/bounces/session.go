@@ -9,6 +9,7 @@ import (
 	"github.com/emersion/go-smtp"
 
 	"mailer/app"
+	"mailer/app/feedback"
 )
 
 // The answers. No text of a peer is in them.
@@ -71,7 +72,7 @@ func (s *session) Data(r io.Reader) error {
 		return errBroken
 	}
 	defer s.conn.done()
-	raw, err := io.ReadAll(io.LimitReader(r, app.MaxBounceRead))
+	raw, err := io.ReadAll(io.LimitReader(r, feedback.MaxBounceRead))
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)
 	}
@@ -95,7 +96,7 @@ func answerTo(err error) error {
 
 // read finds what a message reports. A fault of ours over a stranger's message
 // must not have its sender try for days.
-func (s *session) read(raw []byte) (reports []app.BounceReport) {
+func (s *session) read(raw []byte) (reports []feedback.BounceReport) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.server.cfg.Log.Error("panic over a message that came to a return path", "panic", p, "stack", string(debug.Stack()))
@@ -105,7 +106,7 @@ func (s *session) read(raw []byte) (reports []app.BounceReport) {
 	return s.server.parse(raw, s.null)
 }
 
-func (s *session) take(reports []app.BounceReport) error {
+func (s *session) take(reports []feedback.BounceReport) error {
 	log := s.server.cfg.Log
 	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
 	defer cancel()

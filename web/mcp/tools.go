@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"mailer/web/rest"
 	"maps"
 	"net/http"
 	"slices"
@@ -12,6 +11,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"mailer/web/rest"
 )
 
 // notTools are the operations that need a key and are no tools all the same, and

@@ -1,10 +1,11 @@
 package pages
 
 import (
-	"mailer/app"
 	"maps"
 	"strings"
 	"testing"
+
+	"mailer/app"
 )
 
 func TestFormChoices(t *testing.T) {

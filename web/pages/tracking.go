@@ -13,14 +13,15 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/tracking"
 	"mailer/web/rest"
 )
 
 // TrackingService is what the addresses in tracked mail need of the engine.
 // Neither method waits for anything; no visitor: nothing is counted.
 type TrackingService interface {
-	FetchPixel(token string, by *app.Visitor) bool
-	FollowLink(token string, by *app.Visitor) (location string, ok bool)
+	FetchPixel(token string, by *tracking.Visitor) bool
+	FollowLink(token string, by *tracking.Visitor) (location string, ok bool)
 }
 
 // pixelGIF is a transparent image of one pixel: 43 bytes of GIF89a.
@@ -58,14 +59,14 @@ func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
 }
 
 // add registers GET, and HEAD, which is never counted.
-func (t *trackedMail) add(path, id, what string, answer func(*rest.Exchange, string, *app.Visitor), responses map[string]*huma.Response) {
+func (t *trackedMail) add(path, id, what string, answer func(*rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
 		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true}, op, func(_ context.Context, x *rest.Exchange, in *trackingInput) (*huma.StreamResponse, error) {
 			return &huma.StreamResponse{Body: func(hc huma.Context) {
-				var by *app.Visitor
+				var by *tracking.Visitor
 				if method == http.MethodGet {
-					by = &app.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.RequestHeader)}
+					by = &tracking.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.RequestHeader)}
 				}
 				answer(x, in.Token, by)
 			}}, nil
@@ -98,7 +99,7 @@ func private(head http.Header) {
 
 // open answers with the pixel. A foreign token gets an image without content,
 // since nothing but an image is shown where the pixel stands.
-func (t *trackedMail) open(x *rest.Exchange, token string, by *app.Visitor) {
+func (t *trackedMail) open(x *rest.Exchange, token string, by *tracking.Visitor) {
 	head := x.Header()
 	private(head)
 	head.Set("Content-Type", "image/gif")
@@ -114,7 +115,7 @@ func (t *trackedMail) open(x *rest.Exchange, token string, by *app.Visitor) {
 
 // click redirects to the target that is signed into the token, and nowhere
 // else. The header is set as it is: http.Redirect would rewrite it.
-func (t *trackedMail) click(x *rest.Exchange, token string, by *app.Visitor) {
+func (t *trackedMail) click(x *rest.Exchange, token string, by *tracking.Visitor) {
 	location, ok := t.service.FollowLink(token, by)
 	if !ok {
 		t.pages.refuse(x, rest.NewError(app.CodeNotFound, "There is no such link"))

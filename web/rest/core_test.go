@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"mailer/app"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -16,6 +15,8 @@ import (
 
 	"github.com/danielgtaylor/huma/v2"
 	"github.com/go-json-experiment/json"
+
+	"mailer/app"
 )
 
 var coreTime = time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)

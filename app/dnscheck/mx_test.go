@@ -1,0 +1,62 @@
+package dnscheck
+
+import (
+	"testing"
+
+	"mailer/app"
+)
+
+func TestMXFaults(t *testing.T) {
+	const at, host = "send.example.com MX ", "feedback-smtp.eu-west-1.amazonses.com"
+	for name, f := range map[string]fault{
+		"found":            {[]string{at + "10 " + host}, app.LiveFound, nil},
+		"another priority": {[]string{at + "20 " + host}, app.LiveFound, []string{"priority 20 instead of 10"}},
+		"missing":          {nil, app.LiveMissing, []string{"no MX record at send.example.com"}},
+		"name typed twice": {[]string{"send.example.com.example.com MX 10 " + host}, app.LiveMissing, []string{"enter only send"}},
+		"another host":     {[]string{at + "5 mx.other.test"}, app.LiveMismatch, []string{"mx.other.test with priority 5", host + " with priority 10"}},
+		"two":              {[]string{at + "5 mx.other.test", at + "10 " + host}, app.LiveMismatch, []string{"2 MX records", "like mx.other.test"}},
+		"null MX":          {[]string{at + "0 "}, app.LiveMismatch, []string{"lone dot", host}},
+		"domain added":     {[]string{at + "10 " + host + ".example.com"}, app.LiveMismatch, []string{"with a dot at its end"}},
+		"no answer":        {[]string{"send.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			f.judge(t, checkOf(t, testDomain("example.com"), sesNeeds, app.RecordSPF, "MX", f.lines...))
+		})
+	}
+}
+
+func TestTrackingFaults(t *testing.T) {
+	const at, target, target6 = "links.example.com ", "mail.acme.test A 203.0.113.7", "mail.acme.test AAAA 2001:db8::7"
+	for name, f := range map[string]fault{
+		"found":                  {[]string{at + "CNAME mail.acme.test"}, app.LiveFound, nil},
+		"flattened":              {[]string{at + "A 203.0.113.7", at + "AAAA 2001:db8::7", target, target6}, app.LiveFound, []string{"instead of a CNAME"}},
+		"by way of another":      {[]string{at + "CNAME x.cdn.test", "x.cdn.test A 203.0.113.7", target}, app.LiveFound, []string{"x.cdn.test"}},
+		"missing":                {nil, app.LiveMissing, []string{"no CNAME record at links.example.com", "Add one"}},
+		"name typed twice":       {[]string{"links.example.com.example.com CNAME mail.acme.test"}, app.LiveMissing, []string{"enter only links"}},
+		"elsewhere":              {[]string{at + "CNAME x.other.test", "x.other.test A 192.0.2.1", target}, app.LiveMismatch, []string{"CNAME to x.other.test", "Make it a CNAME to mail.acme.test"}},
+		"elsewhere, no address":  {[]string{at + "CNAME x.other.test"}, app.LiveMismatch, []string{"CNAME to x.other.test"}},
+		"domain added":           {[]string{at + "CNAME mail.acme.test.example.com"}, app.LiveMismatch, []string{"with a dot at its end"}},
+		"another address":        {[]string{at + "A 192.0.2.1", target}, app.LiveMismatch, []string{"address record (192.0.2.1)", "add the CNAME"}},
+		"one address too many":   {[]string{at + "A 203.0.113.7", at + "A 192.0.2.1", target}, app.LiveMismatch, []string{"address record"}},
+		"no answer":              {[]string{"links.example.com fail"}, app.LiveUnknown, []string{"SERVFAIL"}},
+		"target does not answer": {[]string{at + "A 192.0.2.1", "mail.acme.test fail"}, app.LiveUnknown, []string{"SERVFAIL"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := testDomain("example.com")
+			d.TrackingSubdomain = "links"
+			f.judge(t, checkOf(t, d, sesNeeds, app.RecordTracking, "CNAME", f.lines...))
+		})
+	}
+}
+
+func TestTrackingHostsOfAnAddress(t *testing.T) {
+	d := testDomain("example.com")
+	d.TrackingSubdomain = "links"
+	for _, f := range []fault{
+		{[]string{"links.example.com A 203.0.113.7"}, app.LiveFound, []string{"instead of a CNAME"}},
+		{nil, app.LiveMissing, []string{"which is an address", "--base-url"}},
+	} {
+		checks := CheckDomain(t.Context(), d, app.RelayNeeds{}, "203.0.113.7", fakeDNS(f.lines).lookup)
+		f.judge(t, checks[len(checks)-1])
+	}
+}

@@ -1,0 +1,151 @@
+package dnscheck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mailer/app"
+)
+
+// checkSPF looks for the record of the return path, which must let the relay
+// send.
+func (c *checker) checkSPF(ctx context.Context, r app.DNSRecord) app.RecordCheck {
+	answer, err := c.lookup(ctx, r.Name, app.DNSText)
+	if err != nil {
+		return unanswered(r, err)
+	}
+	texts := spfTexts(answer)
+	where := at(r.Name, answer)
+	switch {
+	case len(texts) > 1:
+		return verdict(r, app.LiveMismatch, "There are %d SPF records at %s, which makes them all void (RFC 7208 3.2): %s and %s. Make one of them, with the mechanisms of all.", len(texts), where, quoted(texts[0]), quoted(texts[1]))
+	case len(texts) == 1:
+		return c.judgeSPF(ctx, r, where, texts[0])
+	case len(answer.Records) == 0:
+		return c.absentSPF(ctx, r, answer)
+	}
+	if wrong := nearSPF(answer); wrong != "" {
+		return verdict(r, app.LiveMismatch, "At %s: %s", where, wrong)
+	}
+	return verdict(r, app.LiveMissing, "There is no SPF record at %s, only %s. Add a TXT record with the value shown.", where, quoted(answer.Records[0].Text))
+}
+
+func spfTexts(answer app.DNSAnswer) (texts []string) {
+	for _, v := range answer.Records {
+		if isSPF(v.Text) {
+			texts = append(texts, v.Text)
+		}
+	}
+	return texts
+}
+
+// nearSPF finds what was meant as an SPF record and is none.
+func nearSPF(answer app.DNSAnswer) string {
+	for _, v := range answer.Records {
+		bare := trimFWS(strings.NewReplacer(`"`, "", `\`, "").Replace(v.Text))
+		lower := strings.ToLower(bare)
+		switch {
+		case isSPF(bare) && strings.ContainsAny(v.Text, `"\`):
+			return fmt.Sprintf("quotation marks or backslashes are part of the value (%s). Enter it without any.", quoted(v.Text))
+		case isSPF(bare):
+			return fmt.Sprintf("a blank stands before the value (%s), so that it is no SPF record. Take it out.", quoted(v.Text))
+		case strings.HasPrefix(lower, "v=spf") || strings.HasPrefix(lower, "spf1") || strings.HasPrefix(lower, "v = spf"):
+			return fmt.Sprintf("%s is no SPF record: it must begin with v=spf1 and a blank.", quoted(v.Text))
+		case strings.HasPrefix(lower, "include:") || strings.HasPrefix(lower, "ip4:"):
+			return fmt.Sprintf("%s is no SPF record: v=spf1 and a blank must stand before it.", quoted(v.Text))
+		}
+	}
+	return ""
+}
+
+// absentSPF also looks at the domain itself, where SPF records stand for those
+// who send without a return path of their own.
+func (c *checker) absentSPF(ctx context.Context, r app.DNSRecord, answer app.DNSAnswer) app.RecordCheck {
+	fits := func(v app.DNSValue) bool { return isSPF(v.Text) && c.hasOwnTerm(v.Text) }
+	check := c.absent(ctx, r, answer, fits)
+	if answer.CNAME == "" && strings.HasSuffix(check.Detail, "Add one with the value shown.") && c.needs.SPF != "" && c.stands(ctx, c.domain.Name, app.DNSText, fits) {
+		check.Detail = fmt.Sprintf("There is no TXT record at %s. %s has %s in its own SPF record, but bounces go to the return path, and receivers look there: add a TXT record with the value shown at %s.", r.Name, c.domain.Name, c.needs.SPF, r.Name)
+	}
+	return check
+}
+
+// hasOwnTerm reports whether the record itself has what the relay needs.
+func (c *checker) hasOwnTerm(text string) bool {
+	rec, err := parseSPF(text)
+	if err != nil {
+		return false
+	}
+	want, needed := c.wantedTerm()
+	return !needed || slices.ContainsFunc(rec.terms, func(t spfTerm) bool { return t.covers(want) })
+}
+
+func (c *checker) wantedTerm() (want spfTerm, needed bool) {
+	if c.needs.SPF == "" {
+		return spfTerm{}, false
+	}
+	want, err := ParseSPFTerm(c.needs.SPF)
+	if err != nil { // not one of ours: compare the words
+		want = spfTerm{Name: c.needs.SPF}
+	}
+	return want, true
+}
+
+func (c *checker) judgeSPF(ctx context.Context, r app.DNSRecord, where, text string) app.RecordCheck {
+	rec, err := parseSPF(text)
+	if err != nil {
+		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is void: %s.", where, quoted(text), err)
+	}
+	w := &spfWalk{lookup: c.lookup}
+	w.want, w.needed = c.wantedTerm()
+	fault, err := w.record(ctx, r.Name, rec, true)
+	switch {
+	case err != nil:
+		return verdict(r, app.LiveUnknown, "The SPF record at %s (%s) can't be judged, since a part of it did not answer: %s.", where, quoted(text), printable(err.Error(), 3*maxQuoted))
+	case fault != "":
+		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) is void: %s.", where, quoted(text), fault)
+	case w.needed && !w.found:
+		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) %s", where, quoted(text), c.missingTerm(rec, w))
+	case rec.all() == '+':
+		return verdict(r, app.LiveFound, "The SPF record at %s lets everybody send: replace +all by ~all.", where)
+	case !w.needed && !slices.ContainsFunc(rec.terms, func(t spfTerm) bool { return t.Name != "all" }) && rec.redirect == "":
+		return verdict(r, app.LiveFound, "The SPF record at %s names no sender. The address that receivers see is not known here: if mail leaves through a host of your own network, add its public address, like ip4:ADDRESS, before all.", where)
+	}
+	return verdict(r, app.LiveFound, "")
+}
+
+// missingTerm says why the record does not let the relay send.
+func (c *checker) missingTerm(rec *spfRecord, w *spfWalk) string {
+	_, unread := rec.beforeAll()
+	for _, t := range unread {
+		if t.covers(w.want) {
+			return fmt.Sprintf("has %s behind all, and nothing behind all is read. Move it before: %s", t.text, withTerm(rec, c.needs.SPF))
+		}
+	}
+	for _, t := range rec.terms {
+		if t.covers(w.want) {
+			return fmt.Sprintf("refuses the relay's mail by %s. Write %s without the sign before it.", t.text, c.needs.SPF)
+		}
+	}
+	return fmt.Sprintf("does not let the relay send: %s is missing. Change it to %s", c.needs.SPF, withTerm(rec, c.needs.SPF))
+}
+
+// withTerm writes the record with the term before all or redirect, and without
+// what is not read.
+func withTerm(rec *spfRecord, term string) string {
+	words := strings.Fields(rec.text)
+	i := slices.IndexFunc(words, func(w string) bool {
+		w = strings.ToLower(w)
+		return strings.TrimLeft(w, "+-~?") == "all" || strings.HasPrefix(w, "redirect=")
+	})
+	if i < 0 {
+		i = len(words)
+	}
+	tail := words[i:]
+	if len(tail) > 1 {
+		tail = tail[:1]
+	}
+	out := slices.Concat(words[:i], []string{term}, tail)
+	return printable(strings.Join(out, " "), 4*maxQuoted)
+}

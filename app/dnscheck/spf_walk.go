@@ -1,0 +1,165 @@
+package dnscheck
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"mailer/app"
+)
+
+// Limits of the evaluation of an SPF record (RFC 7208 4.6.4).
+const (
+	maxSPFLookups = 10
+	maxSPFVoids   = 2
+	maxSPFMX      = 10
+)
+
+// spfWalk goes through a record and those that it includes, counts look-ups as
+// receivers do, and looks for the mechanism that is wanted. It counts all terms,
+// also those behind one that would match: other senders' mail comes so far.
+type spfWalk struct {
+	lookup func(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error)
+	want   spfTerm
+	needed bool
+
+	found   bool
+	lookups int
+	voids   int
+	path    []string // domains whose records are open, for loops
+}
+
+// record walks through the record of a domain. pass says whether a match in it
+// is a pass in the end. The fault says why receivers refuse the whole record
+// (permerror); the error, why that is not known.
+func (w *spfWalk) record(ctx context.Context, domain string, rec *spfRecord, pass bool) (fault string, err error) {
+	w.path = append(w.path, domain)
+	defer func() { w.path = w.path[:len(w.path)-1] }()
+	read, _ := rec.beforeAll()
+	for _, t := range read {
+		if w.needed && pass && t.qualifier == '+' && t.covers(w.want) {
+			w.found = true
+			fault, err = w.wanted(ctx, t)
+		} else {
+			fault, err = w.term(ctx, domain, t, pass)
+		}
+		if fault != "" || err != nil {
+			return fault, err
+		}
+	}
+	if rec.redirect == "" || rec.all() != 0 {
+		return "", nil
+	}
+	return w.nested(ctx, "redirect=", rec.redirect, pass)
+}
+
+func (w *spfWalk) term(ctx context.Context, domain string, t spfTerm, pass bool) (fault string, err error) {
+	host := t.Domain
+	if host == "" {
+		host = domain
+	}
+	switch t.Name {
+	case "include":
+		return w.nested(ctx, "include:", host, pass && t.qualifier == '+')
+	case "a", "exists":
+		if fault = w.count(); fault == "" && !hasMacro(host) {
+			fault, err = w.hostTerm(ctx, t, host)
+		}
+	case "mx":
+		if fault = w.count(); fault == "" && !hasMacro(host) {
+			fault, err = w.mxTerm(ctx, t, host)
+		}
+	case "ptr":
+		fault = w.count()
+	}
+	return fault, err
+}
+
+// wanted counts the look-ups of the mechanism that the relay needs, as far as
+// they can be known: what is wrong behind it is not the owner's to mend.
+func (w *spfWalk) wanted(ctx context.Context, t spfTerm) (fault string, err error) {
+	if t.Name != "include" {
+		if t.Name == "a" || t.Name == "mx" {
+			fault = w.count()
+		}
+		return fault, nil
+	}
+	if answer, err := w.lookup(ctx, t.Domain, app.DNSText); err != nil || len(spfTexts(answer)) != 1 {
+		return w.count(), nil
+	}
+	return w.nested(ctx, "include:", t.Domain, true)
+}
+
+func (w *spfWalk) count() string {
+	if w.lookups++; w.lookups > maxSPFLookups {
+		return fmt.Sprintf("it takes more than %d DNS look-ups, those of included records among them (RFC 7208 4.6.4). Take out mechanisms that nobody sends by any more, or write addresses in their place", maxSPFLookups)
+	}
+	return ""
+}
+
+// void counts a look-up that found nothing.
+func (w *spfWalk) void(t spfTerm, host string) string {
+	if w.voids++; w.voids > maxSPFVoids {
+		return fmt.Sprintf("more than %d of its look-ups find nothing (RFC 7208 4.6.4), the last being %s for %s. Take them out", maxSPFVoids, quoted(t.text), printable(host, app.MaxDomain))
+	}
+	return ""
+}
+
+// hostTerm: exists asks for IPv4 addresses alone (RFC 7208 5.7); a, for those of
+// the sender's kind, so that it surely finds nothing only where there is neither.
+func (w *spfWalk) hostTerm(ctx context.Context, t spfTerm, host string) (string, error) {
+	types := []app.DNSType{app.DNSA, app.DNSAAAA}
+	if t.Name == "exists" {
+		types = types[:1]
+	}
+	for _, kind := range types {
+		answer, err := w.lookup(ctx, host, kind)
+		if err != nil {
+			return "", err
+		}
+		if len(answer.Records) > 0 {
+			return "", nil
+		}
+	}
+	return w.void(t, host), nil
+}
+
+func (w *spfWalk) mxTerm(ctx context.Context, t spfTerm, host string) (string, error) {
+	answer, err := w.lookup(ctx, host, app.DNSMX)
+	switch {
+	case err != nil:
+		return "", err
+	case len(answer.Records) == 0:
+		return w.void(t, host), nil
+	case len(answer.Records) > maxSPFMX:
+		return fmt.Sprintf("%s has more than %d MX records, too many for %s (RFC 7208 4.6.4)", printable(host, app.MaxDomain), maxSPFMX, quoted(t.text)), nil
+	}
+	return "", nil
+}
+
+// nested walks through the record of another domain; kind is how it is named.
+func (w *spfWalk) nested(ctx context.Context, kind, domain string, pass bool) (fault string, err error) {
+	if fault = w.count(); fault != "" || hasMacro(domain) {
+		return fault, nil
+	}
+	name := kind + printable(domain, app.MaxDomain)
+	if slices.Contains(w.path, domain) {
+		return name + " leads in a circle. Take it out", nil
+	}
+	answer, err := w.lookup(ctx, domain, app.DNSText)
+	if err != nil {
+		return "", err
+	}
+	texts := spfTexts(answer)
+	switch {
+	case len(texts) == 0:
+		return name + " names a domain without an SPF record (RFC 7208 5.2). Take it out or correct its spelling", nil
+	case len(texts) > 1:
+		return fmt.Sprintf("%s names a domain with %d SPF records, where one is allowed", name, len(texts)), nil
+	}
+	rec, err := parseSPF(texts[0])
+	if err != nil {
+		return fmt.Sprintf("the record of %s is not valid: %s", name, err), nil
+	}
+	return w.record(ctx, domain, rec, pass)
+}

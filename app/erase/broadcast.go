@@ -1,0 +1,77 @@
+package erase
+
+import (
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+// ScrubBroadcast scrubs all that a broadcast says to everybody and tells whether
+// that changed anything. Errors: those of a frozen part that can't be read.
+func (e *Erasure) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
+	b.ReplyTo, changed = e.ScrubList(b.ReplyTo)
+	if from := e.ScrubAddress(b.From); from != b.From {
+		b.From, changed = from, true
+	}
+	texts := []*string{&b.Name, &b.Subject, &b.Preview, &b.HTML}
+	if b.Text != nil {
+		text := *b.Text
+		b.Text = &text
+		texts = append(texts, b.Text)
+	}
+	for _, text := range texts {
+		if clean := e.Scrub(*text); clean != *text {
+			*text, changed = clean, true
+		}
+	}
+	if b.Frozen == nil {
+		return changed, nil
+	}
+	frozen, hit, err := e.scrubFrozen(b.Frozen)
+	b.Frozen = frozen
+	return changed || hit, err
+}
+
+func (e *Erasure) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, bool, error) {
+	text, err := json.Marshal(f, json.Deterministic(true))
+	if err != nil {
+		return f, false, fmt.Errorf("encode frozen part: %w", err)
+	}
+	clean, err := e.ScrubJSON(string(text))
+	if err != nil || clean == string(text) {
+		return f, false, err
+	}
+	out := &app.BroadcastFrozen{}
+	return out, true, json.Unmarshal([]byte(clean), out)
+}
+
+// ScrubRecipient takes a recipient's address and values out where the address is
+// one of the set, and else addresses of the set out of the values. It tells
+// whether that changed anything.
+func (e *Erasure) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
+	if e.Has(r.Email) {
+		r.Email, r.Fields = app.Erased, nil
+		return true
+	}
+	fields := make(map[string]string, len(r.Fields))
+	for key, value := range r.Fields {
+		fields[key] = e.Scrub(value)
+		changed = changed || fields[key] != value
+	}
+	r.Fields = fields
+	return changed
+}
+
+// OnlyDomain is the domain that all addresses of the set have, in A-labels;
+// empty: they have several.
+func (e *Erasure) OnlyDomain() string {
+	if len(e.locals) != 1 {
+		return ""
+	}
+	for domain := range e.locals {
+		return domain
+	}
+	return ""
+}

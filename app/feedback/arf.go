@@ -1,0 +1,24 @@
+package feedback
+
+import "strings"
+
+// readComplaint reads a feedback report (RFC 5965 3). Only the type abuse is a
+// complaint: fraud and virus speak of the mail and not of the reader's wish, and
+// not-spam takes a report back.
+func readComplaint(b []byte) []BounceReport {
+	group := readFields(b)
+	types := group.all("feedback-type")
+	if len(types) != 1 || !strings.EqualFold(strings.TrimSpace(types[0]), "abuse") {
+		return nil
+	}
+	r := BounceReport{Feedback: Feedback{Kind: FeedbackComplained, Diagnostic: "Feedback report of the type abuse"}}
+	if by := bounceLine(group.get("user-agent")); by != "" {
+		r.Diagnostic = firstBytes(r.Diagnostic+" by "+by, maxDiagnostic)
+	}
+	for _, value := range append(group.all("original-rcpt-to"), group.all("removal-recipient")...) {
+		if address := plainAddress(value); address != "" && len(r.Named) < maxBounceGroups {
+			r.Named = append(r.Named, address)
+		}
+	}
+	return []BounceReport{r}
+}

@@ -1,0 +1,111 @@
+package feedback
+
+import (
+	"cmp"
+	"strings"
+
+	"mailer/app"
+)
+
+// postmarkReport is what Postmark's webhooks send.
+type postmarkReport struct {
+	Record    loose            `json:"RecordType"`
+	ID        loose            `json:"ID"`
+	Type      loose            `json:"Type"`
+	MessageID loose            `json:"MessageID"`
+	Email     loose            `json:"Email"`     // of bounces and complaints
+	Recipient loose            `json:"Recipient"` // of all others
+	Details   loose            `json:"Details"`
+	Words     loose            `json:"Description"`
+	BouncedAt loose            `json:"BouncedAt"`
+	Delivered loose            `json:"DeliveredAt"`
+	Received  loose            `json:"ReceivedAt"`
+	Metadata  map[string]loose `json:"Metadata"`
+	UserAgent loose            `json:"UserAgent"`
+	Link      loose            `json:"OriginalLink"`
+	Geo       struct {
+		IP loose `json:"IP"`
+	} `json:"Geo"`
+}
+
+// postmarkBounces are Postmark's types of bounce. Types that are not listed are
+// answers of people and machines, or of nobody knows what.
+var postmarkBounces = map[loose]struct {
+	kind    FeedbackKind
+	bounce  app.BounceType
+	subType string
+}{
+	"HardBounce":              {FeedbackBounced, app.BouncePermanent, "NoEmail"}, // Postmark's word for an address that does not exist
+	"BadEmailAddress":         {FeedbackBounced, app.BouncePermanent, "NoEmail"},
+	"Transient":               {FeedbackDelayed, "", ""},
+	"SoftBounce":              {FeedbackBounced, app.BounceTransient, "General"},
+	"DnsError":                {FeedbackBounced, app.BounceTransient, "General"},
+	"Blocked":                 {FeedbackBounced, app.BounceTransient, "ContentRejected"},
+	"SpamNotification":        {FeedbackBounced, app.BounceTransient, "ContentRejected"},
+	"VirusNotification":       {FeedbackBounced, app.BounceTransient, "AttachmentRejected"},
+	"DMARCPolicy":             {FeedbackBounced, app.BounceTransient, "ContentRejected"},
+	"Unknown":                 {FeedbackBounced, app.BounceUndetermined, "Undetermined"},
+	"SpamComplaint":           {FeedbackComplained, "", ""},
+	"ManuallyDeactivated":     {FeedbackFailed, "", ""},
+	"SMTPApiError":            {FeedbackFailed, "", ""},
+	"TemplateRenderingFailed": {FeedbackFailed, "", ""},
+}
+
+// PostmarkFeedback reads what a webhook of Postmark sends: one report. Records
+// that say nothing of a message are left out. Error: CodeInvalidPayload.
+func PostmarkFeedback(body []byte) ([]Feedback, error) {
+	var m postmarkReport
+	if err := decodeReport(body, &m); err != nil {
+		return nil, err
+	}
+	f := Feedback{Source: app.SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
+		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
+	f.EmailID = m.emailID()
+	if !m.tell(&f) {
+		return nil, nil
+	}
+	f.ID = reportID(m.ID, string(m.Type), string(m.MessageID), f.Recipient)
+	return []Feedback{f}, nil
+}
+
+// emailID returns the email's id in the metadata, whatever the case of its name;
+// empty: there is none, or several, of which only one can be ours.
+func (m *postmarkReport) emailID() (id string) {
+	ids := 0
+	for name, value := range m.Metadata {
+		if strings.EqualFold(name, app.EmailIDKey) {
+			id = string(value)
+			ids++
+		}
+	}
+	if ids > 1 {
+		return ""
+	}
+	return id
+}
+
+// tell fills in what happened, and reports whether it is worth a report.
+func (m *postmarkReport) tell(f *Feedback) bool {
+	switch m.Record {
+	case "Delivery":
+		f.Kind, f.At, f.Diagnostic = FeedbackDelivered, isoTime(m.Delivered), string(m.Details)
+	case "Open":
+		f.Kind, f.At = FeedbackOpened, isoTime(m.Received)
+	case "Click":
+		f.Kind, f.At = FeedbackClicked, isoTime(m.Received)
+	case "SpamComplaint":
+		f.Kind, f.At = FeedbackComplained, isoTime(m.BouncedAt)
+	case "Bounce", "": // older ones do not say
+		known, ok := postmarkBounces[m.Type]
+		if !ok {
+			return false
+		}
+		f.Kind, f.Bounce, f.SubType, f.At = known.kind, known.bounce, known.subType, isoTime(m.BouncedAt)
+		if f.Enhanced, f.Diagnostic = app.FindEnhancedCode(string(m.Details)), string(m.Details); m.Details == "" {
+			f.Diagnostic = string(m.Words)
+		}
+	default:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,188 @@
+package feedback
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"net/netip"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"mailer/app"
+	"mailer/app/tracking"
+)
+
+// FeedbackKept is how long a report is remembered so that it counts once.
+const FeedbackKept = 30 * 24 * time.Hour
+
+// ProviderIDsKept is how long after its acceptance an email is found by its
+// provider's id: it may leave a month later, and be reported of for some weeks.
+const ProviderIDsKept = 90 * 24 * time.Hour
+
+// Bounds of what is kept of a report, in bytes.
+const (
+	maxDiagnostic   = 500
+	maxFeedbackLink = 2048
+	maxSubType      = 64
+)
+
+// LastEvent is the value of last_event that a report leads to; empty for a kind
+// that is none.
+func (k FeedbackKind) LastEvent() app.LastEvent {
+	switch k {
+	case FeedbackTaken:
+		return app.Sent
+	case FeedbackDelivered:
+		return app.Delivered
+	case FeedbackDelayed:
+		return app.DeliveryDelayed
+	case FeedbackBounced:
+		return app.Bounced
+	case FeedbackComplained:
+		return app.Complained
+	case FeedbackOpened:
+		return app.Opened
+	case FeedbackClicked:
+		return app.Clicked
+	case FeedbackFailed:
+		return app.Failed
+	}
+	return ""
+}
+
+// RecipientState is the state that a timeline's event moves its recipient to at
+// least. Whoever loads a picture has the mail; where a scanner did, somebody on
+// the way took it.
+func RecipientState(t app.EventType) app.LastEvent {
+	switch t {
+	case app.EventType(app.Opened), app.EventType(app.Clicked):
+		return app.Delivered
+	case app.EventPrefetched:
+		return app.Sent
+	}
+	return app.LastEvent(t)
+}
+
+// addressCodes are the enhanced status codes that say of an address itself that
+// mail to it is pointless, and whether so (RFC 3463 3.2, 3.3; RFC 7505). Other
+// subjects are of the message, the policy or the moment.
+var addressCodes = map[string]bool{
+	"5.1.1":  true, // no such mailbox
+	"5.1.2":  true, // no such domain
+	"5.1.3":  true, // no address at all, says its server
+	"5.1.6":  true, // moved, without a new address
+	"5.1.10": true, // the domain takes no mail
+	"5.2.1":  true, // disabled
+}
+
+// addressSubTypes are the words of providers for the same, where no code says
+// anything. The last two: on the provider's own list, after such a bounce.
+var addressSubTypes = map[string]bool{"NoEmail": true, "Suppressed": true, "OnAccountSuppressionList": true}
+
+// idleCodes say nothing of why: no code at all, "other", "other address status".
+var idleCodes = map[string]bool{"": true, "5.0.0": true, "5.1.0": true}
+
+// Suppresses reports whether a report takes its recipient off further mail:
+// complaints, and bounces that are permanent and of the recipient's kind. The
+// enhanced status code decides where it says something; only where it says
+// nothing (none, 5.0.0, 5.1.0) do the provider's words. Policy and reputation (5.7.x),
+// a full mailbox (5.2.2), size, content, routing and protocol never suppress.
+func Suppresses(f Feedback) bool {
+	switch {
+	case f.Kind == FeedbackComplained:
+		return true
+	case f.Kind != FeedbackBounced, f.Bounce == app.BounceTransient, f.Bounce == app.BounceUndetermined:
+		return false
+	case !idleCodes[f.Enhanced]:
+		return addressCodes[f.Enhanced]
+	}
+	return f.Bounce == app.BouncePermanent && addressSubTypes[f.SubType]
+}
+
+// SuppressionOrigin is the origin of the suppression that a report leads to.
+func (k FeedbackKind) SuppressionOrigin() app.SuppressionOrigin {
+	if k == FeedbackComplained {
+		return app.OriginComplaint
+	}
+	return app.OriginBounce
+}
+
+// Tidy makes a report fit to be stored: texts of one line and bounded, an id
+// where there is none, a time that lies between the acceptance of the email and
+// now. accepted is zero where the email is not known.
+func (f Feedback) Tidy(accepted, now time.Time) Feedback {
+	if f.ID == "" {
+		f.ID = f.fingerprint()
+	}
+	f.SubType = FeedbackText(f.SubType, maxSubType)
+	f.Diagnostic = FeedbackText(f.Diagnostic, maxDiagnostic)
+	f.Link = FeedbackText(f.Link, maxFeedbackLink)
+	f.UserAgent = tracking.AgentText(f.UserAgent)
+	if !app.IsEnhancedCode(f.Enhanced) {
+		f.Enhanced = ""
+	}
+	if _, err := netip.ParseAddr(f.IPAddress); err != nil {
+		f.IPAddress = ""
+	}
+	if f.Kind == FeedbackBounced && f.Bounce == "" {
+		f.Bounce = bounceTypeOf(f.Enhanced)
+	}
+	if f.At.IsZero() || f.At.After(now) {
+		f.At = now
+	}
+	if f.At.Before(accepted) {
+		f.At = accepted
+	}
+	return f
+}
+
+func bounceTypeOf(enhanced string) app.BounceType {
+	switch {
+	case strings.HasPrefix(enhanced, "5."):
+		return app.BouncePermanent
+	case strings.HasPrefix(enhanced, "4."):
+		return app.BounceTransient
+	}
+	return app.BounceUndetermined
+}
+
+// fingerprint stands for an id where the sender of a report has none: the same
+// words give the same one.
+func (f Feedback) fingerprint() string {
+	h := sha256.New()
+	for _, part := range []string{string(f.Kind), f.EmailID, f.ProviderID, f.MessageID, f.Recipient, string(f.Bounce), f.SubType,
+		f.Enhanced, f.Diagnostic, f.Link, f.UserAgent, f.IPAddress, strconv.FormatInt(f.At.UnixMilli(), 10)} {
+		fmt.Fprintf(h, "%d:%s", len(part), part)
+	}
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// FeedbackText is foreign text as one printable line of at most most bytes.
+func FeedbackText(s string, most int) string {
+	s = s[:min(len(s), 4*most)]
+	s = strings.Map(func(r rune) rune {
+		if r == utf8.RuneError || !unicode.IsPrint(r) {
+			return ' '
+		}
+		return r
+	}, s)
+	return firstBytes(strings.Join(strings.Fields(s), " "), most)
+}
+
+// sesReply is how Amazon SES answers the final dot.
+const sesReply = "Ok "
+
+// ProviderIDIn returns the id that a provider's relay names in its reply to the
+// final dot, "Ok <id>"; empty: it names none.
+func ProviderIDIn(reply string) string {
+	id, ok := strings.CutPrefix(reply, sesReply)
+	if !ok || len(id) < 16 || len(id) > 128 || strings.Trim(id, idCharacters) != "" {
+		return ""
+	}
+	return id
+}
+
+const idCharacters = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ-"

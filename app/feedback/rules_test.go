@@ -1,0 +1,134 @@
+package feedback
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+func TestOnlyBouncesOfTheRecipientsKindAndComplaintsSuppress(t *testing.T) {
+	for _, tt := range []struct {
+		kind    FeedbackKind
+		bounce  app.BounceType
+		subType string
+		code    string
+		want    bool
+	}{
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.1", true},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.2", true},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.3", true},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.6", true},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.10", true},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.2.1", true},
+		{FeedbackBounced, "", "", "5.1.1", true},
+		{FeedbackBounced, app.BouncePermanent, "NoEmail", "", true},
+		{FeedbackBounced, app.BouncePermanent, "NoEmail", "5.0.0", true},
+		{FeedbackBounced, app.BouncePermanent, "NoEmail", "5.1.0", true},
+		{FeedbackBounced, app.BouncePermanent, "Suppressed", "", true},
+		{FeedbackBounced, app.BouncePermanent, "OnAccountSuppressionList", "", true},
+		{FeedbackComplained, "", "", "", true},
+		{FeedbackComplained, "", "", "5.7.1", true},
+		{FeedbackBounced, app.BouncePermanent, "NoEmail", "5.7.1", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.7.1", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.7.26", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.2.2", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.2.3", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.3.4", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.6.0", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.7", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.1.8", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.4.4", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.0.0", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "5.5.0", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "", false},
+		{FeedbackBounced, app.BouncePermanent, "MailboxFull", "", false},
+		{FeedbackBounced, app.BouncePermanent, "MessageTooLarge", "", false},
+		{FeedbackBounced, app.BouncePermanent, "ContentRejected", "5.0.0", false},
+		{FeedbackBounced, app.BouncePermanent, "General", "4.1.1", false},
+		{FeedbackBounced, app.BounceTransient, "General", "5.1.1", false},
+		{FeedbackBounced, app.BounceTransient, "NoEmail", "", false},
+		{FeedbackBounced, app.BounceUndetermined, "NoEmail", "5.1.1", false},
+		{FeedbackBounced, "", "NoEmail", "", false},
+		{FeedbackDelayed, app.BouncePermanent, "NoEmail", "5.1.1", false},
+		{FeedbackFailed, app.BouncePermanent, "NoEmail", "5.1.1", false},
+		{FeedbackDelivered, "", "", "", false},
+		{FeedbackOpened, "", "", "", false},
+	} {
+		f := Feedback{Kind: tt.kind, Bounce: tt.bounce, SubType: tt.subType, Enhanced: tt.code}
+		if got := Suppresses(f); got != tt.want {
+			t.Errorf("%s %s %s %s: suppresses %v", tt.kind, tt.bounce, tt.subType, tt.code, got)
+		}
+	}
+}
+
+func TestAGraverReasonTakesThePlaceOfALighterOne(t *testing.T) {
+	order := []app.SuppressionOrigin{app.OriginUnsubscribe, app.OriginBounce, app.OriginComplaint, app.OriginManual}
+	for i, stands := range order {
+		for j, report := range order[1:3] {
+			if got, want := stands.GivesWayTo(report), j+1 > i; got != want {
+				t.Errorf("%s gives way to %s: %v", stands, report, got)
+			}
+		}
+	}
+}
+
+func TestEnhancedCodesAreFoundInAServersWords(t *testing.T) {
+	for text, want := range map[string]string{
+		"smtp; 550 5.1.1 <jane@example.com>... User":                     "5.1.1",
+		"smtp;550-5.7.1 [203.0.113.5 12] Our system":                     "5.7.1",
+		"550 #5.1.0 Address rejected.":                                   "5.1.0",
+		"550 5.4.1 Recipient address rejected: Access denied. AS(2014)":  "5.4.1",
+		"5.2.1 The account is disabled":                                  "5.2.1",
+		"552 5.2.2. Mailbox full":                                        "5.2.2",
+		"452-4.2.2 The recipient's inbox is out of storage":              "4.2.2",
+		"250 2.0.0 OK then 550 5.1.1":                                    "5.1.1",
+		"550 No such user 1.2.3":                                         "",
+		"554 blocked because of 5.1.1.7 in the list":                     "",
+		"554 our version is 4.99999.1":                                   "",
+		"":                                                               "",
+		strings.Repeat("1 ", 30) + "5.1.1 is too far from the beginning": "",
+	} {
+		if got := app.FindEnhancedCode(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+func TestTheProvidersIdStandsInItsReply(t *testing.T) {
+	for text, want := range map[string]string{
+		"Ok 010001944a3b2c1d-4f5e6d7c-1111-2222-3333-444455556666-000000": "010001944a3b2c1d-4f5e6d7c-1111-2222-3333-444455556666-000000",
+		"Ok: queued as 4Wx":                 "",
+		"Ok short":                          "",
+		"OK 010001944a3b2c1d-4f5e6d7c-1111": "",
+		"Ok 010001944a3b2c1d 4f5e6d7c-1111": "",
+		"":                                  "",
+		"Ok " + strings.Repeat("a", 200):    "",
+	} {
+		if got := ProviderIDIn(text); got != want {
+			t.Errorf("%q: %q", text, got)
+		}
+	}
+}
+
+func TestTidyBoundsWhatIsKept(t *testing.T) {
+	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
+	accepted := now.Add(-time.Hour)
+	f := Feedback{Kind: FeedbackBounced, Enhanced: "5.1.1", Diagnostic: "a\r\nb\x00" + strings.Repeat("ü", 600), IPAddress: "<script>",
+		UserAgent: "x\ny", At: now.Add(time.Hour)}.Tidy(accepted, now)
+	if !strings.HasPrefix(f.Diagnostic, "a b ü") || len(f.Diagnostic) > 500 || f.IPAddress != "" || f.UserAgent != "xy" || !f.At.Equal(now) ||
+		f.Bounce != app.BouncePermanent || len(f.ID) != 64 {
+		t.Errorf("%+v", f)
+	}
+	if got := (Feedback{At: accepted.Add(-time.Hour), Enhanced: "5.1.1 x"}).Tidy(accepted, now); !got.At.Equal(accepted) || got.Enhanced != "" {
+		t.Errorf("%+v", got)
+	}
+	a, b := Feedback{Recipient: "ab", MessageID: "c"}, Feedback{Recipient: "b", MessageID: "ca"}
+	if a.Tidy(accepted, now).ID == b.Tidy(accepted, now).ID {
+		t.Error("different reports have the same fingerprint")
+	}
+	if again := (Feedback{Recipient: "ab", MessageID: "c"}); again.Tidy(accepted, now).ID != a.Tidy(accepted, now.Add(time.Minute)).ID {
+		t.Error("the same report has another fingerprint later")
+	}
+}

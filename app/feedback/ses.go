@@ -1,0 +1,192 @@
+package feedback
+
+import (
+	"strings"
+
+	"mailer/app"
+)
+
+// sesReport is what Amazon SES publishes about a message: an event
+// (eventType) or a notification (notificationType).
+type sesReport struct {
+	Event        loose `json:"eventType"`
+	Notification loose `json:"notificationType"`
+	Mail         struct {
+		Timestamp   loose   `json:"timestamp"`
+		MessageID   loose   `json:"messageId"`
+		Destination []loose `json:"destination"`
+		Headers     []struct {
+			Name  loose `json:"name"`
+			Value loose `json:"value"`
+		} `json:"headers"`
+		Common struct {
+			MessageID loose `json:"messageId"`
+		} `json:"commonHeaders"`
+	} `json:"mail"`
+	Bounce struct {
+		Type       loose          `json:"bounceType"`
+		SubType    loose          `json:"bounceSubType"`
+		Recipients []sesRecipient `json:"bouncedRecipients"`
+		Timestamp  loose          `json:"timestamp"`
+	} `json:"bounce"`
+	Complaint struct {
+		Recipients []sesRecipient `json:"complainedRecipients"`
+		Feedback   loose          `json:"complaintFeedbackType"`
+		SubType    loose          `json:"complaintSubType"`
+		Timestamp  loose          `json:"timestamp"`
+	} `json:"complaint"`
+	Delivery struct {
+		Recipients []loose `json:"recipients"`
+		Response   loose   `json:"smtpResponse"`
+		Timestamp  loose   `json:"timestamp"`
+	} `json:"delivery"`
+	Delay struct {
+		Type       loose          `json:"delayType"`
+		Recipients []sesRecipient `json:"delayedRecipients"`
+		Timestamp  loose          `json:"timestamp"`
+	} `json:"deliveryDelay"`
+	Reject struct {
+		Reason loose `json:"reason"`
+	} `json:"reject"`
+	Failure struct {
+		Message loose `json:"errorMessage"`
+	} `json:"failure"`
+	Open  sesFetch `json:"open"`
+	Click sesFetch `json:"click"`
+}
+
+type sesRecipient struct {
+	Address    loose `json:"emailAddress"`
+	Status     loose `json:"status"`
+	Diagnostic loose `json:"diagnosticCode"`
+}
+
+type sesFetch struct {
+	IPAddress loose `json:"ipAddress"`
+	UserAgent loose `json:"userAgent"`
+	Timestamp loose `json:"timestamp"`
+	Link      loose `json:"link"`
+}
+
+// SESFeedback reads the Message of an SNS notification of Amazon SES: bounces,
+// complaints, deliveries, delays, rejections, opens and clicks, by event
+// publishing or by feedback notifications, one report for each recipient. id is
+// the notification's MessageId. Other types are left out. Error:
+// CodeInvalidPayload.
+func SESFeedback(id string, message []byte) ([]Feedback, error) {
+	var m sesReport
+	if err := decodeReport(message, &m); err != nil {
+		return nil, err
+	}
+	base := Feedback{Source: app.SourceSES, ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
+	base.EmailID, base.MessageID = m.named()
+	out := m.reports(base)
+	for i := range out {
+		out[i].ID = reportID(loose(id), string(out[i].Kind), out[i].Recipient)
+	}
+	return out, nil
+}
+
+// named returns what the header of the mail calls the email. Where it has several
+// email ids, somebody else wrote one of them: both are empty then, and only the id
+// that SES itself gave the mail says which it is.
+func (m *sesReport) named() (emailID, messageID string) {
+	messageID = bareMessageID(m.Mail.Common.MessageID)
+	ids := 0
+	for _, h := range m.Mail.Headers {
+		switch {
+		case strings.EqualFold(string(h.Name), app.EmailIDHeader):
+			emailID = strings.TrimSpace(string(h.Value))
+			ids++
+		case strings.EqualFold(string(h.Name), "Message-ID"):
+			messageID = bareMessageID(h.Value)
+		}
+	}
+	if ids > 1 {
+		return "", ""
+	}
+	return emailID, messageID
+}
+
+func (m *sesReport) reports(base Feedback) []Feedback {
+	kind := m.Event
+	if kind == "" {
+		kind = m.Notification
+	}
+	switch kind {
+	case "Bounce":
+		base.Kind, base.At, base.SubType = FeedbackBounced, isoTime(m.Bounce.Timestamp), string(m.Bounce.SubType)
+		base.Bounce = sesBounceType(m.Bounce.Type)
+		return sesEach(base, m.Bounce.Recipients)
+	case "Complaint":
+		if m.Complaint.Feedback == "not-spam" { // the opposite of a complaint
+			return nil
+		}
+		base.Kind, base.At, base.SubType = FeedbackComplained, isoTime(m.Complaint.Timestamp), string(m.Complaint.SubType)
+		base.Diagnostic = string(m.Complaint.Feedback)
+		return sesEach(base, m.Complaint.Recipients)
+	case "Delivery":
+		base.Kind, base.At, base.Diagnostic = FeedbackDelivered, isoTime(m.Delivery.Timestamp), string(m.Delivery.Response)
+		return sesNamed(base, m.Delivery.Recipients)
+	case "DeliveryDelay":
+		base.Kind, base.At, base.SubType = FeedbackDelayed, isoTime(m.Delay.Timestamp), string(m.Delay.Type)
+		return sesEach(base, m.Delay.Recipients)
+	case "Send":
+		base.Kind, base.At = FeedbackTaken, base.Taken
+		return sesNamed(base, m.Mail.Destination)
+	case "Reject":
+		base.Kind, base.Diagnostic = FeedbackFailed, string(m.Reject.Reason)
+		return []Feedback{base}
+	case "Rendering Failure":
+		base.Kind, base.Diagnostic = FeedbackFailed, string(m.Failure.Message)
+		return []Feedback{base}
+	case "Open":
+		return m.fetched(base, FeedbackOpened, m.Open)
+	case "Click":
+		return m.fetched(base, FeedbackClicked, m.Click)
+	}
+	return nil
+}
+
+func sesBounceType(t loose) app.BounceType {
+	switch t := app.BounceType(t); t {
+	case app.BouncePermanent, app.BounceTransient:
+		return t
+	}
+	return app.BounceUndetermined
+}
+
+// sesEach makes a report for each recipient; one without any is about the email.
+func sesEach(base Feedback, recipients []sesRecipient) []Feedback {
+	if len(recipients) == 0 {
+		return []Feedback{base}
+	}
+	var out []Feedback
+	for _, r := range recipients {
+		f := base
+		f.Recipient = string(r.Address)
+		if r.Diagnostic != "" {
+			f.Diagnostic = string(r.Diagnostic)
+		}
+		f.Enhanced = codeOf(r.Status, r.Diagnostic)
+		out = append(out, f)
+	}
+	return out
+}
+
+func sesNamed(base Feedback, addresses []loose) []Feedback {
+	recipients := make([]sesRecipient, len(addresses))
+	for i, a := range addresses {
+		recipients[i].Address = a
+	}
+	return sesEach(base, recipients)
+}
+
+// fetched is an open or a click. SES does not say whose it was.
+func (m *sesReport) fetched(base Feedback, kind FeedbackKind, f sesFetch) []Feedback {
+	base.Kind, base.At, base.IPAddress, base.UserAgent, base.Link = kind, isoTime(f.Timestamp), string(f.IPAddress), string(f.UserAgent), string(f.Link)
+	if len(m.Mail.Destination) == 1 {
+		base.Recipient = string(m.Mail.Destination[0])
+	}
+	return []Feedback{base}
+}

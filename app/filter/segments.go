@@ -1,0 +1,104 @@
+package filter
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"mailer/app"
+)
+
+// Matches tells whether the filter picks a contact, as the store's scans do. A
+// nil filter picks nobody.
+func Matches(f *app.Filter, c *app.Contact) bool {
+	if f == nil {
+		return false
+	}
+	if len(f.Conditions) == 0 {
+		return true
+	}
+	picks := func(cond app.Condition) bool { return matches(&cond, c) }
+	if f.Match == app.MatchAny {
+		return slices.ContainsFunc(f.Conditions, picks)
+	}
+	return !slices.ContainsFunc(f.Conditions, func(cond app.Condition) bool { return !picks(cond) })
+}
+
+func matches(c *app.Condition, contact *app.Contact) bool {
+	switch c.Field {
+	case "unsubscribed":
+		return contact.Unsubscribed == (c.Op == app.OpIsTrue)
+	case "created_at":
+		return matchesTime(c, contact.CreatedAt)
+	}
+	value, set := valueOf(c, contact)
+	switch c.Op {
+	case app.OpIsSet:
+		return set
+	case app.OpIsNotSet:
+		return !set
+	case app.OpNotEquals:
+		return !set || !equals(c, value)
+	}
+	return set && matchesValue(c, value)
+}
+
+func matchesTime(c *app.Condition, created time.Time) bool {
+	t, err := c.TimeValue()
+	if err != nil {
+		return false
+	}
+	if c.Op == app.OpBefore {
+		return created.Before(t)
+	}
+	return created.After(t)
+}
+
+// valueOf gives what a contact has in the field of the condition.
+func valueOf(c *app.Condition, contact *app.Contact) (v app.PropertyValue, set bool) {
+	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
+		v, set = contact.Properties[key]
+		return v, set
+	}
+	v.Type = app.StringProperty
+	switch c.Field {
+	case "email":
+		v.Text = contact.Email
+	case "first_name":
+		v.Text = contact.FirstName
+	case "last_name":
+		v.Text = contact.LastName
+	}
+	return v, v.Text != ""
+}
+
+// equals compares text as it is written, and a number also as a number.
+func equals(c *app.Condition, v app.PropertyValue) bool {
+	if v.Type == app.NumberProperty {
+		n, ok := c.NumberValue()
+		return ok && n == v.Number
+	}
+	return v.Text == c.Value
+}
+
+// matchesValue compares a value that is there.
+func matchesValue(c *app.Condition, v app.PropertyValue) bool {
+	switch c.Op {
+	case app.OpEquals:
+		return equals(c, v)
+	case app.OpContains:
+		return strings.Contains(v.String(), c.Value)
+	case app.OpStartsWith:
+		return strings.HasPrefix(v.String(), c.Value)
+	case app.OpEndsWith:
+		return strings.HasSuffix(v.String(), c.Value)
+	}
+	n, ok := c.NumberValue()
+	if v.Type != app.NumberProperty || !ok {
+		return false
+	}
+	if c.Op == app.OpGreaterThan {
+		return v.Number > n
+	}
+	return v.Number < n
+}

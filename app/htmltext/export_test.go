@@ -1,0 +1,13 @@
+package htmltext
+
+import "golang.org/x/net/html"
+
+// What the tests of this package from outside reach into it for.
+
+func (x *HtmlTokens) Attributes(a0 func(key string, value string) bool) { x.attributes(a0) }
+
+func (x *HtmlTokens) Kind() html.TokenType { return x.kind }
+
+var LowerASCII = lowerASCII
+
+var VisibleNUL = visibleNUL

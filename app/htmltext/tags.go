@@ -1,0 +1,174 @@
+package htmltext
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"golang.org/x/net/html"
+)
+
+// HtmlBlanks is what HTML calls ASCII whitespace.
+const HtmlBlanks = " \t\n\f\r"
+
+// TagName reads the name at the beginning of s, as it is written.
+func TagName(s string) string {
+	for i := range len(s) {
+		if isBlank(s[i]) || s[i] == '/' || s[i] == '>' {
+			return s[:i]
+		}
+	}
+	return s
+}
+
+func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\v' }
+
+func SkipBlanks(s string, at int) int {
+	for at < len(s) && isBlank(s[at]) {
+		at++
+	}
+	return at
+}
+
+func TrimBlanks(s string) string {
+	for s != "" && isBlank(s[0]) {
+		s = s[1:]
+	}
+	for s != "" && isBlank(s[len(s)-1]) {
+		s = s[:len(s)-1]
+	}
+	return s
+}
+
+// AttributeKey reads the name of an attribute; an equals sign may begin it.
+func AttributeKey(s string) string {
+	for i := range len(s) {
+		switch s[i] {
+		case '=':
+			if i > 0 {
+				return s[:i]
+			}
+		case ' ', '\t', '\n', '\f', '\r', '/', '>':
+			return s[:i]
+		}
+	}
+	return s
+}
+
+// AttributeValue reads what follows the name of an attribute: a slash, a value
+// or nothing. next is where the next attribute begins.
+func AttributeValue(tag string, at int) (from, to int, bare bool, next int) {
+	if at >= len(tag) {
+		return at, at, true, at
+	}
+	if tag[at] == '/' {
+		return at, at, true, at + 1
+	}
+	if tag[at] != '=' {
+		return at, at, true, at
+	}
+	at = SkipBlanks(tag, at+1)
+	if at >= len(tag) || tag[at] == '>' {
+		return at, at, true, at
+	}
+	if quote := tag[at]; quote == '"' || quote == '\'' {
+		n := strings.IndexByte(tag[at+1:], quote)
+		if n < 0 {
+			return len(tag), len(tag), false, len(tag)
+		}
+		return at + 1, at + 1 + n, false, at + 2 + n
+	}
+	for to = at; to < len(tag) && !isBlank(tag[to]) && tag[to] != '>'; {
+		to++
+	}
+	return at, to, true, to
+}
+
+// attributeAt reads the attribute that begins at that place: its name and the
+// place of its value, both as they are written, and where the next one begins.
+func attributeAt(s string, at int) (key string, from, to, next int) {
+	key = AttributeKey(s[at:])
+	from, to, _, next = AttributeValue(s, SkipBlanks(s, at+len(key)))
+	return key, from, to, next
+}
+
+// AttributeText is what the value of an attribute means, its entities resolved.
+func AttributeText(value string) string {
+	value = plainNewlines(visibleNUL(value))
+	n := strings.IndexByte(value, '&')
+	if n < 0 {
+		return value
+	}
+	var b strings.Builder
+	b.Grow(len(value))
+	for ; n >= 0; n = strings.IndexByte(value, '&') {
+		b.WriteString(value[:n])
+		text, width := attributeEntity(value[n:])
+		b.WriteString(text)
+		value = value[n+width:]
+	}
+	b.WriteString(value)
+	return b.String()
+}
+
+// attributeEntity is what the ampersand at the beginning of s means in a value,
+// and how many bytes of s it takes (WHATWG HTML 13.2.5.72 to 13.2.5.80). Unlike in
+// text a name has to be whole, and one without its semicolon is none before an
+// equals sign: most ampersands stand between the parameters of an address.
+func attributeEntity(s string) (text string, width int) {
+	const amp = "&amp;"
+	switch {
+	case strings.HasPrefix(s, amp):
+		return "&", len(amp)
+	case strings.HasPrefix(s, "&#"):
+		return numberEntity(s)
+	}
+	n := 1
+	for n < len(s) && n < maxEntity && (IsLetter(s[n]) || isDecimal(s[n])) {
+		n++
+	}
+	closed := n < len(s) && s[n] == ';'
+	if closed {
+		n++
+	} else if n < len(s) && s[n] == '=' {
+		return "&", 1
+	}
+	if text = html.UnescapeString(s[:n]); !isWhole(text, s[:n], closed) {
+		return "&", 1
+	}
+	return text, n
+}
+
+// maxEntity bounds the name of an entity; the longest has 32 bytes.
+const maxEntity = 40
+
+// isWhole tells whether text is what a whole name stands for: of one that only
+// begins like an entity the rest is left as it is.
+func isWhole(text, name string, closed bool) bool {
+	switch {
+	case text == name:
+		return false
+	case closed:
+		return !strings.HasSuffix(text, ";") || name == "&semi;"
+	}
+	return utf8.RuneCountInString(text) == 1
+}
+
+func numberEntity(s string) (text string, width int) {
+	n, digit := 2, isDecimal
+	if n < len(s) && s[n]|0x20 == 'x' {
+		n, digit = 3, isHexDigit
+	}
+	first := n
+	for n < len(s) && digit(s[n]) {
+		n++
+	}
+	if n == first {
+		return "&", 1
+	}
+	if n < len(s) && s[n] == ';' {
+		n++
+	}
+	return html.UnescapeString(s[:n]), n
+}
+
+func isHexDigit(c byte) bool { return isDecimal(c) || c|0x20 >= 'a' && c|0x20 <= 'f' }

@@ -1,0 +1,353 @@
+package importing
+
+import (
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"mailer/app"
+)
+
+// Limits of imports.
+const (
+	MaxImportErrors      = 10_000  // row errors that are kept of one import
+	MaxImportErrorsShown = 100     // of them, with the import itself
+	MaxImportRecord      = 1 << 20 // bytes of one row, its line breaks included
+	maxImportHeadings    = 1000    // columns of a file
+)
+
+// ImportStatus says how far an import of contacts is.
+type ImportStatus string
+
+// The statuses (clients.md 2.5). One that is still arriving is seen by nobody.
+const (
+	ImportUploading  ImportStatus = "uploading"
+	ImportQueued     ImportStatus = "queued"
+	ImportInProgress ImportStatus = "in_progress"
+	ImportCompleted  ImportStatus = "completed"
+	ImportFailed     ImportStatus = "failed"
+)
+
+// ParseImportStatus reads the filter of a list; empty stands for all.
+func ParseImportStatus(s string) (ImportStatus, error) {
+	switch status := ImportStatus(s); status {
+	case "", ImportQueued, ImportInProgress, ImportCompleted, ImportFailed:
+		return status, nil
+	}
+	return "", app.Invalid("status", "must be queued, in_progress, completed or failed")
+}
+
+// ImportCounts are rows of an import by what became of them.
+type ImportCounts struct {
+	Created, Updated, Skipped, Failed int
+}
+
+// Total is how many rows were worked off.
+func (c ImportCounts) Total() int { return c.Created + c.Updated + c.Skipped + c.Failed }
+
+// Import is a CSV file whose rows become contacts.
+type Import struct {
+	ID     string
+	TeamID string
+	Status ImportStatus
+	Plan   ImportPlan
+	ImportCounts
+	Error       string // why the whole import failed; empty: it did not
+	CreatedAt   time.Time
+	CompletedAt time.Time // zero: not over
+}
+
+// ImportError is a row that an import could not take. The message tells nothing
+// of what the row holds.
+type ImportError struct {
+	ID      string
+	Line    int // of the file, from 1, where the row begins
+	Message string
+}
+
+// ColumnMap says which columns of a file hold what, by their headings.
+type ColumnMap struct {
+	Email        string // empty: found by its heading
+	FirstName    string // empty, as the next: not taken
+	LastName     string
+	Unsubscribed string
+	Properties   map[string]PropertyColumn // by key
+}
+
+// PropertyColumn is the column of a property.
+type PropertyColumn struct {
+	Column string
+	Type   string // string, number or boolean; empty: as it is declared, else string
+}
+
+// BooleanColumn is the type of a column whose values are stored as the strings
+// "true" and "false".
+const BooleanColumn = "boolean"
+
+// ImportInput is what a caller says about a file of contacts.
+type ImportInput struct {
+	Columns    *ColumnMap // nil: found by their headings
+	OnConflict string     // upsert or skip; empty: skip
+	Segments   []app.SegmentRef
+	Topics     []app.TopicChoice
+}
+
+// ImportPlan is an ImportInput that was checked against the file's headings.
+type ImportPlan struct {
+	Conflict app.OnConflict    `json:"on_conflict"`
+	Width    int               `json:"width"` // columns of each row
+	Columns  []ImportColumn    `json:"columns"`
+	Segments []string          `json:"segments,omitempty"`
+	Topics   []app.TopicChoice `json:"topics,omitempty"`
+}
+
+// ImportColumn is a column that an import takes.
+type ImportColumn struct {
+	Index int    `json:"index"`
+	Name  string `json:"name"`          // in row errors
+	Field string `json:"field"`         // of a contact, or "properties"
+	Key   string `json:"key,omitempty"` // of the property
+	Type  string `json:"type,omitempty"`
+}
+
+// Plan checks the input against a file's headings and the properties that the
+// team declared. declare are properties that the team lacks. Errors:
+// CodeValidation.
+func (in *ImportInput) Plan(headings []string, declared map[string]app.PropertyType) (plan *ImportPlan, declare []app.PropertyInput, err error) {
+	plan = &ImportPlan{Conflict: app.ConflictSkip, Width: len(headings)}
+	switch o := app.OnConflict(in.OnConflict); o {
+	case "":
+	case app.ConflictSkip, app.ConflictUpsert:
+		plan.Conflict = o
+	default:
+		return nil, nil, app.Invalid("on_conflict", "must be upsert or skip")
+	}
+	links := app.ContactInput{Email: "a@example.com", Segments: in.Segments, Topics: in.Topics}
+	checked, err := links.Validate()
+	if err != nil {
+		return nil, nil, err
+	}
+	plan.Segments, plan.Topics = compact(checked.Segments), checked.Topics
+	if len(headings) > maxImportHeadings {
+		return nil, nil, app.Invalid("file", "can have at most %d columns", maxImportHeadings)
+	}
+	for i := range headings {
+		if !utf8.ValidString(headings[i]) {
+			return nil, nil, app.Invalid("file", "must be UTF-8 text")
+		}
+	}
+	h := headingSet(headings)
+	if in.Columns != nil {
+		plan.Columns, err = h.mapped(in.Columns, declared)
+	} else {
+		plan.Columns, err = h.guessed(declared)
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, c := range plan.Columns {
+		if c.Field == propertyField && declared[c.Key] == "" {
+			declare = append(declare, app.PropertyInput{Key: c.Key, Type: c.propertyType()})
+		}
+	}
+	return plan, declare, nil
+}
+
+func compact(ids []string) []string {
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+const unsubscribedField = "unsubscribed"
+
+const propertyField = "properties"
+
+// fieldHeadings are the headings of fields, without blanks, underscores and
+// hyphens and in lower case.
+var fieldHeadings = map[string]string{
+	"email": app.EmailField, "emailaddress": app.EmailField,
+	"firstname": app.FirstNameField, "givenname": app.FirstNameField,
+	"lastname": app.LastNameField, "surname": app.LastNameField, "familyname": app.LastNameField,
+	"unsubscribed": unsubscribedField,
+}
+
+// headingSet is the first row of a file.
+type headingSet []string
+
+// field gives the field that a heading stands for, "" for none.
+func (h headingSet) field(i int) string {
+	plain := strings.Map(func(r rune) rune {
+		if r == '_' || r == '-' || unicode.IsSpace(r) {
+			return -1
+		}
+		return unicode.ToLower(r)
+	}, h[i])
+	return fieldHeadings[plain]
+}
+
+// column makes the column of a field or a property.
+func (h headingSet) column(i int, field, key, kind string) ImportColumn {
+	return ImportColumn{Index: i, Name: columnName(h[i], i), Field: field, Key: key, Type: kind}
+}
+
+// maxColumnName bounds what row errors repeat of a heading, in characters.
+const maxColumnName = 60
+
+// columnName is how row errors name a column. A heading with an @ may be
+// somebody's address, in a file without headings, and is counted instead.
+func columnName(heading string, i int) string {
+	name := []rune(strings.Map(func(r rune) rune {
+		if unicode.IsControl(r) || r == '"' || r == '`' || r == '\u2028' || r == '\u2029' {
+			return -1
+		}
+		return r
+	}, strings.TrimSpace(heading)))
+	if len(name) == 0 || slices.Contains(name, '@') {
+		return fmt.Sprintf("%d", i+1)
+	}
+	if len(name) > maxColumnName {
+		name = append(name[:maxColumnName], '…')
+	}
+	return `"` + string(name) + `"`
+}
+
+// guessed takes every column whose heading says what it holds.
+func (h headingSet) guessed(declared map[string]app.PropertyType) ([]ImportColumn, error) {
+	var out []ImportColumn
+	seen := map[string]bool{}
+	properties := 0
+	for i := range h {
+		field, key, kind := h.field(i), "", ""
+		if field == "" {
+			if key = propertyKey(h[i]); key == "" {
+				continue
+			}
+			properties++
+			field, kind = propertyField, columnType(declared[key])
+		}
+		if seen[field+" "+key] {
+			return nil, app.Invalid("file", "has more than one column that can be %s: say which with `column_map`", cmp.Or(key, field))
+		}
+		seen[field+" "+key] = true
+		out = append(out, h.column(i, field, key, kind))
+	}
+	switch {
+	case !seen[app.EmailField+" "]:
+		return nil, app.Invalid("file", "has no column for the email address in its first row: name it email, or say which it is with `column_map`")
+	case properties > app.MaxProperties:
+		return nil, app.Invalid("file", "has more than %d columns that would become properties: say which to take with `column_map`", app.MaxProperties)
+	}
+	return out, nil
+}
+
+// columnType is the type of a column whose property is declared as t, or not
+// declared.
+func columnType(t app.PropertyType) string { return cmp.Or(string(t), string(app.StringProperty)) }
+
+// propertyKey makes a key of a heading; "" where none can be made: nothing of it
+// is a letter or digit that keys can have, it is too long, or it is an address.
+func propertyKey(heading string) string {
+	plain := false
+	key := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			plain = true
+			return r
+		}
+		return '_'
+	}, strings.TrimSpace(heading))
+	if !plain || strings.Contains(heading, "@") || app.CheckPropertyKey(key, app.MaxPropertyKey) != nil {
+		return ""
+	}
+	return key
+}
+
+// mapped takes the columns that a map names.
+func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) ([]ImportColumn, error) {
+	email := m.Email
+	for i := 0; email == "" && i < len(h); i++ {
+		if h.field(i) == app.EmailField {
+			email = h[i]
+		}
+	}
+	if email == "" {
+		return nil, app.Invalid("column_map.email", "is required: the file has no column named email")
+	}
+	var out []ImportColumn
+	for _, f := range []struct{ field, heading string }{
+		{app.EmailField, email}, {app.FirstNameField, m.FirstName}, {app.LastNameField, m.LastName}, {unsubscribedField, m.Unsubscribed},
+	} {
+		if f.heading == "" {
+			continue
+		}
+		i, err := h.find("column_map."+f.field, f.heading)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, h.column(i, f.field, "", ""))
+	}
+	if len(m.Properties) > app.MaxProperties {
+		return nil, app.Invalid("column_map.properties", "can hold at most %d keys", app.MaxProperties)
+	}
+	for _, key := range slices.Sorted(maps.Keys(m.Properties)) {
+		c, err := h.property(key, m.Properties[key], declared[key])
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, c)
+	}
+	return out, nil
+}
+
+// property is the column of one property of a map.
+func (h headingSet) property(key string, c PropertyColumn, declared app.PropertyType) (ImportColumn, error) {
+	if err := app.CheckPropertyKey(key, app.MaxPropertyKey); err != nil {
+		return ImportColumn{}, app.Invalid("column_map.properties", "has a key that %s", err)
+	}
+	field := "column_map.properties." + key
+	switch c.Type {
+	case "":
+		c.Type = columnType(declared)
+	case string(app.StringProperty), string(app.NumberProperty), BooleanColumn:
+	default:
+		return ImportColumn{}, app.Invalid(field+".type", "must be string, number or boolean")
+	}
+	if c.Column == "" {
+		return ImportColumn{}, app.Invalid(field+".column", "is required")
+	}
+	i, err := h.find(field+".column", c.Column)
+	if err != nil {
+		return ImportColumn{}, err
+	}
+	column := h.column(i, propertyField, key, c.Type)
+	if declared != "" && column.propertyType() != declared {
+		return ImportColumn{}, app.Invalid(field+".type", "must be %s, as the property is declared", declared)
+	}
+	return column, nil
+}
+
+// find gives the column with a heading: as it is written, or else but for upper
+// and lower case.
+func (h headingSet) find(field, heading string) (int, error) {
+	heading = strings.TrimSpace(heading)
+	for _, same := range []func(a, b string) bool{func(a, b string) bool { return a == b }, strings.EqualFold} {
+		for i := range h {
+			if same(strings.TrimSpace(h[i]), heading) {
+				return i, nil
+			}
+		}
+	}
+	return 0, app.Invalid(field, "names a column that the file does not have")
+}
+
+// propertyType is the type of the values that the column gives.
+func (c *ImportColumn) propertyType() app.PropertyType {
+	if c.Type == string(app.NumberProperty) {
+		return app.NumberProperty
+	}
+	return app.StringProperty
+}

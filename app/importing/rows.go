@@ -1,0 +1,272 @@
+package importing
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"mailer/app"
+)
+
+// ImportRows reads the rows of a CSV file (RFC 4180; the separator may also be a
+// semicolon or a tab) and holds no more than one of them. encoding/csv collects
+// a quote that is not closed to the end of the file, so what a row may take is
+// bounded below it.
+type ImportRows struct {
+	csv   *csv.Reader
+	limit *recordLimit
+	next  int // the line on which the next row begins, where no empty ones come first
+}
+
+// ImportRow is one row of a file. Cells stand until the next row is read.
+type ImportRow struct {
+	Line  int // of the file, from 1
+	Cells []string
+	Flaw  string // why the row can't be taken; empty: nothing yet
+}
+
+// ImportFault is what is wrong with a file from some line on.
+type ImportFault struct {
+	Line  int
+	Words string
+}
+
+// Error implements error.
+func (f *ImportFault) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f.Words) }
+
+const importBuffer = 64 << 10 // bytes
+
+// recordLimit fails when more is read than one record may take.
+type recordLimit struct {
+	r           io.Reader
+	given, upTo int64
+}
+
+var errRecordTooLong = errors.New("record too long")
+
+// Read implements io.Reader.
+func (l *recordLimit) Read(p []byte) (int, error) {
+	if l.given >= l.upTo {
+		return 0, errRecordTooLong
+	}
+	n, err := l.r.Read(p)
+	l.given += int64(n)
+	return n, err
+}
+
+// ReadImport begins to read a file and gives its headings: the cells of its
+// first row that is not empty. Errors: io.EOF for a file without rows,
+// *ImportFault, and those of r.
+func ReadImport(r io.Reader) (rows *ImportRows, headings []string, err error) {
+	limit := &recordLimit{r: r, upTo: importBuffer}
+	buffer := bufio.NewReaderSize(limit, importBuffer)
+	start, err := buffer.Peek(importBuffer)
+	if err != nil && err != io.EOF && !errors.Is(err, errRecordTooLong) {
+		return nil, nil, err
+	}
+	if bom := []byte("\ufeff"); bytes.HasPrefix(start, bom) {
+		start = start[len(bom):]
+		_, _ = buffer.Discard(len(bom)) // they were peeked
+	}
+	rows = &ImportRows{csv: csv.NewReader(buffer), limit: limit, next: 1}
+	rows.csv.Comma = separator(start)
+	rows.csv.FieldsPerRecord = -1
+	rows.csv.ReuseRecord = true
+	rows.csv.TrimLeadingSpace = rows.csv.Comma != '\t' // a quote may follow a blank
+	row, err := rows.Next()
+	if err != nil {
+		return nil, nil, err
+	}
+	if row.Flaw != "" {
+		return nil, nil, &ImportFault{row.Line, row.Flaw}
+	}
+	return rows, slices.Clone(row.Cells), nil
+}
+
+// separator is what stands most often between the cells of the first line.
+func separator(start []byte) rune {
+	line := bytes.TrimLeft(start, "\r\n")
+	counts := map[byte]int{}
+	quoted := false
+	for _, c := range line {
+		if c == '"' {
+			quoted = !quoted
+		}
+		if c == '\n' && !quoted {
+			break
+		}
+		if !quoted {
+			counts[c]++
+		}
+	}
+	best := ','
+	for _, c := range ";\t" {
+		if counts[byte(c)] > counts[byte(best)] {
+			best = c
+		}
+	}
+	return best
+}
+
+// Next gives the next row that holds anything. Errors: io.EOF at the end of the
+// file, *ImportFault where its rows can't be told apart any more, and those of
+// the file's reader.
+func (r *ImportRows) Next() (ImportRow, error) {
+	for {
+		r.limit.upTo = r.csv.InputOffset() + MaxImportRecord + importBuffer
+		cells, err := r.csv.Read()
+		var parse *csv.ParseError
+		switch {
+		case errors.Is(err, errRecordTooLong):
+			return ImportRow{}, &ImportFault{r.next, fmt.Sprintf("a row is longer than %d bytes, or a quote is never closed", MaxImportRecord)}
+		case errors.As(err, &parse) && errors.Is(err, csv.ErrBareQuote):
+			r.next = parse.Line + 1
+			return ImportRow{Line: parse.StartLine, Flaw: "The row has a double quote inside a value that is not in double quotes"}, nil
+		case errors.As(err, &parse):
+			return ImportRow{}, &ImportFault{parse.StartLine, "a value in double quotes has no proper end"}
+		case err != nil:
+			return ImportRow{}, err
+		}
+		line, _ := r.csv.FieldPos(0)
+		r.next = line + 1
+		filled := false
+		for _, cell := range cells {
+			r.next += strings.Count(cell, "\n")
+			filled = filled || strings.TrimSpace(cell) != ""
+		}
+		if filled {
+			return ImportRow{Line: line, Cells: cells}, nil
+		}
+	}
+}
+
+// Contact makes of a row the contact that it describes, or says why it can't be
+// taken, in words that hold nothing of the row.
+func (p *ImportPlan) Contact(row ImportRow) (n *app.NewContact, flaw string) {
+	if row.Flaw != "" {
+		return nil, row.Flaw
+	}
+	if len(row.Cells) != p.Width {
+		return nil, fmt.Sprintf("The row has %d columns, the first row of the file has %d", len(row.Cells), p.Width)
+	}
+	if i := slices.IndexFunc(row.Cells, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
+		return nil, "Column " + p.name(i) + " is not valid UTF-8"
+	}
+	var in app.ContactInput
+	for i := range p.Columns {
+		c := &p.Columns[i]
+		text := strings.TrimSpace(row.Cells[c.Index])
+		if err := c.set(&in, text); err != nil {
+			return nil, "Column " + c.Name + " " + err.Error()
+		}
+	}
+	n, err := in.Validate()
+	if err != nil {
+		return nil, p.Words(err)
+	}
+	n.Segments, n.Topics = p.Segments, p.Topics
+	return n, ""
+}
+
+// name is how errors name a column, also one that is not taken.
+func (p *ImportPlan) name(index int) string {
+	for i := range p.Columns {
+		if p.Columns[i].Index == index {
+			return p.Columns[i].Name
+		}
+	}
+	return strconv.Itoa(index + 1)
+}
+
+// set puts the text of a cell where it belongs; an empty cell says nothing.
+func (c *ImportColumn) set(in *app.ContactInput, text string) error {
+	if text == "" {
+		if c.Field == app.EmailField {
+			return errors.New("is empty")
+		}
+		return nil
+	}
+	switch c.Field {
+	case app.EmailField:
+		in.Email = text
+	case app.FirstNameField:
+		in.FirstName = text
+	case app.LastNameField:
+		in.LastName = text
+	case unsubscribedField:
+		v, err := parseFlag(text)
+		in.Unsubscribed = v
+		return err
+	default:
+		v, err := c.value(text)
+		if in.Properties == nil {
+			in.Properties = app.PropertyChanges{}
+		}
+		in.Properties[c.Key] = v
+		return err
+	}
+	return nil
+}
+
+func parseFlag(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true", "1", "yes":
+		return true, nil
+	case "false", "0", "no":
+		return false, nil
+	}
+	return false, errors.New("must be true or false")
+}
+
+// value reads the value of a property.
+func (c *ImportColumn) value(text string) (*app.PropertyValue, error) {
+	switch c.Type {
+	case BooleanColumn:
+		v, err := parseFlag(text)
+		return &app.PropertyValue{Type: app.StringProperty, Text: strconv.FormatBool(v)}, err
+	case string(app.NumberProperty):
+		// ParseFloat also takes hexadecimal digits, underscores, Inf and NaN.
+		n, err := strconv.ParseFloat(text, 64)
+		if err != nil || strings.Trim(text, "+-.0123456789eE") != "" {
+			return nil, errors.New("must be a number")
+		}
+		return &app.PropertyValue{Type: app.NumberProperty, Number: n}, nil
+	}
+	return &app.PropertyValue{Type: app.StringProperty, Text: text}, nil
+}
+
+// Words says why a row was refused, by an error of ContactInput.Validate or of
+// the store, with the name of the column and nothing of the row.
+func (p *ImportPlan) Words(err error) string {
+	var refusal *app.Error
+	if !errors.As(err, &refusal) {
+		return "The row could not be stored"
+	}
+	field, words, ok := strings.Cut(strings.TrimPrefix(refusal.Message, "`"), "` ")
+	if !ok {
+		return "The row could not be stored"
+	}
+	if field == app.EmailField {
+		words, _, _ = strings.Cut(words, ":") // what follows is about names beside addresses
+		if strings.Contains(words, "'") {     // a character of the address
+			words = "is not a valid email address"
+		}
+	}
+	for i := range p.Columns {
+		c := &p.Columns[i]
+		if field == c.Field && field != propertyField || field == propertyField+"."+c.Key {
+			return "Column " + c.Name + " " + words
+		}
+	}
+	if field == propertyField { // together with those that the contact has
+		return "The contact's properties " + words
+	}
+	return "The row could not be stored"
+}

@@ -1,0 +1,423 @@
+package pacing
+
+import (
+	"math"
+	"slices"
+	"time"
+)
+
+// planner carries out the policy of ShareBulk on messages as a liquid. How much
+// leaves is reckoned minute by minute, as the window is counted; who it is divided
+// among, once a block of minutes: one at first, later a hundredth of the time that
+// has passed. So a forecast of weeks is as exact in proportion as one of an hour.
+type planner struct {
+	*Forecast
+	at     float64               // seconds after Now
+	minute int64                 // Unix minute of at
+	mail   [24 * 60]float64      // transactional messages a second, by minute of the day
+	share  float64               // of Daily, what transactional mail leaves to broadcasts
+	used   [DayMinutes]planUsage // what fills the window, by minute
+	total  planUsage
+	queues []flow
+	open   []*flow // queued and not finished, in order
+	teams  []flowTeam
+	ids    []string // of teams
+	pieces []piece  // of the block
+}
+
+type planUsage struct{ sent, bulk float64 }
+
+// piece is a part of a minute: what leaves does so at its start, with that speed.
+type piece struct {
+	at, speed, sent float64
+	minute          int64
+}
+
+// flow is one broadcast.
+type flow struct {
+	team      int
+	from      float64 // seconds after Now
+	left      float64 // messages
+	may       float64 // messages that the window allows in this block
+	done      float64 // seconds after Now; negative: not yet
+	remaining int64   // messages, before anything flowed
+	atOnce    int64   // messages that the window allowed when it was queued; negative: it is not
+}
+
+// flowTeam is the broadcasts of a team.
+type flowTeam struct {
+	drip bool
+	left float64 // messages
+	part float64 // of the window
+	slow float64 // messages that dripping allows in this block
+	open int     // broadcasts that may send
+}
+
+const (
+	// dust is what counts as nothing: less than rounding makes of a message.
+	dust = 1e-6
+	// maxLook bounds the work of one forecast.
+	maxLook = 100 * 24 * time.Hour
+	// maxBlock is in minutes.
+	maxBlock = 60
+)
+
+func newPlanner(f *Forecast) *planner {
+	p := &planner{Forecast: f, minute: f.Now.Unix() / 60}
+	for _, u := range f.Usage {
+		if age := p.minute - u.Minute; age >= 0 && age < DayMinutes {
+			p.count(u.Minute, float64(u.Sent-u.Bulk), float64(u.Bulk))
+		}
+	}
+	p.foretellMail()
+	p.share = p.foretellShare()
+	p.queues = make([]flow, len(f.Queues))
+	for i := range f.Queues {
+		q := &f.Queues[i]
+		p.queues[i] = flow{team: p.team(q), from: q.From.Sub(f.Now).Seconds(), remaining: min(max(q.Remaining, 0), MaxBroadcastRecipients), done: -1, atOnce: -1}
+		p.queues[i].left = float64(p.queues[i].remaining)
+		if q.From.IsZero() {
+			p.queues[i].from = 0
+		}
+	}
+	return p
+}
+
+func (p *planner) team(q *PlannedQueue) int {
+	i := slices.Index(p.ids, q.TeamID)
+	if i < 0 {
+		i = len(p.ids)
+		p.ids, p.teams = append(p.ids, q.TeamID), append(p.teams, flowTeam{})
+	}
+	p.teams[i].drip = p.teams[i].drip || q.Drip
+	return i
+}
+
+// foretellMail expects of each minute what the same one brought a day before,
+// smoothed over the hour around it.
+func (p *planner) foretellMail() {
+	var day [24 * 60]float64
+	sum := 0.0
+	for _, u := range p.Usage {
+		if age := p.minute - u.Minute; age > 0 && age < DayMinutes {
+			day[u.Minute%(24*60)] += float64(max(0, u.Sent-u.Bulk))
+		}
+	}
+	const around = 30
+	for m := -around; m <= around; m++ {
+		sum += day[(m+24*60)%(24*60)]
+	}
+	for m := range p.mail {
+		p.mail[m] = max(0, sum) / ((2*around + 1) * 60)
+		sum += day[(m+around+1)%(24*60)] - day[(m-around+24*60)%(24*60)]
+	}
+}
+
+// foretellShare expects that transactional mail takes as much of each day as it took
+// of the last one, whose places come free one by one as the new ones are taken. A
+// day on which it took more than half of what broadcasts may use is no measure of
+// others.
+func (p *planner) foretellShare() float64 {
+	left := float64(p.Daily) - (p.total.sent - p.total.bulk)
+	if left < float64(p.Share)/2 {
+		return float64(p.Share)
+	}
+	return min(left, float64(p.Share))
+}
+
+func (p *planner) count(minute int64, mail, bulk float64) {
+	u := &p.used[minute%DayMinutes]
+	u.sent += mail + bulk
+	u.bulk += bulk
+	p.total.sent += mail + bulk
+	p.total.bulk += bulk
+}
+
+// finish is when the last message of a queue leaves; zero: not found.
+func (p *planner) finish(i int) time.Time {
+	if p.queues[i].done < 0 {
+		return time.Time{}
+	}
+	return p.Now.Add(time.Duration(math.Ceil(p.queues[i].done * 1e9)))
+}
+
+// run goes on until a horizon, or until one queue (all of them: negative) is
+// finished.
+func (p *planner) run(horizon time.Time, queue int) {
+	if !(p.Speed > 0) {
+		return
+	}
+	end := min(horizon.Sub(p.Now).Seconds(), maxLook.Seconds())
+	next := p.begin()
+	for p.at <= end && (len(p.open) > 0 || next < math.Inf(1)) && (queue < 0 || p.queues[queue].done < 0) {
+		p.block(min(maxBlock, 1+int(p.at/6000)), next)
+		if p.at >= next {
+			next = p.begin()
+		}
+	}
+}
+
+// block goes on for some minutes, or until the next queue opens.
+func (p *planner) block(minutes int, next float64) {
+	from := p.at
+	p.pieces = p.pieces[:0]
+	left, drips := p.left()
+	sent := 0.0
+	for range minutes {
+		boundary := float64((p.minute+1)*60-p.Now.Unix()) - float64(p.Now.Nanosecond())/1e9
+		until := min(boundary, next)
+		n := p.piece(until-p.at, left-sent, drips)
+		sent += n
+		p.at = until
+		if until == boundary {
+			p.forget()
+		}
+		if until == next {
+			break
+		}
+	}
+	if sent > dust {
+		p.divide(sent, p.room()+sent, p.at-from)
+	}
+}
+
+// left is how many messages are open, and the speed that dripping allows them where
+// nothing else is open; negative: there is no such bound.
+func (p *planner) left() (left, drips float64) {
+	for i := range p.teams {
+		p.teams[i].left = 0
+	}
+	for _, q := range p.open {
+		p.teams[q.team].left += q.left
+		left += q.left
+	}
+	for _, t := range p.teams {
+		switch {
+		case t.left > 0 && !t.drip:
+			return left, -1
+		case t.left > 0:
+			drips += DripRate
+		}
+	}
+	return left, drips
+}
+
+// piece lets up to left messages of broadcasts leave in dt seconds of the minute.
+func (p *planner) piece(dt, left, drips float64) float64 {
+	mail := p.mail[p.minute%(24*60)]
+	speed := max(0, p.Speed-mail)
+	if drips >= 0 {
+		speed = min(speed, drips)
+	}
+	sent := max(0, min(speed*dt, left, p.room()))
+	p.pieces = append(p.pieces, piece{p.at, speed, sent, p.minute})
+	p.count(p.minute, 0, sent)
+	return sent
+}
+
+// room is how many messages of broadcasts the daily limit allows at the moment.
+func (p *planner) room() float64 {
+	if p.Daily == 0 {
+		return math.Inf(1)
+	}
+	return max(0, min(p.share-p.total.bulk, float64(p.Daily)-p.total.sent))
+}
+
+// forget turns to the next minute and gives back to the window what was sent a day
+// ago.
+func (p *planner) forget() {
+	p.minute++
+	u := &p.used[p.minute%DayMinutes]
+	p.total.sent -= u.sent
+	p.total.bulk -= u.bulk
+	*u = planUsage{}
+}
+
+// begin opens the queues whose time has come, and answers when the next one opens.
+func (p *planner) begin() (next float64) {
+	next = math.Inf(1)
+	p.open = p.open[:0]
+	for i := range p.queues {
+		q := &p.queues[i]
+		switch {
+		case q.from > p.at:
+			next = min(next, q.from)
+		case q.remaining == 0:
+			q.done, q.atOnce = max(q.done, p.at), 0
+		case q.left >= dust:
+			p.open = append(p.open, q)
+		}
+	}
+	p.noteAtOnce()
+	return next
+}
+
+// noteAtOnce notes how much of each queue that has just opened may leave at once.
+func (p *planner) noteAtOnce() {
+	waiting := make([]BulkQueue, len(p.open))
+	for i, q := range p.open {
+		waiting[i] = BulkQueue{TeamID: p.ids[q.team], Remaining: int64(math.Ceil(q.left - dust)), Drip: p.teams[q.team].drip}
+	}
+	teams := bulkTeams(waiting)
+	openWindow(waiting, teams, p.window(), 0)
+	for _, t := range teams {
+		for k, i := range t.queues {
+			if q := p.open[i]; q.atOnce < 0 {
+				q.atOnce = t.open[k]
+			}
+		}
+	}
+}
+
+// window is room in whole messages; negative: there is no limit.
+func (p *planner) window() int64 {
+	if p.Daily == 0 {
+		return -1
+	}
+	return int64(p.room() + dust)
+}
+
+// divide gives each open queue its part of what was sent in a block of so many
+// seconds, in which the window was open to so many messages: all flow in equal
+// parts, as in ShareBulk, until one has had what it may.
+func (p *planner) divide(sent, window, seconds float64) {
+	p.divideWindow(window, seconds)
+	gone := 0.0
+	for sent-gone > dust {
+		teams := p.flowing()
+		if teams == 0 {
+			break
+		}
+		n := sent - gone
+		for _, q := range p.open {
+			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
+				n = min(n, q.may*teams*float64(t.open), t.slow*teams)
+			}
+		}
+		for _, q := range p.open {
+			if t := &p.teams[q.team]; q.may > 0 && t.open > 0 {
+				p.advance(q, gone, n, 1/(teams*float64(t.open)))
+			}
+		}
+		for i := range p.teams {
+			if p.teams[i].open > 0 {
+				p.teams[i].slow -= n / teams
+			}
+		}
+		gone += n
+	}
+	p.open = slices.DeleteFunc(p.open, func(q *flow) bool { return q.left < dust })
+	p.unsend(sent - gone)
+}
+
+// advance lets a queue have its part of the n messages after those that are gone.
+// Its last message leaves when it begins to flow: the first one leaves at once too.
+func (p *planner) advance(q *flow, gone, n, part float64) {
+	own := min(n*part, q.may)
+	if q.done < 0 && q.left-own < 1-dust {
+		q.done = p.when(gone + max(0, q.left-1)/part)
+	}
+	q.left -= own
+	if q.may -= own; q.may < dust {
+		q.may = 0
+	}
+}
+
+// when is the moment of the block at which that many messages had left.
+func (p *planner) when(sent float64) float64 {
+	at := p.at
+	for _, c := range p.pieces {
+		if c.sent <= 0 {
+			continue
+		}
+		at = c.at + min(sent, c.sent)/c.speed
+		if sent < c.sent-dust {
+			break
+		}
+		sent -= c.sent
+	}
+	return at
+}
+
+// unsend takes back what nobody could have: teams that drip used less than flowed.
+func (p *planner) unsend(n float64) {
+	for i := len(p.pieces) - 1; i >= 0 && n > dust; i-- {
+		c := &p.pieces[i]
+		back := min(n, c.sent, p.used[c.minute%DayMinutes].bulk)
+		p.count(c.minute, 0, -back)
+		n -= back
+	}
+}
+
+// divideWindow tells each queue how much of it may leave: see openWindow.
+func (p *planner) divideWindow(window, seconds float64) {
+	total, _ := p.left()
+	if window >= total {
+		for i := range p.teams {
+			p.teams[i].part = p.teams[i].left
+		}
+	} else {
+		p.divideParts(window)
+	}
+	for i := range p.teams {
+		if p.teams[i].slow = math.Inf(1); p.teams[i].drip {
+			p.teams[i].slow = seconds * DripRate
+		}
+	}
+	for _, q := range p.open {
+		t := &p.teams[q.team]
+		q.may = min(q.left, t.part)
+		t.part -= q.may
+		if q.may < dust {
+			q.may = 0
+		}
+	}
+}
+
+// divideParts fills teams in equal parts, none with more than it needs.
+func (p *planner) divideParts(window float64) {
+	for i := range p.teams {
+		t := &p.teams[i]
+		t.part = 0
+		if t.drip {
+			t.left = min(t.left, DripRate*24*60*60)
+		}
+	}
+	for window > dust {
+		waiting, least := 0, math.Inf(1)
+		for i := range p.teams {
+			if d := p.teams[i].left - p.teams[i].part; d > dust {
+				waiting++
+				least = min(least, d)
+			}
+		}
+		if waiting == 0 {
+			return
+		}
+		part := min(least, window/float64(waiting))
+		for i := range p.teams {
+			if t := &p.teams[i]; t.left-t.part > dust {
+				t.part += part
+			}
+		}
+		window -= part * float64(waiting)
+	}
+}
+
+// flowing counts the teams that may send, and the broadcasts of each that may.
+func (p *planner) flowing() (teams float64) {
+	for i := range p.teams {
+		p.teams[i].open = 0
+	}
+	for _, q := range p.open {
+		if q.may > 0 && p.teams[q.team].slow >= dust {
+			p.teams[q.team].open++
+		}
+	}
+	for i := range p.teams {
+		if p.teams[i].open > 0 {
+			teams++
+		}
+	}
+	return teams
+}

@@ -1,0 +1,224 @@
+package pacing
+
+import (
+	"math"
+	"slices"
+)
+
+// Pacing of broadcasts (decisions.md 8): pure rules, by which the pacer goes and
+// the planner foretells.
+
+// DefaultBulkShare is the part of a relay's daily limit that broadcasts may use;
+// the rest stays for transactional mail.
+const DefaultBulkShare = 0.7
+
+// DayMinutes is the window of a relay's daily limit. The count keeps whole
+// minutes, so the window is one longer: never more than daily in any 24 h.
+const DayMinutes = 24*60 + 1
+
+// DripRate is how many messages a second a team in warning may begin.
+const DripRate = 1
+
+// BulkShare is how many messages of a daily limit broadcasts may use, who may use
+// that part of it.
+func BulkShare(daily int64, part float64) int64 {
+	return int64(math.Floor(float64(daily)*part + 1e-6)) // 0.9999999 is a rounding error of 1
+}
+
+// UsageMinute is what a relay sent in one minute.
+type UsageMinute struct {
+	Minute int64 // Unix minutes
+	Sent   int64
+	Bulk   int64 // of Sent, those of broadcasts
+}
+
+// BulkQueue is a queued broadcast as pacing sees it.
+type BulkQueue struct {
+	ID        string
+	TeamID    string
+	Remaining int64 // messages that were not begun
+	// Drip: its team is in warning, and gets DripRate for all its broadcasts.
+	Drip bool
+	// Rests: its team had what it may have for now. Its part of the day's window
+	// stays its own.
+	Rests bool
+}
+
+// need is how many messages of a day's window the broadcast can make use of.
+func (q *BulkQueue) need() int64 {
+	n := min(max(q.Remaining, 0), MaxBroadcastRecipients)
+	if q.Drip {
+		return min(n, DripRate*24*60*60)
+	}
+	return n
+}
+
+// BulkTurn is how many messages of a broadcast are begun next.
+type BulkTurn struct {
+	ID string
+	N  int
+}
+
+// bulkTeam is the queued broadcasts of one team.
+type bulkTeam struct {
+	id     string
+	queues []int   // their places in the list, in order
+	open   []int64 // how many messages of each may leave now: the window's part
+}
+
+// bulkTeams groups queues that wait by team, in the order of their first ones.
+func bulkTeams(queues []BulkQueue) []bulkTeam {
+	var teams []bulkTeam
+	for i := range queues {
+		if queues[i].need() == 0 {
+			continue
+		}
+		t := slices.IndexFunc(teams, func(t bulkTeam) bool { return t.id == queues[i].TeamID })
+		if t < 0 {
+			t = len(teams)
+			teams = append(teams, bulkTeam{id: queues[i].TeamID})
+		}
+		teams[t].queues = append(teams[t].queues, i)
+		teams[t].open = append(teams[t].open, 0)
+	}
+	return teams
+}
+
+// openWindow divides the window in equal parts among teams; what one can't use
+// goes to the others. Within a team it is reserved in the order in which the
+// broadcasts were queued, so that a later one can't take what an earlier one was
+// promised. A negative window: there is no limit. Odd messages, and the answer, are
+// as in fill.
+func openWindow(queues []BulkQueue, teams []bulkTeam, window int64, first int) (next int) {
+	next = first
+	needs, parts := make([]int64, len(teams)), make([]int64, len(teams))
+	for t := range teams {
+		for _, i := range teams[t].queues {
+			needs[t] += queues[i].need()
+		}
+	}
+	if window >= 0 {
+		next = fill(window, needs, parts, first)
+	} else {
+		parts = needs
+	}
+	for t := range teams {
+		for k, i := range teams[t].queues {
+			teams[t].open[k] = min(queues[i].need(), parts[t])
+			parts[t] -= teams[t].open[k]
+		}
+	}
+	return next
+}
+
+// fill divides total in equal parts, none larger than its need, and adds them to
+// got; odd ones go to those from first on, one each. It answers who is first the
+// next time.
+func fill(total int64, needs, got []int64, first int) (next int) {
+	for total > 0 {
+		waiting := int64(0)
+		for i := range needs {
+			if got[i] < needs[i] {
+				waiting++
+			}
+		}
+		if waiting == 0 {
+			return first
+		}
+		part := total / waiting
+		if part == 0 {
+			return odd(total, needs, got, first)
+		}
+		for i := range needs {
+			n := min(part, needs[i]-got[i])
+			got[i] += n
+			total -= n
+		}
+	}
+	return first
+}
+
+// odd gives one message each to total of those who need one, from first on.
+func odd(total int64, needs, got []int64, first int) (next int) {
+	next = first
+	for k := range needs {
+		i := (first + k) % len(needs)
+		if total > 0 && got[i] < needs[i] {
+			got[i]++
+			total--
+			next = (i + 1) % len(needs)
+		}
+	}
+	return next
+}
+
+// ShareBulk divides room messages among queues, which stand in the order in which
+// they were queued: in equal parts between teams, then between the broadcasts of
+// a team, as far as the window (how many more messages the day's share allows;
+// negative: there is no limit) is open to them. Odd messages go round: among teams
+// from behind that of the broadcast (after) that the last round ended with, and
+// within a team by what remains, which tells how often each had its turn.
+func ShareBulk(queues []BulkQueue, window int64, room int, after string) []BulkTurn {
+	teams := bulkTeams(queues)
+	if len(teams) == 0 || room <= 0 {
+		return nil
+	}
+	first := 0
+	if i := slices.IndexFunc(queues, func(q BulkQueue) bool { return q.ID == after }); i >= 0 {
+		first = (slices.IndexFunc(teams, func(t bulkTeam) bool { return t.id == queues[i].TeamID }) + 1) % len(teams)
+	}
+	next := openWindow(queues, teams, window, first)
+	needs, got := make([]int64, len(teams)), make([]int64, len(teams))
+	for t := range teams {
+		needs[t] = teams[t].atOnce(queues)
+	}
+	if last := fill(int64(room), needs, got, first); last != first {
+		next = last // it is the room that was too small
+	}
+	var turns []BulkTurn
+	for k := range teams {
+		t := (next + k) % len(teams)
+		turns = append(turns, teams[t].turns(queues, got[t])...)
+	}
+	return turns
+}
+
+// atOnce is how many messages of a team may begin in one round.
+func (t *bulkTeam) atOnce(queues []BulkQueue) (n int64) {
+	drip := false
+	for k, i := range t.queues {
+		if queues[i].Rests {
+			return 0
+		}
+		drip = drip || queues[i].Drip
+		n += t.open[k]
+	}
+	if drip {
+		return min(n, 1)
+	}
+	return n
+}
+
+// turns divides n messages among a team's broadcasts.
+func (t *bulkTeam) turns(queues []BulkQueue, n int64) []BulkTurn {
+	open := slices.Index(t.open, 0) // the window is open to the first ones
+	if open < 0 {
+		open = len(t.open)
+	}
+	if open == 0 || n == 0 {
+		return nil
+	}
+	var left int64
+	for _, i := range t.queues {
+		left += queues[i].Remaining
+	}
+	got := make([]int64, open)
+	fill(n, t.open[:open], got, int((int64(open)-left%int64(open))%int64(open)))
+	var turns []BulkTurn
+	for k, n := range got {
+		if n > 0 {
+			turns = append(turns, BulkTurn{queues[t.queues[k]].ID, int(n)})
+		}
+	}
+	return turns
+}

@@ -1,0 +1,182 @@
+package app
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"unicode/utf8"
+)
+
+// CheckBroadcastPlaceholders wants each {{{ of a text to begin a placeholder: a
+// name of the contact's, a property, or, but for subject and preview_text, the
+// link to the unsubscribe page, at most 100 times. A property need not exist.
+// Errors: CodeValidation, naming the field.
+func CheckBroadcastPlaceholders(field, text string) error {
+	return checkPlaceholders(field, text, func(string) bool { return true })
+}
+
+// String spells a placeholder.
+func (p Placeholder) String() string {
+	if p.HasFallback {
+		return "{{{" + p.Key + "|" + p.Fallback + "}}}"
+	}
+	return "{{{" + p.Key + "}}}"
+}
+
+// MaxRendered is how many bytes of HTML and text the templates that one request
+// renders may come to, and what one template may hold: as much as a request
+// could have carried itself. Without it, a short request could ask for gigabytes.
+const MaxRendered = 40 << 20
+
+// Placeholder is one {{{KEY}}} or {{{KEY|fallback}}} of a template.
+type Placeholder struct {
+	Key         string
+	Fallback    string
+	HasFallback bool
+}
+
+const UnsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"
+
+// placeholderError says what is wrong with a text's placeholders, in words that
+// follow the name of its field.
+type placeholderError string
+
+// Error implements error.
+func (e placeholderError) Error() string { return string(e) }
+
+// NextPlaceholder splits s around its first placeholder; found is false where
+// there is none. Three braces that open none are an error, since they would
+// reach the recipient. Where more than three stand in a row, the last three
+// count. Reading a whole text with it takes linear time.
+func NextPlaceholder(s string) (before string, p Placeholder, after string, found bool, err error) {
+	i := strings.Index(s, "{{{")
+	if i < 0 {
+		return s, p, "", false, nil
+	}
+	for i+3 < len(s) && s[i+3] == '{' {
+		i++
+	}
+	inside, after, closed := strings.Cut(s[i+3:], "}}}")
+	if !closed {
+		return s, p, "", false, placeholderError("opens a placeholder with {{{ that never ends")
+	}
+	p.Key, p.Fallback, p.HasFallback = strings.Cut(inside, "|")
+	p.Key, p.Fallback = strings.Trim(p.Key, blanks), strings.Trim(p.Fallback, blanks)
+	if !isPlaceholderKey(p.Key) || strings.Contains(p.Fallback, "{{{") {
+		return s, p, "", false, placeholderError("holds {{{" + Excerpt(inside) + "}}}, which is no placeholder: {{{KEY}}} and {{{KEY|fallback}}} are, with letters, digits and _ in the key")
+	}
+	return s[:i], p, after, true, nil
+}
+
+// Excerpt is the beginning of a text on one line, for a message.
+func Excerpt(s string) string {
+	const limit = 50
+	if len(s) > limit {
+		n := limit
+		for n > 0 && !utf8.RuneStart(s[n]) {
+			n--
+		}
+		s = s[:n] + "…"
+	}
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r == 0x7f || r == '`' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// isPlaceholderKey: a variable's key, or contact. and a property's.
+func isPlaceholderKey(key string) bool {
+	return CheckPropertyKey(strings.TrimPrefix(key, "contact."), MaxPropertyKey) == nil
+}
+
+// The names that stand for something else than a variable (clients.md 3).
+func ReservedKey(key string) bool {
+	return IsUnsubscribeKey(key) || strings.HasPrefix(key, "contact.") ||
+		slices.Contains([]string{"FIRST_NAME", "LAST_NAME", "EMAIL", "contact", "this"}, key)
+}
+
+func IsUnsubscribeKey(key string) bool {
+	return key == "UNSUBSCRIBE_URL" || key == "RESEND_UNSUBSCRIBE_URL"
+}
+
+// checkPlaceholders wants each placeholder of a part to be known. The link to the
+// unsubscribe page is filled in bodies only.
+func checkPlaceholders(field, s string, known func(key string) bool) error {
+	whole := s
+	for links := 0; ; {
+		_, p, after, found, err := NextPlaceholder(s)
+		switch {
+		case err != nil:
+			at := len(whole) - len(s) + strings.Index(s, "{{{")
+			return Invalid(field, "%s (line %d)", err, 1+strings.Count(whole[:at], "\n"))
+		case !found:
+			return nil
+		case !known(p.Key):
+			return Invalid(field, "holds {{{%s}}}, which `variables` does not declare", Excerpt(p.Key))
+		case IsUnsubscribeKey(p.Key) && (field == "subject" || field == "preview_text"):
+			return Invalid(field, "can't hold {{{%s}}}: the link stands in html and text only", p.Key)
+		case IsUnsubscribeKey(p.Key):
+			links++
+		}
+		if links > maxPlaceholders {
+			return Invalid(field, "must not hold more than %d unsubscribe placeholders", maxPlaceholders)
+		}
+		s = after
+	}
+}
+
+func TooLarge(field string) error {
+	if field == "subject" {
+		return Invalid(field, "must not be longer than %d bytes", MaxSubject)
+	}
+	return Errorf(CodePayloadTooLarge, "The templates of a request may come to %d bytes together once they are filled", MaxRendered)
+}
+
+// OneLine turns what could end a header's line, or is no text, into blanks.
+func OneLine(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
+			return ' '
+		}
+		return r
+	}, s)
+}
+
+// TemplateUse is what a send says about its template.
+type TemplateUse struct {
+	ID        string // or alias
+	Variables map[string]PropertyValue
+}
+
+// Validate checks the values for themselves. Errors: CodeValidation.
+func (u *TemplateUse) Validate() error {
+	if u.ID == "" {
+		return Invalid("template.id", "is required")
+	}
+	if len(u.Variables) > MaxTemplateVariables {
+		return Invalid("template.variables", "can hold at most %d variables", MaxTemplateVariables)
+	}
+	for _, key := range SortedKeys(u.Variables) {
+		if err := checkVariableValue(u.Variables[key]); err != nil {
+			return Invalid("template.variables."+Excerpt(key), "%s", err)
+		}
+	}
+	return nil
+}
+
+// checkVariableValue wants a text of at most maxVariableText characters or a
+// number that JavaScript holds exactly (clients.md 3).
+func checkVariableValue(v PropertyValue) error {
+	const most = 1<<53 - 1
+	switch {
+	case v.Type == NumberProperty && !(v.Number >= -most && v.Number <= most):
+		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
+	case utf8.RuneCountInString(v.Text) > maxVariableText:
+		return fmt.Errorf("can have at most %d characters", maxVariableText)
+	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
+		return fmt.Errorf("must be valid UTF-8 without the character NUL")
+	}
+	return nil
+}

@@ -1,0 +1,32 @@
+package relays
+
+import (
+	"strings"
+	"testing"
+
+	"mailer/app"
+)
+
+func TestProvidersThatNameNoEmailAreGivenItsId(t *testing.T) {
+	for host, want := range map[string]string{
+		"smtp.postmarkapp.com":               "X-PM-Metadata-mailer-email-id: the-id",
+		"smtp.sendgrid.net":                  `X-SMTPAPI: {"unique_args":{"mailer-email-id":"the-id"}}`,
+		"smtp.mailgun.org":                   "",
+		"email-smtp.eu-west-1.amazonaws.com": "",
+		"postmarkapp.com.example.org":        "",
+		"127.0.0.1":                          "",
+		"":                                   "",
+	} {
+		own := []app.Header{{Name: "X-Own", Value: "1"}}
+		mail := &app.Mail{Headers: own[:1:1]}
+		relay := Relay{Host: host}
+		got := relay.Identify(mail, "the-id")
+		var lines []string
+		for _, h := range got.Headers[1:] {
+			lines = append(lines, h.Name+": "+h.Value)
+		}
+		if strings.Join(lines, "\n") != want || len(mail.Headers) != 1 {
+			t.Errorf("%s: %q, the stored mail has %v", host, lines, mail.Headers)
+		}
+	}
+}

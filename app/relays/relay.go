@@ -1,0 +1,54 @@
+package relays
+
+import (
+	"fmt"
+	"time"
+)
+
+// Profile names what is special about a relay's provider.
+type Profile string
+
+// The profiles.
+const (
+	ProfileGeneric Profile = "generic"
+	ProfileSES     Profile = "ses" // rewrites Message-ID and Date: they stay unsigned
+)
+
+// TLSMode says when a connection must be encrypted.
+type TLSMode string
+
+// The TLS modes. All but TLSOff verify the certificate where TLS is used;
+// TLSOpportunistic goes on in the clear where STARTTLS is not offered.
+const (
+	TLSRequired      TLSMode = "starttls"
+	TLSImplicit      TLSMode = "implicit"
+	TLSOpportunistic TLSMode = "opportunistic"
+	TLSOff           TLSMode = "off"
+)
+
+// Relay is one outgoing SMTP server, which is a region to the API.
+type Relay struct {
+	Region      string
+	Host        string
+	Port        int
+	User        string
+	Password    string
+	TLS         TLSMode
+	CAFile      string        // PEM file of additional roots; empty: the system's alone
+	Rate        float64       // messages a second; 0: no limit
+	Daily       int64         // messages in any 24 h; 0: no limit
+	Connections int           // at once; default 8
+	Timeout     time.Duration // for each reply but that to the final dot; default 30 s
+	Profile     Profile
+	DKIM        bool   // sign before handing over; default true
+	SPF         string // mechanism that covers its outgoing addresses; empty: by profile and host
+}
+
+// String names the relay without its credentials.
+func (r Relay) String() string {
+	scheme := "smtp"
+	if r.TLS == TLSImplicit {
+		scheme = "smtps"
+	}
+	return fmt.Sprintf("%s (%s://%s:%d)", r.Region, scheme, r.Host, r.Port)
+}

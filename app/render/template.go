@@ -1,0 +1,212 @@
+package render
+
+import (
+	"html"
+	"strings"
+
+	"mailer/app"
+)
+
+// Rendered is what a template became.
+type Rendered struct {
+	Subject string // empty: the template has none
+	HTML    string
+	Text    *string // nil: made of HTML; empty: none
+}
+
+// Size is the bytes of both bodies.
+func (r *Rendered) Size() int {
+	if r.Text == nil {
+		return len(r.HTML)
+	}
+	return len(r.HTML) + len(*r.Text)
+}
+
+// Template fills the template's variables in one pass: what is filled in is never
+// read again. Values are escaped in HTML, plain in the text, and on one line in
+// the subject, which is rendered only where withSubject asks for it. Names of
+// contacts, which a send has none of, become their own fallback or nothing; the
+// unsubscribe link stays a placeholder, filled when the mail leaves. limit is
+// how many bytes both bodies may have together. Errors: CodeValidation for
+// values that do not fit the variables, CodePayloadTooLarge.
+func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withSubject bool, limit int) (*Rendered, error) {
+	if err := checkValues(c, values); err != nil {
+		return nil, err
+	}
+	out := &Rendered{}
+	var err error
+	if withSubject {
+		if out.Subject, err = renderPart(c, "subject", c.Subject, values, app.OneLine, app.MaxSubject); err != nil {
+			return nil, err
+		}
+	}
+	if out.HTML, err = renderPart(c, "html", c.HTML, values, html.EscapeString, limit); err != nil {
+		return nil, err
+	}
+	if c.Text == nil {
+		return out, nil
+	}
+	text, err := renderPart(c, "text", *c.Text, values, func(s string) string { return s }, limit-len(out.HTML))
+	if err != nil {
+		return nil, err
+	}
+	out.Text = &text
+	return out, nil
+}
+
+// checkValues wants a declared variable of the same type for each value.
+func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) error {
+	declared := make(map[string]app.PropertyType, len(c.Variables))
+	for _, v := range c.Variables {
+		declared[v.Key] = v.Type
+	}
+	for _, key := range app.SortedKeys(values) {
+		want, ok := declared[key]
+		if !ok {
+			return app.Invalid("template.variables."+app.Excerpt(key), "is not a variable of the template")
+		}
+		if values[key].Type != want {
+			return app.Invalid("template.variables."+key, "must be a %s", want)
+		}
+	}
+	return nil
+}
+
+// renderPart fills the placeholders of one part. escape makes a value fit into
+// it; a fallback that stands in the placeholder is part of the template.
+func renderPart(c *app.TemplateContent, field, s string, values map[string]app.PropertyValue, escape func(string) string, limit int) (string, error) {
+	var b strings.Builder
+	var links []int // where placeholders of the unsubscribe link stand
+	for {
+		before, p, after, found, err := app.NextPlaceholder(s)
+		if err != nil {
+			return "", app.Invalid(field, "%s", err) // no published template has such
+		}
+		text := ""
+		if found {
+			if text, err = fill(c, p, values, escape); err != nil {
+				return "", err
+			}
+		}
+		if b.Len()+len(before)+len(text) > limit {
+			return "", app.TooLarge(field)
+		}
+		b.WriteString(before)
+		if app.IsUnsubscribeKey(p.Key) {
+			links = append(links, b.Len())
+		}
+		b.WriteString(text)
+		if !found {
+			return breakOthers(b.String(), links), nil
+		}
+		s = after
+	}
+}
+
+// fill gives what stands in the place of a placeholder.
+func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.PropertyValue, escape func(string) string) (string, error) {
+	if app.IsUnsubscribeKey(p.Key) {
+		return app.UnsubscribeToken, nil
+	}
+	if v, ok := values[p.Key]; ok {
+		return escape(v.String()), nil
+	}
+	if p.HasFallback || app.ReservedKey(p.Key) {
+		return p.Fallback, nil
+	}
+	for _, v := range c.Variables {
+		if v.Key == p.Key && v.Fallback != nil {
+			return escape(v.Fallback.String()), nil
+		}
+	}
+	return "", app.Invalid("template.variables."+p.Key, "is required: the template has no fallback for it")
+}
+
+// wordJoiner has no width; it stands where an unsubscribe placeholder must not
+// be read as one.
+const wordJoiner = "\u2060"
+
+// breakOthers puts a word joiner into each unsubscribe placeholder that does not
+// stand at one of links, in order: it came out of a value, and the mail's own
+// are filled when it leaves.
+func breakOthers(s string, links []int) string {
+	var b strings.Builder
+	rest := s
+	for {
+		before, after, found := app.CutPlaceholder(rest)
+		if !found {
+			break
+		}
+		at := len(s) - len(rest) + len(before)
+		token := rest[len(before) : len(rest)-len(after)]
+		b.WriteString(before)
+		if len(links) > 0 && links[0] == at {
+			links = links[1:]
+			b.WriteString(token)
+		} else {
+			b.WriteString("{" + wordJoiner + token[1:])
+		}
+		rest = after
+	}
+	if b.Len() == 0 {
+		return s
+	}
+	b.WriteString(rest)
+	return b.String()
+}
+
+// StandIn gives the send as it can be checked before its template is known: with
+// a sender of domain (or any), a subject and a body where they may come from the
+// template. Errors: CodeValidation.
+func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
+	if err := in.Template.Validate(); err != nil {
+		return nil, err
+	}
+	if in.HTML != "" {
+		return nil, app.Invalid("html", "can't be given together with `template`")
+	}
+	if in.Text != nil && *in.Text != "" {
+		return nil, app.Invalid("text", "can't be given together with `template`")
+	}
+	whole := *in
+	if domain == "" {
+		domain = "template.invalid"
+	}
+	if whole.From == "" {
+		whole.From = "stand-in@" + domain
+	}
+	if whole.Subject == "" {
+		whole.Subject = "-"
+	}
+	whole.HTML, whole.Text, whole.Template = "-", nil, nil
+	return &whole, nil
+}
+
+// Fill gives the send with what its template says: sender, subject and reply_to
+// of the send go before the template's. limit is as Render has it. Errors:
+// CodeValidation (for a draft too), CodePayloadTooLarge.
+func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
+	whole := *in
+	whole.Template = nil
+	if whole.From == "" {
+		whole.From = c.From
+	}
+	if whole.From == "" {
+		return nil, app.Invalid("from", "is required: the template has none")
+	}
+	if whole.Subject == "" && c.Subject == "" {
+		return nil, app.Invalid("subject", "is required: the template has none")
+	}
+	r, err := Template(c, in.Template.Variables, whole.Subject == "", limit)
+	if err != nil {
+		return nil, err
+	}
+	if whole.Subject == "" {
+		whole.Subject = r.Subject
+	}
+	if len(app.Present(whole.ReplyTo)) == 0 {
+		whole.ReplyTo = c.ReplyTo
+	}
+	whole.HTML, whole.Text = r.HTML, r.Text
+	return &whole, nil
+}

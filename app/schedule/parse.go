@@ -1,0 +1,499 @@
+package schedule
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+const (
+	maxScheduleInput = 100 // bytes
+	maxScheduleAhead = 30 * Day
+
+	Day  = 24 * time.Hour
+	week = 7 * Day
+)
+
+// The refusals of ParseSchedule that more than one place gives.
+const (
+	scheduleForm = "must be an ISO 8601 time such as 2026-08-05T11:52:01Z, or a phrase such as in 1 hour, " +
+		"tomorrow at 9am or Friday at 3pm ET"
+	scheduleNoClock   = "must say at what time, as in 2026-08-05T09:00Z or tomorrow at 9am"
+	scheduleNoSuch    = "must be a date and time that exist"
+	scheduleAmbiguous = "must say am or pm, as in 9am, or give the minutes, as in 17:00"
+	scheduleTooFar    = "must be at most 30 days ahead"
+	scheduleZone      = "must end after the time or with a zone: UTC, GMT, Z, ET, CT, MT, PT or an offset such as -07:00"
+	scheduleMidnight  = "must not say midnight, which could be either end of the day: use 00:00"
+	scheduleTonight   = "must be between 5pm and midnight when it says tonight"
+)
+
+// Parse reads a scheduled_at: the time to send at, in UTC. Case does not
+// matter, nor do surrounding or repeated spaces. What has two readings is
+// refused, and so is every word it does not know. It understands
+//
+//   - ISO 8601 and RFC 3339: date, T or a space, hours and minutes, seconds and
+//     up to nine decimals if wanted, then a zone if wanted: 2026-08-05T11:52:01.858Z,
+//     2026-08-05 13:52 +0200.
+//   - in N (or a, an) seconds, minutes, hours, days (of 24 hours) or weeks; also
+//     sec, min, hr.
+//   - today, tonight, tomorrow, a weekday or next and a weekday, at if wanted,
+//     then a clock time and, if wanted, a zone: Friday at 3pm ET. "Today" is the
+//     day that it is in that zone.
+//
+// A weekday is today only if its time is still ahead, else it is the first such
+// day after today; next and a weekday is always the latter. The clock is 9am,
+// 9:30 pm, 17:00 or noon. Hours with minutes are read from 00:00 to 23:59; a
+// bare hour, as in "at 9" or "at 17", is refused, as is midnight. Tonight is
+// from 5pm to midnight: with it, bare hours from 6 to 11 are evening hours and
+// midnight is the end of today.
+//
+// A zone is UTC, GMT, Z, an offset from -12:00 to +14:00 (with or without colon,
+// and +02 right behind an ISO time), one of EST, EDT, CST, CDT, MST, MDT, PST,
+// PDT, which are fixed (RFC 5322 4.3), or ET, CT, MT, PT, which keep summer time
+// by the rule of the US since 2007. Without a zone it is UTC. An hour that
+// summer time skips is refused; of one that occurs twice, the first is taken.
+//
+// More than 30 days after now is an error. The past is not, and is returned as it
+// is, be it the zero time. Errors say what is wrong and name no field.
+func Parse(s string, now time.Time) (time.Time, error) {
+	words, err := ScheduleWords(s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	now = now.UTC() // which also drops its monotonic reading: the result is a wall time
+	var t time.Time
+	if digit(words[0][0]) {
+		t, err = ParseISO(strings.Join(words, " "))
+	} else {
+		t, err = parsePhrase(words, now)
+	}
+	switch {
+	case err != nil:
+		return time.Time{}, err
+	case t.Year() < 1: // an offset can lead out of the years that timestamps can show
+		return time.Time{}, errors.New(scheduleNoSuch)
+	case t.After(now.Add(maxScheduleAhead)):
+		return time.Time{}, errors.New(scheduleTooFar)
+	}
+	return t, nil
+}
+
+// ScheduleWords gives the words in lower case, at least one. Only printable ASCII
+// passes: lower-casing makes ASCII of some other letters.
+func ScheduleWords(s string) ([]string, error) {
+	if len(s) > maxScheduleInput {
+		return nil, fmt.Errorf("is longer than %d bytes", maxScheduleInput)
+	}
+	for i := 0; i < len(s); i++ {
+		if s[i] < ' ' || s[i] > '~' {
+			return nil, errors.New(scheduleForm)
+		}
+	}
+	words := strings.Fields(strings.ToLower(s))
+	if len(words) == 0 {
+		return nil, errors.New("is empty")
+	}
+	return words, nil
+}
+
+// ParseISO reads lower-case text with single spaces.
+func ParseISO(s string) (time.Time, error) {
+	const minute = "0000-00-00 00:00"
+	switch {
+	case hasShape(s, "0000-00-00") && len(s) == len("0000-00-00"):
+		return time.Time{}, errors.New(scheduleNoClock)
+	case !hasShape(s, minute):
+		return time.Time{}, errors.New(scheduleForm)
+	}
+	wall, err := wallTime(number(s[:4]), number(s[5:7]), number(s[8:10]), number(s[11:13]), number(s[14:16]))
+	if err != nil {
+		return time.Time{}, err
+	}
+	seconds, rest, err := readSeconds(s[len(minute):])
+	if err != nil {
+		return time.Time{}, err
+	}
+	z, err := readISOZone(rest)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return z.instant(wall.Add(seconds))
+}
+
+// wallTime gives what a clock shows as if it stood in UTC; a zone turns it into
+// an instant.
+func wallTime(year, month, dayOfMonth, hour, minute int) (time.Time, error) {
+	t := time.Date(year, time.Month(month), dayOfMonth, hour, minute, 0, 0, time.UTC)
+	if t.Month() != time.Month(month) || hour > 23 || minute > 59 { // 30 February has become March
+		return time.Time{}, errors.New(scheduleNoSuch)
+	}
+	return t, nil
+}
+
+// readSeconds reads ":SS" and a decimal fraction of up to nine digits, with a
+// point or a comma (ISO 8601), from the front of s, if they are there. There are
+// no leap seconds: this machine's clock has none.
+func readSeconds(s string) (d time.Duration, rest string, err error) {
+	if !hasShape(s, ":00") {
+		return 0, s, nil
+	}
+	sec := number(s[1:3])
+	if sec > 59 {
+		return 0, "", errors.New(scheduleNoSuch)
+	}
+	d, s = time.Duration(sec)*time.Second, s[3:]
+	if s == "" || s[0] != '.' && s[0] != ',' {
+		return d, s, nil
+	}
+	s = s[1:]
+	n := 0
+	for unit := 100 * time.Millisecond; n < len(s) && digit(s[n]) && n < 9; unit /= 10 {
+		d += time.Duration(s[n]-'0') * unit
+		n++
+	}
+	if n == 0 || n < len(s) && digit(s[n]) {
+		return 0, "", errors.New(scheduleForm)
+	}
+	return d, s[n:], nil
+}
+
+func parsePhrase(words []string, now time.Time) (time.Time, error) {
+	if words[0] == "in" {
+		return parseDelay(words[1:], now)
+	}
+	d, words, ok := readDay(words)
+	if !ok {
+		return time.Time{}, errors.New(scheduleForm)
+	}
+	if len(words) > 0 && words[0] == "at" {
+		words = words[1:]
+	}
+	if len(words) == 0 {
+		return time.Time{}, errors.New(scheduleNoClock)
+	}
+	clock, words, err := readClock(words, d.tonight)
+	if err != nil {
+		return time.Time{}, err
+	}
+	z, err := readZone(strings.Join(words, " "))
+	if err != nil {
+		return time.Time{}, err
+	}
+	return d.at(clock, z, now)
+}
+
+// parseDelay reads what follows "in".
+func parseDelay(words []string, now time.Time) (time.Time, error) {
+	if len(words) != 2 {
+		return time.Time{}, errors.New(scheduleForm)
+	}
+	unit, ok := delayUnit(words[1])
+	if !ok {
+		return time.Time{}, errors.New(scheduleForm)
+	}
+	if words[0] == "a" || words[0] == "an" {
+		return now.Add(unit), nil
+	}
+	if strings.Trim(words[0], "0123456789") != "" {
+		return time.Time{}, errors.New(scheduleForm)
+	}
+	n, err := strconv.Atoi(words[0])
+	if err != nil || n > int(maxScheduleAhead/unit) { // checked before the product can overflow
+		return time.Time{}, errors.New(scheduleTooFar)
+	}
+	return now.Add(time.Duration(n) * unit), nil
+}
+
+// delayUnit knows no months and years, which have no fixed length.
+func delayUnit(word string) (time.Duration, bool) {
+	switch strings.TrimSuffix(word, "s") {
+	case "second", "sec":
+		return time.Second, true
+	case "minute", "min":
+		return time.Minute, true
+	case "hour", "hr":
+		return time.Hour, true
+	case "day":
+		return Day, true
+	case "week":
+		return week, true
+	}
+	return 0, false
+}
+
+// dayPhrase is a day as it is named, relative to a today not yet known.
+type dayPhrase struct {
+	ahead     int  // days after today; not used with byWeekday
+	tonight   bool // the clock time is in the evening
+	byWeekday bool
+	weekday   time.Weekday
+	next      bool // never today
+}
+
+func readDay(words []string) (d dayPhrase, rest []string, ok bool) {
+	switch words[0] {
+	case "today":
+		return dayPhrase{}, words[1:], true
+	case "tonight":
+		return dayPhrase{tonight: true}, words[1:], true
+	case "tomorrow":
+		return dayPhrase{ahead: 1}, words[1:], true
+	case "next":
+		d.next, words = true, words[1:]
+	}
+	if len(words) == 0 {
+		return dayPhrase{}, nil, false
+	}
+	d.byWeekday = true
+	d.weekday, ok = readWeekday(words[0])
+	return d, words[1:], ok
+}
+
+func readWeekday(word string) (time.Weekday, bool) {
+	switch word {
+	case "sunday", "sun":
+		return time.Sunday, true
+	case "monday", "mon":
+		return time.Monday, true
+	case "tuesday", "tues", "tue":
+		return time.Tuesday, true
+	case "wednesday", "wed":
+		return time.Wednesday, true
+	case "thursday", "thurs", "thur", "thu":
+		return time.Thursday, true
+	case "friday", "fri":
+		return time.Friday, true
+	case "saturday", "sat":
+		return time.Saturday, true
+	}
+	return 0, false
+}
+
+// at gives the instant at which clocks in zone z show clock on that day.
+func (d dayPhrase) at(clock time.Duration, z zone, now time.Time) (time.Time, error) {
+	local := z.wall(now)
+	today := local.Truncate(Day)
+	if !d.byWeekday {
+		return z.instant(today.AddDate(0, 0, d.ahead).Add(clock))
+	}
+	ahead := (int(d.weekday) - int(today.Weekday()) + 7) % 7
+	if ahead > 0 {
+		return z.instant(today.AddDate(0, 0, ahead).Add(clock))
+	}
+	wall := today.Add(clock)
+	t, err := z.instant(wall)
+	// A skipped time has no instant to compare: it counts by what clocks show.
+	past := err == nil && !t.After(now) || err != nil && !wall.After(local)
+	if d.next || past {
+		return z.instant(wall.Add(week))
+	}
+	return t, err
+}
+
+// readClock reads a time of day from the first one or two words, as the time
+// since midnight on that day's clocks. Words must not be empty.
+func readClock(words []string, tonight bool) (clock time.Duration, rest []string, err error) {
+	word, rest := words[0], words[1:]
+	switch {
+	case word == "noon" && tonight:
+		return 0, nil, errors.New(scheduleTonight)
+	case word == "noon":
+		return 12 * time.Hour, rest, nil
+	case word == "midnight" && tonight:
+		return Day, rest, nil
+	case word == "midnight":
+		return 0, nil, errors.New(scheduleMidnight)
+	}
+	half := strings.TrimLeft(word, "0123456789:")
+	digits := strings.TrimSuffix(word, half)
+	if half == "" && len(rest) > 0 && halfOfDay(rest[0]) != "" {
+		half, rest = rest[0], rest[1:]
+	}
+	if half != "" && halfOfDay(half) == "" {
+		return 0, nil, errors.New(scheduleForm)
+	}
+	clock, err = readHour(digits, halfOfDay(half), tonight)
+	return clock, rest, err
+}
+
+// halfOfDay gives "am" or "pm", or "" for any other word.
+func halfOfDay(word string) string {
+	switch word {
+	case "am", "a.m.":
+		return "am"
+	case "pm", "p.m.":
+		return "pm"
+	}
+	return ""
+}
+
+// readHour reads "9", "09", "9:30" or "09:30" of that half of the day, which is
+// "" for the 24-hour clock.
+func readHour(s, half string, tonight bool) (time.Duration, error) {
+	hours, minutes, colon := strings.Cut(s, ":")
+	if !hasShape(hours, "0") || len(hours) > 2 || !hasShape(hours[1:], "00"[:len(hours)-1]) {
+		return 0, errors.New(scheduleForm)
+	}
+	if colon && (len(minutes) != 2 || !hasShape(minutes, "00")) {
+		return 0, errors.New(scheduleForm)
+	}
+	h, m := number(hours), number(minutes)
+	if h > 23 || m > 59 || half != "" && (h < 1 || h > 12) {
+		return 0, errors.New(scheduleNoSuch)
+	}
+	switch {
+	case half != "":
+		h %= 12 // 12am is 00:00, 12pm is noon
+		if half == "pm" {
+			h += 12
+		}
+	case tonight && h >= 6 && h <= 11:
+		h += 12
+	case !colon:
+		return 0, errors.New(scheduleAmbiguous)
+	}
+	if tonight && h < 17 {
+		return 0, errors.New(scheduleTonight)
+	}
+	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute, nil
+}
+
+// zone is a place on the clock: a fixed offset or one with the summer time of the
+// United States. The rule is here since a static binary that must run on hosts
+// without zone files would carry 450 KB of them for four zones.
+type zone struct {
+	offset time.Duration // east of Greenwich, in winter
+	summer bool          // keeps US summer time
+}
+
+// summerTime says what clocks with US summer time show, in winter time, when it
+// begins, and, in summer time, when it ends (15 U.S.C. 260a, since 2007: second
+// Sunday of March to first Sunday of November, at 2 o'clock). Earlier years had
+// other Sundays, which matters to nobody: the past is sent at once.
+func summerTime(year int) (begin, end time.Time) {
+	return firstSunday(year, time.March).Add(week + 2*time.Hour),
+		firstSunday(year, time.November).Add(2 * time.Hour)
+}
+
+func firstSunday(year int, month time.Month) time.Time {
+	first := time.Date(year, month, 1, 0, 0, 0, 0, time.UTC)
+	return first.AddDate(0, 0, (7-int(first.Weekday()))%7)
+}
+
+// instant gives the first moment at which clocks in the zone show wall, or an
+// error if they skip it.
+func (z zone) instant(wall time.Time) (time.Time, error) {
+	t := wall.Add(-z.offset)
+	if !z.summer {
+		return t, nil
+	}
+	begin, end := summerTime(wall.Year())
+	switch {
+	case wall.Before(begin) || !wall.Before(end):
+		return t, nil
+	case wall.Before(begin.Add(time.Hour)):
+		return time.Time{}, errors.New("must be a time that exists: clocks in that zone skip this hour as summer time begins")
+	}
+	return t.Add(-time.Hour), nil
+}
+
+// wall gives what clocks in the zone show at t.
+func (z zone) wall(t time.Time) time.Time {
+	winter := t.UTC().Add(z.offset)
+	if !z.summer {
+		return winter
+	}
+	begin, end := summerTime(winter.Year())
+	if winter.Before(begin) || !winter.Before(end.Add(-time.Hour)) {
+		return winter
+	}
+	return winter.Add(time.Hour)
+}
+
+// readISOZone reads what follows an ISO time: nothing, a space and a zone, or Z
+// or an offset without a space.
+func readISOZone(s string) (zone, error) {
+	if s == "" || s == "z" {
+		return zone{}, nil
+	}
+	if spaced, ok := strings.CutPrefix(s, " "); ok {
+		return readZone(spaced)
+	}
+	if len(s) == len("+00") { // as PostgreSQL writes it; after a space it could be the end of a range
+		s += ":00"
+	}
+	return readOffset(s)
+}
+
+// readZone reads a zone that stands alone; "" is UTC.
+func readZone(s string) (zone, error) {
+	switch s {
+	case "", "z", "utc", "gmt":
+		return zone{}, nil
+	}
+	i := strings.IndexByte("ecmp", s[0]) // Eastern, Central, Mountain, Pacific
+	if i < 0 {
+		return readOffset(s)
+	}
+	winter := -time.Duration(5+i) * time.Hour
+	switch s[1:] {
+	case "t":
+		return zone{winter, true}, nil
+	case "st":
+		return zone{winter, false}, nil
+	case "dt":
+		return zone{winter + time.Hour, false}, nil
+	}
+	return zone{}, errors.New(scheduleZone)
+}
+
+// readOffset reads "+00:00" or "+0000"; s must not be empty. Offsets that no place has are refused:
+// 09:00-13:00 is more likely a range.
+func readOffset(s string) (zone, error) {
+	if s[0] != '+' && s[0] != '-' {
+		return zone{}, errors.New(scheduleZone)
+	}
+	digits := s[1:]
+	if hasShape(digits, "00:00") {
+		digits = digits[:2] + digits[3:]
+	}
+	if len(digits) != 4 || !hasShape(digits, "0000") || number(digits[2:]) > 59 {
+		return zone{}, errors.New(scheduleZone)
+	}
+	offset := time.Duration(number(digits[:2]))*time.Hour + time.Duration(number(digits[2:]))*time.Minute
+	if s[0] == '-' {
+		offset = -offset
+	}
+	if offset < -12*time.Hour || offset > 14*time.Hour {
+		return zone{}, errors.New(scheduleZone)
+	}
+	return zone{offset: offset}, nil
+}
+
+// hasShape says whether s begins like shape, in which 0 is any digit, a space is
+// itself or a t, and all else is itself.
+func hasShape(s, shape string) bool {
+	if len(s) < len(shape) {
+		return false
+	}
+	for i := 0; i < len(shape); i++ {
+		c := shape[i]
+		if c == '0' && !digit(s[i]) || c != '0' && c != s[i] && (c != ' ' || s[i] != 't') {
+			return false
+		}
+	}
+	return true
+}
+
+func digit(c byte) bool { return c >= '0' && c <= '9' }
+
+// number gives the value of a few digits, 0 for none.
+func number(digits string) int {
+	n := 0
+	for i := 0; i < len(digits); i++ {
+		n = n*10 + int(digits[i]-'0')
+	}
+	return n
+}

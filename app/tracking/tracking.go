@@ -1,0 +1,178 @@
+package tracking
+
+import (
+	"encoding/binary"
+	"html"
+	"net/url"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"mailer/app"
+)
+
+// TrackingAt is how mail of the domain is tracked by a server at base, which has
+// no slash at its end; nil: not at all. Links lead to the domain's tracking host
+// once a check found its record, with scheme, port and path of base.
+func TrackingAt(d *app.Domain, base string) *app.Tracking {
+	if base == "" || !d.OpenTracking && !d.ClickTracking {
+		return nil
+	}
+	t := &app.Tracking{Base: base, Open: d.OpenTracking, Click: d.ClickTracking}
+	name := d.TrackingName()
+	live := name != "" && slices.ContainsFunc(d.Checks, func(c app.RecordCheck) bool {
+		return c.Record == app.RecordTracking && c.Name == name && c.Live == app.LiveFound
+	})
+	u, err := url.Parse(base)
+	if !live || err != nil || u.Hostname() == name {
+		return t
+	}
+	u.Host = name + strings.TrimPrefix(u.Host, bracketed(u))
+	t.Base, t.Pages = strings.TrimRight(u.String(), "/"), base
+	return t
+}
+
+// bracketed is the host of a URL as it stands there, without its port.
+func bracketed(u *url.URL) string {
+	if port := u.Port(); port != "" {
+		return strings.TrimSuffix(u.Host, ":"+port)
+	}
+	return u.Host
+}
+
+// Track is the mail of an email with its links led through this server and the
+// pixel in its html; the mail itself where neither is wanted. What it was given
+// does not change, and the same input always gives the same.
+func Track(s *app.Sealer, m *app.Mail, emailID string, t *app.Tracking) *app.Mail {
+	if t == nil || m.HTML == "" {
+		return m
+	}
+	places := Scan(m.HTML)
+	wrap := func(target string) string { return target }
+	if t.Click {
+		wrap = clickLinks(s, &places, emailID, t, UnsubscribeTargets(m.Headers))
+	}
+	pixel := ""
+	if t.Open {
+		before, after := Pixel(t)
+		pixel = before + OpenToken(s, emailID) + after
+	}
+	out := *m
+	out.HTML = places.Rewrite(m.HTML, wrap, pixel)
+	return &out
+}
+
+// Pixel is what stands around the token of an email in its pixel.
+func Pixel(t *app.Tracking) (before, after string) {
+	return `<img src="` + html.EscapeString(t.Base+"/t/o/"), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
+}
+
+// clickLinks numbers the distinct targets that are tracked and gives the
+// function that leads them through this server.
+func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, except []string) func(string) string {
+	numbers := map[string]int{}
+	for _, link := range p.Links {
+		if _, known := numbers[link.Target]; !known && !IsPage(t, link.Target) && !slices.Contains(except, link.Target) {
+			numbers[link.Target] = len(numbers)
+		}
+	}
+	links := make(map[string]string, len(numbers))
+	return func(target string) string {
+		n, tracked := numbers[target]
+		if !tracked {
+			return target
+		}
+		link, known := links[target]
+		if !known {
+			link = t.Base + "/t/c/" + ClickToken(s, ClickLink{EmailID: emailID, Link: n, Links: len(numbers), Target: target})
+			links[target] = link
+		}
+		return link
+	}
+}
+
+// IsPage tells whether a target is a hosted page of this server.
+func IsPage(t *app.Tracking, target string) bool {
+	for _, base := range []string{t.Base, t.Pages} {
+		if base == "" || len(target) < len(base) || !strings.EqualFold(target[:len(base)], base) {
+			continue
+		}
+		if rest := target[len(base):]; strings.HasPrefix(rest, "/unsubscribe/") || strings.HasPrefix(rest, "/preferences/") {
+			return true
+		}
+	}
+	return false
+}
+
+// UnsubscribeTargets are the addresses of a message's List-Unsubscribe header
+// (RFC 2369 3.2).
+func UnsubscribeTargets(headers []app.Header) []string {
+	var out []string
+	for _, h := range headers {
+		if !strings.EqualFold(h.Name, app.ListUnsubscribe) {
+			continue
+		}
+		for _, part := range strings.Split(h.Value, "<")[1:] {
+			target, _, _ := strings.Cut(part, ">")
+			out = append(out, strings.TrimSpace(target))
+		}
+	}
+	return out
+}
+
+// The purposes that tracking tokens are bound to.
+const (
+	openPurpose  = "open token"
+	clickPurpose = "click token"
+)
+
+const openTokenSize = 1 + 16 // without its MAC
+
+const clickTokenSize = 1 + 16 + 2 + 2 // without target and MAC
+
+// ClickLink is what a tracked link stands for.
+type ClickLink struct {
+	EmailID string
+	Link    int    // its number among the distinct targets of the email, from 0
+	Links   int    // how many there are
+	Target  string // Trackable
+}
+
+// OpenToken signs the address of an email's pixel: 44 characters of base64url.
+func OpenToken(s *app.Sealer, emailID string) string {
+	return s.SealToken(openPurpose, app.AppendEmailID(nil, emailID))
+}
+
+// ClickToken signs a tracked link: at most 2,716 characters of base64url.
+func ClickToken(s *app.Sealer, l ClickLink) string {
+	b := app.AppendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
+	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxTrackedLinks
+	b = binary.BigEndian.AppendUint16(b, uint16(l.Links))
+	return s.SealToken(clickPurpose, append(b, l.Target...))
+}
+
+// ReadOpenToken gives the email of a token that OpenToken made; ok is false for
+// any other text.
+func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
+	b, ok := s.OpenToken(openPurpose, token, openTokenSize, openTokenSize)
+	if !ok {
+		return "", false
+	}
+	return uuid.UUID(b[1:17]).String(), true
+}
+
+// ReadClickToken gives the link of a token that ClickToken made; ok is false for
+// any other text.
+func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
+	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTrackedTarget)
+	if !ok {
+		return l, false
+	}
+	l = ClickLink{
+		EmailID: uuid.UUID(b[1:17]).String(),
+		Link:    int(binary.BigEndian.Uint16(b[17:])), Links: int(binary.BigEndian.Uint16(b[19:])),
+		Target: string(b[clickTokenSize:]),
+	}
+	return l, l.Link < l.Links && Trackable(l.Target)
+}

@@ -1,0 +1,160 @@
+package app
+
+import (
+	"slices"
+	"time"
+)
+
+// EventName is the name of an event that webhooks carry (decisions.md 10).
+type EventName string
+
+// The names of all events (decisions.md 10).
+const (
+	EmailSent             EventName = "email.sent"
+	EmailScheduled        EventName = "email.scheduled"
+	EmailDelivered        EventName = "email.delivered"
+	EmailDeliveryDelayed  EventName = "email.delivery_delayed"
+	EmailBounced          EventName = "email.bounced"
+	EmailComplained       EventName = "email.complained"
+	EmailOpened           EventName = "email.opened"
+	EmailClicked          EventName = "email.clicked"
+	EmailFailed           EventName = "email.failed"
+	EmailSuppressed       EventName = "email.suppressed"
+	ContactCreated        EventName = "contact.created"
+	ContactUpdated        EventName = "contact.updated"
+	ContactDeleted        EventName = "contact.deleted"
+	ContactTopicsUpdated  EventName = "contact.topics.updated"
+	DomainCreated         EventName = "domain.created"
+	DomainUpdated         EventName = "domain.updated"
+	DomainDeleted         EventName = "domain.deleted"
+	SuppressionAdded      EventName = "suppression.added"
+	SuppressionRemoved    EventName = "suppression.removed"
+	TopicCreated          EventName = "topic.created"
+	TopicUpdated          EventName = "topic.updated"
+	TopicDeleted          EventName = "topic.deleted"
+	DeliverabilityWarning EventName = "deliverability.warning"
+	DeliverabilityPaused  EventName = "deliverability.paused"
+	QuotaWarning          EventName = "quota.warning"
+	QuotaReached          EventName = "quota.reached"
+)
+
+// EventNames are all names, in the order in which documents list them.
+func EventNames() []EventName {
+	return []EventName{
+		EmailSent, EmailScheduled, EmailDelivered, EmailDeliveryDelayed, EmailBounced, EmailComplained, EmailOpened, EmailClicked,
+		EmailFailed, EmailSuppressed, ContactCreated, ContactUpdated, ContactDeleted, ContactTopicsUpdated, DomainCreated,
+		DomainUpdated, DomainDeleted, SuppressionAdded, SuppressionRemoved, TopicCreated, TopicUpdated, TopicDeleted,
+		DeliverabilityWarning, DeliverabilityPaused, QuotaWarning, QuotaReached,
+	}
+}
+
+// Known tells whether there is an event of that name.
+func (n EventName) Known() bool { return slices.Contains(EventNames(), n) }
+
+// WebhookEvent is an event as webhooks carry it, its payload frozen.
+type WebhookEvent struct {
+	ID        string
+	TeamID    string
+	Type      EventName
+	Payload   []byte // JSON: {type,created_at,data}
+	CreatedAt time.Time
+}
+
+// WebhookEventsKept is how long happenings are kept.
+const WebhookEventsKept = 30 * 24 * time.Hour
+
+// ContactData is the data of contact.created, .updated and .deleted
+// (clients.md 4.1).
+type ContactData struct {
+	ID           string   `json:"id"`
+	AudienceID   *string  `json:"audience_id"` // the first of SegmentIDs
+	SegmentIDs   []string `json:"segment_ids"` // those it was added to by hand
+	CreatedAt    string   `json:"created_at"`
+	UpdatedAt    string   `json:"updated_at"`
+	Email        string   `json:"email"`
+	FirstName    *string  `json:"first_name"`
+	LastName     *string  `json:"last_name"`
+	Unsubscribed bool     `json:"unsubscribed"`
+}
+
+// ContactTopicsData is the data of contact.topics.updated: the choices that
+// changed.
+type ContactTopicsData struct {
+	Email  string        `json:"email"`
+	Topics []TopicChoice `json:"topics"`
+}
+
+// SuppressionData is the data of suppression.added and .removed.
+type SuppressionData struct {
+	ID        string            `json:"id"`
+	Email     string            `json:"email"`
+	Origin    SuppressionOrigin `json:"origin"`
+	SourceID  *string           `json:"source_id"`
+	CreatedAt string            `json:"created_at"`
+}
+
+// TopicData is the data of topic.created, .updated and .deleted.
+type TopicData struct {
+	ID          string       `json:"id"`
+	Name        string       `json:"name"`
+	Description *string      `json:"description"`
+	Default     Subscription `json:"default_subscription"`
+	Deleted     bool         `json:"deleted"`
+	CreatedAt   string       `json:"created_at"`
+	UpdatedAt   string       `json:"updated_at"`
+}
+
+// EmailData is the data of every event of an email. Events about one recipient
+// name it beside the email's own to.
+type EmailData struct {
+	EmailID     string            `json:"email_id"`
+	MessageID   string            `json:"message_id"` // with angle brackets
+	CreatedAt   string            `json:"created_at"` // of the email
+	From        string            `json:"from"`
+	To          []string          `json:"to"`
+	Subject     string            `json:"subject"`
+	BroadcastID string            `json:"broadcast_id,omitzero"`
+	TemplateID  string            `json:"template_id,omitzero"`
+	Tags        map[string]string `json:"tags,omitzero"`
+	Headers     []Header          `json:"headers,omitzero"`
+	EmailExtra
+}
+
+// EmailExtra is what some events of an email say beyond the others.
+type EmailExtra struct {
+	Recipient  string          `json:"recipient,omitzero"`  // whom the event is about; empty: all of the email
+	Bounce     *BounceData     `json:"bounce,omitzero"`     // email.bounced
+	Click      *ClickData      `json:"click,omitzero"`      // email.clicked
+	Failed     *FailedData     `json:"failed,omitzero"`     // email.failed
+	Suppressed *SuppressedData `json:"suppressed,omitzero"` // email.suppressed
+}
+
+// BounceData says why an email came back.
+type BounceData struct {
+	Message    string     `json:"message"`
+	Type       BounceType `json:"type"`
+	SubType    string     `json:"subType"`        // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
+	Diagnostic []string   `json:"diagnosticCode"` // the other server's words
+}
+
+// ClickData says which link was followed, and by whom.
+type ClickData struct {
+	IPAddress string `json:"ipAddress"`
+	Link      string `json:"link"`
+	Timestamp string `json:"timestamp"`
+	UserAgent string `json:"userAgent"`
+}
+
+// FailedData says why an email can't be sent.
+type FailedData struct {
+	Reason string `json:"reason"`
+}
+
+// SuppressedData says why a recipient was left out.
+type SuppressedData struct {
+	Message string `json:"message"`
+	Type    string `json:"type"` // AccountSuppressedType
+}
+
+// AccountSuppressedType is the type of SuppressedData: by the team's own list.
+const AccountSuppressedType = "OnAccountSuppressionList"
