@@ -12,7 +12,7 @@ import (
 func TestEachProviderWithASecretHasAReader(t *testing.T) {
 	sources := app.FeedbackSources()
 	if !slices.Equal(sources, []string{"postmark", "mailgun", "sendgrid", "generic"}) {
-		t.Errorf("sources are %q: they are shown in this order and named in web's enum", sources)
+		t.Errorf("sources are %q: they are shown in this order", sources)
 	}
 	if len(feedback.Readers) != len(sources) {
 		t.Errorf("%d readers for %d sources", len(feedback.Readers), len(sources))

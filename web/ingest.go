@@ -37,17 +37,21 @@ type SNS interface {
 	Receive(ctx context.Context, body []byte) (reports []feedback.Feedback, note string, err error)
 }
 
-// readers read what the providers with a secret in the path send.
-var readers = map[string]func([]byte) ([]feedback.Feedback, error){
-	"postmark": feedback.PostmarkFeedback,
-	"mailgun":  feedback.MailgunFeedback,
-	"sendgrid": feedback.SendgridFeedback,
-	"generic":  feedback.GenericFeedback,
+// feedbackSource is a provider whose secret stands in the path, read as text.
+type feedbackSource string
+
+// Schema implements huma.SchemaProvider.
+func (feedbackSource) Schema(huma.Registry) *huma.Schema {
+	schema := &huma.Schema{Type: huma.TypeString}
+	for _, source := range app.FeedbackSources() {
+		schema.Enum = append(schema.Enum, source)
+	}
+	return schema
 }
 
 type ingestInput struct {
-	Provider string `path:"provider" enum:"postmark,mailgun,sendgrid,generic"`
-	Secret   string `path:"secret" doc:"As the command mailer ingest shows it"`
+	Provider feedbackSource `path:"provider"`
+	Secret   string         `path:"secret" doc:"As the command mailer ingest shows it"`
 }
 
 type ingested struct {
@@ -116,13 +120,14 @@ func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*inge
 
 // provider takes what a provider sends that the secret in the path proves.
 func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
-	if !in.service.OpensIngest(path.Provider, path.Secret) {
+	source := string(path.Provider)
+	if !in.service.OpensIngest(source, path.Secret) {
 		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 	}
-	reports, err := readers[path.Provider](x.Body)
+	reports, err := feedback.ReadFeedback(source, x.Body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {
-		return nil, in.refuse(x, path.Provider, refusal.Code, refusal.Message, errors.New(refusal.Message))
+		return nil, in.refuse(x, source, refusal.Code, refusal.Message, errors.New(refusal.Message))
 	}
 	if err != nil {
 		return nil, err
