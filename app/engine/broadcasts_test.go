@@ -44,18 +44,20 @@ func (w *world) draft() *app.Broadcast {
 // queue queues a draft, and waits until its audience is frozen.
 func (w *world) queue(b *app.Broadcast) {
 	w.t.Helper()
-	frozen := w.e.broadcaster.expect(b.ID)
-	must(w.t, w.db.Write(w.t.Context(), func(tx *db.Tx) error {
+	must(w.t, w.e.freezing(w.t.Context(), b.ID, func() (bool, error) { return true, w.queueNow(b) }))
+}
+
+func (w *world) queueNow(b *app.Broadcast) error {
+	return w.db.Write(w.t.Context(), func(tx *db.Tx) error {
 		bound, err := tx.NewestContact(b.TeamID)
 		if err != nil {
 			return err
 		}
 		b.Status, b.Relay, b.Mails, b.Bound, b.QueuedAt = app.QueuedBroadcast, app.DefaultRegion, app.NewMails(), bound, tx.Now
 		b.Frozen = &app.BroadcastFrozen{Pages: "https://mail.example.com"}
-		tx.AfterCommit(w.e.broadcaster.wake)
+		tx.AfterCommit(w.e.wakeBroadcaster)
 		return tx.SendBroadcast(b)
-	}))
-	<-frozen
+	})
 }
 
 func (w *world) broadcast(id string) app.Broadcast {

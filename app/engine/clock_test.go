@@ -137,7 +137,7 @@ func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := idle(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 5}, nil))
-		name, now := w.e.lanes[0].name, time.Now()
+		name, now := app.DefaultRegion, time.Now()
 		must(t, w.db.Write(t.Context(), func(tx *db.Tx) error {
 			for _, at := range []time.Duration{-time.Hour, 0, 4 * time.Hour, 5 * time.Hour} {
 				if err := tx.AddUsage(name, now.Add(at), 1, 0); err != nil {
@@ -163,7 +163,7 @@ func TestUseCountedAheadIsMovedWithTheClock(t *testing.T) {
 	})
 }
 
-func TestADayThatIsUsedUpIsLookedAtAgainWhenTheClockWasMoved(t *testing.T) {
+func TestADayThatIsUsedUpIsLookedAtAgainOnceThePausesEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := serving(t, newRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Daily: 1}, nil))
 		first := w.send("bob@example.net")
@@ -176,11 +176,32 @@ func TestADayThatIsUsedUpIsLookedAtAgainWhenTheClockWasMoved(t *testing.T) {
 		l.limits.mu.Lock()
 		l.limits.minutes, l.limits.total = [dayMinutes]usage{}, usage{} // as it is once two days were slept through
 		l.limits.mu.Unlock()
-		w.e.clock.ahead = -48 * time.Hour
-		must(t, w.e.checkClock(context.Background(), time.Now()))
+		w.e.reopenLanes()
 		w.due(second)
 		sleep(2 * time.Second)
 		w.wantLast(second, app.Sent)
+	})
+}
+
+func TestPausesEndWhenTheClockWasMoved(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		down := true
+		w := serving(t, newRelay(func(*app.Outgoing, int) answer {
+			if down {
+				return trouble(app.StageConnect, "no route to host")
+			}
+			return accept
+		}))
+		id := w.send("bob@example.net")
+		sleep(30 * time.Minute) // by now it pauses for longer than a test waits
+		down = false
+		sleep(time.Second)
+		w.wantLast(id, app.Queued)
+		w.e.clock.ahead = -48 * time.Hour
+		must(t, w.e.checkClock(context.Background(), time.Now()))
+		w.due(id)
+		sleep(2 * time.Second)
+		w.wantLast(id, app.Sent)
 	})
 }
 

@@ -83,7 +83,7 @@ func wantTook(t *testing.T, r *fakeRelay, n int) {
 // through all but the last minute, which costs a test less than its running.
 func (w *world) elapse(d time.Duration) {
 	w.t.Helper()
-	if d > 2*time.Minute && w.e.cron != nil {
+	if d > 2*time.Minute && w.started {
 		w.stop()
 		time.Sleep(d - time.Minute)
 		d = time.Minute

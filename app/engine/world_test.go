@@ -29,16 +29,16 @@ const testDomain = "example.com"
 // world is an engine on a database file of its own, with fake relays. The team
 // is the first one; its domain is testDomain, verified.
 type world struct {
-	t      testing.TB
-	path   string
-	master []byte
-	cfg    Config
-	db     *db.DB
-	e      *Engine
-	relays []*fakeRelay
-	key    *app.Key
-	log    *logBook
-	over   bool
+	t             testing.TB
+	path          string
+	master        []byte
+	cfg           Config
+	db            *db.DB
+	e             *Engine
+	relays        []*fakeRelay
+	key           *app.Key
+	log           *logBook
+	started, over bool
 }
 
 // bubble runs fn with a fake clock, which stands still while anything runs.
@@ -103,12 +103,13 @@ func (w *world) open() {
 	}
 	w.e, err = New(w.t.Context(), w.cfg)
 	must(w.t, err)
-	w.over = false
+	w.started, w.over = false, false
 }
 
 func (w *world) start() {
 	w.t.Helper()
 	must(w.t, w.e.Start(w.t.Context()))
+	w.started = true
 	e := w.e
 	w.t.Cleanup(func() {
 		if !w.over || w.e != e {
