@@ -23,11 +23,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/cli"
-	"mailer/app/engine"
+	"mailer/app/delivery"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
 	"mailer/app/resolver"
+	"mailer/app/server"
 	"mailer/app/sns"
 	"mailer/db"
 	"mailer/smtpout"
@@ -107,12 +108,12 @@ func command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.C
 }
 
 // open opens store and engine for a command that works beside a server.
-func open(ctx context.Context, f cli.StoreFlags, create bool) (*engine.Engine, func(), error) {
+func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, func(), error) {
 	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create})
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := newEngine(ctx, f, engine.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
+	e, err := newEngine(ctx, f, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -120,7 +121,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*engine.Engine, f
 }
 
 // newEngine makes an engine with the master key beside the database.
-func newEngine(ctx context.Context, f cli.StoreFlags, cfg engine.Config) (*engine.Engine, error) {
+func newEngine(ctx context.Context, f cli.StoreFlags, cfg server.Config) (*server.Server, error) {
 	path := f.MasterKey
 	if path == "" {
 		path = f.DB + ".key"
@@ -136,7 +137,7 @@ func newEngine(ctx context.Context, f cli.StoreFlags, cfg engine.Config) (*engin
 	if cfg.Sealer, err = app.NewSealer(master); err != nil {
 		return nil, err
 	}
-	return engine.New(ctx, cfg)
+	return server.New(ctx, cfg)
 }
 
 func serveCommand(o *options) *cobra.Command {
@@ -225,7 +226,7 @@ func (o *options) checkBounces() error {
 
 // openBounces listens for bounces and settles under which name; nil: it is not
 // asked for.
-func (o *options) openBounces(cfg *engine.Config) (net.Listener, error) {
+func (o *options) openBounces(cfg *server.Config) (net.Listener, error) {
 	if o.bounceListen == "" {
 		return nil, nil
 	}
@@ -243,7 +244,7 @@ func (o *options) openBounces(cfg *engine.Config) (net.Listener, error) {
 // takeBounces serves a listener of openBounces until stop is called, which gives
 // messages on their way a third of the drain timeout: strangers must not use it
 // up.
-func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *engine.Engine, ended chan<- error) (stop func(ctx context.Context) error) {
+func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *server.Server, ended chan<- error) (stop func(ctx context.Context) error) {
 	if listener == nil {
 		return func(context.Context) error { return nil }
 	}
@@ -251,7 +252,7 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *engine
 	if app.BounceMX(o.bounceHost) == "" {
 		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", o.bounceHost)
 	}
-	server := bounces.New(bounces.Config{Engine: e, Host: o.bounceHost, Log: log})
+	server := bounces.New(bounces.Config{Reports: e.Reports, Host: o.bounceHost, Log: log})
 	go func() {
 		if err := server.Serve(listener); err != nil {
 			ended <- fmt.Errorf("listen for bounces: %w", err)
@@ -265,7 +266,7 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *engine
 }
 
 // routes makes the relays' clients; without a relay, the capture transport.
-func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []engine.Route, capture bool, err error) {
+func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, capture bool, err error) {
 	parsed, err := relays.ParseRelays(o.relays)
 	if err != nil {
 		return nil, false, err
@@ -277,11 +278,11 @@ func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes
 		if err != nil {
 			return nil, false, err
 		}
-		routes = append(routes, engine.Route{Relay: r, Sender: smtpout.WithSimulator(client)})
+		routes = append(routes, delivery.Route{Relay: r, Sender: smtpout.WithSimulator(client)})
 	}
 	if len(routes) == 0 {
 		relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
-		return []engine.Route{{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))}}, true, nil
+		return []delivery.Route{{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))}}, true, nil
 	}
 	return routes, false, nil
 }
@@ -339,7 +340,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = o.serveEngine(ctx, log, store, events, engine.Config{DB: store, Log: log, Routes: routes, Capture: capture,
+	err = o.serveEngine(ctx, log, store, events, server.Config{DB: store, Log: log, Routes: routes, Capture: capture,
 		Cloud:          o.mode == "cloud",
 		Enforce:        o.guardrails == "enforce" || o.mode == "cloud",
 		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Builders: builders, Resolver: resolver.New(o.Resolver).Lookup,
@@ -347,7 +348,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, events web.SNS, cfg engine.Config) error {
+func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, events web.SNS, cfg server.Config) error {
 	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -371,7 +372,7 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	if err := e.Start(ctx); err != nil {
 		return err
 	}
-	server := rest.NewServer(web.New(web.Config{Engine: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	server := rest.NewServer(web.New(web.Config{Server: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- server.Serve(listener) }()
 	stopBounces := o.takeBounces(log, bounced, e, ended)
@@ -397,18 +398,18 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 }
 
 // announce says where the server is and where its mail goes.
-func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.Listener, e *engine.Engine) error {
+func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.Listener, e *server.Server) error {
 	log.Info("listening", "address", listener.Addr().String(), "base_url", o.baseURL, "db", o.DB)
-	for _, relay := range e.Relays() {
+	for _, relay := range e.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
-	if e.Captures() {
+	if e.Delivery.Captures() {
 		log.Info("no relay is configured: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
 	}
 	if !o.dev {
 		return nil
 	}
-	token, err := e.DevKey(ctx)
+	token, err := e.Teams.DevKey(ctx)
 	if err != nil {
 		return err
 	}

@@ -33,25 +33,49 @@ func TestMain(m *testing.M) {
 	testscript.Main(m, map[string]func(){"mailer": main})
 }
 
-// arrows are the imports of ours that each package may have.
-var arrows = map[string][]string{
-	"mailer":                  {"mailer/app", "mailer/app/cli", "mailer/app/engine", "mailer/app/outbound", "mailer/app/resolver", "mailer/app/sns", "mailer/db", "mailer/smtpout", "mailer/web", "mailer/web/bounces", "mailer/web/rest"},
-	"mailer/web":              {"mailer/app", "mailer/app/engine", "mailer/app/window", "mailer/web/mcp", "mailer/web/pages", "mailer/web/rest"},
-	"mailer/web/mcp":          {"mailer/app", "mailer/app/window", "mailer/web/rest"},
-	"mailer/web/pages":        {"mailer/app", "mailer/app/engine", "mailer/web/rest"},
-	"mailer/web/rest":         {"mailer/app", "mailer/app/window"},
-	"mailer/app/window":       nil,
-	"mailer/app/engine":       {"mailer/app", "mailer/db"},
-	"mailer/web/bounces":      {"mailer/app"},
-	"mailer/db":               {"mailer/app"},
-	"mailer/smtpout":          {"mailer/app"},
-	"mailer/app/cli":          {"mailer/app", "mailer/app/engine"},
-	"mailer/app/resolver":     {"mailer/app"},
-	"mailer/app/sns":          {"mailer/app", "mailer/app/window"},
-	"mailer/app/outbound":     {"mailer/app"},
-	"mailer/app":              nil,
-	"mailer/app/engine/bench": nil,
+// The house from the ground up. A package may import what stands below its own
+// line, and on its line nothing, but for what arrows names besides.
+var floors = [][]string{
+	{"app/htmltext", "app/schedule", "app/pacing", "app/window"}, // rules that know nothing of ours
+	{"app"}, // the vocabulary
+	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render"}, // rules
+	{"app/feedback", "app/insights", "app/relays"},
+	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns"}, // what stores and speaks
+	{"app/service"}, // what every service is handed
+	{"app/events"},
+	{"app/teams"},
+	{"app/audience", "app/domains"},
+	{"app/mail"},
+	{"app/delivery"},
+	{"app/broadcasts", "app/reports"},
+	{"app/upkeep"},
+	{"app/server"}, // wires the services
+	{"app/cli", "web/rest"},
+	{"web/mcp", "web/pages", "web/bounces"}, // doors
+	{"web"},
+	{""}, // main
 }
+
+// kept are packages that only the named may import, whatever floor they are on.
+var kept = map[string][]string{
+	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/mail", "app/delivery", "app/broadcasts",
+		"app/reports", "app/upkeep", "app/server", ""},
+	"smtpout":      {""},
+	"app/outbound": {""},
+	"app/resolver": {""},
+	"app/sns":      {""},
+	"app/cli":      {""},
+	"web/rest":     {"web/mcp", "web/pages", "web", ""},
+	"web/mcp":      {"web"},
+	"web/pages":    {"web"},
+	"web/bounces":  {""},
+}
+
+// besides are imports on one floor.
+var besides = map[string][]string{"app/render": {"app/tracking"}}
+
+// apart are for tests alone: no program imports them, and they may import anything.
+var apart = []string{"app/apptest", "app/world", "app/bench"}
 
 // pkg is what `go list -json` says of a package. Imports are those of the
 // program, not of its tests.
@@ -60,21 +84,45 @@ type pkg struct {
 	Imports    []string
 }
 
+// floorOf returns the floor of a package, -1 for one that has none.
+func floorOf(name string) int {
+	return slices.IndexFunc(floors, func(floor []string) bool { return slices.Contains(floor, name) })
+}
+
 func forbiddenArrows(packages []pkg) []string {
 	var bad []string
 	for _, p := range packages {
-		allowed, known := arrows[p.ImportPath]
-		if !known {
+		from := shortName(p.ImportPath)
+		if slices.Contains(apart, from) {
+			continue
+		}
+		if floorOf(from) < 0 {
 			bad = append(bad, p.ImportPath+" has no place in the house")
 		}
 		for _, imported := range p.Imports {
-			ours := imported == "mailer" || strings.HasPrefix(imported, "mailer/")
-			if ours && !slices.Contains(allowed, imported) {
+			if imported != "mailer" && !strings.HasPrefix(imported, "mailer/") {
+				continue
+			}
+			if to := shortName(imported); !mayImport(from, to) {
 				bad = append(bad, p.ImportPath+" -> "+imported)
 			}
 		}
 	}
 	return bad
+}
+
+func mayImport(from, to string) bool {
+	if slices.Contains(besides[from], to) {
+		return true
+	}
+	if who, ok := kept[to]; ok && !slices.Contains(who, from) {
+		return false
+	}
+	return floorOf(to) >= 0 && floorOf(to) < floorOf(from)
+}
+
+func shortName(path string) string {
+	return strings.TrimPrefix(strings.TrimPrefix(path, "mailer"), "/")
 }
 
 func TestArrows(t *testing.T) {
@@ -96,8 +144,8 @@ func TestArrows(t *testing.T) {
 	for _, bad := range forbiddenArrows(packages) {
 		t.Error(bad)
 	}
-	for name := range arrows {
-		if !seen[name] {
+	for _, name := range slices.Concat(append(floors, apart)...) {
+		if !seen[strings.TrimSuffix("mailer/"+name, "/")] {
 			t.Errorf("%s is not there any more", name)
 		}
 	}
@@ -106,7 +154,10 @@ func TestArrows(t *testing.T) {
 func TestArrowsFailOnABadEdge(t *testing.T) {
 	for from, to := range map[string]string{
 		"mailer/app": "mailer/db", "mailer/db": "mailer/smtpout", "mailer/web": "mailer/db", "mailer/smtpout": "mailer/web",
-		"mailer/app/engine": "mailer/smtpout", "mailer/app/cli": "mailer/db", "mailer/contacts": "mailer/app",
+		"mailer/app/delivery": "mailer/smtpout", "mailer/app/cli": "mailer/db", "mailer/contacts": "mailer/app",
+		"mailer/app/events": "mailer/app/teams", "mailer/app/mail": "mailer/app/delivery", "mailer/app/domains": "mailer/app/audience",
+		"mailer/app/feedback": "mailer/db", "mailer/app/schedule": "mailer/app", "mailer/app/broadcasts": "mailer/app/reports",
+		"mailer/web/rest": "mailer/web/pages", "mailer/app/upkeep": "mailer/app/world", "mailer/app/server": "mailer",
 	} {
 		if got := forbiddenArrows([]pkg{{ImportPath: from, Imports: []string{"fmt", to}}}); len(got) == 0 {
 			t.Errorf("%s -> %s is allowed", from, to)
@@ -158,7 +209,7 @@ func TestScripts(t *testing.T) {
 		RequireExplicitExec: true,
 		RequireUniqueNames:  true,
 		Setup: func(env *testscript.Env) error {
-			env.Values[serversKey{}] = map[string]*server{}
+			env.Values[serversKey{}] = map[string]*process{}
 			return nil
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
@@ -170,15 +221,15 @@ func TestScripts(t *testing.T) {
 
 type serversKey struct{}
 
-// server is a mailer serve that a script started.
-type server struct {
+// process is a mailer serve that a script started.
+type process struct {
 	cmd  *exec.Cmd
 	done chan error
 	log  string // file of its standard error
 }
 
-func servers(ts *testscript.TestScript) map[string]*server {
-	return ts.Value(serversKey{}).(map[string]*server)
+func servers(ts *testscript.TestScript) map[string]*process {
+	return ts.Value(serversKey{}).(map[string]*process)
 }
 
 func mailer(ts *testscript.TestScript, args ...string) *exec.Cmd {
@@ -212,7 +263,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	pipe, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	s := &server{cmd: cmd, done: make(chan error, 1), log: log.Name()}
+	s := &process{cmd: cmd, done: make(chan error, 1), log: log.Name()}
 	servers(ts)[name] = s
 	ts.Defer(func() { _ = cmd.Process.Kill() })
 	address := make(chan string, 1)

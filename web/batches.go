@@ -12,7 +12,8 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/audience"
+	"mailer/app/mail"
 	"mailer/web/rest"
 )
 
@@ -30,8 +31,8 @@ type (
 		permissive bool
 	}
 	batchAnswer struct {
-		Data   []createdEmail      `json:"data" doc:"What was accepted, in the order of the request"`
-		Errors []engine.BatchError `json:"errors" doc:"What was not, in permissive batches"`
+		Data   []createdEmail        `json:"data" doc:"What was accepted, in the order of the request"`
+		Errors []audience.BatchError `json:"errors" doc:"What was not, in permissive batches"`
 	}
 	batchOutput struct{ Body batchAnswer }
 )
@@ -65,7 +66,7 @@ func (r emailRoutes) addBatches(h *rest.Handler) {
 }
 
 func (r emailRoutes) sendBatch(ctx context.Context, key *app.Key, in *batchInput, request *sendBatchRequest) (*batchOutput, error) {
-	items := make([]engine.BatchItem, len(request.items))
+	items := make([]mail.BatchItem, len(request.items))
 	for i := range request.items {
 		item := &request.items[i]
 		if items[i].Err = item.err; item.err == nil {
@@ -168,7 +169,7 @@ func splitBatch(body []byte, limit int, what string) ([]jsontext.Value, error) {
 
 // batchOptions is what idempotency compares: the mode, each item in its canonical
 // form, and one that could not be read as it came.
-func (in *batchInput) batchOptions(request *sendBatchRequest, items []engine.BatchItem) (engine.SendOptions, error) {
+func (in *batchInput) batchOptions(request *sendBatchRequest, items []mail.BatchItem) (mail.SendOptions, error) {
 	return in.digested(func(digest io.Writer) error {
 		mode := in.Validation
 		if mode == "" {

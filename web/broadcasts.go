@@ -8,7 +8,8 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/broadcasts"
+	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/web/rest"
 )
@@ -107,15 +108,15 @@ var broadcastTags = []string{"Broadcasts"}
 
 // broadcastService is what the routes of broadcasts need of the engine.
 type broadcastService interface {
-	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts engine.SendOptions) (engine.BroadcastView, error)
-	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]engine.BroadcastView, bool, error)
-	GetBroadcast(ctx context.Context, key *app.Key, id string) (engine.BroadcastView, error)
-	UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (engine.BroadcastView, error)
+	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (broadcasts.BroadcastView, error)
+	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]broadcasts.BroadcastView, bool, error)
+	GetBroadcast(ctx context.Context, key *app.Key, id string) (broadcasts.BroadcastView, error)
+	UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (broadcasts.BroadcastView, error)
 	DeleteBroadcast(ctx context.Context, key *app.Key, id string) error
-	SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts engine.SendOptions) (engine.BroadcastView, error)
+	SendBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string, opts mail.SendOptions) (broadcasts.BroadcastView, error)
 	CancelBroadcast(ctx context.Context, key *app.Key, id string) (b app.Broadcast, remaining int64, err error)
-	DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (engine.BroadcastView, error)
-	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts engine.SendOptions) (emails []string, err error)
+	DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (broadcasts.BroadcastView, error)
+	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts mail.SendOptions) (emails []string, err error)
 }
 
 // broadcastRoutes are the routes of broadcasts.
@@ -255,14 +256,14 @@ func (r broadcastRoutes) testBroadcast(ctx context.Context, key *app.Key, in *se
 	return &testedBroadcastOutput{out}, nil
 }
 
-func newBroadcastOutput(v engine.BroadcastView, err error) (*broadcastOutput, error) {
+func newBroadcastOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, error) {
 	if err != nil {
 		return nil, err
 	}
 	return &broadcastOutput{broadcastHead{Object: "broadcast", BroadcastItem: newBroadcastItem(&v), Estimated: true, Warning: v.Warning}}, nil
 }
 
-func newBroadcastItem(v *engine.BroadcastView) BroadcastItem {
+func newBroadcastItem(v *broadcasts.BroadcastView) BroadcastItem {
 	return BroadcastItem{
 		ID: v.ID, Name: v.Name, SegmentID: orNull(v.SegmentID), AudienceID: orNull(v.SegmentID), TopicID: orNull(v.TopicID),
 		Status: v.Status, CreatedAt: app.FormatTime(v.CreatedAt), ScheduledAt: app.FormatTimePtr(v.ScheduledAt),
@@ -270,7 +271,7 @@ func newBroadcastItem(v *engine.BroadcastView) BroadcastItem {
 	}
 }
 
-func newBroadcastRecord(v *engine.BroadcastView) broadcastRecord {
+func newBroadcastRecord(v *broadcasts.BroadcastView) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
 		ReplyTo: formatAddresses(v.ReplyTo), PreviewText: orNull(v.Preview), HTML: orNull(v.HTML), Text: v.Text, Counts: newBroadcastCounts(&v.Broadcast),

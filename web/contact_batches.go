@@ -9,7 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/audience"
 	"mailer/web/rest"
 )
 
@@ -27,9 +27,9 @@ type (
 		Failed  int `json:"failed"`
 	}
 	contactBatchAnswer struct {
-		Data   []contactBatchRow   `json:"data" doc:"One row for each item that was accepted, in the order of the request"`
-		Counts contactBatchCounts  `json:"counts"`
-		Errors []engine.BatchError `json:"errors" doc:"What was not accepted, in permissive batches"`
+		Data   []contactBatchRow     `json:"data" doc:"One row for each item that was accepted, in the order of the request"`
+		Counts contactBatchCounts    `json:"counts"`
+		Errors []audience.BatchError `json:"errors" doc:"What was not accepted, in permissive batches"`
 	}
 	missingContact struct {
 		Index int    `json:"index" doc:"The place of the entry in the request, from 0"`
@@ -142,7 +142,7 @@ func (r contactRoutes) addBatches(h *rest.Handler) {
 }
 
 func (r contactRoutes) putContacts(ctx context.Context, key *app.Key, in *contactBatchInput, request *putContactsRequest) (*contactBatchOutput, error) {
-	items := make([]engine.ContactItem, len(request.items))
+	items := make([]audience.ContactItem, len(request.items))
 	for i := range request.items {
 		item := &request.items[i]
 		if items[i].Err = item.err; item.err == nil {
@@ -156,11 +156,11 @@ func (r contactRoutes) putContacts(ctx context.Context, key *app.Key, in *contac
 	return &contactBatchOutput{newContactBatchAnswer(result)}, nil
 }
 
-func newContactBatchAnswer(r *engine.ContactBatchResult) contactBatchAnswer {
+func newContactBatchAnswer(r *audience.ContactBatchResult) contactBatchAnswer {
 	out := contactBatchAnswer{
 		Data:   make([]contactBatchRow, len(r.Rows)),
 		Counts: contactBatchCounts{Created: r.Created, Updated: r.Updated, Skipped: r.Skipped, Failed: len(r.Errors)},
-		Errors: make([]engine.BatchError, len(r.Errors)),
+		Errors: make([]audience.BatchError, len(r.Errors)),
 	}
 	copy(out.Errors, r.Errors)
 	for i, row := range r.Rows {

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/audience"
 	"mailer/web/rest"
 )
 
@@ -127,8 +127,8 @@ type contactService interface {
 	UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error)
 	DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error)
 	CheckAudience(ctx context.Context, key *app.Key, id string) error
-	PutContacts(ctx context.Context, key *app.Key, items []engine.ContactItem, conflict app.OnConflict, permissive bool) (*engine.ContactBatchResult, error)
-	GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*engine.FoundContacts, error)
+	PutContacts(ctx context.Context, key *app.Key, items []audience.ContactItem, conflict app.OnConflict, permissive bool) (*audience.ContactBatchResult, error)
+	GetContacts(ctx context.Context, key *app.Key, in app.ContactRead) (*audience.FoundContacts, error)
 	RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error)
 }
 

@@ -49,14 +49,21 @@ type (
 	deliverabilityOutput struct{ Body deliverabilityRecord }
 )
 
-// deliverabilityService is what these routes need of the engine.
-type deliverabilityService interface {
+// insightsService is what the routes of one email's score need.
+type insightsService interface {
 	GetInsights(ctx context.Context, key *app.Key, emailID string) (*app.Insights, error)
+}
+
+// deliverabilityService is what the routes of a team's score need.
+type deliverabilityService interface {
 	Deliverability(ctx context.Context, key *app.Key) (app.Deliverability, error)
 }
 
 // deliverabilityRoutes are the routes of scores.
-type deliverabilityRoutes struct{ service deliverabilityService }
+type deliverabilityRoutes struct {
+	insights insightsService
+	service  deliverabilityService
+}
 
 func (r deliverabilityRoutes) add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -71,7 +78,7 @@ func (r deliverabilityRoutes) add(h *rest.Handler) {
 }
 
 func (r deliverabilityRoutes) getInsights(ctx context.Context, key *app.Key, in *EmailPath) (*insightsOutput, error) {
-	found, err := r.service.GetInsights(ctx, key, in.ID)
+	found, err := r.insights.GetInsights(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}

@@ -7,7 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/mail"
 	"mailer/web/rest"
 )
 
@@ -80,8 +80,8 @@ var emailTags = []string{"Emails"}
 
 // emailService is what the routes of emails need of the engine.
 type emailService interface {
-	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts engine.SendOptions) (string, error)
-	SendBatch(ctx context.Context, key *app.Key, items []engine.BatchItem, permissive bool, opts engine.SendOptions) (*engine.BatchResult, error)
+	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts mail.SendOptions) (string, error)
+	SendBatch(ctx context.Context, key *app.Key, items []mail.BatchItem, permissive bool, opts mail.SendOptions) (*mail.BatchResult, error)
 	RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error
 	CancelEmail(ctx context.Context, key *app.Key, id string) error
 	DeleteEmail(ctx context.Context, key *app.Key, id string) error

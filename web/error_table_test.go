@@ -11,8 +11,9 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/delivery"
 	"mailer/app/relays"
+	"mailer/app/server"
 	"mailer/db"
 	"mailer/web/rest"
 )
@@ -246,7 +247,7 @@ func sentBroadcast(t *testing.T, r *real) *httptest.ResponseRecorder {
 
 func tooLarge(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 1, Daily: 2}
-	r := newReal(t, engine.Config{Routes: []engine.Route{{Relay: relay, Sender: taker{}}}})
+	r := newReal(t, server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}})
 	r.domain(r.team.ID, "example.com", true)
 	return r.as(r.full, "POST", "/broadcasts/"+r.broadcastTo(60)+"/send", "")
 }

@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/audience"
 	"mailer/web/rest"
 )
 
@@ -36,7 +36,7 @@ type fakePages struct {
 	panics       bool
 }
 
-func (f *fakePages) view(token string) (*engine.PageView, error) {
+func (f *fakePages) view(token string) (*audience.PageView, error) {
 	if f.panics {
 		panic("out of cheese")
 	}
@@ -46,7 +46,7 @@ func (f *fakePages) view(token string) (*engine.PageView, error) {
 	if !slices.Contains([]string{"all", "topic", "many"}, token) {
 		return nil, app.NotFound("page")
 	}
-	v := &engine.PageView{Team: f.team, Unsubscribed: f.unsubscribed, Topics: slices.Clone(f.topics), UnsubscribeAll: "all", Preferences: token}
+	v := &audience.PageView{Team: f.team, Unsubscribed: f.unsubscribed, Topics: slices.Clone(f.topics), UnsubscribeAll: "all", Preferences: token}
 	if token == "topic" {
 		topic := f.topics[0]
 		v.Topic = &topic
@@ -57,21 +57,21 @@ func (f *fakePages) view(token string) (*engine.PageView, error) {
 	return v, nil
 }
 
-func (f *fakePages) read(token string) (*engine.PageView, error) {
+func (f *fakePages) read(token string) (*audience.PageView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.view(token)
 }
 
-func (f *fakePages) UnsubscribePage(_ context.Context, token string) (*engine.PageView, error) {
+func (f *fakePages) UnsubscribePage(_ context.Context, token string) (*audience.PageView, error) {
 	return f.read(token)
 }
 
-func (f *fakePages) PreferencesPage(_ context.Context, token string) (*engine.PageView, error) {
+func (f *fakePages) PreferencesPage(_ context.Context, token string) (*audience.PageView, error) {
 	return f.read(token)
 }
 
-func (f *fakePages) Unsubscribe(_ context.Context, token string) (*engine.PageView, error) {
+func (f *fakePages) Unsubscribe(_ context.Context, token string) (*audience.PageView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := f.view(token); err != nil {
@@ -86,7 +86,7 @@ func (f *fakePages) Unsubscribe(_ context.Context, token string) (*engine.PageVi
 	return f.view(token)
 }
 
-func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription) (*engine.PageView, error) {
+func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := f.view(token); err != nil {
@@ -122,7 +122,7 @@ func newPagesBench(t testing.TB, change ...func(*Config, *rest.Limits)) (*bench,
 		{Topic: app.Topic{ID: offers, Name: "Offers", Description: "Seasonal offers and vouchers, at most twice a month."}, Subscription: app.OptOut},
 		{Topic: app.Topic{ID: events, Name: "Events near you"}, Subscription: app.OptIn},
 	}}
-	b.behind(f)
+	b.behind(servicesOf(f))
 	return b, f
 }
 

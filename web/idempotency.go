@@ -8,7 +8,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/mail"
 )
 
 // OnceHeader is the header of a request that is to be carried out once, however
@@ -25,23 +25,23 @@ func (o *OnceHeader) ReadHeader(header http.Header) { _, o.given = header["Idemp
 // options is what idempotency compares: a digest of the canonical form of what
 // is asked for, so that a large body is not kept twice. Nothing where the request
 // has no key. Errors: CodeInvalidIdempotencyKey.
-func (o *OnceHeader) options(asked any) (engine.SendOptions, error) {
+func (o *OnceHeader) options(asked any) (mail.SendOptions, error) {
 	return o.digested(func(w io.Writer) error { return canonical(w, asked) })
 }
 
 // digested is options for what write writes.
-func (o *OnceHeader) digested(write func(io.Writer) error) (engine.SendOptions, error) {
+func (o *OnceHeader) digested(write func(io.Writer) error) (mail.SendOptions, error) {
 	if !o.given {
-		return engine.SendOptions{}, nil
+		return mail.SendOptions{}, nil
 	}
 	if err := app.CheckIdempotencyKey(o.IdempotencyKey); err != nil {
-		return engine.SendOptions{}, err
+		return mail.SendOptions{}, err
 	}
 	digest := sha256.New()
 	if err := write(digest); err != nil {
-		return engine.SendOptions{}, err
+		return mail.SendOptions{}, err
 	}
-	return engine.SendOptions{IdempotencyKey: o.IdempotencyKey, Payload: digest.Sum(nil)}, nil
+	return mail.SendOptions{IdempotencyKey: o.IdempotencyKey, Payload: digest.Sum(nil)}, nil
 }
 
 // canonical writes the form that idempotency compares. Members that are absent

@@ -183,7 +183,7 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 	r := newReal(t, captured())
 	hook := app.WebhookInput{Endpoint: "https://hooks.example.com", Events: app.EventNames()}
-	if _, err := r.engine.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
+	if _, err := r.engine.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
 		t.Fatal(err)
 	}
 	segment, topic := r.segment(r.team.ID), r.topic(r.team.ID)

@@ -281,7 +281,7 @@ func TestLargeBodiesAreRefusedWithAPage(t *testing.T) {
 		t.Errorf("%d writes", f.written())
 	}
 	b.limits.Body = 100 // of the API, not of pages
-	b.behind(f)
+	b.behind(servicesOf(f))
 	wantPage(t, b.do("POST", "/unsubscribe/all", strings.Repeat("x", formLimit), pageFormType), 200, "You are unsubscribed")
 }
 

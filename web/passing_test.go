@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/mail"
 	"mailer/web/rest"
 )
 
@@ -20,16 +20,16 @@ type keeping struct {
 	kept []*app.EmailInput
 }
 
-func (k *keeping) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInput, _ engine.SendOptions) (string, error) {
+func (k *keeping) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInput, _ mail.SendOptions) (string, error) {
 	k.kept = append(k.kept, in)
 	return emailID, nil
 }
 
-func (k *keeping) SendBatch(_ context.Context, _ *app.Key, items []engine.BatchItem, _ bool, _ engine.SendOptions) (*engine.BatchResult, error) {
+func (k *keeping) SendBatch(_ context.Context, _ *app.Key, items []mail.BatchItem, _ bool, _ mail.SendOptions) (*mail.BatchResult, error) {
 	for _, item := range items {
 		k.kept = append(k.kept, item.Input)
 	}
-	return &engine.BatchResult{}, nil
+	return &mail.BatchResult{}, nil
 }
 
 // fullSend is a send with all that a body can hold, of one letter and always as long.
@@ -44,7 +44,7 @@ func fullSend(letter string) string {
 func TestNothingOfABodyIsKeptWhoseRoomServesAgain(t *testing.T) {
 	k := &keeping{fakeService: &fakeService{}}
 	b := newBench(t, func(c *Config, _ *rest.Limits) { c.RateLimit = 1 << 30 })
-	b.behind(k)
+	b.behind(servicesOf(k))
 	h := b.handler
 	post := func(path, body string) {
 		r := httptest.NewRequest("POST", path, strings.NewReader(body))

@@ -30,7 +30,7 @@ type recipientAnswer struct {
 	}
 }
 
-func (a *audience) recipients(target string) (got recipientAnswer) {
+func (a *people) recipients(target string) (got recipientAnswer) {
 	a.t.Helper()
 	w := a.call("GET", target, "")
 	wantStatus(a.t, w, 200)
@@ -42,7 +42,7 @@ func (a *audience) recipients(target string) (got recipientAnswer) {
 
 // sentTo sends a broadcast to c0@example.org and so on, one of which bounces, and
 // waits until it is through.
-func (a *audience) sentTo(n int, html string) string {
+func (a *people) sentTo(n int, html string) string {
 	a.t.Helper()
 	for i := range n {
 		wantStatus(a.t, a.call("POST", "/contacts", fmt.Sprintf(`{"email":"C%d@example.org","first_name":"N%d"}`, i, i)), 201)
@@ -60,7 +60,7 @@ func (a *audience) sentTo(n int, html string) string {
 }
 
 func TestRealRecipientsOfABroadcast(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	b := a.sentTo(4, `<p>Hi</p>`)
 	all := a.recipients(b + "/recipients")
 	if all.Object != "list" || all.HasMore || len(all.Data) != 5 || all.Data[0].Email != "bounced@simulator.mailer.test" || all.Data[1].Email != "C3@example.org" ||
@@ -114,7 +114,7 @@ func TestRealRecipientsOfABroadcast(t *testing.T) {
 }
 
 func TestRealSingleEmailOfABroadcast(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	b := a.sentTo(1, `<p>Hi {{{FIRST_NAME}}}, <a href="{{{UNSUBSCRIBE_URL}}}">off</a></p>`)
 	row := a.recipients(b + "/recipients?type=sent").Data[0]
 	path := "/emails/" + row.ID
@@ -189,7 +189,7 @@ func TestRealSingleEmailOfABroadcast(t *testing.T) {
 }
 
 func TestRealClickedLinks(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	b := a.sentTo(3, `<p>Hi</p>`)
 	id, _ := strings.CutPrefix(b, "/broadcasts/")
 	all := a.recipients(b + "/recipients?type=sent").Data

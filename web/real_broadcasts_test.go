@@ -36,7 +36,7 @@ type broadcastAnswer struct {
 }
 
 // broadcast makes a request about one that must succeed with that status.
-func (a *audience) broadcast(status int, method, target, body string) (got broadcastAnswer) {
+func (a *people) broadcast(status int, method, target, body string) (got broadcastAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -47,7 +47,7 @@ func (a *audience) broadcast(status int, method, target, body string) (got broad
 }
 
 // draft makes one with those members besides the needed ones.
-func (a *audience) draft(more string) broadcastAnswer {
+func (a *people) draft(more string) broadcastAnswer {
 	a.t.Helper()
 	return a.broadcast(201, "POST", "/broadcasts", news(more))
 }
@@ -58,7 +58,7 @@ func news(more string) string {
 }
 
 func TestADraftIsReadAsItWasMade(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"All","filter":null}`).ID, a.topic("News", "").ID
 	w := a.call("POST", "/broadcasts", news(`,"name":"June","segment_id":"`+segment+`","topic_id":"`+topic+`","reply_to":"help@example.com",
 		"preview_text":"What is new","text":"Hi {{{contact.first_name|there}}}","send":false,"scheduled_at":""`))
@@ -83,7 +83,7 @@ func TestADraftIsReadAsItWasMade(t *testing.T) {
 }
 
 func TestWhatADraftLeavesOutHasItsDefault(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for _, more := range []string{"", `,"name":"","segment_id":"","audience_id":null,"topic_id":"","reply_to":[],"preview_text":"","text":null,"send":null,"scheduled_at":null`} {
 		got := a.broadcast(200, "GET", "/broadcasts/"+a.draft(more).ID, "")
 		if got.Name != "News" || got.SegmentID != nil || got.AudienceID != nil || got.TopicID != nil || len(got.ReplyTo) != 0 || got.PreviewText != nil || got.Text != nil || value(got.HTML) == "" {
@@ -106,7 +106,7 @@ func TestWhatADraftLeavesOutHasItsDefault(t *testing.T) {
 }
 
 func TestBadBroadcastsNameTheirField(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	type refusal struct{ body, words string }
 	cases := []refusal{
 		{`{"subject":"s","html":"x"}`, "`from` is required"},
@@ -158,7 +158,7 @@ func TestBadBroadcastsNameTheirField(t *testing.T) {
 }
 
 func TestSegmentAndTopicOfABroadcastMustBeTheTeams(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.draft("").ID
 	var theirs broadcastAnswer
 	for _, c := range []struct{ kind, field, body string }{
@@ -183,7 +183,7 @@ func TestSegmentAndTopicOfABroadcastMustBeTheTeams(t *testing.T) {
 }
 
 func TestAPatchChangesWhatItNamesOfADraft(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"All"}`).ID, a.topic("News", "").ID
 	made := a.draft(`,"name":"June","segment_id":"` + segment + `","topic_id":"` + topic + `","reply_to":"help@example.com","preview_text":"p","text":"t"`)
 	path := "/broadcasts/" + made.ID
@@ -222,7 +222,7 @@ func TestAPatchChangesWhatItNamesOfADraft(t *testing.T) {
 }
 
 // sentOff makes broadcasts in each state but draft, whose audience is empty.
-func (a *audience) sentOff() map[string]string {
+func (a *people) sentOff() map[string]string {
 	a.t.Helper()
 	out := map[string]string{
 		"queued":    a.draft(`,"name":"queued","send":true`).ID,
@@ -234,7 +234,7 @@ func (a *audience) sentOff() map[string]string {
 }
 
 func TestOnlyDraftsAreEditedDeletedAndSent(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for status, id := range a.sentOff() {
 		for _, op := range [][3]string{{"PATCH", "", `{"name":"x"}`}, {"DELETE", "", ""}, {"POST", "/send", ""}} {
 			w := a.call(op[0], "/broadcasts/"+id+op[1], op[2])
@@ -255,7 +255,7 @@ func TestOnlyDraftsAreEditedDeletedAndSent(t *testing.T) {
 }
 
 func TestADraftIsSentNowOrLater(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	later := time.Now().Add(48 * time.Hour).UTC().Truncate(time.Millisecond)
 	for body, scheduled := range map[string]bool{
 		"": false, "{}": false, `{"scheduled_at":""}`: false, `{"scheduled_at":null}`: false, `{"scheduled_at":"2020-01-01T00:00:00Z"}`: false,
@@ -279,7 +279,7 @@ func TestADraftIsSentNowOrLater(t *testing.T) {
 }
 
 func TestABroadcastCanBeSentAsItIsMade(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	now := a.draft(`,"send":true`)
 	if now.Status != "queued" || now.ScheduledAt != nil {
 		t.Errorf("at once: %+v", now)
@@ -299,7 +299,7 @@ func TestABroadcastCanBeSentAsItIsMade(t *testing.T) {
 }
 
 func TestASendCountsItsAudience(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	segment := a.segment(`{"name":"Pro","filter":` + proFilter + `}`).ID
 	topic := a.topic("News", "").ID
 	for i, more := range []string{
@@ -327,7 +327,7 @@ func TestASendCountsItsAudience(t *testing.T) {
 }
 
 func TestASenderMustBeVerifiedOnceTheDraftIsSent(t *testing.T) {
-	a := &audience{real: newReal(t, relayed())}
+	a := &people{real: newReal(t, relayed())}
 	a.domain(a.team.ID, "new.example.com", false)
 	a.domain(a.team.ID, "example.com", true)
 	for from, words := range map[string]string{"a@unknown.test": "uses the domain unknown.test", "a@new.example.com": "not verified"} {
@@ -345,7 +345,7 @@ func TestASenderMustBeVerifiedOnceTheDraftIsSent(t *testing.T) {
 }
 
 func TestWhatABroadcastUsesStaysUntilItIsGone(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"All"}`).ID, a.topic("News", "").ID
 	uses := `,"segment_id":"` + segment + `","topic_id":"` + topic + `"`
 	held := func() {
@@ -368,7 +368,7 @@ func TestWhatABroadcastUsesStaysUntilItIsGone(t *testing.T) {
 }
 
 func TestACopyNeverGoesToMoreThanItsOriginal(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	segment, topic := a.segment(`{"name":"Few"}`).ID, a.topic("News", "").ID
 	original := a.draft(`,"name":"June","segment_id":"` + segment + `","topic_id":"` + topic + `","reply_to":"help@example.com","preview_text":"p","text":"","send":true,"scheduled_at":"in 1 hour"`)
 	first := a.broadcast(201, "POST", "/broadcasts/"+original.ID+"/duplicate", "{}")
@@ -398,7 +398,7 @@ func TestACopyNeverGoesToMoreThanItsOriginal(t *testing.T) {
 }
 
 func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.draft("").ID
 	for _, op := range [][3]string{{"GET", "", ""}, {"PATCH", "", `{}`}, {"DELETE", "", ""}, {"POST", "/send", ""}, {"POST", "/cancel", ""}, {"POST", "/duplicate", ""}, {"POST", "/test", `{"to":"a@example.org"}`}} {
 		wantError(t, a.as(a.foreign, op[0], "/broadcasts/"+id+op[1], op[2]), 404, app.CodeNotFound, "broadcast")
@@ -413,7 +413,7 @@ func TestAForeignBroadcastAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestBroadcastsArePaged(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	var ids []string
 	for i := range 7 {
 		ids = append([]string{a.draft(fmt.Sprintf(`,"name":"B%d"`, i)).ID}, ids...)
@@ -441,10 +441,10 @@ func TestBroadcastsArePaged(t *testing.T) {
 }
 
 func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	sending := a.key(a.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	wantError(t, a.as(sending, "POST", "/broadcasts", news("")), 403, app.CodeRestrictedAPIKey)
-	member, _, err := a.engine.CreateKey(t.Context(), a.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
+	member, _, err := a.engine.Teams.CreateKey(t.Context(), a.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -452,7 +452,7 @@ func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
 }
 
 func TestAStoppingServerSendsNoBroadcast(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.draft("").ID
 	a.engine.Drain()
 	for _, w := range []*httptest.ResponseRecorder{a.call("POST", "/broadcasts/"+id+"/send", ""), a.call("POST", "/broadcasts", news(`,"send":true`))} {
@@ -469,7 +469,7 @@ type testAnswer struct {
 	Data       []struct{ ID string }
 }
 
-func (a *audience) testSend(id, body string) (got testAnswer) {
+func (a *people) testSend(id, body string) (got testAnswer) {
 	a.t.Helper()
 	w := a.call("POST", "/broadcasts/"+id+"/test", body)
 	wantStatus(a.t, w, 200)
@@ -480,7 +480,7 @@ func (a *audience) testSend(id, body string) (got testAnswer) {
 }
 
 func TestATestSendIsFilledForEachAddress(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	topic := a.topic("News", "").ID
 	wantStatus(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`), 201)
 	wantStatus(t, a.call("POST", "/contacts", `{"email":"ann@example.org","first_name":"Ann & Bo","properties":{"plan":"pro"},"topics":[{"id":"`+topic+`","subscription":"opt_out"}]}`), 201)
@@ -512,7 +512,7 @@ func TestATestSendIsFilledForEachAddress(t *testing.T) {
 }
 
 func TestATestSendGoesToAllOrToNobody(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.draft("").ID
 	wantStatus(t, a.call("POST", "/suppressions", `{"email":"gone@example.org"}`), 201)
 	for body, words := range map[string]string{
@@ -533,12 +533,12 @@ func TestATestSendGoesToAllOrToNobody(t *testing.T) {
 }
 
 func TestATestSendNeedsAVerifiedSender(t *testing.T) {
-	a := &audience{real: newReal(t, relayed())}
+	a := &people{real: newReal(t, relayed())}
 	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/test", `{"to":"a@example.org"}`), 422, app.CodeValidation, "`from`", "example.com")
 }
 
 func TestAnIdempotencyKeySendsABroadcastOnce(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	const key = "Idempotency-Key: june"
 	again := func(target string, same, other string, status int) {
 		t.Helper()

@@ -12,12 +12,12 @@ import (
 )
 
 // contact puts one into the first team's audience and returns its id.
-func (a *audience) contact(email string) string {
+func (a *people) contact(email string) string {
 	a.t.Helper()
 	return a.contactOf(a.team.ID, email)
 }
 
-func (a *audience) contactOf(teamID, email string) string {
+func (a *people) contactOf(teamID, email string) string {
 	a.t.Helper()
 	c := app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: a.sealer.AddressHash(teamID, strings.ToLower(email))}
 	err := a.store.Write(a.t.Context(), func(tx *db.Tx) error {
@@ -45,7 +45,7 @@ func stands(rows []topicAnswer) string {
 }
 
 func TestAContactWithoutAChoiceHasTheTopicsDefault(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.contact("Ann+News@example.org")
 	a.topic("In", `,"visibility":"public","description":"All of it"`)
 	out := a.want(201, "POST", "/topics", `{"name":"Out","default_subscription":"opt_out"}`)
@@ -61,7 +61,7 @@ func TestAContactWithoutAChoiceHasTheTopicsDefault(t *testing.T) {
 }
 
 func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.contact("ann@example.org")
 	in := a.topic("In", "")
 	out := a.want(201, "POST", "/topics", `{"name":"Out","default_subscription":"opt_out","description":"d","visibility":"public"}`)
@@ -84,7 +84,7 @@ func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
 }
 
 func TestChoicesAreWrittenAllOrNot(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.contact("ann@example.org")
 	news := a.topic("News", "")
 	var foreign topicAnswer
@@ -128,7 +128,7 @@ func TestChoicesAreWrittenAllOrNot(t *testing.T) {
 }
 
 func TestTopicsOfAnUnknownContactAreNotFound(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.contact("ann@example.org")
 	news := a.topic("News", "")
 	for _, c := range []struct{ method, path, body string }{
@@ -148,7 +148,7 @@ func TestTopicsOfAnUnknownContactAreNotFound(t *testing.T) {
 
 // A choice belongs to an address within a team.
 func TestTheSameAddressInAnotherTeamChoosesForItself(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.contact("ann@example.org")
 	news := a.topic("News", "")
 	a.want(200, "PATCH", "/contacts/ann@example.org/topics", "["+choice(news.ID, "opt_out")+"]")
@@ -165,7 +165,7 @@ func TestTheSameAddressInAnotherTeamChoosesForItself(t *testing.T) {
 }
 
 func TestAPreferencesLinkStandsForTheContactsAddress(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.contact("Ann@example.org")
 	for _, path := range []string{id, "ann@EXAMPLE.org"} {
 		for _, body := range []string{"", "{}"} {

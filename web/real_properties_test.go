@@ -20,7 +20,7 @@ type propertyAnswer struct {
 }
 
 // property makes a request about one that must succeed with that status.
-func (a *audience) property(status int, method, target, body string) (got propertyAnswer) {
+func (a *people) property(status int, method, target, body string) (got propertyAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -31,7 +31,7 @@ func (a *audience) property(status int, method, target, body string) (got proper
 }
 
 func TestAPropertyIsDeclaredWithOrWithoutAFallback(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for i, c := range []struct {
 		kind, fallback string
 		want           any
@@ -58,7 +58,7 @@ func TestAPropertyIsDeclaredWithOrWithoutAFallback(t *testing.T) {
 }
 
 func TestBadPropertiesNameTheirField(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for _, c := range []struct{ body, field string }{
 		{`{}`, "`key` is required"},
 		{`{"key":"","type":"string"}`, "`key` is required"},
@@ -94,7 +94,7 @@ func TestBadPropertiesNameTheirField(t *testing.T) {
 }
 
 func TestOnlyTheFallbackOfAPropertyChanges(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.property(201, "POST", "/contact-properties", `{"key":"plan","type":"string","fallback_value":"free"}`)
 	path := "/contact-properties/" + made.ID
 	for _, c := range []struct {
@@ -135,7 +135,7 @@ func TestOnlyTheFallbackOfAPropertyChanges(t *testing.T) {
 }
 
 func TestAKeyIsDeclaredOnceATeam(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.property(201, "POST", "/contact-properties", `{"key":"plan","type":"string"}`)
 	wantError(t, a.call("POST", "/contact-properties", `{"key":"plan","type":"number"}`), 409, app.CodeConflict, "key")
 	a.property(201, "POST", "/contact-properties", `{"key":"Plan","type":"number"}`) // case counts
@@ -150,7 +150,7 @@ func TestAKeyIsDeclaredOnceATeam(t *testing.T) {
 }
 
 func TestOfManyDeclarationsOfAKeyAtOnceOneIsMade(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	var wg sync.WaitGroup
 	statuses := make(chan int, 20)
 	for range cap(statuses) {

@@ -24,12 +24,12 @@ type segmentAnswer struct {
 
 const proFilter = `{"match":"all","conditions":[{"field":"property:plan","op":"equals","value":"pro"}]}`
 
-func (a *audience) segment(body string) segmentAnswer {
+func (a *people) segment(body string) segmentAnswer {
 	a.t.Helper()
 	return a.segmentAt("POST", "/segments", body, http.StatusCreated)
 }
 
-func (a *audience) segmentAt(method, target, body string, status int) (got segmentAnswer) {
+func (a *people) segmentAt(method, target, body string, status int) (got segmentAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -40,7 +40,7 @@ func (a *audience) segmentAt(method, target, body string, status int) (got segme
 }
 
 func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.segment(`{"name":"Pro","filter":` + proFilter + `,"audience_id":"x"}`)
 	row := fmt.Sprintf(`"id":%q,"name":"Pro","filter":%s,"created_at":%q`, made.ID, proFilter, made.CreatedAt)
 	wantJSON(t, a.call("GET", "/segments/"+made.ID, ""), `{"object":"segment","contact_count":0,`+row+`}`)
@@ -82,7 +82,7 @@ func TestRealSegmentIsMadeReadChangedAndDeleted(t *testing.T) {
 }
 
 func TestRealSegmentRefusals(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.want(201, "POST", "/contact-properties", `{"key":"plan","type":"string"}`)
 	condition := func(c string) string { return `{"name":"S","filter":{"match":"all","conditions":[` + c + `]}}` }
 	made := a.segment(`{"name":"S"}`)
@@ -131,7 +131,7 @@ func TestRealSegmentRefusals(t *testing.T) {
 }
 
 func TestRealAudienceIsASegment(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.segmentAt("POST", "/audiences", `{"name":"Old"}`, http.StatusCreated)
 	if made.Object != "audience" || made.Name != "Old" {
 		t.Errorf("made %+v", made)
@@ -150,7 +150,7 @@ func TestRealAudienceIsASegment(t *testing.T) {
 }
 
 func TestRealContactComesAndGoesByHand(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.contact("Ann+News@example.org")
 	hand, live := a.segment(`{"name":"Hand"}`), a.segment(`{"name":"Live","filter":{"match":"all","conditions":[{"field":"email","op":"contains","value":"+News@"}]}}`)
 	a.segment(`{"name":"Not hers","filter":` + proFilter + `}`)
@@ -181,7 +181,7 @@ func TestRealContactComesAndGoesByHand(t *testing.T) {
 }
 
 func TestRealSegmentsOfOthersAreNotFound(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	contact, segment := a.contact("ann@example.org"), a.segment(`{"name":"S"}`).ID
 	wantStatus(t, a.call("POST", "/contacts/"+contact+"/segments/"+segment, ""), 200)
 	for _, op := range [][2]string{{"GET", "/segments/%s"}, {"PATCH", "/segments/%s"}, {"DELETE", "/segments/%s"}, {"GET", "/audiences/%s"}, {"DELETE", "/audiences/%s"}} {
@@ -206,7 +206,7 @@ func TestRealSegmentsOfOthersAreNotFound(t *testing.T) {
 }
 
 func TestRealSegmentLists(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	contact := a.contact("ann@example.org")
 	for i := range 7 {
 		a.segment(fmt.Sprintf(`{"name":"S%d","filter":{"match":"any"}}`, i))

@@ -37,7 +37,7 @@ type templateAnswer struct {
 }
 
 // template makes a request about one that must succeed with that status.
-func (a *audience) template(status int, method, target, body string) (got templateAnswer) {
+func (a *people) template(status int, method, target, body string) (got templateAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -48,7 +48,7 @@ func (a *audience) template(status int, method, target, body string) (got templa
 }
 
 // published makes a template and publishes it.
-func (a *audience) published(body string) string {
+func (a *people) published(body string) string {
 	a.t.Helper()
 	made := a.template(201, "POST", "/templates", body)
 	if got := a.template(200, "POST", "/templates/"+made.ID+"/publish", ""); got.Status != "published" || got.Unpublished || got.PublishedAt == nil {
@@ -64,7 +64,7 @@ type sentMail struct {
 	HTML, Text    *string
 }
 
-func (a *audience) mail(id string) (m sentMail) {
+func (a *people) mail(id string) (m sentMail) {
 	a.t.Helper()
 	w := a.call("GET", "/emails/"+id, "")
 	wantStatus(a.t, w, 200)
@@ -90,7 +90,7 @@ func useTemplate(id, variables, extra string) string {
 }
 
 func TestATemplateIsReadAsItWasMadeByIDAndByAlias(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "template" || made.Status != "draft" || !made.Unpublished {
 		t.Errorf("made %+v", made)
@@ -116,7 +116,7 @@ func TestATemplateIsReadAsItWasMadeByIDAndByAlias(t *testing.T) {
 }
 
 func TestBadTemplatesNameTheirField(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	with := func(extra string) string { return `{"name":"x","html":"x",` + extra + `}` }
 	many := strings.Repeat(`{"key":"K","type":"string"},`, 51)
 	for _, c := range []struct{ body, words string }{
@@ -165,7 +165,7 @@ func TestBadTemplatesNameTheirField(t *testing.T) {
 }
 
 func TestAnAliasNamesOneTemplateOfATeam(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.template(201, "POST", "/templates", welcome)
 	wantError(t, a.call("POST", "/templates", welcome), 409, app.CodeConflict, "alias")
 	second := a.template(201, "POST", "/templates", `{"name":"x","html":"x","alias":null}`)
@@ -181,7 +181,7 @@ func TestAnAliasNamesOneTemplateOfATeam(t *testing.T) {
 }
 
 func TestSendsKeepThePublishedVersionUntilTheNextIsPublished(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	use := useTemplate("welcome", `{"NAME":"Ann"}`, "")
 	wantError(t, a.call("POST", "/emails", use), 422, app.CodeValidation, "`template.id`", "not published")
@@ -215,7 +215,7 @@ func TestSendsKeepThePublishedVersionUntilTheNextIsPublished(t *testing.T) {
 }
 
 func TestPatchChangesWhatItNames(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", welcome)
 	path := "/templates/" + made.ID
 	start := a.template(200, "GET", path, "")
@@ -248,7 +248,7 @@ func TestPatchChangesWhatItNames(t *testing.T) {
 }
 
 func TestADuplicateIsADraftOfWhatIsEdited(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.published(welcome)
 	a.template(200, "PATCH", "/templates/welcome", `{"html":"edited {{{NAME}}}"}`)
 	made := a.template(200, "POST", "/templates/welcome/duplicate", "")
@@ -264,7 +264,7 @@ func TestADuplicateIsADraftOfWhatIsEdited(t *testing.T) {
 }
 
 func TestATemplateFillsAMail(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.published(welcome)
 	for _, c := range []struct {
 		body string
@@ -286,7 +286,7 @@ func TestATemplateFillsAMail(t *testing.T) {
 }
 
 func TestTheTextOfATemplateIsItsOwnOrMadeOfItsHTMLOrNone(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for _, c := range []struct{ extra, want string }{
 		{``, "Hi <you>"},
 		{`,"text":null`, "Hi <you>"},
@@ -301,7 +301,7 @@ func TestTheTextOfATemplateIsItsOwnOrMadeOfItsHTMLOrNone(t *testing.T) {
 }
 
 func TestReservedNamesHaveTheirFallbackAndTheLinkIsFilledWhenTheMailLeaves(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.published(`{"name":"x","subject":"Hi {{{FIRST_NAME|there}}}","from":"a@example.com",
 		"html":"{{{contact.first_name|dear}}} {{{LAST_NAME}}}{{{EMAIL}}}{{{contact.plan}}}{{{ this }}}<a href=\"{{{ RESEND_UNSUBSCRIBE_URL }}}\">out</a>","text":"{{{UNSUBSCRIBE_URL|x}}}"}`)
 	sent := a.send(a.full, `{"to":"ann@example.org","template":{"id":"`+id+`"}}`)
@@ -316,7 +316,7 @@ func TestReservedNamesHaveTheirFallbackAndTheLinkIsFilledWhenTheMailLeaves(t *te
 }
 
 func TestASendByTemplateIsRefusedInOrderAndInBatchesAlike(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.published(welcome)
 	bare := a.published(`{"name":"bare","html":"<p>x</p>"}`)
 	draft := a.template(201, "POST", "/templates", `{"name":"draft","html":"x"}`).ID
@@ -372,7 +372,7 @@ func TestASendByTemplateIsRefusedInOrderAndInBatchesAlike(t *testing.T) {
 }
 
 func TestIdempotencyComparesTemplateAndVariables(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.published(welcome)
 	const key = "Idempotency-Key: t-1"
 	first := a.send(a.full, useTemplate("welcome", `{"NAME":"A"}`, ""), key)
@@ -386,7 +386,7 @@ func TestIdempotencyComparesTemplateAndVariables(t *testing.T) {
 }
 
 func TestAKeyOfOneDomainSendsByTemplateOnlyFromIt(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.published(welcome)
 	d := a.domain(a.team.ID, "other.example", true)
 	limited := a.key(a.team.ID, app.KeyInput{Permission: app.SendingAccess, Domain: d.Name})
@@ -397,7 +397,7 @@ func TestAKeyOfOneDomainSendsByTemplateOnlyFromIt(t *testing.T) {
 }
 
 func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.published(welcome)
 	for _, op := range [][2]string{{"GET", ""}, {"PATCH", ""}, {"DELETE", ""}, {"POST", "/publish"}, {"POST", "/duplicate"}} {
 		for _, name := range []string{id, "welcome", unknownID, "nowhere", "%00", strings.Repeat("9", 4000), "..%2f" + id} {
@@ -411,7 +411,7 @@ func TestAForeignTemplateAnswersAsAnUnknownOne(t *testing.T) {
 }
 
 func TestTemplatesArePaged(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	var ids []string
 	for i := range 7 {
 		ids = append([]string{a.template(201, "POST", "/templates", fmt.Sprintf(`{"name":"T%d","html":"x"}`, i)).ID}, ids...)
@@ -434,7 +434,7 @@ func TestTemplatesArePaged(t *testing.T) {
 }
 
 func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	id := a.published(`{"name":"bomb","subject":"x","from":"a@example.com","html":"` + strings.Repeat("{{{X}}}", 10_000) + `","text":"x","variables":[{"key":"X","type":"string"}]}`)
 	value := strings.Repeat("&", 2000)
 	wantError(t, a.call("POST", "/emails", useTemplate(id, `{"X":"`+value+`"}`, "")), 413, app.CodePayloadTooLarge)
@@ -445,7 +445,7 @@ func TestAShortRequestCannotAskForMoreThanALongOneCouldCarry(t *testing.T) {
 }
 
 func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.template(201, "POST", "/templates", `{"name":"x","html":"x"}`)
 	members := []string{`{"html":"y"}`, `{"subject":"s"}`, `{"from":"a@example.com"}`, `{"text":"t"}`, `{"name":"n"}`, `{"alias":"al"}`}
 	var wg sync.WaitGroup
@@ -468,7 +468,7 @@ func TestOfManyEditsAtOnceAllAreMade(t *testing.T) {
 }
 
 func TestAnEmptyTemplateIsNone(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for _, empty := range []string{`null`, `""`, `[]`, `{}`, `{"id":""}`, `{"id":null,"variables":null}`, `{"id":"","variables":{}}`} {
 		if got := a.mail(a.send(a.full, member(`"template":`+empty))); got.Subject == "" {
 			t.Errorf("%s: %+v", empty, got)

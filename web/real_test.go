@@ -20,8 +20,9 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/delivery"
 	"mailer/app/relays"
+	"mailer/app/server"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web/rest"
@@ -31,7 +32,7 @@ import (
 // sends nothing.
 type real struct {
 	*bench
-	engine *engine.Engine
+	engine *server.Server
 	store  *db.DB
 	sealer *app.Sealer
 	team   app.Team
@@ -55,18 +56,18 @@ func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Contex
 }
 
 // captured and relayed are the two kinds of server.
-func captured() engine.Config {
+func captured() server.Config {
 	relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
 	sender := smtpout.WithSimulator(smtpout.NewCapture(smtpout.Options{}))
-	return engine.Config{Capture: true, Routes: []engine.Route{{Relay: relay, Sender: sender}}}
+	return server.Config{Capture: true, Routes: []delivery.Route{{Relay: relay, Sender: sender}}}
 }
 
-func relayed() engine.Config {
+func relayed() server.Config {
 	relay := relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 25, Connections: 4, DKIM: true}
-	return engine.Config{Routes: []engine.Route{{Relay: relay, Sender: taker{}}}}
+	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}}
 }
 
-func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *rest.Limits)) *real {
+func newReal(t *testing.T, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
 	if err != nil {
@@ -85,7 +86,7 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *rest.Limi
 	if cfg.Sealer, err = app.NewSealer(app.NewMasterKey()); err != nil {
 		t.Fatal(err)
 	}
-	e, err := engine.New(t.Context(), cfg)
+	e, err := server.New(t.Context(), cfg)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -98,15 +99,15 @@ func newReal(t *testing.T, cfg engine.Config, change ...func(*Config, *rest.Limi
 		e.Stop(ctx)
 	})
 	r := &real{bench: &bench{t: t, clock: testTime}, engine: e, store: store, sealer: cfg.Sealer}
-	webCfg := Config{Engine: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
+	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
 	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, nil), &r.route})
 	l := rest.DefaultLimits()
 	for _, f := range change {
 		f(&webCfg, &l)
 	}
 	r.cfg, r.limits = webCfg, l
-	r.behind(e)
-	if r.team, err = e.FindTeam(t.Context(), ""); err != nil {
+	r.behind(servicesFrom(e))
+	if r.team, err = e.Teams.FindTeam(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
 	r.full = r.key(r.team.ID, app.KeyInput{})
@@ -120,7 +121,7 @@ func (r *real) key(teamID string, in app.KeyInput) string {
 	if in.Permission == "" {
 		in.Permission = app.FullAccess
 	}
-	token, _, err := r.engine.CreateKey(r.t.Context(), teamID, in)
+	token, _, err := r.engine.Teams.CreateKey(r.t.Context(), teamID, in)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -129,7 +130,7 @@ func (r *real) key(teamID string, in app.KeyInput) string {
 
 func (r *real) newTeam(name string) (app.Team, string) {
 	r.t.Helper()
-	team, err := r.engine.CreateTeam(r.t.Context(), name)
+	team, err := r.engine.Teams.CreateTeam(r.t.Context(), name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -138,7 +139,7 @@ func (r *real) newTeam(name string) (app.Team, string) {
 
 func (r *real) domain(teamID, name string, trust bool) app.Domain {
 	r.t.Helper()
-	d, err := r.engine.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
+	d, err := r.engine.Domains.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
 	if err != nil {
 		r.t.Fatal(err)
 	}

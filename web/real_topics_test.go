@@ -13,24 +13,24 @@ import (
 	"mailer/app"
 )
 
-// audience is a real server with hosted pages at mail.example.com and a key of
+// people is a real server with hosted pages at mail.example.com and a key of
 // another team.
-type audience struct {
+type people struct {
 	*real
 	foreign string
 }
 
-func newAudience(t *testing.T) *audience {
+func newPeople(t *testing.T) *people {
 	t.Helper()
 	cfg := captured()
 	cfg.BaseURL = "https://mail.example.com/"
-	a := &audience{real: newReal(t, cfg)}
+	a := &people{real: newReal(t, cfg)}
 	_, a.foreign = a.newTeam("Other")
 	return a
 }
 
 // call is a request of the first team.
-func (a *audience) call(method, target, body string) *httptest.ResponseRecorder {
+func (a *people) call(method, target, body string) *httptest.ResponseRecorder {
 	a.t.Helper()
 	return a.as(a.full, method, target, body)
 }
@@ -54,7 +54,7 @@ type topicAnswer struct {
 }
 
 // want makes a request that must succeed with that status.
-func (a *audience) want(status int, method, target, body string) (got topicAnswer) {
+func (a *people) want(status int, method, target, body string) (got topicAnswer) {
 	a.t.Helper()
 	w := a.call(method, target, body)
 	wantStatus(a.t, w, status)
@@ -65,13 +65,13 @@ func (a *audience) want(status int, method, target, body string) (got topicAnswe
 }
 
 // topic creates one that is opt_in by default.
-func (a *audience) topic(name, more string) topicAnswer {
+func (a *people) topic(name, more string) topicAnswer {
 	a.t.Helper()
 	return a.want(201, "POST", "/topics", fmt.Sprintf(`{"name":%q,"default_subscription":"opt_in"%s}`, name, more))
 }
 
 func TestATopicIsPrivateUnlessItSaysOtherwise(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.want(201, "POST", "/topics", `{"name":"News","default_subscription":"opt_out","description":"","visibility":null}`)
 	if _, ok := app.ParseID(made.ID); !ok || made.Object != "topic" || made.Name != "News" || made.Description != nil ||
 		made.Default != "opt_out" || made.Visibility != "private" || len(made.CreatedAt) != len(app.TimeLayout) {
@@ -88,7 +88,7 @@ func TestATopicIsPrivateUnlessItSaysOtherwise(t *testing.T) {
 }
 
 func TestBadTopicsNameTheirField(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	with := func(members string) string { return `{"name":"n","default_subscription":"opt_in",` + members + `}` }
 	for _, c := range []struct{ body, field string }{
 		{`{}`, "`name`"},
@@ -122,7 +122,7 @@ func TestBadTopicsNameTheirField(t *testing.T) {
 }
 
 func TestATopicChangesInAllButItsDefault(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.topic("News", `,"description":"Weekly"`)
 	path := "/topics/" + made.ID
 	for _, c := range []struct{ body, name, description, visibility string }{
@@ -167,7 +167,7 @@ func TestATopicChangesInAllButItsDefault(t *testing.T) {
 }
 
 func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.topic("News", "")
 	w := a.call("POST", "/topics", `{"name":"News","default_subscription":"opt_out"}`)
 	wantError(t, w, 409, app.CodeConflict, "name")
@@ -180,7 +180,7 @@ func TestTwoTopicsOfATeamCantHaveOneName(t *testing.T) {
 }
 
 func TestOfManyTopicsWithOneNameAtOnceOneIsMade(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	var wg sync.WaitGroup
 	statuses := make(chan int, 20)
 	for range cap(statuses) {
@@ -204,7 +204,7 @@ func TestOfManyTopicsWithOneNameAtOnceOneIsMade(t *testing.T) {
 }
 
 func TestADeletedTopicIsGoneAndItsNameFree(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	made := a.topic("News", "")
 	wantJSON(t, a.call("DELETE", "/topics/"+made.ID, "{}"), `{"object":"topic","id":"`+made.ID+`","deleted":true}`)
 	for _, method := range []string{"GET", "PATCH", "DELETE"} {
@@ -216,7 +216,7 @@ func TestADeletedTopicIsGoneAndItsNameFree(t *testing.T) {
 }
 
 func TestTopicsAndPropertiesAreTheTeamsOwn(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	for _, kind := range []struct{ path, create string }{
 		{"/topics", `{"name":"News","default_subscription":"opt_in"}`},
 		{"/contact-properties", `{"key":"plan","type":"string"}`},
@@ -235,7 +235,7 @@ func TestTopicsAndPropertiesAreTheTeamsOwn(t *testing.T) {
 }
 
 func TestListsOfTheAudienceArePagedNewestFirst(t *testing.T) {
-	a := newAudience(t)
+	a := newPeople(t)
 	a.contact("ann@example.org")
 	var topics, properties []string
 	for i := range 7 {

@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/server"
 	"mailer/web/rest"
 )
 
@@ -165,7 +165,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestNewNeedsNothingButAnEngine(t *testing.T) {
-	h := New(Config{Engine: &engine.Engine{}, Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
+	h := New(Config{Server: &server.Server{}, Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
 	w := get(h, "/healthz")
 	wantJSON(t, w, `{"status":"ok"}`)
 	if w.Header().Get("Ratelimit-Policy") != "100;w=1" {
@@ -176,7 +176,7 @@ func TestNewNeedsNothingButAnEngine(t *testing.T) {
 func TestCanceledRequestIsNoError(t *testing.T) {
 	b := newBench(t)
 	b.cfg.Log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelError}))
-	b.behind(b.service)
+	b.behind(servicesOf(b.service))
 	b.service.err = fmt.Errorf("reading: %w", context.Canceled)
 	r := httptest.NewRequest("GET", "/emails", nil)
 	r.Header.Set("Authorization", "Bearer full")

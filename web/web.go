@@ -10,7 +10,7 @@ import (
 	"log/slog"
 	"time"
 
-	"mailer/app/engine"
+	"mailer/app/server"
 	"mailer/web/mcp"
 	"mailer/web/pages"
 	"mailer/web/rest"
@@ -22,7 +22,7 @@ const DefaultRateLimit = 100
 
 // Config is what the HTTP layer is made of.
 type Config struct {
-	Engine *engine.Engine
+	Server *server.Server
 	Log    *slog.Logger
 	// BaseURL is where callers reach this server, like "https://mail.example.com";
 	// download addresses and the OpenAPI document carry it.
@@ -57,41 +57,44 @@ type Services struct {
 	BroadcastStats broadcastStatsService
 	Webhooks       webhookService
 	Usage          usageService
+	Insights       insightsService
 	Deliverability deliverabilityService
 	Keys           keyService
 }
 
-// engineServices lets one engine stand for all services.
-func engineServices(e *engine.Engine) Services {
+// servicesFrom returns the services of a server.
+func servicesFrom(s *server.Server) Services {
 	return Services{
-		Auth: e, Health: e,
-		Emails:         e,
-		Attachments:    e,
-		Suppressions:   e,
-		Domains:        e,
-		Topics:         e,
-		Properties:     e,
-		ContactTopics:  e,
-		Contacts:       e,
-		Segments:       e,
-		Pages:          e,
-		Tracking:       e,
-		Imports:        e,
-		Templates:      e,
-		Ingest:         e,
-		Broadcasts:     e,
-		BroadcastStats: e,
-		Webhooks:       e,
-		Usage:          e,
-		Deliverability: e,
-		Keys:           e,
+		Auth:           s.Teams,
+		Health:         s,
+		Emails:         s.Mail,
+		Attachments:    s.Mail,
+		Suppressions:   s.Suppressions,
+		Domains:        s.Domains,
+		Topics:         s.Topics,
+		Properties:     s.Properties,
+		ContactTopics:  s.Audience,
+		Contacts:       s.Audience,
+		Segments:       s.Audience,
+		Pages:          s.Pages,
+		Tracking:       s.Mail,
+		Imports:        s.Imports,
+		Templates:      s.Templates,
+		Ingest:         s.Reports,
+		Broadcasts:     s.Broadcasts,
+		BroadcastStats: s.Broadcasts,
+		Webhooks:       s.Events,
+		Usage:          s.Teams,
+		Insights:       s.Mail,
+		Deliverability: s.Delivery,
+		Keys:           s.Teams,
 	}
 }
 
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
 func New(cfg Config) *rest.Handler {
-	return newHandler(cfg, engineServices(cfg.Engine), rest.DefaultLimits(), time.Now)
+	return newHandler(cfg, servicesFrom(cfg.Server), rest.DefaultLimits(), time.Now)
 }
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
@@ -127,7 +130,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		recipientRoutes{s.BroadcastStats},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
-		deliverabilityRoutes{s.Deliverability},
+		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 	} {
 		routes.add(h)

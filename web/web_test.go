@@ -17,7 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/mail"
 	"mailer/web/pages"
 	"mailer/web/rest"
 )
@@ -88,7 +88,7 @@ type fakeService struct {
 	everyService            // what the tests of the handler do not reach: real_test.go does
 	mu           sync.Mutex // of sent and opts
 	sent         *app.EmailInput
-	opts         engine.SendOptions
+	opts         mail.SendOptions
 	page         app.Page
 	err          error // of every method, when set
 	ready        error
@@ -122,7 +122,7 @@ func (f *fakeService) Authenticate(_ context.Context, token string) (*app.Key, e
 	return nil, app.Errorf(app.CodeInvalidAPIKey, "API key is invalid")
 }
 
-func (f *fakeService) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInput, opts engine.SendOptions) (string, error) {
+func (f *fakeService) SendEmail(_ context.Context, _ *app.Key, in *app.EmailInput, opts mail.SendOptions) (string, error) {
 	if f.panicky {
 		panic("out of cheese")
 	}
@@ -223,13 +223,13 @@ func newBench(t testing.TB, change ...func(*Config, *rest.Limits)) *bench {
 		f(&cfg, &l)
 	}
 	b.cfg, b.limits = cfg, l
-	b.behind(b.service)
+	b.behind(servicesOf(b.service))
 	return b
 }
 
 // behind makes the handler anew, with another service behind it.
-func (b *bench) behind(s everyService) {
-	b.handler = newHandler(b.cfg, servicesOf(s), b.limits, func() time.Time { return b.clock })
+func (b *bench) behind(s Services) {
+	b.handler = newHandler(b.cfg, s, b.limits, func() time.Time { return b.clock })
 }
 
 // do sends a request; headers are "Name: value" lines.

@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/server"
 )
 
 // Store is the way of the commands to the database, beside a server or alone.
 type Store struct {
 	// Open opens store and engine; done closes them. The flags were read already.
-	Open func(ctx context.Context, f StoreFlags, create bool) (e *engine.Engine, done func(), err error)
+	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
 	// InUse tells whether a server runs on the database.
 	InUse func(path string) bool
 
@@ -76,7 +76,7 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 }
 
 // with runs fn on an engine beside a server.
-func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *engine.Engine) error) error {
+func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {
 		return err
@@ -86,9 +86,9 @@ func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Contex
 }
 
 // withTeam is with, and finds the team that the flags name.
-func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *engine.Engine, team app.Team) error) error {
-	return c.with(cmd, create, func(ctx context.Context, e *engine.Engine) error {
-		team, err := e.FindTeam(ctx, c.team)
+func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server, team app.Team) error) error {
+	return c.with(cmd, create, func(ctx context.Context, e *server.Server) error {
+		team, err := e.Teams.FindTeam(ctx, c.team)
 		if err != nil {
 			return err
 		}
@@ -98,8 +98,8 @@ func (c *Store) withTeam(cmd *cobra.Command, create bool, fn func(ctx context.Co
 
 // warnUnserved says on standard error what a command can't know where no server
 // ran on the database: relays and public address are settings of mailer serve.
-func warnUnserved(e *engine.Engine, lack string) {
-	if len(e.Regions()) == 0 {
+func warnUnserved(e *server.Server, lack string) {
+	if len(e.Domains.Regions()) == 0 {
 		fmt.Fprintln(os.Stderr, "mailer: no server ran on this database: "+lack+"; start mailer serve once, then ask again")
 	}
 }

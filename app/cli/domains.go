@@ -8,23 +8,24 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/domains"
+	"mailer/app/server"
 )
 
 func (c *Store) domains() *cobra.Command {
 	return group("domains", "Sending domains",
 		c.domainsAdd(), c.domainsList(),
-		c.ofDomain("records NAME", "Show the DNS records to publish, and what the last check found", (*engine.Engine).DomainByName),
+		c.ofDomain("records NAME", "Show the DNS records to publish, and what the last check found", (*domains.Service).DomainByName),
 		c.domainsVerify(),
-		c.ofDomain("rotate-dkim NAME", "Make the next DKIM key; it signs once a check finds its record in the DNS", (*engine.Engine).RotateDKIM))
+		c.ofDomain("rotate-dkim NAME", "Make the next DKIM key; it signs once a check finds its record in the DNS", (*domains.Service).RotateDKIM))
 }
 
 func (c *Store) domainsAdd() *cobra.Command {
 	var in app.DomainInput
 	cmd := newCommand("add NAME", "Add a sending domain with a DKIM key of its own, and show the DNS records to publish", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		in.Name = args[0]
-		return c.withTeam(cmd, true, func(ctx context.Context, e *engine.Engine, team app.Team) error {
-			d, err := e.AddDomain(ctx, team.ID, in)
+		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {
+			d, err := e.Domains.AddDomain(ctx, team.ID, in)
 			if err != nil {
 				return err
 			}
@@ -38,7 +39,7 @@ func (c *Store) domainsAdd() *cobra.Command {
 
 func (c *Store) domainsList() *cobra.Command {
 	cmd := newCommand("list", "List the domains of a team", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			domains, err := allDomains(ctx, e, team.ID)
 			if err != nil {
 				return err
@@ -50,11 +51,11 @@ func (c *Store) domainsList() *cobra.Command {
 }
 
 // allDomains reads every page of a team's domains.
-func allDomains(ctx context.Context, e *engine.Engine, teamID string) (all []app.Domain, err error) {
+func allDomains(ctx context.Context, e *server.Server, teamID string) (all []app.Domain, err error) {
 	page := app.Page{Limit: app.MaxLimit}
 	for more := true; more; {
 		var rows []app.Domain
-		if rows, more, err = e.ListDomains(ctx, teamID, page); err != nil {
+		if rows, more, err = e.Domains.ListDomains(ctx, teamID, page); err != nil {
 			return nil, err
 		}
 		all = append(all, rows...)
@@ -68,10 +69,10 @@ func allDomains(ctx context.Context, e *engine.Engine, teamID string) (all []app
 
 // ofDomain makes a command that does something with one domain and prints its
 // records.
-func (c *Store) ofDomain(use, short string, do func(e *engine.Engine, ctx context.Context, teamID, name string) (app.Domain, error)) *cobra.Command {
+func (c *Store) ofDomain(use, short string, do func(s *domains.Service, ctx context.Context, teamID, name string) (app.Domain, error)) *cobra.Command {
 	cmd := newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
-			d, err := do(e, ctx, team.ID, args[0])
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			d, err := do(e.Domains, ctx, team.ID, args[0])
 			if err != nil {
 				return err
 			}
@@ -83,8 +84,8 @@ func (c *Store) ofDomain(use, short string, do func(e *engine.Engine, ctx contex
 
 func (c *Store) domainsVerify() *cobra.Command {
 	cmd := newCommand("verify NAME", "Check the DNS records of a domain now and show what was found; exit code 0 only when it is verified", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
-			d, err := e.CheckDomain(ctx, team.ID, args[0])
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			d, err := e.Domains.CheckDomain(ctx, team.ID, args[0])
 			if err != nil {
 				return err
 			}
@@ -97,7 +98,7 @@ func (c *Store) domainsVerify() *cobra.Command {
 	return ResolverFlag(c.teamFlag(c.jsonFlag(cmd)), &c.flags.Resolver)
 }
 
-func (c *Store) printDomain(e *engine.Engine, d *app.Domain) error {
+func (c *Store) printDomain(e *server.Server, d *app.Domain) error {
 	warnUnserved(e, "the SPF record can't name its relay yet")
-	return PrintDomain(os.Stdout, c.asJSON, d, e.DomainRecords(d))
+	return PrintDomain(os.Stdout, c.asJSON, d, e.Domains.DomainRecords(d))
 }

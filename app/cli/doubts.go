@@ -6,13 +6,13 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"mailer/app/engine"
+	"mailer/app/server"
 )
 
 func (c *Store) doubts() *cobra.Command {
 	cmd := newCommand("doubts", "List transactions whose outcome at the relay is or was unknown", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
-			doubts, err := e.ListDoubts(ctx, !c.InUse(c.flags.DB))
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			doubts, err := e.Delivery.ListDoubts(ctx, !c.InUse(c.flags.DB))
 			if err != nil {
 				return err
 			}

@@ -7,14 +7,14 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/server"
 )
 
 func (c *Store) keys() *cobra.Command {
 	var in app.KeyInput
 	create := newCommand("create", "Make an API key and print it, once", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return c.withTeam(cmd, true, func(ctx context.Context, e *engine.Engine, team app.Team) error {
-			token, key, err := e.CreateKey(ctx, team.ID, in)
+		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {
+			token, key, err := e.Teams.CreateKey(ctx, team.ID, in)
 			if err != nil {
 				return err
 			}
@@ -27,8 +27,8 @@ func (c *Store) keys() *cobra.Command {
 	f.StringVar(&in.Domain, "domain", "", "the one domain that the key may send from; with sending_access")
 	f.StringVar((*string)(&in.Role), "role", string(app.RoleOwner), "owner, admin or member")
 	list := newCommand("list", "List the keys of a team", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return c.withTeam(cmd, false, func(ctx context.Context, e *engine.Engine, team app.Team) error {
-			keys, err := e.ListKeys(ctx, team.ID)
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			keys, err := e.Teams.ListKeys(ctx, team.ID)
 			if err != nil {
 				return err
 			}
@@ -36,8 +36,8 @@ func (c *Store) keys() *cobra.Command {
 		})
 	})
 	revoke := newCommand("revoke ID", "End a key; a running server obeys within a second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
-			if err := e.RevokeKey(ctx, args[0]); err != nil {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			if err := e.Teams.RevokeKey(ctx, args[0]); err != nil {
 				return err
 			}
 			return c.done(map[string]any{"object": "api_key", "id": args[0], "deleted": true}, "revoked "+args[0])

@@ -8,7 +8,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/mail"
+	"mailer/app/server"
 )
 
 func (c *Store) send() *cobra.Command {
@@ -25,8 +26,8 @@ func (c *Store) send() *cobra.Command {
 			}
 			in.HTML = string(html)
 		}
-		return c.withTeam(cmd, true, func(ctx context.Context, e *engine.Engine, team app.Team) error {
-			id, err := e.SendEmail(ctx, &app.Key{TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}, &in, engine.SendOptions{})
+		return c.withTeam(cmd, true, func(ctx context.Context, e *server.Server, team app.Team) error {
+			id, err := e.Mail.SendEmail(ctx, &app.Key{TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}, &in, mail.SendOptions{})
 			if err != nil {
 				return err
 			}

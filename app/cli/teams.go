@@ -8,13 +8,13 @@ import (
 	"github.com/spf13/cobra"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/server"
 )
 
 func (c *Store) teams() *cobra.Command {
 	create := newCommand("create NAME", "Add a team", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
-		return c.with(cmd, true, func(ctx context.Context, e *engine.Engine) error {
-			team, err := e.CreateTeam(ctx, args[0])
+		return c.with(cmd, true, func(ctx context.Context, e *server.Server) error {
+			team, err := e.Teams.CreateTeam(ctx, args[0])
 			if err != nil {
 				return err
 			}
@@ -22,8 +22,8 @@ func (c *Store) teams() *cobra.Command {
 		})
 	})
 	list := newCommand("list", "List all teams", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
-			teams, err := e.ListTeams(ctx)
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			teams, err := e.Teams.ListTeams(ctx)
 			if err != nil {
 				return err
 			}
@@ -32,13 +32,13 @@ func (c *Store) teams() *cobra.Command {
 	})
 	var in app.PlanInput
 	plan := newCommand("set-plan TEAM free|starter|pro|scale", "Give a team a plan, which a server in cloud mode goes by", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
-		return c.with(cmd, false, func(ctx context.Context, e *engine.Engine) error {
-			team, err := e.FindTeam(ctx, args[0])
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			team, err := e.Teams.FindTeam(ctx, args[0])
 			if err != nil {
 				return err
 			}
 			in.Name = app.PlanName(args[1])
-			p, err := e.SetPlan(ctx, team.ID, in)
+			p, err := e.Teams.SetPlan(ctx, team.ID, in)
 			if err != nil {
 				return err
 			}

@@ -22,8 +22,8 @@ import (
 	"mailer/app/feedback"
 )
 
-// Engine knows the return paths and takes what came to them.
-type Engine interface {
+// Reports knows the return paths and takes what came to them.
+type Reports interface {
 	// ReadReturnPath tells what an address stands for that is a return path of
 	// ours; ok is false for any other.
 	ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool)
@@ -34,9 +34,9 @@ type Engine interface {
 
 // Config is what a Server is made of.
 type Config struct {
-	Engine Engine
-	Host   string // in the banner and the answer to EHLO
-	Log    *slog.Logger
+	Reports Reports
+	Host    string // in the banner and the answer to EHLO
+	Log     *slog.Logger
 }
 
 // limits bound what one peer, and all of them, can take.

@@ -31,8 +31,8 @@ type took struct {
 	reports []feedback.BounceReport
 }
 
-// fakeEngine signs and reads return paths and keeps what it takes.
-type fakeEngine struct {
+// fakeReports signs and reads return paths and keeps what it takes.
+type fakeReports struct {
 	sealer *app.Sealer
 	mu     sync.Mutex
 	taken  []took
@@ -41,11 +41,11 @@ type fakeEngine struct {
 	inside chan struct{} // told when it waits
 }
 
-func (f *fakeEngine) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
+func (f *fakeReports) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
 	return f.sealer.ReadReturnPath(mailbox)
 }
 
-func (f *fakeEngine) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error {
+func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error {
 	if f.hold != nil {
 		f.inside <- struct{}{}
 		select {
@@ -62,19 +62,19 @@ func (f *fakeEngine) TakeBounce(ctx context.Context, path app.ReturnPath, report
 	return f.fail
 }
 
-func (f *fakeEngine) calls() []took {
+func (f *fakeReports) calls() []took {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return append([]took(nil), f.taken...)
 }
 
 // path is a good return path of a recipient.
-func (f *fakeEngine) path(n int) string {
+func (f *fakeReports) path(n int) string {
 	return f.sealer.ReturnPath("send.acme.test", app.ReturnPath{EmailID: emailID, Recipient: n})
 }
 
 type world struct {
-	*fakeEngine
+	*fakeReports
 	server *Server
 	addr   string
 }
@@ -94,8 +94,8 @@ func newWorld(t *testing.T, change func(*limits)) *world {
 	if change != nil {
 		change(&limits)
 	}
-	w := &world{fakeEngine: &fakeEngine{sealer: sealer}, addr: l.Addr().String()}
-	w.server = newServer(Config{Engine: w.fakeEngine, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
+	w := &world{fakeReports: &fakeReports{sealer: sealer}, addr: l.Addr().String()}
+	w.server = newServer(Config{Reports: w.fakeReports, Host: "mail.acme.test", Log: slog.New(slog.DiscardHandler)}, limits)
 	served := make(chan error, 1)
 	go func() { served <- w.server.Serve(l) }()
 	t.Cleanup(func() {

@@ -50,7 +50,7 @@ func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 
 // Rcpt takes return paths of ours.
 func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
-	path, ok := s.server.cfg.Engine.ReadReturnPath(to)
+	path, ok := s.server.cfg.Reports.ReadReturnPath(to)
 	if ok {
 		s.paths = append(s.paths, path)
 		return nil
@@ -115,7 +115,7 @@ func (s *session) take(reports []feedback.BounceReport) error {
 			log.Info("mail to a return path reports nothing", "email", path.EmailID)
 			continue
 		}
-		if err := s.server.cfg.Engine.TakeBounce(ctx, path, reports); err != nil {
+		if err := s.server.cfg.Reports.TakeBounce(ctx, path, reports); err != nil {
 			log.Error("store what came to a return path", "email", path.EmailID, "err", err)
 			return errNotStored
 		}

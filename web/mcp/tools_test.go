@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"mailer/app/engine"
+	"mailer/app/server"
 	"mailer/web"
 	"mailer/web/mcp"
 	"mailer/web/rest"
@@ -18,7 +18,7 @@ import (
 
 // handler has every route of the API, and nothing behind them.
 func handler() *rest.Handler {
-	return web.New(web.Config{Engine: &engine.Engine{}, Log: slog.New(slog.DiscardHandler)})
+	return web.New(web.Config{Server: &server.Server{}, Log: slog.New(slog.DiscardHandler)})
 }
 
 // document is openapi.json.

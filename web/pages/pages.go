@@ -21,7 +21,7 @@ import (
 	"golang.org/x/text/language"
 
 	"mailer/app"
-	"mailer/app/engine"
+	"mailer/app/audience"
 	"mailer/web/rest"
 )
 
@@ -43,10 +43,10 @@ const (
 
 // Service is what the hosted pages need of the engine.
 type Service interface {
-	UnsubscribePage(ctx context.Context, token string) (*engine.PageView, error)
-	Unsubscribe(ctx context.Context, token string) (*engine.PageView, error)
-	PreferencesPage(ctx context.Context, token string) (*engine.PageView, error)
-	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*engine.PageView, error)
+	UnsubscribePage(ctx context.Context, token string) (*audience.PageView, error)
+	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
+	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
+	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error)
 }
 
 // pages answers people: in HTML and in their language, errors too. The token in
@@ -241,12 +241,12 @@ func formChoices(body []byte) (map[string]app.Subscription, error) {
 	return choices, nil
 }
 
-func newPage(v *engine.PageView, title string) *hostedPage {
+func newPage(v *audience.PageView, title string) *hostedPage {
 	team := legible(v.Team)
 	return &hostedPage{status: http.StatusOK, Title: title, Team: team, Mark: mark(team)}
 }
 
-func askPage(v *engine.PageView, t *pageText) *hostedPage {
+func askPage(v *audience.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.unsubscribe)
 	page.Button = t.unsubscribe
 	page.Links = linkToPreferences(v, t)
@@ -260,7 +260,7 @@ func askPage(v *engine.PageView, t *pageText) *hostedPage {
 	return page
 }
 
-func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
+func unsubscribedPage(v *audience.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.done)
 	page.Heading = fill(t.done, v)
 	page.Links = linkToPreferences(v, t)
@@ -273,14 +273,14 @@ func unsubscribedPage(v *engine.PageView, t *pageText) *hostedPage {
 	return page
 }
 
-func linkToPreferences(v *engine.PageView, t *pageText) []pageLink {
+func linkToPreferences(v *audience.PageView, t *pageText) []pageLink {
 	if v.Preferences == "" {
 		return nil
 	}
 	return []pageLink{{"../preferences/" + v.Preferences, t.preferencesLink}}
 }
 
-func preferencesPage(v *engine.PageView, t *pageText) *hostedPage {
+func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 	page := newPage(v, t.preferences)
 	page.Heading = fill(t.preferences, v)
 	if v.Unsubscribed {
@@ -315,13 +315,13 @@ func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		heading, line = t.unclear, t.unclearMore
 	}
-	v := &engine.PageView{}
+	v := &audience.PageView{}
 	return &hostedPage{status: e.StatusCode, Title: heading, Heading: fill(heading, v), Lines: []markup{fill(line, v)}}
 }
 
 // fill puts the names into a text of ours. Each stands in an element of its own,
 // so that its writing direction ends with it.
-func fill(text string, v *engine.PageView) markup {
+func fill(text string, v *audience.PageView) markup {
 	topic := ""
 	if v.Topic != nil {
 		topic = v.Topic.Name

@@ -1,0 +1,42 @@
+package audience
+
+import (
+	"mailer/app"
+	"mailer/db"
+)
+
+// FrozenAudience says whom a queued broadcast goes to. Neither
+// its segment nor its topic can be deleted while it is open.
+func FrozenAudience(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
+	a := app.Audience{TeamID: b.TeamID, SegmentID: b.SegmentID, TopicID: b.TopicID, Default: app.OptIn, Bound: b.Bound}
+	if b.Frozen != nil {
+		a.Filter = b.Frozen.Filter
+	}
+	if b.TopicID == "" {
+		return a, nil
+	}
+	t, err := r.Topic(b.TeamID, b.TopicID)
+	a.Default = t.Default
+	return a, err
+}
+
+// RecipientOf gives the broadcast and the recipient that an email's id is of.
+// Error: db.ErrNotFound.
+func RecipientOf(r *db.Reader, teamID, emailID string) (app.Broadcast, app.BroadcastRecipient, error) {
+	b, err := r.BroadcastOfMail(teamID, emailID)
+	if err != nil {
+		return b, app.BroadcastRecipient{}, err
+	}
+	rec, err := r.BroadcastRecipient(emailID)
+	return b, rec, err
+}
+
+// unusedByBroadcasts refuses to delete what a broadcast that has not left uses.
+// Errors: CodeConflict.
+func unusedByBroadcasts(tx *db.Tx, kind, id string) error {
+	used, err := tx.InOpenBroadcasts(id)
+	if err != nil || !used {
+		return err
+	}
+	return app.Errorf(app.CodeConflict, "A draft, scheduled or queued broadcast uses this %s; cancel or delete the broadcast, or choose another %s for it", kind, kind)
+}

@@ -1,0 +1,209 @@
+package audience
+
+import (
+	"errors"
+	"fmt"
+	"reflect"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// contactStatus says what became of one item of a batch or an import.
+type contactStatus string
+
+const (
+	contactCreated contactStatus = "created"
+	contactUpdated contactStatus = "updated"
+	contactSkipped contactStatus = "skipped"
+)
+
+// contactWriter writes contacts of one team inside one Write. It looks up what
+// their items refer to once, and keeps counters for finish.
+type contactWriter struct {
+	s        *Service
+	tx       *db.Tx
+	teamID   string
+	quiet    bool // tells webhooks nothing, as imports do
+	types    map[string]app.PropertyType
+	segments map[string]bool
+	topics   map[string]bool
+	members  map[string]int
+	created  int
+	room     int // new contacts that the plan has a place for; negative: any number
+}
+
+// NewContactWriter begins writing; finish must follow in the same Write.
+func (s *Service) NewContactWriter(tx *db.Tx, teamID string, quiet bool) (*contactWriter, error) {
+	types, err := tx.PropertyTypes(teamID)
+	if err != nil {
+		return nil, fmt.Errorf("read properties: %w", err)
+	}
+	room, err := s.teams.ContactRoom(&tx.Reader, teamID)
+	if err != nil {
+		return nil, err
+	}
+	return &contactWriter{
+		s: s, tx: tx, teamID: teamID, quiet: quiet, types: types, room: room,
+		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
+	}, nil
+}
+
+// Finish writes down what was counted.
+func (w *contactWriter) Finish() error {
+	for id, n := range w.members {
+		if err := w.tx.CountMembers(id, n); err != nil {
+			return err
+		}
+	}
+	return w.tx.CountContacts(w.teamID, w.created)
+}
+
+// Put creates the contact of an item, or treats the one that has its address
+// already as conflict says, and gives its id. An *app.Error (CodeValidation,
+// CodeNotFound, CodeConflict, CodePlanLimitReached) comes before anything is
+// written.
+func (w *contactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
+	if err := w.check(n); err != nil {
+		return "", "", err
+	}
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Folded)
+	old, err := w.tx.ContactByAddress(w.teamID, hash)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		if err := w.admit(); err != nil {
+			return "", "", err
+		}
+		if id, err = w.create(n, hash); err != nil && w.room >= 0 {
+			w.room++
+		}
+		return id, contactCreated, err
+	case err != nil:
+		return "", "", fmt.Errorf("look up contact: %w", err)
+	case conflict == app.ConflictSkip:
+		return old.ID, contactSkipped, nil
+	case conflict == app.ConflictUpsert:
+		return old.ID, contactUpdated, w.merge(n, old)
+	}
+	return "", "", errContactExists()
+}
+
+// admit takes the place of a contact that is about to be created. Error:
+// CodePlanLimitReached where the plan has none.
+func (w *contactWriter) admit() error {
+	switch {
+	case w.room < 0:
+		return nil
+	case w.room == 0:
+		return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
+	}
+	w.room--
+	return nil
+}
+
+// check proves that declared properties have their type and that segments and
+// topics are the team's.
+func (w *contactWriter) check(n *app.NewContact) error {
+	if err := n.Changes.Fits(w.types); err != nil {
+		return err
+	}
+	for _, id := range n.Segments {
+		if w.segments[id] {
+			continue
+		}
+		if _, err := w.tx.Segment(w.teamID, id); err != nil {
+			return service.Lookup("segment", err)
+		}
+		w.segments[id] = true
+	}
+	for _, choice := range n.Topics {
+		if w.topics[choice.ID] {
+			continue
+		}
+		if _, err := w.tx.Topic(w.teamID, choice.ID); err != nil {
+			return service.Lookup("topic", err)
+		}
+		w.topics[choice.ID] = true
+	}
+	return nil
+}
+
+// create adds a contact and gives its id. Who unsubscribed from everything and
+// was deleted since stays unsubscribed: only an explicit change of a contact
+// re-subscribes.
+func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (id string, err error) {
+	c := n.Contact
+	if c.Properties, err = n.Changes.Apply(nil); err != nil {
+		return "", err
+	}
+	s, err := w.tx.SuppressionByAddress(w.teamID, hash)
+	if err == nil && s.Origin == app.OriginUnsubscribe {
+		c.Unsubscribed = true
+	} else if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return "", fmt.Errorf("look up suppression: %w", err)
+	}
+	c.ID, c.TeamID, c.Hash, c.CreatedAt, c.UpdatedAt = app.NewID(), w.teamID, hash, w.tx.Now, w.tx.Now
+	if err := w.tx.InsertContact(&c); err != nil {
+		return "", err
+	}
+	w.created++
+	joined, chosen, err := w.join(&c, n)
+	if err != nil || w.quiet {
+		return c.ID, err
+	}
+	if err := w.s.announceContact(w.tx, app.ContactCreated, &c, joined); err != nil {
+		return "", err
+	}
+	return c.ID, w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// merge brings a contact up to an item (NewContact.Merge).
+func (w *contactWriter) merge(n *app.NewContact, old app.Contact) error {
+	c, err := n.Merge(old)
+	if err != nil {
+		return err
+	}
+	changed := !reflect.DeepEqual(c, old)
+	if changed {
+		c.UpdatedAt = w.tx.Now
+		if err := w.tx.UpdateContact(&c); err != nil {
+			return err
+		}
+	}
+	joined, chosen, err := w.join(&c, n)
+	if err != nil || w.quiet {
+		return err
+	}
+	if changed || len(joined) > 0 {
+		if err := w.s.announceChange(w.tx, &c); err != nil {
+			return err
+		}
+	}
+	return w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// join adds a contact to the segments of an item and notes its choices. It
+// gives what was new.
+func (w *contactWriter) join(c *app.Contact, n *app.NewContact) (joined []string, chosen []app.TopicChoice, err error) {
+	for _, id := range n.Segments {
+		added, err := w.tx.AddMember(id, c.ID)
+		if err != nil {
+			return nil, nil, err
+		}
+		if added {
+			w.members[id]++
+			joined = append(joined, id)
+		}
+	}
+	for _, choice := range n.Topics {
+		changed, err := w.tx.SetChoice(choice.ID, c.Hash, choice.Subscription)
+		if err != nil {
+			return nil, nil, err
+		}
+		if changed {
+			chosen = append(chosen, choice)
+		}
+	}
+	return joined, chosen, nil
+}

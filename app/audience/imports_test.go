@@ -1,0 +1,349 @@
+package audience_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/importing"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// sheet is a file of n good rows, of which every seventh is followed by a bad
+// one and every fifth comes again.
+func sheet(n int) (csv string, want importing.ImportCounts) {
+	var b strings.Builder
+	b.WriteString("email,name\n")
+	for i := range n {
+		fmt.Fprintf(&b, "c%d@example.org,\"N\n%d\"\n", i, i)
+		want.Created++
+		if i%7 == 0 {
+			b.WriteString("nobody,x\n\n")
+			want.Failed++
+		}
+		if i%5 == 0 {
+			fmt.Fprintf(&b, "C%d@example.org,y\n", i)
+			want.Skipped++
+		}
+	}
+	return b.String(), want
+}
+
+// work does up to n Writes of an import, as the importer would.
+func work(w *world.World, n int) (id string) {
+	w.T.Helper()
+	var run *audience.ImportRun
+	w.Read(func(r *db.Reader) error {
+		i, err := r.NextImport()
+		run = audience.NewImportRun(w.Server.Imports, i)
+		return err
+	})
+	var err error
+	err = run.Open(w.T.Context())
+	world.Must(w.T, err)
+	world.Must(w.T, run.Skip(run.I().Total()))
+	for range n {
+		batch, err := run.Read()
+		world.Must(w.T, err)
+		world.Must(w.T, run.Write(w.T.Context(), batch))
+	}
+	return run.I().ID
+}
+
+func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
+	csv, want := sheet(700)
+	writes := want.Total()/audience.ImportRows + 1
+	for n := range writes + 1 {
+		t.Run(fmt.Sprint(n), func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				w := world.Idle(t, world.NewRelay(nil))
+				id := w.Upload(importing.ImportInput{}, csv)
+				w.WantImport(id, importing.ImportQueued, "", importing.ImportCounts{})
+				work(w, n)
+				before, _ := w.Imported(id)
+				if got := min(n*audience.ImportRows, want.Total()); before.Total() != got || before.CompletedAt.IsZero() != (n < writes) {
+					t.Fatalf("after %d writes %+v", n, before)
+				}
+				next := w.Crash(world.NewRelay(nil))
+				next.Start()
+				synctest.Wait()
+				next.WantImport(id, importing.ImportCompleted, "", want)
+				if got := next.Contacts(); got != want.Created {
+					t.Errorf("%d contacts, want %d", got, want.Created)
+				}
+				_, flaws := next.Imported(id)
+				lines := map[int]bool{}
+				for _, f := range flaws {
+					lines[f.Line] = true
+				}
+				if len(lines) != min(want.Failed, importing.MaxImportErrorsShown) {
+					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
+				}
+				next.WantNoFiles(id)
+			})
+		})
+	}
+}
+
+func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		var next *world.World
+		var id string
+		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (importing.ImportInput, error) {
+			_, err := file.Write(make([]byte, 10*audience.ImportPiece+1))
+			world.Must(t, err)
+			w.Read(func(r *db.Reader) error {
+				ids, err := r.StoredImports(importing.ImportUploading)
+				id = ids[0]
+				return err
+			})
+			_, _, err = w.Server.Imports.GetImport(t.Context(), w.Key, id)
+			world.WantCode(t, err, app.CodeNotFound)
+			if rows, _, err := w.Server.Imports.ListImports(t.Context(), w.Key, "", app.Page{Limit: 10}); err != nil || len(rows) != 0 {
+				t.Errorf("listed %+v, %v", rows, err)
+			}
+			next = w.Crash(world.NewRelay(nil))
+			return importing.ImportInput{}, io.ErrUnexpectedEOF
+		})
+		if !errors.Is(err, io.ErrUnexpectedEOF) {
+			t.Errorf("error %v", err)
+		}
+		w.WantNoFiles(id)
+		next.Start()
+		synctest.Wait()
+		next.WantNoFiles(id)
+	})
+}
+
+func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		csv, want := sheet(3000)
+		w := world.Serving(t, world.NewRelay(nil))
+		id := w.Upload(importing.ImportInput{}, csv)
+		w.Stop()
+		w.Open()
+		i, _ := w.Imported(id)
+		if i.Status == importing.ImportCompleted {
+			t.Log("the import was done before the stop")
+		}
+		w.Start()
+		synctest.Wait()
+		w.WantImport(id, importing.ImportCompleted, "", want)
+		if got := w.Contacts(); got != want.Created {
+			t.Errorf("%d contacts, want %d", got, want.Created)
+		}
+	})
+}
+
+func TestImportsComeOneByOneOldestFirst(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		first := w.Upload(importing.ImportInput{}, "email\na@example.org\nb@example.org\n")
+		second := w.Upload(importing.ImportInput{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
+		w.Start()
+		synctest.Wait()
+		w.WantImport(first, importing.ImportCompleted, "", importing.ImportCounts{Created: 2})
+		w.WantImport(second, importing.ImportCompleted, "", importing.ImportCounts{Created: 1, Updated: 1})
+		third := w.Upload(importing.ImportInput{}, "email\nd@example.org\n") // while the importer sleeps
+		synctest.Wait()
+		w.WantImport(third, importing.ImportCompleted, "", importing.ImportCounts{Created: 1})
+		w.WantNoFiles(first, second, third)
+	})
+}
+
+func TestAnImportWaitsForAFullDisk(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		csv, want := sheet(300)
+		w := world.Idle(t, world.NewRelay(nil))
+		id := w.Upload(importing.ImportInput{}, csv)
+		work(w, 1)
+		half, _ := w.Imported(id)
+		if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+			t.Fatal(err)
+		}
+		go w.Server.Imports.RunImports(w.Server.Taking)
+		synctest.Wait()
+		w.WantImport(id, importing.ImportInProgress, "", half.ImportCounts)
+		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, nil)
+		world.WantCode(t, err, app.CodeServiceUnavailable)
+		time.Sleep(5 * time.Second)
+		synctest.Wait()
+		w.WantImport(id, importing.ImportCompleted, "", want)
+		world.StopNow(w.Server)
+	})
+}
+
+func TestAnUploadThatMeetsAFullDiskIsDeletedAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (importing.ImportInput, error) {
+			_, err := file.Write(make([]byte, 5*audience.ImportPiece))
+			world.Must(t, err)
+			_ = w.Strike(world.FullStorage(t))
+			_, err = file.Write(make([]byte, audience.ImportPiece))
+			return importing.ImportInput{}, err
+		})
+		world.WantCode(t, err, app.CodeServiceUnavailable)
+		w.WantNoFiles()
+	})
+}
+
+func TestACallerThatGoesAwayLeavesNoFile(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := w.Server.Imports.CreateImport(ctx, w.Key, func(file io.Writer) (importing.ImportInput, error) {
+			_, err := file.Write(make([]byte, audience.ImportPiece))
+			world.Must(t, err)
+			cancel()
+			return importing.ImportInput{}, ctx.Err()
+		})
+		if !errors.Is(err, context.Canceled) {
+			t.Errorf("error %v", err)
+		}
+		w.WantNoFiles()
+	})
+}
+
+func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		for _, kind := range []string{"segment", "topic"} {
+			csv, _ := sheet(300)
+			w := world.Idle(t, world.NewRelay(nil))
+			s := app.Segment{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "s", CreatedAt: time.Now()}
+			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: time.Now()}
+			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(tx.InsertSegment(&s), tx.InsertTopic(&topic)) }))
+			id := w.Upload(importing.ImportInput{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
+			work(w, 1)
+			half, _ := w.Imported(id)
+			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
+				if kind == "topic" {
+					return tx.DeleteTopic(w.Key.TeamID, topic.ID)
+				}
+				members, err := tx.Segment(w.Key.TeamID, s.ID)
+				if members.Members != half.Created {
+					t.Errorf("%d members of %d contacts", members.Members, half.Created)
+				}
+				return errors.Join(err, tx.DeleteSegment(w.Key.TeamID, s.ID))
+			}))
+			w.Start()
+			synctest.Wait()
+			w.WantImport(id, importing.ImportFailed, "The requested "+kind+" was not found; it was deleted while the import ran", half.ImportCounts)
+			if got := w.Contacts(); got != half.Created {
+				t.Errorf("%d contacts, want %d", got, half.Created)
+			}
+			w.WantNoFiles(id)
+		}
+	})
+}
+
+func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		column := importing.ImportColumn{Name: `"email"`, Field: "email"}
+		panics := w.Plant(&importing.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.ImportColumn{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
+		conflicts := w.Plant(&importing.ImportPlan{Conflict: app.ConflictError, Width: 1, Columns: []importing.ImportColumn{column}}, "email\na@example.org\na@example.org\n")
+		empty := w.Plant(&importing.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.ImportColumn{column}}, "")
+		good := w.Upload(importing.ImportInput{}, "email\na@example.org\n")
+		w.Start()
+		time.Sleep(audience.ImportStrikes * time.Minute)
+		synctest.Wait()
+		w.WantImport(panics, importing.ImportFailed, "fault of its own", importing.ImportCounts{})
+		w.WantImport(conflicts, importing.ImportFailed, "could not be stored", importing.ImportCounts{})
+		w.WantImport(empty, importing.ImportFailed, "not stored any more", importing.ImportCounts{})
+		w.WantImport(good, importing.ImportCompleted, "", importing.ImportCounts{Created: 1})
+		w.WantNoFiles(panics, conflicts, empty, good)
+	})
+}
+
+func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(nil))
+		id := w.Upload(importing.ImportInput{}, "email\n"+strings.Repeat("nobody\n", importing.MaxImportErrors+250)+"a@example.org\n")
+		synctest.Wait()
+		w.WantImport(id, importing.ImportCompleted, "", importing.ImportCounts{Created: 1, Failed: importing.MaxImportErrors + 250})
+		page, kept, line := app.Page{Limit: 100}, 0, 1
+		for more := true; more; {
+			var rows []importing.ImportError
+			var err error
+			rows, more, err = w.Server.Imports.ListImportErrors(t.Context(), w.Key, id, page)
+			world.Must(t, err)
+			for _, row := range rows {
+				if line++; row.Line != line {
+					t.Fatalf("line %d where %d was to come", row.Line, line)
+				}
+			}
+			kept += len(rows)
+			page.After = rows[len(rows)-1].ID
+		}
+		if kept != importing.MaxImportErrors {
+			t.Errorf("%d errors are kept", kept)
+		}
+	})
+}
+
+func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		csv, want := sheet(1000)
+		w := world.Idle(t, world.NewRelay(nil))
+		w.Server.Load = &app.Load{}
+		leave := w.Server.Load.Enter()
+		defer leave()
+		start := time.Now()
+		id := w.Upload(importing.ImportInput{}, csv)
+		w.Start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.WantImport(id, importing.ImportCompleted, "", want)
+		i, _ := w.Imported(id)
+		writes := time.Duration(want.Total() / audience.ImportRows)
+		if took := i.CompletedAt.Sub(start); took < writes*audience.ImportYield || took > 2*writes*audience.ImportYield {
+			t.Errorf("it took %v of %d writes", took, writes)
+		}
+	})
+}
+
+func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		csv := "email\neve@erase.example\n"
+		for i := range 250 {
+			csv += fmt.Sprintf("c%d@example.org\n", i)
+		}
+		id := w.Upload(importing.ImportInput{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
+		var run *audience.ImportRun
+		w.Read(func(r *db.Reader) error {
+			i, err := r.NextImport()
+			run = audience.NewImportRun(w.Server.Imports, i)
+			return err
+		})
+		var err error
+		err = run.Open(t.Context())
+		world.Must(t, err)
+		first, err := run.Read()
+		world.Must(t, err)
+		world.Must(t, run.Write(t.Context(), first))
+		second, err := run.Read()
+		world.Must(t, err)
+		_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, "eve@erase.example", true)
+		world.Must(t, err)
+		if err := run.Write(t.Context(), second); !errors.Is(err, audience.ErrErasing) {
+			t.Errorf("rows that were read before: %v", err)
+		}
+		w.Start()
+		synctest.Wait()
+		w.WantImport(id, importing.ImportCompleted, "", importing.ImportCounts{Created: 251, Failed: 1})
+		if _, err := w.Server.Audience.GetContact(t.Context(), w.Key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("the contact is back: %v", err)
+		}
+	})
+}

@@ -1,0 +1,370 @@
+package audience
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// PageView is what a hosted page tells whoever holds its link.
+type PageView struct {
+	Team         string
+	Topic        *app.ContactTopic  // that the link stood for; nil: all mailings
+	Unsubscribed bool               // from all mailings
+	Topics       []app.ContactTopic // to choose from, by name: the public ones, and a private one that the link stood for
+	// Preferences is the token of the preferences page of the same link, and
+	// UnsubscribeAll that of the way out of all mailings. Both are empty where the
+	// link stands for several addresses at once.
+	Preferences, UnsubscribeAll string
+}
+
+// UnsubscribePage reads what the page of an unsubscribe link shows. It changes
+// nothing. Errors: CodeNotFound for whatever is wrong with the token.
+func (s *Pages) UnsubscribePage(ctx context.Context, token string) (*PageView, error) {
+	return s.readPage(ctx, app.UnsubscribePage, token)
+}
+
+// PreferencesPage reads what the page of a preferences link shows. It changes
+// nothing. Errors: CodeNotFound.
+func (s *Pages) PreferencesPage(ctx context.Context, token string) (*PageView, error) {
+	return s.readPage(ctx, app.PreferencesPage, token)
+}
+
+func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageView, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		p, err := s.openPage(r, name, token)
+		if err != nil {
+			return err
+		}
+		view, err = p.view(r)
+		return err
+	})
+	if err != nil {
+		return nil, service.Lookup("page", err)
+	}
+	return view, nil
+}
+
+// Unsubscribe opts out of the link's topic, or of all mailings, and gives what
+// the page shows afterwards. Once it answered, nothing that the link was for
+// leaves to the address; a second call changes nothing. Errors: CodeNotFound.
+func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error) {
+	return s.changePage(ctx, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+		leave := s.unsubscribe
+		if p.link.TopicID != "" {
+			leave = optOut
+		}
+		for i := range p.people {
+			if err := leave(tx, p, &p.people[i]); err != nil {
+				return nil, err
+			}
+		}
+		if err := countUnsubscribed(tx, p); err != nil {
+			return nil, err
+		}
+		view, err := p.view(&tx.Reader)
+		if err == nil && p.link.TopicID == "" {
+			// Also for one without contact who is on the suppression list for another
+			// reason, which stays as it is and blocks no less.
+			view.Unsubscribed = true
+		}
+		return view, err
+	})
+}
+
+// SavePreferences notes a choice for each topic id of choices that the page
+// shows; others are ignored. It does not re-subscribe who is unsubscribed from
+// everything. Errors: CodeNotFound.
+func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*PageView, error) {
+	return s.changePage(ctx, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+		who := &p.people[0]
+		shown, err := p.topics(&tx.Reader)
+		if err != nil {
+			return nil, err
+		}
+		var changed []app.TopicChoice
+		for _, t := range shown {
+			choice := app.TopicChoice{ID: t.ID, Subscription: choices[t.ID]}
+			if choice.Subscription != app.OptIn && choice.Subscription != app.OptOut {
+				continue
+			}
+			isNew, err := tx.SetChoice(t.ID, who.hash, choice.Subscription)
+			if err != nil {
+				return nil, err
+			}
+			if isNew {
+				changed = append(changed, choice)
+			}
+		}
+		if err := announceChoicesOf(tx, p, who, changed); err != nil {
+			return nil, err
+		}
+		if slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut}) {
+			if err := countUnsubscribed(tx, p); err != nil {
+				return nil, err
+			}
+		}
+		return p.view(&tx.Reader)
+	})
+}
+
+// changePage runs fn on the page of a token in a vital Write: an opt-out must
+// not wait for room on the disk.
+func (s *Pages) changePage(ctx context.Context, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		p, err := s.openPage(&tx.Reader, name, token)
+		if err != nil {
+			return err
+		}
+		view, err = fn(tx, p)
+		return err
+	})
+	if err != nil {
+		return nil, service.Lookup("page", err)
+	}
+	return view, nil
+}
+
+// page is what a token stands for.
+type page struct {
+	s      *Pages
+	link   app.PageLink
+	team   string // its name
+	people []addressee
+}
+
+// addressee is an address that a link stands for. Without an email to show, only
+// its hash is known.
+type addressee struct {
+	hash  app.AddressHash
+	email string
+}
+
+// openPage looks up what a token stands for. Error: db.ErrNotFound for whatever
+// is wrong with it: who has no link learns nothing.
+func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
+	link, ok := s.Sealer.ReadPageToken(name, token)
+	if !ok {
+		return nil, db.ErrNotFound
+	}
+	p := &page{s: s, link: link}
+	var err error
+	if p.team, err = r.TeamName(link.TeamID); err != nil {
+		return nil, err
+	}
+	if link.TopicID != "" {
+		if err := r.TopicExists(link.TeamID, link.TopicID); err != nil {
+			return nil, err
+		}
+	}
+	if p.people, err = s.addressees(r, link); err != nil {
+		return nil, err
+	}
+	if len(p.people) == 0 || name == app.PreferencesPage && p.shared() {
+		return nil, db.ErrNotFound
+	}
+	return p, nil
+}
+
+// shared tells whether the link stands for every recipient of an email.
+func (p *page) shared() bool { return p.link.Address == app.AddressHash{} }
+
+// addressees gives those that a link stands for: its address, which its email
+// may still tell, or all recipients of the email.
+func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error) {
+	var people []addressee
+	if link.Source != "" {
+		envelope, err := envelopeOf(r, link)
+		if err != nil {
+			return nil, fmt.Errorf("read envelope: %w", err)
+		}
+		for _, mailbox := range envelope {
+			email, folded, err := app.ParseBareAddress(mailbox)
+			if err != nil {
+				continue // it was erased
+			}
+			people = append(people, addressee{s.Sealer.AddressHash(link.TeamID, folded), strings.ToLower(email)})
+		}
+	}
+	if link.Address == (app.AddressHash{}) {
+		return people, nil
+	}
+	for _, who := range people {
+		if who.hash == link.Address {
+			return []addressee{who}, nil
+		}
+	}
+	return []addressee{{hash: link.Address}}, nil
+}
+
+// envelopeOf gives the recipients of the email that a link stood in: none where
+// it is gone. Of a broadcast's there is one.
+func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
+	envelope, err := r.Envelope(link.TeamID, link.Source)
+	if err != nil || len(envelope) > 0 {
+		return envelope, err
+	}
+	_, rec, err := RecipientOf(r, link.TeamID, link.Source)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	return []string{rec.Email}, err
+}
+
+// countUnsubscribed notes that somebody opted out through the link in the mail of
+// a broadcast: once for each recipient.
+func countUnsubscribed(tx *db.Tx, p *page) error {
+	if p.link.Source == "" {
+		return nil
+	}
+	b, rec, err := RecipientOf(&tx.Reader, p.link.TeamID, p.link.Source)
+	if err != nil {
+		return service.IgnoreGone(err)
+	}
+	first, err := tx.MarkRecipient(b.ID, rec.ID, app.SeenUnsubscribed)
+	if err != nil || !first {
+		return err
+	}
+	words := "The recipient unsubscribed from all mailings through this email"
+	if p.link.TopicID != "" {
+		words = "The recipient opted out of the topic through this email"
+	}
+	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventUnsubscribed,
+		CreatedAt: tx.Now, Detail: app.EventDetail{Message: words}})
+}
+
+// contact gives the contact of an addressee; nil: there is none.
+func (p *page) contact(r *db.Reader, who *addressee) (*app.Contact, error) {
+	c, err := r.ContactByAddress(p.link.TeamID, who.hash)
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return nil, nil
+	case err != nil:
+		return nil, err
+	}
+	return &c, nil
+}
+
+// optOut notes that an address wants no more of the link's topic.
+func optOut(tx *db.Tx, p *page, who *addressee) error {
+	changed, err := tx.SetChoice(p.link.TopicID, who.hash, app.OptOut)
+	if err != nil || !changed {
+		return err
+	}
+	return announceChoicesOf(tx, p, who, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
+}
+
+// announceChoicesOf notes choices that changed, where they are a contact's.
+func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicChoice) error {
+	if len(changed) == 0 {
+		return nil
+	}
+	c, err := p.contact(&tx.Reader, who)
+	if err != nil || c == nil {
+		return err
+	}
+	return p.s.announceChoices(tx, c.TeamID, c.Email, changed)
+}
+
+// unsubscribe notes that an address wants no more mailings at all: in its
+// contact, and on the suppression list, where it outlives the contact. Whoever
+// stands there already stays with its origin.
+func (s *Pages) unsubscribe(tx *db.Tx, p *page, who *addressee) error {
+	suppression := app.Suppression{
+		ID: app.NewID(), TeamID: p.link.TeamID, Email: who.email, Hash: who.hash,
+		Origin: app.OriginUnsubscribe, SourceID: p.link.Source, CreatedAt: tx.Now,
+	}
+	c, err := p.contact(&tx.Reader, who)
+	if err != nil {
+		return err
+	}
+	if c != nil {
+		suppression.Email, suppression.SourceID = strings.ToLower(c.Email), cmp.Or(suppression.SourceID, c.ID)
+		if err := s.unsubscribeContact(tx, c); err != nil {
+			return err
+		}
+	}
+	added, err := tx.InsertOptOut(&suppression)
+	if err != nil || !added || suppression.Email == "" { // one that is not listed is nothing to tell of
+		return err
+	}
+	return s.announceSuppression(tx, app.SuppressionAdded, &suppression)
+}
+
+func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
+	if c.Unsubscribed {
+		return nil
+	}
+	c.Unsubscribed, c.UpdatedAt = true, tx.Now
+	if err := tx.UpdateContact(c); err != nil {
+		return err
+	}
+	return s.announceChange(tx, c)
+}
+
+// view reads what the page shows. Of several people it shows the one who still
+// gets most: a button that would do something is there until all of them left.
+func (p *page) view(r *db.Reader) (*PageView, error) {
+	v := &PageView{Team: p.team, Unsubscribed: true}
+	for i := range p.people {
+		if err := p.add(r, v, &p.people[i]); err != nil {
+			return nil, err
+		}
+	}
+	if p.shared() {
+		return v, nil
+	}
+	v.Preferences = p.s.Sealer.PageToken(app.PreferencesPage, p.link)
+	all := p.link
+	all.TopicID, all.Address = "", p.people[0].hash
+	v.UnsubscribeAll = p.s.Sealer.PageToken(app.UnsubscribePage, all)
+	var err error
+	v.Topics, err = p.topics(r)
+	return v, err
+}
+
+// add takes what holds for one of the people into the view.
+func (p *page) add(r *db.Reader, v *PageView, who *addressee) error {
+	if v.Unsubscribed {
+		out, err := p.unsubscribed(r, who)
+		if err != nil {
+			return err
+		}
+		v.Unsubscribed = out
+	}
+	if p.link.TopicID == "" || v.Topic != nil && v.Topic.Subscription == app.OptIn {
+		return nil
+	}
+	t, err := r.TopicFor(p.link.TeamID, p.link.TopicID, who.hash)
+	v.Topic = &t
+	return err
+}
+
+// unsubscribed tells whether somebody left all mailings.
+func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
+	c, err := p.contact(r, who)
+	if err != nil || c != nil && c.Unsubscribed {
+		return c != nil, err
+	}
+	s, err := r.SuppressionByAddress(p.link.TeamID, who.hash)
+	if errors.Is(err, db.ErrNotFound) {
+		return false, nil
+	}
+	return s.Origin == app.OriginUnsubscribe, err
+}
+
+// topics gives those that a page with one address shows, by name.
+func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
+	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.people[0].hash)
+	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {
+		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
+	})
+	return list, err
+}

@@ -1,0 +1,290 @@
+package audience_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/service"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+func TestCountsOfSegmentsAreNeverStale(t *testing.T) {
+	w := world.Idle(t)
+	ctx := t.Context()
+	ids := w.AddContacts(10) // 5 unsubscribed
+	live, all, hand := w.Segment(world.Only("unsubscribed", app.OpIsTrue, "")), w.Segment(&app.Filter{Match: app.MatchAny}), w.Segment(nil)
+	want := func(after string, inLive, inAll, inHand int) {
+		t.Helper()
+		for range 2 { // counted, and remembered
+			w.WantContacts(live.ID, inLive, after)
+			w.WantContacts(all.ID, inAll, after)
+			w.WantContacts(hand.ID, inHand, after)
+		}
+	}
+	want("nothing", 5, 10, 0)
+	for _, s := range []app.Segment{live, hand} {
+		for _, id := range []string{ids[0], ids[1], "C1@example.net"} {
+			_, err := w.Server.Audience.AddToSegment(ctx, w.Key, id, s.ID)
+			world.Must(t, err)
+		}
+	}
+	want("adding one that the filter picks and one that it does not", 6, 10, 2)
+	w.Change(func(tx *db.Tx) error {
+		c, err := tx.Contact(w.Key.TeamID, ids[3])
+		world.Must(t, err)
+		c.Unsubscribed = true
+		return tx.UpdateContact(&c)
+	})
+	want("a change of a contact", 7, 10, 2)
+	w.Change(func(tx *db.Tx) error {
+		c, err := tx.Contact(w.Key.TeamID, ids[1])
+		world.Must(t, err)
+		return tx.DeleteContact(&c)
+	})
+	want("deleting a contact", 6, 9, 1)
+	_, err := w.Server.Audience.RemoveFromSegment(ctx, w.Key, ids[0], hand.ID)
+	world.Must(t, err)
+	want("removing a contact", 6, 9, 0)
+	if err := w.DB.Write(ctx, func(tx *db.Tx) error {
+		c, err := tx.Contact(w.Key.TeamID, ids[0])
+		return errors.Join(err, tx.DeleteContact(&c), errors.New("no"))
+	}); err == nil {
+		t.Fatal("a write that failed did not")
+	}
+	want("a change that was rolled back", 6, 9, 0)
+	_, err = w.Server.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: world.Only("unsubscribed", app.OpIsFalse, "")}})
+	world.Must(t, err)
+	want("another filter", 4, 9, 0) // 3 that are not, and c0 by hand
+	_, err = w.Server.Audience.UpdateSegment(ctx, w.Key, live.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Null: true}})
+	world.Must(t, err)
+	want("no filter", 1, 9, 0)
+	n := w.Sql("SELECT sum(members) FROM segments")[0] + " " + w.Count("members")
+	if n != "1 1" {
+		t.Errorf("counted and stored members: %s", n)
+	}
+}
+
+func TestCountsAreRememberedUntilAContactChanges(t *testing.T) {
+	w := world.Idle(t)
+	w.AddContacts(10)
+	s := w.Segment(world.Only("unsubscribed", app.OpIsTrue, ""))
+	w.WantContacts(s.ID, 5, "nothing")
+	w.Sql("UPDATE contacts SET unsubscribed = 1 WHERE team_id = ?", w.Key.TeamID) // beside the store, which cannot know
+	w.WantContacts(s.ID, 5, "what nobody told")
+	other := w.AddTeam("Other", "example.org")
+	_, err := w.Server.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "x"})
+	world.Must(t, err)
+	w.WantContacts(s.ID, 5, "what another team did")
+	w.AddContact("new@example.net")
+	w.WantContacts(s.ID, 10, "a new contact")
+}
+
+func TestLongScansWaitForAPlaceAndQuickOnesDoNot(t *testing.T) {
+	world.Bubble(t, longScansWait)
+}
+
+func longScansWait(t *testing.T) {
+	w := world.Idle(t)
+	w.AddContacts(audience.QuickScan + 5_000)
+	ctx := t.Context()
+	long := w.Segment(world.Only("email", app.OpEquals, "c0@example.net"))
+	dense := w.Segment(world.Only("email", app.OpContains, "@"))
+	world.Must(t, w.Server.Audience.Scans().Acquire(ctx, audience.MaxScans))
+	if rows, more, err := w.Server.Audience.ListSegmentContacts(ctx, w.Key, dense.ID, app.Page{Limit: 100}); len(rows) != 100 || !more || err != nil {
+		t.Errorf("a page near its cursor waits: %d rows, %v", len(rows), err)
+	}
+	impatient, cancel := context.WithCancel(ctx)
+	failed := make(chan error)
+	go func() {
+		_, _, err := w.Server.Audience.GetSegment(impatient, w.Key, long.ID)
+		failed <- err
+	}()
+	synctest.Wait() // it waits for its place
+	cancel()
+	if err := <-failed; !errors.Is(err, context.Canceled) {
+		t.Errorf("one who goes away while waiting: %v", err)
+	}
+	type answer struct {
+		n   int
+		err error
+	}
+	counted, listed := make(chan answer), make(chan answer)
+	go func() {
+		_, n, err := w.Server.Audience.GetSegment(ctx, w.Key, long.ID)
+		counted <- answer{n, err}
+	}()
+	go func() {
+		rows, _, err := w.Server.Audience.ListSegmentContacts(ctx, w.Key, long.ID, app.Page{Limit: 20})
+		listed <- answer{len(rows), err}
+	}()
+	synctest.Wait()
+	world.Must(t, w.Server.Audience.CheckAudience(ctx, w.Key, long.ID)) // other reads go on
+	select {
+	case <-counted:
+		t.Error("a long count did not wait")
+	case <-listed:
+		t.Error("a long list did not wait")
+	default:
+	}
+	w.Server.Audience.Scans().Release(audience.MaxScans)
+	for _, c := range []chan answer{counted, listed} {
+		if got := <-c; got.n != 1 || got.err != nil {
+			t.Errorf("after the wait: %d, %v", got.n, got.err)
+		}
+	}
+	if !w.Server.Audience.Scans().TryAcquire(audience.MaxScans) {
+		t.Error("a place is not given back")
+	}
+}
+
+func TestSegmentsOfAContact(t *testing.T) {
+	w := world.Idle(t)
+	ctx := t.Context()
+	ids := w.AddContacts(2)
+	r := rand.New(rand.NewPCG(1, 1))
+	var want, others []string
+	for range 450 { // more than are looked at together
+		f := world.Only("unsubscribed", []string{app.OpIsTrue, app.OpIsFalse}[r.IntN(2)], "")
+		if r.IntN(4) == 0 {
+			f = nil
+		}
+		s := w.Segment(f)
+		byHand := r.IntN(5) == 0
+		if byHand {
+			_, err := w.Server.Audience.AddToSegment(ctx, w.Key, ids[0], s.ID)
+			world.Must(t, err)
+		}
+		if byHand || f != nil && f.Conditions[0].Op == app.OpIsTrue {
+			want = append(want, s.ID)
+		} else {
+			others = append(others, s.ID)
+		}
+	}
+	slices.Reverse(want)
+	page := func(p app.Page) (got []string, more bool) {
+		t.Helper()
+		rows, more, err := w.Server.Audience.ListContactSegments(ctx, w.Key, "C0@example.net", p)
+		world.Must(t, err)
+		for _, s := range rows {
+			got = append(got, s.ID)
+		}
+		return got, more
+	}
+	for _, limit := range []int{1, 7, 100} {
+		var down, up []string
+		for at, more := (app.Page{Limit: limit}), true; more; {
+			var got []string
+			got, more = page(at)
+			down = append(down, got...)
+			at.After = got[len(got)-1]
+		}
+		for at, more := (app.Page{Limit: limit, Before: want[len(want)-1]}), true; more; {
+			var got []string
+			got, more = page(at)
+			up = append(got, up...)
+			at.Before = got[0]
+		}
+		if !slices.Equal(down, want) || !slices.Equal(up, want[:len(want)-1]) {
+			t.Errorf("by %d: %d down, %d up, want %d", limit, len(down), len(up), len(want))
+		}
+	}
+	for _, p := range []app.Page{{Limit: 1, After: others[0]}, {Limit: 1, Before: others[0]}, {Limit: 1, After: app.NewID()}} {
+		_, _, err := w.Server.Audience.ListContactSegments(ctx, w.Key, ids[0], p)
+		world.WantCode(t, err, app.CodeValidation)
+	}
+	_, _, err := w.Server.Audience.ListContactSegments(ctx, w.Key, "nobody@example.net", app.Page{Limit: 1})
+	world.WantCode(t, err, app.CodeNotFound)
+}
+
+func TestWebhooksHearWhoCameAndWent(t *testing.T) {
+	w := world.Idle(t)
+	ctx := t.Context()
+	id := w.AddContact("Ann@example.net")
+	a, b := w.Segment(nil), w.Segment(world.Only("unsubscribed", app.OpIsFalse, ""))
+	step := func(add bool, contact, segment string, code app.Code) {
+		t.Helper()
+		act := w.Server.Audience.RemoveFromSegment
+		if add {
+			act = w.Server.Audience.AddToSegment
+		}
+		got, err := act(ctx, w.Key, contact, segment)
+		if code != "" {
+			world.WantCode(t, err, code)
+			return
+		}
+		world.Must(t, err)
+		if got != id {
+			t.Errorf("the contact is %s, not %s", got, id)
+		}
+	}
+	step(true, id, a.ID, "")
+	step(true, "ann@EXAMPLE.net", a.ID, "") // is there
+	step(true, id, b.ID, "")
+	step(false, id, a.ID, "")
+	step(false, id, a.ID, app.CodeNotFound)
+	step(false, "ann@example.net", b.ID, "")
+	step(false, id, b.ID, app.CodeNotFound) // the filter has it, no hand
+	step(true, id, app.NewID(), app.CodeNotFound)
+	step(true, app.NewID(), a.ID, app.CodeNotFound)
+	var got []string
+	for _, one := range w.Heard(w.Key.TeamID) {
+		got = append(got, fmt.Sprint(one.Type, one.Data["segment_ids"], one.Data["audience_id"]))
+	}
+	want := []string{
+		"contact.updated[" + a.ID + "]" + a.ID, "contact.updated[" + a.ID + " " + b.ID + "]" + a.ID,
+		"contact.updated[" + b.ID + "]" + b.ID, "contact.updated[] <nil>",
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("heard\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
+	}
+}
+
+func TestADeletedSegmentLeavesNoRows(t *testing.T) {
+	w := world.Idle(t)
+	ctx := t.Context()
+	ids := w.AddContacts(service.PurgeChunk + 100)
+	gone, stays := w.Segment(nil), w.Segment(nil)
+	for _, s := range []app.Segment{gone, stays} {
+		w.Change(func(tx *db.Tx) error {
+			for _, id := range ids {
+				if _, err := tx.AddMember(s.ID, id); err != nil {
+					return err
+				}
+			}
+			return tx.CountMembers(s.ID, len(ids))
+		})
+	}
+	world.Must(t, w.Server.Audience.DeleteSegment(ctx, w.Key, gone.ID))
+	world.WantCode(t, w.Server.Audience.DeleteSegment(ctx, w.Key, gone.ID), app.CodeNotFound)
+	world.WantCode(t, w.Server.Audience.CheckAudience(ctx, w.Key, gone.ID), app.CodeNotFound)
+	world.Must(t, w.Server.Audience.Clean(ctx))
+	if n := w.Count("members") + " " + w.Count("leftovers"); n != fmt.Sprint(len(ids), " 0") {
+		t.Errorf("members and leftovers: %s", n)
+	}
+	w.WantContacts(stays.ID, len(ids), "cleaning")
+}
+
+func TestAFilterMustFitDeclaredProperties(t *testing.T) {
+	w := world.Idle(t)
+	ctx := t.Context()
+	_, err := w.Server.Properties.CreateProperty(ctx, w.Key, app.PropertyInput{Key: "plan", Type: app.StringProperty})
+	world.Must(t, err)
+	bad, good := world.Only("property:plan", app.OpGreaterThan, "5"), world.Only("property:undeclared", app.OpGreaterThan, "5")
+	_, err = w.Server.Audience.CreateSegment(ctx, w.Key, app.SegmentInput{Name: "S", Filter: bad})
+	world.WantCode(t, err, app.CodeValidation)
+	s := w.Segment(good)
+	_, err = w.Server.Audience.UpdateSegment(ctx, w.Key, s.ID, app.SegmentPatch{Filter: app.Change[*app.Filter]{Set: true, Value: bad}})
+	world.WantCode(t, err, app.CodeValidation)
+	other := w.AddTeam("Other", "example.org")
+	_, err = w.Server.Audience.CreateSegment(ctx, other, app.SegmentInput{Name: "S", Filter: bad}) // not theirs
+	world.Must(t, err)
+}

@@ -1,0 +1,68 @@
+// Package audience is the people whom teams write to: contacts with their
+// properties, segments and topics, imports of them, who is suppressed or opted
+// out, and the hosted pages on which they say so. mail and all above it may
+// import it.
+//
+// Failure policy: an opt-out or a suppression that was answered holds for every
+// message whose final dot was not sent yet; an import goes on after a crash where
+// its last transaction ended.
+package audience
+
+import (
+	"context"
+	"sync/atomic"
+
+	"golang.org/x/sync/semaphore"
+
+	"mailer/app/events"
+	"mailer/app/service"
+	"mailer/app/teams"
+)
+
+// Service is contacts, segments and who gets no mail.
+type Service struct {
+	*service.Base
+	events *events.Service
+	teams  *teams.Service
+	scans  *semaphore.Weighted // the connections of long scans
+	counts segmentCounts
+	// CarryErasure carries out an erasure that was begun: when it returns, nothing
+	// goes out to its addresses any more but what was leaving. Set before use.
+	CarryErasure  func(ctx context.Context, teamID string, job Erasure) error
+	erasuresBegun atomic.Uint64 // of this process
+
+	Imports      *Imports
+	Pages        *Pages
+	Topics       *Topics
+	Properties   *Properties
+	Suppressions *Suppressions
+}
+
+// Imports is files of contacts on their way into the audience.
+type Imports struct {
+	*Service
+	imports importer
+}
+
+// Pages is the hosted pages of unsubscribe and preferences links.
+type Pages struct{ *Service }
+
+// Topics is what contacts can subscribe to.
+type Topics struct{ *Service }
+
+// Properties is what contacts can have beside their names.
+type Properties struct{ *Service }
+
+// Suppressions is the addresses that get no mail of a team.
+type Suppressions struct{ *Service }
+
+// New makes the service.
+func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {
+	s := &Service{Base: base, events: told, teams: owners, scans: semaphore.NewWeighted(maxScans)}
+	s.Imports = &Imports{Service: s, imports: importer{woken: make(chan struct{}, 1)}}
+	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s}, &Topics{s}, &Properties{s}, &Suppressions{s}
+	return s
+}
+
+// Start has imports go on.
+func (s *Service) Start(ctx context.Context) error { return s.Imports.startImports(ctx) }

@@ -1,0 +1,193 @@
+package audience
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// AddSuppression puts an address on the team's list. One that stands there
+// already stays as it is and is the answer. Errors: CodeValidation.
+func (s *Suppressions) AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error) {
+	suppression, err := in.Validate()
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	added, err := s.suppress(ctx, key.TeamID, []app.Suppression{suppression})
+	if err != nil {
+		return app.Suppression{}, err
+	}
+	return added[0], nil
+}
+
+// AddSuppressions is AddSuppression for a batch: all of it or, with an error,
+// nothing. It answers a suppression for each address, in their order. Errors:
+// CodeValidation.
+func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error) {
+	list, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	return s.suppress(ctx, key.TeamID, list)
+}
+
+// suppress writes down a list in one vital Write: an opt-out must not wait for
+// room on the disk.
+func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
+	out := make([]app.Suppression, len(list))
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+		for i, suppression := range list {
+			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.Sealer.AddressHash(teamID, suppression.Address)
+			if out[i], err = tx.AddSuppression(suppression); err != nil {
+				return err
+			}
+			if out[i].ID != suppression.ID {
+				continue // it stood there already
+			}
+			if err := s.announceSuppression(tx, app.SuppressionAdded, &suppression); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return out, service.Unavailable(err)
+}
+
+// ListSuppressions gives a page of the team's list, newest first, and whether
+// there are more. An empty origin stands for all. Errors: CodeValidation.
+func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) (rows []app.Suppression, more bool, err error) {
+	if origin != "" {
+		if err := origin.Validate(); err != nil {
+			return nil, false, err
+		}
+	}
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListSuppressions(key.TeamID, origin, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// GetSuppression gives the suppression with that id, or of that address. Errors:
+// CodeNotFound.
+func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (suppression app.Suppression, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		suppression, err = s.findSuppression(r, key.TeamID, idOrEmail)
+		if err == nil && suppression.Email == "" {
+			return db.ErrNotFound // erased
+		}
+		return err
+	})
+	return suppression, service.Lookup("suppression", err)
+}
+
+// findSuppression reads what a path can name a suppression by. What is neither
+// an id nor an address names nothing.
+func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (app.Suppression, error) {
+	if id, ok := app.ParseID(idOrEmail); ok {
+		return r.Suppression(teamID, id)
+	}
+	_, address, err := app.ParseBareAddress(idOrEmail)
+	if err != nil {
+		return app.Suppression{}, db.ErrNotFound
+	}
+	return r.SuppressionByAddress(teamID, s.Sealer.AddressHash(teamID, address))
+}
+
+// RemoveSuppression takes the suppression with that id, or of that address, off
+// the list and gives its id. Errors: CodeNotFound.
+func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
+		if err != nil {
+			return err
+		}
+		id = suppression.ID
+		return s.liftSuppression(tx, suppression)
+	})
+	return id, service.Lookup("suppression", err)
+}
+
+// RemoveSuppressions takes many off the list, skips those that are not on it,
+// and gives the ids of those that were. Errors: CodeValidation.
+func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (removed []string, err error) {
+	addresses, ids, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		removed = nil
+		for _, id := range ids {
+			suppression, err := tx.Suppression(key.TeamID, id)
+			if removed, err = s.liftFound(tx, suppression, err, removed); err != nil {
+				return err
+			}
+		}
+		for _, address := range addresses {
+			suppression, err := tx.SuppressionByAddress(key.TeamID, s.Sealer.AddressHash(key.TeamID, address))
+			if removed, err = s.liftFound(tx, suppression, err, removed); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return removed, service.Unavailable(err)
+}
+
+// liftFound takes what a look-up found off the list and appends its id to
+// removed. A look-up that found nothing is no error.
+func (s *Suppressions) liftFound(tx *db.Tx, suppression app.Suppression, err error, removed []string) ([]string, error) {
+	if errors.Is(err, db.ErrNotFound) {
+		return removed, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return append(removed, suppression.ID), s.liftSuppression(tx, suppression)
+}
+
+// liftSuppression takes a suppression off its team's list and tells webhooks. Of
+// one that was erased they don't hear the address again, though the caller knew
+// it.
+func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error {
+	if err := tx.DeleteSuppression(suppression.TeamID, suppression.ID); err != nil {
+		return err
+	}
+	if suppression.Email == "" {
+		suppression.Email = erasedEmail
+	}
+	return s.announceSuppression(tx, app.SuppressionRemoved, &suppression)
+}
+
+// erasedEmail stands where an address was (decisions.md 5, Erase).
+const erasedEmail = "[erased]"
+
+// BlockedAmong gives what keeps mail of a team from recipients. Opt-outs are
+// looked up only for mail of a topic.
+func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
+	folded, hashes := make(map[app.AddressHash]string, len(recipients)), make([]app.AddressHash, len(recipients))
+	for i, mailbox := range recipients {
+		address := app.FoldAddress(mailbox)
+		hashes[i] = s.Sealer.AddressHash(teamID, address)
+		folded[hashes[i]] = address
+	}
+	list, err := r.Suppressions(teamID, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("look up suppressions: %w", err)
+	}
+	if len(list) == 0 && topicID == "" {
+		return nil, nil
+	}
+	for i := range list {
+		list[i].Address = folded[list[i].Hash]
+	}
+	blocked := app.NewBlocked(list, topicID != "")
+	if topicID == "" {
+		return blocked, nil
+	}
+	return blocked, optedOutAmong(r, teamID, topicID, folded, blocked)
+}

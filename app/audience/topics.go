@@ -1,0 +1,103 @@
+package audience
+
+import (
+	"context"
+	"errors"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// CreateTopic adds a topic. Errors: CodeValidation, CodeConflict for a name that
+// another topic of the team has, letter for letter.
+func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error) {
+	t, err := in.Validate()
+	if err != nil {
+		return app.Topic{}, err
+	}
+	t.ID, t.TeamID = app.NewID(), key.TeamID
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
+		if err := tx.InsertTopic(&t); err != nil {
+			return topicTaken(err)
+		}
+		return s.AnnounceTopic(tx, app.TopicCreated, &t)
+	})
+	return t, service.Unavailable(err)
+}
+
+// topicTaken words a name that another topic has.
+func topicTaken(err error) error {
+	if errors.Is(err, db.ErrConflict) {
+		return app.Errorf(app.CodeConflict, "A topic with this name exists already")
+	}
+	return err
+}
+
+// ListTopics gives a page of the team's topics, newest first, and whether there
+// are more. Errors: CodeValidation for a cursor that is not in the list.
+func (s *Topics) ListTopics(ctx context.Context, key *app.Key, page app.Page) (rows []app.Topic, more bool, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListTopics(key.TeamID, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// GetTopic gives one topic. Errors: CodeNotFound.
+func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.Topic, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		t, err = r.Topic(key.TeamID, id)
+		return err
+	})
+	return t, service.Lookup("topic", err)
+}
+
+// UpdateTopic changes a topic and gives it as it stands then. What changes
+// nothing is told to nobody. Errors: CodeNotFound, CodeValidation (for another
+// default too), CodeConflict for a name that another topic has.
+func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (t app.Topic, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Topic(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if t, err = patch.Apply(old); err != nil || t == old {
+			return err
+		}
+		t.UpdatedAt = tx.Now
+		if err := tx.UpdateTopic(&t); err != nil {
+			return topicTaken(err)
+		}
+		return s.AnnounceTopic(tx, app.TopicUpdated, &t)
+	})
+	return t, service.Lookup("topic", err)
+}
+
+// DeleteTopic removes a topic and, in time, what addresses chose about it.
+// Errors: CodeNotFound, CodeConflict while mail of the topic waits (it could not
+// be told any more who opted out of it) or a broadcast that has not left uses it.
+func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		t, err := tx.Topic(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		waits, err := tx.HasTopicUnits(id)
+		if err != nil {
+			return err
+		}
+		if waits {
+			return app.Errorf(app.CodeConflict, "Emails of this topic still wait to be sent; cancel them, or delete the topic once they have left")
+		}
+		if err := unusedByBroadcasts(tx, "topic", id); err != nil {
+			return err
+		}
+		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
+			return err
+		}
+		return s.AnnounceTopic(tx, app.TopicDeleted, &t)
+	})
+	return service.Lookup("topic", err)
+}

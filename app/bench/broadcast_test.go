@@ -1,0 +1,167 @@
+package bench
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// recipientsVariable names the environment variable that says how many contacts
+// BenchmarkBroadcast sends to.
+const (
+	recipientsVariable = "MAILER_BENCH_RECIPIENTS"
+	broadcastSize      = 100_000
+)
+
+// besides is how many emails are posted while nothing else happens, and again in
+// mid-broadcast.
+const besides = 400
+
+func benchSize(b *testing.B, variable string, size int) int {
+	text := os.Getenv(variable)
+	if text == "" {
+		return size
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 2*batchItems {
+		b.Fatalf("%s=%s is no number from %d", variable, text, 2*batchItems)
+	}
+	return n
+}
+
+// BenchmarkBroadcast sends 5 KB of HTML with a name and an unsubscribe link to
+// 100,000 contacts (MAILER_BENCH_RECIPIENTS), signed and not: the rate from the
+// send to the end, and beside it the signing limit of the same cores, the peak of
+// memory, the bytes that a recipient costs in the database, and how long
+// POST /emails takes meanwhile against a quiet server.
+func BenchmarkBroadcast(b *testing.B) {
+	for _, mode := range []string{"dkim=on", "dkim=off"} {
+		b.Run(mode, func(b *testing.B) {
+			n := benchSize(b, recipientsVariable, broadcastSize)
+			slowly(b, slowRuns, func() { measureBroadcast(b, n, mode) })
+		})
+	}
+}
+
+func measureBroadcast(b *testing.B, n int, mode string) {
+	dir := b.TempDir()
+	startServer(b, dir, "").stop() // makes database and master key
+	a := fillAudience(b, dir, n)
+	limit, each := signingLimit(b)
+	sink := newSink(b)
+	s := startServer(b, dir, "smtp://"+sink.addr()+"?tls=off&connections=16&"+mode)
+	a.server = s
+	quiet := quantile(s.load(besides, 4), 0.99)
+	before, cpu := sizeOf(b, s.db), s.cpu()
+	start := time.Now()
+	id := s.broadcast()
+	b.ReportMetric(float64(time.Since(start).Milliseconds()), "answer-ms")
+	sink.waitFor(int64(n/4 + besides))
+	busy := quantile(s.load(besides, 4), 0.99)
+	tick := time.NewTicker(10 * time.Millisecond)
+	defer tick.Stop()
+	for !s.isSent(id, &n) { // some of the contacts are unsubscribed
+		<-tick.C
+	}
+	took := time.Since(start)
+	rate := float64(n) / took.Seconds()
+	b.ReportMetric(rate, "messages/s")
+	b.ReportMetric(rate/limit, "x-signing")
+	b.ReportMetric((s.cpu()-cpu).Seconds()/float64(n)/each.Seconds(), "cpu-x-signature")
+	b.ReportMetric(s.memory("VmHWM"), "peak-MB")
+	b.ReportMetric(float64(quiet.Microseconds())/1000, "quiet-p99-ms")
+	b.ReportMetric(float64(busy.Microseconds())/1000, "busy-p99-ms")
+	s.stop()
+	b.ReportMetric(float64(sizeOf(b, s.db)-before)/float64(n), "bytes/recipient")
+}
+
+// broadcast sends to everybody and gives the id.
+func (s *server) broadcast() string {
+	s.tb.Helper()
+	html := strings.Repeat("<p>Hello, this is a paragraph of a usual newsletter.</p>\n", 90)
+	body, err := json.Marshal(map[string]any{"from": "News <news@example.com>", "subject": "News for {{{FIRST_NAME|you}}}", "send": true,
+		"html": "<html><body><h1>Dear {{{FIRST_NAME|you}}}</h1>" + html + `<p><a href="{{{UNSUBSCRIBE_URL}}}">No more of this</a></p></body></html>`})
+	if err != nil {
+		s.tb.Fatal(err)
+	}
+	var answer struct{ ID string }
+	s.call("POST", "/broadcasts", "application/json", bytes.NewReader(body), &answer)
+	return answer.ID
+}
+
+// isSent tells whether a broadcast is through, and then to how many it went.
+func (s *server) isSent(id string, n *int) bool {
+	s.tb.Helper()
+	var answer struct {
+		Status string
+		Sent   int `json:"sent_count"`
+	}
+	s.call("GET", "/broadcasts/"+id, "", http.NoBody, &answer)
+	if answer.Status != "sent" {
+		return false
+	}
+	*n = answer.Sent
+	return true
+}
+
+// sizeOf is what a database takes on the disk, its log left out.
+func sizeOf(b *testing.B, path string) int64 {
+	b.Helper()
+	info, err := os.Stat(path)
+	must(b, err)
+	return info.Size()
+}
+
+// BenchmarkExpand writes down the recipients of a broadcast to 1,000,000 contacts
+// (MAILER_BENCH_RECIPIENTS) while none of them is sent to.
+func BenchmarkExpand(b *testing.B) {
+	n := benchSize(b, recipientsVariable, 1_000_000)
+	slowly(b, slowRuns, func() {
+		dir := b.TempDir()
+		startServer(b, dir, "").stop()
+		fillAudience(b, dir, n)
+		s := startServer(b, dir, "smtp://127.0.0.1:9?tls=off") // nobody answers there
+		before := sizeOf(b, s.db)
+		start := time.Now()
+		id := s.broadcast()
+		b.ReportMetric(time.Since(start).Seconds(), "answer-s")
+		awaitExpansion(b, s.db, id)
+		b.ReportMetric(time.Since(start).Seconds(), "expanded-s")
+		b.ReportMetric(s.memory("VmHWM"), "peak-MB")
+		s.stop()
+		b.ReportMetric(float64(sizeOf(b, s.db)-before)/float64(n), "bytes/recipient")
+	})
+}
+
+// awaitExpansion reads the database beside the server until all recipients of a
+// broadcast are written down, two minutes at most.
+func awaitExpansion(b *testing.B, path, id string) {
+	b.Helper()
+	schema, err := os.ReadFile("../../schema.sql")
+	must(b, err)
+	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: string(schema)})
+	must(b, err)
+	defer func() { must(b, store.Close()) }()
+	tick := time.NewTicker(50 * time.Millisecond)
+	defer tick.Stop()
+	for range 2400 {
+		var open []app.Broadcast
+		must(b, store.Read(b.Context(), func(r *db.Reader) (err error) {
+			open, err = r.OpenBroadcasts(app.QueuedBroadcast)
+			return err
+		}))
+		if len(open) == 1 && open[0].ID == id && open[0].Expanded {
+			return
+		}
+		<-tick.C
+	}
+	b.Fatal("the recipients are not written down after two minutes")
+}

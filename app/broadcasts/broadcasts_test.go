@@ -1,0 +1,281 @@
+package broadcasts_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/relays"
+	"mailer/app/world"
+)
+
+func TestBroadcastReachesEachContactOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Serving(t, relay)
+		w.People(2500)
+		b := w.Draft()
+		w.Queue(b)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		world.WantEachOnce(t, world.Received(relay), 2500)
+		got := w.Broadcast(b.ID)
+		if got.Status != app.SentBroadcast || got.Counts.Sent != 2500 || got.Audience != 2500 || got.Open != 0 || got.SentAt.IsZero() {
+			t.Errorf("the broadcast ended as %+v", got)
+		}
+	})
+}
+
+func TestBroadcastHasOneMessageAPersonInSpiteOfCrashes(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		const n = 400
+		got := map[string]int{}
+		var mu sync.Mutex
+		// A relay of one process: what comes after that process died, it never saw.
+		slow := func(dead *atomic.Bool) *world.FakeRelay {
+			return world.NewRelay(world.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+				time.Sleep(20 * time.Millisecond)
+				if dead.Load() || hold() != nil || dead.Load() {
+					return app.Result{Kind: app.ResultTrouble, Stage: app.StageConnect}
+				}
+				mu.Lock()
+				got[m.Recipients[0]]++
+				mu.Unlock()
+				time.Sleep(20 * time.Millisecond)
+				return world.Accept(ctx, m, func() error { return nil })
+			}))
+		}
+		dead := new(atomic.Bool)
+		w := world.Serving(t, slow(dead))
+		w.People(n)
+		b := w.Draft()
+		w.Queue(b)
+		for i := range 12 {
+			time.Sleep(time.Duration(303+7*i) * time.Millisecond)
+			next := new(atomic.Bool)
+			dead.Store(true)
+			after := w.Crash(slow(next))
+			world.StopNow(w.Server)
+			w, dead = after, next
+			w.Start()
+		}
+		time.Sleep(20 * time.Minute)
+		synctest.Wait()
+		doubted := map[string]int{}
+		for _, d := range w.Doubts() {
+			for _, address := range d.Recipients {
+				doubted[address]++
+			}
+		}
+		doubles := 0
+		for i := range n {
+			if got[world.Person(i)] == 0 {
+				t.Errorf("%s got nothing", world.Person(i))
+			}
+			if extra := got[world.Person(i)] - 1; extra > doubted[world.Person(i)] {
+				t.Errorf("%s got %d messages, with %d doubts", world.Person(i), extra+1, doubted[world.Person(i)])
+			} else if extra > 0 {
+				doubles++
+			}
+		}
+		end := w.Broadcast(b.ID)
+		if end.Status != app.SentBroadcast || end.Counts.Sent != n || end.Open != 0 {
+			t.Errorf("the broadcast ended as %+v", end)
+		}
+		if len(doubted) == 0 {
+			t.Error("no crash came between a dot and its result: this test shows nothing")
+		}
+		t.Logf("%d doubts, %d doubles", len(doubted), doubles)
+	})
+}
+
+func TestCanceledBroadcastSendsNothingMore(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		const n = 500
+		release := make(chan struct{})
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 50}, func(*app.Outgoing, int) world.Answer {
+			return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+				if err := hold(); err != nil {
+					return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+				}
+				select {
+				case <-release: // replies to dots come late once somebody cancels
+				default:
+				}
+				return world.Accept(ctx, m, func() error { return nil })
+			}
+		})
+		w := world.Serving(t, relay)
+		w.People(n)
+		b := w.Draft()
+		w.Queue(b)
+		time.Sleep(3010 * time.Millisecond)
+		got, remaining, err := w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
+		world.Must(t, err)
+		left := len(world.Received(relay))
+		synctest.Wait()
+		if got.Status != app.CanceledBroadcast || remaining < 300 {
+			t.Errorf("canceled: %s, %d remaining", got.Status, remaining)
+		}
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		close(release)
+		if late := len(world.Received(relay)) - left; late > 4 {
+			t.Errorf("%d messages left after the answer", late)
+		}
+		end := w.Broadcast(b.ID)
+		if end.Counts.Sent+remaining != n || end.Open != 0 || end.Status != app.CanceledBroadcast {
+			t.Errorf("%d sent and %d remaining of %d; %+v", end.Counts.Sent, remaining, n, end)
+		}
+		_, _, err = w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
+		world.WantCode(t, err, app.CodeInvalidParameter)
+	})
+}
+
+func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		const n = 100
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Rate: 1}, nil)
+		w := world.Serving(t, relay)
+		w.People(n)
+		b := w.Draft()
+		w.Queue(b)
+		time.Sleep(10 * time.Second)
+		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "P50@example.net"})
+		world.Must(t, err)
+		out := true
+		_, err = w.Server.Audience.UpdateContact(t.Context(), w.Key, world.Person(60), app.ContactPatch{Unsubscribed: &out})
+		world.Must(t, err)
+		_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, world.Person(70), false)
+		world.Must(t, err)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		got := world.Received(relay)
+		if got[world.Person(50)] != 0 || got[world.Person(60)] != 0 {
+			t.Error("mail left to somebody who opted out")
+		}
+		if got[world.Person(70)] != 1 {
+			t.Error("a contact that was deleted after the send is no longer of the frozen audience")
+		}
+		if len(got) != n-2 {
+			t.Errorf("%d got mail, want %d", len(got), n-2)
+		}
+		end := w.Broadcast(b.ID)
+		if end.Status != app.SentBroadcast || end.Counts.Sent != n-2 || end.Counts.Suppressed != 2 {
+			t.Errorf("the broadcast ended as %+v", end)
+		}
+	})
+}
+
+func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		const n = 120
+		relay := world.NewRelay(func(m *app.Outgoing, try int) world.Answer {
+			switch m.Recipients[0] {
+			case world.Person(7):
+				return world.ByName(map[string]int{m.Recipients[0]: 550})
+			case world.Person(8):
+				return world.Trouble(app.StageData, "connection lost")
+			case world.Person(9):
+				if try < 3 {
+					return world.ByName(map[string]int{m.Recipients[0]: 451})
+				}
+			case world.Person(10):
+				return world.Says(app.StageData, 554, "5.7.1 not like this")
+			}
+			return world.Accept
+		})
+		w := world.Serving(t, relay)
+		w.People(n)
+		b := w.Draft()
+		w.Queue(b)
+		time.Sleep(72 * time.Hour)
+		synctest.Wait()
+		got := world.Received(relay)
+		for i := range n {
+			want := 1
+			if i == 7 || i == 8 || i == 10 {
+				want = 0
+			}
+			if got[world.Person(i)] != want {
+				t.Errorf("%s got %d messages, want %d", world.Person(i), got[world.Person(i)], want)
+			}
+		}
+		end := w.Broadcast(b.ID)
+		if end.Status != app.SentBroadcast || end.Counts.Sent != n-3 || end.Counts.Bounced != 1 || end.Counts.Failed != 2 || end.Open != 0 {
+			t.Errorf("the broadcast ended as %+v", end)
+		}
+	})
+}
+
+func TestEmailsGoBeforeBroadcasts(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 2}, nil)
+		w := world.Serving(t, relay)
+		w.People(200)
+		w.Queue(w.Draft())
+		time.Sleep(10*time.Second + 100*time.Millisecond)
+		for range 5 {
+			id := w.Send("ann@example.org")
+			begun := time.Now()
+			for len(relay.Seen(id)) == 0 && time.Since(begun) < time.Minute {
+				time.Sleep(10 * time.Millisecond)
+			}
+			if d := time.Since(begun); d > time.Second { // one message's time to wait for, and its own
+				t.Errorf("an email waited %s behind a broadcast of 2 a second", d)
+			}
+			time.Sleep(3 * time.Second)
+		}
+	})
+}
+
+func TestBroadcastsShareARelayFairly(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Rate: 10}, nil)
+		w := world.Serving(t, relay)
+		w.People(2000)
+		first, second := w.Draft(), w.Draft()
+		w.Queue(first)
+		time.Sleep(10 * time.Second)
+		w.Queue(second)
+		before := w.Broadcast(first.ID).Counts.Sent
+		time.Sleep(40 * time.Second)
+		a, b := w.Broadcast(first.ID).Counts.Sent-before, w.Broadcast(second.ID).Counts.Sent
+		if a < 150 || b < 150 || a+b < 380 {
+			t.Errorf("in 40 s at 10 a second one broadcast sent %d and the other %d", a, b)
+		}
+	})
+}
+
+func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Daily: 100}, nil)
+		w := world.Serving(t, relay)
+		w.People(150)
+		b := w.Draft()
+		w.Queue(b)
+		time.Sleep(time.Hour)
+		if n := w.Broadcast(b.ID).Counts.Sent; n != 70 {
+			t.Errorf("%d sent in the first hour, want 70", n)
+		}
+		for range 30 {
+			w.Send("ann@example.org")
+		}
+		time.Sleep(time.Minute)
+		if n := len(relay.Seen("")); n != 100 {
+			t.Errorf("%d messages in all, want 100", n)
+		}
+		time.Sleep(24 * time.Hour)
+		if n := w.Broadcast(b.ID).Counts.Sent; n != 140 {
+			t.Errorf("%d sent after a day, want 140", n)
+		}
+		time.Sleep(24 * time.Hour)
+		if end := w.Broadcast(b.ID); end.Status != app.SentBroadcast || end.Counts.Sent != 150 {
+			t.Errorf("the broadcast ended as %+v", end)
+		}
+	})
+}

@@ -1,0 +1,36 @@
+// Package broadcasts is one content to many people: drafts, whom they reach, the
+// plan of their sending, the worker that writes their recipients down, and their
+// figures. upkeep may import it.
+//
+// Failure policy: the cursor of a broadcast moves in the transaction that writes
+// its recipients down, so a crash repeats and loses nobody.
+package broadcasts
+
+import (
+	"mailer/app/audience"
+	"mailer/app/delivery"
+	"mailer/app/mail"
+	"mailer/app/service"
+	"mailer/app/teams"
+)
+
+// Service is broadcasts from draft to figures.
+type Service struct {
+	*service.Base
+	teams       *teams.Service
+	audience    *audience.Service
+	mail        *mail.Service
+	delivery    *delivery.Service
+	broadcaster *broadcaster
+}
+
+// New makes the service.
+func New(base *service.Base, owners *teams.Service, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
+	return &Service{Base: base, teams: owners, audience: people, mail: emails, delivery: lanes, broadcaster: newBroadcaster()}
+}
+
+// Start sets the worker going.
+func (s *Service) Start() { s.Workers.Go(s.broadcast) }
+
+// Wake has the worker look for what is due; it never blocks.
+func (s *Service) Wake() { s.broadcaster.wake() }

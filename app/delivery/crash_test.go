@@ -1,0 +1,191 @@
+package delivery_test
+
+import (
+	"context"
+	"os"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/world"
+)
+
+func TestACrashBeforeTheClaimLosesNothing(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		next := w.Crash(world.NewRelay(nil))
+		next.Start()
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		if d := next.Doubts(); len(d) != 0 {
+			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestACrashBeforeTheDotIsTriedAgainWithinSecondsAndCounted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(world.Always(world.After(nil, world.Accept))))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		for n := 1; n <= 3; n++ {
+			u := w.Unit(id)
+			if want := time.Second << (2 * (n - 1)); u.Attempts != n || time.Until(u.NextAt).Round(time.Second/10) != want {
+				t.Fatalf("crash %d: %d attempts, next in %v, want %v", n, u.Attempts, time.Until(u.NextAt), want)
+			}
+			relay := world.NewRelay(world.Always(world.After(nil, world.Accept)))
+			w = w.Crash(relay)
+			w.Start()
+			synctest.Wait()
+			if got := len(relay.Seen(id)); got != 0 {
+				t.Errorf("crash %d: tried at once", n)
+			}
+			time.Sleep(time.Second<<(2*(n-1)) + 10*time.Millisecond)
+			synctest.Wait()
+			if got := len(relay.Seen(id)); got != 1 {
+				t.Errorf("crash %d: tried %d times", n, got)
+			}
+		}
+		if d := w.Doubts(); len(d) != 0 {
+			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestACrashAfterTheDotIsADoubtThatIsSentAgainWithTheSameBytes(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		first := world.NewRelay(world.Always(world.DotThen(nil)))
+		w := world.Serving(t, first)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		if n := len(w.Dotted()); n != 1 {
+			t.Fatalf("%d units dotted", n)
+		}
+		relay := world.NewRelay(nil)
+		next := w.Crash(relay)
+		down, err := next.Server.Delivery.ListDoubts(t.Context(), true)
+		world.Must(t, err)
+		if len(down) != 1 || down[0].EmailID != id || down[0].Recipients[0] != "bob@example.net" {
+			t.Errorf("while the server is down: %+v", down)
+		}
+		next.Start()
+		synctest.Wait()
+		if d := next.Doubts(); len(d) != 1 || d[0].EmailID != id || d[0].Settled != "" {
+			t.Errorf("doubts %+v", d)
+		}
+		if ev := next.EventOf(id, app.EventInDoubt); !strings.Contains(ev.Detail.Message, "The server stopped") {
+			t.Errorf("event %+v", ev)
+		}
+		if !next.Log.Has("units in doubt") {
+			t.Error("the log does not tell of the doubt")
+		}
+		time.Sleep(59 * time.Second)
+		synctest.Wait()
+		if n := len(relay.Seen(id)); n != 0 {
+			t.Errorf("sent %d times within the delay", n)
+		}
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		tries := relay.Seen(id)
+		before := first.Seen(id)[0].M
+		if len(tries) != 1 {
+			t.Fatalf("tries %+v", tries)
+		}
+		m := tries[0].M
+		if m.Signature != world.FirstSignature(id) || m.MessageID != before.MessageID || m.Date.Unix() != before.Date.Unix() || m.Mail.Text != before.Mail.Text {
+			t.Errorf("sent again %+v, before %+v", m, before)
+		}
+		if d := next.Doubts(); !strings.Contains(d[0].Settled, "sent again with the same Message-ID") {
+			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestACrashInEverySecondSendingIsANewDoubtWithALongerDelay(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(world.Always(world.DotThen(nil))))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		delay := time.Minute
+		for n := 1; n <= 4; n++ {
+			relay := world.NewRelay(world.Always(world.DotThen(nil)))
+			w = w.Crash(relay)
+			w.Start()
+			synctest.Wait()
+			if d := w.Doubts(); len(d) != n || d[n-1].Settled != "" || n > 1 && d[n-2].Settled == "" {
+				t.Fatalf("crash %d: doubts %+v", n, d)
+			}
+			if got := time.Until(w.Unit(id).NextAt); got != delay {
+				t.Errorf("crash %d: sent again in %v, want %v", n, got, delay)
+			}
+			time.Sleep(delay + time.Second)
+			synctest.Wait()
+			if got := len(relay.Seen(id)); got != 1 {
+				t.Fatalf("crash %d: sent %d times", n, got)
+			}
+			delay *= 2
+		}
+	})
+}
+
+func TestACrashAfterTheResultSendsNothingAgain(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		relay := world.NewRelay(nil)
+		next := w.Crash(relay)
+		next.Start()
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		if n := len(relay.Seen("")); n != 0 {
+			t.Errorf("%d transactions", n)
+		}
+	})
+}
+
+func TestADatabaseClosedUnderTheEngineLeavesADoubt(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := world.NewRelay(world.Always(world.DotThen(hang)))
+		w := world.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		world.Must(t, w.DB.Close())
+		close(hang)
+		synctest.Wait()
+		_, err := w.Server.Mail.SendEmail(context.Background(), w.Key, world.Letter("x@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeServiceUnavailable)
+		world.StopNow(w.Server)
+		w.Over = true
+		relay.Follow(nil)
+		w.Open()
+		w.Start()
+		if d := w.Doubts(); len(d) != 1 || d[0].EmailID != id {
+			t.Errorf("doubts %+v", d)
+		}
+		time.Sleep(time.Minute + time.Second)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+	})
+}
+
+func TestAnAcceptedEmailIsInTheFilesWhenItsIdIsAnswered(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		for range 20 {
+			id := w.Send("bob@example.net")
+			wal, err := os.ReadFile(w.Path + "-wal")
+			world.Must(t, err)
+			if !strings.Contains(string(wal), id) {
+				t.Fatalf("%s was answered and is not in the files", id)
+			}
+		}
+	})
+}

@@ -1,0 +1,117 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// RecoverDoubts turns the transactions that an earlier process left between
+// their dot and its reply into doubts. Everything else is surely unsent.
+func (s *Service) RecoverDoubts(ctx context.Context) error {
+	n := 0
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		units, err := tx.DottedUnits()
+		if err != nil {
+			return err
+		}
+		n = len(units)
+		for _, u := range units {
+			if err := s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply"); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("settle doubts: %w", err)
+	}
+	if n > 0 {
+		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", n, "sent again after", s.DoubtDelay)
+	}
+	return nil
+}
+
+// doubt records that the outcome of a unit's transaction is unknown and has it
+// sent again, unless an event of the provider settles it before, or has settled
+// it already.
+func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 { // the provider's reports came before this
+		return tx.DeleteUnit(u)
+	}
+	earlier, err := tx.CountDoubts(u.EmailID)
+	if err != nil {
+		return err
+	}
+	// A relay that loses every reply must not get the same message each minute.
+	next := tx.Now.Add(s.DoubtDelay << min(earlier, 10))
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+		return err
+	}
+	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
+		Message: why + ": the relay may have taken it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
+		return err
+	}
+	if err := tx.BeginTrying(u.EmailID); err != nil {
+		return err
+	}
+	return tx.RequeueUnit(u, u.Attempts, next)
+}
+
+// maxDoubts is how many doubts one call lists at most.
+const maxDoubts = 100_000
+
+// ListDoubts gives the transactions whose outcome was or is unknown, of all
+// teams, oldest first. withDotted adds those that no process works on now: the
+// server that left them is down.
+func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.Doubt, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if doubts, err = r.ListDoubts("", maxDoubts); err != nil || !withDotted {
+			return err
+		}
+		units, err := r.DottedUnits()
+		if err != nil {
+			return err
+		}
+		for _, u := range units {
+			d, err := abandoned(r, u)
+			if err != nil {
+				return err
+			}
+			doubts = append(doubts, d)
+		}
+		return nil
+	})
+	return doubts, service.Unavailable(err)
+}
+
+// abandoned is the doubt that a unit becomes when a server starts. Its time is
+// that of the attempt.
+func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
+	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt.Add(-app.CrashDelay(u.Attempts))}
+	if u.BroadcastID != "" {
+		b, err := r.BroadcastHead(u.TeamID, u.BroadcastID)
+		if err != nil {
+			return d, err
+		}
+		d.BroadcastID, d.MessageID = b.ID, app.EmailMessageID(u.EmailID, b.From.Domain)
+	} else {
+		email, err := r.EmailHead(u.TeamID, u.EmailID)
+		if err != nil {
+			return d, err
+		}
+		d.MessageID = email.MessageID
+	}
+	var err error
+	d.Recipients, err = r.OpenRecipients(u)
+	return d, err
+}

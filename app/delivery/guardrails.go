@@ -1,0 +1,265 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// RatesEvery is how often states are looked at: a crossed line takes effect within
+// 10 s (decisions.md 12).
+const RatesEvery = 5 * time.Second
+
+// guards know the states of teams and regions. They follow from the counters in the
+// database; a team's stands there too, so that a restart tells nobody again.
+type guards struct {
+	states atomic.Pointer[guardStates] // nil: no server runs in this process
+
+	mu      sync.Mutex
+	touched map[string]bool // teams that something was counted of since they were judged
+	hour    int64           // in which all teams were judged last: windows move with it
+}
+
+// guardStates never change; a new one takes their place.
+type guardStates struct {
+	teams   map[string]app.Guardrail // absent: ok
+	regions map[string]bool          // those whose broadcasts rest
+}
+
+// touch has a team judged soon.
+func (g *guards) touch(teamID string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.touched == nil {
+		g.touched = map[string]bool{}
+	}
+	g.touched[teamID] = true
+}
+
+// change puts other states in the place of those that are known.
+func (g *guards) change(fn func(s *guardStates)) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	s := guardStates{teams: map[string]app.Guardrail{}, regions: map[string]bool{}}
+	if old := g.states.Load(); old != nil {
+		maps.Copy(s.teams, old.teams)
+		maps.Copy(s.regions, old.regions)
+	}
+	fn(&s)
+	g.states.Store(&s)
+}
+
+// team is the state of a team as this process knows it.
+func (g *guards) team(teamID string) app.Guardrail {
+	if s := g.states.Load(); s != nil && s.teams[teamID] != "" {
+		return s.teams[teamID]
+	}
+	return app.GuardrailOK
+}
+
+// region tells whether broadcasts of a region rest.
+func (g *guards) region(name string) bool {
+	s := g.states.Load()
+	return s != nil && s.regions[name]
+}
+
+// startGuards reads the states that an earlier process left and judges anew.
+func (s *Service) startGuards(ctx context.Context) error {
+	var teams map[string]app.Guardrail
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		teams, err = r.Guardrails()
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read the states of teams: %w", err)
+	}
+	s.guards.change(func(guardStates *guardStates) { guardStates.teams = teams })
+	return s.UnlessFull(s.Judge(ctx))
+}
+
+// Judge looks at the rates of teams that sent since the last time or are not ok, once
+// an hour at those of all, and at those of the regions.
+func (s *Service) Judge(ctx context.Context) error {
+	teams, err := s.toJudge(ctx)
+	if err != nil || len(teams) == 0 { // neither counters nor windows moved: regions are as they were
+		return err
+	}
+	var failed []error
+	for _, id := range teams {
+		if err := s.judgeTeam(ctx, id); err != nil {
+			s.guards.touch(id)
+			failed = append(failed, fmt.Errorf("judge team %s: %w", id, err))
+		}
+	}
+	for _, l := range s.lanes {
+		if err := s.judgeRegion(ctx, l.name); err != nil {
+			failed = append(failed, fmt.Errorf("judge region %s: %w", l.name, err))
+		}
+	}
+	return errors.Join(failed...)
+}
+
+func (s *Service) toJudge(ctx context.Context) ([]string, error) {
+	g, hour := &s.guards, app.OutcomeHour(time.Now())
+	var all []app.Team
+	if hour != g.hour { // which only this goroutine changes
+		var err error
+		if all, err = s.teams.ListTeams(ctx); err != nil {
+			return nil, err
+		}
+		g.hour = hour
+	}
+	g.mu.Lock()
+	due := g.touched
+	g.touched = nil
+	g.mu.Unlock()
+	if due == nil {
+		due = map[string]bool{}
+	}
+	for id := range g.states.Load().teams {
+		due[id] = true
+	}
+	for _, t := range all {
+		due[t.ID] = true
+	}
+	return slices.Sorted(maps.Keys(due)), nil
+}
+
+// teamRates reads what a team is judged by.
+func teamRates(r *db.Reader, teamID string, now time.Time) (week, lately app.Outcome, err error) {
+	week, err = r.TeamOutcome(teamID, app.OutcomesOver(app.GuardrailWeek, now))
+	if err != nil {
+		return week, lately, fmt.Errorf("read outcomes: %w", err)
+	}
+	lately, err = r.TeamOutcome(teamID, app.OutcomesSinceYesterday(now))
+	return week, lately, err
+}
+
+func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
+	var week, lately app.Outcome
+	now := time.Now()
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		week, lately, err = teamRates(r, teamID, now)
+		return err
+	})
+	before, state := s.guards.team(teamID), app.JudgeTeam(week, lately)
+	if err != nil || state == before {
+		return err
+	}
+	rates := week
+	if state == app.GuardrailPaused {
+		rates = lately
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		if err := tx.SetGuardrail(teamID, state); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			s.guards.change(func(guardStates *guardStates) {
+				delete(guardStates.teams, teamID)
+				if state != app.GuardrailOK {
+					guardStates.teams[teamID] = state
+				}
+			})
+		})
+		return s.announceGuardrail(tx, teamID, before, state, rates)
+	})
+	if err != nil {
+		return err
+	}
+	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "rates", rates.Words(), "enforced", s.Settings.Enforce)
+	s.wakeBulk()
+	return nil
+}
+
+// announceGuardrail tells of a line that was crossed.
+func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before, state app.Guardrail, rates app.Outcome) error {
+	if !state.Worse(before) {
+		return nil
+	}
+	name, window := app.DeliverabilityWarning, "7_days"
+	if state == app.GuardrailPaused {
+		name, window = app.DeliverabilityPaused, "today_and_yesterday"
+	}
+	return s.events.Announce(tx, teamID, name, func() (any, error) {
+		return app.GuardrailData{TeamID: teamID, Status: state, Window: window, EmailsSent: rates.Sent, HardBounced: rates.HardBounced,
+			Complained: rates.Complained, HardBounceRate: rates.HardBounceRate(), ComplaintRate: rates.ComplaintRate(), Enforced: s.Settings.Enforce}, nil
+	})
+}
+
+func (s *Service) judgeRegion(ctx context.Context, region string) error {
+	var day, week app.Outcome
+	now := time.Now()
+	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if day, err = r.RegionOutcome(region, app.OutcomesOver(app.GuardrailDay, now)); err != nil {
+			return err
+		}
+		week, err = r.RegionOutcome(region, app.OutcomesOver(app.GuardrailWeek, now))
+		return err
+	})
+	paused := app.JudgeRegion(day, week)
+	if err != nil || paused == s.guards.region(region) {
+		return err
+	}
+	s.guards.change(func(guardStates *guardStates) { guardStates.regions[region] = paused })
+	s.Log.Warn("the rates of a region changed its state", "region", region, "broadcasts_paused", paused,
+		"day", day.Words(), "week", week.Words(), "enforced", s.Settings.Enforce)
+	s.wakeBulk()
+	return nil
+}
+
+// wakeBulk has broadcasts go on that rested.
+func (s *Service) wakeBulk() {
+	for _, l := range s.lanes {
+		l.bulk.wake()
+	}
+}
+
+// MayAccept implements mail.Outlet. A command beside the server asks the
+// database. Errors: CodeSendingPaused.
+func (s *Service) MayAccept(r *db.Reader, teamID string) error {
+	if !s.Settings.Enforce {
+		return nil
+	}
+	state := s.guards.team(teamID)
+	if s.guards.states.Load() == nil {
+		var err error
+		if state, err = r.Guardrail(teamID); err != nil {
+			return fmt.Errorf("read the state of the team: %w", err)
+		}
+	}
+	if state != app.GuardrailPaused {
+		return nil
+	}
+	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of today and yesterday bounced or complained. It goes on by itself once the rates are down; GET /deliverability has them")
+}
+
+// MayBroadcast refuses broadcasts of a paused team, or in a region that recovers.
+// Errors: CodeSendingPaused, CodeBroadcastsPaused.
+func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
+	if err := s.MayAccept(r, teamID); err != nil {
+		return err
+	}
+	if !s.Settings.Enforce || !s.guards.region(region) {
+		return nil
+	}
+	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail leaves as ever, and the pause ends by itself", region)
+}
+
+// rests tells whether nothing of a team's broadcasts is begun in a region now.
+func (s *Service) rests(teamID, region string) bool {
+	return s.Settings.Enforce && (s.guards.region(region) || s.guards.team(teamID) == app.GuardrailPaused)
+}
+
+// drips tells whether broadcasts of a team leave one a second.
+func (s *Service) drips(teamID string) bool {
+	return s.Settings.Enforce && s.guards.team(teamID) == app.GuardrailWarning
+}

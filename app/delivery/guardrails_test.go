@@ -1,0 +1,222 @@
+package delivery_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/relays"
+	"mailer/app/server"
+	"mailer/app/world"
+)
+
+// guarded is a world that enforces guardrails and is not yet started.
+func guarded(t testing.TB, relays ...*world.FakeRelay) *world.World {
+	t.Helper()
+	return world.IdleWith(t, server.Config{Enforce: true}, relays...)
+}
+
+// soon waits as long as a crossed line may take.
+func soon() {
+	time.Sleep(10 * time.Second)
+	synctest.Wait()
+}
+
+func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := guarded(t, world.NewRelay(nil))
+		w.Start()
+		other := w.AddTeam("other", "other.example")
+		w.Suffered(app.Outcome{Sent: 200, HardBounced: 9})
+		soon()
+		w.Send("bob@example.net")
+		w.WantTold("deliverability.warning")
+		w.Suffered(app.Outcome{HardBounced: 2})
+		soon()
+		w.WantTold("deliverability.warning", "deliverability.paused")
+
+		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused)
+		for _, permissive := range []bool{false, true} {
+			_, err = w.Server.Mail.SendBatch(t.Context(), w.Key, []mail.BatchItem{{Input: world.Letter("bob@example.net")}, {Input: world.Letter("eve@example.net")}}, permissive, mail.SendOptions{})
+			world.WantCode(t, err, app.CodeSendingPaused)
+		}
+		w.People(3)
+		_, err = w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused)
+		text := "Hello"
+		_, err = w.Server.Mail.SendEmail(t.Context(), other, &app.EmailInput{From: "x@other.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
+		world.Must(t, err)
+
+		w.Age(24)
+		soon()
+		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused)
+		w.Age(24) // neither today nor yesterday
+		soon()
+		w.Send("bob@example.net")
+		w.WantTold("deliverability.warning", "deliverability.paused")
+		w.Age(6 * 24)
+		soon()
+		if got := w.Server.Delivery.Guards().Team(w.Key.TeamID); got != app.GuardrailOK {
+			t.Errorf("after a week the team is %s", got)
+		}
+		w.Suffered(app.Outcome{Sent: 200, HardBounced: 9})
+		soon()
+		w.WantTold("deliverability.warning", "deliverability.paused", "deliverability.warning")
+	})
+}
+
+func TestTheChecksBeforeThePauseComeFirst(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := guarded(t, world.NewRelay(nil))
+		w.Start()
+		w.Suffered(app.Outcome{Sent: 200, HardBounced: 20})
+		soon()
+		in := world.Letter("bob@example.net")
+		in.From = "ann@unknown.example"
+		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		world.WantCode(t, err, app.CodeValidation)
+		in = world.Letter("bob@example.net")
+		in.TopicID = app.NewID()
+		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		world.WantCode(t, err, app.CodeNotFound)
+		_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "bob@example.net"})
+		world.Must(t, err)
+		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused)
+	})
+}
+
+func TestWithoutEnforcementNothingIsRefused(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Serving(t, relay)
+		w.Suffered(app.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
+		soon()
+		w.WantTold("deliverability.paused")
+		w.Send("bob@example.net")
+		w.People(20)
+		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		world.Must(t, err)
+		soon()
+		if got := len(world.Received(relay)); got != 21 {
+			t.Errorf("%d addresses got mail, want 21", got)
+		}
+	})
+}
+
+func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := guarded(t, world.NewRelay(nil))
+		w.Start()
+		w.Suffered(app.Outcome{Sent: 200, HardBounced: 20})
+		soon()
+		next := w.Crash(world.NewRelay(nil))
+		_, err := next.Server.Mail.SendEmail(t.Context(), next.Key, world.Letter("bob@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused) // before the start, as a command beside the server
+		next.Start()
+		_, err = next.Server.Mail.SendEmail(t.Context(), next.Key, world.Letter("bob@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused)
+		soon()
+		next.WantTold("deliverability.paused")
+	})
+}
+
+func TestBroadcastsOfAPausedTeamRest(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4, Rate: 10}, nil)
+		w := guarded(t, relay)
+		w.Start()
+		w.People(600)
+		view, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		world.Must(t, err)
+		time.Sleep(10 * time.Second)
+		w.Suffered(app.Outcome{Sent: 200, HardBounced: 20})
+		soon()
+		before := len(world.Received(relay))
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if got := len(world.Received(relay)); got != before || got >= 300 || got < 50 {
+			t.Errorf("%d had mail when the pause took effect, %d later", before, got)
+		}
+		if got, err := w.Server.Broadcasts.GetBroadcast(t.Context(), w.Key, view.ID); err != nil || !got.FinishesAt.IsZero() || got.Status != app.QueuedBroadcast {
+			t.Errorf("it finishes at %s, is %s, %v", got.FinishesAt, got.Status, err)
+		}
+		w.Age(48)
+		soon()
+		w.Age(7 * 24) // no more in warning
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		world.WantEachOnce(t, world.Received(relay), 600)
+	})
+}
+
+func TestATeamInWarningDrips(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := guarded(t, relay)
+		w.Start()
+		w.Suffered(app.Outcome{Sent: 1000, Complained: 2})
+		soon()
+		w.People(200)
+		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		world.Must(t, err)
+		time.Sleep(60 * time.Second)
+		synctest.Wait()
+		if got := len(world.Received(relay)); got < 55 || got > 65 {
+			t.Errorf("%d messages left in a minute, want about 60", got)
+		}
+	})
+}
+
+func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := guarded(t, relay)
+		w.Start()
+		// Of many teams, none of which is over a line for itself.
+		for _, name := range []string{"a", "b", "c", "d", "e"} {
+			w.SufferedBy(w.AddTeam(name, name+".example").TeamID, app.Outcome{Sent: 99, HardBounced: 20})
+		}
+		w.SufferedBy(w.AddTeam("f", "f.example").TeamID, app.Outcome{Sent: 505})
+		soon()
+		w.People(20)
+		draft := w.Draft()
+		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, draft.ID, "", mail.SendOptions{})
+		world.WantCode(t, err, app.CodeBroadcastsPaused)
+		w.Queue(draft)
+		w.Send("bob@example.net")
+		time.Sleep(10 * time.Minute)
+		synctest.Wait()
+		if got := world.Received(relay); len(got) != 1 || got["bob@example.net"] != 1 {
+			t.Errorf("%d addresses got mail, want bob alone", len(got))
+		}
+		w.WantTold()
+		w.Age(24) // and they are still in the week
+		soon()
+		if got := len(world.Received(relay)); got != 1 {
+			t.Errorf("%d addresses got mail after a day, want bob alone", got)
+		}
+		w.Age(6 * 24)
+		time.Sleep(time.Hour) // windows move with the hour
+		synctest.Wait()
+		if got := len(world.Received(relay)); got != 21 {
+			t.Errorf("%d addresses got mail once the region recovered, want 21", got)
+		}
+	})
+}
+
+func TestARegionUnderItsFloorIsOpen(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := guarded(t, world.NewRelay(nil))
+		w.Start()
+		w.SufferedBy(w.AddTeam("a", "a.example").TeamID, app.Outcome{Sent: 999, HardBounced: 999})
+		soon()
+		w.People(2)
+		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+		world.Must(t, err)
+	})
+}

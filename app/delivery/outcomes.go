@@ -1,0 +1,87 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/feedback"
+	"mailer/db"
+)
+
+// FeedbackPurpose binds the hashes of reports' ids.
+const FeedbackPurpose = "feedback"
+
+// OutcomeKey says where the outcomes of a message count, whose Message-ID ends with
+// the sender's domain.
+func OutcomeKey(teamID, region, messageID string) app.OutcomeKey {
+	_, domain := app.CutEmailMessageID(messageID)
+	return app.OutcomeKey{TeamID: teamID, Region: region, Domain: domain}
+}
+
+// CountOutcome adds to the counters in the Write that makes it happen.
+func (s *Service) CountOutcome(tx *db.Tx, key app.OutcomeKey, o app.Outcome) {
+	if o == (app.Outcome{}) {
+		return
+	}
+	tx.CountOutcome(key, o)
+	tx.AfterCommit(func() { s.guards.touch(key.TeamID) })
+}
+
+// countResult moves a recipient on whom the relay decided to its last state, and
+// counts it unless a report did so before.
+func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
+	err := tx.SettleRecipient(j.unit, v.Address, state)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o := app.Outcome{Sent: 1}
+	if j.found != nil {
+		o.Scored, o.Points = 1, j.found.Points()
+	}
+	if state == app.Bounced && audience.HardRefusal(v) {
+		if o.HardBounced, err = l.s.CountOnce(tx, feedback.FeedbackBounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
+			return err
+		}
+	}
+	l.s.CountOutcome(tx, j.counts, o)
+	return nil
+}
+
+// outcomeSource stands among the sources of reports for what was counted.
+const outcomeSource = "outcome"
+
+// CountOnce is 1 for the first bounce or complaint of a recipient of an email, and 0
+// for the others: several doors may report the same.
+func (s *Service) CountOnce(tx *db.Tx, kind feedback.FeedbackKind, emailID, recipient string) (int64, error) {
+	id := s.Sealer.MAC(FeedbackPurpose, []byte(outcomeSource+"\x00"+string(kind)+"\x00"+emailID+"\x00"+recipient))
+	err := tx.InsertFeedback(outcomeSource, id)
+	if errors.Is(err, db.ErrNotFound) {
+		return 0, nil
+	}
+	return 1, err
+}
+
+// PurgeOutcomes forgets counters that no window reaches.
+func (s *Service) PurgeOutcomes(ctx context.Context) error {
+	teams, err := s.teams.ListTeams(ctx)
+	if err != nil {
+		return err
+	}
+	for _, t := range teams {
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			return tx.PurgeOutcomes(t.ID, app.OutcomeHour(tx.Now.Add(-app.OutcomesKept)))
+		})
+		if err != nil {
+			return fmt.Errorf("remove old outcomes: %w", err)
+		}
+	}
+	return s.DB.Write(ctx, func(tx *db.Tx) error {
+		return tx.PurgeRegionOutcomes(app.OutcomeHour(tx.Now.Add(-app.OutcomesKept)))
+	})
+}

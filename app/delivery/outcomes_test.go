@@ -1,0 +1,105 @@
+package delivery_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// refusing is a relay that refuses what is addressed to a code, like "5.1.1@…",
+// with it, and takes the rest.
+func refusing() *world.FakeRelay {
+	return world.NewRelay(world.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
+		for _, to := range m.Recipients {
+			local, _, _ := strings.Cut(to, "@")
+			v := app.RecipientResult{Address: to, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250}}
+			switch {
+			case local == "test":
+				v = app.RecipientResult{Address: to, Verdict: app.SimulatedBounce, Reply: app.Reply{Code: 550, Enhanced: "5.1.1"}}
+			case app.IsEnhancedCode(local):
+				v = app.RecipientResult{Address: to, Verdict: app.Refused, Stage: app.StageRcpt, Reply: app.Reply{Code: 550, Enhanced: local}}
+			}
+			res.Recipients = append(res.Recipients, v)
+		}
+		if err := hold(); err != nil {
+			return app.Result{Kind: app.ResultWithdrawn}
+		}
+		return res
+	}))
+}
+
+func TestResultsOfTheRelayAreCounted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, refusing())
+		w.Send("bob@example.net", "5.1.1@example.net", "5.7.1@example.net", "test@example.net")
+		synctest.Wait()
+		w.WantCounts(3, 1, 0)
+	})
+}
+
+func TestReportsAreCountedOnceForARecipient(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, refusing())
+		id := w.SentTo("bob@example.net", "eve@example.net")
+		w.Take(world.Bounce(id, "bob@example.net", "5.1.1"))
+		w.Take(world.Bounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
+		w.Take(world.Bounce(id, "eve@example.net", "5.7.1"))  // policy
+		w.Take(world.Bounce(id, "carl@example.net", "5.1.1")) // a stranger
+		w.Take(feedback.Feedback{EmailID: id, Recipient: "eve@example.net", Kind: feedback.FeedbackComplained})
+		w.WantCounts(2, 1, 1)
+		refused := w.Send("5.1.1@example.net")
+		synctest.Wait()
+		w.Take(world.Bounce(refused, "5.1.1@example.net", "5.1.1")) // the relay said so before
+		w.WantCounts(3, 2, 1)
+	})
+}
+
+func TestARecipientWithoutAResultCountsByItsReport(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		id := w.Send("bob@example.net")
+		w.Take(world.Bounce(id, "bob@example.net", "5.1.1"))
+		w.WantCounts(1, 1, 0)
+		w.Start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.WantCounts(1, 1, 0)
+	})
+}
+
+func TestRecipientsOfBroadcastsAreCounted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(nil))
+		w.People(150)
+		w.Queue(w.Draft())
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		w.WantCounts(150, 0, 0)
+	})
+}
+
+func TestOldOutcomesGo(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		key := app.OutcomeKey{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: world.TestDomain}
+		count := func() {
+			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { tx.CountOutcome(key, app.Outcome{Sent: 1}); return nil }))
+		}
+		count()
+		time.Sleep(app.OutcomesKept - time.Hour)
+		count()
+		world.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
+		w.WantCounts(2, 0, 0)
+		time.Sleep(2 * time.Hour)
+		world.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
+		w.WantCounts(1, 0, 0)
+	})
+}

@@ -1,0 +1,47 @@
+package delivery
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/app/relays"
+)
+
+// Sender carries out one SMTP transaction. Just before the final dot it calls
+// hold with the DKIM-Signature field used (empty: unsigned); an error from hold
+// means that the dot must not be sent, and gives ResultWithdrawn. hold is
+// called at most once, and not at all when the transaction ends earlier. Send
+// is safe for concurrent use and blocks while all connections are busy. When
+// ctx ends before the dot, the transaction is dropped with ResultTrouble.
+type Sender interface {
+	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
+	// Close says QUIT on idle connections and drops the others: a Send that waits
+	// for the reply to its dot ends with ResultDoubt. It may be called again.
+	Close()
+}
+
+// Route is a relay and the Sender that speaks to it.
+type Route struct {
+	Relay  relays.Relay
+	Sender Sender
+}
+
+func (s *Service) CloseSenders() {
+	for _, l := range s.lanes {
+		l.sender.Close()
+	}
+}
+
+// Relays names the relays in their order, without credentials.
+func (s *Service) Relays() []string {
+	var names []string
+	for _, l := range s.lanes {
+		if !s.Settings.Capture {
+			names = append(names, l.relay.String())
+		}
+	}
+	return names
+}
+
+// Captures tells whether no mail leaves.
+func (s *Service) Captures() bool { return s.Settings.Capture }

@@ -1,0 +1,79 @@
+// Package delivery carries mail from the database to the relays: a lane for each
+// relay with its gate, breaker and pace, the results of attempts, doubts, and the
+// guardrails that hold a team or a region back. broadcasts, reports and upkeep may
+// import it; main hands it the Senders.
+//
+// Failure policy: an unknown failure is temporary; what was past the final dot
+// and has no reply is a doubt that is told and sent again with the same bytes.
+package delivery
+
+import (
+	"context"
+	"math/rand/v2"
+	"time"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/domains"
+	"mailer/app/events"
+	"mailer/app/mail"
+	"mailer/app/service"
+	"mailer/app/teams"
+)
+
+// Config is what the service needs beside the Base.
+type Config struct {
+	Routes     []Route        // the first is the default region; none: no mail leaves
+	DoubtDelay time.Duration  // 0: 60 s
+	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
+	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
+	Jitter     func() float64 // 0 to 1; nil: at random
+}
+
+// Service is the lanes to the relays.
+type Service struct {
+	*service.Base
+	Config
+	events   *events.Service
+	teams    *teams.Service
+	domains  *domains.Service
+	audience *audience.Service
+	mail     *mail.Service
+	lanes    []*lane
+	guards   guards
+	paths    returnPathHosts
+}
+
+// New makes the service.
+func New(base *service.Base, told *events.Service, owners *teams.Service, senders *domains.Service, people *audience.Service, emails *mail.Service, cfg Config) *Service {
+	if cfg.DoubtDelay == 0 {
+		cfg.DoubtDelay = time.Minute
+	}
+	if cfg.Builders == 0 {
+		cfg.Builders = app.Builders()
+	}
+	if cfg.Jitter == nil {
+		cfg.Jitter = rand.Float64
+	}
+	s := &Service{Base: base, Config: cfg, events: told, teams: owners, domains: senders, audience: people, mail: emails}
+	for _, route := range cfg.Routes {
+		s.lanes = append(s.lanes, newLane(s, route))
+	}
+	return s
+}
+
+// Start judges teams and regions anew and sets the lanes to work.
+func (s *Service) Start(ctx context.Context) error {
+	if err := s.startGuards(ctx); err != nil {
+		return err
+	}
+	for _, l := range s.lanes {
+		if err := l.start(ctx); err != nil {
+			return err
+		}
+	}
+	if s.Sends() {
+		s.Workers.Go(s.watchStore)
+	}
+	return nil
+}

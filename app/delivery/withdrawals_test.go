@@ -1,0 +1,291 @@
+package delivery_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/relays"
+	"mailer/app/world"
+)
+
+func TestACanceledEmailNeverLeaves(t *testing.T) {
+	wait := func(*world.World) {}
+	for name, c := range map[string]struct {
+		first world.Answer // of the relay, before the cancel
+		at    string
+		until func(*world.World)
+	}{
+		"scheduled": {world.Accept, "in 1 hour", wait},
+		"queued":    {world.Trouble(app.StageConnect, "no route"), "", func(*world.World) { world.Sleep(5 * time.Second) }},
+		"retry":     {world.Says(app.StageData, 451, "later"), "", func(*world.World) { world.Sleep(5 * time.Second) }},
+		"doubt":     {world.Lost, "", func(*world.World) { world.Sleep(5 * time.Second) }},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				relay := world.NewRelay(world.Always(c.first))
+				w := world.Serving(t, relay)
+				id := w.SendAt(c.at)
+				synctest.Wait()
+				c.until(w)
+				world.Must(t, w.Cancel(id))
+				relay.Follow(nil)
+				before := len(relay.Seen(id))
+				world.Sleep(3 * time.Hour)
+				if n := len(relay.Seen(id)); n != before {
+					t.Errorf("%d transactions after the cancel", n-before)
+				}
+				w.WantCanceled(id)
+				for _, d := range w.Doubts() {
+					if d.Settled != "canceled" {
+						t.Errorf("doubt %+v", d)
+					}
+				}
+				w.WantQuiet()
+			})
+		})
+	}
+}
+
+func TestAnEmailCanceledWhileTheRelayThinksNeverLeaves(t *testing.T) {
+	for name := range world.BeforeTheDot(nil) {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				hang := make(chan struct{})
+				relay := world.NewRelay(world.Firstly(world.BeforeTheDot(hang)[name]))
+				w := world.Serving(t, relay)
+				id := w.Send("bob@example.net")
+				synctest.Wait()
+				world.Must(t, w.Cancel(id))
+				close(hang)
+				world.Sleep(3 * time.Hour)
+				if n := len(relay.Seen(id)); n != 1 || len(w.Dotted()) != 0 {
+					t.Errorf("%d transactions, dotted %v", n, w.Dotted())
+				}
+				w.WantCanceled(id)
+				if n := len(w.Events(id)); name != "trouble" && n != 2 {
+					t.Errorf("%d events:\n%s", n, w.Story(id))
+				}
+			})
+		})
+	}
+}
+
+func TestTheCancelOfAProbesEmailDoesNotOpenADeadRelay(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		down := world.Trouble(app.StageConnect, "no route")
+		relay := world.NewRelay(world.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			if len(m.Recipients) == 0 { // as smtpout does
+				return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
+			}
+			return down(ctx, m, hold)
+		}))
+		w := world.Idle(t, relay)
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, w.Send(fmt.Sprintf("u%d@example.net", i)))
+		}
+		w.Start()
+		world.Sleep(10 * time.Minute)
+		began := len(relay.Seen(""))
+		for _, id := range ids[1:] {
+			world.Must(t, w.Cancel(id))
+		}
+		world.Sleep(20 * time.Minute)
+		if n := len(relay.Seen("")) - began; n < 15 || n > 21 {
+			t.Errorf("%d tries in 20 minutes at a relay that can't be reached", n)
+		}
+		if w.Log.Has("takes mail again") {
+			t.Error("the relay counts as healthy")
+		}
+	})
+}
+
+func TestACancelAfterTheDotIsTooLate(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		w := world.Serving(t, world.NewRelay(world.Always(world.DotThen(hang))))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		if len(w.Dotted()) != 1 {
+			t.Fatal("not dotted")
+		}
+		world.WantCode(t, w.Cancel(id), app.CodeValidation)
+		close(hang)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+		world.WantCode(t, w.Cancel(id), app.CodeValidation)
+	})
+}
+
+func TestNeverBothACancelAndADot(t *testing.T) {
+	const emails = 1000
+	results := make(chan [2]bool, emails) // canceled, dotted
+	var w *world.World
+	race := func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		var canceled bool
+		var wg sync.WaitGroup
+		wg.Go(func() { canceled = w.Cancel(m.EmailID) == nil })
+		held := hold()
+		wg.Wait()
+		results <- [2]bool{canceled, held == nil}
+		if held != nil {
+			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+		}
+		return world.Accept(t.Context(), m, func() error { return nil })
+	}
+	relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 16}, world.Always(race))
+	w = world.Idle(t, relay)
+	var ids []string
+	for range emails / app.MaxBatch {
+		var to []string
+		for i := range app.MaxBatch {
+			to = append(to, fmt.Sprintf("u%d@example.net", i))
+		}
+		result, err := w.Server.Mail.SendBatch(t.Context(), w.Key, world.Good(to...), false, mail.SendOptions{})
+		world.Must(t, err)
+		ids = append(ids, result.IDs...)
+	}
+	w.Start()
+	canceled, timeout := 0, time.After(time.Minute)
+	for range emails {
+		select {
+		case r := <-results:
+			if r[0] == r[1] {
+				t.Errorf("canceled %v, dotted %v", r[0], r[1])
+			}
+			if r[0] {
+				canceled++
+			}
+		case <-timeout:
+			t.Fatal("not all came up in a minute")
+		}
+	}
+	w.Stop()
+	w.Open()
+	for _, id := range ids {
+		switch last := w.Email(id).LastEvent; last {
+		case app.Canceled:
+			canceled--
+		case app.Sent:
+		default:
+			t.Errorf("%s is %s", id, last)
+		}
+	}
+	if canceled != 0 {
+		t.Errorf("%d cancels were answered and are not stored", canceled)
+	}
+}
+
+func TestADeletedEmailNeverLeavesAndLeavesNoTrace(t *testing.T) {
+	for name, c := range map[string]struct {
+		first world.Answer
+		at    string
+	}{
+		"scheduled": {world.Accept, "in 1 hour"}, "queued": {world.Trouble(app.StageConnect, "no route"), ""},
+		"retry": {world.Says(app.StageData, 451, "later"), ""}, "doubt": {world.Lost, ""}, "sent": {world.Accept, ""}, "bounced": {world.ByName(map[string]int{"bob@example.net": 550}), ""},
+		"captured": {world.Captured, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				relay := world.NewRelay(world.Always(c.first))
+				w := world.Serving(t, relay)
+				in := world.Letter("bob@example.net")
+				in.ScheduledAt, in.HTML = c.at, "<p>x</p>"
+				in.Attachments = []app.Attachment{{Filename: "a.txt", Content: []byte("x")}}
+				id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k"})
+				world.Must(t, err)
+				world.Sleep(5 * time.Second)
+				world.Must(t, w.Remove(id))
+				w.WantGone(id)
+				world.WantCode(t, w.Remove(id), app.CodeNotFound)
+				world.WantCode(t, w.Cancel(id), app.CodeNotFound)
+				world.WantCode(t, w.Move(id, "in 1 hour"), app.CodeNotFound)
+				before := len(relay.Seen(id))
+				relay.Follow(nil)
+				world.Sleep(3 * time.Hour)
+				if n := len(relay.Seen(id)); n != before {
+					t.Errorf("%d transactions after the end", n-before)
+				}
+				w.WantGone(id)
+				w.WantQuiet()
+			})
+		})
+	}
+}
+
+func TestADeleteWhileTheEmailLeavesIsAConflict(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		w := world.Serving(t, world.NewRelay(world.Always(world.DotThen(hang))))
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		world.WantCode(t, w.Remove(id), app.CodeConflict)
+		close(hang)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+		world.Must(t, w.Remove(id))
+		w.WantGone(id)
+	})
+}
+
+func TestTheAttemptOfADeletedEmailEndsQuietly(t *testing.T) {
+	for name := range world.BeforeTheDot(nil) {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				hang := make(chan struct{})
+				relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1}, world.Firstly(world.BeforeTheDot(hang)[name]))
+				w := world.Serving(t, relay)
+				id := w.Send("bob@example.net")
+				synctest.Wait()
+				world.Must(t, w.Remove(id))
+				close(hang)
+				world.Sleep(10 * time.Minute)
+				w.WantGone(id)
+				if n := len(relay.Seen(id)); n != 1 || len(w.Dotted()) != 0 {
+					t.Errorf("%d transactions, dotted %v", n, w.Dotted())
+				}
+				if w.Log.Has("record a result") || w.Log.Has("read a unit") || name != "panic" && w.Log.Has("level=ERROR") {
+					t.Errorf("log:\n%s", w.Log.Text.String())
+				}
+				relay.Follow(nil)
+				next := w.Send("eve@example.net") // the workers are free
+				world.Sleep(2 * time.Second)
+				w.WantLast(next, app.Sent)
+				if n := len(w.Server.Delivery.Lanes()[0].Claimed()); n != 0 {
+					t.Errorf("%d units are still claimed", n)
+				}
+			})
+		})
+	}
+}
+
+func TestAnEmailDeletedBeforeItsContentIsReadEndsQuietly(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, nil)
+		w := world.Idle(t, relay)
+		var ids []string
+		for range 8 {
+			ids = append(ids, w.Send("bob@example.net"))
+		}
+		w.Start()
+		synctest.Wait() // the later ones are claimed and wait for the relay's rate
+		world.Must(t, w.Remove(ids[6]))
+		world.Must(t, w.Cancel(ids[7]))
+		world.Sleep(time.Minute)
+		w.WantQuiet()
+		w.WantGone(ids[6])
+		w.WantCanceled(ids[7])
+		if n := len(relay.Seen(ids[6])) + len(relay.Seen(ids[7])); n != 0 {
+			t.Errorf("%d transactions for emails that were withdrawn before", n)
+		}
+		for _, id := range ids[:6] {
+			w.WantLast(id, app.Sent)
+		}
+	})
+}

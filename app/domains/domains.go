@@ -1,0 +1,296 @@
+package domains
+
+import (
+	"context"
+	"crypto"
+	"crypto/rand"
+	"crypto/rsa"
+	"crypto/x509"
+	"encoding/base64"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+const (
+	dkimBits    = 2048 // RFC 8301 3.2
+	DkimPurpose = "dkim"
+)
+
+// AddDomain registers a domain of a team with a DKIM key pair of its own. A
+// trusted one counts as verified at once: the operator vouches for it. Errors:
+// CodeConflict, CodeValidation, CodePlanLimitReached.
+func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error) {
+	d, err := in.Validate(s.Regions())
+	if err != nil {
+		return app.Domain{}, err
+	}
+	d.ID, d.TeamID, d.CreatedAt, d.Status = app.NewID(), teamID, time.Now().UTC(), app.DomainNotStarted
+	if d.Trusted {
+		d.Status = app.DomainVerified
+	}
+	conflict := app.Errorf(app.CodeConflict, "The domain %s is registered already", d.Name)
+	if _, err := s.DomainByName(ctx, teamID, d.Name); err == nil {
+		return app.Domain{}, conflict // before a key is made, which takes a tenth of a second
+	}
+	if err := s.DB.Read(ctx, func(r *db.Reader) error { return s.teams.DomainRoom(r, teamID) }); err != nil {
+		return app.Domain{}, service.Unavailable(err) // before the key too
+	}
+	pair, err := s.newDKIMPair(d.ID, app.DKIMSelector, app.DKIMSigning)
+	if err != nil {
+		return app.Domain{}, err
+	}
+	d.Keys = []app.DKIMPair{pair}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		full := s.teams.DomainRoom(&tx.Reader, teamID)
+		if err := tx.InsertDomain(&d); err != nil {
+			return err
+		}
+		if full != nil {
+			return full
+		}
+		tx.AfterCommit(func() { s.dkim.forget(d.TeamID, d.Name) })
+		return s.announceDomain(tx, app.DomainCreated, &d)
+	})
+	if errors.Is(err, db.ErrConflict) {
+		return app.Domain{}, conflict
+	}
+	return d, service.Unavailable(err)
+}
+
+// newDKIMPair makes a key pair, its private half sealed for the domain.
+func (s *Service) newDKIMPair(domainID, selector string, state app.DKIMState) (app.DKIMPair, error) {
+	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
+	if err != nil {
+		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
+	}
+	public, err := x509.MarshalPKIXPublicKey(&key.PublicKey)
+	if err != nil {
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
+	}
+	private, err := x509.MarshalPKCS8PrivateKey(key)
+	if err != nil {
+		return app.DKIMPair{}, fmt.Errorf("encode DKIM key: %w", err)
+	}
+	return app.DKIMPair{
+		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
+		Sealed: s.Sealer.Seal(DkimPurpose, domainID, private), CreatedAt: time.Now().UTC(),
+	}, nil
+}
+
+// ListDomains gives a page of a team's domains, newest first, without their
+// keys, and whether there are more.
+func (s *Service) ListDomains(ctx context.Context, teamID string, page app.Page) (rows []app.Domain, more bool, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListDomains(teamID, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// GetDomain gives one domain of the key's team with its keys and what the last
+// check found. Errors: CodeNotFound.
+func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		d, err = r.Domain(key.TeamID, id)
+		return err
+	})
+	return d, service.Lookup("domain", err)
+}
+
+// DomainByName gives a team's domain. Errors: CodeNotFound.
+func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if ascii, perr := app.ParseDomain(name); perr == nil {
+		name = ascii
+	}
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		d, err = r.DomainByName(teamID, name)
+		return err
+	})
+	return d, service.Lookup("domain", err)
+}
+
+// UpdateDomain changes the tracking of a domain; mail accepted before keeps the
+// old settings. A new tracking host is used once a check found it in the DNS,
+// which is looked at now. Errors: CodeNotFound, CodeValidation.
+func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (d app.Domain, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Domain(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if d, err = patch.Apply(old); err != nil {
+			return err
+		}
+		if d.OpenTracking == old.OpenTracking && d.ClickTracking == old.ClickTracking && d.TrackingSubdomain == old.TrackingSubdomain {
+			return nil
+		}
+		if err := tx.SetDomainTracking(&d); err != nil {
+			return err
+		}
+		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
+			tx.AfterCommit(func() { s.checkSoon(d) })
+		}
+		return s.announceDomain(tx, app.DomainUpdated, &d)
+	})
+	return d, service.Lookup("domain", err)
+}
+
+// DeleteDomain removes a domain with its keys, and the API keys that are bound
+// to it. Mail of it that still waits is not sent any more: it fails at its next
+// attempt. Errors: CodeNotFound.
+func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		d, err := tx.Domain(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := tx.DeleteDomain(key.TeamID, id); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			s.dkim.forget(d.TeamID, d.Name)
+			s.teams.ForgetKeys()
+		})
+		return s.announceDomain(tx, app.DomainDeleted, &d)
+	})
+	return service.Lookup("domain", err)
+}
+
+// RotateDKIM publishes the next key of a domain: its record is listed, and once
+// a check finds it in the DNS it signs. A next key that waits already is the
+// answer. Errors: CodeNotFound.
+func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Domain, err error) {
+	if d, err = s.DomainByName(ctx, teamID, name); err != nil || d.Key(app.DKIMNext) != nil {
+		return d, err
+	}
+	id := d.ID
+	pair, err := s.newDKIMPair(id, d.NextSelector(), app.DKIMNext)
+	if err != nil {
+		return d, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if d, err = tx.Domain(teamID, id); err != nil || d.Key(app.DKIMNext) != nil { // another rotation was faster
+			return err
+		}
+		if err := tx.InsertDKIMKey(id, &pair); err != nil {
+			return err
+		}
+		d.Keys, d.CheckAt = append(d.Keys, pair), tx.Now
+		if err := tx.SetDomainChecks(&d); err != nil {
+			return err
+		}
+		return s.announceDomain(tx, app.DomainUpdated, &d)
+	})
+	return d, service.Lookup("domain", err)
+}
+
+// announceDomain notes an event about a domain.
+func (s *Service) announceDomain(tx *db.Tx, name app.EventName, d *app.Domain) error {
+	return s.events.Announce(tx, d.TeamID, name, func() (any, error) {
+		return app.DomainData{
+			ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
+			Capabilities: app.SendingOnly(), Records: s.DomainRecords(d),
+		}, nil
+	})
+}
+
+// DomainRecords are the rows that a domain's owner publishes, with what the last
+// check found.
+func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
+	needs, target := s.wants(d)
+	return d.WithoutExpired(time.Now()).Records(needs, target)
+}
+
+// dkimTTL is how long an opened key is used before the database is asked again.
+// maxCachedDKIM bounds the cache; above it, it is emptied.
+const maxCachedDKIM = 10_000
+
+const dkimTTL = 10 * time.Second
+
+type cachedDKIM struct {
+	key *app.DKIMKey // nil: the domain is unknown
+	at  time.Time
+}
+
+// dkimCache holds opened private keys, so that a message costs no unsealing.
+type dkimCache struct {
+	mu        sync.Mutex
+	keys      map[string]cachedDKIM
+	throwaway *rsa.PrivateKey
+}
+
+// DkimKey gives the key that signs for a team's domain; nil for a domain that
+// the team does not have.
+func (s *Service) DkimKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
+	s.dkim.mu.Lock()
+	defer s.dkim.mu.Unlock()
+	cached, ok := s.dkim.keys[teamID+" "+name]
+	if ok && time.Since(cached.at) < dkimTTL {
+		return cached.key, nil
+	}
+	key, err := s.openDKIM(ctx, teamID, name)
+	if err != nil {
+		return nil, err
+	}
+	if s.dkim.keys == nil || len(s.dkim.keys) >= maxCachedDKIM {
+		s.dkim.keys = map[string]cachedDKIM{}
+	}
+	s.dkim.keys[teamID+" "+name] = cachedDKIM{key: key, at: time.Now()}
+	return key, nil
+}
+
+// forget has the next message of a domain ask the database for its key.
+func (c *dkimCache) forget(teamID, name string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.keys, teamID+" "+name)
+}
+
+func (s *Service) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
+	d, err := s.DomainByName(ctx, teamID, name)
+	if app.CodeOf(err) == app.CodeNotFound {
+		return s.throwawayKey(name)
+	}
+	if err != nil {
+		return nil, err
+	}
+	pair := d.Key(app.DKIMSigning)
+	if pair == nil {
+		return nil, fmt.Errorf("%s has no DKIM key that signs", name)
+	}
+	der, err := s.Sealer.Open(DkimPurpose, d.ID, pair.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open DKIM key of %s: %w", name, err)
+	}
+	key, err := x509.ParsePKCS8PrivateKey(der)
+	if err != nil {
+		return nil, fmt.Errorf("parse DKIM key of %s: %w", name, err)
+	}
+	signer, ok := key.(crypto.Signer)
+	if !ok {
+		return nil, fmt.Errorf("DKIM key of %s can't sign", name)
+	}
+	return &app.DKIMKey{Domain: d.Name, Selector: pair.Selector, Signer: signer}, nil
+}
+
+// throwawayKey signs for a domain that nobody registered, which only the
+// capture transport lets through: its messages should look like real ones.
+func (s *Service) throwawayKey(name string) (*app.DKIMKey, error) {
+	if !s.Settings.Capture {
+		return nil, nil
+	}
+	if s.dkim.throwaway == nil {
+		key, err := rsa.GenerateKey(rand.Reader, dkimBits)
+		if err != nil {
+			return nil, fmt.Errorf("make throwaway DKIM key: %w", err)
+		}
+		s.dkim.throwaway = key
+	}
+	return &app.DKIMKey{Domain: name, Selector: app.DKIMSelector, Signer: s.dkim.throwaway}, nil
+}

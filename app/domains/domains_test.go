@@ -1,0 +1,473 @@
+package domains_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/relays"
+	"mailer/app/server"
+	"mailer/app/tracking"
+	"mailer/app/world"
+)
+
+func TestADomainGoesTheWholeWay(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		w.WantStatus(d.ID, app.DomainNotStarted)
+		time.Sleep(2 * app.RecheckEvery)
+		if dns.Questions("") != 0 {
+			t.Error("a domain is checked that nobody wanted verified")
+		}
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		w.WantStatus(d.ID, app.DomainPending)
+		synctest.Wait()
+		w.WantStatus(d.ID, app.DomainPending)
+		dns.Publish(w.Server.Domains.DomainRecords(&d), "DKIM")
+		time.Sleep(app.RecheckEvery + time.Minute)
+		w.WantStatus(d.ID, app.DomainPending)
+		dns.Publish(w.Server.Domains.DomainRecords(&d), "SPF")
+		time.Sleep(app.RecheckEvery + time.Minute)
+		w.WantStatus(d.ID, app.DomainVerified)
+		dns.Silent(true)
+		time.Sleep(2 * app.RecheckEvery)
+		w.WantStatus(d.ID, app.DomainVerified) // silence proves nothing
+		dns.Silent(false)
+		dns.Remove("TXT send.acme.test")
+		time.Sleep(app.RecheckEvery + time.Minute)
+		w.WantStatus(d.ID, app.DomainPending)
+		w.Away(app.GiveUpVerifying - app.RecheckEvery)
+		w.WantStatus(d.ID, app.DomainPending)
+		time.Sleep(2 * app.RecheckEvery)
+		w.WantStatus(d.ID, app.DomainFailed)
+		asked := dns.Questions("")
+		time.Sleep(2 * app.RecheckEvery)
+		if dns.Questions("") != asked {
+			t.Error("a failed domain is checked on its own")
+		}
+		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		w.WantStatus(d.ID, app.DomainVerified)
+		want := []string{"domain.created not_started", "domain.updated pending", "domain.updated verified", "domain.updated pending",
+			"domain.updated failed", "domain.updated pending", "domain.updated verified"}
+		if got := w.Statuses(); !slices.Equal(got, want) {
+			t.Errorf("webhooks heard %q", got)
+		}
+	})
+}
+
+func TestVerifyTakesALostVerificationAwayAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		w.WantStatus(d.ID, app.DomainVerified)
+		dns.Remove("TXT mailer._domainkey.acme.test")
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		w.WantStatus(d.ID, app.DomainPending)
+		world.WantCode(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, app.NewID()), app.CodeNotFound)
+	})
+}
+
+func TestATrustedDomainStaysVerified(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Resolving(t, world.NewDNS(), world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		time.Sleep(2 * app.RecheckEvery)
+		w.Away(100 * time.Hour)
+		w.WantStatus(d.ID, app.DomainVerified)
+		if records := w.Server.Domains.DomainRecords(new(w.Domain(d.ID))); records[0].Live != app.LiveMissing {
+			t.Errorf("it was not looked at: %+v", records[0])
+		}
+	})
+}
+
+func TestAStartChecksWhatFellDueMeanwhile(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		w.Stop()
+		time.Sleep(time.Hour)
+		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		w.Relays = []*world.FakeRelay{world.NewRelay(nil)}
+		w.Open()
+		w.Start()
+		synctest.Wait()
+		w.WantStatus(d.ID, app.DomainVerified)
+	})
+}
+
+func TestChecksOfADomainDontOverlap(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		dns.Gate = make(chan struct{})
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		for range 5 {
+			world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+			synctest.Wait()
+		}
+		close(dns.Gate)
+		synctest.Wait()
+		// The one that ran, and one more for all who came meanwhile.
+		if n := dns.Questions("TXT mailer._domainkey.acme.test"); n != 2 {
+			t.Errorf("asked %d times", n)
+		}
+	})
+}
+
+func TestAWishToVerifyIsNotLostInARunningCheck(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Idle(t, world.NewRelay(nil))
+		answered := make(chan struct{})
+		w.Server.Domains.Resolver = func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
+			answer, err := dns.Lookup(ctx, name, kind)
+			<-answered // what is published from here on is not in it
+			return answer, err
+		}
+		w.Start()
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		close(answered)
+		synctest.Wait()
+		w.WantStatus(d.ID, app.DomainVerified)
+	})
+}
+
+func TestAStopEndsAChecksQuestions(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		dns.Gate = make(chan struct{}) // never opened
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		began := time.Now()
+		w.Stop()
+		if took := time.Since(began); took > time.Second {
+			t.Errorf("took %v", took)
+		}
+	})
+}
+
+func TestAnUnverifiedDomainIsRefusedInWordsThatHelp(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		wants := func(words ...string) {
+			t.Helper()
+			_, err := w.SendFrom("acme.test")
+			world.WantCode(t, err, app.CodeValidation)
+			for _, part := range words {
+				if err == nil || !strings.Contains(err.Error(), part) {
+					t.Errorf("no %q in %v", part, err)
+				}
+			}
+		}
+		wants("`from` uses the domain acme.test", "not_started", "TXT mailer._domainkey.acme.test", "TXT send.acme.test", "`mailer domains verify acme.test`", "/domains/"+d.ID+"/verify")
+		dns.Publish(w.Server.Domains.DomainRecords(&d), "DKIM")
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		wants("pending", "SPF record TXT send.acme.test is missing")
+		if _, err := w.SendFrom("acme.test"); strings.Contains(err.Error(), "_domainkey") {
+			t.Errorf("it names a record that is there: %v", err)
+		}
+		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		id, err := w.SendFrom("acme.test")
+		world.Must(t, err)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+	})
+}
+
+func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		relay := world.NewRelay(world.Firstly(world.Says(app.StageDot, 451, "later")))
+		w := world.Resolving(t, dns, relay)
+		signer := func(id string) string {
+			t.Helper()
+			tries := relay.Seen(id)
+			if len(tries) == 0 { // SQLite waits for others by the clock, which stood still
+				time.Sleep(100 * time.Millisecond)
+				synctest.Wait()
+				tries = relay.Seen(id)
+			}
+			if len(tries) == 0 || tries[len(tries)-1].M.DKIM == nil {
+				t.Fatalf("%s: %d tries, or no key", id, len(tries))
+			}
+			k := tries[len(tries)-1].M.DKIM
+			return k.Selector + "._domainkey." + k.Domain
+		}
+		a, b := w.Add(app.DomainInput{Name: "a.test"}), w.Add(app.DomainInput{Name: "b.test"})
+		if a.Keys[0].Public == b.Keys[0].Public {
+			t.Error("two domains have one key")
+		}
+		for _, d := range []app.Domain{a, b} {
+			dns.Publish(w.Server.Domains.DomainRecords(&d))
+			world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		}
+		synctest.Wait()
+		fromA, err := w.SendFrom("a.test")
+		world.Must(t, err)
+		fromB, err := w.SendFrom("b.test")
+		world.Must(t, err)
+		synctest.Wait()
+		if signer(fromA) != "mailer._domainkey.a.test" || signer(fromB) != "mailer._domainkey.b.test" {
+			t.Errorf("signed with %s and %s", signer(fromA), signer(fromB))
+		}
+		rotated, err := w.Server.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "A.test")
+		world.Must(t, err)
+		again, err := w.Server.Domains.RotateDKIM(t.Context(), w.Key.TeamID, "a.test") // the waiting one is the answer
+		world.Must(t, err)
+		if len(rotated.Keys) != 2 || len(again.Keys) != 2 {
+			t.Fatalf("keys %+v, then %+v", rotated.Keys, again.Keys)
+		}
+		time.Sleep(2*time.Minute + time.Second) // not together with the cron jobs
+		second, err := w.SendFrom("a.test")
+		world.Must(t, err)
+		synctest.Wait()
+		if signer(second) != "mailer._domainkey.a.test" {
+			t.Errorf("it signs with %s before the record is there", signer(second))
+		}
+		time.Sleep(app.RecheckEvery)
+		heard := len(w.Statuses())
+		_, err = w.SendFrom("a.test")
+		world.Must(t, err)
+		synctest.Wait()
+		dns.Publish(w.Server.Domains.DomainRecords(&rotated))
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
+		synctest.Wait()
+		third, err := w.SendFrom("a.test") // at once: an opened key must not linger
+		world.Must(t, err)
+		synctest.Wait()
+		if signer(third) != "mailer2._domainkey.a.test" {
+			t.Errorf("it still signs with %s", signer(third))
+		}
+		if got := w.Statuses()[heard:]; !slices.Equal(got, []string{"domain.updated verified"}) {
+			t.Errorf("webhooks heard %q of the change of keys", got)
+		}
+		if got := signer(fromA); relay.Seen(fromA)[1].M.Signature == "" {
+			t.Errorf("the second try of old mail has lost its signature and is signed with %s", got)
+		}
+		w.WantLast(fromA, app.Sent)
+		w.WantStatus(a.ID, app.DomainVerified)
+		names := func() (out []string) {
+			for _, r := range w.Server.Domains.DomainRecords(new(w.Domain(a.ID))) {
+				if r.Record == "DKIM" {
+					out = append(out, r.Name)
+				}
+			}
+			return out
+		}
+		if got := names(); !slices.Equal(got, []string{"mailer2._domainkey.a.test", "mailer._domainkey.a.test"}) {
+			t.Errorf("listed after the change: %q", got)
+		}
+		asked := dns.Questions("TXT mailer._domainkey.a.test")
+		w.Sql("UPDATE dkim_keys SET retired_at = retired_at - ?", app.DKIMRetention.Milliseconds())
+		if got := names(); !slices.Equal(got, []string{"mailer2._domainkey.a.test"}) {
+			t.Errorf("listed a week later: %q", got)
+		}
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, a.ID))
+		synctest.Wait()
+		if got := len(w.Domain(a.ID).Keys); got != 1 || dns.Questions("TXT mailer._domainkey.a.test") != asked {
+			t.Errorf("%d keys are kept, or the DNS is asked about one that nobody needs", got)
+		}
+	})
+}
+
+func TestMailOfADeletedDomainFailsAndNeverLeavesUnsigned(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Firstly(world.Says(app.StageDot, 451, "later")))
+		w := world.Serving(t, relay)
+		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+		token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.SendingAccess, Role: app.RoleOwner, Domain: "acme.test"})
+		world.Must(t, err)
+		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		world.Must(t, err)
+		id, err := w.SendFrom("acme.test")
+		world.Must(t, err)
+		synctest.Wait()
+		world.Must(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID))
+		_, err = w.Server.Teams.Authenticate(t.Context(), token)
+		world.WantCode(t, err, app.CodeInvalidAPIKey)
+		world.WantCode(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID), app.CodeNotFound)
+		_, err = w.SendFrom("acme.test")
+		world.WantCode(t, err, app.CodeValidation)
+		w.Due(id) // at once: the key of the domain must not linger
+		time.Sleep(2 * time.Second)
+		if n := len(relay.Seen(id)); n != 1 {
+			t.Errorf("%d tries", n)
+		}
+		w.WantLast(id, app.Failed)
+		if w.Unit(id) != nil {
+			t.Error("it is still open")
+		}
+		if words := w.EventOf(id, app.EventType(app.Failed)).Detail.Message; !strings.Contains(words, "the domain acme.test is no longer one of this team's") {
+			t.Errorf("event says %q", words)
+		}
+		// Added anew it has another key, and sends at once.
+		relay.Follow(nil)
+		w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+		id, err = w.SendFrom("acme.test")
+		world.Must(t, err)
+		synctest.Wait()
+		w.WantLast(id, app.Sent)
+		if got := w.Statuses(); !slices.Equal(got, []string{"domain.created verified", "domain.deleted verified", "domain.created verified"}) {
+			t.Errorf("webhooks heard %q", got)
+		}
+	})
+}
+
+func TestUpdateDomainChangesTrackingAndLooksForTheNewHost(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test"})
+		dns.Publish(w.Server.Domains.DomainRecords(&d))
+		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
+		synctest.Wait()
+		heard := len(w.Statuses())
+		on := true
+		links := app.DomainPatch{ClickTracking: &on, TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}}
+		changed, err := w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links)
+		world.Must(t, err)
+		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links) // nothing new
+		world.Must(t, err)
+		if !changed.ClickTracking || changed.OpenTracking || changed.TrackingSubdomain != "links" {
+			t.Errorf("changed to %+v", changed)
+		}
+		synctest.Wait()
+		tracking := func() app.DNSRecord {
+			records := w.Server.Domains.DomainRecords(new(w.Domain(d.ID)))
+			return records[len(records)-1]
+		}
+		if r := tracking(); r.Type != "CNAME" || r.Name != "links.acme.test" || r.Value != "mail.example.com" || r.Live != app.LiveMissing || r.Required {
+			t.Errorf("record %+v", r)
+		}
+		dns.Publish([]app.DNSRecord{tracking()})
+		time.Sleep(app.RecheckEvery + time.Minute)
+		if r := tracking(); r.Live != app.LiveFound {
+			t.Errorf("record %+v", r)
+		}
+		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Null: true}})
+		world.Must(t, err)
+		if r := tracking(); r.Type == "CNAME" || w.Domain(d.ID).TrackingSubdomain != "" || !w.Domain(d.ID).ClickTracking {
+			t.Errorf("cleared: %+v", w.Domain(d.ID))
+		}
+		if got := len(w.Statuses()) - heard; got != 2 {
+			t.Errorf("webhooks heard of %d changes", got)
+		}
+		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "send"}})
+		world.WantCode(t, err, app.CodeValidation)
+		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.AddTeam("Other", "other.test"), d.ID, links)
+		world.WantCode(t, err, app.CodeNotFound)
+	})
+}
+
+func TestATrustedDomainsTrackingHostIsLookedForToo(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		dns := world.NewDNS()
+		w := world.Resolving(t, dns, world.NewRelay(nil))
+		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true, ClickTracking: true})
+		dns.Publish([]app.DNSRecord{{Type: "CNAME", Name: "links.acme.test", Value: "mail.example.com"}})
+		_, err := w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}})
+		world.Must(t, err)
+		synctest.Wait()
+		if got := tracking.TrackingAt(new(w.Domain(d.ID)), "https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
+			t.Errorf("tracked at %+v", got)
+		}
+	})
+}
+
+func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t)
+		d := w.Add(app.DomainInput{Name: "early.test", Region: "anywhere"})
+		if got := w.Server.Domains.Regions(); got != nil {
+			t.Errorf("regions %q before any server", got)
+		}
+		if spf := spfOf(w.Server.Domains.DomainRecords(&d)); spf != "v=spf1 ~all" {
+			t.Errorf("SPF %q before any server", spf)
+		}
+		w.Stop()
+		w.Relays = []*world.FakeRelay{
+			world.NewRelayOf(relays.Relay{Region: "eu-west-1", Host: "relay.test", Port: 587}, nil),
+			world.NewRelayOf(relays.Relay{Region: "us-east-1", Host: "email-smtp.us-east-1.amazonaws.com", Port: 587, Profile: relays.ProfileSES}, nil),
+		}
+		w.Open()
+		w.Start()
+		cfg := w.Config
+		cfg.Routes, cfg.BaseURL = nil, ""
+		beside, err := server.New(t.Context(), cfg)
+		world.Must(t, err)
+		for _, e := range []*server.Server{w.Server, beside} {
+			if got := e.Domains.Regions(); !slices.Equal(got, []string{"eu-west-1", "us-east-1"}) {
+				t.Errorf("regions %q", got)
+			}
+			if spf := spfOf(e.Domains.DomainRecords(&app.Domain{Name: "x.test", Region: "us-east-1"})); spf != "v=spf1 include:amazonses.com ~all" {
+				t.Errorf("SPF by the second relay: %q", spf)
+			}
+			if spf := spfOf(e.Domains.DomainRecords(&d)); spf != "v=spf1 a:relay.test ~all" { // its own is not configured
+				t.Errorf("SPF by the default relay: %q", spf)
+			}
+			if _, target := e.Domains.Wants(&d); target != "mail.example.com" {
+				t.Errorf("tracking hosts point to %q", target)
+			}
+			_, err := e.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "new.test", Region: "sa-east-1"})
+			world.WantCode(t, err, app.CodeValidation)
+			if err == nil || !strings.Contains(err.Error(), "`region` must be one of eu-west-1, us-east-1") {
+				t.Errorf("error %v", err)
+			}
+		}
+		if d := w.Add(app.DomainInput{Name: "new.test"}); d.Region != "eu-west-1" {
+			t.Errorf("region %q", d.Region)
+		}
+	})
+}
+
+func spfOf(records []app.DNSRecord) string {
+	i := slices.IndexFunc(records, func(r app.DNSRecord) bool { return r.Record == app.RecordSPF && r.Type == "TXT" })
+	return records[i].Value
+}
+
+func TestTwoTeamsMayAddOneNameAndDontSeeEachOther(t *testing.T) {
+	w := world.Idle(t, world.NewRelay(nil))
+	other := w.AddTeam("Other", "other.test")
+	d := w.Add(app.DomainInput{Name: "acme.test"})
+	theirs, err := w.Server.Domains.AddDomain(t.Context(), other.TeamID, app.DomainInput{Name: "acme.test"})
+	world.Must(t, err)
+	if theirs.Keys[0].Public == d.Keys[0].Public {
+		t.Error("two teams share a key")
+	}
+	_, err = w.Server.Domains.GetDomain(t.Context(), other, d.ID)
+	world.WantCode(t, err, app.CodeNotFound)
+	world.WantCode(t, w.Server.Domains.VerifyDomain(t.Context(), other, d.ID), app.CodeNotFound)
+	world.WantCode(t, w.Server.Domains.DeleteDomain(t.Context(), other, d.ID), app.CodeNotFound)
+	_, err = w.Server.Domains.CheckDomain(t.Context(), other.TeamID, world.TestDomain)
+	world.WantCode(t, err, app.CodeNotFound)
+	_, err = w.Server.Domains.RotateDKIM(t.Context(), other.TeamID, world.TestDomain)
+	world.WantCode(t, err, app.CodeNotFound)
+}

@@ -1,0 +1,39 @@
+package domains
+
+import (
+	"net/url"
+
+	"mailer/app"
+)
+
+// Regions names the regions that domains can be in, the default first. None: no
+// server ran on this database yet, and any may be named.
+func (s *Service) Regions() []string {
+	if s.Settings.Capture {
+		return []string{app.DefaultRegion}
+	}
+	var names []string
+	for _, r := range s.Settings.Regions {
+		names = append(names, r.Name)
+	}
+	return names
+}
+
+// wants gives what the records of a domain depend on: what the relay of its
+// region needs (the default one where its own is no longer configured), with this server
+// as the host for feedback where it takes bounces and the relay names none, and
+// the host that its tracking host points to.
+func (s *Service) wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
+	if u, err := url.Parse(s.Settings.BaseURL); err == nil {
+		trackingTarget = u.Hostname()
+	}
+	for i, r := range s.Settings.Regions {
+		if i == 0 || r.Name == d.Region {
+			needs = r.Needs
+		}
+	}
+	if needs.Feedback == "" {
+		needs.Feedback = app.BounceMX(s.Settings.BounceHost)
+	}
+	return needs, trackingTarget
+}

@@ -1,0 +1,112 @@
+package events
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// hearers are the enabled webhooks that want an event: ids by team and name.
+type hearers map[string]map[app.EventName][]string
+
+// subscriptions is who is told of what, so that an event that nobody wants costs
+// no look at the database. It changes with the Write that changes a webhook.
+type subscriptions struct{ all atomic.Pointer[hearers] }
+
+// to gives the webhooks that a team's event goes to.
+func (s *subscriptions) to(teamID string, name app.EventName) []string {
+	return (*s.all.Load())[teamID][name]
+}
+
+// ids gives all webhooks that are told of something.
+func (s *subscriptions) ids() (ids []string) {
+	for _, names := range *s.all.Load() {
+		for _, webhooks := range names {
+			ids = append(ids, webhooks...)
+		}
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids)
+}
+
+// load reads the subscriptions of all teams.
+func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
+	var hooks []app.Webhook
+	err := store.Read(ctx, func(r *db.Reader) (err error) {
+		hooks, err = r.AllEnabledWebhooks()
+		return err
+	})
+	if err != nil {
+		return fmt.Errorf("read webhooks: %w", err)
+	}
+	all := hearers{}
+	for i := range hooks {
+		all.add(&hooks[i])
+	}
+	s.all.Store(&all)
+	return nil
+}
+
+func (a hearers) add(w *app.Webhook) {
+	names := a[w.TeamID]
+	if names == nil {
+		names = map[app.EventName][]string{}
+		a[w.TeamID] = names
+	}
+	for _, name := range w.Events {
+		names[name] = append(names[name], w.ID)
+	}
+}
+
+// change reads a team's subscriptions in the Write that changed one of them, to
+// be used once it is on disk. Writes end in their order, and in one goroutine.
+func (s *subscriptions) change(tx *db.Tx, teamID string) error {
+	hooks, err := tx.EnabledWebhooks(teamID)
+	if err != nil {
+		return fmt.Errorf("read webhooks: %w", err)
+	}
+	tx.AfterCommit(func() {
+		all := maps.Clone(*s.all.Load())
+		delete(all, teamID)
+		for i := range hooks {
+			all.add(&hooks[i])
+		}
+		s.all.Store(&all)
+	})
+	return nil
+}
+
+// Announce notes an event for webhooks in the Write that made it happen, where a
+// webhook of the team wants it. data gives one of app's data types, or nil where
+// there is nothing to tell, and is asked only then; what it says is frozen here.
+func (s *Service) Announce(tx *db.Tx, teamID string, name app.EventName, data func() (any, error)) error {
+	webhooks := s.listeners.to(teamID, name)
+	if len(webhooks) == 0 {
+		return nil
+	}
+	content, err := data()
+	if err != nil || content == nil {
+		return err
+	}
+	payload, err := json.Marshal(struct {
+		Type      app.EventName `json:"type"`
+		CreatedAt string        `json:"created_at"`
+		Data      any           `json:"data"`
+	}{name, app.FormatTime(tx.Now), content})
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	h := &app.WebhookEvent{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	if err := tx.InsertWebhookEvent(h, webhooks); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { s.hooks.wake(webhooks) })
+	return nil
+}

@@ -1,0 +1,47 @@
+// Package events is what happened, and who is told: the bus that services
+// announce to, the webhooks that listen, and the deliveries to them. Every other
+// service may import it; it knows none of them.
+//
+// Failure policy: what is announced is written with what it tells of, in one
+// transaction; an endpoint that fails is tried again on its schedule and delays
+// nobody else.
+package events
+
+import (
+	"context"
+	"net/http"
+	"net/netip"
+
+	"mailer/app/service"
+)
+
+// Config is what the service needs beside the Base.
+type Config struct {
+	// Transport carries requests to webhooks: the policy on addresses is its own, it
+	// follows no redirects, and its errors are shown to the webhook's owner. nil:
+	// events wait.
+	Transport http.RoundTripper
+	// WebhookAllow are the ranges in which endpoints may be private and plain http.
+	WebhookAllow []netip.Prefix
+}
+
+// Service is webhooks and what they are told.
+type Service struct {
+	*service.Base
+	Config
+	hooks     *hooks
+	listeners subscriptions
+}
+
+// New makes the service and reads who listens.
+func New(ctx context.Context, base *service.Base, cfg Config) (*Service, error) {
+	s := &Service{Base: base, Config: cfg}
+	s.hooks = newHooks(s)
+	return s, s.listeners.load(ctx, base.DB)
+}
+
+// Start sets the deliveries going.
+func (s *Service) Start() { s.hooks.start() }
+
+// Wake has the deliveries of every webhook looked at.
+func (s *Service) Wake() { s.hooks.wake(s.listeners.ids()) }

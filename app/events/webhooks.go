@@ -1,0 +1,259 @@
+package events
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// webhookPurpose is what signing secrets are sealed for.
+const webhookPurpose = "webhook"
+
+// sealSecrets puts the secrets of a webhook into the form in which they are
+// stored.
+func (s *Service) sealSecrets(w *app.Webhook) error {
+	plain, err := json.Marshal(w.Secrets)
+	if err != nil {
+		return fmt.Errorf("encode secrets: %w", err)
+	}
+	w.Sealed = s.Sealer.Seal(webhookPurpose, w.ID, plain)
+	return nil
+}
+
+func (s *Service) openSecrets(w *app.Webhook) (secrets []app.SigningSecret, err error) {
+	plain, err := s.Sealer.Open(webhookPurpose, w.ID, w.Sealed)
+	if err != nil {
+		return nil, fmt.Errorf("open secrets of webhook %s: %w", w.ID, err)
+	}
+	if json.Unmarshal(plain, &secrets) != nil || len(secrets) == 0 { // its error might repeat them
+		return nil, fmt.Errorf("secrets of webhook %s can't be read", w.ID)
+	}
+	return secrets, nil
+}
+
+// CreateWebhook registers a webhook of the team and gives it with its secret.
+// Events from then on go to it. Errors: CodeValidation, CodeConflict for more than
+// app.MaxWebhooks.
+func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in app.WebhookInput) (app.Webhook, error) {
+	w, err := in.Validate(s.WebhookAllow)
+	if err != nil {
+		return app.Webhook{}, err
+	}
+	w.ID, w.TeamID = app.NewID(), key.TeamID
+	if err := s.sealSecrets(&w); err != nil {
+		return app.Webhook{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		w.CreatedAt = tx.Now
+		if err := tx.InsertWebhook(&w); err != nil {
+			return err
+		}
+		return s.listeners.change(tx, w.TeamID)
+	})
+	if errors.Is(err, db.ErrConflict) {
+		return app.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", app.MaxWebhooks)
+	}
+	return w, service.Unavailable(err)
+}
+
+// ListWebhooks gives a page of the team's webhooks, newest first, without secrets,
+// and whether there are more. Errors: CodeValidation.
+func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []app.Webhook, more bool, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListWebhooks(key.TeamID, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// GetWebhook gives one webhook of the team, with its secrets for those who may
+// change it (decisions.md 3). Errors: CodeNotFound.
+func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w app.Webhook, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		w, err = r.Webhook(key.TeamID, id)
+		return err
+	})
+	if err == nil && (key.Role == app.RoleOwner || key.Role == app.RoleAdmin) {
+		w.Secrets, err = s.openSecrets(&w)
+	}
+	return w, service.Lookup("webhook", err)
+}
+
+// UpdateWebhook changes endpoint, events or status. Enabled again, a webhook gets
+// what waited for it. Errors: CodeNotFound, CodeValidation.
+func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, patch app.WebhookPatch) (w app.Webhook, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := tx.Webhook(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if w, err = patch.Apply(old, s.WebhookAllow); err != nil {
+			return err
+		}
+		return s.storeWebhook(tx, &w)
+	})
+	return w, service.Lookup("webhook", err)
+}
+
+// storeWebhook writes a webhook that changed, and has its lane looked at.
+func (s *Service) storeWebhook(tx *db.Tx, w *app.Webhook) error {
+	if err := tx.UpdateWebhook(w); err != nil {
+		return err
+	}
+	id := w.ID
+	tx.AfterCommit(func() { s.hooks.wake([]string{id}) })
+	return s.listeners.change(tx, w.TeamID)
+}
+
+// DeleteWebhook removes a webhook with all that it was told. An attempt that is
+// under way ends. Errors: CodeNotFound.
+func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		if err := tx.DeleteWebhook(key.TeamID, id); err != nil {
+			return err
+		}
+		return s.listeners.change(tx, key.TeamID)
+	})
+	return service.Lookup("webhook", err)
+}
+
+// RotateSigningSecret gives a webhook a new secret; the old one signs beside it
+// for a while. It answers the webhook with its secrets. Errors: CodeNotFound,
+// CodeValidation.
+func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id string, in app.Rotation) (w app.Webhook, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if w, err = tx.Webhook(key.TeamID, id); err != nil {
+			return err
+		}
+		old, err := s.openSecrets(&w)
+		if err != nil {
+			return err
+		}
+		if w.Secrets, err = in.Apply(old, tx.Now); err != nil {
+			return err
+		}
+		if err := s.sealSecrets(&w); err != nil {
+			return err
+		}
+		return tx.UpdateWebhook(&w)
+	})
+	return w, service.Lookup("webhook", err)
+}
+
+// ListWebhookEvents gives a page of what a webhook was told or will be, newest
+// first, without payloads, and whether there are more. Errors: CodeNotFound,
+// CodeValidation.
+func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []app.Delivery, more bool, err error) {
+	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
+		rows, more, err = r.ListDeliveries(key.TeamID, id, page)
+		return service.Cursor(page, err)
+	})
+	for i := range rows {
+		s.seen(&rows[i])
+	}
+	return rows, more, service.Lookup("webhook", err)
+}
+
+// ofWebhook reads something of a webhook that must be the team's.
+func (s *Service) ofWebhook(ctx context.Context, key *app.Key, id string, fn func(r *db.Reader) error) error {
+	return s.DB.Read(ctx, func(r *db.Reader) error {
+		if _, err := r.Webhook(key.TeamID, id); err != nil {
+			return err
+		}
+		return fn(r)
+	})
+}
+
+// seen says of a delivery that an attempt is under way.
+func (s *Service) seen(d *app.Delivery) {
+	if d.Status == app.DeliveryPending && s.hooks.attempting(d.WebhookID, d.ID) {
+		d.Status = app.DeliveryAttempting
+	}
+}
+
+// GetWebhookEvent gives one event that a webhook was told or will be, with its
+// payload. Errors: CodeNotFound.
+func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d app.Delivery, err error) {
+	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
+		d, err = r.Delivery(key.TeamID, id, eventID)
+		return service.Lookup("webhook event", err)
+	})
+	s.seen(&d)
+	return d, service.Lookup("webhook", err)
+}
+
+// ListWebhookAttempts gives a page of the attempts to tell a webhook of an event,
+// newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
+func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []app.WebhookAttempt, more bool, err error) {
+	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
+		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
+			return service.Lookup("webhook event", err)
+		}
+		rows, more, err = r.ListWebhookAttempts(key.TeamID, id, eventID, page)
+		return service.Cursor(page, err)
+	})
+	return rows, more, service.Lookup("webhook", err)
+}
+
+// ReplayWebhookEvent has a webhook told once more of an event, whatever became of
+// it before, from the beginning of the retry table. Errors: CodeNotFound,
+// CodeConflict for a disabled webhook.
+func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error {
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		w, err := tx.Webhook(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if _, err := tx.Delivery(key.TeamID, id, eventID); err != nil {
+			return service.Lookup("webhook event", err)
+		}
+		if w.Status != app.WebhookEnabled {
+			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
+		}
+		tx.AfterCommit(func() { s.hooks.wake([]string{id}) })
+		return tx.ReplayDelivery(id, eventID)
+	})
+	return service.Lookup("webhook", err)
+}
+
+// PurgeDeliveries removes what webhooks were told of happenings that are gone.
+func (s *Service) PurgeDeliveries(ctx context.Context) error {
+	for after := ""; ; {
+		var ids []string
+		err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
+			ids, err = r.WebhookIDs(after, service.PurgeChunk)
+			return err
+		})
+		if err != nil || len(ids) == 0 {
+			return err
+		}
+		for _, id := range ids {
+			err := s.InPieces(ctx, "old deliveries", func(tx *db.Tx) (bool, error) { return tx.PurgeDeliveries(id, service.PurgeChunk) })
+			if err != nil {
+				return err
+			}
+		}
+		after = ids[len(ids)-1]
+	}
+}
+
+// WakeWebhooks has the deliveries of every webhook looked at.
+func (s *Service) WakeWebhooks() { s.hooks.wake(s.listeners.ids()) }
+
+// AdvanceDeliveries moves the next tries of all deliveries with a clock that was
+// put back.
+func (s *Service) AdvanceDeliveries(tx *db.Tx, by time.Duration) error {
+	for _, id := range s.listeners.ids() {
+		if err := tx.AdvanceDeliveries(id, by); err != nil {
+			return fmt.Errorf("move deliveries: %w", err)
+		}
+	}
+	return nil
+}

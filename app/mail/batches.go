@@ -1,0 +1,164 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/service"
+	"mailer/app/teams"
+	"mailer/db"
+)
+
+// BatchItem is one send of a batch: what it says, or what is wrong with its
+// shape.
+type BatchItem struct {
+	Input *app.EmailInput
+	Err   error
+}
+
+// BatchResult is the answer to a batch: the ids of what was accepted, in the
+// order of the request, and what was not.
+type BatchResult struct {
+	IDs    []string              `json:"ids"`
+	Errors []audience.BatchError `json:"errors"`
+}
+
+// SendBatch accepts up to app.MaxBatch emails in one Write. A strict batch is
+// accepted whole, or refused with the error of its first bad item, whose message
+// then begins with "emails.{index}: "; a permissive one accepts the good items
+// and lists the others. Errors: those of SendEmail.
+func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem, permissive bool, opts SendOptions) (*BatchResult, error) {
+	defer s.Load.Enter()()
+	if err := s.Ready(); err != nil {
+		return nil, err
+	}
+	if len(items) < 1 || len(items) > app.MaxBatch {
+		return nil, app.Errorf(app.CodeValidation, "The body must be an array of 1 to %d emails", app.MaxBatch)
+	}
+	b := &batch{s: s, permissive: permissive, emails: make([]*app.Email, len(items)), refusals: make([]error, len(items))}
+	for i, item := range items {
+		if err := b.prepare(key, i, item); err != nil {
+			return nil, err
+		}
+	}
+	claim, answer, err := s.claimIdempotency(ctx, key.TeamID, routeBatch, opts)
+	if err != nil {
+		return nil, err
+	}
+	if answer != "" {
+		return readAnswer(answer)
+	}
+	defer claim.release()
+	r := s.NewRenderer(key)
+	defer r.Close()
+	for i, item := range items {
+		if err := b.render(ctx, r, i, item); err != nil {
+			return nil, err
+		}
+	}
+	var result *BatchResult
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if result, err = b.accept(tx); err != nil {
+			return err
+		}
+		kept, err := json.Marshal(result)
+		if err != nil {
+			return fmt.Errorf("encode answer: %w", err)
+		}
+		return claim.keep(tx, string(kept))
+	})
+	if err != nil {
+		return nil, service.Unavailable(err)
+	}
+	return result, nil
+}
+
+func readAnswer(answer string) (*BatchResult, error) {
+	var result BatchResult
+	if err := json.Unmarshal([]byte(answer), &result); err != nil {
+		return nil, fmt.Errorf("decode kept answer: %w", err)
+	}
+	return &result, nil
+}
+
+// batch is the work on one batch.
+type batch struct {
+	s          *Service
+	permissive bool
+	emails     []*app.Email // nil where refusals has an error
+	refusals   []error      // found before the database was asked
+}
+
+// prepare makes the email of an item. The error it gives refuses the batch.
+func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
+	err := item.Err
+	if err == nil {
+		b.emails[i], err = b.s.prepare(key, item.Input)
+	}
+	b.refusals[i] = err
+	return b.refuses(i, err)
+}
+
+// render makes the email of an item that names a template. The error it gives
+// refuses the batch.
+func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) error {
+	if b.refusals[i] != nil || item.Input.Template == nil {
+		return nil
+	}
+	b.emails[i], b.refusals[i] = r.email(ctx, item.Input)
+	return b.refuses(i, b.refusals[i])
+}
+
+// refuses gives the error that an item's refusal means for the whole batch: any
+// in a strict one, only faults of ours and what is refused to the whole team in a
+// permissive one.
+func (b *batch) refuses(i int, err error) error {
+	var refusal *app.Error
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &refusal):
+		return err
+	case refusal.Code == app.CodeSendingPaused: // no fault of an item's
+		return err
+	case b.permissive:
+		return nil
+	}
+	return &app.Error{Code: refusal.Code, Message: fmt.Sprintf("emails.%d: %s", i, refusal.Message), Err: refusal.Err}
+}
+
+// accept writes the good items, or none where one exceeds the quota. It runs inside Write, perhaps twice.
+func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
+	result := &BatchResult{IDs: []string{}, Errors: []audience.BatchError{}}
+	var quota error // refuses all, after what else is wrong with an item
+	for i, email := range b.emails {
+		err := b.refusals[i]
+		if err == nil {
+			err = b.s.Accept(tx, email)
+		}
+		if teams.ExceedsQuota(err) {
+			quota = err
+			continue
+		}
+		if refused := b.refuses(i, err); refused != nil {
+			return nil, refused
+		}
+		if err == nil {
+			result.IDs = append(result.IDs, email.ID)
+			continue
+		}
+		var refusal *app.Error
+		if errors.As(err, &refusal) {
+			result.Errors = append(result.Errors, audience.BatchError{Index: i, Message: refusal.Message})
+		}
+	}
+	if quota != nil {
+		return nil, quota
+	}
+	return result, nil
+}

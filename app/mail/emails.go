@@ -1,0 +1,321 @@
+package mail
+
+import (
+	"context"
+	"encoding/base64"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/render"
+	"mailer/app/schedule"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// SendOptions are what a send carries beside its body.
+type SendOptions struct {
+	IdempotencyKey string // empty: none
+	Payload        []byte // canonical form of the body, what idempotency compares
+}
+
+// Outlet is what accepting needs to know of delivery.
+type Outlet interface {
+	// Carries reports whether this process sends the mail of a region.
+	Carries(region string) bool
+	// Region returns the region whose relay carries the mail of domains in a
+	// region: the default one where its own is no longer configured.
+	Region(region string) string
+	// Wake has the lane of a region look for due mail of every kind; WakeMail for
+	// transactional mail alone. Neither blocks.
+	Wake(region string)
+	WakeMail(region string)
+	// MayAccept refuses what a paused team sends. Errors: CodeSendingPaused.
+	MayAccept(r *db.Reader, teamID string) error
+}
+
+// The operations in the idempotency table.
+const (
+	routeEmails = "POST /emails"
+	routeBatch  = "POST /emails/batch"
+)
+
+// SendEmail accepts one email and answers its id once it is safe on disk. The
+// checks come in the order of decisions.md 4. Errors: CodeValidation,
+// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodeSendingPaused, CodePayloadTooLarge,
+// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded,
+// those of idempotency, and CodeServiceUnavailable.
+func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
+	defer s.Load.Enter()()
+	if err := s.Ready(); err != nil {
+		return "", err
+	}
+	email, err := s.prepare(key, in)
+	if err != nil {
+		return "", err
+	}
+	claim, answer, err := s.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
+	if err != nil || answer != "" {
+		return answer, err
+	}
+	defer claim.release()
+	if in.Template != nil {
+		r := s.NewRenderer(key)
+		defer r.Close()
+		if email, err = r.email(ctx, in); err != nil {
+			return "", err
+		}
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := s.Accept(tx, email); err != nil {
+			return err
+		}
+		return claim.keep(tx, email.ID)
+	})
+	if err != nil {
+		return "", service.Unavailable(err)
+	}
+	return email.ID, nil
+}
+
+// prepare makes the email of a send, after the checks that come before
+// idempotency. Of a send that names a template there is none yet: a renderer
+// makes it.
+func (s *Service) prepare(key *app.Key, in *app.EmailInput) (*app.Email, error) {
+	whole := in
+	if in.Template != nil {
+		var err error
+		if whole, err = render.StandIn(in, key.DomainName); err != nil {
+			return nil, err
+		}
+	}
+	email, err := NewEmail(key, whole)
+	if err != nil || in.Template != nil {
+		return nil, err
+	}
+	return email, s.linkToPage(email)
+}
+
+// NewEmail makes an email of a send, after the checks that need no database:
+// shape, then the key's domain.
+func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
+	mail, err := in.Validate()
+	if err != nil {
+		return nil, err
+	}
+	now := time.Now()
+	id := app.NewID()
+	email := &app.Email{
+		ID: id, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(id, mail.From.Domain),
+		CreatedAt: now, LastEvent: app.Queued, Mail: *mail,
+	}
+	if in.ScheduledAt != "" {
+		if email.ScheduledAt, err = schedule.Parse(in.ScheduledAt, now); err != nil {
+			return nil, app.Invalid("scheduled_at", "%s", err)
+		}
+		if email.ScheduledAt.After(now) {
+			email.LastEvent = app.Scheduled
+		}
+	}
+	if key.DomainName != "" && mail.From.Domain != key.DomainName {
+		return nil, app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
+	}
+	return email, nil
+}
+
+// Accept proves that an email may be sent and writes it with all that belongs
+// to it. It runs inside Write; an *app.Error comes before anything is written.
+func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
+	domain, err := s.admit(&tx.Reader, email)
+	if err != nil {
+		return err
+	}
+	recipients := email.Recipients()
+	blocked, err := s.audience.BlockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
+	if err != nil {
+		return err
+	}
+	if blocked.Refuses(email.To) {
+		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
+	}
+	open := blocked.Open(recipients)
+	charged, err := s.teams.Charge(tx, email, int64(len(open)))
+	if err != nil {
+		return err
+	}
+	email.Tracking = s.trackingOf(email, &domain)
+	if email.Insights != nil {
+		email.Insights = email.Insights.SentBy(email.From.Domain, domain.NoDMARC, email.Tracking)
+	}
+	if err := tx.InsertEmail(email, recipients); err != nil {
+		return err
+	}
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, NextAt: charged.At, Size: email.Size(),
+		Owed: charged.Owed, Late: charged.Late}
+	if err := tx.InsertUnit(unit); err != nil {
+		return fmt.Errorf("insert unit: %w", err)
+	}
+	if err := s.LeaveOut(tx, unit, recipients, blocked); err != nil {
+		return err
+	}
+	if unit.Late && unit.NextAt.After(tx.Now) {
+		if err := tx.InsertEvent(QuotaWait(tx, unit)); err != nil {
+			return err
+		}
+	}
+	if email.LastEvent == app.Scheduled {
+		if err := s.AnnounceEmail(tx, email.TeamID, app.EmailScheduled, email.ID, app.EmailExtra{}); err != nil {
+			return err
+		}
+	}
+	if s.Outlet.Carries(email.Relay) {
+		tx.AfterCommit(func() {
+			if unit.Owed == 0 {
+				s.fresh.put(email, open)
+			}
+			s.Outlet.WakeMail(email.Relay)
+		})
+	}
+	return nil
+}
+
+// admit proves that the team may send an email now, whoever its recipients are, and
+// gives it its relay. It answers what DomainStatus tells of its domain.
+func (s *Service) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
+	if email.TopicID != "" {
+		if err := r.TopicExists(email.TeamID, email.TopicID); err != nil {
+			return app.Domain{}, service.Lookup("topic", err)
+		}
+	}
+	region, domain, err := s.SendingRegion(r, email.TeamID, email.From.Domain)
+	if err != nil {
+		return domain, err
+	}
+	if err := s.Outlet.MayAccept(r, email.TeamID); err != nil {
+		return domain, err
+	}
+	email.Relay = region
+	return domain, s.teams.AttachmentsFit(r, email)
+}
+
+// SendingRegion proves that a team may send from a domain and gives the relay
+// that its mail leaves through, and what DomainStatus tells of the domain.
+func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, app.Domain, error) {
+	d, err := r.DomainStatus(teamID, domain)
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return "", d, err
+	case s.Settings.Capture:
+		return app.CaptureRegion, d, nil
+	case err != nil:
+		return "", d, app.Invalid("from", "uses the domain %s, which this team has not added; add it with `mailer domains add %s`", domain, domain)
+	case d.Status != app.DomainVerified:
+		return "", d, s.unverified(r, teamID, domain)
+	}
+	return s.Outlet.Region(d.Region), d, nil
+}
+
+// unverified says why nothing may be sent from a domain yet.
+func (s *Service) unverified(r *db.Reader, teamID, name string) error {
+	d, err := r.DomainByName(teamID, name)
+	if err != nil {
+		return err
+	}
+	return d.Unverified(s.domains.DomainRecords(&d))
+}
+
+// ListEmails gives a page of the team's emails, newest first, without bodies
+// and attachments, and whether there are more.
+func (s *Service) ListEmails(ctx context.Context, key *app.Key, page app.Page) (emails []app.Email, more bool, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		emails, more, err = r.ListEmails(key.TeamID, page)
+		return err
+	})
+	return emails, more, service.Cursor(page, err)
+}
+
+// GetEmail gives one email with its bodies and the metadata of its attachments.
+// An email to a recipient of a broadcast is as it leaves to that recipient.
+func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		email, err = r.Email(key.TeamID, id)
+		return err
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		email, err = s.broadcastEmail(ctx, key.TeamID, id)
+	}
+	return email, service.Lookup("email", err)
+}
+
+// ListAttachments gives a page of the metadata of an email's attachments.
+func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
+	email, err := s.GetEmail(ctx, key, emailID)
+	if err != nil {
+		return nil, false, err
+	}
+	if email.BroadcastID != "" {
+		return service.Cut(rows, page, func(a *app.Attachment) string { return a.ID })
+	}
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListAttachments(key.TeamID, emailID, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// GetAttachment gives the metadata of one attachment.
+func (s *Service) GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
+	return s.attachment(ctx, key.TeamID, emailID, id, false)
+}
+
+func (s *Service) attachment(ctx context.Context, teamID, emailID, id string, content bool) (a *app.Attachment, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		a, err = r.Attachment(teamID, emailID, id, content)
+		return err
+	})
+	return a, service.Lookup("attachment", err)
+}
+
+// downloadTTL is how long a download address works.
+const downloadTTL = time.Hour
+
+const downloadPurpose = "attachment v1"
+
+// AttachmentToken makes the signed part of a download address and says when it
+// ends. It holds ids and a time, and its MAC.
+func (s *Service) AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time) {
+	expires = time.Now().Add(downloadTTL).Truncate(time.Second)
+	message := binary.BigEndian.AppendUint64(nil, uint64(expires.Unix()))
+	message = append(message, key.TeamID+emailID+id...)
+	return base64.RawURLEncoding.EncodeToString(append(message, s.Sealer.MAC(downloadPurpose, message)...)), expires
+}
+
+// OpenAttachment gives the attachment that a download token names, with its
+// content. Errors: CodeNotFound for a forged or ended token.
+func (s *Service) OpenAttachment(ctx context.Context, token string) (*app.Attachment, error) {
+	const idLen, macLen = 36, 16
+	raw, err := app.DecodeToken(token)
+	if err != nil || len(raw) != 8+3*idLen+macLen {
+		return nil, app.NotFound("attachment")
+	}
+	message, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
+	if !s.Sealer.VerifyMAC(downloadPurpose, message, mac) || time.Now().Unix() > int64(binary.BigEndian.Uint64(message)) {
+		return nil, app.NotFound("attachment")
+	}
+	ids := string(message[8:])
+	return s.attachment(ctx, ids[:idLen], ids[idLen:2*idLen], ids[2*idLen:], true)
+}
+
+// GetCaptured gives the whole message as the capture transport kept it. Errors:
+// CodeNotFound where nothing was captured.
+func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) (message []byte, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if message, err = r.Capture(key.TeamID, emailID); errors.Is(err, db.ErrNotFound) {
+			message, err = r.BroadcastCapture(key.TeamID, emailID)
+		}
+		return err
+	})
+	return message, service.Lookup("captured message", err)
+}

@@ -1,0 +1,74 @@
+package mail
+
+import (
+	"sync"
+
+	"mailer/app"
+)
+
+// freshBytes bounds the mail that is kept in memory between its acceptance and
+// its first attempt, so that sending it needs no reading back. What has no room is
+// read ahead with others, which costs little more.
+const freshBytes = 8 << 20
+
+// maxFreshMail is the largest email that is kept: one with attachments of
+// megabytes costs little more to read than to keep.
+const maxFreshMail = 256 << 10
+
+// freshMail holds emails that were just accepted. What an email says never
+// changes after acceptance, so an entry is as good as its rows; only the first
+// attempt uses it, when all those wait that waited then.
+type freshMail struct {
+	mu     sync.Mutex
+	emails map[string]freshEmail
+	bytes  int64
+}
+
+// freshEmail is an email and its recipients but those left out at acceptance.
+type freshEmail struct {
+	*app.Email
+	open []string
+}
+
+// put keeps an email where there is room.
+func (f *freshMail) put(e *app.Email, open []string) {
+	size := e.Size()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if size > maxFreshMail || f.bytes+size > freshBytes {
+		return
+	}
+	if f.emails == nil {
+		f.emails = map[string]freshEmail{}
+	}
+	f.emails[e.ID] = freshEmail{e, open}
+	f.bytes += size
+}
+
+// take gives an email and its open recipients out, once; nil where it is not
+// kept.
+func (f *freshMail) take(id string) (*app.Email, []string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	e, ok := f.emails[id]
+	if ok {
+		delete(f.emails, id)
+		f.bytes -= e.Size()
+	}
+	return e.Email, e.open
+}
+
+// has tells whether an email is kept.
+func (f *freshMail) has(id string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	_, ok := f.emails[id]
+	return ok
+}
+
+// TakeFresh returns an email that was accepted a moment ago and the recipients that
+// it was accepted for, and forgets it; nil: it has to be read.
+func (s *Service) TakeFresh(id string) (*app.Email, []string) { return s.fresh.take(id) }
+
+// IsFresh reports whether takeFresh has an email.
+func (s *Service) IsFresh(id string) bool { return s.fresh.has(id) }

@@ -1,0 +1,103 @@
+package mail
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// IdempotencyTTL is how long the answer of a send is kept for its key.
+const IdempotencyTTL = 24 * time.Hour
+
+// inflight are the keys of sends that are being answered. They live in memory,
+// so that a crash leaves none stuck.
+type inflight struct {
+	mu   sync.Mutex
+	keys map[string]bool
+}
+
+// idempotencyClaim is the right to answer a key. The zero claim is that of a
+// send without one.
+type idempotencyClaim struct {
+	owner               *inflight
+	team, route, key, k string
+	hash                [sha256.Size]byte
+}
+
+// claimIdempotency gives the kept answer of a repeated send, or the claim to
+// make one. Errors: CodeInvalidIdempotencyKey, CodeConcurrentIdempotent,
+// CodeInvalidIdempotent.
+func (s *Service) claimIdempotency(ctx context.Context, teamID, route string, opts SendOptions) (*idempotencyClaim, string, error) {
+	if opts.IdempotencyKey == "" {
+		return &idempotencyClaim{}, "", nil
+	}
+	if err := app.CheckIdempotencyKey(opts.IdempotencyKey); err != nil {
+		return nil, "", err
+	}
+	c := &idempotencyClaim{owner: &s.inflight, team: teamID, route: route, key: opts.IdempotencyKey,
+		k: teamID + " " + route + " " + opts.IdempotencyKey, hash: sha256.Sum256(opts.Payload)}
+	if !c.owner.take(c.k) {
+		return nil, "", app.Errorf(app.CodeConcurrentIdempotent, "There is another request in progress with the same idempotency key")
+	}
+	answer, err := s.keptAnswer(ctx, c)
+	if err != nil || answer != "" {
+		c.release()
+		return nil, answer, err
+	}
+	return c, "", nil
+}
+
+func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer string, err error) {
+	var hash []byte
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		hash, answer, err = r.IdempotentAnswer(c.team, c.route, c.key, time.Now().Add(-IdempotencyTTL))
+		return err
+	})
+	switch {
+	case errors.Is(err, db.ErrNotFound):
+		return "", nil
+	case err != nil:
+		return "", service.Unavailable(err)
+	case !bytes.Equal(hash, c.hash[:]):
+		return "", app.Errorf(app.CodeInvalidIdempotent, "This idempotency key was used within the last 24 hours with another request body")
+	}
+	return answer, nil
+}
+
+func (f *inflight) take(k string) bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.keys[k] {
+		return false
+	}
+	if f.keys == nil {
+		f.keys = map[string]bool{}
+	}
+	f.keys[k] = true
+	return true
+}
+
+// release gives the key free; a claim without a key has nothing to give.
+func (c *idempotencyClaim) release() {
+	if c.owner == nil {
+		return
+	}
+	c.owner.mu.Lock()
+	defer c.owner.mu.Unlock()
+	delete(c.owner.keys, c.k)
+}
+
+// keep stores the answer in the transaction that makes it true.
+func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
+	if c.owner == nil {
+		return nil
+	}
+	return tx.KeepAnswer(c.team, c.route, c.key, c.hash[:], answer)
+}

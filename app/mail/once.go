@@ -1,0 +1,48 @@
+package mail
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// The operations on broadcasts in the idempotency table.
+const (
+	RouteBroadcasts    = "POST /broadcasts"
+	RouteBroadcastSend = "POST /broadcasts/{id}/send"
+	RouteBroadcastTest = "POST /broadcasts/{id}/test"
+)
+
+// Keeper notes the answer to a call in the Write that makes it true.
+type Keeper[T any] func(tx *db.Tx, answer *T) error
+
+// Once has answer make the answer to a call, or, where the call repeats one with
+// the same idempotency key, gives the first answer again. Errors: those of
+// idempotency.
+func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, opts SendOptions, answer func(keep Keeper[T]) (T, error)) (out T, err error) {
+	claim, kept, err := s.claimIdempotency(ctx, key.TeamID, route, opts)
+	if err != nil {
+		return out, err
+	}
+	if kept != "" {
+		if err := json.Unmarshal([]byte(kept), &out); err != nil {
+			return out, fmt.Errorf("decode kept answer: %w", err)
+		}
+		return out, nil
+	}
+	defer claim.release()
+	return answer(func(tx *db.Tx, answer *T) error {
+		if claim.owner == nil {
+			return nil
+		}
+		text, err := json.Marshal(answer)
+		if err != nil {
+			return fmt.Errorf("encode answer: %w", err)
+		}
+		return claim.keep(tx, string(text))
+	})
+}

@@ -1,0 +1,48 @@
+// Package mail is single emails from the caller's request to the row that waits
+// for its relay: accepting, batches, idempotency, schedules, cancels, templates,
+// timelines, attachments, and opens and clicks. delivery and all above it may
+// import it.
+//
+// Failure policy: an id is answered only once its email is safe on disk; an
+// *app.Error comes before anything is written.
+package mail
+
+import (
+	"mailer/app/audience"
+	"mailer/app/domains"
+	"mailer/app/events"
+	"mailer/app/service"
+	"mailer/app/teams"
+)
+
+// Service is emails, accepted and told of.
+type Service struct {
+	*service.Base
+	// Outlet is delivery, which knows of this service in turn. Set before use.
+	Outlet   Outlet
+	events   *events.Service
+	teams    *teams.Service
+	domains  *domains.Service
+	audience *audience.Service
+	inflight inflight
+	fresh    freshMail
+	tracker  *tracker
+	renders  renders
+	mails    broadcastMails
+
+	Templates *Templates
+}
+
+// Templates is contents that sends refer to by name.
+type Templates struct{ *Service }
+
+// New makes the service; its Outlet is set afterwards.
+func New(base *service.Base, told *events.Service, owners *teams.Service, senders *domains.Service, people *audience.Service) *Service {
+	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
+		tracker: newTracker(), renders: make(renders, largeRenders)}
+	s.Templates = &Templates{s}
+	return s
+}
+
+// Start sets the worker going that records opens and clicks.
+func (s *Service) Start() { s.Workers.Go(s.track) }

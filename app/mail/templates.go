@@ -1,0 +1,175 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// CreateTemplate adds a template as a draft. Errors: CodeValidation,
+// CodeConflict for an alias that another template of the team has.
+func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
+	t, err := in.Validate(time.Now())
+	if err != nil {
+		return app.Template{}, err
+	}
+	t.TeamID = key.TeamID
+	return s.insertTemplate(ctx, t)
+}
+
+func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Template, error) {
+	t.ID, t.CurrentID = app.NewID(), app.NewID()
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
+		return aliasTaken(tx.InsertTemplate(&t))
+	})
+	return t, service.Unavailable(err)
+}
+
+// aliasTaken words an alias that another template has.
+func aliasTaken(err error) error {
+	if errors.Is(err, db.ErrConflict) {
+		return app.Errorf(app.CodeConflict, "A template with this alias exists already")
+	}
+	return err
+}
+
+// ListTemplates gives a page of the team's templates, newest first and without
+// content, and whether there are more. Errors: CodeValidation for a cursor that
+// is not in the list.
+func (s *Templates) ListTemplates(ctx context.Context, key *app.Key, page app.Page) (rows []app.Template, more bool, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListTemplates(key.TeamID, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// GetTemplate gives one template, named by id or alias, with the version that is
+// edited. Errors: CodeNotFound.
+func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if t, err = r.Template(key.TeamID, name); err != nil {
+			return err
+		}
+		t.TemplateContent, err = r.TemplateContent(key.TeamID, t.CurrentID)
+		return err
+	})
+	return t, service.Lookup("template", err)
+}
+
+// errMoved: somebody else changed the resource since it was read.
+var ErrMoved = errors.New("it was changed meanwhile")
+
+// MaxEdits is how often an edit begins anew because of others.
+const MaxEdits = 10
+
+// UpdateTemplate changes a template, named by id or alias, and gives it as it
+// stands then. Content is checked outside of Write, since it may be megabytes;
+// whatever changes it makes another version, and sends keep the published one.
+// Errors: CodeNotFound, CodeValidation, CodeConflict for an alias that another
+// template has.
+func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error) {
+	for range MaxEdits {
+		t, err := s.editTemplate(ctx, key, name, &patch)
+		if !errors.Is(err, ErrMoved) {
+			return t, err
+		}
+	}
+	return app.Template{}, app.Errorf(app.CodeConflict, "The template is being changed by other requests at the same time; try again")
+}
+
+func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch) (t app.Template, err error) {
+	old, err := s.GetTemplate(ctx, key, name)
+	if err != nil {
+		return t, err
+	}
+	content, err := patch.ApplyContent(old.TemplateContent, time.Now())
+	if err != nil {
+		return t, err
+	}
+	version, edited := app.NewID(), !content.Equal(&old.TemplateContent)
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		now, err := tx.Template(key.TeamID, old.ID)
+		if err != nil {
+			return err
+		}
+		if now.CurrentID != old.CurrentID {
+			return ErrMoved
+		}
+		if t, err = patch.ApplyHead(now); err != nil {
+			return err
+		}
+		changed := edited || t.Name != now.Name || t.Alias != now.Alias
+		t.TemplateContent = content
+		if !changed {
+			return nil
+		}
+		t.UpdatedAt = tx.Now
+		if edited {
+			t.CurrentID = version
+			if err := replaceVersion(tx, &now, &t); err != nil {
+				return err
+			}
+		}
+		return aliasTaken(tx.UpdateTemplate(&t))
+	})
+	return t, service.Lookup("template", err)
+}
+
+// replaceVersion writes the current version of t and drops the one before it,
+// unless that is what is sent.
+func replaceVersion(tx *db.Tx, old, t *app.Template) error {
+	if old.Edited() {
+		if err := tx.DeleteTemplateVersion(old.TeamID, old.CurrentID); err != nil {
+			return err
+		}
+	}
+	return tx.InsertTemplateVersion(t)
+}
+
+// DeleteTemplate removes a template, named by id or alias, and gives its id.
+// Mail that was sent by it stays as it is. Errors: CodeNotFound.
+func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		t, err := tx.Template(key.TeamID, name)
+		if err != nil {
+			return err
+		}
+		id = t.ID
+		return tx.DeleteTemplate(key.TeamID, id)
+	})
+	return id, service.Lookup("template", err)
+}
+
+// PublishTemplate has sends use the current version of a template, named by id
+// or alias, from its answer on. Publishing what is published changes nothing.
+// Errors: CodeNotFound.
+func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if t, err = tx.Template(key.TeamID, name); err != nil || !t.Edited() {
+			return err
+		}
+		before := t.PublishedID
+		t.PublishedID, t.PublishedAt, t.UpdatedAt = t.CurrentID, tx.Now, tx.Now
+		if err := tx.UpdateTemplate(&t); err != nil || before == "" {
+			return err
+		}
+		return tx.DeleteTemplateVersion(key.TeamID, before)
+	})
+	return t, service.Lookup("template", err)
+}
+
+// DuplicateTemplate makes a draft of what is edited of a template, named by id
+// or alias, and gives it. Errors: CodeNotFound.
+func (s *Templates) DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error) {
+	t, err := s.GetTemplate(ctx, key, name)
+	if err != nil {
+		return app.Template{}, err
+	}
+	return s.insertTemplate(ctx, t.Copy(time.Now()))
+}

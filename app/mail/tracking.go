@@ -1,0 +1,335 @@
+package mail
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"runtime/debug"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/app/tracking"
+	"mailer/db"
+)
+
+const (
+	// trackQueue is how many fetches wait to be looked at; more are not counted.
+	trackQueue = 4096
+	// trackWaiting is how many fetches wait for others of their emails; then all
+	// are judged early.
+	trackWaiting = 10_000
+	// trackRecent is how many fetches are remembered so that they count once.
+	trackRecent = 50_000
+	// judgeEvery is how often fetches are looked for whose time has come.
+	judgeEvery = 250 * time.Millisecond
+	// judgeAtOnce is how many fetches one Write records.
+	judgeAtOnce = 100
+)
+
+// tracker counts fetches of pixels and tracked links. They lie in memory until
+// they are judged, 12 seconds at most: a crash loses at most those seconds of
+// counting, and never a redirect, which needs nothing but its token.
+//
+// All but queue and dropped belong to the goroutine of Engine.track.
+type tracker struct {
+	queue   chan tracking.Fetch
+	dropped atomic.Int64
+	waiting map[string]*tracking.Gathering // by email
+	fetches int                            // in waiting
+	ready   []judged
+	recent  map[recentFetch]time.Time
+}
+
+// judged is a fetch to record, and whether it came in a burst.
+type judged struct {
+	tracking.Fetch
+	burst bool
+}
+
+// recentFetch is a fetch that was recorded a moment ago.
+type recentFetch struct {
+	tracking.FetchKey
+	counted bool // as an open or a click
+}
+
+func newTracker() *tracker {
+	return &tracker{queue: make(chan tracking.Fetch, trackQueue), waiting: map[string]*tracking.Gathering{}, recent: map[recentFetch]time.Time{}}
+}
+
+// trackingOf is how an email is tracked: as its domain wants it now. nil: not at
+// all, also where nobody knows where this server is reached.
+func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
+	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
+		return nil
+	}
+	return tracking.TrackingAt(d, s.Settings.BaseURL)
+}
+
+// FetchPixel notes that the pixel of an email was fetched; by nil notes nothing.
+// It never waits. It answers false for a token that this server did not make.
+func (s *Service) FetchPixel(token string, by *tracking.Visitor) bool {
+	id, ok := tracking.ReadOpenToken(s.Sealer, token)
+	if ok && by != nil {
+		s.offer(tracking.NewFetch(tracking.ClickLink{EmailID: id}, *by, time.Now()))
+	}
+	return ok
+}
+
+// FollowLink gives the Location that a tracked link leads to, and notes that it
+// was followed; by nil notes nothing. It never waits, and asks no database: the
+// links of deleted emails lead on. It answers false for a token that this server
+// did not make.
+func (s *Service) FollowLink(token string, by *tracking.Visitor) (location string, ok bool) {
+	link, ok := tracking.ReadClickToken(s.Sealer, token)
+	if !ok {
+		return "", false
+	}
+	if by != nil {
+		s.offer(tracking.NewFetch(link, *by, time.Now()))
+	}
+	return tracking.LocationOf(link.Target), true
+}
+
+// offer puts a fetch in the queue where there is room.
+func (s *Service) offer(f tracking.Fetch) {
+	select {
+	case s.tracker.queue <- f:
+	default:
+		if s.tracker.dropped.Add(1) == 1 {
+			s.Log.Warn("too many opens and clicks at once: some are not counted")
+		}
+	}
+}
+
+// track judges fetches until the engine stops, then those that wait.
+func (s *Service) track() {
+	t := s.tracker
+	var tick <-chan time.Time
+	for {
+		select {
+		case f := <-t.queue:
+			t.take(f)
+		case <-tick:
+			tick = nil
+		case <-s.Taking.Done():
+			t.drain()
+			t.judgeAll()
+			s.recordFetches()
+			return
+		}
+		t.drain()
+		t.judgeDue(time.Now())
+		s.recordFetches()
+		if tick == nil && len(t.waiting) > 0 {
+			tick = time.After(judgeEvery)
+		}
+	}
+}
+
+// drain takes what is in the queue, as much as it can hold.
+func (t *tracker) drain() {
+	for range trackQueue {
+		select {
+		case f := <-t.queue:
+			t.take(f)
+		default:
+			return
+		}
+	}
+}
+
+// take has a fetch wait for others of its email. The only link of an email has
+// none to wait for. A repeated fetch of one of several links waits too: it may
+// belong to a burst.
+func (t *tracker) take(f tracking.Fetch) {
+	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
+		return
+	}
+	if f.Links == 1 {
+		t.ready = append(t.ready, judged{f, false})
+		return
+	}
+	g := t.waiting[f.EmailID]
+	if g == nil {
+		g = &tracking.Gathering{}
+		t.waiting[f.EmailID] = g
+	}
+	if g.Add(f) {
+		t.fetches++
+	}
+	if t.fetches > trackWaiting {
+		t.judgeAll()
+	}
+}
+
+// repeats tells whether a fetch repeats one that was recorded within the last
+// minute as counted, or as not counted.
+func (t *tracker) repeats(f tracking.Fetch, counted bool) bool {
+	at, ok := t.recent[recentFetch{f.Key(), counted}]
+	return ok && f.At.Sub(at) < tracking.RepeatWindow
+}
+
+// judgeDue makes those fetches ready whose time has come.
+func (t *tracker) judgeDue(now time.Time) {
+	for id, g := range t.waiting {
+		if !g.Due().After(now) {
+			t.judge(id, g)
+		}
+	}
+}
+
+func (t *tracker) judgeAll() {
+	for id, g := range t.waiting {
+		t.judge(id, g)
+	}
+}
+
+func (t *tracker) judge(id string, g *tracking.Gathering) {
+	burst := g.Burst()
+	for _, f := range g.Fetches() {
+		t.ready = append(t.ready, judged{f, burst})
+	}
+	t.fetches -= len(g.Fetches())
+	delete(t.waiting, id)
+}
+
+// recordFetches writes down what is ready. What can't be written is not counted:
+// nothing waits for it, and the disk may be full.
+func (s *Service) recordFetches() {
+	t := s.tracker
+	defer func() {
+		if r := recover(); r != nil {
+			s.Log.Error("panic while counting opens and clicks", "panic", r, "stack", string(debug.Stack()))
+		}
+	}()
+	ready := t.ready
+	t.ready = nil
+	slices.SortFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
+	for part := range slices.Chunk(ready, judgeAtOnce) {
+		var done map[recentFetch]time.Time
+		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
+			done, err = s.record(tx, part)
+			return err
+		})
+		if err != nil {
+			s.Log.Error("opens and clicks are not counted", "fetches", len(part), "err", err)
+			continue
+		}
+		t.remember(done)
+	}
+	if n := t.dropped.Swap(0); n > 1 {
+		s.Log.Warn("too many opens and clicks at once: some were not counted", "fetches", n)
+	}
+}
+
+// remember keeps what was recorded, so that it counts once.
+func (t *tracker) remember(done map[recentFetch]time.Time) {
+	maps.Copy(t.recent, done)
+	if len(t.recent) <= trackRecent {
+		return
+	}
+	maps.DeleteFunc(t.recent, func(_ recentFetch, at time.Time) bool { return time.Since(at) >= tracking.RepeatWindow })
+	if len(t.recent) > trackRecent {
+		clear(t.recent)
+	}
+}
+
+// record writes the events of fetches and gives those that count as recorded,
+// with their times.
+func (s *Service) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time, error) {
+	done := map[recentFetch]time.Time{}
+	for _, f := range fetches {
+		email, err := tx.TrackedEmail(f.EmailID, f.At)
+		if errors.Is(err, db.ErrNotFound) { // deleted
+			continue
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read tracked email: %w", err)
+		}
+		kind, why := f.Judge(email.Taken, f.burst)
+		r := recentFetch{f.Key(), kind != app.EventPrefetched}
+		if _, twice := done[r]; twice || s.tracker.repeats(f.Fetch, r.counted) {
+			continue
+		}
+		if err := s.recordFetch(tx, &f.Fetch, email, kind, why); err != nil {
+			return nil, err
+		}
+		done[r] = f.At
+	}
+	return done, nil
+}
+
+// recordFetch writes the event of a fetch, where the timeline has room, and
+// moves last_event.
+func (s *Service) recordFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
+	if tracking.FetchRoom(kind, email.Events, email.Prefetched) {
+		err := tx.InsertEvent(app.Event{
+			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
+			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
+		})
+		if err != nil {
+			return fmt.Errorf("insert event: %w", err)
+		}
+		if err := s.announceFetch(tx, f, email, kind); err != nil {
+			return err
+		}
+	}
+	if kind == app.EventPrefetched {
+		return nil
+	}
+	if email.Broadcast != "" {
+		return countFetch(tx, f, email, app.LastEvent(kind))
+	}
+	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
+}
+
+// countFetch counts an open or a click of a broadcast. Of mail whose outcome at
+// the relay is in doubt it is the proof that it arrived, so that it is not sent
+// again.
+func countFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.LastEvent) error {
+	if email.Waits {
+		if err := arrived(tx, f.EmailID, email, kind); err != nil {
+			return err
+		}
+	}
+	if _, err := tx.MarkRecipient(email.Broadcast, f.EmailID, app.SeenOf(kind)); err != nil {
+		return err
+	}
+	if kind != app.Clicked {
+		return nil
+	}
+	return tx.CountClick(email.Broadcast, f.EmailID, f.Link)
+}
+
+// arrived ends the work on mail of a broadcast whose outcome was in doubt.
+func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
+	if _, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent); err != nil {
+		return err
+	}
+	if err := tx.SettleDoubts(emailID, "the recipient has it: it was "+string(kind)); err != nil {
+		return err
+	}
+	unit, dotted, err := tx.OpenUnit(email.TeamID, emailID)
+	if err != nil || dotted { // its outcome comes
+		return service.IgnoreGone(err)
+	}
+	unit.BroadcastID = email.Broadcast
+	return tx.DeleteUnit(unit)
+}
+
+// announceFetch notes an open or a click for webhooks.
+func (s *Service) announceFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType) error {
+	extra := app.EmailExtra{Recipient: email.Recipient}
+	switch kind {
+	case app.EventType(app.Opened):
+		return s.AnnounceEmail(tx, email.TeamID, app.EmailOpened, f.EmailID, extra)
+	case app.EventType(app.Clicked):
+		extra.Click = &app.ClickData{IPAddress: f.IPAddress, Link: f.Target, Timestamp: app.FormatTime(f.At), UserAgent: f.UserAgent}
+		return s.AnnounceEmail(tx, email.TeamID, app.EmailClicked, f.EmailID, extra)
+	}
+	return nil
+}

@@ -1,0 +1,400 @@
+package mail_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/server"
+	"mailer/app/tracking"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+func TestEveryAttemptHasTheSameTrackedBytes(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Firstly(world.Says(app.StageData, 451, "later"), world.Says(app.StageDot, 451, "later")))
+		w := world.Tracked(t, relay)
+		const html = `<body><a href="https://a.test/0">x</a></body>`
+		id := w.SendHTML(html, "bo@example.org")
+		w.SetTracking(app.Domain{}) // what was accepted keeps its tracking
+		world.Later(time.Hour)
+		tries := relay.Seen(id)
+		if len(tries) != 3 {
+			t.Fatalf("%d attempts", len(tries))
+		}
+		first := tries[0].M.Mail.HTML
+		if !strings.Contains(first, world.TrackBase+"/t/c/") || !strings.Contains(first, world.TrackBase+"/t/o/") || strings.Contains(first, "a.test") {
+			t.Errorf("the html left as %s", first)
+		}
+		for _, try := range tries[1:] {
+			if try.M.Mail.HTML != first {
+				t.Errorf("another attempt has the html %s", try.M.Mail.HTML)
+			}
+		}
+		if got := w.Email(id); got.HTML != html {
+			t.Errorf("read back as %s", got.HTML)
+		}
+	})
+}
+
+func TestMailIsTrackedAsItsDomainWants(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		live := []app.RecordCheck{{Record: app.RecordTracking, Name: "links." + world.TestDomain, Type: "CNAME", Live: app.LiveFound}}
+		for _, c := range []struct {
+			name   string
+			domain app.Domain
+			html   string
+			want   *app.Tracking
+		}{
+			{"both", app.Domain{OpenTracking: true, ClickTracking: true}, world.Links(1), &app.Tracking{Base: world.TrackBase, Open: true, Click: true}},
+			{"opens", app.Domain{OpenTracking: true}, world.Links(1), &app.Tracking{Base: world.TrackBase, Open: true}},
+			{"no html", app.Domain{OpenTracking: true}, "", nil},
+			{"nothing", app.Domain{TrackingSubdomain: "links", Checks: live}, world.Links(1), nil},
+			{"a host of its own", app.Domain{ClickTracking: true, TrackingSubdomain: "links", Checks: live}, world.Links(1),
+				&app.Tracking{Base: "https://links." + world.TestDomain, Click: true, Pages: world.TrackBase}},
+		} {
+			w.SetTracking(c.domain)
+			got := w.Email(w.SendHTML(c.html, "bo@example.org")).Tracking
+			if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
+				t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
+			}
+		}
+	})
+}
+
+// TestACommandBesideAServerTracksToItsAddress: the command itself has none.
+func TestACommandBesideAServerTracksToItsAddress(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		var err error
+		w.Server, err = server.New(t.Context(), server.Config{DB: w.DB, Sealer: w.Config.Sealer})
+		world.Must(t, err)
+		if got := w.Email(w.SendHTML(world.Links(1), "bo@example.org")).Tracking; got == nil || got.Base != world.TrackBase {
+			t.Errorf("tracked at %+v", got)
+		}
+	})
+}
+
+func TestHostedPagesAreNotTracked(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Tracked(t, relay)
+		id := w.SendHTML(`<a href="{{{UNSUBSCRIBE_URL}}}">off</a>`+world.Links(1), "bo@example.org")
+		page := w.Email(id).Unsubscribe
+		if got := relay.Seen(id)[0].M.Mail.HTML; page == "" || !strings.Contains(got, `<a href="`+page+`">off</a><a href="`+world.TrackBase+`/t/c/`) {
+			t.Errorf("the html left as %s", got)
+		}
+	})
+}
+
+func TestOpensAndClicksAreRecorded(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(3), "bo@example.org")
+		world.Later(time.Minute)
+		w.Look(id, world.Chrome)
+		synctest.Wait()
+		w.WantFetches(id, "", app.Sent) // it waits for others
+		opened := time.Now()
+		world.Later(4 * time.Second)
+		w.WantFetches(id, "opened", app.Opened)
+		w.Click(id, 1, 3, world.Chrome)
+		world.Later(4 * time.Second)
+		w.WantFetches(id, "opened clicked1", app.Clicked)
+		open, click := w.EventOf(id, app.EventType(app.Opened)), w.EventOf(id, app.EventType(app.Clicked))
+		if !open.CreatedAt.Equal(opened) || open.Recipient != "bo@example.org" || open.Detail.Link != "" || open.Detail.IPAddress != "192.0.2.1" || open.Detail.UserAgent != world.Chrome {
+			t.Errorf("opened %+v", open)
+		}
+		if click.Detail.Link != "https://a.test/1" || click.Recipient != "bo@example.org" || click.Detail.Message == "" {
+			t.Errorf("clicked %+v", click)
+		}
+		w.Look(id, world.Chrome)
+		w.Click(id, 1, 3, world.Chrome)
+		world.Later(time.Minute)
+		w.Look(id, world.Chrome)
+		world.Later(4 * time.Second)
+		w.WantFetches(id, "opened clicked1 opened", app.Clicked) // within a minute once; last_event by rank
+	})
+}
+
+func TestFetchesOfAnEmailToSeveralNameNobody(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(1), "bo@example.org", "cy@example.org")
+		world.Later(time.Minute)
+		w.Look(id, world.Chrome)
+		world.Later(4 * time.Second)
+		if ev := w.EventOf(id, app.EventType(app.Opened)); ev.Recipient != "" {
+			t.Errorf("opened by %s", ev.Recipient)
+		}
+	})
+}
+
+func TestTheOnlyLinkIsJudgedAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Minute)
+		w.Click(id, 0, 1, world.Chrome)
+		synctest.Wait()
+		w.WantFetches(id, "clicked0", app.Clicked)
+		for range 5 {
+			w.Click(id, 0, 1, world.Chrome)
+		}
+		synctest.Wait()
+		w.WantFetches(id, "clicked0", app.Clicked)
+	})
+}
+
+func TestWhatNoReaderFetchesIsPrefetched(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		soon := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(9 * time.Second)
+		w.Look(soon, world.Chrome)
+		w.Click(soon, 0, 1, world.Chrome)
+		world.Later(4 * time.Second)
+		w.WantFetches(soon, "prefetched prefetched0", app.Sent)
+		w.Click(soon, 0, 1, world.Chrome) // the reader comes after the scanner
+		world.Later(time.Second)
+		w.WantFetches(soon, "prefetched prefetched0 clicked0", app.Clicked)
+
+		proxied := w.SendHTML(world.Links(2), "bo@example.org")
+		world.Later(time.Hour)
+		w.Look(proxied, world.ImageProxy)
+		w.Click(proxied, 0, 2, "")
+		world.Later(4 * time.Second)
+		w.WantFetches(proxied, "prefetched prefetched0", app.Sent)
+	})
+}
+
+func TestAFetchBeforeTheRelayTookTheMailIsPrefetched(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t, world.NewRelay(world.Always(world.Says(app.StageData, 451, "later"))))
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Second)
+		w.Click(id, 0, 1, world.Chrome)
+		world.Later(time.Second)
+		w.WantFetches(id, "prefetched0", app.Queued)
+	})
+}
+
+// TestMailInDoubtCanBeOpened: the relay may have taken it.
+func TestMailInDoubtCanBeOpened(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t, world.NewRelay(world.Always(world.Lost)))
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(30 * time.Second)
+		w.Click(id, 0, 1, world.Chrome)
+		synctest.Wait()
+		w.WantFetches(id, "clicked0", app.Clicked)
+	})
+}
+
+func TestABurstOverAllLinksIsPrefetched(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(3), "bo@example.org")
+		world.Later(time.Hour)
+		w.Look(id, world.Chrome)
+		for i := range 3 {
+			w.Click(id, i, 3, world.Chrome)
+			world.Later(2 * time.Second)
+		}
+		world.Later(4 * time.Second)
+		w.WantFetches(id, "prefetched prefetched0 prefetched1 prefetched2", app.Sent)
+		world.Later(time.Hour)
+		w.Click(id, 0, 3, world.Chrome)
+		w.Click(id, 2, 3, world.Chrome)
+		world.Later(4 * time.Second)
+		w.WantFetches(id, "prefetched prefetched0 prefetched1 prefetched2 clicked0 clicked2", app.Clicked)
+	})
+}
+
+// TestAScannerAfterAReaderIsStillABurst: the link that the reader followed
+// belongs to it.
+func TestAScannerAfterAReaderIsStillABurst(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(3), "bo@example.org")
+		world.Later(time.Hour)
+		w.Click(id, 1, 3, world.Chrome)
+		world.Later(20 * time.Second)
+		for i := range 3 {
+			w.Click(id, i, 3, world.Chrome)
+			world.Later(time.Millisecond) // the order of the events
+		}
+		world.Later(4 * time.Second)
+		w.WantFetches(id, "clicked1 prefetched0 prefetched1 prefetched2", app.Clicked)
+	})
+}
+
+func TestALinkWaitsForOthersForTwelveSecondsAtMost(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(30), "bo@example.org")
+		world.Later(time.Hour)
+		for i := range 6 {
+			w.Click(id, i, 30, world.Chrome)
+			world.Later(1900 * time.Millisecond)
+			if got := w.Fetches(id); got != "" {
+				t.Fatalf("recorded %q after the click at %d s", got, 2*i)
+			}
+			world.Later(100 * time.Millisecond)
+		}
+		world.Later(mail.JudgeEvery)
+		w.WantFetches(id, "clicked0 clicked1 clicked2 clicked3 clicked4 clicked5", app.Clicked)
+	})
+}
+
+func TestStopJudgesWhatWaits(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id, burst := w.SendHTML(world.Links(3), "bo@example.org"), w.SendHTML(world.Links(2), "cy@example.org")
+		world.Later(time.Minute)
+		w.Click(id, 0, 3, world.Chrome)
+		w.Click(burst, 0, 2, world.Chrome)
+		w.Click(burst, 1, 2, world.Chrome)
+		w.Stop()
+		w.Open()
+		w.WantFetches(id, "clicked0", app.Clicked)
+		w.WantFetches(burst, "prefetched0 prefetched1", app.Sent)
+	})
+}
+
+func TestStopJudgesAlsoWhatIsQueued(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Minute)
+		w.Server.StopTaking()
+		w.Server.Workers.Wait()
+		for i := range 20 { // which of its doors it looks at first is left to chance
+			w.Look(id, world.Chrome)
+			w.Server.Mail.Track()
+			if got := strings.Count(w.Fetches(id), "opened"); got != i+1 {
+				t.Fatalf("%d of %d fetches are recorded", got, i+1)
+			}
+			time.Sleep(2 * time.Minute)
+		}
+	})
+}
+
+func TestATimelineKeepsAHundredFetchesAndTheRankRises(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Minute)
+		for range tracking.MaxPrefetchEvents + 5 {
+			w.Look(id, world.ImageProxy)
+			world.Later(2 * time.Minute)
+		}
+		for range tracking.MaxFetchEvents {
+			w.Look(id, world.Chrome)
+			world.Later(2 * time.Minute)
+		}
+		w.WantLast(id, app.Opened)
+		w.Click(id, 0, 1, world.Chrome)
+		world.Later(time.Second)
+		w.WantLast(id, app.Clicked)
+		var events []app.Event
+		w.Read(func(r *db.Reader) (err error) {
+			events, err = r.Events(id)
+			return err
+		})
+		count := func(kind app.EventType) int {
+			return len(slices.DeleteFunc(slices.Clone(events), func(ev app.Event) bool { return ev.Type != kind }))
+		}
+		if p, o, c := count(app.EventPrefetched), count(app.EventType(app.Opened)), count(app.EventType(app.Clicked)); p != 50 || o != 50 || c != 0 {
+			t.Errorf("%d prefetches, %d opens, %d clicks", p, o, c)
+		}
+	})
+}
+
+func TestLinksOfADeletedEmailLeadOn(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id, other := w.SendHTML(world.Links(1), "bo@example.org"), w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Minute)
+		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id))
+		w.Click(id, 0, 1, world.Chrome)
+		w.Click(other, 0, 1, world.Chrome)
+		world.Later(time.Second)
+		w.WantFetches(other, "clicked0", app.Clicked) // the gone one harms no other
+		if w.Log.Has("not counted") {
+			t.Error("a deleted email is an error in the log")
+		}
+	})
+}
+
+func TestForeignTokensLeadNowhere(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		for _, token := range []string{"", "x", tracking.OpenToken(w.Server.Sealer, id)} {
+			if got, ok := w.Server.Mail.FollowLink(token, nil); ok || got != "" {
+				t.Errorf("%q leads to %q", token, got)
+			}
+		}
+		if w.Server.Mail.FetchPixel("x", nil) {
+			t.Error("a made-up pixel is known")
+		}
+	})
+}
+
+func TestUncountedFetchesLeaveNothing(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Minute)
+		if !w.Server.Mail.FetchPixel(tracking.OpenToken(w.Server.Sealer, id), nil) {
+			t.Error("the pixel is unknown")
+		}
+		if got, ok := w.Server.Mail.FollowLink(tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{EmailID: id, Links: 1, Target: "https://a.test/ü"}), nil); !ok || got != "https://a.test/%C3%BC" {
+			t.Errorf("leads to %q, %v", got, ok)
+		}
+		world.Later(time.Minute)
+		w.WantFetches(id, "", app.Sent)
+	})
+}
+
+func TestTooManyFetchesAreDroppedWithAWord(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil)) // nobody takes from the queue
+		token := tracking.OpenToken(w.Server.Sealer, app.NewID())
+		for range mail.TrackQueue {
+			w.Server.Mail.FetchPixel(token, &tracking.Visitor{})
+		}
+		if w.Log.Has("not counted") {
+			t.Fatal("dropped while there is room")
+		}
+		if !w.Server.Mail.FetchPixel(token, &tracking.Visitor{}) || !w.Log.Has("some are not counted") {
+			t.Error("a full queue is not told, or holds up the answer")
+		}
+	})
+}
+
+func TestAReadersClickMovesNoTroubleIntoTheTimeline(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Tracked(t, relay)
+		id := w.SendHTML(world.Links(1), "bo@example.org")
+		world.Later(time.Hour)
+		relay.Follow(world.Firstly(world.Trouble(app.StageConnect, "down")))
+		w.Send("cy@example.org") // meets the trouble, an hour after the first left
+		world.Later(time.Hour)
+		w.Click(id, 0, 1, world.Chrome)
+		world.Later(time.Second)
+		for _, ev := range w.Events(id) {
+			if ev.Type == app.EventRelayTrouble {
+				t.Errorf("a trouble after it left: %s", ev.Detail.Message)
+			}
+		}
+	})
+}

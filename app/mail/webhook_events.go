@@ -1,0 +1,193 @@
+package mail
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/render"
+	"mailer/db"
+)
+
+// AnnounceEmail notes an event of a team's email, also of one to a recipient of
+// a broadcast; of one that is not in the database, or no longer, there is nothing
+// to tell. extra is what this event says beyond others. Where no webhook wants
+// the event it costs two look-ups in memory: callers need not ask before.
+func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name app.EventName, emailID string, extra app.EmailExtra) error {
+	return s.events.Announce(tx, teamID, name, func() (any, error) {
+		data, err := s.emailData(tx, teamID, emailID)
+		if errors.Is(err, db.ErrNotFound) {
+			return nil, nil
+		}
+		if err != nil {
+			return nil, fmt.Errorf("read the email of an event: %w", err)
+		}
+		data.EmailExtra = extra
+		return s.withoutErasing(tx, teamID, &data)
+	})
+}
+
+// emailData reads what every event of an email says. Error: db.ErrNotFound.
+func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (app.EmailData, error) {
+	email, err := tx.WebhookEmail(teamID, emailID)
+	if errors.Is(err, db.ErrNotFound) {
+		return s.broadcastData(tx, teamID, emailID)
+	}
+	if err != nil {
+		return app.EmailData{}, err
+	}
+	data := app.EmailData{
+		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
+		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, Headers: email.Headers,
+	}
+	for i, to := range email.To {
+		data.To[i] = to.String()
+	}
+	if len(email.Tags) > 0 {
+		data.Tags = make(map[string]string, len(email.Tags))
+	}
+	for _, tag := range email.Tags {
+		data.Tags[tag.Name] = tag.Value
+	}
+	return data, nil
+}
+
+// broadcastData is emailData for the email to a recipient of a broadcast.
+func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data app.EmailData, err error) {
+	b, err := tx.BroadcastOfMail(teamID, emailID)
+	if err != nil {
+		return data, err
+	}
+	to, err := tx.BroadcastRecipient(emailID)
+	if err != nil {
+		return data, err
+	}
+	subject, err := s.subjectFor(&tx.Reader, &b, &to)
+	if err != nil {
+		return data, err
+	}
+	return app.EmailData{
+		EmailID: emailID, MessageID: "<" + app.EmailMessageID(emailID, b.From.Domain) + ">", CreatedAt: app.FormatTime(b.QueuedAt),
+		From: b.From.String(), To: []string{to.Email}, Subject: subject, BroadcastID: b.ID,
+	}, nil
+}
+
+// subjectFor is the subject of the mail to one recipient of a broadcast.
+func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRecipient) (string, error) {
+	if !strings.Contains(b.Subject, "{{{") {
+		return b.Subject, nil
+	}
+	if content := s.mails.get(b.ID); content != nil {
+		return content.SubjectFor(to), nil
+	}
+	whole, err := r.Broadcast(b.TeamID, b.ID)
+	if err != nil {
+		return "", err
+	}
+	none := "none" // the bodies would take long, and nobody reads them here
+	whole.HTML, whole.Text = "", &none
+	content, err := render.CompileBroadcast(whole)
+	if err != nil {
+		return "", fmt.Errorf("compile the subject of a broadcast: %w", err)
+	}
+	return content.SubjectFor(to), nil
+}
+
+// withoutErasing takes addresses out of an event whose email came before their
+// erasure, which is under way: what is noted now is not looked at any more.
+func (s *Service) withoutErasing(tx *db.Tx, teamID string, data *app.EmailData) (any, error) {
+	erasing, err := tx.HasErasures(teamID)
+	if err != nil || !erasing {
+		return data, err
+	}
+	rows, err := tx.Erasures(audience.MaxErasures)
+	if err != nil {
+		return nil, err
+	}
+	jobs := &audience.TeamErasures{ID: teamID}
+	for _, row := range rows {
+		if row.TeamID != teamID {
+			continue
+		}
+		if job, err := s.audience.OpenErasure(row); err == nil { // else the eraser says so
+			jobs.Jobs = append(jobs.Jobs, job)
+		}
+	}
+	text, err := json.Marshal(data)
+	if err != nil {
+		return nil, fmt.Errorf("encode the data of an event: %w", err)
+	}
+	clean, err := jobs.Set(data.EmailID).ScrubJSON(string(text))
+	return jsontext.Value(clean), err
+}
+
+// stateEvent is the event of an email for the state that a recipient came to; empty: none.
+// That an email left is told once for all of them.
+func stateEvent(state app.LastEvent) app.EventName {
+	switch state {
+	case app.Delivered:
+		return app.EmailDelivered
+	case app.DeliveryDelayed:
+		return app.EmailDeliveryDelayed
+	case app.Bounced:
+		return app.EmailBounced
+	case app.Complained:
+		return app.EmailComplained
+	case app.Suppressed:
+		return app.EmailSuppressed
+	case app.Failed:
+		return app.EmailFailed
+	}
+	return ""
+}
+
+// AnnounceState notes that a recipient of an email came to a state.
+func (s *Service) AnnounceState(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail *app.EventDetail) error {
+	name := stateEvent(state)
+	if name == "" {
+		return nil
+	}
+	extra := app.EmailExtra{Recipient: address}
+	switch state {
+	case app.Bounced:
+		extra.Bounce = &app.BounceData{Message: detail.Message, Type: app.BouncePermanent, SubType: bounceSubType(detail.EnhancedCode), Diagnostic: diagnostic(detail)}
+	case app.Suppressed:
+		extra.Suppressed = &app.SuppressedData{Message: detail.Message, Type: app.AccountSuppressedType}
+	case app.Failed:
+		extra.Failed = &app.FailedData{Reason: detail.Message}
+	}
+	return s.AnnounceEmail(tx, u.TeamID, name, u.EmailID, extra)
+}
+
+// diagnostic is a relay's answer in one line; none: an empty list.
+func diagnostic(d *app.EventDetail) []string {
+	if d.ReplyCode == 0 {
+		return []string{}
+	}
+	line := fmt.Sprint("smtp; ", d.ReplyCode, " ", d.EnhancedCode, " ", d.Reply)
+	return []string{strings.Join(strings.Fields(line), " ")}
+}
+
+// bounceSubType words an enhanced status code (RFC 3463) as clients know it.
+func bounceSubType(enhanced string) string {
+	_, code, _ := strings.Cut(enhanced, ".")
+	subject, _, _ := strings.Cut(code, ".")
+	switch {
+	case code == "1.1", code == "1.2", code == "1.3", code == "1.10":
+		return "NoEmail"
+	case code == "2.2":
+		return "MailboxFull"
+	case code == "2.3", code == "3.4":
+		return "MessageTooLarge"
+	case subject == "6", code == "7.1":
+		return "ContentRejected"
+	case code == "":
+		return "Undetermined"
+	}
+	return "General"
+}

@@ -1,0 +1,28 @@
+package reports_test
+
+import (
+	"fmt"
+	"testing"
+
+	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/reports"
+	"mailer/app/world"
+)
+
+// BenchmarkTakeFeedback takes 500 reports about as many emails, in one Write.
+func BenchmarkTakeFeedback(b *testing.B) {
+	w := world.Idle(b, world.NewRelay(nil))
+	n := 0
+	for b.Loop() {
+		b.StopTimer()
+		reports := make([]feedback.Feedback, reports.FeedbackAtOnce)
+		for i := range reports {
+			n++
+			id := w.Send(fmt.Sprintf("u%d@example.net", n))
+			reports[i] = feedback.Feedback{Source: "ses", ID: fmt.Sprint(n), EmailID: id, Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: "5.1.1", Recipient: fmt.Sprintf("u%d@example.net", n)}
+		}
+		b.StartTimer()
+		world.Must(b, w.Server.Reports.TakeFeedback(b.Context(), reports))
+	}
+}

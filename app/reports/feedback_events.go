@@ -1,0 +1,126 @@
+package reports
+
+import (
+	"fmt"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/tracking"
+	"mailer/db"
+)
+
+// event makes the line of the timeline, and tells whether the timeline has room
+// for it.
+func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
+	kind, words := r.words()
+	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Type: kind, CreatedAt: r.At,
+		Detail: app.EventDetail{Message: words, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
+			BounceSubType: r.SubType, Diagnostic: r.Diagnostic, Link: r.Link, UserAgent: r.UserAgent, IPAddress: r.IPAddress}}
+	if r.of != nil {
+		ev.Recipient = r.of.Address
+	}
+	if r.Kind == feedback.FeedbackTaken { // news only where the relay's reply is not known
+		return ev, r.of != nil && r.of.State == app.Queued, nil
+	}
+	if !isFetch(r.Kind) {
+		return ev, true, nil
+	}
+	all, prefetched, err := tx.CountTrackingEvents(ev.EmailID)
+	return ev, tracking.FetchRoom(kind, all, prefetched), err
+}
+
+func isFetch(k feedback.FeedbackKind) bool {
+	return k == feedback.FeedbackOpened || k == feedback.FeedbackClicked
+}
+
+// words says as what the report is recorded, and in words what it says.
+func (r *report) words() (app.EventType, string) {
+	who := "The provider reports"
+	if r.Source == "bounce" {
+		who = "A message to the bounce address reports"
+	}
+	if isFetch(r.Kind) {
+		kind, what := r.fetch()
+		return kind, who + ": " + what
+	}
+	kind := app.EventType(r.Kind.LastEvent())
+	switch r.Kind {
+	case feedback.FeedbackTaken:
+		return kind, who + " that it took the mail"
+	case feedback.FeedbackDelivered:
+		return kind, who + " that the mail was delivered"
+	case feedback.FeedbackDelayed:
+		return kind, who + " that the delivery is delayed; it goes on trying" + r.quoted()
+	case feedback.FeedbackBounced:
+		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", "), r.quoted())
+	case feedback.FeedbackComplained:
+		return kind, who + " a complaint: the recipient called the mail spam" + r.quoted()
+	}
+	return kind, who + " that it did not send the mail" + r.quoted()
+}
+
+func (r *report) quoted() string {
+	if r.Diagnostic == "" {
+		return ""
+	}
+	return ": " + r.Diagnostic
+}
+
+// fetch judges an open or a click by the rules for our own pixel and links, so
+// far as the report tells enough; nothing else is asked, so that the order of
+// reports changes nothing.
+func (r *report) fetch() (app.EventType, string) {
+	taken := r.Taken
+	if taken.Before(r.subject.AcceptedAt) {
+		taken = r.subject.AcceptedAt
+	}
+	f := tracking.Fetch{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
+	if r.UserAgent != "" { // not every provider tells it
+		f.Scanner = tracking.ScannerName(r.UserAgent)
+	}
+	if r.Kind == feedback.FeedbackClicked {
+		f.Links = 1
+	}
+	if f.Scanner == "" && r.Machine {
+		f.Scanner = "a machine, says the provider"
+	}
+	return f.Judge(taken, false)
+}
+
+// reported are the webhook events of what is reported. Prefetches are nobody's
+// business.
+var reported = map[app.EventType]app.EventName{
+	app.EventType(app.Sent):            app.EmailSent,
+	app.EventType(app.Delivered):       app.EmailDelivered,
+	app.EventType(app.DeliveryDelayed): app.EmailDeliveryDelayed,
+	app.EventType(app.Bounced):         app.EmailBounced,
+	app.EventType(app.Complained):      app.EmailComplained,
+	app.EventType(app.Opened):          app.EmailOpened,
+	app.EventType(app.Clicked):         app.EmailClicked,
+	app.EventType(app.Failed):          app.EmailFailed,
+}
+
+// announceReport tells webhooks what the timeline shows.
+func (s *Service) announceReport(tx *db.Tx, ev *app.Event) error {
+	name, ok := reported[ev.Type]
+	if !ok {
+		return nil
+	}
+	extra, d := app.EmailExtra{Recipient: ev.Recipient}, ev.Detail
+	switch name {
+	case app.EmailBounced:
+		extra.Bounce = &app.BounceData{Message: d.Message, Type: app.BounceType(d.BounceType), SubType: d.BounceSubType, Diagnostic: []string{}}
+		if d.BounceSubType == "" {
+			extra.Bounce.SubType = "General"
+		}
+		if d.Diagnostic != "" {
+			extra.Bounce.Diagnostic = []string{d.Diagnostic}
+		}
+	case app.EmailClicked:
+		extra.Click = &app.ClickData{IPAddress: d.IPAddress, Link: d.Link, Timestamp: app.FormatTime(ev.CreatedAt), UserAgent: d.UserAgent}
+	case app.EmailFailed:
+		extra.Failed = &app.FailedData{Reason: d.Message}
+	}
+	return s.mail.AnnounceEmail(tx, ev.TeamID, name, ev.EmailID, extra)
+}

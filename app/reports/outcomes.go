@@ -1,0 +1,33 @@
+package reports
+
+import (
+	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/feedback"
+	"mailer/db"
+)
+
+// countReport counts a report: the recipients that had no result until then, and a
+// bounce or complaint that is about the email's own recipients. waited is how many
+// of them waited for their result.
+func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
+	o := app.Outcome{Sent: int64(waited)}
+	stranger := r.of == nil && !r.gone && r.Recipient != ""
+	if feedback.Suppresses(r.Feedback) && !stranger {
+		who := r.Recipient
+		if r.of != nil && r.of.Address != app.Erased {
+			who = app.FoldAddress(r.of.Address)
+		}
+		n, err := s.delivery.CountOnce(tx, r.Kind, r.subject.EmailID, who)
+		if err != nil {
+			return err
+		}
+		if r.Kind == feedback.FeedbackComplained {
+			o.Complained = n
+		} else {
+			o.HardBounced = n
+		}
+	}
+	s.delivery.CountOutcome(tx, delivery.OutcomeKey(r.subject.TeamID, r.subject.Relay, r.subject.MessageID), o)
+	return nil
+}

@@ -1,0 +1,27 @@
+// Package reports is what others say of mail that left: providers' feedback and
+// bounces, matched with the emails that they are of and settled. upkeep may
+// import it.
+//
+// Failure policy: a report is taken once however often it comes; one that fits no
+// email changes nothing.
+package reports
+
+import (
+	"mailer/app/audience"
+	"mailer/app/delivery"
+	"mailer/app/mail"
+	"mailer/app/service"
+)
+
+// Service takes reports.
+type Service struct {
+	*service.Base
+	audience *audience.Service
+	mail     *mail.Service
+	delivery *delivery.Service
+}
+
+// New makes the service.
+func New(base *service.Base, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
+	return &Service{Base: base, audience: people, mail: emails, delivery: lanes}
+}

@@ -1,0 +1,175 @@
+// Package server wires the services to the whole that main, the commands and the
+// tests start: it makes them in their order, starts and stops their workers, and
+// holds nothing of its own. Only what is above the services imports it.
+//
+// Failure policy: a part that can't start ends the start; a stop waits for what
+// is past the final dot and drops the rest, which the database still holds.
+package server
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/broadcasts"
+	"mailer/app/delivery"
+	"mailer/app/domains"
+	"mailer/app/events"
+	"mailer/app/mail"
+	"mailer/app/reports"
+	"mailer/app/service"
+	"mailer/app/teams"
+	"mailer/app/upkeep"
+	"mailer/db"
+)
+
+// Config is what a Server is made of.
+type Config struct {
+	DB     *db.DB
+	Sealer *app.Sealer
+	Log    *slog.Logger
+	// Routes: the first is the default region. None: no mail leaves and Start
+	// must not be called (the command line beside a server).
+	Routes []delivery.Route
+	// Capture: the one route is the capture transport, so a from-domain need not
+	// be verified.
+	Capture        bool
+	Cloud          bool          // plans apply (a command beside a server: as the server said)
+	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
+	DoubtDelay     time.Duration // 0: 60 s
+	// Enforce: a team or region over the line of a guardrail is held back; else that is
+	// only shown and told.
+	Enforce   bool
+	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
+	Builders  int     // messages that the senders of Routes compose and sign at once; 0: app.Builders
+	Jitter    func() float64
+	Load      *app.Load // told of each caller that waits; nil: nobody asks
+	// Resolver asks the DNS about domains; nil: domains are not checked.
+	Resolver app.DNSLookup
+	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
+	// New takes slashes off its end. Empty (the command line beside a server):
+	// where the server said.
+	BaseURL string
+	// BounceHost is the host name under which a listener for bounces is reached.
+	// Empty (also for the command line beside a server): there is none.
+	BounceHost string
+	// Hooks carries requests to webhooks: the policy on addresses is its own, it
+	// follows no redirects, and its errors are shown to the webhook's owner. nil:
+	// events wait.
+	Hooks http.RoundTripper
+	// WebhookAllow are the ranges in which endpoints may be private and plain http.
+	WebhookAllow []netip.Prefix
+}
+
+// Server is the whole service behind its doors.
+type Server struct {
+	*service.Base
+	Events       *events.Service
+	Teams        *teams.Service
+	Domains      *domains.Service
+	Audience     *audience.Service
+	Imports      *audience.Imports
+	Pages        *audience.Pages
+	Topics       *audience.Topics
+	Properties   *audience.Properties
+	Suppressions *audience.Suppressions
+	Mail         *mail.Service
+	Templates    *mail.Templates
+	Delivery     *delivery.Service
+	Broadcasts   *broadcasts.Service
+	Reports      *reports.Service
+	Upkeep       *upkeep.Service
+}
+
+// New makes a Server and proves that the sealer fits the database. Error:
+// app.ErrSeal for another master key.
+func New(ctx context.Context, cfg Config) (*Server, error) {
+	if cfg.Log == nil {
+		cfg.Log = slog.New(slog.DiscardHandler)
+	}
+	cfg.BaseURL = strings.TrimRight(cfg.BaseURL, "/")
+	base, err := service.NewBase(ctx, cfg.DB, cfg.Sealer, cfg.Log, cfg.Load, settingsOf(&cfg))
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{Base: base}
+	if s.Events, err = events.New(ctx, base, events.Config{Transport: cfg.Hooks, WebhookAllow: cfg.WebhookAllow}); err != nil {
+		return nil, err
+	}
+	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
+	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
+	s.Audience = audience.New(base, s.Events, s.Teams)
+	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
+	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
+	s.Templates = s.Mail.Templates
+	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
+		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
+	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
+	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
+	return s, nil
+}
+
+// settingsOf is what a configuration with routes says of this server.
+func settingsOf(cfg *Config) service.Settings {
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud}
+	for _, route := range cfg.Routes {
+		r := service.Region{Name: route.Relay.Region}
+		if !cfg.Capture {
+			r.Needs = route.Relay.Needs()
+		}
+		own.Regions = append(own.Regions, r)
+	}
+	return own
+}
+
+// Start settles what an earlier process left in doubt and sets the workers to
+// work.
+func (s *Server) Start(ctx context.Context) error {
+	if err := s.UnlessFull(s.RememberServer(ctx)); err != nil {
+		return err
+	}
+	for _, step := range []func(context.Context) error{
+		s.Upkeep.ResumeClock, s.Delivery.RecoverDoubts, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	s.Mail.Start()
+	s.Broadcasts.Start()
+	s.Events.Start()
+	return s.Upkeep.StartCron()
+}
+
+// Stop lets running transactions end until ctx does, then drops those that have
+// not sent their dot, and waits for all workers.
+func (s *Server) Stop(ctx context.Context) {
+	s.Drain()
+	s.Upkeep.StopCron()
+	s.StopTaking()
+	done := make(chan struct{})
+	go func() {
+		s.Workers.Wait()
+		close(done)
+	}()
+	select {
+	case <-done:
+	case <-ctx.Done():
+		s.Abort()
+		s.Delivery.CloseSenders() // a relay may let us wait for minutes for the reply to a dot
+		<-done
+	}
+	s.Abort()
+	s.Delivery.CloseSenders()
+	if err := s.Teams.FlushKeys(context.WithoutCancel(ctx)); err != nil {
+		s.Log.Warn("last use of keys not stored", "err", err)
+	}
+}

@@ -1,0 +1,23 @@
+package service
+
+import (
+	"context"
+	"time"
+)
+
+// Pause waits for d, a change or the end of ctx, and answers false for the last.
+func Pause(ctx context.Context, d time.Duration, change <-chan struct{}) bool {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-change:
+	}
+	return true
+}
+
+// SweepEvery bounds how long a unit that another process wrote, or that a
+// lost wake-up left, can lie unseen.
+const SweepEvery = time.Second

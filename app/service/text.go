@@ -1,0 +1,8 @@
+package service
+
+func TextOrNull(s string) *string {
+	if s == "" {
+		return nil
+	}
+	return &s
+}

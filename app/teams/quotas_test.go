@@ -1,0 +1,474 @@
+package teams_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/mail"
+	"mailer/app/pacing"
+	"mailer/app/relays"
+	"mailer/app/server"
+	"mailer/app/world"
+)
+
+// cloud makes a world in cloud mode whose team is on a plan. In a bubble it begins
+// at midnight UTC.
+func cloud(t *testing.T, in app.PlanInput, relays ...*world.FakeRelay) *world.World {
+	t.Helper()
+	w := accepting(t, in, relays...)
+	w.Start()
+	return w
+}
+
+// accepting is cloud with an engine that does not send.
+func accepting(t *testing.T, in app.PlanInput, relays ...*world.FakeRelay) *world.World {
+	t.Helper()
+	w := world.IdleWith(t, server.Config{Cloud: true}, relays...)
+	w.SetPlan(in)
+	return w
+}
+
+// took are the addresses that a relay took, in their order.
+func took(r *world.FakeRelay) []string {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return slices.Clone(r.Took)
+}
+
+// wantTook checks that a relay took mail for persons [0, n) in their order, as far
+// as workers that send at once keep it.
+func wantTook(t *testing.T, r *world.FakeRelay, n int) {
+	t.Helper()
+	got := took(r)
+	if len(got) != n {
+		t.Errorf("%d messages left, want %d", len(got), n)
+	}
+	for i, address := range got {
+		if at := slices.Index(got, world.Person(i)); max(at-i, i-at) > 8 {
+			t.Fatalf("message %d went to %s, and to %s message %d", i, address, world.Person(i), at)
+		}
+	}
+}
+
+// oneAtATime is a relay with one connection, whose order is that of the claims.
+func oneAtATime() *world.FakeRelay {
+	return world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 1}, nil)
+}
+
+func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)
+		ids := w.SendTo(0, 400)
+		w.Elapse(time.Hour)
+		w.WantToday(100)
+		w.WantBacklog(300, 0)
+		if got := len(took(relay)); got != 100 {
+			t.Fatalf("%d messages left on the first day", got)
+		}
+		w.WantLast(ids[99], app.Sent)
+		w.WantLast(ids[100], app.Queued)
+		if ev := w.EventOf(ids[100], app.EventQuotaWait); ev.Detail.NextAttemptAt != "2000-01-02T00:00:00.000Z" {
+			t.Errorf("the wait is told as %+v", ev.Detail)
+		}
+		err := w.TrySend(1)
+		world.WantCode(t, err, app.CodeDailyQuotaExceeded)
+		if refusal := err.(*app.Error); refusal.RetryAfter != 23*time.Hour {
+			t.Errorf("try again after %s", refusal.RetryAfter)
+		}
+		for day := 2; day <= 4; day++ {
+			w.Elapse(time.Until(app.DayEnd(time.Now())) - time.Second)
+			if got := len(took(relay)); got != 100*(day-1) {
+				t.Fatalf("%d messages left before day %d", got, day)
+			}
+			w.Elapse(time.Minute)
+			if got := len(took(relay)); got != 100*day {
+				t.Fatalf("%d messages left by the first minute of day %d", got, day)
+			}
+			w.WantToday(100)
+			w.WantBacklog(int64(400-100*day), 0)
+		}
+		for i, id := range ids {
+			w.WantLast(id, app.Sent)
+			if i%100 == 0 && len(w.Events(id)) > 8 {
+				t.Errorf("too long a story:\n%s", w.Story(id))
+			}
+		}
+		world.WantEachOnce(t, world.Received(relay), 400)
+	})
+}
+
+func TestMidnightReleasesTheBacklogInOrderAndBeforeNewMail(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := oneAtATime()
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)
+		w.SendTo(0, 220)
+		w.Elapse(time.Minute)
+		w.Stop()
+		time.Sleep(24 * time.Hour)
+		relay.Reopen()
+		w.Open()
+		w.SendTo(220, 225) // after midnight, before the backlog was looked at
+		w.Start()
+		w.Elapse(time.Minute)
+		wantTook(t, relay, 200)
+		w.SendTo(225, 226)
+		w.Elapse(24 * time.Hour)
+		wantTook(t, relay, 226)
+		w.WantBacklog(0, 0)
+		w.WantToday(26)
+	})
+}
+
+func TestTheEndOfTheBacklogIsCountedToTheRecipient(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := accepting(t, app.PlanInput{Name: app.PlanFree}, world.NewRelay(nil))
+		world.Must(t, w.TrySend(50))
+		world.Must(t, w.TrySend(49))
+		w.WantToday(99)
+		world.Must(t, w.TrySend(2)) // does not fit, and waits whole
+		w.WantToday(99)
+		w.WantBacklog(2, 0)
+		world.Must(t, w.TrySend(1)) // fits
+		w.WantToday(100)
+		for range 5 {
+			world.Must(t, w.TrySend(50))
+		}
+		world.Must(t, w.TrySend(47))
+		w.WantBacklog(299, 0)
+		world.WantCode(t, w.TrySend(2), app.CodeDailyQuotaExceeded)
+		world.Must(t, w.TrySend(1))
+		world.WantCode(t, w.TrySend(1), app.CodeDailyQuotaExceeded)
+		w.WantBacklog(300, 0)
+		w.Elapse(24 * time.Hour)
+		world.Must(t, w.TrySend(1)) // midnight makes room before the lane looked
+	})
+}
+
+func TestABatchIsAcceptedOrRefusedWholeForTheQuota(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := accepting(t, app.PlanInput{Name: app.PlanPro, Included: 5}, world.NewRelay(nil))
+		w.SendTo(0, 3)
+		batch := func(permissive bool, inputs ...*app.EmailInput) error {
+			var items []mail.BatchItem
+			for _, in := range inputs {
+				items = append(items, mail.BatchItem{Input: in})
+			}
+			_, err := w.Server.Mail.SendBatch(t.Context(), w.Key, items, permissive, mail.SendOptions{})
+			return err
+		}
+		good, bad := world.Letter("a@x.test"), world.Letter("nobody")
+		for _, permissive := range []bool{false, true} {
+			err := batch(permissive, good, good, good)
+			world.WantCode(t, err, app.CodeMonthlyQuotaExceeded)
+			if strings.Contains(err.Error(), "emails.") || !strings.Contains(err.Error(), "2000-02-01") {
+				t.Errorf("refused with %q", err)
+			}
+			w.WantToday(3)
+			if got := w.Count("emails"); got != "3" {
+				t.Errorf("%s emails are kept", got)
+			}
+		}
+		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "s@x.test"})
+		world.Must(t, err)
+		world.WantCode(t, batch(false, good, good, good, world.Letter("s@x.test")), app.CodeAllRecipientsSuppressed) // the quota comes last
+		world.Must(t, batch(true, good, bad, good))
+		w.WantToday(5)
+	})
+}
+
+func TestScheduledMailTakesThePlaceOfTheDayOnWhichItLeaves(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)
+		schedule := func(to string, d time.Duration) string {
+			in := world.Letter(to)
+			in.ScheduledAt = app.FormatTime(time.Now().Add(d))
+			id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+			world.Must(t, err)
+			return id
+		}
+		first := schedule("first@x.test", time.Hour)
+		second := schedule("second@x.test", 25*time.Hour)
+		canceled := schedule("third@x.test", 25*time.Hour)
+		deleted := schedule("fourth@x.test", 25*time.Hour)
+		w.WantBacklog(0, 4)
+		world.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, canceled))
+		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, deleted))
+		w.WantBacklog(0, 2)
+		w.SendTo(0, 100)
+		w.Elapse(2 * time.Hour)
+		w.WantLast(first, app.Scheduled) // its day was used
+		w.WantBacklog(1, 1)
+		w.EventOf(first, app.EventQuotaWait)
+		w.Elapse(22*time.Hour + time.Minute)
+		w.WantLast(first, app.Sent)
+		w.WantToday(1)
+		w.WantLast(second, app.Scheduled)
+		w.Elapse(time.Hour)
+		w.WantLast(second, app.Sent)
+		w.WantToday(2)
+		w.WantBacklog(0, 0)
+	})
+}
+
+func TestMailThatWaitsForTheQuotaCanBeCanceledAndDeleted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)
+		ids := w.SendTo(0, 103)
+		w.WantBacklog(3, 0)
+		world.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, ids[100]))
+		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, ids[101]))
+		w.WantBacklog(1, 0)
+		w.Elapse(25 * time.Hour)
+		got := world.Received(relay)
+		if got[world.Person(100)] != 0 || got[world.Person(101)] != 0 || got[world.Person(102)] != 1 {
+			t.Errorf("of the three that waited left %v", got)
+		}
+		w.WantToday(1)
+	})
+}
+
+func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := accepting(t, app.PlanInput{Name: app.PlanPro, Included: 10}, world.NewRelay(nil))
+		w.SendTo(0, 6)
+		w.Elapse(24 * time.Hour)
+		w.SendTo(0, 4)
+		err := w.TrySend(1)
+		world.WantCode(t, err, app.CodeMonthlyQuotaExceeded)
+		if !strings.Contains(err.Error(), "2000-02-01") {
+			t.Errorf("the renewal is not named: %v", err)
+		}
+		w.SetPlan(app.PlanInput{Name: app.PlanPro, Included: 10, Overage: true})
+		world.Must(t, w.TrySend(39))
+		world.WantCode(t, w.TrySend(2), app.CodeMonthlyQuotaExceeded)
+		world.Must(t, w.TrySend(1))
+		world.WantCode(t, w.TrySend(1), app.CodeMonthlyQuotaExceeded)
+		u := w.Usage()
+		if u.Period != 50 || u.Today != 44 || app.FormatTime(u.Starts) != "2000-01-01T00:00:00.000Z" || app.FormatTime(u.Ends) != "2000-02-01T00:00:00.000Z" {
+			t.Errorf("usage %+v", u)
+		}
+		w.Elapse(time.Until(u.Ends))
+		world.Must(t, w.TrySend(1))
+		if u := w.Usage(); u.Period != 1 || app.FormatTime(u.Ends) != "2000-03-01T00:00:00.000Z" {
+			t.Errorf("in the next period: %+v", u)
+		}
+	})
+}
+
+func TestAPeriodKeepsThePlacesOfMailThatWaitsAndOfBroadcasts(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := cloud(t, app.PlanInput{Name: app.PlanPro, Included: 10}, world.NewRelay(nil))
+		w.People(6)
+		news := app.BroadcastInput{From: "ann@" + world.TestDomain, Subject: "News", HTML: "<p>x</p>", Send: true}
+		later := news
+		later.ScheduledAt = app.FormatTime(time.Now().Add(time.Hour))
+		_, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, later, mail.SendOptions{})
+		world.Must(t, err)
+		_, err = w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, news, mail.SendOptions{})
+		world.WantCode(t, err, app.CodeMonthlyQuotaExceeded)
+		in := world.Letter("a@x.test", "b@x.test")
+		in.ScheduledAt = later.ScheduledAt
+		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		world.Must(t, err)
+		world.WantCode(t, w.TrySend(3), app.CodeMonthlyQuotaExceeded)
+		world.Must(t, w.TrySend(2))
+		world.WantCode(t, w.TrySend(1), app.CodeMonthlyQuotaExceeded)
+		w.Elapse(2 * time.Hour)
+		w.WantToday(10)
+		w.WantBacklog(0, 0)
+	})
+}
+
+func TestABroadcastOnADailyPlanLeavesBehindOtherMailThatWaits(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)
+		w.People(150)
+		w.SendTo(150, 180)
+		b := w.Draft()
+		w.Queue(b)
+		w.Elapse(time.Hour)
+		w.WantToday(100)
+		if got := len(took(relay)); got != 100 {
+			t.Errorf("%d messages left on the first day", got)
+		}
+		w.SendTo(180, 230) // wait for the next day, and leave before the rest of the broadcast
+		w.Elapse(23*time.Hour + time.Minute)
+		w.WantToday(100)
+		got := world.Received(relay)
+		for i := 180; i < 230; i++ {
+			if got[world.Person(i)] != 1 {
+				t.Fatalf("%s did not leave first", world.Person(i))
+			}
+		}
+		if left := w.Broadcast(b.ID); left.Counts.Sent != 120 {
+			t.Errorf("%d of the broadcast left", left.Counts.Sent)
+		}
+		w.Elapse(24 * time.Hour)
+		w.WantToday(30)
+		world.WantEachOnce(t, world.Received(relay), 230)
+		if got := w.Broadcast(b.ID).Status; got != app.SentBroadcast {
+			t.Errorf("the broadcast is %s", got)
+		}
+	})
+}
+
+func TestAnotherPlanSetsFreeWhatWaits(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, relay)
+		w.SendTo(0, 150)
+		w.Elapse(time.Minute)
+		w.SetPlan(app.PlanInput{Name: app.PlanStarter})
+		w.Elapse(3 * time.Second)
+		world.WantEachOnce(t, world.Received(relay), 150)
+		w.WantBacklog(0, 0)
+		w.WantToday(150)
+		w.SetPlan(app.PlanInput{Name: app.PlanFree})
+		world.Must(t, w.TrySend(1))
+		w.WantBacklog(1, 0)
+	})
+}
+
+func TestQuotaEventsAreToldOnceADay(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := cloud(t, app.PlanInput{Name: app.PlanFree}, world.NewRelay(nil))
+		w.SendTo(0, 79)
+		if got := w.QuotaTold(); len(got) != 0 {
+			t.Errorf("told too early: %q", got)
+		}
+		w.SendTo(0, 121)
+		w.Elapse(24*time.Hour + time.Minute)
+		want := []string{
+			"quota.warning day 80/100 2000-01-02T00:00:00.000Z", "quota.reached day 100/100 2000-01-02T00:00:00.000Z",
+			"quota.warning day 80/100 2000-01-03T00:00:00.000Z", "quota.reached day 100/100 2000-01-03T00:00:00.000Z",
+		}
+		if got := w.QuotaTold(); !slices.Equal(got, want) {
+			t.Errorf("told %q", got)
+		}
+	})
+}
+
+func TestQuotaEventsAreToldOnceAPeriod(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := accepting(t, app.PlanInput{Name: app.PlanScale, Included: 10, Overage: true}, world.NewRelay(nil))
+		w.SendTo(0, 8)
+		w.Elapse(24 * time.Hour)
+		w.SendTo(0, 8)
+		want := []string{"quota.warning month 8/10 2000-02-01T00:00:00.000Z", "quota.reached month 10/10 2000-02-01T00:00:00.000Z"}
+		if got := w.QuotaTold(); !slices.Equal(got, want) {
+			t.Errorf("told %q", got)
+		}
+		w.Elapse(31 * 24 * time.Hour)
+		world.Must(t, w.TrySend(9))
+		if got := w.QuotaTold(); len(got) != 3 || got[2] != "quota.warning month 9/10 2000-03-01T00:00:00.000Z" {
+			t.Errorf("in the next period told %q", got)
+		}
+	})
+}
+
+func TestTheCapsOfAPlan(t *testing.T) {
+	w := world.IdleWith(t, server.Config{Cloud: true}, world.NewRelay(nil))
+	w.AddDomain(w.Key.TeamID, "two.test", app.DefaultRegion, app.DomainVerified)
+	w.AddDomain(w.Key.TeamID, "three.test", app.DefaultRegion, app.DomainVerified)
+	_, err := w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "four.test"})
+	world.WantCode(t, err, app.CodePlanLimitReached)
+	_, err = w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "two.test"})
+	world.WantCode(t, err, app.CodeConflict)
+
+	in := world.Letter("a@x.test")
+	in.Attachments = []app.Attachment{{Filename: "a.bin", Content: make([]byte, 1<<20+1)}}
+	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	world.WantCode(t, err, app.CodePayloadTooLarge)
+	in.Attachments[0].Content = in.Attachments[0].Content[1:]
+	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	world.Must(t, err)
+
+	w.SetPlan(app.PlanInput{Name: app.PlanScale})
+	in.Attachments[0].Content = make([]byte, 10<<20)
+	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	world.Must(t, err)
+	_, err = w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: "four.test"})
+	world.Must(t, err)
+}
+
+func TestTheContactCapRefusesNewContactsOnly(t *testing.T) {
+	w := world.IdleWith(t, server.Config{Cloud: true}, world.NewRelay(nil))
+	w.People(999)
+	items := func(emails ...string) (all []audience.ContactItem) {
+		for _, email := range emails {
+			all = append(all, audience.ContactItem{Input: &app.ContactInput{Email: email, FirstName: "New"}})
+		}
+		return all
+	}
+	_, err := w.Server.Audience.PutContacts(t.Context(), w.Key, items(world.Person(0), "new1@x.test", "new2@x.test"), app.ConflictUpsert, false)
+	world.WantCode(t, err, app.CodePlanLimitReached)
+	if !strings.Contains(err.Error(), "contacts.2: ") || w.Contacts() != 999 {
+		t.Errorf("a strict batch ended with %v, and %d contacts", err, w.Contacts())
+	}
+	result, err := w.Server.Audience.PutContacts(t.Context(), w.Key, items(world.Person(0), "new1@x.test", "new2@x.test", "NEW1@x.test", world.Person(1)), app.ConflictUpsert, true)
+	world.Must(t, err)
+	if result.Created != 1 || result.Updated != 3 || len(result.Errors) != 1 || result.Errors[0].Index != 2 {
+		t.Errorf("a permissive batch ended with %+v", result)
+	}
+	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"})
+	world.WantCode(t, err, app.CodePlanLimitReached)
+	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(0)})
+	world.WantCode(t, err, app.CodeConflict)
+	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, world.Person(5), false)
+	world.Must(t, err)
+	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"})
+	world.Must(t, err)
+	w.SetPlan(app.PlanInput{Name: app.PlanStarter})
+	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new3@x.test"})
+	world.Must(t, err)
+}
+
+func TestACommandBesideACloudServerKeepsToThePlan(t *testing.T) {
+	w := world.IdleWith(t, server.Config{Cloud: true}, world.NewRelay(nil))
+	w.SetPlan(app.PlanInput{Name: app.PlanPro, Included: 1})
+	w.Start()
+	beside, err := server.New(t.Context(), server.Config{DB: w.DB, Sealer: w.Config.Sealer})
+	world.Must(t, err)
+	_, err = beside.Mail.SendEmail(t.Context(), w.Key, world.Letter("a@x.test"), mail.SendOptions{})
+	world.Must(t, err)
+	_, err = beside.Mail.SendEmail(t.Context(), w.Key, world.Letter("a@x.test"), mail.SendOptions{})
+	world.WantCode(t, err, app.CodeMonthlyQuotaExceeded)
+}
+
+func TestTheForecastOfABroadcastObeysTheDailyQuota(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := accepting(t, app.PlanInput{Name: app.PlanFree}, world.NewRelay(nil))
+		w.People(250)
+		news := app.BroadcastInput{From: "ann@" + world.TestDomain, Subject: "News", HTML: "<p>x</p>", Send: true}
+		news.ScheduledAt = app.FormatTime(time.Now().Add(time.Hour))
+		w.SendTo(0, 40)
+		v, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, news, mail.SendOptions{})
+		world.Must(t, err)
+		want := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // 60, 100, 90
+		if !v.FinishesAt.Equal(want) || v.Warning == nil || v.Warning.Code != pacing.WarningPaced || v.Warning.Days != 2 {
+			t.Errorf("foretold %s, %+v", v.FinishesAt, v.Warning)
+		}
+		if got, err := w.Server.Broadcasts.GetBroadcast(t.Context(), w.Key, v.ID); err != nil || !got.FinishesAt.Equal(want) {
+			t.Errorf("read back %s, %v", got.FinishesAt, err)
+		}
+		second, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, news, mail.SendOptions{})
+		world.Must(t, err)
+		if want := want.AddDate(0, 0, 3); !second.FinishesAt.Equal(want) || second.Warning.Code != pacing.WarningQueuedBehind {
+			t.Errorf("a second is foretold %s, %+v", second.FinishesAt, second.Warning)
+		}
+		for range 7 {
+			_, err = w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, news, mail.SendOptions{})
+			world.Must(t, err)
+		}
+		_, err = w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, news, mail.SendOptions{})
+		world.WantCode(t, err, app.CodeBroadcastTooLarge)
+	})
+}

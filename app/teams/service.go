@@ -1,0 +1,35 @@
+// Package teams is who may do what, and how much of it: teams, their API keys,
+// plans, quotas and usage. Every service above events may import it.
+//
+// Failure policy: what a team may send is proven and counted in the transaction
+// that accepts it; a key that was revoked is refused at once in this process.
+package teams
+
+import (
+	"mailer/app"
+	"mailer/app/events"
+	"mailer/app/service"
+)
+
+// Config is what the service needs beside the Base.
+type Config struct {
+	MaxAttachments int64  // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
+	OnPlan         func() // called after the plan of a team changed; never blocks
+}
+
+// Service is teams with their keys, plans and counters.
+type Service struct {
+	*service.Base
+	Config
+	events    *events.Service
+	keys      keyCache
+	teamPlans teamPlans
+}
+
+// New makes the service.
+func New(base *service.Base, told *events.Service, cfg Config) *Service {
+	if cfg.MaxAttachments == 0 {
+		cfg.MaxAttachments = app.DefaultMaxAttachmentBytes
+	}
+	return &Service{Base: base, Config: cfg, events: told}
+}

@@ -1,0 +1,92 @@
+package teams
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// CreateTeamKey makes an API key for the team of the key that asks. An empty
+// permission is full_access, an empty role that of the key that asks. The token
+// is kept nowhere. Errors: CodeValidation; CodeForbidden to members, and for a
+// role above that of the key that asks; CodeNotFound for an unknown domain.
+func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error) {
+	if in.Permission == "" {
+		in.Permission = app.FullAccess
+	}
+	if in.Role == "" {
+		in.Role = key.Role
+	}
+	if err := in.Validate(); err != nil {
+		return "", app.Key{}, err
+	}
+	if err := mayManage(key, in.Role); err != nil {
+		return "", app.Key{}, err
+	}
+	return s.CreateKey(ctx, key.TeamID, in)
+}
+
+// mayManage says whether a key may make or change keys of a role: that is for
+// owners and admins, and for nobody above their own role (decisions.md 3).
+// Errors: CodeForbidden.
+func mayManage(key *app.Key, role app.Role) error {
+	switch {
+	case !key.Role.Manages():
+		return app.RoleTooLow()
+	case role.Above(key.Role):
+		return app.RoleAbove(role)
+	}
+	return nil
+}
+
+// ListTeamKeys gives a page of the keys of a team, newest first, and whether
+// there are more. Errors: CodeValidation for a cursor that is none of them.
+func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) (rows []app.Key, more bool, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		rows, more, err = r.ListKeys(key.TeamID, page)
+		return err
+	})
+	return rows, more, service.Cursor(page, err)
+}
+
+// RenameTeamKey gives a key of the team another name. Errors: CodeValidation,
+// CodeNotFound, CodeForbidden for a key above the one that asks.
+func (s *Service) RenameTeamKey(ctx context.Context, key *app.Key, id, name string) (k app.Key, err error) {
+	if err := app.CheckKeyName(name); err != nil {
+		return app.Key{}, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if k, err = managed(tx, key, id); err != nil {
+			return err
+		}
+		k.Name = name
+		return tx.RenameKey(key.TeamID, id, name)
+	})
+	return k, service.Lookup("API key", err)
+}
+
+// DeleteTeamKey revokes a key of the team, which may be the one that asks. This
+// server obeys at once, also on open connections, others of the same database
+// within a second. Errors: CodeNotFound, CodeForbidden for a key above the one
+// that asks.
+func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		if _, err := managed(tx, key, id); err != nil {
+			return err
+		}
+		tx.AfterCommit(s.keys.forget)
+		return tx.DeleteTeamKey(key.TeamID, id)
+	})
+	return service.Lookup("API key", err)
+}
+
+// managed finds the key that another wants to change.
+func managed(tx *db.Tx, key *app.Key, id string) (app.Key, error) {
+	k, err := tx.Key(key.TeamID, id)
+	if err != nil {
+		return k, err
+	}
+	return k, mayManage(key, k.Role)
+}

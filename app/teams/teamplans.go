@@ -1,0 +1,186 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// planTTL is how long a plan that was looked up is believed: less than whoever set
+// it in another process needs for the next call.
+const planTTL = 20 * time.Millisecond
+
+// maxCachedPlans bounds the cache; above it, it is emptied.
+const maxCachedPlans = 10_000
+
+// teamPlans spares database reads for each email.
+type teamPlans struct {
+	mu     sync.Mutex
+	plans  map[string]cachedPlan
+	before map[string]sumBefore
+}
+
+type cachedPlan struct {
+	plan app.TeamPlan
+	at   time.Time
+}
+
+// sumBefore is what counted in a period before one of its days: that day's own sum
+// alone still grows.
+type sumBefore struct{ start, day, sum int64 }
+
+func (c *teamPlans) get(teamID string, now time.Time) (app.TeamPlan, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	p, ok := c.plans[teamID]
+	return p.plan, ok && now.Sub(p.at) < planTTL
+}
+
+func (c *teamPlans) put(teamID string, p app.TeamPlan, now time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.plans == nil || len(c.plans) >= maxCachedPlans {
+		c.plans, c.before = map[string]cachedPlan{}, map[string]sumBefore{}
+	}
+	c.plans[teamID] = cachedPlan{plan: p, at: now}
+}
+
+func (c *teamPlans) forget(teamID string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	delete(c.plans, teamID)
+}
+
+// sumBeforeOf gives what counted in the period from day start on before a day, and
+// has read find it once.
+func (c *teamPlans) sumBeforeOf(teamID string, start, day int64, read func() (int64, error)) (int64, error) {
+	c.mu.Lock()
+	known, ok := c.before[teamID]
+	c.mu.Unlock()
+	if ok && known.start == start && known.day == day {
+		return known.sum, nil
+	}
+	sum, err := read()
+	if err != nil {
+		return 0, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.before != nil {
+		c.before[teamID] = sumBefore{start, day, sum}
+	}
+	return sum, nil
+}
+
+// PlanOf gives the plan of a team in cloud mode.
+func (s *Service) PlanOf(r *db.Reader, teamID string) (app.TeamPlan, error) {
+	now := time.Now()
+	if p, ok := s.teamPlans.get(teamID, now); ok {
+		return p, nil
+	}
+	p, err := readPlan(r, teamID)
+	if err == nil {
+		s.teamPlans.put(teamID, p, now)
+	}
+	return p, err
+}
+
+func readPlan(r *db.Reader, teamID string) (app.TeamPlan, error) {
+	p, err := r.TeamPlan(teamID)
+	if errors.Is(err, db.ErrNotFound) {
+		return app.TeamPlan{Name: app.PlanFree}, nil
+	}
+	if err != nil {
+		return p, fmt.Errorf("read the team's plan: %w", err)
+	}
+	return p, nil
+}
+
+// SetPlan gives a team a plan; a running server goes by it at once, and within a
+// second or two looks at the mail that waits for a daily quota anew. The period of a monthly
+// plan goes on where another monthly plan follows. Errors: CodeValidation,
+// CodeNotFound.
+func (s *Service) SetPlan(ctx context.Context, teamID string, in app.PlanInput) (next app.TeamPlan, err error) {
+	if err := in.Validate(); err != nil {
+		return next, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		old, err := readPlan(&tx.Reader, teamID)
+		if err != nil {
+			return err
+		}
+		next = old.Next(in, tx.Now)
+		if err := tx.SetTeamPlan(teamID, &next); err != nil {
+			return err
+		}
+		tx.AfterCommit(func() {
+			s.teamPlans.forget(teamID)
+			s.OnPlan()
+		})
+		return tx.ReleaseBacklog(teamID)
+	})
+	return next, service.Lookup("team", err)
+}
+
+// AttachmentsFit checks the size of an email's attachments. Errors:
+// CodePayloadTooLarge.
+func (s *Service) AttachmentsFit(r *db.Reader, email *app.Email) error {
+	n := email.AttachmentBytes()
+	if n == 0 {
+		return nil
+	}
+	most, of := s.MaxAttachments, ""
+	if s.Settings.Cloud {
+		plan, err := s.PlanOf(r, email.TeamID)
+		if err != nil {
+			return err
+		}
+		most, of = plan.Terms().Attachments, " by the plan "+string(plan.Name)
+	}
+	if n > most {
+		return app.Errorf(app.CodePayloadTooLarge, "`attachments` hold %d bytes together, at most %d are taken%s", n, most, of)
+	}
+	return nil
+}
+
+// ContactRoom is how many more contacts a team may have; negative: any number.
+func (s *Service) ContactRoom(r *db.Reader, teamID string) (int, error) {
+	if !s.Settings.Cloud {
+		return -1, nil
+	}
+	plan, err := s.PlanOf(r, teamID)
+	if err != nil || plan.Terms().Contacts == 0 {
+		return -1, err
+	}
+	n, err := r.ContactCount(teamID)
+	if err != nil {
+		return 0, fmt.Errorf("read how many contacts there are: %w", err)
+	}
+	return max(0, plan.Terms().Contacts-n), nil
+}
+
+// DomainRoom proves that a team may have another domain. Errors:
+// CodePlanLimitReached.
+func (s *Service) DomainRoom(r *db.Reader, teamID string) error {
+	if !s.Settings.Cloud {
+		return nil
+	}
+	plan, err := s.PlanOf(r, teamID)
+	if err != nil || plan.Terms().Domains == 0 {
+		return err
+	}
+	n, err := r.CountDomains(teamID, plan.Terms().Domains)
+	if err != nil {
+		return fmt.Errorf("count domains: %w", err)
+	}
+	if n >= plan.Terms().Domains {
+		return app.Errorf(app.CodePlanLimitReached, "The plan %s has %d domains, and this team has as many", plan.Name, n)
+	}
+	return nil
+}

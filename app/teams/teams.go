@@ -1,0 +1,45 @@
+package teams
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// CreateTeam adds a team; a name has 1 to 100 characters. Errors: CodeConflict
+// for a name that exists.
+func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error) {
+	name = strings.TrimSpace(name)
+	if n := len([]rune(name)); n < 1 || n > 100 {
+		return app.Team{}, app.Invalid("name", "must be 1 to 100 characters long")
+	}
+	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: time.Now()}
+	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.InsertTeam(t) })
+	if errors.Is(err, db.ErrConflict) {
+		return app.Team{}, app.Errorf(app.CodeConflict, "A team named %q exists already", name)
+	}
+	return t, service.Unavailable(err)
+}
+
+// ListTeams gives all teams, oldest first.
+func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		teams, err = r.ListTeams()
+		return err
+	})
+	return teams, service.Unavailable(err)
+}
+
+// FindTeam gives the team of that name or id; "" is the first team.
+func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		team, err = r.FindTeam(nameOrID)
+		return err
+	})
+	return team, service.Lookup("team", err)
+}

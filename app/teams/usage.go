@@ -1,0 +1,47 @@
+package teams
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// Usage says what the key's team used, and of what.
+func (s *Service) Usage(ctx context.Context, key *app.Key) (app.Usage, error) {
+	u := app.Usage{Team: app.Team{ID: key.TeamID}, AppURL: s.Settings.BaseURL}
+	err := s.DB.Read(ctx, func(r *db.Reader) error { return s.readUsage(r, &u) })
+	return u, service.Lookup("team", err)
+}
+
+func (s *Service) readUsage(r *db.Reader, u *app.Usage) (err error) {
+	now := time.Now()
+	u.ResetsAt = app.DayEnd(now)
+	if u.Team.Name, err = r.TeamName(u.Team.ID); err != nil {
+		return fmt.Errorf("read team: %w", err)
+	}
+	if u.Today, _, err = r.DayRecipients(u.Team.ID, app.UnixDay(now)); err != nil {
+		return fmt.Errorf("read what the team used: %w", err)
+	}
+	if !s.Settings.Cloud {
+		return nil
+	}
+	plan, err := readPlan(r, u.Team.ID)
+	if err != nil {
+		return err
+	}
+	u.Plan = &plan
+	if plan.Daily() {
+		return nil
+	}
+	u.Starts, u.Ends = plan.Period(now)
+	before, err := r.RecipientsBetween(u.Team.ID, app.UnixDay(u.Starts), app.UnixDay(now))
+	if err != nil {
+		return fmt.Errorf("read what the team used: %w", err)
+	}
+	u.Period = before + u.Today
+	return nil
+}

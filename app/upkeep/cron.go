@@ -1,0 +1,137 @@
+package upkeep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/robfig/cron/v3"
+
+	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/mail"
+	"mailer/app/pacing"
+	"mailer/app/service"
+	"mailer/app/teams"
+	"mailer/db"
+)
+
+// StartCron sets the pacemaker going. Every job is idempotent and derived from
+// the database; a missed tick costs a delay and nothing else.
+func (s *Service) StartCron() error {
+	s.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{s}), cron.SkipIfStillRunning(cronLog{s})))
+	for _, job := range []struct {
+		spec string
+		run  func(context.Context) error
+	}{
+		{"@every " + delivery.RatesEvery.String(), s.delivery.Judge},
+		{"@every " + teams.KeysFlushEvery.String(), s.teams.FlushKeys},
+		{"@every 1m", s.noteClock},
+		{"@every 1m", s.sweepSeldom},
+		{"@every 1m", s.domains.CheckDue},
+		{"@every 5m", s.audience.Clean},
+		{"@every 1h", s.Purge},
+	} {
+		if _, err := s.cron.AddFunc(job.spec, func() {
+			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
+				s.Log.Error("cron job", "every", job.spec, "err", err)
+			}
+		}); err != nil {
+			return fmt.Errorf("set cron job %s: %w", job.spec, err)
+		}
+	}
+	s.cron.Start()
+	s.Workers.Go(s.watchClock)
+	return errors.Join(s.UnlessFull(s.sweep(s.Taking)), s.UnlessFull(s.domains.CheckDue(s.Taking)))
+}
+
+// rewindCron has cron reckon by the wall clock as it is now: it holds the next time
+// of each job by the wall clock, and would stand still until a clock that was put back
+// has come there.
+func (s *Service) rewindCron() {
+	s.pacing.Lock()
+	defer s.pacing.Unlock()
+	if s.Draining() {
+		return
+	}
+	s.cron.Stop()
+	s.cron.Start()
+}
+
+// StopCron ends the pacemaker, if it was started, and waits for what runs.
+func (s *Service) StopCron() {
+	if s.cron == nil {
+		return
+	}
+	s.pacing.Lock()
+	ended := s.cron.Stop()
+	s.pacing.Unlock()
+	<-ended.Done()
+}
+
+// swept is what sweepSeldom did last; cron runs it once at a time.
+type swept struct {
+	foreign int64 // changes of other processes that were swept up
+	minutes int   // since then
+}
+
+// sweepSeldom is the job of each minute: a sweep where another process changed the
+// database or the last sweep failed, and now and then in any case. Erasures that
+// failed are tried again each time.
+func (s *Service) sweepSeldom(ctx context.Context) error {
+	foreign, err := s.DB.Foreign(ctx)
+	if err != nil {
+		return err
+	}
+	s.swept.minutes++
+	if foreign == s.swept.foreign && s.swept.minutes < service.SweepAnyway {
+		return s.sweepErasures(ctx)
+	}
+	if err := s.sweep(ctx); err != nil {
+		return err
+	}
+	s.swept = swept{foreign: foreign}
+	return nil
+}
+
+// sweep finds what a wake-up could miss.
+func (s *Service) sweep(ctx context.Context) error {
+	if err := s.delivery.Adopt(ctx); err != nil {
+		return err
+	}
+	s.delivery.WakeLanes()
+	s.broadcasts.WakeBroadcaster()
+	s.events.WakeWebhooks()
+	return s.sweepErasures(ctx)
+}
+
+// Purge removes what is out of date, in small transactions.
+func (s *Service) Purge(ctx context.Context) error {
+	err := s.InPieces(ctx, "old answers", func(tx *db.Tx) (bool, error) {
+		if err := tx.PurgeUsage(tx.Now.Unix()/60 - pacing.DayMinutes); err != nil {
+			return false, err
+		}
+		n, err := tx.PurgeAnswers(tx.Now.Add(-mail.IdempotencyTTL), service.PurgeChunk)
+		return n == service.PurgeChunk, err
+	})
+	if err != nil {
+		return err
+	}
+	err = s.InPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeWebhookEvents(tx.Now.Add(-app.WebhookEventsKept), service.PurgeChunk)
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx))
+}
+
+// cronLog gives cron's own messages to our log.
+type cronLog struct{ s *Service }
+
+func (l cronLog) Info(msg string, kv ...any) { l.s.Log.Debug("cron: "+msg, kv...) }
+
+func (l cronLog) Error(err error, msg string, kv ...any) {
+	l.s.Log.Error("cron: "+msg, append(kv, "err", err)...)
+}

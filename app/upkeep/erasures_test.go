@@ -1,0 +1,248 @@
+package upkeep_test
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// quoting refuses or takes mail with words that repeat the recipient.
+func quoting(m *app.Outgoing, n int) world.Answer {
+	return func(_ context.Context, m *app.Outgoing, hold func() error) app.Result {
+		res := app.Result{Kind: app.ResultDone, Stage: app.StageDot}
+		for i, address := range m.Recipients {
+			v := app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "taken for <" + address + ">"}}
+			if i == 0 && len(address)%2 == 0 {
+				v.Verdict, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: 550, Text: "no such user: " + address}
+			}
+			res.Recipients = append(res.Recipients, v)
+		}
+		if hold() != nil {
+			return app.Result{Kind: app.ResultWithdrawn, Stage: app.StageDot}
+		}
+		res.Captured = []byte("To: " + strings.Join(m.Recipients, ", ") + "\r\n\r\nHello")
+		return res
+	}
+}
+
+func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
+	w := world.Idle(t, world.NewRelay(quoting))
+	c := w.Scatter(w.Key, "ann@"+world.TestDomain, 1500)
+	w.Start()
+	w.WantSettled()
+	if n := w.Traces(world.Victim); n < 1000 {
+		t.Fatalf("only %d traces before", n)
+	}
+	crowd := w.CrowdOf(w.Key, 2000)
+	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, crowd...)))
+	w.WantErased()
+	if n := w.Traces(world.Victim); n != 0 {
+		t.Errorf("%d traces while the server runs", n)
+	}
+	all := w.Files()
+	for _, c := range crowd {
+		if n := bytes.Count(all, []byte(c.Email)); n != 0 {
+			t.Errorf("%d traces of %s", n, c.Email)
+		}
+	}
+	if w.Log.Has("level=ERROR") || w.Log.Has("Vic.Tim") || w.Log.Has("erase.example") {
+		t.Errorf("log:\n%s", w.Log.Text.String())
+	}
+	w.Stop()
+	if n := w.Traces(world.Victim); n != 0 {
+		t.Errorf("%d traces after the end", n)
+	}
+}
+
+func TestAnotherTeamKeepsWhatItHasOfAnErasedAddress(t *testing.T) {
+	w := world.Idle(t, world.NewRelay(nil))
+	other := w.AddTeam("Other", "other.example")
+	mine := w.Scatter(w.Key, "ann@"+world.TestDomain, 300)
+	theirs := w.Scatter(other, "x@other.example", 300)
+	before := w.Everything(other)
+	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{mine}))
+	w.WantErased()
+	if after := w.Everything(other); after != before {
+		t.Error("what the other team has changed")
+	}
+	w.Read(func(r *db.Reader) error {
+		c, err := r.Contact(other.TeamID, theirs.ID)
+		if c.Email != world.Victim {
+			t.Errorf("their contact is %q", c.Email)
+		}
+		return err
+	})
+	if got := w.Everything(w.Key); strings.Contains(strings.ToLower(got), "vic.tim@") {
+		t.Error("the team still sees the address")
+	}
+	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), other.TeamID, []app.Contact{theirs}))
+	w.WantErased()
+	if n := w.Traces(world.Victim); n != 0 {
+		t.Errorf("%d traces after both erased it", n)
+	}
+}
+
+func TestMailToAnErasedAddressDoesNotLeave(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := world.NewRelay(world.Firstly(world.After(hang, world.Accept)))
+		w := world.Serving(t, relay)
+		c := w.Person(w.Key.TeamID, world.Victim)
+		alone := w.Send(world.Victim)
+		both := w.Send(world.Victim, "eve@example.net")
+		hidden := w.Send("eve@example.net", "Vic <"+world.Victim+">")
+		synctest.Wait() // both wait before their dots
+		world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		if n := w.OpenErasures(); n != 0 {
+			t.Fatalf("%d erasures are open", n)
+		}
+		close(hang)
+		relay.Follow(nil)
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		w.WantLast(alone, app.Suppressed)
+		if ev := w.EventOf(alone, app.EventType(app.Suppressed)); ev.Recipient != app.Erased || ev.Detail.Message != "Not sent: the recipient was erased" {
+			t.Errorf("event %+v", ev)
+		}
+		for _, id := range []string{both, hidden} {
+			tries := relay.Seen(id)
+			last := tries[len(tries)-1].M
+			if len(tries) != 2 || len(last.Recipients) != 1 || last.Recipients[0] != "eve@example.net" || strings.Contains(fmt.Sprintf("%+v", *last.Mail), "Vic") {
+				t.Errorf("%d tries, the last to %v: %+v", len(tries), last.Recipients, last.Mail)
+			}
+			if last.Signature != "" {
+				t.Error("an old signature for new bytes")
+			}
+			if ev := w.EventOf(id, app.EventType(app.Sent)); ev.Recipient != "eve@example.net" {
+				t.Errorf("event %+v", ev)
+			}
+			if w.Unit(id) != nil {
+				t.Error("its work is not over")
+			}
+		}
+		if n := w.Traces(world.Victim); n != 0 {
+			t.Errorf("%d traces", n)
+		}
+		if w.Log.Has("level=ERROR") {
+			t.Errorf("log:\n%s", w.Log.Text.String())
+		}
+	})
+}
+
+func TestMailThatIsLeavingIsErasedWhenItsOutcomeIsKnown(t *testing.T) {
+	for name, end := range map[string]world.Answer{
+		"taken": world.Accept, "postponed": world.Says(app.StageDot, 450, "later, "+world.Victim), "lost": world.Lost,
+	} {
+		t.Run(name, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				hang := make(chan struct{})
+				relay := world.NewRelay(world.Firstly(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+					if hold() != nil {
+						return app.Result{Kind: app.ResultWithdrawn}
+					}
+					<-hang
+					return end(ctx, m, func() error { return nil })
+				}))
+				w := world.Serving(t, relay)
+				c := w.Person(w.Key.TeamID, world.Victim)
+				id := w.Send(world.Victim)
+				synctest.Wait()
+				start := time.Now()
+				world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+				if took := time.Since(start); took < 9*time.Second || took > 11*time.Second || w.OpenErasures() != 1 {
+					t.Errorf("answered after %v with %d erasures open", took, w.OpenErasures())
+				}
+				// Another's erasure does not wait for that.
+				d := w.Person(w.Key.TeamID, "dan@erase.example")
+				start = time.Now()
+				world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{d}))
+				if took := time.Since(start); took > 2*time.Second || w.OpenErasures() != 1 {
+					t.Errorf("the other's erasure took %v, %d are open", took, w.OpenErasures())
+				}
+				close(hang)
+				time.Sleep(2 * time.Second)
+				synctest.Wait()
+				if n := w.OpenErasures(); n != 0 {
+					t.Fatalf("%d erasures are open", n)
+				}
+				if n := w.Traces(world.Victim); n != 0 {
+					t.Errorf("%d traces", n)
+				}
+				time.Sleep(10 * time.Minute)
+				synctest.Wait()
+				if n := len(relay.Seen(id)); n != 1 {
+					t.Errorf("sent %d times:\n%s", n, w.Story(id))
+				}
+				if w.Unit(id) != nil || len(w.Dotted()) > 0 {
+					t.Error("its work is not over")
+				}
+				if w.Log.Has("level=ERROR") {
+					t.Errorf("log:\n%s", w.Log.Text.String())
+				}
+			})
+		})
+	}
+}
+
+func TestNothingLeavesInTheNameOfAnErasedSender(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Firstly(world.Trouble(app.StageConnect, "down")))
+		w := world.Serving(t, relay)
+		c := w.Person(w.Key.TeamID, "ann@"+world.TestDomain)
+		id := w.Send("eve@example.net")
+		synctest.Wait()
+		world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		w.WantLast(id, app.Canceled)
+		if n := len(relay.Seen(id)); n != 1 {
+			t.Errorf("tried %d times", n)
+		}
+		if got := w.Email(id).From.String(); got != app.Erased {
+			t.Errorf("from %s", got)
+		}
+	})
+}
+
+func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := world.NewRelay(world.Firstly(world.DotThen(hang))) // keeps the erasure open
+		w := world.Serving(t, relay)
+		c := w.Person(w.Key.TeamID, world.Victim)
+		old := w.Send(world.Victim)
+		synctest.Wait()
+		world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
+		relay.Follow(nil)
+		again := w.Person(w.Key.TeamID, world.Victim)
+		id := w.Send(world.Victim)
+		close(hang)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := w.OpenErasures(); n != 0 {
+			t.Fatalf("%d erasures are open", n)
+		}
+		w.WantLast(id, app.Sent)
+		if got := w.Email(id).To[0].Mailbox(); got != world.Victim {
+			t.Errorf("new mail goes to %s", got)
+		}
+		if got := w.Email(old).To[0].Mailbox(); got != app.Erased {
+			t.Errorf("old mail went to %s", got)
+		}
+		w.Read(func(r *db.Reader) error {
+			now, err := r.Contact(w.Key.TeamID, again.ID)
+			if now.Email != world.Victim {
+				t.Errorf("the new contact is %q", now.Email)
+			}
+			return err
+		})
+	})
+}

@@ -1,0 +1,86 @@
+package world
+
+import (
+	"strings"
+	"testing/synctest"
+
+	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/db"
+)
+
+// Take has the engine take reports; they come from SES unless they say more.
+func (w *World) Take(reports ...feedback.Feedback) {
+	w.T.Helper()
+	for i := range reports {
+		if reports[i].Source == "" {
+			reports[i].Source = "ses"
+		}
+	}
+	Must(w.T, w.Server.Reports.TakeFeedback(w.T.Context(), reports))
+}
+
+// States are the recipients of an email with what became of them.
+func (w *World) States(id string) string {
+	w.T.Helper()
+	var out []string
+	w.Read(func(r *db.Reader) error {
+		s, err := r.Subject(id)
+		if err != nil {
+			return err
+		}
+		for _, v := range s.Recipients {
+			out = append(out, v.Address+" "+string(v.State))
+		}
+		return nil
+	})
+	return strings.Join(out, ", ")
+}
+
+func (w *World) WantStates(id, want string) {
+	w.T.Helper()
+	if got := w.States(id); got != want {
+		w.T.Errorf("recipients are %q, want %q; timeline:\n%s", got, want, w.Story(id))
+	}
+}
+
+// Suppressed is an address's suppression as the API shows it; empty: there is none.
+func (w *World) Suppressed(address string) app.Suppression {
+	s, err := w.Server.Suppressions.GetSuppression(w.T.Context(), w.Key, address)
+	if err != nil {
+		WantCode(w.T, err, app.CodeNotFound)
+		return app.Suppression{}
+	}
+	return s
+}
+
+// SentTo gives an email that the relay took.
+func (w *World) SentTo(to ...string) string {
+	w.T.Helper()
+	id := w.Send(to...)
+	synctest.Wait()
+	w.WantLast(id, app.Sent)
+	return id
+}
+
+func Bounce(id, recipient, code string) feedback.Feedback {
+	return feedback.Feedback{EmailID: id, Recipient: recipient, Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
+		Diagnostic: "smtp; 550 " + code + " sorry"}
+}
+
+// BroadcastRecipients gives the recipients of a broadcast as the database has
+// them, in their order.
+func (w *World) BroadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipient) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) error {
+		for n := range b.Written {
+			v, err := r.BroadcastRecipient(app.MailID(b.Mails, n+1))
+			if err != nil {
+				return err
+			}
+			all = append(all, v)
+		}
+		return nil
+	})
+	return all
+}

@@ -1,0 +1,30 @@
+package world
+
+import (
+	"context"
+	"database/sql"
+	"path/filepath"
+	"testing"
+
+	"mailer/db"
+)
+
+// FullStorage gives an error as SQLite does on a full disk.
+func FullStorage(t *testing.T) error {
+	t.Helper()
+	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db"))
+	Must(t, err)
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	_, err = pool.Exec("PRAGMA max_page_count = 2; CREATE TABLE x (y BLOB)")
+	Must(t, err)
+	if _, err = pool.Exec("INSERT INTO x VALUES (zeroblob(100000))"); !db.IsStorage(err) {
+		t.Fatalf("no storage error: %v", err)
+	}
+	return err
+}
+
+// Strike has a write meet that error of the disk.
+func (w *World) Strike(fault error) error {
+	return w.DB.Write(context.Background(), func(*db.Tx) error { return fault })
+}

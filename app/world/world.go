@@ -1,0 +1,334 @@
+package world
+
+import (
+	"context"
+	"crypto/ed25519"
+	"crypto/rand"
+	"crypto/x509"
+	"errors"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/domains"
+	"mailer/app/mail"
+	"mailer/app/server"
+	"mailer/db"
+)
+
+const TestDomain = "example.com"
+
+// World is an engine on a database file of its own, with fake relays. The team
+// is the first one; its domain is testDomain, verified.
+type World struct {
+	T             testing.TB
+	Path          string
+	master        []byte
+	Config        server.Config
+	DB            *db.DB
+	Server        *server.Server
+	Relays        []*FakeRelay
+	Key           *app.Key
+	Log           *LogBook
+	started, Over bool
+}
+
+// Bubble runs fn with a fake clock, which stands still while anything runs.
+func Bubble(t *testing.T, fn func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, fn)
+}
+
+// Idle makes a world whose engine accepts and does not send yet.
+func Idle(t testing.TB, relays ...*FakeRelay) *World {
+	t.Helper()
+	return IdleWith(t, server.Config{}, relays...)
+}
+
+// IdleWith is idle with parts of a configuration.
+func IdleWith(t testing.TB, cfg server.Config, relays ...*FakeRelay) *World {
+	t.Helper()
+	w := &World{T: t, Path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), Relays: relays, Log: &LogBook{}, Config: cfg}
+	w.Config.Jitter, w.Config.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
+	w.Open()
+	team, err := w.Server.Teams.FindTeam(t.Context(), "")
+	Must(t, err)
+	w.Key = &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
+	w.AddDomain(team.ID, TestDomain, app.DefaultRegion, app.DomainVerified)
+	w.listen(w.Key)
+	return w
+}
+
+// listen has a webhook hear of everything but emails, for what tests look at in
+// the database; nothing is told to it.
+func (w *World) listen(key *app.Key) {
+	w.T.Helper()
+	events := slices.DeleteFunc(app.EventNames(), func(name app.EventName) bool { return strings.HasPrefix(string(name), "email.") })
+	_, err := w.Server.Events.CreateWebhook(w.T.Context(), key, app.WebhookInput{Endpoint: "https://hooks.example.com", Events: events})
+	Must(w.T, err)
+}
+
+// Serving makes a world whose engine sends.
+func Serving(t testing.TB, relays ...*FakeRelay) *World {
+	t.Helper()
+	w := Idle(t, relays...)
+	w.Start()
+	return w
+}
+
+// Open opens database and engine; the test's end closes them.
+func (w *World) Open() {
+	w.T.Helper()
+	schema, err := os.ReadFile("../../schema.sql")
+	Must(w.T, err)
+	log := slog.New(slog.NewTextHandler(w.Log, nil))
+	w.DB, err = db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: string(schema), Create: true, Lock: true, Log: log, Gather: -1})
+	Must(w.T, err)
+	store := w.DB
+	w.T.Cleanup(func() { Must(w.T, store.Close()) })
+	sealer, err := app.NewSealer(w.master)
+	Must(w.T, err)
+	w.Config.DB, w.Config.Sealer, w.Config.Log, w.Config.Routes = w.DB, sealer, log, nil
+	for _, r := range w.Relays {
+		w.Config.Routes = append(w.Config.Routes, delivery.Route{Relay: r.Relay, Sender: r})
+	}
+	w.Server, err = server.New(w.T.Context(), w.Config)
+	Must(w.T, err)
+	w.started, w.Over = false, false
+}
+
+func (w *World) Start() {
+	w.T.Helper()
+	Must(w.T, w.Server.Start(w.T.Context()))
+	w.started = true
+	e := w.Server
+	w.T.Cleanup(func() {
+		if !w.Over || w.Server != e {
+			StopNow(e)
+		}
+	})
+}
+
+// StopNow drops what runs.
+func StopNow(e *server.Server) {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	e.Stop(ctx)
+}
+
+// Beside gives an engine as a command has it that runs beside the server: on its own
+// connections to the database, without workers.
+func (w *World) Beside() *server.Server {
+	w.T.Helper()
+	schema, err := os.ReadFile("../../schema.sql")
+	Must(w.T, err)
+	store, err := db.Open(w.T.Context(), db.Options{Path: w.Path, Schema: string(schema), Gather: -1})
+	Must(w.T, err)
+	w.T.Cleanup(func() { Must(w.T, store.Close()) })
+	cfg := w.Config
+	cfg.DB, cfg.Routes = store, nil
+	e, err := server.New(w.T.Context(), cfg)
+	Must(w.T, err)
+	return e
+}
+
+// Stop ends the engine in order and closes the database.
+func (w *World) Stop() {
+	w.T.Helper()
+	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
+	defer cancel()
+	w.Server.Stop(ctx)
+	w.Over = true
+	Must(w.T, w.DB.Close())
+}
+
+// Crash leaves the old process as it stands and gives a world on what the disk
+// holds at this moment, its engine not yet started. The old one goes on with
+// its own files.
+func (w *World) Crash(relays ...*FakeRelay) *World {
+	w.T.Helper()
+	next := &World{T: w.T, Path: filepath.Join(w.T.TempDir(), "mailer.db"), master: w.master, Relays: relays, Key: w.Key, Config: w.Config, Log: &LogBook{}}
+	for _, end := range []string{"", "-wal"} {
+		b, err := os.ReadFile(w.Path + end)
+		Must(w.T, err)
+		Must(w.T, os.WriteFile(next.Path+end, b, 0o600))
+	}
+	next.Open()
+	return next
+}
+
+func (w *World) AddDomain(teamID, name, region string, status app.DomainStatus) {
+	w.T.Helper()
+	_, private, err := ed25519.GenerateKey(rand.Reader)
+	Must(w.T, err)
+	der, err := x509.MarshalPKCS8PrivateKey(private)
+	Must(w.T, err)
+	d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: name, Status: status, Region: region, ReturnPath: "send",
+		CreatedAt: time.Now()}
+	d.Keys = []app.DKIMPair{{Selector: app.DKIMSelector, State: app.DKIMSigning, Public: "unused", CreatedAt: d.CreatedAt,
+		Sealed: w.Config.Sealer.Seal(domains.DkimPurpose, d.ID, der)}}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
+}
+
+// AddTeam makes another team with a verified domain and gives a key of it.
+func (w *World) AddTeam(name, domain string) *app.Key {
+	w.T.Helper()
+	team, err := w.Server.Teams.CreateTeam(w.T.Context(), name)
+	Must(w.T, err)
+	w.AddDomain(team.ID, domain, app.DefaultRegion, app.DomainVerified)
+	key := &app.Key{ID: app.NewID(), TeamID: team.ID, Permission: app.FullAccess, Role: app.RoleOwner}
+	w.listen(key)
+	return key
+}
+
+// Letter is a good send to those recipients.
+func Letter(to ...string) *app.EmailInput {
+	text := "Hello"
+	return &app.EmailInput{From: "Ann <ann@" + TestDomain + ">", To: to, Subject: "Hi", Text: &text}
+}
+
+// Send has an email accepted and gives its id.
+func (w *World) Send(to ...string) string {
+	w.T.Helper()
+	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, Letter(to...), mail.SendOptions{})
+	Must(w.T, err)
+	return id
+}
+
+func (w *World) Read(fn func(r *db.Reader) error) {
+	w.T.Helper()
+	Must(w.T, w.DB.Read(context.Background(), fn))
+}
+
+func (w *World) Email(id string) *app.Email {
+	w.T.Helper()
+	email, err := w.Server.Mail.GetEmail(w.T.Context(), w.Key, id)
+	Must(w.T, err)
+	return email
+}
+
+func (w *World) WantLast(id string, want app.LastEvent) {
+	w.T.Helper()
+	if got := w.Email(id).LastEvent; got != want {
+		w.T.Errorf("last_event of %s is %s, want %s; timeline:\n%s", id, got, want, w.Story(id))
+	}
+}
+
+// Events is the timeline of an email, oldest first.
+func (w *World) Events(id string) []app.Event {
+	w.T.Helper()
+	events, _, err := w.Server.Mail.ListEvents(w.T.Context(), w.Key, id, app.Page{Limit: 100})
+	Must(w.T, err)
+	for i, j := 0, len(events)-1; i < j; i, j = i+1, j-1 {
+		events[i], events[j] = events[j], events[i]
+	}
+	return events
+}
+
+// EventOf gives the only event of that type.
+func (w *World) EventOf(id string, kind app.EventType) app.Event {
+	w.T.Helper()
+	var found []app.Event
+	for _, ev := range w.Events(id) {
+		if ev.Type == kind {
+			found = append(found, ev)
+		}
+	}
+	if len(found) != 1 {
+		w.T.Fatalf("%d events %s, want 1; timeline:\n%s", len(found), kind, w.Story(id))
+	}
+	return found[0]
+}
+
+func (w *World) Story(id string) string {
+	var b strings.Builder
+	for _, ev := range w.Events(id) {
+		b.WriteString(app.FormatTime(ev.CreatedAt) + " " + string(ev.Type) + " " + ev.Recipient + ": " + ev.Detail.Message + "\n")
+	}
+	return b.String()
+}
+
+// Unit gives the open work of an email, nil where it is over.
+func (w *World) Unit(id string) *app.Unit {
+	w.T.Helper()
+	var found *app.Unit
+	w.Read(func(r *db.Reader) error {
+		email, err := r.Email(w.Key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		units, err := r.DueUnits(email.Relay, false, w.Key.TeamID, time.Now().AddDate(1, 0, 0), 100_000)
+		for _, u := range units {
+			if u.EmailID == id {
+				found = &u
+			}
+		}
+		return err
+	})
+	return found
+}
+
+func (w *World) Dotted() (units []app.Unit) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) (err error) {
+		units, err = r.DottedUnits()
+		return err
+	})
+	return units
+}
+
+func (w *World) Doubts() []app.Doubt {
+	w.T.Helper()
+	doubts, err := w.Server.Delivery.ListDoubts(w.T.Context(), false)
+	Must(w.T, err)
+	return doubts
+}
+
+// Due has an email tried now.
+func (w *World) Due(id string) {
+	w.T.Helper()
+	u := *w.Unit(id)
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
+}
+
+func Must(t testing.TB, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func WantCode(t testing.TB, err error, want app.Code) {
+	t.Helper()
+	var refusal *app.Error
+	if !errors.As(err, &refusal) || refusal.Code != want {
+		t.Errorf("error %v, want code %s", err, want)
+	}
+}
+
+// LogBook keeps the log lines.
+type LogBook struct {
+	mu   sync.Mutex
+	Text strings.Builder
+}
+
+func (b *LogBook) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.Text.Write(p)
+}
+
+func (b *LogBook) Has(words string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return strings.Contains(b.Text.String(), words)
+}
