@@ -12,7 +12,9 @@ import (
 	"testing"
 
 	"mailer/app"
+	domainservice "mailer/app/domains"
 	"mailer/app/server"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -165,7 +167,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestNewNeedsNothingButAnEngine(t *testing.T) {
-	h := New(Config{Server: &server.Server{}, Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
+	h := New(Config{Server: nothing(), Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
 	w := get(h, "/healthz")
 	wantJSON(t, w, `{"status":"ok"}`)
 	if w.Header().Get("Ratelimit-Policy") != "100;w=1" {
@@ -184,4 +186,10 @@ func TestCanceledRequestIsNoError(t *testing.T) {
 	if b.log.Len() > 0 {
 		t.Errorf("log: %s", b.log.String())
 	}
+}
+
+// nothing is a server that has no parts to answer with.
+func nothing() *server.Server {
+	base := &service.Base{}
+	return &server.Server{Base: base, Domains: &domainservice.Service{Base: base}}
 }

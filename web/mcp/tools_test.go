@@ -10,7 +10,9 @@ import (
 	"strings"
 	"testing"
 
+	"mailer/app/domains"
 	"mailer/app/server"
+	"mailer/app/service"
 	"mailer/web"
 	"mailer/web/mcp"
 	"mailer/web/rest"
@@ -18,7 +20,7 @@ import (
 
 // handler has every route of the API, and nothing behind them.
 func handler() *rest.Handler {
-	return web.New(web.Config{Server: &server.Server{}, Log: slog.New(slog.DiscardHandler)})
+	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)})
 }
 
 // document is openapi.json.
@@ -137,4 +139,10 @@ func memberNames(v any) (out []string) {
 		}
 	}
 	return out
+}
+
+// nothing is a server that has no parts to answer with.
+func nothing() *server.Server {
+	base := &service.Base{}
+	return &server.Server{Base: base, Domains: &domains.Service{Base: base}}
 }

@@ -6,7 +6,7 @@
 # system are not used or touched: both peers run from a temporary directory
 # (TMPDIR says where; it should be on a real disk), on the loopback interface.
 set -euo pipefail
-cd "$(dirname "${BASH_SOURCE[0]}")/../.."
+cd "$(dirname "${BASH_SOURCE[0]}")/../../.."
 
 if [ "$(id -u)" -ne 0 ]; then
   echo "This needs root: Postfix starts as root alone." >&2
