@@ -421,7 +421,7 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 					if err != nil {
 						t.Fatal(err)
 					}
-					lines, err := plan(t.Context(), pool, strings.Replace(s.text, filterPlace, filter.text, 1))
+					lines, err := planOf(t.Context(), pool, strings.Replace(s.text, filterPlace, filter.text, 1))
 					if err != nil {
 						t.Fatalf("%s with %+v: %v", s.function, c, err)
 					}

@@ -144,7 +144,7 @@ func nulls(text string) []any {
 }
 
 // plan prepares a statement and returns the lines of its query plan.
-func plan(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
+func planOf(ctx context.Context, pool *sql.DB, text string) ([]string, error) {
 	rows, err := pool.QueryContext(ctx, "EXPLAIN QUERY PLAN "+text, nulls(text)...)
 	if err != nil {
 		return nil, err
@@ -332,7 +332,7 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 	}
 	plans := map[string][]string{}
 	for _, s := range all {
-		lines, err := plan(t.Context(), pool, s.text)
+		lines, err := planOf(t.Context(), pool, s.text)
 		if err != nil {
 			t.Errorf("%s: %v\n%s", s.function, err, s.text)
 			continue
@@ -358,7 +358,7 @@ func TestEveryStatementFitsTheSchemaAndFindsItsRowsByIndex(t *testing.T) {
 
 func TestBadStatementsAreSeen(t *testing.T) {
 	pool := memoryDB(t, schemaText(t))
-	if _, err := plan(t.Context(), pool, `SELECT nothing FROM emails WHERE id = ?`); err == nil {
+	if _, err := planOf(t.Context(), pool, `SELECT nothing FROM emails WHERE id = ?`); err == nil {
 		t.Error("a column that is not there passes")
 	}
 	for _, text := range []string{
@@ -366,7 +366,7 @@ func TestBadStatementsAreSeen(t *testing.T) {
 		`SELECT id FROM emails WHERE team_id = ? ORDER BY subject`,
 		`UPDATE units SET next_at = ?2 WHERE state = ?1`,
 	} {
-		lines, err := plan(t.Context(), pool, text)
+		lines, err := planOf(t.Context(), pool, text)
 		if err != nil {
 			t.Fatal(err)
 		}
