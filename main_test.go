@@ -38,7 +38,7 @@ func TestMain(m *testing.M) {
 var floors = [][]string{
 	{"app/htmltext", "app/schedule", "app/pacing", "app/window"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
-	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render"}, // rules
+	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/plan"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
 	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns"}, // what stores and speaks
 	{"app/service"}, // what every service is handed
@@ -72,7 +72,7 @@ var kept = map[string][]string{
 }
 
 // besides are imports on one floor.
-var besides = map[string][]string{"app/render": {"app/tracking"}}
+var besides = map[string][]string{"app/render": {"app/tracking"}, "app/plan": {"app/webhook"}}
 
 // apart are for tests alone: no program imports them, and they may import anything.
 var apart = []string{"app/apptest", "app/world", "app/bench"}

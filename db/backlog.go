@@ -4,17 +4,18 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/plan"
 )
 
 // Backlog returns how many recipients of a team were accepted and have not counted.
-func (r *Reader) Backlog(teamID string) (b app.Backlog, err error) {
+func (r *Reader) Backlog(teamID string) (b plan.Backlog, err error) {
 	err = r.row(`SELECT late, scheduled FROM team_backlogs WHERE team_id = ?`, []any{teamID}, &b.Late, &b.Scheduled)
 	return b, ignoreNotFound(err)
 }
 
 // AddBacklog adds b, which may be negative, to the backlog of a team.
-func (tx *Tx) AddBacklog(teamID string, b app.Backlog) error {
-	if b == (app.Backlog{}) {
+func (tx *Tx) AddBacklog(teamID string, b plan.Backlog) error {
+	if b == (plan.Backlog{}) {
 		return nil
 	}
 	_, err := tx.exec(`INSERT INTO team_backlogs (team_id, late, scheduled) VALUES (?1, CASE WHEN ?2 > 0 THEN ?2 ELSE 0 END, CASE WHEN ?3 > 0 THEN ?3 ELSE 0 END)
@@ -48,7 +49,7 @@ func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
 
 // EmailBacklog returns how many recipients of a waiting email have not counted, as what
 // it is in the backlog. An email without a unit owes nothing.
-func (r *Reader) EmailBacklog(emailID string) (b app.Backlog, err error) {
+func (r *Reader) EmailBacklog(emailID string) (b plan.Backlog, err error) {
 	err = r.row(`SELECT CASE late WHEN 1 THEN owed ELSE 0 END, CASE late WHEN 0 THEN owed ELSE 0 END FROM units WHERE email_id = ?`,
 		[]any{emailID}, &b.Late, &b.Scheduled)
 	return b, ignoreNotFound(err)

@@ -1,30 +1,30 @@
 package db
 
-import "mailer/app"
+import "mailer/app/reputation"
 
 // SetGuardrail notes the state of a team. Error: ErrNotFound.
-func (tx *Tx) SetGuardrail(teamID string, state app.Guardrail) error {
+func (tx *Tx) SetGuardrail(teamID string, state reputation.Guardrail) error {
 	n, err := tx.exec(`UPDATE teams SET guardrail = ? WHERE id = ?`, string(state), teamID)
 	return oneRow(n, err, ErrNotFound)
 }
 
 // Guardrail returns the state of a team. Error: ErrNotFound.
-func (r *Reader) Guardrail(teamID string) (state app.Guardrail, err error) {
+func (r *Reader) Guardrail(teamID string) (state reputation.Guardrail, err error) {
 	err = r.row(`SELECT guardrail FROM teams WHERE id = ?`, []any{teamID}, &state)
 	return state, err
 }
 
 // Guardrails returns the states of all teams that are not ok.
-func (r *Reader) Guardrails() (map[string]app.Guardrail, error) {
+func (r *Reader) Guardrails() (map[string]reputation.Guardrail, error) {
 	type row struct {
 		team  string
-		state app.Guardrail
+		state reputation.Guardrail
 	}
 	rows, err := list(&r.session, func(s scanner) (v row, err error) {
 		err = s.Scan(&v.team, &v.state)
 		return v, err
 	}, `SELECT id, guardrail FROM teams WHERE guardrail <> 'ok'`)
-	out := map[string]app.Guardrail{}
+	out := map[string]reputation.Guardrail{}
 	for _, v := range rows {
 		out[v.team] = v.state
 	}

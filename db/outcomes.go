@@ -4,15 +4,15 @@ import (
 	"fmt"
 	"time"
 
-	"mailer/app"
+	"mailer/app/reputation"
 )
 
 // CountOutcome adds to the counters of a team and of its region, with the hour of
 // this transaction. The closures of one commit share a statement for each counter,
 // so that a message costs a look-up in memory.
-func (tx *Tx) CountOutcome(key app.OutcomeKey, o app.Outcome) {
+func (tx *Tx) CountOutcome(key reputation.OutcomeKey, o reputation.Outcome) {
 	if tx.outcomes == nil {
-		tx.outcomes = map[app.OutcomeKey]app.Outcome{}
+		tx.outcomes = map[reputation.OutcomeKey]reputation.Outcome{}
 	}
 	sum := tx.outcomes[key]
 	sum.Add(o)
@@ -21,7 +21,7 @@ func (tx *Tx) CountOutcome(key app.OutcomeKey, o app.Outcome) {
 
 // storeOutcomes writes what the closures of a commit counted.
 func storeOutcomes(s *session, group []*request, now time.Time) error {
-	teams, regions := map[app.OutcomeKey]app.Outcome{}, map[string]app.Outcome{}
+	teams, regions := map[reputation.OutcomeKey]reputation.Outcome{}, map[string]reputation.Outcome{}
 	for _, r := range group {
 		if r.err != nil {
 			continue
@@ -33,7 +33,7 @@ func storeOutcomes(s *session, group []*request, now time.Time) error {
 			teams[key], regions[key.Region] = team, region
 		}
 	}
-	hour := app.OutcomeHour(now)
+	hour := reputation.OutcomeHour(now)
 	for key, o := range teams {
 		_, err := s.exec(`INSERT INTO outcomes (team_id, hour, region, domain, sent, hard_bounced, complained, scored, points)
 			VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (team_id, hour, region, domain) DO UPDATE SET sent = outcomes.sent + excluded.sent,
@@ -56,7 +56,7 @@ func storeOutcomes(s *session, group []*request, now time.Time) error {
 }
 
 // TeamOutcome sums up what became of a team's recipients from an hour on.
-func (r *Reader) TeamOutcome(teamID string, from int64) (o app.Outcome, err error) {
+func (r *Reader) TeamOutcome(teamID string, from int64) (o reputation.Outcome, err error) {
 	err = r.row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0), coalesce(sum(scored), 0),
 		coalesce(sum(points), 0) FROM outcomes WHERE team_id = ? AND hour >= ?`, []any{teamID, from},
 		&o.Sent, &o.HardBounced, &o.Complained, &o.Scored, &o.Points)
@@ -65,7 +65,7 @@ func (r *Reader) TeamOutcome(teamID string, from int64) (o app.Outcome, err erro
 
 // RegionOutcome sums up what became of all recipients of a region from an hour on,
 // scores left out.
-func (r *Reader) RegionOutcome(region string, from int64) (o app.Outcome, err error) {
+func (r *Reader) RegionOutcome(region string, from int64) (o reputation.Outcome, err error) {
 	err = r.row(`SELECT coalesce(sum(sent), 0), coalesce(sum(hard_bounced), 0), coalesce(sum(complained), 0)
 		FROM region_outcomes WHERE region = ? AND hour >= ?`, []any{region, from}, &o.Sent, &o.HardBounced, &o.Complained)
 	return o, err

@@ -5,19 +5,19 @@ import (
 	"sync"
 	"testing"
 
-	"mailer/app"
+	"mailer/app/reputation"
 )
 
 func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {
 	d := openHere(t)
 	team := addTestTeam(t, d, "counted")
-	key := app.OutcomeKey{TeamID: team, Region: "r", Domain: "example.com"}
+	key := reputation.OutcomeKey{TeamID: team, Region: "r", Domain: "example.com"}
 	failed := errors.New("no")
 	var wg sync.WaitGroup
 	for i := range 100 {
 		wg.Go(func() {
 			err := d.Write(t.Context(), func(tx *Tx) error {
-				tx.CountOutcome(key, app.Outcome{Sent: 1, HardBounced: 1, Complained: 1, Scored: 1, Points: 1000})
+				tx.CountOutcome(key, reputation.Outcome{Sent: 1, HardBounced: 1, Complained: 1, Scored: 1, Points: 1000})
 				if i%4 == 0 {
 					return failed
 				}
@@ -30,7 +30,7 @@ func TestOutcomesOfAFailedWriteDoNotCount(t *testing.T) {
 	}
 	wg.Wait()
 	err := d.Read(t.Context(), func(r *Reader) error {
-		want := app.Outcome{Sent: 75, HardBounced: 75, Complained: 75, Scored: 75, Points: 75_000}
+		want := reputation.Outcome{Sent: 75, HardBounced: 75, Complained: 75, Scored: 75, Points: 75_000}
 		if got, err := r.TeamOutcome(team, 0); err != nil || got != want {
 			t.Errorf("the team's outcome is %+v, %v, want %+v", got, err, want)
 		}

@@ -4,12 +4,12 @@ import (
 	"database/sql"
 	"time"
 
-	"mailer/app"
+	"mailer/app/plan"
 )
 
 // TeamPlan returns the plan of a team. Error: ErrNotFound where none was set.
-func (r *Reader) TeamPlan(teamID string) (app.TeamPlan, error) {
-	var p app.TeamPlan
+func (r *Reader) TeamPlan(teamID string) (plan.TeamPlan, error) {
+	var p plan.TeamPlan
 	var volume sql.NullInt64
 	var since int64
 	err := r.row(`SELECT name, included, overage, since FROM team_plans WHERE team_id = ?`, []any{teamID}, &p.Name, &volume, &p.Overage, &since)
@@ -18,7 +18,7 @@ func (r *Reader) TeamPlan(teamID string) (app.TeamPlan, error) {
 }
 
 // SetTeamPlan returns a team a plan.
-func (tx *Tx) SetTeamPlan(teamID string, p *app.TeamPlan) error {
+func (tx *Tx) SetTeamPlan(teamID string, p *plan.TeamPlan) error {
 	volume := sql.NullInt64{Int64: p.Volume, Valid: p.Volume > 0}
 	_, err := tx.exec(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (team_id) DO UPDATE SET name = excluded.name, included = excluded.included, overage = excluded.overage, since = excluded.since`,
@@ -34,7 +34,7 @@ func (r *Reader) RecipientsBetween(teamID string, first, end int64) (sum int64, 
 }
 
 // SetDayNotified notes which event webhooks got about a day's quota.
-func (tx *Tx) SetDayNotified(teamID string, day int64, level app.QuotaLevel) error {
+func (tx *Tx) SetDayNotified(teamID string, day int64, level plan.QuotaLevel) error {
 	_, err := tx.exec(`INSERT INTO team_days (team_id, day, recipients, told) VALUES (?, ?, 0, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET told = excluded.told`, teamID, day, int(level))
 	return err
@@ -42,14 +42,14 @@ func (tx *Tx) SetDayNotified(teamID string, day int64, level app.QuotaLevel) err
 
 // PeriodNotified returns which event webhooks got about the quota of the period
 // that began at start.
-func (r *Reader) PeriodNotified(teamID string, start time.Time) (told app.QuotaLevel, err error) {
+func (r *Reader) PeriodNotified(teamID string, start time.Time) (told plan.QuotaLevel, err error) {
 	err = r.row(`SELECT told FROM team_plans WHERE team_id = ? AND told_at = ?`, []any{teamID, milli(start)}, &told)
 	return told, ignoreNotFound(err)
 }
 
 // SetPeriodNotified notes which event webhooks got about the quota of the period
 // that began at start.
-func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level app.QuotaLevel) error {
+func (tx *Tx) SetPeriodNotified(teamID string, start time.Time, level plan.QuotaLevel) error {
 	_, err := tx.exec(`UPDATE team_plans SET told_at = ?, told = ? WHERE team_id = ?`, milli(start), int(level), teamID)
 	return err
 }

@@ -3,12 +3,12 @@ package db
 import (
 	"fmt"
 
-	"mailer/app"
+	"mailer/app/plan"
 )
 
 // CountRecipients adds n to what a team's mail counted on a day (app.UnixDay) and
 // returns the new sum, and which of the day's quota events was sent.
-func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told app.QuotaLevel, err error) {
+func (tx *Tx) CountRecipients(teamID string, day, n int64) (sum int64, told plan.QuotaLevel, err error) {
 	err = tx.row(`INSERT INTO team_days (team_id, day, recipients) VALUES (?, ?, ?)
 		ON CONFLICT (team_id, day) DO UPDATE SET recipients = team_days.recipients + excluded.recipients RETURNING recipients, told`,
 		[]any{teamID, day, n}, &sum, &told)
@@ -50,7 +50,7 @@ func storeDays(s *session, group []*request) error {
 
 // DayRecipients returns what a team's mail counted on a day (app.UnixDay), and which
 // of the day's quota events was sent.
-func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told app.QuotaLevel, err error) {
+func (r *Reader) DayRecipients(teamID string, day int64) (sum int64, told plan.QuotaLevel, err error) {
 	err = r.row(`SELECT recipients, told FROM team_days WHERE team_id = ? AND day = ?`, []any{teamID, day}, &sum, &told)
 	return sum, told, ignoreNotFound(err)
 }

@@ -6,12 +6,13 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/webhook"
 )
 
 const webhookColumns = `w.id, w.team_id, w.endpoint, w.events, w.status, w.secrets, w.failing_since, w.created_at`
 
-func scanWebhook(s scanner) (app.Webhook, error) {
-	var w app.Webhook
+func scanWebhook(s scanner) (webhook.Webhook, error) {
+	var w webhook.Webhook
 	var events sql.NullString
 	var failing sql.NullInt64
 	var created int64
@@ -24,19 +25,19 @@ func scanWebhook(s scanner) (app.Webhook, error) {
 
 // InsertWebhook adds a webhook. Error: ErrConflict for a team that has
 // app.MaxWebhooks already.
-func (tx *Tx) InsertWebhook(w *app.Webhook) error {
+func (tx *Tx) InsertWebhook(w *webhook.Webhook) error {
 	events, err := jsonText(w.Events)
 	if err != nil {
 		return err
 	}
 	n, err := tx.exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
 		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
-		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), app.MaxWebhooks-1)
+		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), webhook.MaxWebhooks-1)
 	return oneRow(n, err, ErrConflict)
 }
 
 // UpdateWebhook writes all of a webhook that can change. Error: ErrNotFound.
-func (tx *Tx) UpdateWebhook(w *app.Webhook) error {
+func (tx *Tx) UpdateWebhook(w *webhook.Webhook) error {
 	events, err := jsonText(w.Events)
 	if err != nil {
 		return err
@@ -57,43 +58,43 @@ func (tx *Tx) DeleteWebhook(teamID, id string) error {
 }
 
 // Webhook returns one webhook of a team.
-func (r *Reader) Webhook(teamID, id string) (app.Webhook, error) {
+func (r *Reader) Webhook(teamID, id string) (webhook.Webhook, error) {
 	return one(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id = ?`, teamID, id)
 }
 
 // ListWebhooks returns a page of a team's webhooks, newest first. Error: ErrNotFound
 // for a cursor that is no webhook of the team.
-func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]app.Webhook, bool, error) {
+func (r *Reader) ListWebhooks(teamID string, page app.Page) ([]webhook.Webhook, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Webhook(teamID, cursor)) }, scanWebhook,
 		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id < ? ORDER BY w.id DESC LIMIT ?`,
 		`SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.id > ? ORDER BY w.id LIMIT ?`, teamID)
 }
 
 // EnabledWebhooks returns the enabled webhooks of a team, oldest first.
-func (r *Reader) EnabledWebhooks(teamID string) ([]app.Webhook, error) {
+func (r *Reader) EnabledWebhooks(teamID string) ([]webhook.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.team_id = ? AND w.status = 'enabled' ORDER BY w.id`, teamID)
 }
 
 // AllEnabledWebhooks returns the enabled webhooks of all teams.
-func (r *Reader) AllEnabledWebhooks() ([]app.Webhook, error) {
+func (r *Reader) AllEnabledWebhooks() ([]webhook.Webhook, error) {
 	return list(&r.session, scanWebhook, `SELECT `+webhookColumns+` FROM webhooks AS w WHERE w.status = 'enabled'`)
 }
 
 // SetFailing notes since when a webhook fails, and whether it is enabled
 // still; the zero time: it does not fail. Error: ErrNotFound.
-func (tx *Tx) SetFailing(teamID, id string, since time.Time, status app.WebhookStatus) error {
+func (tx *Tx) SetFailing(teamID, id string, since time.Time, status webhook.WebhookStatus) error {
 	n, err := tx.exec(`UPDATE webhooks SET failing_since = ?, status = ? WHERE team_id = ? AND id = ?`, nullTime(since), string(status), teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }
 
 const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at`
 
-func deliveryDest(d *app.Delivery, created *int64, next *sql.NullInt64) []any {
+func deliveryDest(d *webhook.Delivery, created *int64, next *sql.NullInt64) []any {
 	return []any{&d.WebhookID, &d.ID, &d.TeamID, &d.Type, created, &d.Status, &d.Attempts, next}
 }
 
-func scanDelivery(s scanner) (app.Delivery, error) {
-	var d app.Delivery
+func scanDelivery(s scanner) (webhook.Delivery, error) {
+	var d webhook.Delivery
 	var created int64
 	var next sql.NullInt64
 	err := s.Scan(deliveryDest(&d, &created, &next)...)
@@ -102,8 +103,8 @@ func scanDelivery(s scanner) (app.Delivery, error) {
 }
 
 // Delivery returns an event of a team on its way to a webhook, with its payload.
-func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, error) {
-	var d app.Delivery
+func (r *Reader) Delivery(teamID, webhookID, eventID string) (webhook.Delivery, error) {
+	var d webhook.Delivery
 	var created int64
 	var next sql.NullInt64
 	var payload string
@@ -117,7 +118,7 @@ func (r *Reader) Delivery(teamID, webhookID, eventID string) (app.Delivery, erro
 // ListDeliveries returns a page of the events of a team that were sent to a
 // webhook, newest first, without payloads. The webhook must be the team's. Error:
 // ErrNotFound for a cursor that is none of them.
-func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]app.Delivery, bool, error) {
+func (r *Reader) ListDeliveries(teamID, webhookID string, page app.Page) ([]webhook.Delivery, bool, error) {
 	return listPage(r, page, func(cursor string) error { return errorOf(r.Delivery(teamID, webhookID, cursor)) }, scanDelivery,
 		`SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
 			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`,
@@ -163,7 +164,7 @@ func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.T
 // EndDelivery notes how the attempt with that number ended: next is when another
 // one follows, zero: none. One that was replayed meanwhile stays as it is, and
 // current is false. Error: ErrNotFound: the delivery is gone.
-func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status app.DeliveryStatus, next time.Time) (current bool, err error) {
+func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status webhook.DeliveryStatus, next time.Time) (current bool, err error) {
 	n, err := tx.exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
 		string(status), nullTime(next), webhookID, eventID, attempts)
 	if err != nil || n > 0 {
@@ -181,7 +182,7 @@ func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 }
 
 // InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
-func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *app.WebhookAttempt) error {
+func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook.WebhookAttempt) error {
 	var status any
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
@@ -194,8 +195,8 @@ func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *app.Web
 	return nil
 }
 
-func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
-	var a app.WebhookAttempt
+func scanWebhookAttempt(s scanner) (webhook.WebhookAttempt, error) {
+	var a webhook.WebhookAttempt
 	var status sql.NullInt64
 	var sent int64
 	err := s.Scan(&a.ID, &status, &a.Response, &sent)
@@ -205,7 +206,7 @@ func scanWebhookAttempt(s scanner) (app.WebhookAttempt, error) {
 
 // ListWebhookAttempts returns a page of the attempts to send an event to a team's
 // webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
-func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]app.WebhookAttempt, bool, error) {
+func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]webhook.WebhookAttempt, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
 	}, scanWebhookAttempt,

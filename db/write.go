@@ -10,7 +10,7 @@ import (
 
 	"modernc.org/sqlite"
 
-	"mailer/app"
+	"mailer/app/reputation"
 )
 
 // maxGroup is how many closures share one commit at most.
@@ -24,7 +24,7 @@ type Tx struct {
 	after   []func()
 	touched map[string]bool // changed
 	// outcomes are what CountOutcome adds; nil: nothing.
-	outcomes map[app.OutcomeKey]app.Outcome
+	outcomes map[reputation.OutcomeKey]reputation.Outcome
 	days     []dayCount // what AddRecipients adds
 }
 

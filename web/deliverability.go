@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/reputation"
 	"mailer/web/rest"
 )
 
@@ -29,19 +30,19 @@ type PenaltyItem struct {
 }
 
 type deliverabilityRecord struct {
-	Object                  string        `json:"object" enum:"deliverability"`
-	Score                   *float64      `json:"score" doc:"0 to 10, the best; null: nothing was sent"`
-	ContentScore            *float64      `json:"content_score" doc:"The mean of the emails' scores, each with its recipients"`
-	OutcomeScore            *float64      `json:"outcome_score" doc:"By the rates of complaints and hard bounces; null under 100 sends"`
-	Band                    *app.Band     `json:"band" enum:"excellent,good,needs_attention,at_risk"`
-	ComplaintRate           *float64      `json:"complaint_rate" doc:"A part of 1; null: nothing was sent"`
-	HardBounceRate          *float64      `json:"hard_bounce_rate" doc:"A part of 1; null: nothing was sent"`
-	EmailsSent              int64         `json:"emails_sent" doc:"Recipients that a relay took, or refused by name"`
-	ScoredRecipients        int64         `json:"scored_recipients" doc:"Those of emails_sent whose email has a score"`
-	WindowDays              int           `json:"window_days"`
-	InsufficientOutcomeData bool          `json:"insufficient_outcome_data"`
-	GuardrailStatus         app.Guardrail `json:"guardrail_status" enum:"ok,warning,paused"`
-	ScoreVersion            int           `json:"score_version"`
+	Object                  string               `json:"object" enum:"deliverability"`
+	Score                   *float64             `json:"score" doc:"0 to 10, the best; null: nothing was sent"`
+	ContentScore            *float64             `json:"content_score" doc:"The mean of the emails' scores, each with its recipients"`
+	OutcomeScore            *float64             `json:"outcome_score" doc:"By the rates of complaints and hard bounces; null under 100 sends"`
+	Band                    *app.Band            `json:"band" enum:"excellent,good,needs_attention,at_risk"`
+	ComplaintRate           *float64             `json:"complaint_rate" doc:"A part of 1; null: nothing was sent"`
+	HardBounceRate          *float64             `json:"hard_bounce_rate" doc:"A part of 1; null: nothing was sent"`
+	EmailsSent              int64                `json:"emails_sent" doc:"Recipients that a relay took, or refused by name"`
+	ScoredRecipients        int64                `json:"scored_recipients" doc:"Those of emails_sent whose email has a score"`
+	WindowDays              int                  `json:"window_days"`
+	InsufficientOutcomeData bool                 `json:"insufficient_outcome_data"`
+	GuardrailStatus         reputation.Guardrail `json:"guardrail_status" enum:"ok,warning,paused"`
+	ScoreVersion            int                  `json:"score_version"`
 }
 
 type (
@@ -56,7 +57,7 @@ type insightsService interface {
 
 // deliverabilityService is what the routes of a team's score need.
 type deliverabilityService interface {
-	Deliverability(ctx context.Context, key *app.Key) (app.Deliverability, error)
+	Deliverability(ctx context.Context, key *app.Key) (reputation.Deliverability, error)
 }
 
 // deliverabilityRoutes are the routes of scores.
@@ -96,7 +97,7 @@ func (r deliverabilityRoutes) getDeliverability(ctx context.Context, key *app.Ke
 	}
 	out := deliverabilityRecord{
 		Object: "deliverability", Score: d.Score, ContentScore: d.ContentScore, OutcomeScore: d.OutcomeScore, ComplaintRate: d.ComplaintRate,
-		HardBounceRate: d.HardBounceRate, EmailsSent: d.Sent, ScoredRecipients: d.Scored, WindowDays: int(app.DeliverabilityWindow / (24 * time.Hour)),
+		HardBounceRate: d.HardBounceRate, EmailsSent: d.Sent, ScoredRecipients: d.Scored, WindowDays: int(reputation.DeliverabilityWindow / (24 * time.Hour)),
 		InsufficientOutcomeData: d.InsufficientOutcomes(), GuardrailStatus: d.Guardrail, ScoreVersion: app.ScoreVersion,
 	}
 	if band := d.Band(); band != "" {

@@ -14,6 +14,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/importing"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -182,7 +183,7 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 
 func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 	r := newReal(t, captured())
-	hook := app.WebhookInput{Endpoint: "https://hooks.example.com", Events: app.EventNames()}
+	hook := webhook.WebhookInput{Endpoint: "https://hooks.example.com", Events: webhook.EventNames()}
 	if _, err := r.engine.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
 		t.Fatal(err)
 	}

@@ -14,6 +14,9 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/importing"
+	"mailer/app/plan"
+	"mailer/app/reputation"
+	"mailer/app/webhook"
 )
 
 // documentedLimits are the numbers of the document and the constants that the
@@ -53,9 +56,9 @@ var documentedLimits = map[string]int{
 	"templates variables maxItems":               app.MaxTemplateVariables,
 	"topics description maxLength":               app.MaxTopicDescription,
 	"topics name maxLength":                      app.MaxTopicName,
-	"webhooks endpoint maxLength":                app.MaxEndpoint,
-	"webhooks events maxItems":                   app.MaxWebhookEvents,
-	"webhooks overlap_hours maximum":             app.MaxOverlapHours,
+	"webhooks endpoint maxLength":                webhook.MaxEndpoint,
+	"webhooks events maxItems":                   webhook.MaxWebhookEvents,
+	"webhooks overlap_hours maximum":             webhook.MaxOverlapHours,
 	"TemplateUseRequest variables maxProperties": app.MaxTemplateVariables,
 	"VariableRequest key maxLength":              app.MaxVariableKey,
 }
@@ -65,7 +68,7 @@ const day = 24 * time.Hour
 // documentedWords are the words of the document that hold a limit.
 var documentedWords = []string{
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
-	fmt.Sprintf("at most %d days ahead", app.MaxScheduledDays),
+	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
 	fmt.Sprintf("1 to %d characters. The same key", app.MaxIdempotencyKey),
 	fmt.Sprintf("1 to %d addresses", app.MaxBroadcastTests),
 	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),
@@ -73,11 +76,11 @@ var documentedWords = []string{
 	fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch),
 	fmt.Sprintf("The first %d,000 are kept", importing.MaxImportErrors/1000),
 	fmt.Sprintf("an array of up to %d,000.", feedback.MaxGenericFeedback/1000),
-	fmt.Sprintf("null under %d sends", app.MinTeamSends),
-	fmt.Sprintf("fared in the last %d days", app.DeliverabilityWindow/day),
-	fmt.Sprintf("events of the last %d days that went", app.WebhookEventsKept/day),
-	fmt.Sprintf("the base64 of %d to %d bytes", app.MinSecretSize, app.MaxSecretSize),
-	fmt.Sprintf("beside the new one; %d where it is absent", app.DefaultOverlapHours),
+	fmt.Sprintf("null under %d sends", reputation.MinTeamSends),
+	fmt.Sprintf("fared in the last %d days", reputation.DeliverabilityWindow/day),
+	fmt.Sprintf("events of the last %d days that went", webhook.WebhookEventsKept/day),
+	fmt.Sprintf("the base64 of %d to %d bytes", webhook.MinSecretSize, webhook.MaxSecretSize),
+	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
 	fmt.Sprintf("The first %d rows that could not be taken", importing.MaxImportErrorsShown),
 }
 

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
@@ -110,23 +111,23 @@ func TestRealBouncesPauseATeam(t *testing.T) {
 func guardrailRefusals() []refusal {
 	return []refusal{
 		{"sending_paused", 403, "an email of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, app.Outcome{Sent: 100, HardBounced: 20}, "/emails", goodSend)
+			return pausedBy(t, reputation.Outcome{Sent: 100, HardBounced: 20}, "/emails", goodSend)
 		}},
 		{"sending_paused", 403, "a permissive batch of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, app.Outcome{Sent: 3000, Complained: 5}, "/emails/batch", array(goodSend), "x-batch-validation: permissive")
+			return pausedBy(t, reputation.Outcome{Sent: 3000, Complained: 5}, "/emails/batch", array(goodSend), "x-batch-validation: permissive")
 		}},
 		{"sending_paused", 403, "a broadcast of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, app.Outcome{Sent: 200, HardBounced: 12}, "/broadcasts", news(`,"send":true`))
+			return pausedBy(t, reputation.Outcome{Sent: 200, HardBounced: 12}, "/broadcasts", news(`,"send":true`))
 		}},
 		{"broadcasts_paused", 403, "a broadcast in a region that recovers", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, app.Outcome{Sent: 2000, HardBounced: 85}, "/broadcasts", news(`,"send":true`))
+			return pausedBy(t, reputation.Outcome{Sent: 2000, HardBounced: 85}, "/broadcasts", news(`,"send":true`))
 		}},
 	}
 }
 
 // pausedBy is the answer to a POST once the rates took effect; before, it may
 // succeed. Tests of it wait beside each other.
-func pausedBy(t *testing.T, o app.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
+func pausedBy(t *testing.T, o reputation.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	t.Parallel()
 	cfg := relayed()
@@ -134,7 +135,7 @@ func pausedBy(t *testing.T, o app.Outcome, target, body string, headers ...strin
 	r := newReal(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
 	err := r.store.Write(t.Context(), func(tx *db.Tx) error {
-		tx.CountOutcome(app.OutcomeKey{TeamID: r.team.ID, Region: app.DefaultRegion, Domain: "example.com"}, o)
+		tx.CountOutcome(reputation.OutcomeKey{TeamID: r.team.ID, Region: app.DefaultRegion, Domain: "example.com"}, o)
 		return nil
 	})
 	if err != nil {

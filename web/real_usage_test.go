@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/plan"
 )
 
 func TestRealUsageOfASelfHostedServer(t *testing.T) {
@@ -27,7 +28,7 @@ func TestRealUsageOfASelfHostedServer(t *testing.T) {
 				t.Errorf("%s is %s, want %s", member, got[member], value)
 			}
 		}
-		midnight := app.FormatTime(app.DayEnd(time.Now()))
+		midnight := app.FormatTime(plan.DayEnd(time.Now()))
 		if today := string(got["today"]); today != `{"emails_sent":`+want+`,"resets_at":"`+midnight+`"}` {
 			t.Errorf("today is %s", today)
 		}
@@ -63,16 +64,16 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 	w := r.as(r.full, "POST", "/emails", goodSend)
 	wantError(t, w, 429, app.CodeDailyQuotaExceeded)
 	wait, err := strconv.Atoi(w.Header().Get("Retry-After"))
-	if left := time.Until(app.DayEnd(time.Now())); err != nil || wait < int(left.Seconds()) || wait > int(left.Seconds())+5 {
+	if left := time.Until(plan.DayEnd(time.Now())); err != nil || wait < int(left.Seconds()) || wait > int(left.Seconds())+5 {
 		t.Errorf("retry-after is %q with %s left of the day", w.Header().Get("Retry-After"), left)
 	}
 
-	if _, err := r.engine.Teams.SetPlan(t.Context(), r.team.ID, app.PlanInput{Name: app.PlanScale, Included: 500, Overage: true}); err != nil {
+	if _, err := r.engine.Teams.SetPlan(t.Context(), r.team.ID, plan.PlanInput{Name: plan.PlanScale, Included: 500, Overage: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually(r.full, "/usage", `"emails_sent":400`) // the backlog left
 	u = usage()
-	start := app.DayStart(time.Now())
+	start := plan.DayStart(time.Now())
 	p := *u.Period
 	if p.StartsAt != app.FormatTime(start) || p.EmailsSent != 400 || p.Included != 500 || !p.OverageEnabled || p.OverageUSDPer1k != 0.2 {
 		t.Errorf("the period is %+v", p)
@@ -80,7 +81,7 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 	if *u.Plan != "scale" || *u.Limits != (usageLimits{EmailsPerMonth: 500}) {
 		t.Errorf("on scale: %+v", u)
 	}
-	if _, err := r.engine.Teams.SetPlan(t.Context(), r.team.ID, app.PlanInput{Name: app.PlanPro, Included: 400}); err != nil {
+	if _, err := r.engine.Teams.SetPlan(t.Context(), r.team.ID, plan.PlanInput{Name: plan.PlanPro, Included: 400}); err != nil {
 		t.Fatal(err)
 	}
 	w = r.as(r.full, "POST", "/emails", goodSend)

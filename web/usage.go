@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/plan"
 	"mailer/web/rest"
 )
 
@@ -54,7 +55,7 @@ type usageOutput struct{ Body usageRecord }
 
 // usageService is what the route of usage needs of the engine.
 type usageService interface {
-	Usage(ctx context.Context, key *app.Key) (app.Usage, error)
+	Usage(ctx context.Context, key *app.Key) (plan.Usage, error)
 }
 
 // usageRoutes are the route of usage.
@@ -75,7 +76,7 @@ func (r usageRoutes) getUsage(ctx context.Context, key *app.Key, _ *struct{}) (*
 	return &usageOutput{newUsageRecord(&u)}, nil
 }
 
-func newUsageRecord(u *app.Usage) usageRecord {
+func newUsageRecord(u *plan.Usage) usageRecord {
 	out := usageRecord{
 		Object: "usage", Cloud: u.Plan != nil,
 		Today: usageToday{EmailsSent: u.Today, ResetsAt: app.FormatTime(u.ResetsAt)},

@@ -8,16 +8,17 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/webhook"
 	"mailer/web/rest"
 )
 
 // WebhookEventItem is an event that a webhook was told of, or will be.
 type WebhookEventItem struct {
-	ID            string             `json:"id" doc:"msg_ and a uuid: what the endpoint gets as webhook-id, the same for each attempt"`
-	Type          app.EventName      `json:"type"`
-	CreatedAt     string             `json:"created_at" format:"date-time"`
-	Status        app.DeliveryStatus `json:"status" enum:"success,pending,failed,attempting" doc:"pending: it waits for its next attempt; failed: given up"`
-	NextAttemptAt *string            `json:"next_attempt_at" format:"date-time"`
+	ID            string                 `json:"id" doc:"msg_ and a uuid: what the endpoint gets as webhook-id, the same for each attempt"`
+	Type          webhook.EventName      `json:"type"`
+	CreatedAt     string                 `json:"created_at" format:"date-time"`
+	Status        webhook.DeliveryStatus `json:"status" enum:"success,pending,failed,attempting" doc:"pending: it waits for its next attempt; failed: given up"`
+	NextAttemptAt *string                `json:"next_attempt_at" format:"date-time"`
 }
 
 // eventPayload is JSON as the endpoint gets it.
@@ -62,7 +63,7 @@ func (p *WebhookEventPath) Check() error {
 	if err := rest.CheckID("webhook", &p.ID); err != nil {
 		return err
 	}
-	id, ok := app.ParseMessageID(p.Event)
+	id, ok := webhook.ParseMessageID(p.Event)
 	if !ok {
 		return app.NotFound("webhook event")
 	}
@@ -123,7 +124,7 @@ func (in *webhookEventsInput) page() (app.Page, error) {
 
 // eventCursor reads a cursor that is an id of an event; empty stays empty.
 func eventCursor(name, given string) (string, error) {
-	id, ok := app.ParseMessageID(given)
+	id, ok := webhook.ParseMessageID(given)
 	if given != "" && !ok {
 		return "", app.Invalid(name, "must be an id that this list returned")
 	}
@@ -166,17 +167,17 @@ func (r webhookRoutes) replayWebhookEvent(ctx context.Context, key *app.Key, in 
 	if err := r.service.ReplayWebhookEvent(ctx, key, in.ID, in.Event); err != nil {
 		return nil, err
 	}
-	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: app.MessageID(in.Event)}}, nil
+	return &webhookEventRefOutput{webhookEventRef{Object: "webhook_event", ID: webhook.MessageID(in.Event)}}, nil
 }
 
-func newWebhookEventItem(d *app.Delivery) WebhookEventItem {
-	item := WebhookEventItem{ID: app.MessageID(d.ID), Type: d.Type, CreatedAt: app.FormatTime(d.CreatedAt), Status: d.Status}
-	if d.Status == app.DeliveryPending {
+func newWebhookEventItem(d *webhook.Delivery) WebhookEventItem {
+	item := WebhookEventItem{ID: webhook.MessageID(d.ID), Type: d.Type, CreatedAt: app.FormatTime(d.CreatedAt), Status: d.Status}
+	if d.Status == webhook.DeliveryPending {
 		item.NextAttemptAt = app.FormatTimePtr(d.NextAt)
 	}
 	return item
 }
 
-func newWebhookAttemptItem(a *app.WebhookAttempt) WebhookAttemptItem {
+func newWebhookAttemptItem(a *webhook.WebhookAttempt) WebhookAttemptItem {
 	return WebhookAttemptItem{ID: a.ID, HTTPStatus: a.HTTPStatus, Response: a.Response, SentAt: app.FormatTime(a.SentAt)}
 }

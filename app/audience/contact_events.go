@@ -5,17 +5,18 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
 // announceContact notes an event about a contact. segments are those that it
 // was added to by hand.
-func (s *Service) announceContact(tx *db.Tx, name app.EventName, c *app.Contact, segments []string) error {
+func (s *Service) announceContact(tx *db.Tx, name webhook.EventName, c *app.Contact, segments []string) error {
 	return s.events.Announce(tx, c.TeamID, name, func() (any, error) { return contactData(c, segments), nil })
 }
 
-func contactData(c *app.Contact, segments []string) app.ContactData {
-	data := app.ContactData{
+func contactData(c *app.Contact, segments []string) webhook.ContactData {
+	data := webhook.ContactData{
 		ID: c.ID, SegmentIDs: segments, CreatedAt: app.FormatTime(c.CreatedAt), UpdatedAt: app.FormatTime(c.UpdatedAt),
 		Email: c.Email, FirstName: service.TextOrNull(c.FirstName), LastName: service.TextOrNull(c.LastName), Unsubscribed: c.Unsubscribed,
 	}
@@ -29,7 +30,7 @@ func contactData(c *app.Contact, segments []string) app.ContactData {
 
 // announceChange notes that a contact changed.
 func (s *Service) announceChange(tx *db.Tx, c *app.Contact) error {
-	return s.events.Announce(tx, c.TeamID, app.ContactUpdated, func() (any, error) {
+	return s.events.Announce(tx, c.TeamID, webhook.ContactUpdated, func() (any, error) {
 		segments, err := tx.SegmentsOf(c.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read segments: %w", err)
@@ -43,23 +44,23 @@ func (s *Service) announceChoices(tx *db.Tx, teamID, email string, changed []app
 	if len(changed) == 0 {
 		return nil
 	}
-	return s.events.Announce(tx, teamID, app.ContactTopicsUpdated, func() (any, error) {
-		return app.ContactTopicsData{Email: email, Topics: changed}, nil
+	return s.events.Announce(tx, teamID, webhook.ContactTopicsUpdated, func() (any, error) {
+		return webhook.ContactTopicsData{Email: email, Topics: changed}, nil
 	})
 }
 
-func (s *Service) announceSuppression(tx *db.Tx, name app.EventName, suppression *app.Suppression) error {
+func (s *Service) announceSuppression(tx *db.Tx, name webhook.EventName, suppression *app.Suppression) error {
 	return s.events.Announce(tx, suppression.TeamID, name, func() (any, error) {
-		return app.SuppressionData{
+		return webhook.SuppressionData{
 			ID: suppression.ID, Email: suppression.Email, Origin: suppression.Origin, SourceID: service.TextOrNull(suppression.SourceID), CreatedAt: app.FormatTime(suppression.CreatedAt),
 		}, nil
 	})
 }
 
-func (s *Service) AnnounceTopic(tx *db.Tx, name app.EventName, t *app.Topic) error {
+func (s *Service) AnnounceTopic(tx *db.Tx, name webhook.EventName, t *app.Topic) error {
 	return s.events.Announce(tx, t.TeamID, name, func() (any, error) {
-		return app.TopicData{
-			ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description), Default: t.Default, Deleted: name == app.TopicDeleted,
+		return webhook.TopicData{
+			ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description), Default: t.Default, Deleted: name == webhook.TopicDeleted,
 			CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
 		}, nil
 	})

@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -152,7 +153,7 @@ func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 	if err != nil || w.quiet {
 		return c.ID, err
 	}
-	if err := w.s.announceContact(w.tx, app.ContactCreated, &c, joined); err != nil {
+	if err := w.s.announceContact(w.tx, webhook.ContactCreated, &c, joined); err != nil {
 		return "", err
 	}
 	return c.ID, w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -158,7 +159,7 @@ func (s *Service) resubscribe(tx *db.Tx, c *app.Contact) error {
 	if suppression.Email == "" { // erased before its owner came back
 		suppression.Email = strings.ToLower(c.Email)
 	}
-	return s.announceSuppression(tx, app.SuppressionRemoved, &suppression)
+	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
 }
 
 // DeleteContact deletes the contact with that id, or of that address, with its
@@ -199,11 +200,11 @@ func (s *Service) deleteContact(tx *db.Tx, c *app.Contact) error {
 			Origin: app.OriginUnsubscribe, SourceID: c.ID, CreatedAt: tx.Now}
 		added, err := tx.InsertOptOut(&suppression)
 		if err == nil && added {
-			err = s.announceSuppression(tx, app.SuppressionAdded, &suppression)
+			err = s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 		}
 		if err != nil {
 			return fmt.Errorf("keep an opt-out: %w", err)
 		}
 	}
-	return s.announceContact(tx, app.ContactDeleted, c, segments)
+	return s.announceContact(tx, webhook.ContactDeleted, c, segments)
 }

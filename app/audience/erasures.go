@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/erase"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -211,5 +212,5 @@ func (s *Service) deleteErased(tx *db.Tx, c app.Contact) error {
 		return err
 	}
 	c.Email, c.FirstName, c.LastName = app.Erased, "", ""
-	return s.announceContact(tx, app.ContactDeleted, &c, segments)
+	return s.announceContact(tx, webhook.ContactDeleted, &c, segments)
 }

@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -295,7 +296,7 @@ func (s *Pages) unsubscribe(tx *db.Tx, p *page, who *addressee) error {
 	if err != nil || !added || suppression.Email == "" { // one that is not listed is nothing to tell of
 		return err
 	}
-	return s.announceSuppression(tx, app.SuppressionAdded, &suppression)
+	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 }
 
 func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {

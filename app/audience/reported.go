@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -31,7 +32,7 @@ func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID, address, listed string
 	if suppression.Email == "" {
 		suppression.Email = erasedEmail
 	}
-	return s.announceSuppression(tx, app.SuppressionAdded, &suppression)
+	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 }
 
 // SuppressRefused does the same for a recipient that the relay refused by name,

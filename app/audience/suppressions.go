@@ -7,6 +7,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -48,7 +49,7 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 			if out[i].ID != suppression.ID {
 				continue // it stood there already
 			}
-			if err := s.announceSuppression(tx, app.SuppressionAdded, &suppression); err != nil {
+			if err := s.announceSuppression(tx, webhook.SuppressionAdded, &suppression); err != nil {
 				return err
 			}
 		}
@@ -160,7 +161,7 @@ func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error 
 	if suppression.Email == "" {
 		suppression.Email = erasedEmail
 	}
-	return s.announceSuppression(tx, app.SuppressionRemoved, &suppression)
+	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
 }
 
 // erasedEmail stands where an address was (decisions.md 5, Erase).

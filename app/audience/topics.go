@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -22,7 +23,7 @@ func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 		if err := tx.InsertTopic(&t); err != nil {
 			return topicTaken(err)
 		}
-		return s.AnnounceTopic(tx, app.TopicCreated, &t)
+		return s.AnnounceTopic(tx, webhook.TopicCreated, &t)
 	})
 	return t, service.Unavailable(err)
 }
@@ -70,7 +71,7 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 		if err := tx.UpdateTopic(&t); err != nil {
 			return topicTaken(err)
 		}
-		return s.AnnounceTopic(tx, app.TopicUpdated, &t)
+		return s.AnnounceTopic(tx, webhook.TopicUpdated, &t)
 	})
 	return t, service.Lookup("topic", err)
 }
@@ -97,7 +98,7 @@ func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
 			return err
 		}
-		return s.AnnounceTopic(tx, app.TopicDeleted, &t)
+		return s.AnnounceTopic(tx, webhook.TopicDeleted, &t)
 	})
 	return service.Lookup("topic", err)
 }

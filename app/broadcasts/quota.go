@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/pacing"
+	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -19,11 +20,11 @@ func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n i
 	if !s.Settings.Cloud {
 		return end, false, nil
 	}
-	plan, err := s.teams.PlanOf(r, teamID)
-	if err != nil || !plan.Daily() {
+	current, err := s.teams.PlanOf(r, teamID)
+	if err != nil || !current.Daily() {
 		return end, false, err
 	}
-	used, _, err := r.DayRecipients(teamID, app.UnixDay(from)) // none has counted on a day to come
+	used, _, err := r.DayRecipients(teamID, plan.UnixDay(from)) // none has counted on a day to come
 	if err != nil {
 		return end, false, fmt.Errorf("read what the team used: %w", err)
 	}
@@ -35,7 +36,7 @@ func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n i
 	if err != nil {
 		return end, false, fmt.Errorf("read what broadcasts will use: %w", err)
 	}
-	terms, ahead := plan.Terms(), waiting.Late+broadcasts
+	terms, ahead := current.Terms(), waiting.Late+broadcasts
 	room := max(0, terms.PerDay-used)
 	return terms.DayOf(from, room, ahead+n), room > ahead, nil
 }
@@ -85,17 +86,17 @@ func (s *Service) broadcastFits(tx *db.Tx, b *app.Broadcast) error {
 	if !s.Settings.Cloud {
 		return nil
 	}
-	plan, err := s.teams.PlanOf(&tx.Reader, b.TeamID)
-	if err != nil || plan.Daily() {
+	current, err := s.teams.PlanOf(&tx.Reader, b.TeamID)
+	if err != nil || current.Daily() {
 		return err
 	}
 	waiting, err := tx.Backlog(b.TeamID)
 	if err != nil {
 		return fmt.Errorf("read the backlog: %w", err)
 	}
-	today, _, err := tx.DayRecipients(b.TeamID, app.UnixDay(tx.Now))
+	today, _, err := tx.DayRecipients(b.TeamID, plan.UnixDay(tx.Now))
 	if err != nil {
 		return fmt.Errorf("read what the team used: %w", err)
 	}
-	return s.teams.PeriodFits(tx, b.TeamID, &plan, waiting, today, b.Audience, b.ID)
+	return s.teams.PeriodFits(tx, b.TeamID, &current, waiting, today, b.Audience, b.ID)
 }

@@ -9,6 +9,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/pacing"
+	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -44,28 +45,28 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 
 // staysLate puts a unit off to the next day where this one has no place for it.
 func (s *Service) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
-	plan, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
-	if err != nil || !plan.Daily() {
+	current, err := s.teams.PlanOf(&tx.Reader, u.TeamID)
+	if err != nil || !current.Daily() {
 		return false, err
 	}
-	used, _, err := tx.DayRecipients(u.TeamID, app.UnixDay(tx.Now))
+	used, _, err := tx.DayRecipients(u.TeamID, plan.UnixDay(tx.Now))
 	if err != nil {
 		return false, fmt.Errorf("read what the team used: %w", err)
 	}
-	terms := plan.Terms()
+	terms := current.Terms()
 	if terms.DayFits(used, u.Owed) {
 		return false, nil
 	}
-	if err := tx.DeferUnit(u, app.DayEnd(tx.Now)); err != nil {
+	if err := tx.DeferUnit(u, plan.DayEnd(tx.Now)); err != nil {
 		return true, service.IgnoreGone(err)
 	}
 	if err := tx.InsertEvent(mail.QuotaWait(tx, u)); err != nil || u.Late {
 		return true, err
 	}
-	if err := tx.AddBacklog(u.TeamID, app.Backlog{Late: u.Owed, Scheduled: -u.Owed}); err != nil {
+	if err := tx.AddBacklog(u.TeamID, plan.Backlog{Late: u.Owed, Scheduled: -u.Owed}); err != nil {
 		return true, fmt.Errorf("add to the backlog: %w", err)
 	}
-	return true, s.teams.TellDayUsed(tx, u.TeamID, &plan)
+	return true, s.teams.TellDayUsed(tx, u.TeamID, &current)
 }
 
 // bulkRoomOfDay is how many of n messages of a team's broadcasts may begin now: on
@@ -74,11 +75,11 @@ func (s *Service) bulkRoomOfDay(r *db.Reader, teamID string, now time.Time, n in
 	if !s.Settings.Cloud {
 		return n, nil
 	}
-	plan, err := s.teams.PlanOf(r, teamID)
-	if err != nil || !plan.Daily() {
+	current, err := s.teams.PlanOf(r, teamID)
+	if err != nil || !current.Daily() {
 		return n, err
 	}
-	used, _, err := r.DayRecipients(teamID, app.UnixDay(now))
+	used, _, err := r.DayRecipients(teamID, plan.UnixDay(now))
 	if err != nil {
 		return 0, fmt.Errorf("read what the team used: %w", err)
 	}
@@ -86,7 +87,7 @@ func (s *Service) bulkRoomOfDay(r *db.Reader, teamID string, now time.Time, n in
 	if err != nil {
 		return 0, fmt.Errorf("read the backlog: %w", err)
 	}
-	return int(min(int64(n), max(0, plan.Terms().PerDay-used-waiting.Late))), nil
+	return int(min(int64(n), max(0, current.Terms().PerDay-used-waiting.Late))), nil
 }
 
 // withinDay leaves of queues what daily plans let begin today, and tells whether

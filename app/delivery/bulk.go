@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/pacing"
+	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -40,7 +41,7 @@ func (l *lane) claimBulk(ctx context.Context, room int) (time.Duration, error) {
 		return 0, err
 	}
 	if held { // until midnight, when mail that waits goes first, or another plan
-		next = min(next, time.Until(app.DayEnd(time.Now()))+service.SweepEvery)
+		next = min(next, time.Until(plan.DayEnd(time.Now()))+service.SweepEvery)
 	}
 	if len(queues) == 0 {
 		return next, nil

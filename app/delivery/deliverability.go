@@ -6,21 +6,22 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/reputation"
 	"mailer/app/service"
 	"mailer/db"
 )
 
 // Deliverability gives how well the mail of the key's team fared in the last 30 days,
 // and how the team stands to the guardrails at this moment.
-func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d app.Deliverability, err error) {
+func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputation.Deliverability, err error) {
 	now := time.Now()
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		month, err := r.TeamOutcome(key.TeamID, app.OutcomesOver(app.DeliverabilityWindow, now))
+		month, err := r.TeamOutcome(key.TeamID, reputation.OutcomesOver(reputation.DeliverabilityWindow, now))
 		if err != nil {
 			return fmt.Errorf("read outcomes: %w", err)
 		}
 		week, lately, err := teamRates(r, key.TeamID, now)
-		d = app.NewDeliverability(month, app.JudgeTeam(week, lately))
+		d = reputation.NewDeliverability(month, reputation.JudgeTeam(week, lately))
 		return err
 	})
 	return d, service.Unavailable(err)

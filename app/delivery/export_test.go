@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
@@ -42,7 +43,7 @@ func (x *gate) Trouble(a0 pass, a1 func(failures int) time.Duration) (failures i
 
 func (x *gate) Unclear(a0 pass) { x.unclear(a0) }
 
-func (x *guards) Team(a0 string) app.Guardrail { return x.team(a0) }
+func (x *guards) Team(a0 string) reputation.Guardrail { return x.team(a0) }
 
 func (x *lane) Busy() int { return x.busy() }
 

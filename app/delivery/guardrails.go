@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/reputation"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -30,8 +32,8 @@ type guards struct {
 
 // guardStates never change; a new one takes their place.
 type guardStates struct {
-	teams   map[string]app.Guardrail // absent: ok
-	regions map[string]bool          // those whose broadcasts rest
+	teams   map[string]reputation.Guardrail // absent: ok
+	regions map[string]bool                 // those whose broadcasts rest
 }
 
 // touch has a team judged soon.
@@ -48,7 +50,7 @@ func (g *guards) touch(teamID string) {
 func (g *guards) change(fn func(s *guardStates)) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	s := guardStates{teams: map[string]app.Guardrail{}, regions: map[string]bool{}}
+	s := guardStates{teams: map[string]reputation.Guardrail{}, regions: map[string]bool{}}
 	if old := g.states.Load(); old != nil {
 		maps.Copy(s.teams, old.teams)
 		maps.Copy(s.regions, old.regions)
@@ -58,11 +60,11 @@ func (g *guards) change(fn func(s *guardStates)) {
 }
 
 // team is the state of a team as this process knows it.
-func (g *guards) team(teamID string) app.Guardrail {
+func (g *guards) team(teamID string) reputation.Guardrail {
 	if s := g.states.Load(); s != nil && s.teams[teamID] != "" {
 		return s.teams[teamID]
 	}
-	return app.GuardrailOK
+	return reputation.GuardrailOK
 }
 
 // region tells whether broadcasts of a region rest.
@@ -73,7 +75,7 @@ func (g *guards) region(name string) bool {
 
 // startGuards reads the states that an earlier process left and judges anew.
 func (s *Service) startGuards(ctx context.Context) error {
-	var teams map[string]app.Guardrail
+	var teams map[string]reputation.Guardrail
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		teams, err = r.Guardrails()
 		return err
@@ -108,7 +110,7 @@ func (s *Service) Judge(ctx context.Context) error {
 }
 
 func (s *Service) toJudge(ctx context.Context) ([]string, error) {
-	g, hour := &s.guards, app.OutcomeHour(time.Now())
+	g, hour := &s.guards, reputation.OutcomeHour(time.Now())
 	var all []app.Team
 	if hour != g.hour { // which only this goroutine changes
 		var err error
@@ -134,28 +136,28 @@ func (s *Service) toJudge(ctx context.Context) ([]string, error) {
 }
 
 // teamRates reads what a team is judged by.
-func teamRates(r *db.Reader, teamID string, now time.Time) (week, lately app.Outcome, err error) {
-	week, err = r.TeamOutcome(teamID, app.OutcomesOver(app.GuardrailWeek, now))
+func teamRates(r *db.Reader, teamID string, now time.Time) (week, lately reputation.Outcome, err error) {
+	week, err = r.TeamOutcome(teamID, reputation.OutcomesOver(reputation.GuardrailWeek, now))
 	if err != nil {
 		return week, lately, fmt.Errorf("read outcomes: %w", err)
 	}
-	lately, err = r.TeamOutcome(teamID, app.OutcomesSinceYesterday(now))
+	lately, err = r.TeamOutcome(teamID, reputation.OutcomesSinceYesterday(now))
 	return week, lately, err
 }
 
 func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
-	var week, lately app.Outcome
+	var week, lately reputation.Outcome
 	now := time.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		week, lately, err = teamRates(r, teamID, now)
 		return err
 	})
-	before, state := s.guards.team(teamID), app.JudgeTeam(week, lately)
+	before, state := s.guards.team(teamID), reputation.JudgeTeam(week, lately)
 	if err != nil || state == before {
 		return err
 	}
 	rates := week
-	if state == app.GuardrailPaused {
+	if state == reputation.GuardrailPaused {
 		rates = lately
 	}
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
@@ -165,7 +167,7 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 		tx.AfterCommit(func() {
 			s.guards.change(func(guardStates *guardStates) {
 				delete(guardStates.teams, teamID)
-				if state != app.GuardrailOK {
+				if state != reputation.GuardrailOK {
 					guardStates.teams[teamID] = state
 				}
 			})
@@ -181,31 +183,31 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 }
 
 // announceGuardrail tells of a line that was crossed.
-func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before, state app.Guardrail, rates app.Outcome) error {
+func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before, state reputation.Guardrail, rates reputation.Outcome) error {
 	if !state.Worse(before) {
 		return nil
 	}
-	name, window := app.DeliverabilityWarning, "7_days"
-	if state == app.GuardrailPaused {
-		name, window = app.DeliverabilityPaused, "today_and_yesterday"
+	name, window := webhook.DeliverabilityWarning, "7_days"
+	if state == reputation.GuardrailPaused {
+		name, window = webhook.DeliverabilityPaused, "today_and_yesterday"
 	}
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
-		return app.GuardrailData{TeamID: teamID, Status: state, Window: window, EmailsSent: rates.Sent, HardBounced: rates.HardBounced,
+		return reputation.GuardrailData{TeamID: teamID, Status: state, Window: window, EmailsSent: rates.Sent, HardBounced: rates.HardBounced,
 			Complained: rates.Complained, HardBounceRate: rates.HardBounceRate(), ComplaintRate: rates.ComplaintRate(), Enforced: s.Settings.Enforce}, nil
 	})
 }
 
 func (s *Service) judgeRegion(ctx context.Context, region string) error {
-	var day, week app.Outcome
+	var day, week reputation.Outcome
 	now := time.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if day, err = r.RegionOutcome(region, app.OutcomesOver(app.GuardrailDay, now)); err != nil {
+		if day, err = r.RegionOutcome(region, reputation.OutcomesOver(reputation.GuardrailDay, now)); err != nil {
 			return err
 		}
-		week, err = r.RegionOutcome(region, app.OutcomesOver(app.GuardrailWeek, now))
+		week, err = r.RegionOutcome(region, reputation.OutcomesOver(reputation.GuardrailWeek, now))
 		return err
 	})
-	paused := app.JudgeRegion(day, week)
+	paused := reputation.JudgeRegion(day, week)
 	if err != nil || paused == s.guards.region(region) {
 		return err
 	}
@@ -236,7 +238,7 @@ func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 			return fmt.Errorf("read the state of the team: %w", err)
 		}
 	}
-	if state != app.GuardrailPaused {
+	if state != reputation.GuardrailPaused {
 		return nil
 	}
 	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of today and yesterday bounced or complained. It goes on by itself once the rates are down; GET /deliverability has them")
@@ -256,10 +258,10 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 
 // rests tells whether nothing of a team's broadcasts is begun in a region now.
 func (s *Service) rests(teamID, region string) bool {
-	return s.Settings.Enforce && (s.guards.region(region) || s.guards.team(teamID) == app.GuardrailPaused)
+	return s.Settings.Enforce && (s.guards.region(region) || s.guards.team(teamID) == reputation.GuardrailPaused)
 }
 
 // drips tells whether broadcasts of a team leave one a second.
 func (s *Service) drips(teamID string) bool {
-	return s.Settings.Enforce && s.guards.team(teamID) == app.GuardrailWarning
+	return s.Settings.Enforce && s.guards.team(teamID) == reputation.GuardrailWarning
 }

@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/relays"
+	"mailer/app/reputation"
 	"mailer/app/server"
 	"mailer/app/world"
 )
@@ -29,11 +30,11 @@ func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
 		other := w.AddTeam("other", "other.example")
-		w.Suffered(app.Outcome{Sent: 200, HardBounced: 9})
+		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 9})
 		soon()
 		w.Send("bob@example.net")
 		w.WantTold("deliverability.warning")
-		w.Suffered(app.Outcome{HardBounced: 2})
+		w.Suffered(reputation.Outcome{HardBounced: 2})
 		soon()
 		w.WantTold("deliverability.warning", "deliverability.paused")
 
@@ -60,10 +61,10 @@ func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
 		w.WantTold("deliverability.warning", "deliverability.paused")
 		w.Age(6 * 24)
 		soon()
-		if got := w.Server.Delivery.Guards().Team(w.Key.TeamID); got != app.GuardrailOK {
+		if got := w.Server.Delivery.Guards().Team(w.Key.TeamID); got != reputation.GuardrailOK {
 			t.Errorf("after a week the team is %s", got)
 		}
-		w.Suffered(app.Outcome{Sent: 200, HardBounced: 9})
+		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 9})
 		soon()
 		w.WantTold("deliverability.warning", "deliverability.paused", "deliverability.warning")
 	})
@@ -73,7 +74,7 @@ func TestTheChecksBeforeThePauseComeFirst(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
-		w.Suffered(app.Outcome{Sent: 200, HardBounced: 20})
+		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		in := world.Letter("bob@example.net")
 		in.From = "ann@unknown.example"
@@ -94,7 +95,7 @@ func TestWithoutEnforcementNothingIsRefused(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
-		w.Suffered(app.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
+		w.Suffered(reputation.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
 		soon()
 		w.WantTold("deliverability.paused")
 		w.Send("bob@example.net")
@@ -112,7 +113,7 @@ func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
-		w.Suffered(app.Outcome{Sent: 200, HardBounced: 20})
+		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		next := w.Crash(world.NewRelay(nil))
 		_, err := next.Server.Mail.SendEmail(t.Context(), next.Key, world.Letter("bob@example.net"), mail.SendOptions{})
@@ -134,7 +135,7 @@ func TestBroadcastsOfAPausedTeamRest(t *testing.T) {
 		view, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
 		world.Must(t, err)
 		time.Sleep(10 * time.Second)
-		w.Suffered(app.Outcome{Sent: 200, HardBounced: 20})
+		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		before := len(world.Received(relay))
 		time.Sleep(10 * time.Minute)
@@ -159,7 +160,7 @@ func TestATeamInWarningDrips(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := guarded(t, relay)
 		w.Start()
-		w.Suffered(app.Outcome{Sent: 1000, Complained: 2})
+		w.Suffered(reputation.Outcome{Sent: 1000, Complained: 2})
 		soon()
 		w.People(200)
 		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
@@ -179,9 +180,9 @@ func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
 		w.Start()
 		// Of many teams, none of which is over a line for itself.
 		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			w.SufferedBy(w.AddTeam(name, name+".example").TeamID, app.Outcome{Sent: 99, HardBounced: 20})
+			w.SufferedBy(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 20})
 		}
-		w.SufferedBy(w.AddTeam("f", "f.example").TeamID, app.Outcome{Sent: 505})
+		w.SufferedBy(w.AddTeam("f", "f.example").TeamID, reputation.Outcome{Sent: 505})
 		soon()
 		w.People(20)
 		draft := w.Draft()
@@ -213,7 +214,7 @@ func TestARegionUnderItsFloorIsOpen(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
-		w.SufferedBy(w.AddTeam("a", "a.example").TeamID, app.Outcome{Sent: 999, HardBounced: 999})
+		w.SufferedBy(w.AddTeam("a", "a.example").TeamID, reputation.Outcome{Sent: 999, HardBounced: 999})
 		soon()
 		w.People(2)
 		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/relays"
+	"mailer/app/reputation"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -69,16 +70,16 @@ func (n *line) wake() {
 
 // job is a claimed unit.
 type job struct {
-	unit    app.Unit       // Attempts counts the one that begins now
-	minute  int64          // whose place it has in the daily limit
-	dotted  bool           // it holds a token of lane.dots
-	left    bool           // hold agreed to the dot
-	held    error          // why hold refused it
-	counts  app.OutcomeKey // where its outcomes count
-	found   *app.Insights  // of what it says; nil: not known
-	blocked app.Blocked    // what was found of its recipients when it was read
-	obeyed  bool           // recipients were left out; the rest of the unit is due
-	ahead   *readEmail     // what readAhead read; nil: to be read
+	unit    app.Unit              // Attempts counts the one that begins now
+	minute  int64                 // whose place it has in the daily limit
+	dotted  bool                  // it holds a token of lane.dots
+	left    bool                  // hold agreed to the dot
+	held    error                 // why hold refused it
+	counts  reputation.OutcomeKey // where its outcomes count
+	found   *app.Insights         // of what it says; nil: not known
+	blocked app.Blocked           // what was found of its recipients when it was read
+	obeyed  bool                  // recipients were left out; the rest of the unit is due
+	ahead   *readEmail            // what readAhead read; nil: to be read
 	// to is the recipient of a broadcast at its first attempt; nil: to be read.
 	to *app.BroadcastRecipient
 }

@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/feedback"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
@@ -16,14 +17,14 @@ const FeedbackPurpose = "feedback"
 
 // OutcomeKey says where the outcomes of a message count, whose Message-ID ends with
 // the sender's domain.
-func OutcomeKey(teamID, region, messageID string) app.OutcomeKey {
+func OutcomeKey(teamID, region, messageID string) reputation.OutcomeKey {
 	_, domain := app.CutEmailMessageID(messageID)
-	return app.OutcomeKey{TeamID: teamID, Region: region, Domain: domain}
+	return reputation.OutcomeKey{TeamID: teamID, Region: region, Domain: domain}
 }
 
 // CountOutcome adds to the counters in the Write that makes it happen.
-func (s *Service) CountOutcome(tx *db.Tx, key app.OutcomeKey, o app.Outcome) {
-	if o == (app.Outcome{}) {
+func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputation.Outcome) {
+	if o == (reputation.Outcome{}) {
 		return
 	}
 	tx.CountOutcome(key, o)
@@ -40,7 +41,7 @@ func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.L
 	if err != nil {
 		return err
 	}
-	o := app.Outcome{Sent: 1}
+	o := reputation.Outcome{Sent: 1}
 	if j.found != nil {
 		o.Scored, o.Points = 1, j.found.Points()
 	}
@@ -75,13 +76,13 @@ func (s *Service) PurgeOutcomes(ctx context.Context) error {
 	}
 	for _, t := range teams {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			return tx.PurgeOutcomes(t.ID, app.OutcomeHour(tx.Now.Add(-app.OutcomesKept)))
+			return tx.PurgeOutcomes(t.ID, reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomesKept)))
 		})
 		if err != nil {
 			return fmt.Errorf("remove old outcomes: %w", err)
 		}
 	}
 	return s.DB.Write(ctx, func(tx *db.Tx) error {
-		return tx.PurgeRegionOutcomes(app.OutcomeHour(tx.Now.Add(-app.OutcomesKept)))
+		return tx.PurgeRegionOutcomes(reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomesKept)))
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/reputation"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -89,12 +90,12 @@ func TestRecipientsOfBroadcastsAreCounted(t *testing.T) {
 func TestOldOutcomesGo(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		key := app.OutcomeKey{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: world.TestDomain}
+		key := reputation.OutcomeKey{TeamID: w.Key.TeamID, Region: app.DefaultRegion, Domain: world.TestDomain}
 		count := func() {
-			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { tx.CountOutcome(key, app.Outcome{Sent: 1}); return nil }))
+			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { tx.CountOutcome(key, reputation.Outcome{Sent: 1}); return nil }))
 		}
 		count()
-		time.Sleep(app.OutcomesKept - time.Hour)
+		time.Sleep(reputation.OutcomesKept - time.Hour)
 		count()
 		world.Must(t, w.Server.Delivery.PurgeOutcomes(t.Context()))
 		w.WantCounts(2, 0, 0)

@@ -11,6 +11,7 @@ import (
 	"mailer/app/mail"
 	"mailer/app/relays"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -275,7 +276,7 @@ func (l *lane) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest
 		}
 	}
 	if anyAccepted(res) {
-		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, app.EmailSent, u.EmailID, app.EmailExtra{}); err != nil {
+		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
 			return err
 		}
 	}

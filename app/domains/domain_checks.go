@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/dnscheck"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -102,7 +103,7 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 		if err := tx.SetDomainChecks(&d); err != nil || d.Status == before {
 			return err
 		}
-		return s.announceDomain(tx, app.DomainUpdated, &d)
+		return s.announceDomain(tx, webhook.DomainUpdated, &d)
 	})
 	return d, service.Lookup("domain", err)
 }
@@ -199,7 +200,7 @@ func (s *Service) settleCheck(tx *db.Tx, checked *app.Domain, checks []app.Recor
 		s.dkim.forget(d.TeamID, d.Name)
 		s.Log.Info("domain checked", "domain", d.Name, "status", d.Status, "was", before, "new_dkim_key", promoted)
 	})
-	return s.announceDomain(tx, app.DomainUpdated, &d)
+	return s.announceDomain(tx, webhook.DomainUpdated, &d)
 }
 
 // promoteKey has the next key of a domain sign, where there is one and its record

@@ -14,6 +14,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -55,7 +56,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 			return full
 		}
 		tx.AfterCommit(func() { s.dkim.forget(d.TeamID, d.Name) })
-		return s.announceDomain(tx, app.DomainCreated, &d)
+		return s.announceDomain(tx, webhook.DomainCreated, &d)
 	})
 	if errors.Is(err, db.ErrConflict) {
 		return app.Domain{}, conflict
@@ -136,7 +137,7 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
 			tx.AfterCommit(func() { s.checkSoon(d) })
 		}
-		return s.announceDomain(tx, app.DomainUpdated, &d)
+		return s.announceDomain(tx, webhook.DomainUpdated, &d)
 	})
 	return d, service.Lookup("domain", err)
 }
@@ -157,7 +158,7 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 			s.dkim.forget(d.TeamID, d.Name)
 			s.teams.ForgetKeys()
 		})
-		return s.announceDomain(tx, app.DomainDeleted, &d)
+		return s.announceDomain(tx, webhook.DomainDeleted, &d)
 	})
 	return service.Lookup("domain", err)
 }
@@ -185,13 +186,13 @@ func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Do
 		if err := tx.SetDomainChecks(&d); err != nil {
 			return err
 		}
-		return s.announceDomain(tx, app.DomainUpdated, &d)
+		return s.announceDomain(tx, webhook.DomainUpdated, &d)
 	})
 	return d, service.Lookup("domain", err)
 }
 
 // announceDomain notes an event about a domain.
-func (s *Service) announceDomain(tx *db.Tx, name app.EventName, d *app.Domain) error {
+func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domain) error {
 	return s.events.Announce(tx, d.TeamID, name, func() (any, error) {
 		return app.DomainData{
 			ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,

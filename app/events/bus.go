@@ -10,18 +10,19 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
 // hearers are the enabled webhooks that want an event: ids by team and name.
-type hearers map[string]map[app.EventName][]string
+type hearers map[string]map[webhook.EventName][]string
 
 // subscriptions is who is told of what, so that an event that nobody wants costs
 // no look at the database. It changes with the Write that changes a webhook.
 type subscriptions struct{ all atomic.Pointer[hearers] }
 
 // to gives the webhooks that a team's event goes to.
-func (s *subscriptions) to(teamID string, name app.EventName) []string {
+func (s *subscriptions) to(teamID string, name webhook.EventName) []string {
 	return (*s.all.Load())[teamID][name]
 }
 
@@ -38,7 +39,7 @@ func (s *subscriptions) ids() (ids []string) {
 
 // load reads the subscriptions of all teams.
 func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
-	var hooks []app.Webhook
+	var hooks []webhook.Webhook
 	err := store.Read(ctx, func(r *db.Reader) (err error) {
 		hooks, err = r.AllEnabledWebhooks()
 		return err
@@ -54,10 +55,10 @@ func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 	return nil
 }
 
-func (a hearers) add(w *app.Webhook) {
+func (a hearers) add(w *webhook.Webhook) {
 	names := a[w.TeamID]
 	if names == nil {
-		names = map[app.EventName][]string{}
+		names = map[webhook.EventName][]string{}
 		a[w.TeamID] = names
 	}
 	for _, name := range w.Events {
@@ -86,7 +87,7 @@ func (s *subscriptions) change(tx *db.Tx, teamID string) error {
 // Announce notes an event for webhooks in the Write that made it happen, where a
 // webhook of the team wants it. data gives one of app's data types, or nil where
 // there is nothing to tell, and is asked only then; what it says is frozen here.
-func (s *Service) Announce(tx *db.Tx, teamID string, name app.EventName, data func() (any, error)) error {
+func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, data func() (any, error)) error {
 	webhooks := s.listeners.to(teamID, name)
 	if len(webhooks) == 0 {
 		return nil
@@ -96,14 +97,14 @@ func (s *Service) Announce(tx *db.Tx, teamID string, name app.EventName, data fu
 		return err
 	}
 	payload, err := json.Marshal(struct {
-		Type      app.EventName `json:"type"`
-		CreatedAt string        `json:"created_at"`
-		Data      any           `json:"data"`
+		Type      webhook.EventName `json:"type"`
+		CreatedAt string            `json:"created_at"`
+		Data      any               `json:"data"`
 	}{name, app.FormatTime(tx.Now), content})
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	h := &app.WebhookEvent{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	h := &webhook.WebhookEvent{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
 	if err := tx.InsertWebhookEvent(h, webhooks); err != nil {
 		return err
 	}

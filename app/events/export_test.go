@@ -1,7 +1,7 @@
 package events
 
 import (
-	"mailer/app"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -13,10 +13,10 @@ func (x *Service) Listeners() *subscriptions { return &x.listeners }
 
 const HookShare = hookShare
 
-func (x *hooks) WithoutErased(a0 *db.Tx, a1 app.Delivery, a2 *app.WebhookAttempt) error {
+func (x *hooks) WithoutErased(a0 *db.Tx, a1 webhook.Delivery, a2 *webhook.WebhookAttempt) error {
 	return x.withoutErased(a0, a1, a2)
 }
 
 const MaxHooks = maxHooks
 
-func (x *subscriptions) To(a0 string, a1 app.EventName) []string { return x.to(a0, a1) }
+func (x *subscriptions) To(a0 string, a1 webhook.EventName) []string { return x.to(a0, a1) }

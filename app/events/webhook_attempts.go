@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -22,13 +23,13 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	if errors.Is(err, db.ErrNotFound) {
 		return time.Time{}, false // deleted, or too old
 	}
-	if err == nil && hook.Status != app.WebhookEnabled {
+	if err == nil && hook.Status != webhook.WebhookEnabled {
 		h.putOff(j, j.due.NextAt)
 		return j.due.NextAt, false
 	}
 	if err != nil {
 		h.s.Log.Error("read a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)
-		return app.WebhookCrashTime(j.attempt, time.Now()), false
+		return webhook.WebhookCrashTime(j.attempt, time.Now()), false
 	}
 	a, wait := h.post(hook, d)
 	if !a.Success() && h.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
@@ -38,13 +39,13 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	swift = a.Success() && time.Since(a.SentAt) < slowHook
 	if next, err = h.record(j, hook, d, a, wait); err != nil {
 		h.s.Log.Error("note what a webhook answered", "webhook", hook.ID, "err", err)
-		next = app.WebhookCrashTime(j.attempt, time.Now())
+		next = webhook.WebhookCrashTime(j.attempt, time.Now())
 	}
 	return next, swift
 }
 
 // read gives a webhook with its secrets, and the event that it is to hear of.
-func (h *hooks) read(j *hookJob) (hook app.Webhook, d app.Delivery, err error) {
+func (h *hooks) read(j *hookJob) (hook webhook.Webhook, d webhook.Delivery, err error) {
 	err = h.s.DB.Read(context.Background(), func(r *db.Reader) error {
 		teamID, err := r.TeamOfWebhook(j.due.WebhookID)
 		if err != nil {
@@ -77,9 +78,9 @@ func (h *hooks) putOff(j *hookJob, next time.Time) {
 const drainHook = 16 << 10
 
 // post sends one request. wait is what the endpoint asks for in Retry-After.
-func (h *hooks) post(hook app.Webhook, d app.Delivery) (a app.WebhookAttempt, wait time.Duration) {
-	a = app.WebhookAttempt{ID: app.NewID(), SentAt: time.Now()}
-	ctx, cancel := context.WithTimeout(h.s.Sending, app.WebhookTimeout)
+func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.WebhookAttempt, wait time.Duration) {
+	a = webhook.WebhookAttempt{ID: app.NewID(), SentAt: time.Now()}
+	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.WebhookTimeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.Endpoint, bytes.NewReader(d.Payload))
 	if err != nil {
@@ -88,33 +89,33 @@ func (h *hooks) post(hook app.Webhook, d app.Delivery) (a app.WebhookAttempt, wa
 	}
 	r.Header.Set("Content-Type", "application/json")
 	r.Header.Set("User-Agent", "Mailer-Webhooks/1.0")
-	app.SignHeaders(r.Header, hook.Secrets, app.MessageID(d.ID), a.SentAt, d.Payload)
+	webhook.SignHeaders(r.Header, hook.Secrets, webhook.MessageID(d.ID), a.SentAt, d.Payload)
 	answer, err := h.s.Transport.RoundTrip(r)
 	if err != nil {
-		a.Response = app.ResponseExcerpt([]byte(err.Error()))
+		a.Response = webhook.ResponseExcerpt([]byte(err.Error()))
 		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			a.Response = fmt.Sprintf("No answer within %d seconds", int(app.WebhookTimeout.Seconds()))
+			a.Response = fmt.Sprintf("No answer within %d seconds", int(webhook.WebhookTimeout.Seconds()))
 		}
 		return a, 0
 	}
 	defer answer.Body.Close()
-	body, _ := io.ReadAll(io.LimitReader(answer.Body, app.MaxResponse)) // what came is enough: the status counts
+	body, _ := io.ReadAll(io.LimitReader(answer.Body, webhook.MaxResponse)) // what came is enough: the status counts
 	_, _ = io.CopyN(io.Discard, answer.Body, drainHook)
-	a.HTTPStatus, a.Response = answer.StatusCode, app.ResponseExcerpt(body)
-	return a, app.RetryAfter(answer.StatusCode, answer.Header.Get("Retry-After"), time.Now())
+	a.HTTPStatus, a.Response = answer.StatusCode, webhook.ResponseExcerpt(body)
+	return a, webhook.RetryAfter(answer.StatusCode, answer.Header.Get("Retry-After"), time.Now())
 }
 
 // record stores an attempt and what it means for event and webhook. It answers
 // when the event is tried again; zero: never.
-func (h *hooks) record(j *hookJob, hook app.Webhook, d app.Delivery, a app.WebhookAttempt, wait time.Duration) (next time.Time, err error) {
+func (h *hooks) record(j *hookJob, hook webhook.Webhook, d webhook.Delivery, a webhook.WebhookAttempt, wait time.Duration) (next time.Time, err error) {
 	err = h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
 		next = time.Time{}
-		status := app.DeliverySuccess
+		status := webhook.DeliverySuccess
 		if !a.Success() {
-			if next = app.NextWebhookAttempt(j.attempt, tx.Now, wait); next.IsZero() {
-				status = app.DeliveryFailed
+			if next = webhook.NextWebhookAttempt(j.attempt, tx.Now, wait); next.IsZero() {
+				status = webhook.DeliveryFailed
 			} else {
-				status = app.DeliveryPending
+				status = webhook.DeliveryPending
 			}
 		}
 		current, err := tx.EndDelivery(hook.ID, d.ID, j.attempt, status, next)
@@ -141,7 +142,7 @@ func (h *hooks) record(j *hookJob, hook app.Webhook, d app.Delivery, a app.Webho
 
 // withoutErased drops an answer that may repeat an address which was erased, or
 // is being erased, since the event was read.
-func (h *hooks) withoutErased(tx *db.Tx, d app.Delivery, a *app.WebhookAttempt) error {
+func (h *hooks) withoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.WebhookAttempt) error {
 	if !strings.Contains(a.Response, "@") && !strings.Contains(a.Response, "%40") {
 		return nil
 	}
@@ -159,18 +160,18 @@ func (h *hooks) withoutErased(tx *db.Tx, d app.Delivery, a *app.WebhookAttempt) 
 
 // fails notes that a webhook failed. One that did nothing else for five days is
 // disabled; what waits for it stays.
-func (h *hooks) fails(tx *db.Tx, hook app.Webhook) error {
+func (h *hooks) fails(tx *db.Tx, hook webhook.Webhook) error {
 	w, err := tx.Webhook(hook.TeamID, hook.ID)
-	if err != nil || w.Endpoint != hook.Endpoint || w.Status != app.WebhookEnabled { // it changed meanwhile
+	if err != nil || w.Endpoint != hook.Endpoint || w.Status != webhook.WebhookEnabled { // it changed meanwhile
 		return service.IgnoreGone(err)
 	}
 	if w.FailingSince.IsZero() {
 		return tx.SetFailing(w.TeamID, w.ID, tx.Now, w.Status)
 	}
-	if tx.Now.Sub(w.FailingSince) < app.DisableAfter {
+	if tx.Now.Sub(w.FailingSince) < webhook.DisableAfter {
 		return nil
 	}
-	if err := tx.SetFailing(w.TeamID, w.ID, w.FailingSince, app.WebhookDisabled); err != nil {
+	if err := tx.SetFailing(w.TeamID, w.ID, w.FailingSince, webhook.WebhookDisabled); err != nil {
 		return err
 	}
 	tx.AfterCommit(func() {

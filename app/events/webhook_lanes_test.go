@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/events"
+	"mailer/app/webhook"
 	"mailer/app/world"
 )
 
@@ -137,12 +138,12 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 			time.Sleep(6 * time.Hour)
 		}
 		synctest.Wait()
-		if got := w.Hook(hook); got.Status != app.WebhookEnabled || got.FailingSince.IsZero() {
+		if got := w.Hook(hook); got.Status != webhook.WebhookEnabled || got.FailingSince.IsZero() {
 			t.Fatalf("after 4 days and 18 hours: %+v", got)
 		}
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if got := w.Hook(hook); got.Status != app.WebhookDisabled || !w.Log.Has("a webhook is disabled") {
+		if got := w.Hook(hook); got.Status != webhook.WebhookDisabled || !w.Log.Has("a webhook is disabled") {
 			t.Fatalf("after 5 days and 18 hours: %+v", got)
 		}
 		before, waiting := len(f.got), w.ToldAll(hook)
@@ -153,7 +154,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 			t.Fatalf("disabled, it got %d requests: %s, before %s", len(f.got)-before, w.ToldAll(hook), waiting)
 		}
 		f.set(nil)
-		w.Enable(hook, app.WebhookEnabled)
+		w.Enable(hook, webhook.WebhookEnabled)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := w.Hook(hook); strings.Contains(w.ToldAll(hook), "pending") || !strings.Contains(w.ToldAll(hook), "success") || !got.FailingSince.IsZero() {
@@ -175,7 +176,7 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 			time.Sleep(12 * time.Hour)
 		}
 		synctest.Wait()
-		if got := w.Hook(hook); got.Status != app.WebhookEnabled {
+		if got := w.Hook(hook); got.Status != webhook.WebhookEnabled {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -214,7 +215,7 @@ func TestAKilledServerTellsAgainWithTheSameID(t *testing.T) {
 		next.Config.Hooks = f
 		f.set(nil)
 		d := next.Deliveries(hook)[0]
-		if d.Attempts != 1 || d.Status != app.DeliveryPending || !d.NextAt.After(time.Now()) {
+		if d.Attempts != 1 || d.Status != webhook.DeliveryPending || !d.NextAt.After(time.Now()) {
 			t.Errorf("the attempt is not on the disk: %+v", d)
 		}
 		next.Start()
@@ -238,7 +239,7 @@ func TestAStopCountsNoAttemptThatItEnded(t *testing.T) {
 		world.StopNow(w.Server)
 		w.Over = true
 		d := w.Deliveries(hook)[0]
-		if d.Attempts != 0 || d.Status != app.DeliveryPending || d.NextAt.After(time.Now()) || len(w.Attempts(d)) != 0 {
+		if d.Attempts != 0 || d.Status != webhook.DeliveryPending || d.NextAt.After(time.Now()) || len(w.Attempts(d)) != 0 {
 			t.Errorf("%+v, %v", d, w.Attempts(d))
 		}
 	})
@@ -294,12 +295,12 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 			t.Fatalf("%d events listed, %d told", len(rows), len(all))
 		}
 		for _, d := range rows {
-			id := app.MessageID(d.ID)
-			if d.Status != app.DeliverySuccess || taken[id] != 1 {
+			id := webhook.MessageID(d.ID)
+			if d.Status != webhook.DeliverySuccess || taken[id] != 1 {
 				t.Errorf("%s is %s and was taken %d times", id, d.Status, taken[id])
 			}
 		}
-		first := app.MessageID(rows[0].ID)
+		first := webhook.MessageID(rows[0].ID)
 		wantGaps(t, all[first], 5*time.Second, 5*time.Minute, 30*time.Minute, 2*time.Hour, 5*time.Hour, 10*time.Hour, 10*time.Hour)
 		for _, r := range all[first] {
 			if r.body != all[first][0].body || r.header.Get("Svix-Id") != first {
@@ -310,7 +311,7 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 		if len(attempts) != 8 || attempts[0].HTTPStatus != 0 || attempts[0].Response != errRefused.Error() || attempts[7].HTTPStatus != 204 {
 			t.Errorf("attempts %+v", attempts)
 		}
-		if got := w.Hook(hook); !got.FailingSince.IsZero() || got.Status != app.WebhookEnabled {
+		if got := w.Hook(hook); !got.FailingSince.IsZero() || got.Status != webhook.WebhookEnabled {
 			t.Errorf("afterwards %+v", got)
 		}
 	})
@@ -328,7 +329,7 @@ func TestAnEventIsGivenUpAfterEightAttempts(t *testing.T) {
 		synctest.Wait()
 		wantGaps(t, f.to("down.example.com"), 5*time.Second, 5*time.Minute, 30*time.Minute, 2*time.Hour, 5*time.Hour, 10*time.Hour, 10*time.Hour)
 		d := w.Deliveries(hook)[0]
-		if d.Status != app.DeliveryFailed || !d.NextAt.IsZero() || w.Attempts(d)[7].HTTPStatus != 302 {
+		if d.Status != webhook.DeliveryFailed || !d.NextAt.IsZero() || w.Attempts(d)[7].HTTPStatus != 302 {
 			t.Errorf("%+v", d)
 		}
 		if len(f.got) != 8 {

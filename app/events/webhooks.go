@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -18,7 +19,7 @@ const webhookPurpose = "webhook"
 
 // sealSecrets puts the secrets of a webhook into the form in which they are
 // stored.
-func (s *Service) sealSecrets(w *app.Webhook) error {
+func (s *Service) sealSecrets(w *webhook.Webhook) error {
 	plain, err := json.Marshal(w.Secrets)
 	if err != nil {
 		return fmt.Errorf("encode secrets: %w", err)
@@ -27,7 +28,7 @@ func (s *Service) sealSecrets(w *app.Webhook) error {
 	return nil
 }
 
-func (s *Service) openSecrets(w *app.Webhook) (secrets []app.SigningSecret, err error) {
+func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecret, err error) {
 	plain, err := s.Sealer.Open(webhookPurpose, w.ID, w.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open secrets of webhook %s: %w", w.ID, err)
@@ -41,14 +42,14 @@ func (s *Service) openSecrets(w *app.Webhook) (secrets []app.SigningSecret, err 
 // CreateWebhook registers a webhook of the team and gives it with its secret.
 // Events from then on go to it. Errors: CodeValidation, CodeConflict for more than
 // app.MaxWebhooks.
-func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in app.WebhookInput) (app.Webhook, error) {
+func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.WebhookInput) (webhook.Webhook, error) {
 	w, err := in.Validate(s.WebhookAllow)
 	if err != nil {
-		return app.Webhook{}, err
+		return webhook.Webhook{}, err
 	}
 	w.ID, w.TeamID = app.NewID(), key.TeamID
 	if err := s.sealSecrets(&w); err != nil {
-		return app.Webhook{}, err
+		return webhook.Webhook{}, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		w.CreatedAt = tx.Now
@@ -58,14 +59,14 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in app.Webhoo
 		return s.listeners.change(tx, w.TeamID)
 	})
 	if errors.Is(err, db.ErrConflict) {
-		return app.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", app.MaxWebhooks)
+		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", webhook.MaxWebhooks)
 	}
 	return w, service.Unavailable(err)
 }
 
 // ListWebhooks gives a page of the team's webhooks, newest first, without secrets,
 // and whether there are more. Errors: CodeValidation.
-func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []app.Webhook, more bool, err error) {
+func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []webhook.Webhook, more bool, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		rows, more, err = r.ListWebhooks(key.TeamID, page)
 		return err
@@ -75,7 +76,7 @@ func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page)
 
 // GetWebhook gives one webhook of the team, with its secrets for those who may
 // change it (decisions.md 3). Errors: CodeNotFound.
-func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w app.Webhook, err error) {
+func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		w, err = r.Webhook(key.TeamID, id)
 		return err
@@ -88,7 +89,7 @@ func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w ap
 
 // UpdateWebhook changes endpoint, events or status. Enabled again, a webhook gets
 // what waited for it. Errors: CodeNotFound, CodeValidation.
-func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, patch app.WebhookPatch) (w app.Webhook, err error) {
+func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.WebhookPatch) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Webhook(key.TeamID, id)
 		if err != nil {
@@ -103,7 +104,7 @@ func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, pa
 }
 
 // storeWebhook writes a webhook that changed, and has its lane looked at.
-func (s *Service) storeWebhook(tx *db.Tx, w *app.Webhook) error {
+func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := tx.UpdateWebhook(w); err != nil {
 		return err
 	}
@@ -127,7 +128,7 @@ func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) er
 // RotateSigningSecret gives a webhook a new secret; the old one signs beside it
 // for a while. It answers the webhook with its secrets. Errors: CodeNotFound,
 // CodeValidation.
-func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id string, in app.Rotation) (w app.Webhook, err error) {
+func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id string, in webhook.Rotation) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if w, err = tx.Webhook(key.TeamID, id); err != nil {
 			return err
@@ -150,7 +151,7 @@ func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id stri
 // ListWebhookEvents gives a page of what a webhook was told or will be, newest
 // first, without payloads, and whether there are more. Errors: CodeNotFound,
 // CodeValidation.
-func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []app.Delivery, more bool, err error) {
+func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []webhook.Delivery, more bool, err error) {
 	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
 		rows, more, err = r.ListDeliveries(key.TeamID, id, page)
 		return service.Cursor(page, err)
@@ -172,15 +173,15 @@ func (s *Service) ofWebhook(ctx context.Context, key *app.Key, id string, fn fun
 }
 
 // seen says of a delivery that an attempt is under way.
-func (s *Service) seen(d *app.Delivery) {
-	if d.Status == app.DeliveryPending && s.hooks.attempting(d.WebhookID, d.ID) {
-		d.Status = app.DeliveryAttempting
+func (s *Service) seen(d *webhook.Delivery) {
+	if d.Status == webhook.DeliveryPending && s.hooks.attempting(d.WebhookID, d.ID) {
+		d.Status = webhook.DeliveryAttempting
 	}
 }
 
 // GetWebhookEvent gives one event that a webhook was told or will be, with its
 // payload. Errors: CodeNotFound.
-func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d app.Delivery, err error) {
+func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d webhook.Delivery, err error) {
 	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
 		d, err = r.Delivery(key.TeamID, id, eventID)
 		return service.Lookup("webhook event", err)
@@ -191,7 +192,7 @@ func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID
 
 // ListWebhookAttempts gives a page of the attempts to tell a webhook of an event,
 // newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
-func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []app.WebhookAttempt, more bool, err error) {
+func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.WebhookAttempt, more bool, err error) {
 	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
 		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
 			return service.Lookup("webhook event", err)
@@ -214,7 +215,7 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 		if _, err := tx.Delivery(key.TeamID, id, eventID); err != nil {
 			return service.Lookup("webhook event", err)
 		}
-		if w.Status != app.WebhookEnabled {
+		if w.Status != webhook.WebhookEnabled {
 			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
 		}
 		tx.AfterCommit(func() { s.hooks.wake([]string{id}) })

@@ -17,6 +17,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/server"
+	"mailer/app/webhook"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -161,7 +162,7 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		if w.ToldAll(hook) != "map[success:1]" || len(f.got) != 14 {
 			t.Errorf("%s after %d requests", w.ToldAll(hook), len(f.got))
 		}
-		w.Enable(hook, app.WebhookDisabled)
+		w.Enable(hook, webhook.WebhookDisabled)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID), app.CodeConflict)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, app.NewID()), app.CodeNotFound)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, app.NewID(), d.ID), app.CodeNotFound)
@@ -175,7 +176,7 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("in")
 		old := hook.Secrets[0]
-		rotated, err := w.Server.Events.RotateSigningSecret(t.Context(), w.Key, hook.ID, app.Rotation{})
+		rotated, err := w.Server.Events.RotateSigningSecret(t.Context(), w.Key, hook.ID, webhook.Rotation{})
 		world.Must(t, err)
 		w.Happen("during")
 		time.Sleep(24 * time.Hour)
@@ -186,9 +187,9 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 		if len(got) != 2 {
 			t.Fatalf("%d requests", len(got))
 		}
-		for i, want := range [][]app.SigningSecret{{rotated.Secrets[0], old}, {rotated.Secrets[0]}} {
+		for i, want := range [][]webhook.SigningSecret{{rotated.Secrets[0], old}, {rotated.Secrets[0]}} {
 			r := got[i]
-			signature := app.Sign(want, r.id(), r.at, []byte(r.body))
+			signature := webhook.Sign(want, r.id(), r.at, []byte(r.body))
 			for _, family := range []string{"Webhook-", "Svix-"} {
 				if r.header.Get(family+"Signature") != signature || r.header.Get(family+"Timestamp") != fmt.Sprint(r.at.Unix()) || r.header.Get(family+"Id") != r.id() {
 					t.Errorf("%d: %v, want %s", i, r.header, signature)
@@ -205,23 +206,23 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
 	foreign := w.AddTeam("Other", "example.org")
-	count := func(hook app.Webhook) int { t.Helper(); return len(w.Deliveries(hook)) }
+	count := func(hook webhook.Webhook) int { t.Helper(); return len(w.Deliveries(hook)) }
 	topics := w.Webhook("topics")
-	other := w.Webhook("contacts", app.ContactCreated)
+	other := w.Webhook("contacts", webhook.ContactCreated)
 	w.Happen("a")
 	if count(topics) != 1 || count(other) != 0 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
-	_, err := w.Server.Events.UpdateWebhook(ctx, w.Key, other.ID, app.WebhookPatch{Events: []app.EventName{app.TopicCreated, app.TopicDeleted}})
+	_, err := w.Server.Events.UpdateWebhook(ctx, w.Key, other.ID, webhook.WebhookPatch{Events: []webhook.EventName{webhook.TopicCreated, webhook.TopicDeleted}})
 	world.Must(t, err)
-	w.Enable(topics, app.WebhookDisabled)
+	w.Enable(topics, webhook.WebhookDisabled)
 	w.Happen("b")
 	_, err = w.Server.Topics.CreateTopic(ctx, foreign, app.TopicInput{Name: "theirs", Default: app.OptIn})
 	world.Must(t, err)
 	if count(topics) != 1 || count(other) != 1 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
-	w.Enable(topics, app.WebhookEnabled)
+	w.Enable(topics, webhook.WebhookEnabled)
 	world.Must(t, w.Server.Events.DeleteWebhook(ctx, w.Key, other.ID))
 	w.Happen("c")
 	if got := w.Rows(`SELECT count(*) FROM deliveries WHERE webhook_id = '` + other.ID + `'`); count(topics) != 2 || got != "1\n" {
@@ -229,7 +230,7 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 	}
 	again, err := server.New(ctx, w.Config) // another process, or the next start
 	world.Must(t, err)
-	if got := again.Events.Listeners().To(w.Key.TeamID, app.TopicCreated); !slices.Contains(got, topics.ID) || slices.Contains(got, other.ID) {
+	if got := again.Events.Listeners().To(w.Key.TeamID, webhook.TopicCreated); !slices.Contains(got, topics.ID) || slices.Contains(got, other.ID) {
 		t.Errorf("read anew: %q", got)
 	}
 }
@@ -237,7 +238,7 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
-		count := func(hook app.Webhook) string {
+		count := func(hook webhook.Webhook) string {
 			return w.Rows(`SELECT count(*), (SELECT count(*) FROM webhook_attempts WHERE webhook_id = '` + hook.ID + `')
 				FROM deliveries WHERE webhook_id = '` + hook.ID + `'`)
 		}
@@ -255,7 +256,7 @@ func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
 		if count(stays) != "1200 1200\n" {
 			t.Errorf("before 30 days: %s", count(stays))
 		}
-		w.Sql("UPDATE happenings SET created_at = created_at - ?", (app.WebhookEventsKept + time.Minute).Milliseconds())
+		w.Sql("UPDATE happenings SET created_at = created_at - ?", (webhook.WebhookEventsKept + time.Minute).Milliseconds())
 		w.Happen("new")
 		world.Must(t, w.Server.Upkeep.Purge(t.Context()))
 		if count(stays) != "1 0\n" && count(stays) != "1 1\n" {
@@ -274,7 +275,7 @@ func TestAnswersOfEndpointsAreKeptInPart(t *testing.T) {
 		w.Happen("first")
 		time.Sleep(time.Second)
 		got := w.Attempts(w.Deliveries(hook)[0])[0]
-		if !strings.HasPrefix(got.Response, "ab[31m\né") || len(got.Response) > app.MaxResponse || strings.ContainsRune(got.Response, 0xfffd) {
+		if !strings.HasPrefix(got.Response, "ab[31m\né") || len(got.Response) > webhook.MaxResponse || strings.ContainsRune(got.Response, 0xfffd) {
 			t.Errorf("%q", got.Response)
 		}
 		f.set(hang)
@@ -297,7 +298,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 	var err error
 	w.Server, err = server.New(ctx, w.Config)
 	world.Must(t, err)
-	hook := w.Webhook("echo", app.SuppressionAdded)
+	hook := w.Webhook("echo", webhook.SuppressionAdded)
 	w.Start()
 	_, err = w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "ann@example.net"})
 	world.Must(t, err)
@@ -316,7 +317,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 	d, err := w.Server.Events.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
 	world.Must(t, err)
 	d.Payload = []byte(strings.ReplaceAll(string(d.Payload), app.Erased, "ann@example.net"))
-	late := app.WebhookAttempt{Response: "you said ann@example.net"}
+	late := webhook.WebhookAttempt{Response: "you said ann@example.net"}
 	world.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return w.Server.Events.Hooks().WithoutErased(tx, d, &late) }))
 	if late.Response != "" {
 		t.Errorf("kept %q", late.Response)
@@ -326,7 +327,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
-	hook := w.Webhook("in", app.EmailScheduled, app.EmailSuppressed)
+	hook := w.Webhook("in", webhook.EmailScheduled, webhook.EmailSuppressed)
 	_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "gone@example.net"})
 	world.Must(t, err)
 	in := world.Letter("Bob <bob@example.net>")
@@ -341,12 +342,12 @@ func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 	if len(rows) != 2 {
 		t.Fatalf("%d events", len(rows))
 	}
-	payloads := map[app.EventName]map[string]any{}
+	payloads := map[webhook.EventName]map[string]any{}
 	for _, row := range rows {
 		d, err := w.Server.Events.GetWebhookEvent(ctx, w.Key, hook.ID, row.ID)
 		world.Must(t, err)
 		var payload struct {
-			Type app.EventName
+			Type webhook.EventName
 			Data map[string]any
 		}
 		world.Must(t, json.Unmarshal(d.Payload, &payload))
@@ -358,10 +359,10 @@ func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 		"from": "Ann <ann@" + world.TestDomain + ">", "to": []any{"Bob <bob@example.net>"}, "subject": "Hi",
 		"tags": map[string]any{"kind": "welcome"}, "headers": []any{map[string]any{"name": "X-Order", "value": "7"}},
 	}
-	if got := payloads[app.EmailScheduled]; fmt.Sprint(got) != fmt.Sprint(want) {
+	if got := payloads[webhook.EmailScheduled]; fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("email.scheduled\n%v, want\n%v", got, want)
 	}
-	got := payloads[app.EmailSuppressed]
+	got := payloads[webhook.EmailSuppressed]
 	suppressed, _ := got["suppressed"].(map[string]any)
 	if got["recipient"] != "gone@example.net" || suppressed["type"] != "OnAccountSuppressionList" || suppressed["message"] == "" {
 		t.Errorf("email.suppressed %v", got)
@@ -372,7 +373,7 @@ func TestAnEventThatNobodyWantsCostsNothing(t *testing.T) {
 	w := world.Idle(t)
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 		n := testing.AllocsPerRun(100, func() {
-			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, app.EmailSent, "x", app.EmailExtra{}); err != nil {
+			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{}); err != nil {
 				t.Error(err)
 			}
 		})
@@ -388,7 +389,7 @@ func BenchmarkAnnounceWithoutSubscriber(b *testing.B) {
 	world.Must(b, w.DB.Write(b.Context(), func(tx *db.Tx) error {
 		b.ReportAllocs()
 		for b.Loop() {
-			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, app.EmailSent, "x", app.EmailExtra{}); err != nil {
+			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailSent, "x", webhook.EmailExtra{}); err != nil {
 				return err
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"mailer/app/render"
 	"mailer/app/schedule"
 	"mailer/app/service"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -166,7 +167,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 		}
 	}
 	if email.LastEvent == app.Scheduled {
-		if err := s.AnnounceEmail(tx, email.TeamID, app.EmailScheduled, email.ID, app.EmailExtra{}); err != nil {
+		if err := s.AnnounceEmail(tx, email.TeamID, webhook.EmailScheduled, email.ID, webhook.EmailExtra{}); err != nil {
 			return err
 		}
 	}

@@ -5,6 +5,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/tracking"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -14,7 +15,7 @@ func (x *Service) Attachment(a0 context.Context, a1 string, a2 string, a3 string
 	return x.attachment(a0, a1, a2, a3, a4)
 }
 
-func (x *Service) EmailData(a0 *db.Tx, a1 string, a2 string) (app.EmailData, error) {
+func (x *Service) EmailData(a0 *db.Tx, a1 string, a2 string) (webhook.EmailData, error) {
 	return x.emailData(a0, a1, a2)
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/reputation"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -85,11 +86,11 @@ func TestABroadcastsMailHasTheScoreOfItsBroadcast(t *testing.T) {
 // moment is what was counted of a team at a time.
 type moment struct {
 	at time.Time
-	app.Outcome
+	reputation.Outcome
 }
 
 // Windows of 30 days, 7 days, and today and yesterday, a second time: by the clock.
-func lookBack(history []moment, now time.Time) (month, week, lately app.Outcome) {
+func lookBack(history []moment, now time.Time) (month, week, lately reputation.Outcome) {
 	hour := now.Truncate(time.Hour)
 	yesterday := time.Date(now.Year(), now.Month(), now.Day()-1, 0, 0, 0, 0, time.UTC)
 	for _, m := range history {
@@ -107,16 +108,16 @@ func lookBack(history []moment, now time.Time) (month, week, lately app.Outcome)
 }
 
 // state is that of the lines of decisions.md 9, in percent.
-func stateOf(week, lately app.Outcome) app.Guardrail {
+func stateOf(week, lately reputation.Outcome) reputation.Guardrail {
 	percent := func(n, of int64) float64 { return 100 * float64(n) / math.Max(1, float64(of)) }
 	switch {
 	case lately.Sent >= 100 && (lately.HardBounced >= 10 && percent(lately.HardBounced, lately.Sent) >= 5 ||
 		lately.Complained >= 3 && percent(lately.Complained, lately.Sent) >= 0.1):
-		return app.GuardrailPaused
+		return reputation.GuardrailPaused
 	case week.Sent >= 100 && (percent(week.HardBounced, week.Sent) >= 4 || week.Complained >= 2 && percent(week.Complained, week.Sent) >= 0.05):
-		return app.GuardrailWarning
+		return reputation.GuardrailWarning
 	}
-	return app.GuardrailOK
+	return reputation.GuardrailOK
 }
 
 func TestRandomHistoriesAreReadBackOverTheirWindows(t *testing.T) {
@@ -141,21 +142,21 @@ func TestRandomHistoriesAreReadBackOverTheirWindows(t *testing.T) {
 					if r.IntN(4) > 0 {
 						continue
 					}
-					o := app.Outcome{Sent: r.Int64N(400), Scored: 1, Points: r.Int64N(1001)}
+					o := reputation.Outcome{Sent: r.Int64N(400), Scored: 1, Points: r.Int64N(1001)}
 					if r.IntN(3) == 0 {
 						o.HardBounced, o.Complained = r.Int64N(20), r.Int64N(2)
 					}
 					histories[i] = append(histories[i], moment{tx.Now, o})
-					tx.CountOutcome(app.OutcomeKey{TeamID: id, Region: "r", Domain: world.TestDomain}, o)
+					tx.CountOutcome(reputation.OutcomeKey{TeamID: id, Region: "r", Domain: world.TestDomain}, o)
 				}
 				return nil
 			}))
 		}
-		seen := map[app.Guardrail]int{}
+		seen := map[reputation.Guardrail]int{}
 		for i, id := range ids {
 			month, week, lately := lookBack(histories[i], time.Now().UTC())
 			state := stateOf(week, lately)
-			want := app.NewDeliverability(month, state)
+			want := reputation.NewDeliverability(month, state)
 			got, err := w.Server.Delivery.Deliverability(t.Context(), &app.Key{TeamID: id})
 			world.Must(t, err)
 			if got.Sent != month.Sent || got.Scored != month.Scored || got.Guardrail != state || (got.Score == nil) != (want.Score == nil) ||

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"mailer/app"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -29,8 +30,8 @@ func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked a
 		if err := SetLastEvent(tx, u, app.Suppressed); err != nil {
 			return err
 		}
-		extra := app.EmailExtra{Recipient: address, Suppressed: &app.SuppressedData{Message: reason, Type: app.AccountSuppressedType}}
-		if err := s.AnnounceEmail(tx, u.TeamID, app.EmailSuppressed, u.EmailID, extra); err != nil {
+		extra := webhook.EmailExtra{Recipient: address, Suppressed: &webhook.SuppressedData{Message: reason, Type: webhook.AccountSuppressedType}}
+		if err := s.AnnounceEmail(tx, u.TeamID, webhook.EmailSuppressed, u.EmailID, extra); err != nil {
 			return err
 		}
 	}

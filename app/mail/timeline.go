@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -124,7 +125,7 @@ func window(events []app.Event, page app.Page) ([]app.Event, bool, error) {
 // QuotaWait is the line in the timeline of an email that waits for another day.
 func QuotaWait(tx *db.Tx, u app.Unit) app.Event {
 	return NewEvent(tx, u, app.EventQuotaWait, "", app.EventDetail{Message: "The quota of this day is used; the email waits for the next UTC day",
-		Relay: u.Relay, NextAttemptAt: app.FormatTime(app.DayEnd(tx.Now))})
+		Relay: u.Relay, NextAttemptAt: app.FormatTime(plan.DayEnd(tx.Now))})
 }
 
 // SetLastEvent moves the last_event of a unit's email. For a recipient of a

@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/service"
 	"mailer/app/tracking"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -323,13 +324,13 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 
 // announceFetch notes an open or a click for webhooks.
 func (s *Service) announceFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType) error {
-	extra := app.EmailExtra{Recipient: email.Recipient}
+	extra := webhook.EmailExtra{Recipient: email.Recipient}
 	switch kind {
 	case app.EventType(app.Opened):
-		return s.AnnounceEmail(tx, email.TeamID, app.EmailOpened, f.EmailID, extra)
+		return s.AnnounceEmail(tx, email.TeamID, webhook.EmailOpened, f.EmailID, extra)
 	case app.EventType(app.Clicked):
-		extra.Click = &app.ClickData{IPAddress: f.IPAddress, Link: f.Target, Timestamp: app.FormatTime(f.At), UserAgent: f.UserAgent}
-		return s.AnnounceEmail(tx, email.TeamID, app.EmailClicked, f.EmailID, extra)
+		extra.Click = &webhook.ClickData{IPAddress: f.IPAddress, Link: f.Target, Timestamp: app.FormatTime(f.At), UserAgent: f.UserAgent}
+		return s.AnnounceEmail(tx, email.TeamID, webhook.EmailClicked, f.EmailID, extra)
 	}
 	return nil
 }

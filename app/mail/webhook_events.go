@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/render"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -18,7 +19,7 @@ import (
 // a broadcast; of one that is not in the database, or no longer, there is nothing
 // to tell. extra is what this event says beyond others. Where no webhook wants
 // the event it costs two look-ups in memory: callers need not ask before.
-func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name app.EventName, emailID string, extra app.EmailExtra) error {
+func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name webhook.EventName, emailID string, extra webhook.EmailExtra) error {
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
 		data, err := s.emailData(tx, teamID, emailID)
 		if errors.Is(err, db.ErrNotFound) {
@@ -33,15 +34,15 @@ func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name app.EventName, em
 }
 
 // emailData reads what every event of an email says. Error: db.ErrNotFound.
-func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (app.EmailData, error) {
+func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (webhook.EmailData, error) {
 	email, err := tx.WebhookEmail(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
 		return s.broadcastData(tx, teamID, emailID)
 	}
 	if err != nil {
-		return app.EmailData{}, err
+		return webhook.EmailData{}, err
 	}
-	data := app.EmailData{
+	data := webhook.EmailData{
 		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
 		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, Headers: email.Headers,
 	}
@@ -58,7 +59,7 @@ func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (app.EmailData, e
 }
 
 // broadcastData is emailData for the email to a recipient of a broadcast.
-func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data app.EmailData, err error) {
+func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data webhook.EmailData, err error) {
 	b, err := tx.BroadcastOfMail(teamID, emailID)
 	if err != nil {
 		return data, err
@@ -71,7 +72,7 @@ func (s *Service) broadcastData(tx *db.Tx, teamID, emailID string) (data app.Ema
 	if err != nil {
 		return data, err
 	}
-	return app.EmailData{
+	return webhook.EmailData{
 		EmailID: emailID, MessageID: "<" + app.EmailMessageID(emailID, b.From.Domain) + ">", CreatedAt: app.FormatTime(b.QueuedAt),
 		From: b.From.String(), To: []string{to.Email}, Subject: subject, BroadcastID: b.ID,
 	}, nil
@@ -100,7 +101,7 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 
 // withoutErasing takes addresses out of an event whose email came before their
 // erasure, which is under way: what is noted now is not looked at any more.
-func (s *Service) withoutErasing(tx *db.Tx, teamID string, data *app.EmailData) (any, error) {
+func (s *Service) withoutErasing(tx *db.Tx, teamID string, data *webhook.EmailData) (any, error) {
 	erasing, err := tx.HasErasures(teamID)
 	if err != nil || !erasing {
 		return data, err
@@ -128,20 +129,20 @@ func (s *Service) withoutErasing(tx *db.Tx, teamID string, data *app.EmailData) 
 
 // stateEvent is the event of an email for the state that a recipient came to; empty: none.
 // That an email left is told once for all of them.
-func stateEvent(state app.LastEvent) app.EventName {
+func stateEvent(state app.LastEvent) webhook.EventName {
 	switch state {
 	case app.Delivered:
-		return app.EmailDelivered
+		return webhook.EmailDelivered
 	case app.DeliveryDelayed:
-		return app.EmailDeliveryDelayed
+		return webhook.EmailDeliveryDelayed
 	case app.Bounced:
-		return app.EmailBounced
+		return webhook.EmailBounced
 	case app.Complained:
-		return app.EmailComplained
+		return webhook.EmailComplained
 	case app.Suppressed:
-		return app.EmailSuppressed
+		return webhook.EmailSuppressed
 	case app.Failed:
-		return app.EmailFailed
+		return webhook.EmailFailed
 	}
 	return ""
 }
@@ -152,14 +153,14 @@ func (s *Service) AnnounceState(tx *db.Tx, u app.Unit, address string, state app
 	if name == "" {
 		return nil
 	}
-	extra := app.EmailExtra{Recipient: address}
+	extra := webhook.EmailExtra{Recipient: address}
 	switch state {
 	case app.Bounced:
-		extra.Bounce = &app.BounceData{Message: detail.Message, Type: app.BouncePermanent, SubType: bounceSubType(detail.EnhancedCode), Diagnostic: diagnostic(detail)}
+		extra.Bounce = &webhook.BounceData{Message: detail.Message, Type: app.BouncePermanent, SubType: bounceSubType(detail.EnhancedCode), Diagnostic: diagnostic(detail)}
 	case app.Suppressed:
-		extra.Suppressed = &app.SuppressedData{Message: detail.Message, Type: app.AccountSuppressedType}
+		extra.Suppressed = &webhook.SuppressedData{Message: detail.Message, Type: webhook.AccountSuppressedType}
 	case app.Failed:
-		extra.Failed = &app.FailedData{Reason: detail.Message}
+		extra.Failed = &webhook.FailedData{Reason: detail.Message}
 	}
 	return s.AnnounceEmail(tx, u.TeamID, name, u.EmailID, extra)
 }

@@ -12,13 +12,14 @@ import (
 	"mailer/app/audience"
 	"mailer/app/mail"
 	"mailer/app/tracking"
+	"mailer/app/webhook"
 	"mailer/app/world"
 	"mailer/db"
 )
 
 // emailEvents are those that a webhook hears of an email.
-func emailEvents() []app.EventName {
-	return slices.DeleteFunc(app.EventNames(), func(name app.EventName) bool { return !strings.HasPrefix(string(name), "email.") })
+func emailEvents() []webhook.EventName {
+	return slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return !strings.HasPrefix(string(name), "email.") })
 }
 
 func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
@@ -121,7 +122,7 @@ func TestAnEventDuringAnErasureRepeatsNothing(t *testing.T) {
 			return err
 		}
 		for _, email := range []string{id, late} {
-			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, app.EmailDelivered, email, app.EmailExtra{Recipient: "ann@example.net"}); err != nil {
+			if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailDelivered, email, webhook.EmailExtra{Recipient: "ann@example.net"}); err != nil {
 				return err
 			}
 		}
@@ -141,10 +142,10 @@ func TestAnEventOfAnEmailThatIsGoneIsNone(t *testing.T) {
 	foreign := w.AddTeam("Other", "example.org")
 	id := w.Send("ann@example.net")
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
-		if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, app.EmailDelivered, app.NewID(), app.EmailExtra{}); err != nil {
+		if err := w.Server.Mail.AnnounceEmail(tx, w.Key.TeamID, webhook.EmailDelivered, app.NewID(), webhook.EmailExtra{}); err != nil {
 			return err
 		}
-		return w.Server.Mail.AnnounceEmail(tx, foreign.TeamID, app.EmailDelivered, id, app.EmailExtra{})
+		return w.Server.Mail.AnnounceEmail(tx, foreign.TeamID, webhook.EmailDelivered, id, webhook.EmailExtra{})
 	}))
 	if got := w.Deliveries(hook); len(got) > 0 {
 		t.Errorf("%+v", got)
@@ -181,7 +182,7 @@ func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
 		return nil
 	}))
 	w.WantHears(hook, id, "email.clicked ann@example.net https://example.com/a", "email.opened ann@example.net")
-	want := app.ClickData{IPAddress: "192.0.2.7", Link: "https://example.com/a", Timestamp: "2027-01-15T08:00:00.000Z", UserAgent: "Reader/1"}
+	want := webhook.ClickData{IPAddress: "192.0.2.7", Link: "https://example.com/a", Timestamp: "2027-01-15T08:00:00.000Z", UserAgent: "Reader/1"}
 	if got := w.Hears(hook, id)[0].Data.Click; got == nil || *got != want {
 		t.Errorf("%+v", got)
 	}

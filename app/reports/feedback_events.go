@@ -7,6 +7,7 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/tracking"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -90,15 +91,15 @@ func (r *report) fetch() (app.EventType, string) {
 
 // reported are the webhook events of what is reported. Prefetches are nobody's
 // business.
-var reported = map[app.EventType]app.EventName{
-	app.EventType(app.Sent):            app.EmailSent,
-	app.EventType(app.Delivered):       app.EmailDelivered,
-	app.EventType(app.DeliveryDelayed): app.EmailDeliveryDelayed,
-	app.EventType(app.Bounced):         app.EmailBounced,
-	app.EventType(app.Complained):      app.EmailComplained,
-	app.EventType(app.Opened):          app.EmailOpened,
-	app.EventType(app.Clicked):         app.EmailClicked,
-	app.EventType(app.Failed):          app.EmailFailed,
+var reported = map[app.EventType]webhook.EventName{
+	app.EventType(app.Sent):            webhook.EmailSent,
+	app.EventType(app.Delivered):       webhook.EmailDelivered,
+	app.EventType(app.DeliveryDelayed): webhook.EmailDeliveryDelayed,
+	app.EventType(app.Bounced):         webhook.EmailBounced,
+	app.EventType(app.Complained):      webhook.EmailComplained,
+	app.EventType(app.Opened):          webhook.EmailOpened,
+	app.EventType(app.Clicked):         webhook.EmailClicked,
+	app.EventType(app.Failed):          webhook.EmailFailed,
 }
 
 // announceReport tells webhooks what the timeline shows.
@@ -107,20 +108,20 @@ func (s *Service) announceReport(tx *db.Tx, ev *app.Event) error {
 	if !ok {
 		return nil
 	}
-	extra, d := app.EmailExtra{Recipient: ev.Recipient}, ev.Detail
+	extra, d := webhook.EmailExtra{Recipient: ev.Recipient}, ev.Detail
 	switch name {
-	case app.EmailBounced:
-		extra.Bounce = &app.BounceData{Message: d.Message, Type: app.BounceType(d.BounceType), SubType: d.BounceSubType, Diagnostic: []string{}}
+	case webhook.EmailBounced:
+		extra.Bounce = &webhook.BounceData{Message: d.Message, Type: app.BounceType(d.BounceType), SubType: d.BounceSubType, Diagnostic: []string{}}
 		if d.BounceSubType == "" {
 			extra.Bounce.SubType = "General"
 		}
 		if d.Diagnostic != "" {
 			extra.Bounce.Diagnostic = []string{d.Diagnostic}
 		}
-	case app.EmailClicked:
-		extra.Click = &app.ClickData{IPAddress: d.IPAddress, Link: d.Link, Timestamp: app.FormatTime(ev.CreatedAt), UserAgent: d.UserAgent}
-	case app.EmailFailed:
-		extra.Failed = &app.FailedData{Reason: d.Message}
+	case webhook.EmailClicked:
+		extra.Click = &webhook.ClickData{IPAddress: d.IPAddress, Link: d.Link, Timestamp: app.FormatTime(ev.CreatedAt), UserAgent: d.UserAgent}
+	case webhook.EmailFailed:
+		extra.Failed = &webhook.FailedData{Reason: d.Message}
 	}
 	return s.mail.AnnounceEmail(tx, ev.TeamID, name, ev.EmailID, extra)
 }

@@ -4,6 +4,7 @@ import (
 	"mailer/app"
 	"mailer/app/delivery"
 	"mailer/app/feedback"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
@@ -11,7 +12,7 @@ import (
 // bounce or complaint that is about the email's own recipients. waited is how many
 // of them waited for their result.
 func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
-	o := app.Outcome{Sent: int64(waited)}
+	o := reputation.Outcome{Sent: int64(waited)}
 	stranger := r.of == nil && !r.gone && r.Recipient != ""
 	if feedback.Suppresses(r.Feedback) && !stranger {
 		who := r.Recipient

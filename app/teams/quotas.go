@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/plan"
 	"mailer/db"
 )
 
@@ -43,7 +44,7 @@ func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (charge, error) {
 }
 
 func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c charge) (charge, error) {
-	plan, err := s.PlanOf(&tx.Reader, teamID)
+	current, err := s.PlanOf(&tx.Reader, teamID)
 	if err != nil {
 		return c, err
 	}
@@ -51,42 +52,42 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c charge) (charg
 	if err != nil {
 		return c, fmt.Errorf("read the backlog: %w", err)
 	}
-	used, _, err := tx.DayRecipients(teamID, app.UnixDay(tx.Now))
+	used, _, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
 		return c, fmt.Errorf("read what the team used: %w", err)
 	}
 	switch {
-	case plan.Daily() && c.Owed > 0:
-		err = scheduleInTerms(tx, &plan, waiting, used, n)
-	case plan.Daily():
-		return s.chargeDay(tx, teamID, &plan, waiting, used, n, c)
+	case current.Daily() && c.Owed > 0:
+		err = scheduleInTerms(tx, &current, waiting, used, n)
+	case current.Daily():
+		return s.chargeDay(tx, teamID, &current, waiting, used, n, c)
 	default:
-		err = s.PeriodFits(tx, teamID, &plan, waiting, used, n, "")
+		err = s.PeriodFits(tx, teamID, &current, waiting, used, n, "")
 	}
 	if err != nil {
 		return c, err
 	}
 	if c.Owed > 0 {
-		return c, tx.AddBacklog(teamID, app.Backlog{Scheduled: n})
+		return c, tx.AddBacklog(teamID, plan.Backlog{Scheduled: n})
 	}
 	return c, s.Count(tx, teamID, n)
 }
 
 // scheduleInTerms proves that a team on a daily plan may schedule mail of n
 // recipients.
-func scheduleInTerms(tx *db.Tx, plan *app.TeamPlan, waiting app.Backlog, used, n int64) error {
-	terms := plan.Terms()
+func scheduleInTerms(tx *db.Tx, current *plan.TeamPlan, waiting plan.Backlog, used, n int64) error {
+	terms := current.Terms()
 	full := used >= terms.PerDay && !terms.TakesLate(waiting.Late, terms.PerDay, n)
-	if full || waiting.Scheduled+n > app.MaxScheduledDays*terms.PerDay {
-		return dayExceeded(tx, plan)
+	if full || waiting.Scheduled+n > plan.MaxScheduledDays*terms.PerDay {
+		return dayExceeded(tx, current)
 	}
 	return nil
 }
 
 // chargeDay has mail leave where the day has a place for it and none of the backlog
 // is about to take it; else the mail joins the backlog.
-func (s *Service) chargeDay(tx *db.Tx, teamID string, plan *app.TeamPlan, waiting app.Backlog, used, n int64, c charge) (charge, error) {
-	terms := plan.Terms()
+func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.TeamPlan, waiting plan.Backlog, used, n int64, c charge) (charge, error) {
+	terms := current.Terms()
 	due := false
 	if waiting.Late > 0 {
 		var err error
@@ -99,30 +100,30 @@ func (s *Service) chargeDay(tx *db.Tx, teamID string, plan *app.TeamPlan, waitin
 	}
 	c.Owed, c.Late, c.At = n, true, tx.Now // behind what is due
 	if !due {
-		c.At, used = app.DayEnd(tx.Now), terms.PerDay
+		c.At, used = plan.DayEnd(tx.Now), terms.PerDay
 	}
 	if !terms.TakesLate(waiting.Late, used, n) {
-		return c, dayExceeded(tx, plan)
+		return c, dayExceeded(tx, current)
 	}
-	if err := tx.AddBacklog(teamID, app.Backlog{Late: n}); err != nil {
+	if err := tx.AddBacklog(teamID, plan.Backlog{Late: n}); err != nil {
 		return c, fmt.Errorf("add to the backlog: %w", err)
 	}
 	if due {
 		return c, nil
 	}
-	return c, s.TellDayUsed(tx, teamID, plan)
+	return c, s.TellDayUsed(tx, teamID, current)
 }
 
-func dayExceeded(tx *db.Tx, plan *app.TeamPlan) error {
-	end := app.DayEnd(tx.Now)
+func dayExceeded(tx *db.Tx, current *plan.TeamPlan) error {
+	end := plan.DayEnd(tx.Now)
 	return &app.Error{Code: app.CodeDailyQuotaExceeded, RetryAfter: end.Sub(tx.Now), Message: fmt.Sprintf(
-		"The %d emails a day of the plan %s are used, and as much mail waits for the days to come as can; try again after %s", plan.Terms().PerDay, plan.Name, app.FormatTime(end))}
+		"The %d emails a day of the plan %s are used, and as much mail waits for the days to come as can; try again after %s", current.Terms().PerDay, current.Name, app.FormatTime(end))}
 }
 
 // PeriodFits proves that the period of a monthly plan has a place for n more
 // recipients: what is promised to mail that waits and to broadcasts, but one, is
 // taken. Errors: CodeMonthlyQuotaExceeded.
-func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *app.TeamPlan, waiting app.Backlog, today, n int64, but string) error {
+func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *plan.TeamPlan, waiting plan.Backlog, today, n int64, but string) error {
 	used, err := s.periodUsed(&tx.Reader, teamID, plan, tx.Now, today)
 	if err != nil {
 		return err
@@ -143,9 +144,9 @@ func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *app.TeamPlan, waiti
 }
 
 // periodUsed is what counted in the period of a monthly plan, today's part given.
-func (s *Service) periodUsed(r *db.Reader, teamID string, plan *app.TeamPlan, now time.Time, today int64) (int64, error) {
-	start, _ := plan.Period(now)
-	first, day := app.UnixDay(start), app.UnixDay(now)
+func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.TeamPlan, now time.Time, today int64) (int64, error) {
+	start, _ := current.Period(now)
+	first, day := plan.UnixDay(start), plan.UnixDay(now)
 	before, err := s.teamPlans.sumBeforeOf(teamID, first, day, func() (int64, error) { return r.RecipientsBetween(teamID, first, day) })
 	if err != nil {
 		return 0, fmt.Errorf("read what the team used: %w", err)
@@ -166,21 +167,21 @@ func (s *Service) Count(tx *db.Tx, teamID string, n int64) error {
 		return nil
 	}
 	if !s.Settings.Cloud {
-		tx.AddRecipients(teamID, app.UnixDay(tx.Now), n)
+		tx.AddRecipients(teamID, plan.UnixDay(tx.Now), n)
 		return nil
 	}
-	today, told, err := tx.CountRecipients(teamID, app.UnixDay(tx.Now), n)
+	today, told, err := tx.CountRecipients(teamID, plan.UnixDay(tx.Now), n)
 	if err != nil {
 		return fmt.Errorf("count recipients: %w", err)
 	}
-	plan, err := s.PlanOf(&tx.Reader, teamID)
+	current, err := s.PlanOf(&tx.Reader, teamID)
 	if err != nil {
 		return err
 	}
-	if plan.Daily() {
-		return s.tellDay(tx, teamID, &plan, today, told, app.LevelOf(today, plan.Terms().PerDay))
+	if current.Daily() {
+		return s.tellDay(tx, teamID, &current, today, told, plan.LevelOf(today, current.Terms().PerDay))
 	}
-	return s.tellPeriod(tx, teamID, &plan, today)
+	return s.tellPeriod(tx, teamID, &current, today)
 }
 
 // Forgive takes what an email owes out of the backlog: it leaves now, or never.
@@ -192,5 +193,5 @@ func (s *Service) Forgive(tx *db.Tx, teamID, emailID string) error {
 	if err != nil {
 		return fmt.Errorf("read what is owed: %w", err)
 	}
-	return tx.AddBacklog(teamID, app.Backlog{Late: -owed.Late, Scheduled: -owed.Scheduled})
+	return tx.AddBacklog(teamID, plan.Backlog{Late: -owed.Late, Scheduled: -owed.Scheduled})
 }

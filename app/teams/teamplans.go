@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -27,7 +28,7 @@ type teamPlans struct {
 }
 
 type cachedPlan struct {
-	plan app.TeamPlan
+	plan plan.TeamPlan
 	at   time.Time
 }
 
@@ -35,14 +36,14 @@ type cachedPlan struct {
 // alone still grows.
 type sumBefore struct{ start, day, sum int64 }
 
-func (c *teamPlans) get(teamID string, now time.Time) (app.TeamPlan, bool) {
+func (c *teamPlans) get(teamID string, now time.Time) (plan.TeamPlan, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, ok := c.plans[teamID]
 	return p.plan, ok && now.Sub(p.at) < planTTL
 }
 
-func (c *teamPlans) put(teamID string, p app.TeamPlan, now time.Time) {
+func (c *teamPlans) put(teamID string, p plan.TeamPlan, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plans == nil || len(c.plans) >= maxCachedPlans {
@@ -79,7 +80,7 @@ func (c *teamPlans) sumBeforeOf(teamID string, start, day int64, read func() (in
 }
 
 // PlanOf gives the plan of a team in cloud mode.
-func (s *Service) PlanOf(r *db.Reader, teamID string) (app.TeamPlan, error) {
+func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.TeamPlan, error) {
 	now := time.Now()
 	if p, ok := s.teamPlans.get(teamID, now); ok {
 		return p, nil
@@ -91,10 +92,10 @@ func (s *Service) PlanOf(r *db.Reader, teamID string) (app.TeamPlan, error) {
 	return p, err
 }
 
-func readPlan(r *db.Reader, teamID string) (app.TeamPlan, error) {
+func readPlan(r *db.Reader, teamID string) (plan.TeamPlan, error) {
 	p, err := r.TeamPlan(teamID)
 	if errors.Is(err, db.ErrNotFound) {
-		return app.TeamPlan{Name: app.PlanFree}, nil
+		return plan.TeamPlan{Name: plan.PlanFree}, nil
 	}
 	if err != nil {
 		return p, fmt.Errorf("read the team's plan: %w", err)
@@ -106,7 +107,7 @@ func readPlan(r *db.Reader, teamID string) (app.TeamPlan, error) {
 // second or two looks at the mail that waits for a daily quota anew. The period of a monthly
 // plan goes on where another monthly plan follows. Errors: CodeValidation,
 // CodeNotFound.
-func (s *Service) SetPlan(ctx context.Context, teamID string, in app.PlanInput) (next app.TeamPlan, err error) {
+func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.PlanInput) (next plan.TeamPlan, err error) {
 	if err := in.Validate(); err != nil {
 		return next, err
 	}

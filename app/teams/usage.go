@@ -6,39 +6,40 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
 )
 
 // Usage says what the key's team used, and of what.
-func (s *Service) Usage(ctx context.Context, key *app.Key) (app.Usage, error) {
-	u := app.Usage{Team: app.Team{ID: key.TeamID}, AppURL: s.Settings.BaseURL}
+func (s *Service) Usage(ctx context.Context, key *app.Key) (plan.Usage, error) {
+	u := plan.Usage{Team: app.Team{ID: key.TeamID}, AppURL: s.Settings.BaseURL}
 	err := s.DB.Read(ctx, func(r *db.Reader) error { return s.readUsage(r, &u) })
 	return u, service.Lookup("team", err)
 }
 
-func (s *Service) readUsage(r *db.Reader, u *app.Usage) (err error) {
+func (s *Service) readUsage(r *db.Reader, u *plan.Usage) (err error) {
 	now := time.Now()
-	u.ResetsAt = app.DayEnd(now)
+	u.ResetsAt = plan.DayEnd(now)
 	if u.Team.Name, err = r.TeamName(u.Team.ID); err != nil {
 		return fmt.Errorf("read team: %w", err)
 	}
-	if u.Today, _, err = r.DayRecipients(u.Team.ID, app.UnixDay(now)); err != nil {
+	if u.Today, _, err = r.DayRecipients(u.Team.ID, plan.UnixDay(now)); err != nil {
 		return fmt.Errorf("read what the team used: %w", err)
 	}
 	if !s.Settings.Cloud {
 		return nil
 	}
-	plan, err := readPlan(r, u.Team.ID)
+	current, err := readPlan(r, u.Team.ID)
 	if err != nil {
 		return err
 	}
-	u.Plan = &plan
-	if plan.Daily() {
+	u.Plan = &current
+	if current.Daily() {
 		return nil
 	}
-	u.Starts, u.Ends = plan.Period(now)
-	before, err := r.RecipientsBetween(u.Team.ID, app.UnixDay(u.Starts), app.UnixDay(now))
+	u.Starts, u.Ends = current.Period(now)
+	before, err := r.RecipientsBetween(u.Team.ID, plan.UnixDay(u.Starts), plan.UnixDay(now))
 	if err != nil {
 		return fmt.Errorf("read what the team used: %w", err)
 	}

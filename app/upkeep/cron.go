@@ -8,12 +8,12 @@ import (
 
 	"github.com/robfig/cron/v3"
 
-	"mailer/app"
 	"mailer/app/delivery"
 	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
 	"mailer/app/teams"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -119,7 +119,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	err = s.InPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeWebhookEvents(tx.Now.Add(-app.WebhookEventsKept), service.PurgeChunk)
+		return tx.PurgeWebhookEvents(tx.Now.Add(-webhook.WebhookEventsKept), service.PurgeChunk)
 	})
 	if err != nil {
 		return err

@@ -2,8 +2,9 @@ package upkeep
 
 import (
 	"context"
-	"mailer/app/audience"
 	"time"
+
+	"mailer/app/audience"
 )
 
 // What the tests of this package from outside reach into it for.

@@ -6,13 +6,13 @@ import (
 	"slices"
 	"strings"
 
-	"mailer/app"
+	"mailer/app/webhook"
 )
 
 // Hearing is a webhook's event with its data.
 type Hearing struct {
-	Type app.EventName
-	Data app.EmailData
+	Type webhook.EventName
+	Data webhook.EmailData
 }
 
 func (h Hearing) String() string {
@@ -31,7 +31,7 @@ func (h Hearing) String() string {
 }
 
 // Hears gives what a webhook heard of an email, in the order of their texts.
-func (w *World) Hears(hook app.Webhook, emailID string) (all []Hearing) {
+func (w *World) Hears(hook webhook.Webhook, emailID string) (all []Hearing) {
 	w.T.Helper()
 	for _, row := range w.Deliveries(hook) {
 		d, err := w.Server.Events.GetWebhookEvent(w.T.Context(), w.Key, hook.ID, row.ID)
@@ -46,7 +46,7 @@ func (w *World) Hears(hook app.Webhook, emailID string) (all []Hearing) {
 	return all
 }
 
-func (w *World) WantHears(hook app.Webhook, emailID string, want ...string) {
+func (w *World) WantHears(hook webhook.Webhook, emailID string, want ...string) {
 	w.T.Helper()
 	var got []string
 	for _, one := range w.Hears(hook, emailID) {

@@ -6,19 +6,20 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
 // Suffered adds to the counters of the world's team.
-func (w *World) Suffered(o app.Outcome) {
+func (w *World) Suffered(o reputation.Outcome) {
 	w.T.Helper()
 	w.SufferedBy(w.Key.TeamID, o)
 }
 
-func (w *World) SufferedBy(teamID string, o app.Outcome) {
+func (w *World) SufferedBy(teamID string, o reputation.Outcome) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		w.Server.Delivery.CountOutcome(tx, app.OutcomeKey{TeamID: teamID, Region: app.DefaultRegion, Domain: TestDomain}, o)
+		w.Server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: teamID, Region: app.DefaultRegion, Domain: TestDomain}, o)
 		return nil
 	}))
 }

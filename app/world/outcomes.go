@@ -2,11 +2,12 @@ package world
 
 import (
 	"mailer/app"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
 // Outcome is what the counters of the world's team say.
-func (w *World) Outcome() (o app.Outcome) {
+func (w *World) Outcome() (o reputation.Outcome) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
 		o, err = r.TeamOutcome(w.Key.TeamID, 0)
@@ -18,7 +19,7 @@ func (w *World) Outcome() (o app.Outcome) {
 // WantCounts compares the counters but for scores, of the team and of its region.
 func (w *World) WantCounts(sent, hard, complained int64) {
 	w.T.Helper()
-	want := app.Outcome{Sent: sent, HardBounced: hard, Complained: complained}
+	want := reputation.Outcome{Sent: sent, HardBounced: hard, Complained: complained}
 	got := w.Outcome()
 	if got.Scored, got.Points = 0, 0; got != want {
 		w.T.Errorf("the team's counters are %+v, want %+v", got, want)

@@ -5,12 +5,12 @@ import (
 	"testing/synctest"
 	"time"
 
-	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/plan"
 	"mailer/db"
 )
 
-func (w *World) SetPlan(in app.PlanInput) {
+func (w *World) SetPlan(in plan.PlanInput) {
 	w.T.Helper()
 	_, err := w.Server.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
 	Must(w.T, err)
@@ -62,7 +62,7 @@ func (r *FakeRelay) Reopen() {
 }
 
 // backlog is what waits.
-func (w *World) backlog() (b app.Backlog) {
+func (w *World) backlog() (b plan.Backlog) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
 		b, err = r.Backlog(w.Key.TeamID)
@@ -73,7 +73,7 @@ func (w *World) backlog() (b app.Backlog) {
 
 func (w *World) WantBacklog(late, scheduled int64) {
 	w.T.Helper()
-	if got := w.backlog(); got != (app.Backlog{Late: late, Scheduled: scheduled}) {
+	if got := w.backlog(); got != (plan.Backlog{Late: late, Scheduled: scheduled}) {
 		w.T.Errorf("backlog %+v, want %d late and %d scheduled", got, late, scheduled)
 	}
 }

@@ -5,11 +5,12 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/webhook"
 )
 
 // heard is what webhooks will carry of a team, oldest first.
 type heard struct {
-	Type      app.EventName
+	Type      webhook.EventName
 	CreatedAt string `json:"created_at"`
 	Data      map[string]any
 }

@@ -1,6 +1,6 @@
 package world
 
-import "mailer/app"
+import "mailer/app/plan"
 
 // WantToday checks what GET /usage says of the day.
 func (w *World) WantToday(want int64) {
@@ -10,7 +10,7 @@ func (w *World) WantToday(want int64) {
 	}
 }
 
-func (w *World) Usage() app.Usage {
+func (w *World) Usage() plan.Usage {
 	w.T.Helper()
 	u, err := w.Server.Teams.Usage(w.T.Context(), w.Key)
 	Must(w.T, err)

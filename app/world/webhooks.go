@@ -6,16 +6,17 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
 // Webhook makes one that hears of topics, at https://NAME.example.com.
-func (w *World) Webhook(name string, events ...app.EventName) app.Webhook {
+func (w *World) Webhook(name string, events ...webhook.EventName) webhook.Webhook {
 	w.T.Helper()
 	if len(events) == 0 {
-		events = []app.EventName{app.TopicCreated}
+		events = []webhook.EventName{webhook.TopicCreated}
 	}
-	hook, err := w.Server.Events.CreateWebhook(w.T.Context(), w.Key, app.WebhookInput{Endpoint: "https://" + name + ".example.com/in", Events: events})
+	hook, err := w.Server.Events.CreateWebhook(w.T.Context(), w.Key, webhook.WebhookInput{Endpoint: "https://" + name + ".example.com/in", Events: events})
 	Must(w.T, err)
 	return hook
 }
@@ -35,7 +36,7 @@ func (w *World) HappenAll(n int) {
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		for i := range n {
 			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: fmt.Sprint("topic ", i), CreatedAt: tx.Now, UpdatedAt: tx.Now}
-			if err := w.Server.Audience.AnnounceTopic(tx, app.TopicCreated, &topic); err != nil {
+			if err := w.Server.Audience.AnnounceTopic(tx, webhook.TopicCreated, &topic); err != nil {
 				return err
 			}
 		}
@@ -44,9 +45,9 @@ func (w *World) HappenAll(n int) {
 }
 
 // Deliveries are all events of a webhook, oldest first.
-func (w *World) Deliveries(hook app.Webhook) []app.Delivery {
+func (w *World) Deliveries(hook webhook.Webhook) []webhook.Delivery {
 	w.T.Helper()
-	var all []app.Delivery
+	var all []webhook.Delivery
 	for page := (app.Page{Limit: 100}); ; {
 		rows, more, err := w.Server.Events.ListWebhookEvents(w.T.Context(), w.Key, hook.ID, page)
 		Must(w.T, err)
@@ -60,16 +61,16 @@ func (w *World) Deliveries(hook app.Webhook) []app.Delivery {
 }
 
 // ToldAll counts the events of a webhook by status.
-func (w *World) ToldAll(hook app.Webhook) string {
+func (w *World) ToldAll(hook webhook.Webhook) string {
 	w.T.Helper()
-	counts := map[app.DeliveryStatus]int{}
+	counts := map[webhook.DeliveryStatus]int{}
 	for _, d := range w.Deliveries(hook) {
 		counts[d.Status]++
 	}
 	return fmt.Sprint(counts)
 }
 
-func (w *World) Attempts(d app.Delivery) []app.WebhookAttempt {
+func (w *World) Attempts(d webhook.Delivery) []webhook.WebhookAttempt {
 	w.T.Helper()
 	rows, _, err := w.Server.Events.ListWebhookAttempts(w.T.Context(), w.Key, d.WebhookID, d.ID, app.Page{Limit: 100})
 	Must(w.T, err)
@@ -77,16 +78,16 @@ func (w *World) Attempts(d app.Delivery) []app.WebhookAttempt {
 	return rows
 }
 
-func (w *World) Hook(hook app.Webhook) app.Webhook {
+func (w *World) Hook(hook webhook.Webhook) webhook.Webhook {
 	w.T.Helper()
 	got, err := w.Server.Events.GetWebhook(w.T.Context(), w.Key, hook.ID)
 	Must(w.T, err)
 	return got
 }
 
-func (w *World) Enable(hook app.Webhook, status app.WebhookStatus) {
+func (w *World) Enable(hook webhook.Webhook, status webhook.WebhookStatus) {
 	w.T.Helper()
-	_, err := w.Server.Events.UpdateWebhook(w.T.Context(), w.Key, hook.ID, app.WebhookPatch{Status: status})
+	_, err := w.Server.Events.UpdateWebhook(w.T.Context(), w.Key, hook.ID, webhook.WebhookPatch{Status: status})
 	Must(w.T, err)
 }
 

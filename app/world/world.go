@@ -21,6 +21,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/mail"
 	"mailer/app/server"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -72,8 +73,8 @@ func IdleWith(t testing.TB, cfg server.Config, relays ...*FakeRelay) *World {
 // the database; nothing is told to it.
 func (w *World) listen(key *app.Key) {
 	w.T.Helper()
-	events := slices.DeleteFunc(app.EventNames(), func(name app.EventName) bool { return strings.HasPrefix(string(name), "email.") })
-	_, err := w.Server.Events.CreateWebhook(w.T.Context(), key, app.WebhookInput{Endpoint: "https://hooks.example.com", Events: events})
+	events := slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return strings.HasPrefix(string(name), "email.") })
+	_, err := w.Server.Events.CreateWebhook(w.T.Context(), key, webhook.WebhookInput{Endpoint: "https://hooks.example.com", Events: events})
 	Must(w.T, err)
 }
 

@@ -1,8 +1,10 @@
-package app
+package reputation
 
 import (
 	"math"
 	"time"
+
+	"mailer/app"
 )
 
 // DeliverabilityWindow is what a team's deliverability looks back on.
@@ -50,11 +52,11 @@ func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 func (d *Deliverability) InsufficientOutcomes() bool { return d.Sent < MinTeamSends }
 
 // Band is that of the score; empty: there is none.
-func (d *Deliverability) Band() Band {
+func (d *Deliverability) Band() app.Band {
 	if d.Score == nil {
 		return ""
 	}
-	return BandOf(*d.Score)
+	return app.BandOf(*d.Score)
 }
 
 // outcomeScore is 10 less what bounces and complaints cost: complaints up to 6 from

@@ -1,9 +1,11 @@
-package app
+package plan
 
 import (
 	"slices"
 	"testing"
 	"time"
+
+	"mailer/app/webhook"
 )
 
 func date(t *testing.T, text string) time.Time {
@@ -84,14 +86,14 @@ func TestAPeriodGoesOnWhereAnotherMonthlyPlanFollows(t *testing.T) {
 }
 
 func TestQuotaEventsAreToldOnceEach(t *testing.T) {
-	var names []EventName
+	var names []webhook.EventName
 	told := QuotaFree
 	for _, used := range []int64{0, 79, 80, 81, 99, 100, 120} {
 		level := LevelOf(used, 100)
 		names = append(names, QuotaEvents(told, level)...)
 		told = max(told, level)
 	}
-	if want := []EventName{QuotaWarning, QuotaReached}; !slices.Equal(names, want) {
+	if want := []webhook.EventName{webhook.QuotaWarning, webhook.QuotaReached}; !slices.Equal(names, want) {
 		t.Errorf("told %q", names)
 	}
 	if got := QuotaEvents(QuotaFree, LevelOf(500, 100)); len(got) != 2 {

@@ -1,6 +1,10 @@
-package app
+package plan
 
-import "time"
+import (
+	"time"
+
+	"mailer/app"
+)
 
 const secondsADay = 24 * 60 * 60
 
@@ -18,7 +22,7 @@ func DayEnd(t time.Time) time.Time { return time.Unix((UnixDay(t)+1)*secondsADay
 // time counts on the day it leaves.
 type Usage struct {
 	Plan     *TeamPlan // nil: a self-hosted server, which has none
-	Team     Team
+	Team     app.Team
 	Today    int64     // recipients that counted on this UTC day
 	ResetsAt time.Time // when the next day begins
 	// Period is what counted in the period of a monthly plan, from Starts to Ends.

@@ -1,4 +1,4 @@
-package app
+package webhook
 
 import (
 	"crypto/hmac"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"mailer/app"
 )
 
 func newSecret() SigningSecret {
@@ -63,7 +65,7 @@ func ParseMessageID(s string) (eventID string, ok bool) {
 	if !ok {
 		return "", false
 	}
-	return ParseID(id)
+	return app.ParseID(id)
 }
 
 // WebhookTimeout is how long an endpoint may take to answer.

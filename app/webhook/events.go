@@ -1,8 +1,10 @@
-package app
+package webhook
 
 import (
 	"slices"
 	"time"
+
+	"mailer/app"
 )
 
 // EventName is the name of an event that webhooks carry (decisions.md 10).
@@ -80,28 +82,28 @@ type ContactData struct {
 // ContactTopicsData is the data of contact.topics.updated: the choices that
 // changed.
 type ContactTopicsData struct {
-	Email  string        `json:"email"`
-	Topics []TopicChoice `json:"topics"`
+	Email  string            `json:"email"`
+	Topics []app.TopicChoice `json:"topics"`
 }
 
 // SuppressionData is the data of suppression.added and .removed.
 type SuppressionData struct {
-	ID        string            `json:"id"`
-	Email     string            `json:"email"`
-	Origin    SuppressionOrigin `json:"origin"`
-	SourceID  *string           `json:"source_id"`
-	CreatedAt string            `json:"created_at"`
+	ID        string                `json:"id"`
+	Email     string                `json:"email"`
+	Origin    app.SuppressionOrigin `json:"origin"`
+	SourceID  *string               `json:"source_id"`
+	CreatedAt string                `json:"created_at"`
 }
 
 // TopicData is the data of topic.created, .updated and .deleted.
 type TopicData struct {
-	ID          string       `json:"id"`
-	Name        string       `json:"name"`
-	Description *string      `json:"description"`
-	Default     Subscription `json:"default_subscription"`
-	Deleted     bool         `json:"deleted"`
-	CreatedAt   string       `json:"created_at"`
-	UpdatedAt   string       `json:"updated_at"`
+	ID          string           `json:"id"`
+	Name        string           `json:"name"`
+	Description *string          `json:"description"`
+	Default     app.Subscription `json:"default_subscription"`
+	Deleted     bool             `json:"deleted"`
+	CreatedAt   string           `json:"created_at"`
+	UpdatedAt   string           `json:"updated_at"`
 }
 
 // EmailData is the data of every event of an email. Events about one recipient
@@ -116,7 +118,7 @@ type EmailData struct {
 	BroadcastID string            `json:"broadcast_id,omitzero"`
 	TemplateID  string            `json:"template_id,omitzero"`
 	Tags        map[string]string `json:"tags,omitzero"`
-	Headers     []Header          `json:"headers,omitzero"`
+	Headers     []app.Header      `json:"headers,omitzero"`
 	EmailExtra
 }
 
@@ -131,10 +133,10 @@ type EmailExtra struct {
 
 // BounceData says why an email came back.
 type BounceData struct {
-	Message    string     `json:"message"`
-	Type       BounceType `json:"type"`
-	SubType    string     `json:"subType"`        // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
-	Diagnostic []string   `json:"diagnosticCode"` // the other server's words
+	Message    string         `json:"message"`
+	Type       app.BounceType `json:"type"`
+	SubType    string         `json:"subType"`        // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
+	Diagnostic []string       `json:"diagnosticCode"` // the other server's words
 }
 
 // ClickData says which link was followed, and by whom.

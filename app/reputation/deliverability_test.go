@@ -1,9 +1,11 @@
-package app
+package reputation
 
 import (
 	"math"
 	"math/rand/v2"
 	"testing"
+
+	"mailer/app"
 )
 
 // along reads a value off a line through points, which stand in their order.
@@ -54,7 +56,7 @@ func secondOpinion(o Outcome, state Guardrail) (score, content, outcome float64,
 
 func TestDeliverabilityAgreesWithASecondComputation(t *testing.T) {
 	r := rand.New(rand.NewPCG(9, 30))
-	bands := map[Band]int{}
+	bands := map[app.Band]int{}
 	for range 1000 {
 		o := Outcome{Sent: r.Int64N(300)}
 		if r.IntN(3) > 0 {

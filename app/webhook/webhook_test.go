@@ -1,4 +1,4 @@
-package app
+package webhook
 
 import (
 	"encoding/base64"
@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"mailer/app"
 )
 
 func secretText(n int) string {
@@ -83,7 +85,7 @@ func TestEndpointsOfWebhooks(t *testing.T) {
 			if err == nil && w.Endpoint != tt.endpoint {
 				t.Errorf("%q became %q", tt.endpoint, w.Endpoint)
 			}
-			if err != nil && (CodeOf(err) != CodeValidation || !strings.Contains(err.Error(), "`endpoint`")) {
+			if err != nil && (app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`endpoint`")) {
 				t.Errorf("%q: %v", tt.endpoint, err)
 			}
 		}
@@ -184,7 +186,7 @@ func TestRotationsOfSecrets(t *testing.T) {
 		})
 	}
 	for _, bad := range []Rotation{{OverlapHours: hours(-1)}, {OverlapHours: hours(73)}, {Secret: "whsec_x"}} {
-		if _, err := bad.Apply([]SigningSecret{{Key: key('a')}}, now); CodeOf(err) != CodeValidation {
+		if _, err := bad.Apply([]SigningSecret{{Key: key('a')}}, now); app.CodeOf(err) != app.CodeValidation {
 			t.Errorf("%+v: %v", bad, err)
 		}
 	}
@@ -304,7 +306,7 @@ func TestResponseExcerpts(t *testing.T) {
 }
 
 func TestMessageIDs(t *testing.T) {
-	id := NewID()
+	id := app.NewID()
 	if got, ok := ParseMessageID(MessageID(id)); !ok || got != id {
 		t.Errorf("%s: %s", id, got)
 	}
@@ -333,7 +335,7 @@ func TestWebhookPatches(t *testing.T) {
 	} {
 		got, err := tt.patch.Apply(was, nil)
 		text := fmt.Sprint(got.Endpoint, " ", got.Events, " ", got.Status, " ", !got.FailingSince.IsZero())
-		var refusal *Error
+		var refusal *app.Error
 		if err != nil && (tt.want != "" || !errors.As(err, &refusal)) || err == nil && text != tt.want {
 			t.Errorf("%+v: %s, %v", tt.patch, text, err)
 		}

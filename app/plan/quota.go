@@ -1,6 +1,10 @@
-package app
+package plan
 
-import "time"
+import (
+	"time"
+
+	"mailer/app/webhook"
+)
 
 // QuotaLevel says how much of a quota is used.
 type QuotaLevel int
@@ -59,12 +63,12 @@ type QuotaData struct {
 
 // QuotaEvents are the names of what is to be told when a level is reached of a
 // quota of which another was told before.
-func QuotaEvents(told, level QuotaLevel) (names []EventName) {
+func QuotaEvents(told, level QuotaLevel) (names []webhook.EventName) {
 	if told < QuotaNear && level >= QuotaNear {
-		names = append(names, QuotaWarning)
+		names = append(names, webhook.QuotaWarning)
 	}
 	if told < QuotaUsed && level >= QuotaUsed {
-		names = append(names, QuotaReached)
+		names = append(names, webhook.QuotaReached)
 	}
 	return names
 }

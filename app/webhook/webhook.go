@@ -1,4 +1,4 @@
-package app
+package webhook
 
 import (
 	"encoding/base64"
@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 	"unicode"
+
+	"mailer/app"
 )
 
 // WebhookStatus says whether a webhook is told of events.
@@ -26,7 +28,7 @@ func (s WebhookStatus) validate() error {
 	if s == WebhookEnabled || s == WebhookDisabled {
 		return nil
 	}
-	return Invalid("status", "must be enabled or disabled")
+	return app.Invalid("status", "must be enabled or disabled")
 }
 
 // Webhook is an address of somebody else's that is told what happens to a team's
@@ -120,14 +122,14 @@ func (p *WebhookPatch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 func eventNames(names []EventName) ([]EventName, error) {
 	switch {
 	case len(names) == 0:
-		return nil, Invalid("events", "is required")
+		return nil, app.Invalid("events", "is required")
 	case len(names) > MaxWebhookEvents:
-		return nil, Invalid("events", "can hold at most %d items", MaxWebhookEvents)
+		return nil, app.Invalid("events", "can hold at most %d items", MaxWebhookEvents)
 	}
 	var out []EventName
 	for i, name := range names {
 		if !name.Known() {
-			return nil, Invalid(fmt.Sprintf("events[%d]", i), "is not the name of an event")
+			return nil, app.Invalid(fmt.Sprintf("events[%d]", i), "is not the name of an event")
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
@@ -142,25 +144,25 @@ func eventNames(names []EventName) ([]EventName, error) {
 func checkEndpoint(text string, allow []netip.Prefix) error {
 	switch {
 	case text == "":
-		return Invalid("endpoint", "is required")
+		return app.Invalid("endpoint", "is required")
 	case len(text) > MaxEndpoint:
-		return Invalid("endpoint", "can be at most %d bytes long", MaxEndpoint)
+		return app.Invalid("endpoint", "can be at most %d bytes long", MaxEndpoint)
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }):
-		return Invalid("endpoint", "must have no white space or control characters")
+		return app.Invalid("endpoint", "must have no white space or control characters")
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Opaque != "" || u.Hostname() == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return Invalid("endpoint", "must be an address like https://example.com/webhooks")
+		return app.Invalid("endpoint", "must be an address like https://example.com/webhooks")
 	}
 	switch {
 	case u.User != nil:
-		return Invalid("endpoint", "must have no user name or password")
+		return app.Invalid("endpoint", "must have no user name or password")
 	case strings.Contains(text, "#"):
-		return Invalid("endpoint", "must have no fragment")
+		return app.Invalid("endpoint", "must have no fragment")
 	case !plainHost(u.Hostname()):
-		return Invalid("endpoint", "must name a host")
+		return app.Invalid("endpoint", "must name a host")
 	case !plainPort(u):
-		return Invalid("endpoint", "must have a port from 1 to 65535, or none")
+		return app.Invalid("endpoint", "must have a port from 1 to 65535, or none")
 	}
 	return checkTarget(u, allow)
 }
@@ -172,10 +174,10 @@ func checkTarget(u *url.URL, allow []netip.Prefix) error {
 	allowed := literal && slices.ContainsFunc(allow, func(p netip.Prefix) bool { return p.Contains(address.Unmap()) })
 	switch {
 	case allowed:
-	case literal && !IsPublicAddress(address):
-		return Invalid("endpoint", "must be a public address")
+	case literal && !app.IsPublicAddress(address):
+		return app.Invalid("endpoint", "must be a public address")
 	case u.Scheme == "http" && (literal || len(allow) == 0):
-		return Invalid("endpoint", "must begin with https://")
+		return app.Invalid("endpoint", "must begin with https://")
 	}
 	return nil
 }
@@ -186,7 +188,7 @@ func plainHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
 		return address.Zone() == ""
 	}
-	if len(host) > MaxDomain {
+	if len(host) > app.MaxDomain {
 		return false
 	}
 	return !strings.ContainsFunc(host, func(r rune) bool {
@@ -232,7 +234,7 @@ func secretOf(text string) (SigningSecret, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < MinSecretSize || len(key) > MaxSecretSize {
-		return SigningSecret{}, Invalid("signing_secret", "must be whsec_ and the base64 of %d to %d bytes", MinSecretSize, MaxSecretSize)
+		return SigningSecret{}, app.Invalid("signing_secret", "must be whsec_ and the base64 of %d to %d bytes", MinSecretSize, MaxSecretSize)
 	}
 	return SigningSecret{Key: key}, nil
 }
@@ -259,7 +261,7 @@ func (r *Rotation) Apply(secrets []SigningSecret, now time.Time) ([]SigningSecre
 		hours = *r.OverlapHours
 	}
 	if hours < 0 || hours > MaxOverlapHours {
-		return nil, Invalid("overlap_hours", "must be a number from 0 to %d", MaxOverlapHours)
+		return nil, app.Invalid("overlap_hours", "must be a number from 0 to %d", MaxOverlapHours)
 	}
 	secret, err := secretOf(r.Secret)
 	if err != nil {

@@ -1,6 +1,10 @@
-package app
+package plan
 
-import "time"
+import (
+	"time"
+
+	"mailer/app"
+)
 
 // PlanName names a plan of cloud mode (decisions.md 9).
 type PlanName string
@@ -62,11 +66,11 @@ func (in *PlanInput) Validate() error {
 	terms, ok := in.Name.Terms()
 	switch {
 	case !ok:
-		return Invalid("plan", "must be free, starter, pro or scale")
+		return app.Invalid("plan", "must be free, starter, pro or scale")
 	case in.Included < 0 || in.Included > 1e12:
-		return Invalid("included", "must be a number of recipients, at least 1")
+		return app.Invalid("included", "must be a number of recipients, at least 1")
 	case terms.PerDay > 0 && (in.Included > 0 || in.Overage):
-		return Invalid("plan", "%s is daily; included volume and overage belong to pro and scale", in.Name)
+		return app.Invalid("plan", "%s is daily; included volume and overage belong to pro and scale", in.Name)
 	}
 	return nil
 }
