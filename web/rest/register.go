@@ -13,11 +13,23 @@ import (
 	"mailer/app"
 )
 
+// Each Register is compiled anew for each route. What does not depend on the types
+// stands in functions that are compiled once; that is a part of the binary's size.
+
 // Register adds an operation that takes no body to routes and document. I has
 // the parameters of path, query and header. The handler's error may be anything;
 // ErrorFor decides what goes out.
 func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
-	bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) { return handler(ctx, x.Key, in) })
+	op = prepared(&rt, op, reflect.TypeFor[I]())
+	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
+		x, err := h.enter(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		out, err := handler(ctx, x.Key, in)
+		return out, h.refusal(x, err)
+	})
+	h.added(&op)
 }
 
 // RegisterBody adds an operation whose body is a JSON value of type B: the
@@ -25,13 +37,17 @@ func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ct
 // as it stands in the document.
 func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
 	rt.Body = true
-	added := bind(h, rt, op, func(ctx context.Context, x *Exchange, in *I) (*O, error) {
+	op = prepared(&rt, op, reflect.TypeFor[I]())
+	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
 		var body B
-		if err := decodeInto(x.Body, rt.Optional, &body); err != nil {
+		x, err := h.enterWithBody(ctx, in, rt.Optional, &body)
+		if err != nil {
 			return nil, err
 		}
-		return handler(ctx, x.Key, in, &body)
+		out, err := handler(ctx, x.Key, in, &body)
+		return out, h.refusal(x, err)
 	})
+	added := h.added(&op)
 	DocumentBody[B](h, added, !rt.Optional)
 	return added
 }
@@ -39,14 +55,23 @@ func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler 
 // RegisterPublic adds an operation that needs no key and takes no body.
 func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in *I) (*O, error)) {
 	rt.Public = true
-	bind(h, rt, op, func(ctx context.Context, _ *Exchange, in *I) (*O, error) { return handler(ctx, in) })
+	RegisterRaw(h, rt, op, func(ctx context.Context, _ *Exchange, in *I) (*O, error) { return handler(ctx, in) })
 }
 
 // RegisterRaw adds an operation whose handler reads the body itself, or writes
 // the answer: it gets the whole exchange. What the body is has to be put into
 // the operation that it returns.
 func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in *I) (*O, error)) *huma.Operation {
-	return bind(h, rt, op, handler)
+	op = prepared(&rt, op, reflect.TypeFor[I]())
+	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
+		x, err := h.enter(ctx, in)
+		if err != nil {
+			return nil, err
+		}
+		out, err := handler(ctx, x, in)
+		return out, h.refusal(x, err)
+	})
+	return h.added(&op)
 }
 
 // Checker is an input that checks its own parameters, before the body is
@@ -57,16 +82,14 @@ type Checker interface{ Check() error }
 // one looks like none to huma.
 type HeaderReader interface{ ReadHeader(http.Header) }
 
-// bind adds an operation to routes and document, and returns it as it stands
-// there.
-func bind[I, O any](h *Handler, rt Route, op huma.Operation, handler func(context.Context, *Exchange, *I) (*O, error)) *huma.Operation {
-	soundInput[I](op.Path)
-	op.Metadata = map[string]any{routeMetadata: &rt}
-	op.Errors = slices.Concat(commonErrors(rt), op.Errors)
+// prepared completes an operation with what is so for every route of its kind.
+func prepared(rt *Route, op huma.Operation, input reflect.Type) huma.Operation {
+	soundInput(op.Path, input)
+	op.Metadata = map[string]any{routeMetadata: rt}
+	op.Errors = slices.Concat(commonErrors(*rt), op.Errors)
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
-	validates := slices.Contains(op.Errors, http.StatusUnprocessableEntity)
 	if !rt.Public {
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
@@ -74,29 +97,47 @@ func bind[I, O any](h *Handler, rt Route, op huma.Operation, handler func(contex
 	// the same words everywhere; the body is read and bounded by readBody.
 	op.SkipValidateParams = true
 	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1
-	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
-		x := exchangeOf(ctx)
-		err := checkInput(in, x.RequestHeader)
-		if err != nil {
-			return nil, h.ErrorFor(x, err)
-		}
-		out, err := handler(ctx, x, in)
-		if err != nil {
-			return nil, h.ErrorFor(x, err)
-		}
-		return out, nil
-	})
-	if !validates {
+	return op
+}
+
+// added returns an operation as it stands in the document.
+func (h *Handler) added(op *huma.Operation) *huma.Operation {
+	if !slices.Contains(op.Errors, http.StatusUnprocessableEntity) {
 		delete(op.Responses, "422") // huma's guess wherever a path has a parameter
 	}
 	return h.operations[op.OperationID].Operation
 }
 
+// enter returns the exchange of a request whose parameters are sound. Errors: as
+// they go out.
+func (h *Handler) enter(ctx context.Context, in any) (*Exchange, error) {
+	x := exchangeOf(ctx)
+	return x, h.refusal(x, checkInput(in, x.RequestHeader))
+}
+
+// enterWithBody is enter for a request whose body is decoded into body, after its
+// parameters were found sound.
+func (h *Handler) enterWithBody(ctx context.Context, in any, optional bool, body any) (*Exchange, error) {
+	x, err := h.enter(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	return x, h.refusal(x, decodeInto(x.Body, optional, body))
+}
+
+// refusal returns an error as it goes out; nil for none.
+func (h *Handler) refusal(x *Exchange, err error) error {
+	if err == nil {
+		return nil
+	}
+	return h.ErrorFor(x, err)
+}
+
 // soundInput panics for an input with a body, which huma would read and check, in
 // words of its own; and for one of two parts that check themselves without a Check
 // for both, since Go promotes neither of two.
-func soundInput[I any](path string) {
-	input, checker := reflect.TypeFor[I](), reflect.TypeFor[Checker]()
+func soundInput(path string, input reflect.Type) {
+	checker := reflect.TypeFor[Checker]()
 	for _, f := range reflect.VisibleFields(input) {
 		if f.Name == "Body" || f.Name == "RawBody" {
 			panic(fmt.Sprintf("%s: the input has a %s; bodies are a parameter of RegisterBody", path, f.Name))
@@ -147,9 +188,12 @@ func decodeInto(body []byte, optional bool, v any) error {
 // DocumentBody puts the schema of a body into the document. huma is told only
 // afterwards, so that it reads no body there.
 func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
-	schema := huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, reflect.TypeFor[B]())
+	documentBody(h, op, reflect.TypeFor[B](), required)
+}
+
+func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, body)}},
 	}
 }
