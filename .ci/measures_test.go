@@ -1,0 +1,108 @@
+package main
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
+	"testing"
+	"testing/fstest"
+)
+
+const tidy = "// Package rooms is for tests.\npackage rooms\n\n// Size returns it.\nfunc Size() int { return 1 }\n"
+
+func write(dir, name, text string) fstest.MapFS {
+	return fstest.MapFS{dir + "/tidy.go": {Data: []byte(tidy)}, name: {Data: []byte(text)}}
+}
+
+func repeated(n int, format string) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, format, i)
+	}
+	return b.String()
+}
+
+func crowd(dir string, files int) fstest.MapFS {
+	src := fstest.MapFS{}
+	for i := range files {
+		src[fmt.Sprintf("%s/f%d.go", dir, i)] = &fstest.MapFile{Data: []byte("package rooms\n")}
+	}
+	return src
+}
+
+func TestWhatOutgrewItsMeasureIsAFault(t *testing.T) {
+	methods := "package rooms\n\ntype hall[T any] struct{}\n\n" + repeated(61, "func (h *hall[T]) m%d() {}\n")
+	long := "package rooms\n\nfunc long() {\n" + strings.Repeat("\tprintln()\n", 59) + "}\n"
+	lines := func(n int) string { return "package rooms\n" + strings.Repeat("\n", n-1) }
+	library := fstest.MapFS{"db/tx.go": {Data: []byte("package db\n\ntype hall struct{}\n\n" + repeated(61, "func (hall) m%d() {}\n"))}}
+	store := fstest.MapFS{"db/tx.go": {Data: []byte(strings.ReplaceAll("package db\n\n// Tx is it.\ntype Tx struct{}\n\n"+repeated(61, "func (Tx) m%d() {}\n"), "hall", "Tx"))}}
+	book := fstest.MapFS{}
+	for i := range 13 {
+		book[fmt.Sprintf("a/f%d.go", i)] = &fstest.MapFile{Data: []byte(lines(500))}
+	}
+	for name, c := range map[string]struct {
+		src  fs.FS
+		want []string
+	}{
+		"nothing":                {write("a", "a/b.go", tidy), nil},
+		"61 methods":             {write("a", "a/b.go", methods), []string{"a: hall has 61 methods of at most 60"}},
+		"61 methods in db":       {library, []string{"db: hall has 61 methods of at most 60"}},
+		"61 statements":          {store, nil},
+		"41 files":               {crowd("a", 41), []string{"a: 41 files of at most 40"}},
+		"41 files of db":         {crowd("db", 41), nil},
+		"41 files for tests":     {crowd("app/world", 41), nil},
+		"6,500 lines":            {book, []string{"a: 6500 lines of at most 6000"}},
+		"61 lines of a function": {write("a", "a/b.go", long), []string{"a: long has 61 lines of at most 60"}},
+		"61 lines of a test":     {write("a", "a/b_test.go", long), nil},
+		"501 lines of a file":    {write("a", "a/b.go", lines(501)), []string{"a: b.go has 501 lines of at most 500"}},
+		"501 lines of a test":    {write("a", "a/b_test.go", lines(501)), nil},
+	} {
+		check(t, name, c.src, c.want)
+	}
+}
+
+func TestACommentThatLeavesItsReaderAloneIsAFault(t *testing.T) {
+	for name, c := range map[string]struct {
+		file, text string
+		want       []string
+	}{
+		"no doc of a function":   {"a/b.go", "package rooms\n\nfunc F() {}\n", []string{"a/b.go:3:1: F has no doc comment"}},
+		"no doc of a method":     {"a/b.go", "package rooms\n\n// T is it.\ntype T int\n\nfunc (*T) F() {}\n", []string{"a/b.go:6:1: T.F has no doc comment"}},
+		"no doc of a type":       {"a/b.go", "package rooms\n\ntype T int\n", []string{"a/b.go:3:6: T has no doc comment"}},
+		"no doc of a constant":   {"a/b.go", "package rooms\n\nconst C, d = 1, 2\n", []string{"a/b.go:3:7: C has no doc comment"}},
+		"one doc of a group":     {"a/b.go", "package rooms\n\n// What there is.\nconst (\n\tC = 1\n\tD = 2\n)\n", nil},
+		"a doc behind":           {"a/b.go", "package rooms\n\nconst (\n\tC = 1 // it\n\tD = 2\n)\n", []string{"a/b.go:5:2: D has no doc comment"}},
+		"hidden":                 {"a/b.go", "package rooms\n\ntype t int\n\nfunc (t) F() {}\n\nfunc f() {}\n", nil},
+		"a test's":               {"a/b_test.go", "package rooms\n\nfunc F() {}\n", nil},
+		"gives":                  {"a/b.go", "package rooms\n\n// f gives it.\nfunc f() {}\n", []string{"a/b.go:3:1: the comment of f says gives, not returns"}},
+		"gives way":              {"a/b.go", "package rooms\n\n// f waits and gives way.\nfunc f() {}\n", nil},
+		"a page that is not":     {"a/b.go", "package rooms\n\nfunc f() {\n\t// as in rules.md 4\n}\n", []string{"a/b.go:4: a comment cites rules.md, which is not here"}},
+		"in a test":              {"a/b_test.go", "package rooms\n\n// (rules.md)\n", []string{"a/b_test.go:3: a comment cites rules.md, which is not here"}},
+		"in a script":            {"a/run.sh", "# see rules.md\ncat other.md\n", []string{"a/run.sh:1: a comment cites rules.md, which is not here"}},
+		"a page that is":         {"a/README.md", "", nil},
+		"a page of other people": {"a/b.go", "package rooms\n\n// https://example.com/rules.md\n", nil},
+	} {
+		check(t, name, write("a", c.file, c.text), c.want)
+	}
+	here := write("a", "a/b.go", "package rooms\n\n// README.md and testdata/rules.md tell it.\n")
+	here["README.md"], here["a/testdata/rules.md"] = &fstest.MapFile{}, &fstest.MapFile{}
+	check(t, "pages that are here", here, nil)
+}
+
+func check(t *testing.T, name string, src fs.FS, want []string) {
+	t.Helper()
+	h, err := measure(src)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	if !slices.Equal(h.faults, want) {
+		t.Errorf("%s: %q, want %q", name, h.faults, want)
+	}
+}
+
+func TestNoSourceIsNoHouse(t *testing.T) {
+	if _, err := measure(fstest.MapFS{}); err == nil {
+		t.Error("an empty folder passes")
+	}
+}
