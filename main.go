@@ -40,7 +40,8 @@ import (
 //go:embed schema.sql
 var schema string
 
-// Exit codes (decisions.md 2).
+// Exit codes: a service manager tells by them what a restart can mend. exitStorage is
+// a disk that failed, exitInUse a second server on one database.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -301,7 +302,7 @@ func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
 	return receiver, nil
 }
 
-// overlapSyncs gives Go two processors for each core that it may use, unless its own
+// overlapSyncs lets Go use two processors for each core that it may use, unless its own
 // variable says how many: a commit that waits for the disk holds one until the
 // runtime takes it away, and a core would stand idle meanwhile. It returns how many
 // there are now, each of which may compose and sign; while callers wait a quarter of

@@ -40,7 +40,7 @@ var (
 )
 
 // forTests are packages that no program imports: their sizes are shown and not
-// judged.
+// judged, and of their comments only what they cite.
 var forTests = []string{"app/world", "app/apptest", "app/bench", "web/sdktest"}
 
 // room is one package: its directory and what was measured there.
@@ -134,8 +134,10 @@ func (h *house) goFile(name string) error {
 			h.citations(fset.Position(c.Pos()).Line, name, c.Text)
 		}
 	}
-	for _, decl := range file.Decls {
-		h.givers(fset, decl)
+	if !slices.Contains(forTests, path.Dir(name)) {
+		for _, decl := range file.Decls {
+			h.givers(fset, decl)
+		}
 	}
 	if strings.HasPrefix(name, ".") { // a tool, of no package of the module
 		return nil

@@ -43,7 +43,7 @@ func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error)
 		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID)
 }
 
-// RenameKey gives a key of a team another name.
+// RenameKey renames a key of a team.
 func (tx *Tx) RenameKey(teamID, id, name string) error {
 	n, err := tx.exec(`UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`, name, teamID, id)
 	return oneRow(n, err, ErrNotFound)

@@ -39,7 +39,7 @@ func (tx *Tx) AddSuppression(s app.Suppression) (app.Suppression, error) {
 	return s, nil
 }
 
-// ReplaceOrigin gives a suppression another reason to stand there.
+// ReplaceOrigin changes for what reason a suppression stands there.
 func (tx *Tx) ReplaceOrigin(teamID, id string, origin app.SuppressionOrigin, sourceID string) error {
 	_, err := tx.exec(`UPDATE suppressions SET origin = ?, source_id = ? WHERE team_id = ? AND id = ?`, string(origin), nullText(sourceID), teamID, id)
 	return err

@@ -178,7 +178,7 @@ func (r *Reader) UnitRelays() ([]string, error) {
 		SELECT relay FROM relays_open WHERE relay IS NOT NULL`)
 }
 
-// MoveUnits gives all open units of one relay to another, and its broadcasts.
+// MoveUnits hands all open units of one relay to another, and its broadcasts.
 func (tx *Tx) MoveUnits(from, to string) error {
 	if _, err := tx.exec(`UPDATE broadcasts SET relay = ? WHERE relay = ? AND status IN ('scheduled', 'queued')`, to, from); err != nil {
 		return err

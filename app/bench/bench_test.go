@@ -127,7 +127,7 @@ func (s *server) batch(n int) []byte {
 }
 
 // batches posts n emails in full batches, and what is left in one that is not,
-// and gives the latencies, sorted.
+// and returns the latencies, sorted.
 func (s *server) batches(n, clients int) []time.Duration {
 	s.tb.Helper()
 	latencies := s.post(s.batch(batchSize), n/batchSize, clients)

@@ -83,7 +83,7 @@ func measureBroadcast(b *testing.B, n int, mode string) {
 	b.ReportMetric(float64(sizeOf(b, s.db)-before)/float64(n), "bytes/recipient")
 }
 
-// broadcast sends to everybody and gives the id.
+// broadcast sends to everybody and returns the id.
 func (s *server) broadcast() string {
 	s.tb.Helper()
 	html := strings.Repeat("<p>Hello, this is a paragraph of a usual newsletter.</p>\n", 90)

@@ -192,7 +192,7 @@ Syslog no
 SoftwareHeader no
 `
 
-// openDKIM starts OpenDKIM with a key of its own and gives its socket.
+// openDKIM starts OpenDKIM with a key of its own and returns its socket.
 func (p *postfix) openDKIM() string {
 	p.tb.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, 2048)

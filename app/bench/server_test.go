@@ -55,7 +55,7 @@ type server struct {
 	started time.Duration
 }
 
-// startServer starts the binary on a database in dir and gives it a key and a
+// startServer starts the binary on a database in dir and makes it a key and a
 // trusted domain. An empty relay captures.
 func startServer(tb testing.TB, dir, relay string) *server {
 	tb.Helper()
@@ -195,7 +195,7 @@ func (s *server) post(request []byte, n, clients int) []time.Duration {
 	return spread(s.tb, n, clients, func(share int) ([]time.Duration, error) { return s.client(request, share) })
 }
 
-// spread has clients do n things between them and gives the latencies, sorted.
+// spread has clients do n things between them and returns the latencies, sorted.
 func spread(tb testing.TB, n, clients int, client func(share int) ([]time.Duration, error)) []time.Duration {
 	tb.Helper()
 	all := make([][]time.Duration, clients)

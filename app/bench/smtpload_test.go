@@ -19,7 +19,7 @@ func (p *postfix) deliver(m *marks, clients int) []time.Duration {
 	return spread(p.tb, len(m.sent), clients, func(n int) ([]time.Duration, error) { return p.session(n, m) })
 }
 
-// session sends n messages over one connection and gives how long each took
+// session sends n messages over one connection and returns how long each took
 // from its first byte to its reply.
 func (p *postfix) session(n int, m *marks) ([]time.Duration, error) {
 	conn, err := net.Dial("tcp", p.addr)

@@ -31,7 +31,7 @@ const (
 
 // peer is a mail server at work.
 type peer interface {
-	// deliver gives it all messages of a round and answers the latencies, sorted.
+	// deliver hands it all messages of a round and returns the latencies, sorted.
 	deliver(m *marks, clients int) []time.Duration
 	// peak is its memory at the peak, in MB.
 	peak(sampled float64) float64
@@ -184,8 +184,8 @@ func (c *contest) measure(who contender) outcome {
 	return o
 }
 
-// round gives a peer the messages of m and waits until it has nothing left to
-// do. It gives how long the peer took to accept each, sorted.
+// round hands a peer the messages of m and waits until it has nothing left to
+// do. It returns how long the peer took to accept each, sorted.
 func (c *contest) round(p peer, g *group, m *marks, signed bool) []time.Duration {
 	c.tb.Helper()
 	n := len(m.sent)

@@ -17,7 +17,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// ReadEnvironment gives each flag that was not set the value of its variable:
+// ReadEnvironment sets each flag that was not set to the value of its variable:
 // with the prefix MAILER_, --base-url is MAILER_BASE_URL, or the content of the
 // file that MAILER_BASE_URL_FILE names. Lists are separated by spaces.
 func ReadEnvironment(flags *pflag.FlagSet, prefix string) error {

@@ -49,7 +49,7 @@ func fakeServer(t *testing.T, answers map[string]string) *httptest.Server {
 	return s
 }
 
-// agent runs the command's part against a server and gives the agent's end.
+// agent runs the command's part against a server and returns the agent's end.
 func agent(t *testing.T, url string) *mcp.ClientSession {
 	t.Helper()
 	near, far := mcp.NewInMemoryTransports()

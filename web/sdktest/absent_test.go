@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// absentMethods gives the methods of a client that testdata/methods.tsv lists as
+// absentMethods returns the methods of a client that testdata/methods.tsv lists as
 // absent, sorted.
 func absentMethods(t *testing.T, client string) []string {
 	t.Helper()

@@ -96,7 +96,7 @@ func TestPostfixReturnsWhatItCannotDeliver(t *testing.T) {
 	p.waitEmpty(t)
 }
 
-// returnPath has an email reach a sink and gives the address that it came from.
+// returnPath has an email reach a sink and returns the address that it came from.
 func (w *bounceWorld) returnPath(t *testing.T, s *sink, to string) (id, path string) {
 	t.Helper()
 	id = w.mail(t, to)

@@ -103,7 +103,7 @@ func (c client) get(t *testing.T, path string, into any) {
 	}
 }
 
-// send has one email accepted and gives its id.
+// send has one email accepted and returns its id.
 func (c client) send(t *testing.T, body map[string]any) string {
 	t.Helper()
 	status, b := c.do(t, "POST", "/emails", body)
@@ -138,7 +138,7 @@ func (c client) waitLast(t *testing.T, id string, timeout time.Duration, want st
 	})
 }
 
-// waitEvent gives the first event of a type, once there is one.
+// waitEvent returns the first event of a type, once there is one.
 func (c client) waitEvent(t *testing.T, id string, timeout time.Duration, kind string) event {
 	t.Helper()
 	var found event

@@ -21,7 +21,7 @@ func cliEnv(t *testing.T, url, key string) []string {
 	}
 }
 
-// caller gives a function that runs a command and reads its answer.
+// caller returns a function that runs a command and reads its answer.
 func (w *world) caller(t *testing.T) func(into any, args ...string) {
 	return func(into any, args ...string) {
 		t.Helper()
@@ -214,7 +214,7 @@ func TestResendCommandLineIsToldWhatThereIsNot(t *testing.T) {
 	}
 }
 
-// runCLIAll runs a command and gives all that it printed: errors are on standard
+// runCLIAll runs a command and returns all that it printed: errors are on standard
 // error.
 func runCLIAll(t *testing.T, w *world, args ...string) (string, error) {
 	t.Helper()

@@ -28,7 +28,7 @@ type clock struct {
 	at     int64 // where the running server keeps its offset
 }
 
-// movableClock gives a server that is not started yet a clock of its own.
+// movableClock puts a clock of its own into a server that is not started yet.
 func movableClock(in *instance) *clock {
 	c := &clock{in: in}
 	in.begin = c.begin

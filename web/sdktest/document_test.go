@@ -61,7 +61,7 @@ func loadDocument(raw []byte) (*document, error) {
 	return d, nil
 }
 
-// find gives the operation of a request and the values in its path.
+// find returns the operation of a request and the values in its path.
 func (d *document) find(method string, u *url.URL) (*documented, map[string]string) {
 	path := u.EscapedPath()
 	for strings.Contains(path, "//") {
@@ -127,9 +127,9 @@ func (d *document) check(x exchange) error {
 	return nil
 }
 
-// bodyForCheck is the body of a request without what official clients are
-// known to add and the document leaves out on purpose: a repetition of the path,
-// or an empty one (clients.md 1.2).
+// bodyForCheck is the body of a request without what official clients are known to
+// add and the document leaves out on purpose: some send the whole argument
+// of a call, so that an id or address of the path stands in the body again, or empty.
 func bodyForCheck(x exchange, path map[string]string) []byte {
 	var members map[string]any
 	if json.Unmarshal(x.sent, &members) != nil {
@@ -152,7 +152,8 @@ func bodyForCheck(x exchange, path map[string]string) []byte {
 }
 
 // formats are those of the document that kin-openapi takes for mere words, as
-// strict as the service is to be (decisions.md 1).
+// strict as the service is to be: ids are UUIDs of version 7, times have milliseconds
+// and end in Z.
 var formats = []openapi3.SchemaValidationOption{
 	openapi3.WithStringFormatValidator("uuid", openapi3.NewRegexpFormatValidator(`^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)),
 	openapi3.WithStringFormatValidator("date-time", openapi3.NewRegexpFormatValidator(`^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$`)),

@@ -95,7 +95,7 @@ func testFault(t *testing.T, f fault) {
 	}
 }
 
-// relay starts the wrong relay and gives the URL for it.
+// relay starts the wrong relay and returns the URL for it.
 func (f fault) relay(t *testing.T, ca *authority) (*sink, string) {
 	t.Helper()
 	query := url.Values{"timeout": {"1s"}}

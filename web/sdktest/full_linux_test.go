@@ -105,7 +105,7 @@ func (s *storm) cancel(t *testing.T, id string) {
 	}
 }
 
-// subscriber makes a contact that gets a broadcast, and gives its way out.
+// subscriber makes a contact that gets a broadcast, and returns its way out.
 func (s *storm) subscriber(t *testing.T, address string) (link string) {
 	t.Helper()
 	if status, b := s.api.do(t, "POST", "/contacts", map[string]any{"email": address}); status != http.StatusCreated {

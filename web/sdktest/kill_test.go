@@ -135,7 +135,7 @@ func TestHarnessFilesThatAreNotSoundAreFound(t *testing.T) {
 	}
 }
 
-// dkimVerifier gives the check of one DKIM signature of a domain against the
+// dkimVerifier returns the check of one DKIM signature of a domain against the
 // record that is to be published.
 func dkimVerifier(t *testing.T, in *instance, domain string) func(raw []byte) error {
 	t.Helper()

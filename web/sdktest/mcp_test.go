@@ -159,7 +159,7 @@ func TestResendMCP(t *testing.T) {
 	})
 }
 
-// serveResendMCP runs Resend's server and gives its address.
+// serveResendMCP runs Resend's server and returns its address.
 func serveResendMCP(t *testing.T, env map[string]string) string {
 	t.Helper()
 	addr := freeAddr(t)
@@ -224,7 +224,7 @@ func (c client) tool(t *testing.T, name string, arguments any) (text string, isE
 	return result.Content[0].Text, result.IsError
 }
 
-// mcpObjects makes one object of each kind with tools, and gives their ids by
+// mcpObjects makes one object of each kind with tools, and returns their ids by
 // the kind.
 func mcpObjects(t *testing.T, api client) map[string]string {
 	t.Helper()

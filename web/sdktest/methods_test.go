@@ -55,7 +55,7 @@ func (c *coverage) note(client string, names ...string) {
 	}
 }
 
-// readMethods gives the state of every method in the list.
+// readMethods returns the state of every method in the list.
 func readMethods() (map[method]string, error) {
 	rows, err := readTable("methods.tsv", 3)
 	if err != nil {
@@ -72,7 +72,7 @@ func readMethods() (map[method]string, error) {
 	return out, nil
 }
 
-// missing gives the lines of the list that no test made true, sorted.
+// missing returns the lines of the list that no test made true, sorted.
 func (c *coverage) missing(list map[method]string) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -116,7 +116,7 @@ func coverageProblems() []string {
 	return append(calls.missing(list), calls.idle()...)
 }
 
-// idle gives the operations that are listed as served and that no test had
+// idle returns the operations that are listed as served and that no test had
 // answered well.
 func (c *coverage) idle() []string {
 	operations, err := readOperations()
@@ -140,7 +140,7 @@ func (c *coverage) idle() []string {
 	return slices.Compact(out)
 }
 
-// goMethod gives the name in methods.tsv of a function of resend-go, like
+// goMethod returns the name in methods.tsv of a function of resend-go, like
 // "github.com/resend/resend-go/v3.(*EmailsSvcImpl).Send".
 func goMethod(function string) (m method, ok bool) {
 	for prefix, client := range map[string]string{"github.com/resend/resend-go/v2.(*": goV2Client, "github.com/resend/resend-go/v3.(*": goV3Client} {
@@ -270,7 +270,7 @@ func noteScript(t *testing.T, file string) {
 	calls.note(nodeClient, strings.Fields(string(raw))...)
 }
 
-// TestHarnessCoverageFindsWhatWasNotCalled gives the check something to find.
+// TestHarnessCoverageFindsWhatWasNotCalled hands the check something to find.
 func TestHarnessCoverageFindsWhatWasNotCalled(t *testing.T) {
 	list := map[method]string{{nodeClient, "emails.send"}: exercised, {nodeClient, "logs.list"}: notServed, {nodeClient, "logError"}: internal, {cliClient, "emails send"}: exercised}
 	c := &coverage{seen: map[method]bool{}}

@@ -25,7 +25,7 @@ func (l listed) key() string { return l.method + " " + parameters.ReplaceAllStri
 
 var parameters = regexp.MustCompile(`\{[^}]*\}`)
 
-// readTable gives the lines of a file of testdata with fields parted by tabs.
+// readTable returns the lines of a file of testdata with fields parted by tabs.
 func readTable(name string, fields int) ([][]string, error) {
 	raw, err := os.ReadFile(filepath.Join("testdata", name))
 	if err != nil {
@@ -46,7 +46,7 @@ func readTable(name string, fields int) ([][]string, error) {
 	return out, nil
 }
 
-// readOperations gives what Resend's API has.
+// readOperations returns what Resend's API has.
 func readOperations() ([]listed, error) {
 	rows, err := readTable("operations.tsv", 4)
 	var out []listed
@@ -56,7 +56,7 @@ func readOperations() ([]listed, error) {
 	return out, err
 }
 
-// readRoutes gives what this service is to have.
+// readRoutes returns what this service is to have.
 func readRoutes() ([]listed, error) {
 	rows, err := readTable("routes.tsv", 3)
 	var out []listed

@@ -192,7 +192,7 @@ func (in *instance) kill(t *testing.T) {
 	in.cmd = nil
 }
 
-// run calls the command line on this instance's database and gives what it
+// run calls the command line on this instance's database and returns what it
 // printed on standard output.
 func (in *instance) run(t *testing.T, args ...string) string {
 	t.Helper()
@@ -222,7 +222,7 @@ func (in *instance) addDomain(t *testing.T, name string) {
 	in.run(t, "domains", "add", name, "--trust")
 }
 
-// dkimRecord gives the name and the value of the DKIM record to publish.
+// dkimRecord returns the name and the value of the DKIM record to publish.
 func (in *instance) dkimRecord(t *testing.T, domain string) (name, value string) {
 	t.Helper()
 	for _, row := range rows(t, in.run(t, "domains", "records", domain, "--json")) {

@@ -133,7 +133,7 @@ func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 	}
 }
 
-// takeOver gives c to take and closes it afterwards, at the latest when the
+// takeOver hands c to take and closes it afterwards, at the latest when the
 // sink ends.
 func (s *sink) takeOver(c net.Conn, take func(net.Conn)) {
 	over := make(chan struct{})
@@ -178,7 +178,7 @@ func (s *sink) matching(match func(*message) bool) []message {
 	return slices.DeleteFunc(s.messages(), func(m message) bool { return !match(&m) })
 }
 
-// wait gives the messages that satisfy match once there are n of them.
+// wait returns the messages that satisfy match once there are n of them.
 func (s *sink) wait(t *testing.T, n int, timeout time.Duration, match func(*message) bool) []message {
 	t.Helper()
 	deadline := time.After(timeout)

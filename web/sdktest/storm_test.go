@@ -28,7 +28,7 @@ func letterTo(mark string) order {
 	return order{mark: mark, key: mark, to: []string{mark + "@example.com"}, text: "in a storm"}
 }
 
-// post has one email accepted and gives its id.
+// post has one email accepted and returns its id.
 func (s *storm) post(t *testing.T, mark string, more map[string]any) string {
 	t.Helper()
 	s.single(t, letterTo(mark), more)

@@ -129,7 +129,7 @@ func killAtEach(t *testing.T, calls []int, kill func(t *testing.T, n int) *life)
 	}
 }
 
-// spread gives about n numbers from 1 to last, evenly; all of them under
+// spread returns about n numbers from 1 to last, evenly; all of them under
 // -every-call.
 func spread(last, n int) []int {
 	if *everyCall {

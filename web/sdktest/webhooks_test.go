@@ -125,7 +125,7 @@ func newReceiver(t *testing.T) *receiver {
 	return r
 }
 
-// wait gives the n-th request of an event's type, once it came.
+// wait returns the n-th request of an event's type, once it came.
 func (r *receiver) wait(t *testing.T, kind string, n int) (found received) {
 	t.Helper()
 	eventually(t, 30*time.Second, kind+" at the endpoint", func() (bool, string) {

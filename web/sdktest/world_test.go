@@ -40,7 +40,7 @@ func newWorld(t *testing.T, opts *worldOptions) *world {
 	return w
 }
 
-// usePostfix puts Postfix before the sink and gives its relay URL.
+// usePostfix puts Postfix before the sink and returns its relay URL.
 func (w *world) usePostfix(t *testing.T, startTLS bool) string {
 	t.Helper()
 	if !startTLS {
