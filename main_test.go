@@ -26,7 +26,13 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"mailer/app"
+	"mailer/app/feedback"
+	"mailer/app/pacing"
+	"mailer/app/plan"
 	"mailer/app/relays"
+	"mailer/app/webhook"
+	"mailer/web"
 )
 
 func TestMain(m *testing.M) {
@@ -34,7 +40,7 @@ func TestMain(m *testing.M) {
 }
 
 // The house from the ground up. A package may import what stands below its own
-// line, and on its line nothing, but for what arrows names besides.
+// line, and on its line nothing, but for what besides names.
 var floors = [][]string{
 	{"app/htmltext", "app/schedule", "app/pacing", "app/window"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
@@ -584,6 +590,65 @@ func TestTheManualIsTrue(t *testing.T) {
 		known := slices.ContainsFunc(want, func(fact string) bool { return slices.Contains(strings.Fields(fact), "--"+flag) })
 		if ofTests := strings.HasPrefix(v, "MAILER_BENCH_") || v == "MAILER_BIN"; !known && !ofTests {
 			t.Errorf("no command has --%s, which %s would set", flag, v)
+		}
+	}
+}
+
+// limits are rows of the manual, or parts of them, as the program's constants have
+// them.
+func limits() []string {
+	const hour, day, thousand = time.Hour, 24 * time.Hour, 1000
+	return []string{
+		fmt.Sprintf("| an email | %d recipients; subject of %d,%03d bytes; %d tags; %d headers; %d attachments of %d MiB together", app.MaxRecipients,
+			app.MaxSubject/thousand, app.MaxSubject%thousand, app.MaxTags, app.MaxHeaders, app.MaxAttachments, app.DefaultMaxAttachmentBytes>>20),
+		fmt.Sprintf("| a batch | %d emails; %d,%03d contacts; %d,%03d suppressions |", app.MaxBatch,
+			app.MaxContactBatch/thousand, app.MaxContactBatch%thousand, app.MaxSuppressionBatch/thousand, app.MaxSuppressionBatch%thousand),
+		fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
+		fmt.Sprintf("| tries of an email | for %d hours |", app.GiveUpAfter/hour),
+		fmt.Sprintf("| `Idempotency-Key` | 1 to %d characters", app.MaxIdempotencyKey),
+		fmt.Sprintf("| a key | %d requests a second", web.DefaultRateLimit),
+		fmt.Sprintf("| a broadcast | html and text of %d MiB together; at most %d days long |", app.MaxBroadcastContent>>20, pacing.MaxPlan/day),
+		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
+		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
+		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
+		fmt.Sprintf("is kept for %d days; %d a team |", webhook.WebhookEventsKept/day, webhook.MaxWebhooks),
+		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.FeedbackKept/day, feedback.ProviderIDsKept/day),
+		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
+		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),
+		fmt.Sprintf("`{to}`, up to %d addresses", app.MaxBroadcastTests),
+		fmt.Sprintf("broadcasts use at most %.0f %%", 100*pacing.DefaultBulkShare),
+	}
+}
+
+func TestTheManualHasTheProgramsLimits(t *testing.T) {
+	manual, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, limit := range limits() {
+		if !bytes.Contains(manual, []byte(limit)) {
+			t.Errorf("the manual does not say: %s", limit)
+		}
+	}
+}
+
+// rooms are the words of the house as the manual draws it.
+func rooms(manual string) []string {
+	_, development, _ := strings.Cut(manual, "\n## Development\n")
+	_, house, _ := strings.Cut(development, "```\n")
+	house, _, _ = strings.Cut(house, "```\n")
+	return regexp.MustCompile(`[a-z]+`).FindAllString(house, -1)
+}
+
+func TestTheManualDrawsEveryPackage(t *testing.T) {
+	manual, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	drawn := rooms(string(manual))
+	for _, name := range slices.Concat(floors...) {
+		if base := filepath.Base(name); name != "" && !slices.Contains(drawn, base) {
+			t.Errorf("the house in the manual lacks %s", name)
 		}
 	}
 }
