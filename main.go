@@ -108,21 +108,22 @@ func command(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.C
 	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
 }
 
-// open opens store and engine for a command that works beside a server.
+// open opens the database and its services for a command that works beside a server.
+// Nothing runs in the background.
 func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, func(), error) {
 	store, err := db.Open(ctx, db.Options{Path: f.DB, Schema: schema, Create: create})
 	if err != nil {
 		return nil, nil, err
 	}
-	e, err := newEngine(ctx, f, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
+	s, err := newServer(ctx, f, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
-	return e, func() { store.Close() }, nil
+	return s, func() { store.Close() }, nil
 }
 
-// newEngine makes an engine with the master key beside the database.
-func newEngine(ctx context.Context, f cli.StoreFlags, cfg server.Config) (*server.Server, error) {
+// newServer makes the services with the master key beside the database.
+func newServer(ctx context.Context, f cli.StoreFlags, cfg server.Config) (*server.Server, error) {
 	path := f.MasterKey
 	if path == "" {
 		path = f.DB + ".key"
@@ -242,10 +243,10 @@ func (o *options) openBounces(cfg *server.Config) (net.Listener, error) {
 	return listener, nil
 }
 
-// takeBounces serves a listener of openBounces until stop is called, which gives
+// takeBounces serves a listener of openBounces until stop is called, which leaves
 // messages on their way a third of the drain timeout: strangers must not use it
 // up.
-func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *server.Server, ended chan<- error) (stop func(ctx context.Context) error) {
+func (o *options) takeBounces(log *slog.Logger, listener net.Listener, s *server.Server, ended chan<- error) (stop func(ctx context.Context) error) {
 	if listener == nil {
 		return func(context.Context) error { return nil }
 	}
@@ -253,16 +254,16 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, e *server
 	if app.BounceMX(o.bounceHost) == "" {
 		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", o.bounceHost)
 	}
-	server := bounces.New(bounces.Config{Reports: e.Reports, Host: o.bounceHost, Log: log})
+	door := bounces.New(bounces.Config{Reports: s.Reports, Host: o.bounceHost, Log: log})
 	go func() {
-		if err := server.Serve(listener); err != nil {
+		if err := door.Serve(listener); err != nil {
 			ended <- fmt.Errorf("listen for bounces: %w", err)
 		}
 	}()
 	return func(ctx context.Context) error {
 		ctx, cancel := context.WithTimeout(ctx, o.drainTimeout/3)
 		defer cancel()
-		return server.Shutdown(ctx)
+		return door.Shutdown(ctx)
 	}
 }
 
@@ -302,11 +303,11 @@ func (o *options) sns(allow []netip.Prefix) (web.SNS, error) {
 	return receiver, nil
 }
 
-// overlapSyncs lets Go use two processors for each core that it may use, unless its own
-// variable says how many: a commit that waits for the disk holds one until the
-// runtime takes it away, and a core would stand idle meanwhile. It returns how many
-// there are now, each of which may compose and sign; while callers wait a quarter of
-// them do, which is half the cores.
+// overlapSyncs lets Go use two processors for each core that it may use, unless its
+// own variable says how many: a commit that waits for the disk holds one until the
+// runtime takes it away, and a core would stand idle meanwhile. This is the one place
+// that sets them. It returns how many there are now, each of which may compose and
+// sign; while callers wait a quarter of them do, which is half the cores.
 func overlapSyncs() (builders int) {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(2 * runtime.GOMAXPROCS(0))
@@ -341,15 +342,19 @@ func (o *options) serve(cmd *cobra.Command) error {
 	if err != nil {
 		return err
 	}
-	err = o.serveEngine(ctx, log, store, events, server.Config{DB: store, Log: log, Routes: routes, Capture: capture,
-		Cloud:          o.mode == "cloud",
-		Enforce:        o.guardrails == "enforce" || o.mode == "cloud",
-		MaxAttachments: o.maxAttachments, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve, Load: load, Builders: builders, Resolver: resolver.New(o.Resolver).Lookup,
-		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow})
+	err = o.serveStore(ctx, log, events, server.Config{
+		DB: store, Log: log,
+		Routes: routes, Capture: capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Cloud: o.mode == "cloud", Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
+		Resolver: resolver.New(o.Resolver).Lookup,
+		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow,
+	})
 	return errors.Join(err, store.Close())
 }
 
-func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.DB, events web.SNS, cfg server.Config) error {
+// serveStore runs everything on an open database until ctx ends, the storage fails
+// or a listener does; then it drains.
+func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.SNS, cfg server.Config) error {
 	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
@@ -366,51 +371,58 @@ func (o *options) serveEngine(ctx context.Context, log *slog.Logger, store *db.D
 	if bounced != nil {
 		defer bounced.Close()
 	}
-	e, err := newEngine(ctx, o.StoreFlags, cfg)
+	s, err := newServer(ctx, o.StoreFlags, cfg)
 	if err != nil {
 		return err
 	}
-	if err := e.Start(ctx); err != nil {
+	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	server := rest.NewServer(web.New(web.Config{Server: e, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
 	ended := make(chan error, 2)
-	go func() { ended <- server.Serve(listener) }()
-	stopBounces := o.takeBounces(log, bounced, e, ended)
-	err = o.announce(ctx, log, listener, e)
+	go func() { ended <- api.Serve(listener) }()
+	stopBounces := o.takeBounces(log, bounced, s, ended)
+	err = o.announce(ctx, log, listener, s)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
-		select {
-		case <-ctx.Done():
-			log.Info("stopping")
-		case <-store.Failed():
-			err = store.Err()
-		case err = <-ended:
-		}
+		err = untilEnd(ctx, log, cfg.DB, ended)
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()
-	e.Drain()
+	s.Drain()
 	taken := make(chan error, 1)
 	go func() { taken <- stopBounces(drain) }()
-	err = errors.Join(err, server.Shutdown(drain), <-taken)
-	e.Stop(drain)
+	err = errors.Join(err, api.Shutdown(drain), <-taken)
+	s.Stop(drain)
 	return err
 }
 
+// untilEnd waits for the reason to stop, and returns it; nil where somebody asked.
+func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan error) error {
+	select {
+	case <-ctx.Done():
+		log.Info("stopping")
+		return nil
+	case <-store.Failed():
+		return store.Err()
+	case err := <-ended:
+		return err
+	}
+}
+
 // announce says where the server is and where its mail goes.
-func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.Listener, e *server.Server) error {
+func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.Listener, s *server.Server) error {
 	log.Info("listening", "address", listener.Addr().String(), "base_url", o.baseURL, "db", o.DB)
-	for _, relay := range e.Delivery.Relays() {
+	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
-	if e.Delivery.Captures() {
+	if s.Delivery.Captures() {
 		log.Info("no relay is configured: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
 	}
 	if !o.dev {
 		return nil
 	}
-	token, err := e.Teams.DevKey(ctx)
+	token, err := s.Teams.DevKey(ctx)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"mailer/app"
 )
 
-// newContact is a contact of a team as the engine would make it.
+// newContact is a contact of a team as audience would make it.
 func newContact(teamID, email string, p app.Properties) app.Contact {
 	now := time.UnixMilli(1_790_000_000_123).UTC()
 	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: email, Hash: hashOf(email), Properties: p, CreatedAt: now, UpdatedAt: now}

@@ -27,7 +27,7 @@ import (
 )
 
 // Transport carries out one SMTP transaction at a time for each caller. It has
-// the shape that the engine asks of its Sender.
+// the shape that delivery asks of its Sender.
 type Transport interface {
 	// Send tries m once. It calls hold just before the final dot, at most once,
 	// and sends the dot only if hold answers nil.

@@ -29,7 +29,7 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 const testID = "0198c0de-0000-7000-8000-000000000001"
 
-// outgoing validates in and makes a transaction of it, as the engine would.
+// outgoing validates in and makes a transaction of it, as mail would.
 func outgoing(t testing.TB, in app.EmailInput) *app.Outgoing {
 	t.Helper()
 	m, err := in.Validate()

@@ -14,14 +14,6 @@ type Rendered struct {
 	Text    *string // nil: made of HTML; empty: none
 }
 
-// Size is the bytes of both bodies.
-func (r *Rendered) Size() int {
-	if r.Text == nil {
-		return len(r.HTML)
-	}
-	return len(r.HTML) + len(*r.Text)
-}
-
 // Template fills the template's variables in one pass: what is filled in is never
 // read again. Values are escaped in HTML, plain in the text, and on one line in
 // the subject, which is rendered only where withSubject asks for it. Names of
