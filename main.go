@@ -269,7 +269,7 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, s *server
 
 // routes makes the relays' clients; without a relay, the capture transport.
 func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, capture bool, err error) {
-	parsed, err := relays.ParseRelays(o.relays)
+	parsed, err := relays.Parse(o.relays)
 	if err != nil {
 		return nil, false, err
 	}

@@ -571,7 +571,7 @@ func TestTheManualIsTrue(t *testing.T) {
 		t.Fatal(err)
 	}
 	manual, want := string(text), has(newRoot())
-	_, err = relays.ParseRelay("smtp://host?none=1")
+	_, err = relays.ParseOne("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
 		want = append(want, option+"=")

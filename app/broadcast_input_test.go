@@ -102,7 +102,7 @@ func FuzzBroadcastPatch(f *testing.F) {
 		if b.TeamID = "018f3c1e-0000-7000-8000-000000000002"; b.HTML == "" && (b.Text == nil || *b.Text == "") {
 			t.Error("nothing to say")
 		}
-		if _, err := render.CompileBroadcast(&b); err != nil {
+		if _, err := render.Compile(&b); err != nil {
 			t.Errorf("can't be compiled: %v", err)
 		}
 	})

@@ -87,7 +87,7 @@ func TestOnlyABroadcastThatWasCanceledCancelsTheUnbegun(t *testing.T) {
 }
 
 func TestABroadcastIsScrubbedWhole(t *testing.T) {
-	e := erase.NewErasure([]string{"vic@erase.example"})
+	e := erase.NewSet([]string{"vic@erase.example"})
 	text := "to vic@erase.example"
 	make := func() *app.Broadcast {
 		return &app.Broadcast{Name: "for vic@erase.example", Subject: "Hi VIC@erase.example", From: app.Address{Name: "A", Local: "a", Domain: "b.example"},

@@ -11,7 +11,7 @@ import (
 // when it is pending (zero: it is not), and when it is due again (zero: only on
 // demand). What is unknown neither gives a verification nor takes one away; but
 // 72 hours without one end in failed whatever the reason. A trusted domain stays
-// verified. checks are those that CheckDomain gave for d.
+// verified. checks are those that dnscheck.Check returned for d.
 func NextDomainStatus(d *Domain, checks []RecordCheck, now time.Time) (status DomainStatus, pendingSince, checkAt time.Time) {
 	if d.Trusted {
 		return DomainVerified, time.Time{}, now.Add(RecheckEvery)

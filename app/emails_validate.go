@@ -104,7 +104,7 @@ func (in *EmailInput) bodies(m *Mail) error {
 		}
 		m.Text = *in.Text
 	case in.HTML != "":
-		m.Text = htmltext.TextFromHTML(in.HTML)
+		m.Text = htmltext.PlainText(in.HTML)
 	}
 	if m.HTML == "" && m.Text == "" {
 		return Invalid("html", "or `text` is required")

@@ -52,7 +52,7 @@ func sendgridID(emailID string) Header {
 }
 
 // FeedbackSources returns the sources whose reports come with a secret in the path:
-// those that ReadFeedback reads.
+// those that Read reads.
 func FeedbackSources() (sources []string) {
 	for i := range providers {
 		if providers[i].secret {

@@ -245,7 +245,7 @@ func (c *Condition) TimeValue() (time.Time, error) {
 	if t, err := time.Parse(time.DateOnly, c.Value); err == nil {
 		return t, nil
 	}
-	words, err := schedule.ScheduleWords(c.Value)
+	words, err := schedule.Words(c.Value)
 	if err != nil {
 		return time.Time{}, err
 	}

@@ -60,7 +60,7 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 }
 
 // ScrubLinks takes the addresses of e out of the links of a broadcast.
-func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Erasure) error {
+func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Set) error {
 	type link struct {
 		n   int
 		url string
@@ -86,7 +86,7 @@ func (tx *Tx) ScrubLinks(broadcastID string, e *erase.Erasure) error {
 }
 
 // HasLinkTraces reports whether links of a broadcast hold an address of e.
-func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Erasure) (holds bool, err error) {
+func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Set) (holds bool, err error) {
 	_, err = list(&r.session, func(s scanner) (struct{}, error) {
 		var url string
 		err := s.Scan(&url)
@@ -99,7 +99,7 @@ func (r *Reader) HasLinkTraces(broadcastID string, e *erase.Erasure) (holds bool
 // MailsWithTraces returns the recipients of broadcasts with ids behind from, up to
 // to, who are an address of e, or of whom a value, a line of the timeline or a
 // doubt holds one.
-func (r *Reader) MailsWithTraces(from, to string, e *erase.Erasure) (map[string]bool, error) {
+func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool, error) {
 	hit := map[string]bool{}
 	_, err := list(&r.session, func(s scanner) (struct{}, error) {
 		var id, email string
@@ -133,7 +133,7 @@ func (r *Reader) MailsWithTraces(from, to string, e *erase.Erasure) (map[string]
 
 // WaitingRecipients returns the recipients of a queued broadcast who are an address
 // of e and have no outcome yet: those that were not begun, and those with a unit.
-func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Erasure) (ids []string, err error) {
+func (r *Reader) WaitingRecipients(b *app.Broadcast, e *erase.Set) (ids []string, err error) {
 	look := func(s scanner) (struct{}, error) {
 		var id, email string
 		err := s.Scan(&id, &email)

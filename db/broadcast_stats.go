@@ -157,7 +157,7 @@ func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 		var l app.BroadcastLink
 		err := s.Scan(&l.ID, &l.URL, &l.Clicks, &l.People)
 		return l, err
-	}, `SELECT id, url, clicks, people FROM broadcast_links WHERE broadcast_id = ? AND clicks > 0 ORDER BY n LIMIT ?`, broadcastID, tracking.MaxTrackedLinks)
+	}, `SELECT id, url, clicks, people FROM broadcast_links WHERE broadcast_id = ? AND clicks > 0 ORDER BY n LIMIT ?`, broadcastID, tracking.MaxLinks)
 	slices.SortStableFunc(rows, func(a, b app.BroadcastLink) int { return cmp.Compare(b.Clicks, a.Clicks) })
 	return rows, err
 }

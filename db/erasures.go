@@ -76,7 +76,7 @@ type Span struct{ After, Until string }
 // address of e in what they say, in their envelope or in their timeline, and
 // files, which of them have attachments that nobody looked into. next is the last
 // id that was looked at, empty when the span is done.
-func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.Erasure) (hit map[string]bool, files []string, next string, err error) {
+func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit map[string]bool, files []string, next string, err error) {
 	hit = map[string]bool{}
 	n := 0
 	_, err = list(&r.session, func(s scanner) (struct{}, error) {
@@ -110,7 +110,7 @@ func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.
 
 // traces adds the emails of a span whose envelope, timeline or doubts hold an
 // address of e.
-func (r *Reader) traces(teamID string, span Span, e *erase.Erasure, hit map[string]bool) error {
+func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]bool) error {
 	_, err := list(&r.session, func(s scanner) (struct{}, error) {
 		var id, address string
 		err := s.Scan(&id, &address)
@@ -144,7 +144,7 @@ func (r *Reader) traces(teamID string, span Span, e *erase.Erasure, hit map[stri
 
 // WaitingFor returns the emails of a team, up to an id, that wait at a relay for a
 // recipient of e, at most limit of those after an email.
-func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Erasure) ([]string, error) {
+func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string, error) {
 	var ids []string
 	_, err := list(&r.session, func(s scanner) (struct{}, error) {
 		var id, address string
@@ -216,7 +216,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 
 // HoldsTraces reports whether envelope, timeline or doubts of an email hold an
 // address of e.
-func (r *Reader) HoldsTraces(emailID string, e *erase.Erasure) (holds bool, err error) {
+func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err error) {
 	_, err = list(&r.session, func(s scanner) (struct{}, error) {
 		var recipient sql.NullString
 		var detail string
@@ -230,7 +230,7 @@ func (r *Reader) HoldsTraces(emailID string, e *erase.Erasure) (holds bool, err 
 
 // EraseTraces scrubs envelope, timeline and doubts of an email, and drops its
 // captured message.
-func (tx *Tx) EraseTraces(emailID string, e *erase.Erasure) error {
+func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil {
 		return fmt.Errorf("delete capture: %w", err)
 	}
@@ -259,7 +259,7 @@ func (tx *Tx) EraseTraces(emailID string, e *erase.Erasure) error {
 	return nil
 }
 
-func (tx *Tx) eraseEnvelope(emailID string, e *erase.Erasure) error {
+func (tx *Tx) eraseEnvelope(emailID string, e *erase.Set) error {
 	type recipient struct {
 		n       int
 		address string
@@ -283,7 +283,7 @@ func (tx *Tx) eraseEnvelope(emailID string, e *erase.Erasure) error {
 	return nil
 }
 
-func (tx *Tx) eraseTimeline(emailID string, e *erase.Erasure) error {
+func (tx *Tx) eraseTimeline(emailID string, e *erase.Set) error {
 	type event struct {
 		id, detail string
 		recipient  sql.NullString

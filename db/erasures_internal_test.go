@@ -181,7 +181,7 @@ func TestPiecesOfAnImportAreMaskedAlsoAcrossTheirSeams(t *testing.T) {
 		}
 		return err
 	})
-	e := erase.NewErasure([]string{"vic@erase.example"})
+	e := erase.NewSet([]string{"vic@erase.example"})
 	n, count := -1, 0
 	for {
 		var err error

@@ -102,7 +102,7 @@ func (k TextKind) column() (*textColumn, error) {
 	return &textColumns[k], nil
 }
 
-func (c *textColumn) scrub(text string, e *erase.Erasure) (string, error) {
+func (c *textColumn) scrub(text string, e *erase.Set) (string, error) {
 	if c.json {
 		return e.ScrubJSON(text)
 	}
@@ -112,7 +112,7 @@ func (c *textColumn) scrub(text string, e *erase.Erasure) (string, error) {
 // Texts returns those of the next limit rows of a column after an id, up to
 // another, that hold an address of e, and the last id that was looked at; empty:
 // there are no more.
-func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *erase.Erasure) (hit []TextRow, next string, err error) {
+func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *erase.Set) (hit []TextRow, next string, err error) {
 	column, err := kind.column()
 	if err != nil {
 		return nil, "", err
@@ -141,7 +141,7 @@ func (r *Reader) Texts(kind TextKind, teamID string, span Span, limit int, e *er
 }
 
 // ScrubText reads a row again and writes it without the addresses of e.
-func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Erasure) error {
+func (tx *Tx) ScrubText(kind TextKind, teamID, id string, e *erase.Set) error {
 	column, err := kind.column()
 	if err != nil {
 		return err
@@ -190,7 +190,7 @@ func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows [
 
 // PurgeAnswersWithTraces deletes those of a team's kept answers whose keys hold
 // an address of e: a caller's own words.
-func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Erasure) error {
+func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
 	type answer struct{ route, key string }
 	rows, err := list(&tx.session, func(s scanner) (answer, error) {
 		var a answer
@@ -226,7 +226,7 @@ const maxStraddle = 1100
 // file after piece n, also over one that began in piece n. Lengths stay, so that
 // whoever reads the file finds the same lines. Error: ErrNotFound: there is no
 // next piece.
-func (tx *Tx) MaskPiece(importID string, n int, e *erase.Erasure) (next int, err error) {
+func (tx *Tx) MaskPiece(importID string, n int, e *erase.Set) (next int, err error) {
 	var piece, before []byte
 	err = tx.row(`SELECT n, content FROM import_pieces WHERE import_id = ? AND n > ? ORDER BY n LIMIT 1`, []any{importID, n}, &next, &piece)
 	if err != nil {

@@ -50,7 +50,7 @@ func (r *Reader) Piece(importID string, n int) (content []byte, err error) {
 
 // QueueImport has an import whose file is complete wait for its turn. Error:
 // ErrNotFound for one that is not arriving.
-func (tx *Tx) QueueImport(teamID, id string, plan *importing.ImportPlan) error {
+func (tx *Tx) QueueImport(teamID, id string, plan *importing.Plan) error {
 	options, err := jsonText(plan)
 	if err != nil {
 		return err
@@ -71,7 +71,7 @@ func (tx *Tx) AdvanceImport(i *importing.Import, done int) error {
 }
 
 // InsertImportError keeps what is wrong with a row.
-func (tx *Tx) InsertImportError(importID string, e importing.ImportError) error {
+func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
 	_, err := tx.exec(`INSERT INTO import_errors (import_id, id, line, message) VALUES (?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message)
 	if err != nil {
 		return fmt.Errorf("insert import error: %w", err)
@@ -98,7 +98,7 @@ func (tx *Tx) DeletePieces(importID string, limit int) (more bool, err error) {
 // NextImport returns the import of all teams that is at work, else the oldest that
 // waits. Error: ErrNotFound for none.
 func (r *Reader) NextImport() (importing.Import, error) {
-	for _, status := range []importing.ImportStatus{importing.ImportInProgress, importing.ImportQueued} {
+	for _, status := range []importing.Status{importing.InProgress, importing.Queued} {
 		found, err := list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
 			WHERE i.status = ? AND i.stored = 1 ORDER BY i.id LIMIT 1`, string(status))
 		if err != nil || len(found) > 0 {
@@ -110,7 +110,7 @@ func (r *Reader) NextImport() (importing.Import, error) {
 
 // StoredImports returns the ids of imports of all teams in a status whose files
 // are stored, oldest first.
-func (r *Reader) StoredImports(status importing.ImportStatus) ([]string, error) {
+func (r *Reader) StoredImports(status importing.Status) ([]string, error) {
 	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 ORDER BY i.id`, string(status))
 }
 
@@ -121,7 +121,7 @@ func (r *Reader) Import(teamID, id string) (importing.Import, error) {
 
 // ListImports returns a page of a team's imports, newest first, all or those of
 // one status. Error: ErrNotFound for a cursor that is not in that list.
-func (r *Reader) ListImports(teamID string, status importing.ImportStatus, page app.Page) ([]importing.Import, bool, error) {
+func (r *Reader) ListImports(teamID string, status importing.Status, page app.Page) ([]importing.Import, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		i, err := r.Import(teamID, cursor)
 		if err == nil && status != "" && i.Status != status {
@@ -135,8 +135,8 @@ func (r *Reader) ListImports(teamID string, status importing.ImportStatus, page 
 			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
 }
 
-func scanImportError(s scanner) (importing.ImportError, error) {
-	var v importing.ImportError
+func scanImportError(s scanner) (importing.RowError, error) {
+	var v importing.RowError
 	err := s.Scan(&v.ID, &v.Line, &v.Message)
 	return v, err
 }
@@ -144,10 +144,10 @@ func scanImportError(s scanner) (importing.ImportError, error) {
 // ListImportErrors returns a page of the row errors of an import, in the order of
 // the file: after walks on to later lines. The import must be the team's. Error:
 // ErrNotFound for a cursor that is not in that list.
-func (r *Reader) ListImportErrors(importID string, page app.Page) ([]importing.ImportError, bool, error) {
+func (r *Reader) ListImportErrors(importID string, page app.Page) ([]importing.RowError, bool, error) {
 	return keyset(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM import_errors WHERE import_id = ? AND id = ?`, importID, cursor)
-	}, func(limit int) ([]importing.ImportError, error) {
+	}, func(limit int) ([]importing.RowError, error) {
 		return walk(r, scanImportError, page, firstID, limit,
 			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id > ? ORDER BY id LIMIT ?`,
 			`SELECT id, line, message FROM import_errors WHERE import_id = ? AND id < ? ORDER BY id DESC LIMIT ?`, importID)

@@ -61,7 +61,7 @@ func (b *importBook) add(team string, n int) string {
 		if n < 0 {
 			return nil
 		}
-		return tx.QueueImport(team, id, &importing.ImportPlan{Conflict: app.ConflictUpsert, Width: 3})
+		return tx.QueueImport(team, id, &importing.Plan{Conflict: app.ConflictUpsert, Width: 3})
 	})
 	return id
 }
@@ -71,10 +71,10 @@ func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
 	arriving, id := b.add(b.team, -1), b.add(b.team, 1)
 	b.read(nil, func(r *db.Reader) error {
 		i, err := r.Import(b.team, id)
-		if i.Status != importing.ImportQueued || i.Plan.Conflict != app.ConflictUpsert || i.Plan.Width != 3 || i.CreatedAt.IsZero() || !i.CompletedAt.IsZero() {
+		if i.Status != importing.Queued || i.Plan.Conflict != app.ConflictUpsert || i.Plan.Width != 3 || i.CreatedAt.IsZero() || !i.CompletedAt.IsZero() {
 			t.Errorf("%+v", i)
 		}
-		for _, status := range []importing.ImportStatus{"", importing.ImportQueued} {
+		for _, status := range []importing.Status{"", importing.Queued} {
 			if rows, _, err := r.ListImports(b.team, status, app.Page{Limit: 5}); err != nil || len(rows) != 1 || rows[0].ID != id {
 				t.Errorf("list %+v, %v", rows, err)
 			}
@@ -86,28 +86,28 @@ func TestAnImportIsSeenOnceItsFileIsThereAndByItsTeamAlone(t *testing.T) {
 	})
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.other, id); return err })
 	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.team, arriving); return err })
-	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.other, arriving, &importing.ImportPlan{}) })
-	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, id, &importing.ImportPlan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.other, arriving, &importing.Plan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, id, &importing.Plan{}) })
 }
 
 func TestAnImportAdvancesFromWhereItStandsOnly(t *testing.T) {
 	b := newImportBook(t)
 	id := b.add(b.team, 1)
-	step := func(team string, status importing.ImportStatus, done int, c importing.ImportCounts) func(*db.Tx) error {
+	step := func(team string, status importing.Status, done int, c importing.Counts) func(*db.Tx) error {
 		return func(tx *db.Tx) error {
-			return tx.AdvanceImport(&importing.Import{ID: id, TeamID: team, Status: status, ImportCounts: c, Error: "why", CompletedAt: tx.Now}, done)
+			return tx.AdvanceImport(&importing.Import{ID: id, TeamID: team, Status: status, Counts: c, Error: "why", CompletedAt: tx.Now}, done)
 		}
 	}
-	counts := importing.ImportCounts{Created: 1, Updated: 2, Skipped: 3, Failed: 4}
-	b.write(db.ErrNotFound, step(b.team, importing.ImportInProgress, 1, counts))
-	b.write(db.ErrNotFound, step(b.other, importing.ImportInProgress, 0, counts))
-	b.write(nil, step(b.team, importing.ImportInProgress, 0, counts))
-	b.write(db.ErrNotFound, step(b.team, importing.ImportInProgress, 0, counts))
-	b.write(nil, step(b.team, importing.ImportFailed, 10, counts))
-	b.write(db.ErrNotFound, step(b.team, importing.ImportFailed, 10, counts))
+	counts := importing.Counts{Created: 1, Updated: 2, Skipped: 3, Failed: 4}
+	b.write(db.ErrNotFound, step(b.team, importing.InProgress, 1, counts))
+	b.write(db.ErrNotFound, step(b.other, importing.InProgress, 0, counts))
+	b.write(nil, step(b.team, importing.InProgress, 0, counts))
+	b.write(db.ErrNotFound, step(b.team, importing.InProgress, 0, counts))
+	b.write(nil, step(b.team, importing.Failed, 10, counts))
+	b.write(db.ErrNotFound, step(b.team, importing.Failed, 10, counts))
 	b.read(nil, func(r *db.Reader) error {
 		i, err := r.Import(b.team, id)
-		if i.Status != importing.ImportFailed || i.ImportCounts != counts || i.Error != "why" || i.CompletedAt.IsZero() {
+		if i.Status != importing.Failed || i.Counts != counts || i.Error != "why" || i.CompletedAt.IsZero() {
 			t.Errorf("%+v", i)
 		}
 		return err
@@ -131,7 +131,7 @@ func TestTheImportAtWorkComesBeforeTheOldestThatWaits(t *testing.T) {
 	}
 	next(first)
 	b.write(nil, func(tx *db.Tx) error {
-		return tx.AdvanceImport(&importing.Import{ID: second, TeamID: b.team, Status: importing.ImportInProgress}, 0)
+		return tx.AdvanceImport(&importing.Import{ID: second, TeamID: b.team, Status: importing.InProgress}, 0)
 	})
 	next(second)
 }
@@ -140,7 +140,7 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 	b := newImportBook(t)
 	arriving, over, waits := b.add(b.team, -3), b.add(b.team, 3), b.add(b.team, 1)
 	b.write(nil, func(tx *db.Tx) error {
-		return tx.AdvanceImport(&importing.Import{ID: over, TeamID: b.team, Status: importing.ImportCompleted, CompletedAt: tx.Now}, 0)
+		return tx.AdvanceImport(&importing.Import{ID: over, TeamID: b.team, Status: importing.Completed, CompletedAt: tx.Now}, 0)
 	})
 	for _, id := range []string{arriving, over} {
 		for _, want := range []bool{true, true, false} {
@@ -155,7 +155,7 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 		b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Piece(id, 2); return err })
 	}
 	b.read(nil, func(r *db.Reader) error {
-		for status, want := range map[importing.ImportStatus][]string{importing.ImportUploading: nil, importing.ImportCompleted: nil, importing.ImportQueued: {waits}} {
+		for status, want := range map[importing.Status][]string{importing.Uploading: nil, importing.Completed: nil, importing.Queued: {waits}} {
 			if ids, err := r.StoredImports(status); err != nil || !slices.Equal(ids, want) {
 				t.Errorf("%s: %q, %v", status, ids, err)
 			}
@@ -173,7 +173,7 @@ func TestRowErrorsAreListedInTheOrderOfTheFile(t *testing.T) {
 		ids = nil
 		for line := range 5 {
 			ids = append(ids, app.NewID())
-			if err := tx.InsertImportError(id, importing.ImportError{ID: ids[line], Line: line, Message: fmt.Sprint(line)}); err != nil {
+			if err := tx.InsertImportError(id, importing.RowError{ID: ids[line], Line: line, Message: fmt.Sprint(line)}); err != nil {
 				return err
 			}
 		}

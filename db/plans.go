@@ -7,9 +7,9 @@ import (
 	"mailer/app/plan"
 )
 
-// TeamPlan returns the plan of a team. Error: ErrNotFound where none was set.
-func (r *Reader) TeamPlan(teamID string) (plan.TeamPlan, error) {
-	var p plan.TeamPlan
+// Plan returns the plan of a team. Error: ErrNotFound where none was set.
+func (r *Reader) TeamPlan(teamID string) (plan.Plan, error) {
+	var p plan.Plan
 	var volume sql.NullInt64
 	var since int64
 	err := r.row(`SELECT name, included, overage, since FROM team_plans WHERE team_id = ?`, []any{teamID}, &p.Name, &volume, &p.Overage, &since)
@@ -18,7 +18,7 @@ func (r *Reader) TeamPlan(teamID string) (plan.TeamPlan, error) {
 }
 
 // SetTeamPlan returns a team a plan.
-func (tx *Tx) SetTeamPlan(teamID string, p *plan.TeamPlan) error {
+func (tx *Tx) SetTeamPlan(teamID string, p *plan.Plan) error {
 	volume := sql.NullInt64{Int64: p.Volume, Valid: p.Volume > 0}
 	_, err := tx.exec(`INSERT INTO team_plans (team_id, name, included, overage, since) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (team_id) DO UPDATE SET name = excluded.name, included = excluded.included, overage = excluded.overage, since = excluded.since`,

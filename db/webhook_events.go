@@ -10,7 +10,7 @@ import (
 )
 
 // InsertWebhookEvent notes what happened, and that it is due at those webhooks.
-func (tx *Tx) InsertWebhookEvent(h *webhook.WebhookEvent, webhooks []string) error {
+func (tx *Tx) InsertWebhookEvent(h *webhook.Event, webhooks []string) error {
 	_, err := tx.exec(`INSERT INTO happenings (id, team_id, type, payload, created_at) VALUES (?, ?, ?, ?, ?)`,
 		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {

@@ -24,7 +24,7 @@ func scanWebhook(s scanner) (webhook.Webhook, error) {
 }
 
 // InsertWebhook adds a webhook. Error: ErrConflict for a team that has
-// app.MaxWebhooks already.
+// webhook.MaxPerTeam already.
 func (tx *Tx) InsertWebhook(w *webhook.Webhook) error {
 	events, err := jsonText(w.Events)
 	if err != nil {
@@ -32,7 +32,7 @@ func (tx *Tx) InsertWebhook(w *webhook.Webhook) error {
 	}
 	n, err := tx.exec(`INSERT INTO webhooks (id, team_id, endpoint, events, status, secrets, created_at) SELECT ?1, ?2, ?3, ?4, ?5, ?6, ?7
 		WHERE NOT EXISTS (SELECT 1 FROM webhooks WHERE team_id = ?2 ORDER BY id LIMIT 1 OFFSET ?8)`,
-		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), webhook.MaxWebhooks-1)
+		w.ID, w.TeamID, w.Endpoint, events, string(w.Status), w.Sealed, milli(w.CreatedAt), webhook.MaxPerTeam-1)
 	return oneRow(n, err, ErrConflict)
 }
 
@@ -82,7 +82,7 @@ func (r *Reader) AllEnabledWebhooks() ([]webhook.Webhook, error) {
 
 // SetFailing notes since when a webhook fails, and whether it is enabled
 // still; the zero time: it does not fail. Error: ErrNotFound.
-func (tx *Tx) SetFailing(teamID, id string, since time.Time, status webhook.WebhookStatus) error {
+func (tx *Tx) SetFailing(teamID, id string, since time.Time, status webhook.Status) error {
 	n, err := tx.exec(`UPDATE webhooks SET failing_since = ?, status = ? WHERE team_id = ? AND id = ?`, nullTime(since), string(status), teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -182,7 +182,7 @@ func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
 }
 
 // InsertWebhookAttempt notes an attempt to send an event to a team's webhook.
-func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook.WebhookAttempt) error {
+func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook.Attempt) error {
 	var status any
 	if a.HTTPStatus != 0 {
 		status = a.HTTPStatus
@@ -195,8 +195,8 @@ func (tx *Tx) InsertWebhookAttempt(teamID, webhookID, eventID string, a *webhook
 	return nil
 }
 
-func scanWebhookAttempt(s scanner) (webhook.WebhookAttempt, error) {
-	var a webhook.WebhookAttempt
+func scanWebhookAttempt(s scanner) (webhook.Attempt, error) {
+	var a webhook.Attempt
 	var status sql.NullInt64
 	var sent int64
 	err := s.Scan(&a.ID, &status, &a.Response, &sent)
@@ -206,7 +206,7 @@ func scanWebhookAttempt(s scanner) (webhook.WebhookAttempt, error) {
 
 // ListWebhookAttempts returns a page of the attempts to send an event to a team's
 // webhook, newest first. Error: ErrNotFound for a cursor that is none of them.
-func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]webhook.WebhookAttempt, bool, error) {
+func (r *Reader) ListWebhookAttempts(teamID, webhookID, eventID string, page app.Page) ([]webhook.Attempt, bool, error) {
 	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM webhook_attempts WHERE webhook_id = ? AND happening_id = ? AND id = ? AND team_id = ?`, webhookID, eventID, cursor, teamID)
 	}, scanWebhookAttempt,

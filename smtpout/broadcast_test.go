@@ -51,9 +51,9 @@ func newsletter(tracked bool) *app.Broadcast {
 	return b
 }
 
-func compiled(t testing.TB, b *app.Broadcast) *render.BroadcastMail {
+func compiled(t testing.TB, b *app.Broadcast) *render.Broadcast {
 	t.Helper()
-	m, err := render.CompileBroadcast(b)
+	m, err := render.Compile(b)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -61,7 +61,7 @@ func compiled(t testing.TB, b *app.Broadcast) *render.BroadcastMail {
 }
 
 // toRecipient is the transaction of a broadcast's n-th recipient.
-func toRecipient(s *app.Sealer, m *render.BroadcastMail, n int64, email string, fields map[string]string) *app.Outgoing {
+func toRecipient(s *app.Sealer, m *render.Broadcast, n int64, email string, fields map[string]string) *app.Outgoing {
 	id := app.MailID(testMails, n)
 	out := transaction(m.Mail(s, &app.BroadcastRecipient{ID: id, Email: email, Fields: fields}))
 	out.EmailID, out.MessageID, out.Bulk = id, id+"@acme.test", true

@@ -23,7 +23,7 @@ func tracked(t testing.TB, m *app.Mail) *app.Mail {
 func TestLongTrackedLinksMakeNoLongLines(t *testing.T) {
 	m := benchmarkMail(t)
 	mail := *m.Mail
-	mail.HTML = `<a href="https://a.test/` + strings.Repeat("x", tracking.MaxTrackedTarget-15) + `">x</a>`
+	mail.HTML = `<a href="https://a.test/` + strings.Repeat("x", tracking.MaxTarget-15) + `">x</a>`
 	m.Mail = tracked(t, &mail)
 	if m.Mail.HTML == mail.HTML {
 		t.Fatal("the link is not tracked")

@@ -20,7 +20,7 @@ import (
 	"mailer/web/rest"
 )
 
-// ImportCounts are the rows of an import by what became of them.
+// Counts are the rows of an import by what became of them.
 type ImportCounts struct {
 	Total   int `json:"total" doc:"Rows that were worked off so far"`
 	Created int `json:"created"`
@@ -31,13 +31,13 @@ type ImportCounts struct {
 
 // ImportItem is an import in a list.
 type ImportItem struct {
-	Object      string                 `json:"object" enum:"contact_import"`
-	ID          string                 `json:"id" format:"uuid"`
-	Status      importing.ImportStatus `json:"status" enum:"queued,in_progress,completed,failed"`
-	CreatedAt   string                 `json:"created_at" format:"date-time"`
-	CompletedAt *string                `json:"completed_at" format:"date-time"`
-	Counts      ImportCounts           `json:"counts"`
-	Error       *string                `json:"error" doc:"Why the whole import failed; what it did before stays"`
+	Object      string           `json:"object" enum:"contact_import"`
+	ID          string           `json:"id" format:"uuid"`
+	Status      importing.Status `json:"status" enum:"queued,in_progress,completed,failed"`
+	CreatedAt   string           `json:"created_at" format:"date-time"`
+	CompletedAt *string          `json:"completed_at" format:"date-time"`
+	Counts      ImportCounts     `json:"counts"`
+	Error       *string          `json:"error" doc:"Why the whole import failed; what it did before stays"`
 }
 
 // ImportFlaw says what is wrong with a row.
@@ -134,10 +134,10 @@ var importTags = []string{"Contacts"}
 
 // importService is what the routes of imports need of the engine.
 type importService interface {
-	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.ImportInput, error)) (id string, err error)
-	ListImports(ctx context.Context, key *app.Key, status importing.ImportStatus, page app.Page) ([]importing.Import, bool, error)
-	GetImport(ctx context.Context, key *app.Key, id string) (importing.Import, []importing.ImportError, error)
-	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]importing.ImportError, bool, error)
+	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (id string, err error)
+	ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) ([]importing.Import, bool, error)
+	GetImport(ctx context.Context, key *app.Key, id string) (importing.Import, []importing.RowError, error)
+	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]importing.RowError, bool, error)
 }
 
 // importRoutes are the routes of imports.
@@ -203,7 +203,7 @@ func (r importRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *str
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (importing.ImportInput, error) {
+	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (importing.Input, error) {
 		in, err := readImport(x.Stream, params["boundary"], file)
 		if err := x.Stream.Failure(); err != nil {
 			return in, err
@@ -248,7 +248,7 @@ func (l *headLimit) Read(p []byte) (int, error) {
 
 // readImport reads a whole form, whose fields may come in any order, and writes
 // the file out as it comes.
-func readImport(body io.Reader, boundary string, file io.Writer) (importing.ImportInput, error) {
+func readImport(body io.Reader, boundary string, file io.Writer) (importing.Input, error) {
 	var form importForm
 	seen := map[string]bool{}
 	limit := &headLimit{body: body}
@@ -261,22 +261,22 @@ func readImport(body io.Reader, boundary string, file io.Writer) (importing.Impo
 			break
 		}
 		if err != nil {
-			return importing.ImportInput{}, badForm()
+			return importing.Input{}, badForm()
 		}
 		name := part.FormName()
 		if seen[name] {
-			return importing.ImportInput{}, app.Invalid(rest.MemberName(name), "stands there more than once")
+			return importing.Input{}, app.Invalid(rest.MemberName(name), "stands there more than once")
 		}
 		seen[name] = true
 		if err := form.take(name, part, file); err != nil {
-			return importing.ImportInput{}, err
+			return importing.Input{}, err
 		}
 	}
 	if _, err := io.Copy(io.Discard, body); err != nil { // what may follow the last part
-		return importing.ImportInput{}, err
+		return importing.Input{}, err
 	}
 	if !seen["file"] {
-		return importing.ImportInput{}, app.Invalid("file", "is required")
+		return importing.Input{}, app.Invalid("file", "is required")
 	}
 	return form.input(), nil
 }
@@ -341,8 +341,8 @@ func (k *keepError) Write(p []byte) (n int, err error) {
 	return n, k.err
 }
 
-func (f *importForm) input() importing.ImportInput {
-	in := importing.ImportInput{OnConflict: f.conflict, Segments: f.Segments, Topics: f.Topics}
+func (f *importForm) input() importing.Input {
+	in := importing.Input{OnConflict: f.conflict, Segments: f.Segments, Topics: f.Topics}
 	if m := f.ColumnMap; m != nil {
 		in.Columns = &importing.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
 			Properties: map[string]importing.PropertyColumn{}}
@@ -358,7 +358,7 @@ func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importP
 	if err != nil {
 		return nil, err
 	}
-	status, err := importing.ParseImportStatus(in.Status)
+	status, err := importing.ParseStatus(in.Status)
 	if err != nil {
 		return nil, err
 	}
@@ -390,7 +390,7 @@ func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *im
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, func(f *importing.ImportError) ImportErrorItem {
+	return rest.NewList(rows, more, func(f *importing.RowError) ImportErrorItem {
 		return ImportErrorItem{f.ID, ImportFlaw{f.Line, f.Message}}
 	}), nil
 }

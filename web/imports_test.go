@@ -183,7 +183,7 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 
 func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 	r := newReal(t, captured())
-	hook := webhook.WebhookInput{Endpoint: "https://hooks.example.com", Events: webhook.EventNames()}
+	hook := webhook.Input{Endpoint: "https://hooks.example.com", Events: webhook.EventNames()}
 	if _, err := r.engine.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
 		t.Fatal(err)
 	}
@@ -259,7 +259,7 @@ func TestAFileThatCantBeReadFurtherFailsTheImportThere(t *testing.T) {
 	if a.Status != "failed" || a.counts() != "2=1+0+0+1" || a.Error == nil || *a.Error != "Line 4: a value in double quotes has no proper end" || a.CompletedAt == nil {
 		t.Errorf("%+v %s", a, *a.Error)
 	}
-	a = r.imported(csvFile("email", "a@example.org", "b@example.org", `"`+strings.Repeat("x\n", importing.MaxImportRecord)))
+	a = r.imported(csvFile("email", "a@example.org", "b@example.org", `"`+strings.Repeat("x\n", importing.MaxRecord)))
 	if a.Status != "failed" || a.counts() != "2=1+0+1+0" || !strings.HasPrefix(*a.Error, "Line 4: a row is longer than") {
 		t.Errorf("%+v %s", a, *a.Error)
 	}

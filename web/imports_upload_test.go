@@ -22,7 +22,7 @@ import (
 )
 
 // stored is how many imports of a status keep their file.
-func (r *real) stored(status importing.ImportStatus) (n int) {
+func (r *real) stored(status importing.Status) (n int) {
 	r.t.Helper()
 	err := r.store.Read(r.t.Context(), func(reader *db.Reader) error {
 		ids, err := reader.StoredImports(status)
@@ -101,8 +101,8 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 			}
 		})
 	}
-	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 || r.stored(importing.ImportUploading) != 0 {
-		t.Errorf("%d imports, %d files are left", len(p.Data), r.stored(importing.ImportUploading))
+	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 || r.stored(importing.Uploading) != 0 {
+		t.Errorf("%d imports, %d files are left", len(p.Data), r.stored(importing.Uploading))
 	}
 	var declared map[string]app.PropertyType
 	r.write(func(tx *db.Tx) (err error) {
@@ -119,7 +119,7 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 	for _, cut := range []int{0, 1, 30, len(body) - 60, len(body) - 10} {
 		wantError(t, r.as(r.full, "POST", "/contacts/imports", body[:cut], header), 400, app.CodeInvalidPayload)
 	}
-	if n := r.stored(importing.ImportUploading); n != 0 {
+	if n := r.stored(importing.Uploading); n != 0 {
 		t.Errorf("%d files are left of what was cut off", n)
 	}
 }
@@ -193,7 +193,7 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 	w, req = newUpload(r, broken, header)
 	r.handler.ServeHTTP(w, req)
 	wantError(t, w, 400, app.CodeInvalidPayload)
-	if n := r.stored(importing.ImportUploading); n != 0 {
+	if n := r.stored(importing.Uploading); n != 0 {
 		t.Errorf("%d files are left", n)
 	}
 	small, header := form(t, csvFile("email", "a@example.org"))

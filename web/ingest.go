@@ -27,14 +27,14 @@ const (
 // ingestService is what the doors of providers need of the engine.
 type ingestService interface {
 	OpensIngest(source, secret string) bool
-	TakeFeedback(ctx context.Context, reports []feedback.Feedback) error
+	TakeFeedback(ctx context.Context, reports []feedback.Report) error
 }
 
 // SNS proves messages of Amazon SNS and returns what SES reports in them, and a
 // note on what else they were. Errors: *app.Error for what is not believed; else
 // trouble that may pass.
 type SNS interface {
-	Receive(ctx context.Context, body []byte) (reports []feedback.Feedback, note string, err error)
+	Receive(ctx context.Context, body []byte) (reports []feedback.Report, note string, err error)
 }
 
 // feedbackSource is a provider whose secret stands in the path, read as text.
@@ -124,7 +124,7 @@ func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestIn
 	if !in.service.OpensIngest(source, path.Secret) {
 		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 	}
-	reports, err := feedback.ReadFeedback(source, x.Body)
+	reports, err := feedback.Read(source, x.Body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {
 		return nil, in.refuse(x, source, refusal.Code, refusal.Message, errors.New(refusal.Message))
@@ -136,7 +136,7 @@ func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestIn
 }
 
 // store answers only once everything is on disk.
-func (in *ingest) store(ctx context.Context, reports []feedback.Feedback) (*ingestOutput, error) {
+func (in *ingest) store(ctx context.Context, reports []feedback.Report) (*ingestOutput, error) {
 	// A sender that hangs up is no reason to forget what it proved.
 	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
 		return nil, err

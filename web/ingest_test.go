@@ -15,13 +15,13 @@ import (
 
 // fakeSNS answers what it is told to.
 type fakeSNS struct {
-	reports []feedback.Feedback
+	reports []feedback.Report
 	note    string
 	err     error
 	body    string // that came
 }
 
-func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]feedback.Feedback, string, error) {
+func (f *fakeSNS) Receive(_ context.Context, body []byte) ([]feedback.Report, string, error) {
 	f.body = string(body)
 	return f.reports, f.note, f.err
 }

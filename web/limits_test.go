@@ -57,7 +57,7 @@ var documentedLimits = map[string]int{
 	"topics description maxLength":               app.MaxTopicDescription,
 	"topics name maxLength":                      app.MaxTopicName,
 	"webhooks endpoint maxLength":                webhook.MaxEndpoint,
-	"webhooks events maxItems":                   webhook.MaxWebhookEvents,
+	"webhooks events maxItems":                   webhook.MaxEvents,
 	"webhooks overlap_hours maximum":             webhook.MaxOverlapHours,
 	"TemplateUseRequest variables maxProperties": app.MaxTemplateVariables,
 	"VariableRequest key maxLength":              app.MaxVariableKey,
@@ -74,14 +74,14 @@ var documentedWords = []string{
 	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),
 	fmt.Sprintf("Send 1 to %d emails", app.MaxBatch),
 	fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch),
-	fmt.Sprintf("The first %d,000 are kept", importing.MaxImportErrors/1000),
-	fmt.Sprintf("an array of up to %d,000.", feedback.MaxGenericFeedback/1000),
+	fmt.Sprintf("The first %d,000 are kept", importing.MaxErrors/1000),
+	fmt.Sprintf("an array of up to %d,000.", feedback.MaxGenericEvents/1000),
 	fmt.Sprintf("null under %d sends", reputation.MinTeamSends),
 	fmt.Sprintf("fared in the last %d days", reputation.DeliverabilityWindow/day),
-	fmt.Sprintf("events of the last %d days that went", webhook.WebhookEventsKept/day),
+	fmt.Sprintf("events of the last %d days that went", webhook.EventsKept/day),
 	fmt.Sprintf("the base64 of %d to %d bytes", webhook.MinSecretSize, webhook.MaxSecretSize),
 	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
-	fmt.Sprintf("The first %d rows that could not be taken", importing.MaxImportErrorsShown),
+	fmt.Sprintf("The first %d rows that could not be taken", importing.MaxErrorsShown),
 }
 
 // noLimits are numbers in words that limit nothing.

@@ -178,6 +178,6 @@ func newWebhookEventItem(d *webhook.Delivery) WebhookEventItem {
 	return item
 }
 
-func newWebhookAttemptItem(a *webhook.WebhookAttempt) WebhookAttemptItem {
+func newWebhookAttemptItem(a *webhook.Attempt) WebhookAttemptItem {
 	return WebhookAttemptItem{ID: a.ID, HTTPStatus: a.HTTPStatus, Response: a.Response, SentAt: app.FormatTime(a.SentAt)}
 }

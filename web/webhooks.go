@@ -14,12 +14,12 @@ import (
 
 // WebhookItem is a webhook in a list.
 type WebhookItem struct {
-	ID           string                `json:"id" format:"uuid"`
-	Endpoint     string                `json:"endpoint"`
-	CreatedAt    string                `json:"created_at" format:"date-time"`
-	Status       webhook.WebhookStatus `json:"status" enum:"enabled,disabled" doc:"An endpoint that failed for five days is disabled by the server"`
-	Events       []webhook.EventName   `json:"events"`
-	FailingSince *string               `json:"failing_since" format:"date-time" doc:"The first failure since the last success; null: it works"`
+	ID           string              `json:"id" format:"uuid"`
+	Endpoint     string              `json:"endpoint"`
+	CreatedAt    string              `json:"created_at" format:"date-time"`
+	Status       webhook.Status      `json:"status" enum:"enabled,disabled" doc:"An endpoint that failed for five days is disabled by the server"`
+	Events       []webhook.EventName `json:"events"`
+	FailingSince *string             `json:"failing_since" format:"date-time" doc:"The first failure since the last success; null: it works"`
 }
 
 type webhookRecord struct {
@@ -45,12 +45,12 @@ type eventList []webhook.EventName
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *eventList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return rest.DecodeList(d, (*[]webhook.EventName)(l), webhook.MaxWebhookEvents, "an array of strings")
+	return rest.DecodeList(d, (*[]webhook.EventName)(l), webhook.MaxEvents, "an array of strings")
 }
 
 // Schema implements huma.SchemaProvider.
 func (eventList) Schema(huma.Registry) *huma.Schema {
-	most := webhook.MaxWebhookEvents
+	most := webhook.MaxEvents
 	item := &huma.Schema{Type: "string"}
 	for _, name := range webhook.EventNames() {
 		item.Enum = append(item.Enum, name)
@@ -59,20 +59,20 @@ func (eventList) Schema(huma.Registry) *huma.Schema {
 }
 
 type createWebhookRequest struct {
-	Endpoint      string                `json:"endpoint" maxLength:"2048" doc:"An https address of a public host"`
-	Events        eventList             `json:"events" doc:"The names of the events that it is told of"`
-	Status        webhook.WebhookStatus `json:"status,omitempty" enum:"enabled,disabled" default:"enabled"`
-	SigningSecret string                `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
+	Endpoint      string         `json:"endpoint" maxLength:"2048" doc:"An https address of a public host"`
+	Events        eventList      `json:"events" doc:"The names of the events that it is told of"`
+	Status        webhook.Status `json:"status,omitempty" enum:"enabled,disabled" default:"enabled"`
+	SigningSecret string         `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
 }
 
 // updateWebhookRequest is the body of PATCH /webhooks/{id}. Some clients repeat
 // the id of the path in it.
 type updateWebhookRequest struct {
-	Endpoint  string                `json:"endpoint,omitempty" maxLength:"2048"`
-	Events    eventList             `json:"events,omitempty"`
-	Status    webhook.WebhookStatus `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook is told what waited for it"`
-	ID        string                `json:"id,omitempty" hidden:"true"`
-	WebhookID string                `json:"webhook_id,omitempty" hidden:"true"`
+	Endpoint  string         `json:"endpoint,omitempty" maxLength:"2048"`
+	Events    eventList      `json:"events,omitempty"`
+	Status    webhook.Status `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook is told what waited for it"`
+	ID        string         `json:"id,omitempty" hidden:"true"`
+	WebhookID string         `json:"webhook_id,omitempty" hidden:"true"`
 }
 
 type rotateSecretRequest struct {
@@ -100,15 +100,15 @@ var webhookTags = []string{"Webhooks"}
 
 // webhookService is what the routes of webhooks need of the engine.
 type webhookService interface {
-	CreateWebhook(ctx context.Context, key *app.Key, in webhook.WebhookInput) (webhook.Webhook, error)
+	CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error)
 	ListWebhooks(ctx context.Context, key *app.Key, page app.Page) ([]webhook.Webhook, bool, error)
 	GetWebhook(ctx context.Context, key *app.Key, id string) (webhook.Webhook, error)
-	UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.WebhookPatch) (webhook.Webhook, error)
+	UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.Patch) (webhook.Webhook, error)
 	DeleteWebhook(ctx context.Context, key *app.Key, id string) error
 	RotateSigningSecret(ctx context.Context, key *app.Key, id string, in webhook.Rotation) (webhook.Webhook, error)
 	ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) ([]webhook.Delivery, bool, error)
 	GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (webhook.Delivery, error)
-	ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) ([]webhook.WebhookAttempt, bool, error)
+	ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) ([]webhook.Attempt, bool, error)
 	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error
 }
 
@@ -150,7 +150,7 @@ func (r webhookRoutes) add(h *rest.Handler) {
 }
 
 func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {
-	w, err := r.service.CreateWebhook(ctx, key, webhook.WebhookInput{
+	w, err := r.service.CreateWebhook(ctx, key, webhook.Input{
 		Endpoint: request.Endpoint, Events: request.Events, Status: request.Status, Secret: request.SigningSecret,
 	})
 	if err != nil {
@@ -183,7 +183,7 @@ func (r webhookRoutes) updateWebhook(ctx context.Context, key *app.Key, in *Webh
 	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
 		return nil, err
 	}
-	w, err := r.service.UpdateWebhook(ctx, key, in.ID, webhook.WebhookPatch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
+	w, err := r.service.UpdateWebhook(ctx, key, in.ID, webhook.Patch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
 	if err != nil {
 		return nil, err
 	}

@@ -292,8 +292,8 @@ func TestSecretsOfWebhooksAreSealed(t *testing.T) {
 func TestATeamHasNoMoreWebhooksThanItMay(t *testing.T) {
 	s := newHooked(t)
 	err := s.store.Write(t.Context(), func(tx *db.Tx) error {
-		for range webhook.MaxWebhooks {
-			w := webhook.Webhook{ID: app.NewID(), TeamID: s.team.ID, Endpoint: "https://a.example", Events: []webhook.EventName{webhook.EmailSent}, Status: webhook.WebhookEnabled, Sealed: []byte("x")}
+		for range webhook.MaxPerTeam {
+			w := webhook.Webhook{ID: app.NewID(), TeamID: s.team.ID, Endpoint: "https://a.example", Events: []webhook.EventName{webhook.EmailSent}, Status: webhook.Enabled, Sealed: []byte("x")}
 			if err := tx.InsertWebhook(&w); err != nil {
 				return err
 			}

@@ -31,7 +31,7 @@ func (s *Service) Unerased(tx *db.Tx, teamID string, rows []app.BroadcastRecipie
 		}
 		addresses = append(addresses, job.Addresses...)
 	}
-	set := erase.NewErasure(addresses)
+	set := erase.NewSet(addresses)
 	var kept []app.BroadcastRecipient
 	for _, row := range rows {
 		if set.Has(row.Email) {
@@ -54,14 +54,14 @@ type TeamErasures struct {
 
 // Set gives the addresses that go out of what has an id: those erased after it
 // came.
-func (t *TeamErasures) Set(id string) *erase.Erasure {
+func (t *TeamErasures) Set(id string) *erase.Set {
 	var addresses []string
 	for _, job := range t.Jobs {
 		if id <= job.Until {
 			addresses = append(addresses, job.Addresses...)
 		}
 	}
-	return erase.NewErasure(addresses)
+	return erase.NewSet(addresses)
 }
 
 // First is the last id that all erasures of the team reach to.

@@ -33,7 +33,7 @@ func (x *importRun) Read() (batch importBatch, err error) { return x.read() }
 
 // Open sets the rows of the file to be read.
 func (x *importRun) Open(ctx context.Context) (err error) {
-	x.rows, _, err = importing.ReadImport(x.s.importFile(ctx, x.i.ID))
+	x.rows, _, err = importing.Read(x.s.importFile(ctx, x.i.ID))
 	return err
 }
 

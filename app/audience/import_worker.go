@@ -49,7 +49,7 @@ func (im *importer) wake() {
 func (s *Imports) startImports(ctx context.Context) error {
 	var partial []string
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		partial, err = r.StoredImports(importing.ImportUploading)
+		partial, err = r.StoredImports(importing.Uploading)
 		return err
 	})
 	if err != nil {
@@ -91,7 +91,7 @@ func (s *Imports) nextImport(ctx context.Context) (worked bool, err error) {
 	var i importing.Import
 	var over []string
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		for _, status := range []importing.ImportStatus{importing.ImportCompleted, importing.ImportFailed} {
+		for _, status := range []importing.Status{importing.Completed, importing.Failed} {
 			ids, err := r.StoredImports(status)
 			if err != nil {
 				return err
@@ -165,7 +165,7 @@ func (s *Imports) deletePieces(ctx context.Context, id string) error {
 type importRun struct {
 	s      *Imports
 	i      importing.Import // as it is stored
-	rows   *importing.ImportRows
+	rows   *importing.Rows
 	erased uint64 // erasures begun before the file was read
 }
 
@@ -197,7 +197,7 @@ func (s *Imports) runImport(ctx context.Context, i importing.Import) (err error)
 			err = run.fail(ctx, "The server met a fault of its own; its log has the details")
 		}
 	}()
-	run.rows, _, err = importing.ReadImport(s.importFile(ctx, i.ID))
+	run.rows, _, err = importing.Read(s.importFile(ctx, i.ID))
 	if err == nil {
 		err = run.skip(i.Total())
 	}
@@ -235,7 +235,7 @@ func (run *importRun) read() (batch importBatch, err error) {
 	limit := max(1, min(importRows, importLinks/(1+len(plan.Segments)+len(plan.Topics))))
 	for len(batch.rows) < limit {
 		row, err := run.rows.Next()
-		var fault *importing.ImportFault
+		var fault *importing.FileError
 		switch {
 		case errors.Is(err, io.EOF):
 			batch.over = true
@@ -321,8 +321,8 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error
 		if flaw == "" {
 			continue
 		}
-		if i.Failed < importing.MaxImportErrors {
-			if err := tx.InsertImportError(i.ID, importing.ImportError{ID: app.NewID(), Line: row.line, Message: flaw}); err != nil {
+		if i.Failed < importing.MaxErrors {
+			if err := tx.InsertImportError(i.ID, importing.RowError{ID: app.NewID(), Line: row.line, Message: flaw}); err != nil {
 				return i, err
 			}
 		}
@@ -331,11 +331,11 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error
 	if err := w.Finish(); err != nil {
 		return i, err
 	}
-	i.Status = importing.ImportInProgress
+	i.Status = importing.InProgress
 	if batch.over {
-		i.Status, i.Error, i.CompletedAt = importing.ImportCompleted, batch.fault, tx.Now
+		i.Status, i.Error, i.CompletedAt = importing.Completed, batch.fault, tx.Now
 		if batch.fault != "" {
-			i.Status = importing.ImportFailed
+			i.Status = importing.Failed
 		}
 	}
 	return i, tx.AdvanceImport(&i, run.i.Total())
@@ -396,7 +396,7 @@ func keepOptOuts(w *contactWriter, n *app.NewContact) (*app.NewContact, error) {
 func (run *importRun) fail(ctx context.Context, why string) error {
 	i := run.i
 	err := run.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		i.Status, i.Error, i.CompletedAt = importing.ImportFailed, why, tx.Now
+		i.Status, i.Error, i.CompletedAt = importing.Failed, why, tx.Now
 		return tx.AdvanceImport(&i, run.i.Total())
 	})
 	if err != nil {

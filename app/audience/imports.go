@@ -21,7 +21,7 @@ const (
 // that does not arrive whole, or is refused, is deleted at once. Errors: those
 // of receive, CodeValidation, CodeNotFound for an unknown segment or topic, and
 // CodeServiceUnavailable.
-func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.ImportInput, error)) (string, error) {
+func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (string, error) {
 	if err := s.Ready(); err != nil {
 		return "", err
 	}
@@ -89,9 +89,9 @@ func (u *importUpload) flush() error {
 
 // queue checks what the caller said against the headings of the file, declares
 // the properties that are new, and has the import wait for its turn.
-func (u *importUpload) queue(in importing.ImportInput) error {
-	_, headings, err := importing.ReadImport(u.s.importFile(u.ctx, u.id))
-	var fault *importing.ImportFault
+func (u *importUpload) queue(in importing.Input) error {
+	_, headings, err := importing.Read(u.s.importFile(u.ctx, u.id))
+	var fault *importing.FileError
 	switch {
 	case errors.Is(err, io.EOF):
 		return app.Invalid("file", "must not be empty")
@@ -123,7 +123,7 @@ func (u *importUpload) queue(in importing.ImportInput) error {
 }
 
 // checkLinks proves that the segments and topics of a plan are the team's.
-func checkLinks(tx *db.Tx, teamID string, plan *importing.ImportPlan) error {
+func checkLinks(tx *db.Tx, teamID string, plan *importing.Plan) error {
 	for _, id := range plan.Segments {
 		if _, err := tx.Segment(teamID, id); err != nil {
 			return service.Lookup("segment", err)
@@ -184,7 +184,7 @@ func (r *importReader) Read(p []byte) (int, error) {
 
 // ListImports gives a page of the team's imports, newest first, and whether
 // there are more. An empty status stands for all.
-func (s *Imports) ListImports(ctx context.Context, key *app.Key, status importing.ImportStatus, page app.Page) (rows []importing.Import, more bool, err error) {
+func (s *Imports) ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) (rows []importing.Import, more bool, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		rows, more, err = r.ListImports(key.TeamID, status, page)
 		return err
@@ -193,22 +193,22 @@ func (s *Imports) ListImports(ctx context.Context, key *app.Key, status importin
 }
 
 // GetImport gives one import and its first row errors, at most 100.
-func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i importing.Import, flaws []importing.ImportError, err error) {
+func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i importing.Import, flaws []importing.RowError, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if i, err = r.Import(key.TeamID, id); err != nil {
 			return err
 		}
-		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: importing.MaxImportErrorsShown})
+		flaws, _, err = r.ListImportErrors(id, app.Page{Limit: importing.MaxErrorsShown})
 		return err
 	})
 	return i, flaws, service.Lookup("import", err)
 }
 
 // ListImportErrors gives a page of an import's row errors, in the order of the
-// file, and whether there are more: the first app.MaxImportErrors of them are
+// file, and whether there are more: the first importing.MaxErrors of them are
 // kept. Errors: CodeNotFound, CodeValidation for a cursor that is not in the
 // list.
-func (s *Imports) ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) (rows []importing.ImportError, more bool, err error) {
+func (s *Imports) ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) (rows []importing.RowError, more bool, err error) {
 	if _, _, err := s.GetImport(ctx, key, id); err != nil {
 		return nil, false, err
 	}

@@ -19,7 +19,7 @@ import (
 
 // sheet is a file of n good rows, of which every seventh is followed by a bad
 // one and every fifth comes again.
-func sheet(n int) (csv string, want importing.ImportCounts) {
+func sheet(n int) (csv string, want importing.Counts) {
 	var b strings.Builder
 	b.WriteString("email,name\n")
 	for i := range n {
@@ -65,8 +65,8 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {
 				w := world.Idle(t, world.NewRelay(nil))
-				id := w.Upload(importing.ImportInput{}, csv)
-				w.WantImport(id, importing.ImportQueued, "", importing.ImportCounts{})
+				id := w.Upload(importing.Input{}, csv)
+				w.WantImport(id, importing.Queued, "", importing.Counts{})
 				work(w, n)
 				before, _ := w.Imported(id)
 				if got := min(n*audience.ImportRows, want.Total()); before.Total() != got || before.CompletedAt.IsZero() != (n < writes) {
@@ -75,7 +75,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				next := w.Crash(world.NewRelay(nil))
 				next.Start()
 				synctest.Wait()
-				next.WantImport(id, importing.ImportCompleted, "", want)
+				next.WantImport(id, importing.Completed, "", want)
 				if got := next.Contacts(); got != want.Created {
 					t.Errorf("%d contacts, want %d", got, want.Created)
 				}
@@ -84,7 +84,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				for _, f := range flaws {
 					lines[f.Line] = true
 				}
-				if len(lines) != min(want.Failed, importing.MaxImportErrorsShown) {
+				if len(lines) != min(want.Failed, importing.MaxErrorsShown) {
 					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
 				}
 				next.WantNoFiles(id)
@@ -98,11 +98,11 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		var next *world.World
 		var id string
-		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (importing.ImportInput, error) {
+		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (importing.Input, error) {
 			_, err := file.Write(make([]byte, 10*audience.ImportPiece+1))
 			world.Must(t, err)
 			w.Read(func(r *db.Reader) error {
-				ids, err := r.StoredImports(importing.ImportUploading)
+				ids, err := r.StoredImports(importing.Uploading)
 				id = ids[0]
 				return err
 			})
@@ -112,7 +112,7 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 				t.Errorf("listed %+v, %v", rows, err)
 			}
 			next = w.Crash(world.NewRelay(nil))
-			return importing.ImportInput{}, io.ErrUnexpectedEOF
+			return importing.Input{}, io.ErrUnexpectedEOF
 		})
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error %v", err)
@@ -128,16 +128,16 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		csv, want := sheet(3000)
 		w := world.Serving(t, world.NewRelay(nil))
-		id := w.Upload(importing.ImportInput{}, csv)
+		id := w.Upload(importing.Input{}, csv)
 		w.Stop()
 		w.Open()
 		i, _ := w.Imported(id)
-		if i.Status == importing.ImportCompleted {
+		if i.Status == importing.Completed {
 			t.Log("the import was done before the stop")
 		}
 		w.Start()
 		synctest.Wait()
-		w.WantImport(id, importing.ImportCompleted, "", want)
+		w.WantImport(id, importing.Completed, "", want)
 		if got := w.Contacts(); got != want.Created {
 			t.Errorf("%d contacts, want %d", got, want.Created)
 		}
@@ -147,15 +147,15 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 func TestImportsComeOneByOneOldestFirst(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		first := w.Upload(importing.ImportInput{}, "email\na@example.org\nb@example.org\n")
-		second := w.Upload(importing.ImportInput{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
+		first := w.Upload(importing.Input{}, "email\na@example.org\nb@example.org\n")
+		second := w.Upload(importing.Input{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
 		w.Start()
 		synctest.Wait()
-		w.WantImport(first, importing.ImportCompleted, "", importing.ImportCounts{Created: 2})
-		w.WantImport(second, importing.ImportCompleted, "", importing.ImportCounts{Created: 1, Updated: 1})
-		third := w.Upload(importing.ImportInput{}, "email\nd@example.org\n") // while the importer sleeps
+		w.WantImport(first, importing.Completed, "", importing.Counts{Created: 2})
+		w.WantImport(second, importing.Completed, "", importing.Counts{Created: 1, Updated: 1})
+		third := w.Upload(importing.Input{}, "email\nd@example.org\n") // while the importer sleeps
 		synctest.Wait()
-		w.WantImport(third, importing.ImportCompleted, "", importing.ImportCounts{Created: 1})
+		w.WantImport(third, importing.Completed, "", importing.Counts{Created: 1})
 		w.WantNoFiles(first, second, third)
 	})
 }
@@ -164,7 +164,7 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		csv, want := sheet(300)
 		w := world.Idle(t, world.NewRelay(nil))
-		id := w.Upload(importing.ImportInput{}, csv)
+		id := w.Upload(importing.Input{}, csv)
 		work(w, 1)
 		half, _ := w.Imported(id)
 		if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {
@@ -172,12 +172,12 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 		}
 		go w.Server.Imports.RunImports(w.Server.Taking)
 		synctest.Wait()
-		w.WantImport(id, importing.ImportInProgress, "", half.ImportCounts)
+		w.WantImport(id, importing.InProgress, "", half.Counts)
 		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, nil)
 		world.WantCode(t, err, app.CodeServiceUnavailable)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		w.WantImport(id, importing.ImportCompleted, "", want)
+		w.WantImport(id, importing.Completed, "", want)
 		world.StopNow(w.Server)
 	})
 }
@@ -185,12 +185,12 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 func TestAnUploadThatMeetsAFullDiskIsDeletedAtOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (importing.ImportInput, error) {
+		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, func(file io.Writer) (importing.Input, error) {
 			_, err := file.Write(make([]byte, 5*audience.ImportPiece))
 			world.Must(t, err)
 			_ = w.Strike(world.FullStorage(t))
 			_, err = file.Write(make([]byte, audience.ImportPiece))
-			return importing.ImportInput{}, err
+			return importing.Input{}, err
 		})
 		world.WantCode(t, err, app.CodeServiceUnavailable)
 		w.WantNoFiles()
@@ -201,11 +201,11 @@ func TestACallerThatGoesAwayLeavesNoFile(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		ctx, cancel := context.WithCancel(t.Context())
-		_, err := w.Server.Imports.CreateImport(ctx, w.Key, func(file io.Writer) (importing.ImportInput, error) {
+		_, err := w.Server.Imports.CreateImport(ctx, w.Key, func(file io.Writer) (importing.Input, error) {
 			_, err := file.Write(make([]byte, audience.ImportPiece))
 			world.Must(t, err)
 			cancel()
-			return importing.ImportInput{}, ctx.Err()
+			return importing.Input{}, ctx.Err()
 		})
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
@@ -222,7 +222,7 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			s := app.Segment{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "s", CreatedAt: time.Now()}
 			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: time.Now()}
 			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(tx.InsertSegment(&s), tx.InsertTopic(&topic)) }))
-			id := w.Upload(importing.ImportInput{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
+			id := w.Upload(importing.Input{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
 			work(w, 1)
 			half, _ := w.Imported(id)
 			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
@@ -237,7 +237,7 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			}))
 			w.Start()
 			synctest.Wait()
-			w.WantImport(id, importing.ImportFailed, "The requested "+kind+" was not found; it was deleted while the import ran", half.ImportCounts)
+			w.WantImport(id, importing.Failed, "The requested "+kind+" was not found; it was deleted while the import ran", half.Counts)
 			if got := w.Contacts(); got != half.Created {
 				t.Errorf("%d contacts, want %d", got, half.Created)
 			}
@@ -249,18 +249,18 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		column := importing.ImportColumn{Name: `"email"`, Field: "email"}
-		panics := w.Plant(&importing.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.ImportColumn{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
-		conflicts := w.Plant(&importing.ImportPlan{Conflict: app.ConflictError, Width: 1, Columns: []importing.ImportColumn{column}}, "email\na@example.org\na@example.org\n")
-		empty := w.Plant(&importing.ImportPlan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.ImportColumn{column}}, "")
-		good := w.Upload(importing.ImportInput{}, "email\na@example.org\n")
+		column := importing.Column{Name: `"email"`, Field: "email"}
+		panics := w.Plant(&importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
+		conflicts := w.Plant(&importing.Plan{Conflict: app.ConflictError, Width: 1, Columns: []importing.Column{column}}, "email\na@example.org\na@example.org\n")
+		empty := w.Plant(&importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{column}}, "")
+		good := w.Upload(importing.Input{}, "email\na@example.org\n")
 		w.Start()
 		time.Sleep(audience.ImportStrikes * time.Minute)
 		synctest.Wait()
-		w.WantImport(panics, importing.ImportFailed, "fault of its own", importing.ImportCounts{})
-		w.WantImport(conflicts, importing.ImportFailed, "could not be stored", importing.ImportCounts{})
-		w.WantImport(empty, importing.ImportFailed, "not stored any more", importing.ImportCounts{})
-		w.WantImport(good, importing.ImportCompleted, "", importing.ImportCounts{Created: 1})
+		w.WantImport(panics, importing.Failed, "fault of its own", importing.Counts{})
+		w.WantImport(conflicts, importing.Failed, "could not be stored", importing.Counts{})
+		w.WantImport(empty, importing.Failed, "not stored any more", importing.Counts{})
+		w.WantImport(good, importing.Completed, "", importing.Counts{Created: 1})
 		w.WantNoFiles(panics, conflicts, empty, good)
 	})
 }
@@ -268,12 +268,12 @@ func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
-		id := w.Upload(importing.ImportInput{}, "email\n"+strings.Repeat("nobody\n", importing.MaxImportErrors+250)+"a@example.org\n")
+		id := w.Upload(importing.Input{}, "email\n"+strings.Repeat("nobody\n", importing.MaxErrors+250)+"a@example.org\n")
 		synctest.Wait()
-		w.WantImport(id, importing.ImportCompleted, "", importing.ImportCounts{Created: 1, Failed: importing.MaxImportErrors + 250})
+		w.WantImport(id, importing.Completed, "", importing.Counts{Created: 1, Failed: importing.MaxErrors + 250})
 		page, kept, line := app.Page{Limit: 100}, 0, 1
 		for more := true; more; {
-			var rows []importing.ImportError
+			var rows []importing.RowError
 			var err error
 			rows, more, err = w.Server.Imports.ListImportErrors(t.Context(), w.Key, id, page)
 			world.Must(t, err)
@@ -285,7 +285,7 @@ func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 			kept += len(rows)
 			page.After = rows[len(rows)-1].ID
 		}
-		if kept != importing.MaxImportErrors {
+		if kept != importing.MaxErrors {
 			t.Errorf("%d errors are kept", kept)
 		}
 	})
@@ -299,11 +299,11 @@ func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
 		leave := w.Server.Load.Enter()
 		defer leave()
 		start := time.Now()
-		id := w.Upload(importing.ImportInput{}, csv)
+		id := w.Upload(importing.Input{}, csv)
 		w.Start()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		w.WantImport(id, importing.ImportCompleted, "", want)
+		w.WantImport(id, importing.Completed, "", want)
 		i, _ := w.Imported(id)
 		writes := time.Duration(want.Total() / audience.ImportRows)
 		if took := i.CompletedAt.Sub(start); took < writes*audience.ImportYield || took > 2*writes*audience.ImportYield {
@@ -319,7 +319,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		for i := range 250 {
 			csv += fmt.Sprintf("c%d@example.org\n", i)
 		}
-		id := w.Upload(importing.ImportInput{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
+		id := w.Upload(importing.Input{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
 		var run *audience.ImportRun
 		w.Read(func(r *db.Reader) error {
 			i, err := r.NextImport()
@@ -341,7 +341,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		}
 		w.Start()
 		synctest.Wait()
-		w.WantImport(id, importing.ImportCompleted, "", importing.ImportCounts{Created: 251, Failed: 1})
+		w.WantImport(id, importing.Completed, "", importing.Counts{Created: 251, Failed: 1})
 		if _, err := w.Server.Audience.GetContact(t.Context(), w.Key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
 			t.Errorf("the contact is back: %v", err)
 		}

@@ -47,5 +47,5 @@ func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) 
 // HardRefusal tells whether a refusal by name proves that mail to the recipient is
 // pointless. Our own refusal proves nothing.
 func HardRefusal(v app.RecipientResult) bool {
-	return v.Reply.Code/100 == 5 && feedback.Suppresses(feedback.Feedback{Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
+	return v.Reply.Code/100 == 5 && feedback.Suppresses(feedback.Report{Kind: feedback.Bounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
 }

@@ -235,7 +235,7 @@ func (s *Service) freeze(r *db.Reader, b *app.Broadcast) (*app.BroadcastFrozen, 
 	case err != nil:
 		return nil, err
 	default:
-		frozen.Tracking = tracking.TrackingAt(&domain, s.Settings.BaseURL)
+		frozen.Tracking = tracking.ForDomain(&domain, s.Settings.BaseURL)
 		frozen.NoDMARC = domain.NoDMARC
 	}
 	return frozen, nil

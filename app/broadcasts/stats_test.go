@@ -244,7 +244,7 @@ func TestATimelineOfABroadcastKeepsAHundredFetchesAndCountsAll(t *testing.T) {
 			return err
 		})
 		list, _, err := w.Server.Broadcasts.ListClickedLinks(t.Context(), w.Key, b.ID, app.Page{Limit: 1})
-		if err != nil || events != tracking.MaxFetchEvents || list[0].Clicks != 120 || list[0].People != 1 || w.Broadcast(b.ID).Counts.Clicked != 1 {
+		if err != nil || events != tracking.MaxHitEvents || list[0].Clicks != 120 || list[0].People != 1 || w.Broadcast(b.ID).Counts.Clicked != 1 {
 			t.Errorf("%d events, links %+v, %v", events, list, err)
 		}
 	})

@@ -117,7 +117,7 @@ func (s *Service) readTestedBroadcast(ctx context.Context, key *app.Key, id stri
 
 // fillTests makes an email for each of people.
 func (s *Service) fillTests(key *app.Key, b *testedBroadcast, people []app.Address) ([]*app.Email, error) {
-	content, err := render.CompileBroadcast(b.Broadcast)
+	content, err := render.Compile(b.Broadcast)
 	if err != nil {
 		return nil, err
 	}

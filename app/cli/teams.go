@@ -31,14 +31,14 @@ func (c *Store) teams() *cobra.Command {
 			return Print(os.Stdout, c.asJSON, Teams(teams))
 		})
 	})
-	var in plan.PlanInput
+	var in plan.Input
 	plan := newCommand("set-plan TEAM free|starter|pro|scale", "Give a team a plan, which a server in cloud mode goes by", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			team, err := e.Teams.FindTeam(ctx, args[0])
 			if err != nil {
 				return err
 			}
-			in.Name = plan.PlanName(args[1])
+			in.Name = plan.Name(args[1])
 			p, err := e.Teams.SetPlan(ctx, team.ID, in)
 			if err != nil {
 				return err
@@ -51,7 +51,7 @@ func (c *Store) teams() *cobra.Command {
 	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.jsonFlag(plan))
 }
 
-func planObject(team *app.Team, p *plan.TeamPlan) map[string]any {
+func planObject(team *app.Team, p *plan.Plan) map[string]any {
 	out := map[string]any{"object": "team", "id": team.ID, "name": team.Name, "plan": p.Name}
 	if !p.Daily() {
 		out["included"], out["overage"], out["since"] = p.Included(), p.Overage, app.FormatTime(p.Since)
@@ -59,7 +59,7 @@ func planObject(team *app.Team, p *plan.TeamPlan) map[string]any {
 	return out
 }
 
-func planWords(team *app.Team, p *plan.TeamPlan) string {
+func planWords(team *app.Team, p *plan.Plan) string {
 	if p.Daily() {
 		return fmt.Sprintf("%s is on the plan %s: %d emails a day", team.Name, p.Name, p.Terms().PerDay)
 	}

@@ -46,7 +46,7 @@ func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.L
 		o.Scored, o.Points = 1, j.found.Points()
 	}
 	if state == app.Bounced && audience.HardRefusal(v) {
-		if o.HardBounced, err = l.s.CountOnce(tx, feedback.FeedbackBounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
+		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
 			return err
 		}
 	}
@@ -59,7 +59,7 @@ const outcomeSource = "outcome"
 
 // CountOnce is 1 for the first bounce or complaint of a recipient of an email, and 0
 // for the others: several doors may report the same.
-func (s *Service) CountOnce(tx *db.Tx, kind feedback.FeedbackKind, emailID, recipient string) (int64, error) {
+func (s *Service) CountOnce(tx *db.Tx, kind feedback.Kind, emailID, recipient string) (int64, error) {
 	id := s.Sealer.MAC(FeedbackPurpose, []byte(outcomeSource+"\x00"+string(kind)+"\x00"+emailID+"\x00"+recipient))
 	err := tx.InsertFeedback(outcomeSource, id)
 	if errors.Is(err, db.ErrNotFound) {

@@ -54,7 +54,7 @@ func TestReportsAreCountedOnceForARecipient(t *testing.T) {
 		w.Take(world.Bounce(id, "BOB@example.net", "5.1.2"))  // another door, other words
 		w.Take(world.Bounce(id, "eve@example.net", "5.7.1"))  // policy
 		w.Take(world.Bounce(id, "carl@example.net", "5.1.1")) // a stranger
-		w.Take(feedback.Feedback{EmailID: id, Recipient: "eve@example.net", Kind: feedback.FeedbackComplained})
+		w.Take(feedback.Report{EmailID: id, Recipient: "eve@example.net", Kind: feedback.Complained})
 		w.WantCounts(2, 1, 1)
 		refused := w.Send("5.1.1@example.net")
 		synctest.Wait()

@@ -22,11 +22,11 @@ const (
 
 var errManyLookups = fmt.Errorf("this check has asked %d questions already", maxCheckLookups)
 
-// CheckDomain asks the DNS about each record that the domain publishes and says
+// Check asks the DNS about each record that the domain publishes and says
 // what it holds: in the order of Records, and in words what is wrong and what to
 // change. It asks 40 questions at most, 4 at once, those about required records
 // first; where nobody answers, or ctx ends, the record is unknown.
-func CheckDomain(ctx context.Context, d *app.Domain, needs app.RelayNeeds, trackingTarget string, ask app.DNSLookup) []app.RecordCheck {
+func Check(ctx context.Context, d *app.Domain, needs app.RelayNeeds, trackingTarget string, ask app.DNSLookup) []app.RecordCheck {
 	c := &checker{domain: d, org: app.OrganizationalDomain(d.Name), needs: needs, ask: ask, left: maxCheckLookups, asked: map[dnsQuestion]asked{}}
 	records := d.WantedRecords(needs, trackingTarget)
 	checks := make([]app.RecordCheck, len(records))

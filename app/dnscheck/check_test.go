@@ -94,7 +94,7 @@ var provider = fakeDNS{"amazonses.com TXT v=spf1 ip4:199.255.192.0/22 -all", "ex
 // checkOf checks a domain and picks out one result.
 func checkOf(t *testing.T, d *app.Domain, needs app.RelayNeeds, record, kind string, lines ...string) app.RecordCheck {
 	t.Helper()
-	for _, c := range CheckDomain(t.Context(), d, needs, "mail.acme.test", slices.Concat(provider, fakeDNS(lines)).lookup) {
+	for _, c := range Check(t.Context(), d, needs, "mail.acme.test", slices.Concat(provider, fakeDNS(lines)).lookup) {
 		if c.Record == record && c.Type == kind {
 			return c
 		}
@@ -138,7 +138,7 @@ func TestCheckDomainFindsAll(t *testing.T) {
 		"_dmarc.example.com TXT v=DMARC1; p=reject; sp=none",
 		"links.example.com CNAME mail.acme.test",
 	}
-	got := CheckDomain(t.Context(), d, sesNeeds, "mail.acme.test", slices.Concat(provider, lines).lookup)
+	got := Check(t.Context(), d, sesNeeds, "mail.acme.test", slices.Concat(provider, lines).lookup)
 	want := []app.RecordCheck{
 		{Record: "DKIM", Name: "mailer._domainkey.example.com", Type: "TXT", Live: app.LiveFound},
 		{Record: "SPF", Name: "send.example.com", Type: "TXT", Live: app.LiveFound},
@@ -163,7 +163,7 @@ func TestPublishedAsShownIsFound(t *testing.T) {
 			}
 			lines = append(lines, r.Name+" "+r.Type+" "+r.Value)
 		}
-		for _, c := range CheckDomain(t.Context(), d, needs, "mail.acme.test", lines.lookup) {
+		for _, c := range Check(t.Context(), d, needs, "mail.acme.test", lines.lookup) {
 			if c.Live != app.LiveFound {
 				t.Errorf("%s: %+v", name, c)
 			}
@@ -177,7 +177,7 @@ func TestNobodyAnswers(t *testing.T) {
 	ask := func(context.Context, string, app.DNSType) (app.DNSAnswer, error) {
 		return app.DNSAnswer{}, errors.New("ns1.test:53: no answer in time\x1b[31m")
 	}
-	for _, c := range CheckDomain(t.Context(), d, sesNeeds, "mail.acme.test", ask) {
+	for _, c := range Check(t.Context(), d, sesNeeds, "mail.acme.test", ask) {
 		if c.Live != app.LiveUnknown || !strings.Contains(c.Detail, "no answer in time") || strings.Contains(c.Detail, "\x1b") || !strings.Contains(c.Detail, c.Name) {
 			t.Errorf("%+v", c)
 		}
@@ -192,7 +192,7 @@ func TestChecksEndWithTheContext(t *testing.T) {
 		return app.DNSAnswer{}, ctx.Err()
 	}
 	start := time.Now()
-	for _, c := range CheckDomain(ctx, testDomain("example.com"), sesNeeds, "", ask) {
+	for _, c := range Check(ctx, testDomain("example.com"), sesNeeds, "", ask) {
 		if c.Live != app.LiveUnknown {
 			t.Errorf("%+v", c)
 		}
@@ -223,7 +223,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 		}
 		return app.DNSAnswer{}, nil
 	}
-	CheckDomain(t.Context(), d, sesNeeds, "mail.acme.test", ask)
+	Check(t.Context(), d, sesNeeds, "mail.acme.test", ask)
 	if asked.Load() > maxCheckLookups || asked.Load() < 20 {
 		t.Errorf("asked %d times", asked.Load())
 	}
@@ -234,7 +234,7 @@ func TestQuestionsAreBounded(t *testing.T) {
 
 func TestAPanicOverForeignDataIsUnknown(t *testing.T) {
 	ask := func(_ context.Context, name string, _ app.DNSType) (app.DNSAnswer, error) { panic("of " + name) }
-	for _, c := range CheckDomain(t.Context(), testDomain("example.com"), sesNeeds, "", ask) {
+	for _, c := range Check(t.Context(), testDomain("example.com"), sesNeeds, "", ask) {
 		if c.Live != app.LiveUnknown || c.Detail == "" {
 			t.Errorf("%+v", c)
 		}
@@ -253,7 +253,7 @@ func TestHugeAnswersAreJudgedFast(t *testing.T) {
 	d := testDomain("example.com")
 	d.TrackingSubdomain = "links"
 	start := time.Now()
-	checks := CheckDomain(t.Context(), d, sesNeeds, "mail.acme.test", func(context.Context, string, app.DNSType) (app.DNSAnswer, error) { return many, nil })
+	checks := Check(t.Context(), d, sesNeeds, "mail.acme.test", func(context.Context, string, app.DNSType) (app.DNSAnswer, error) { return many, nil })
 	if took := time.Since(start); took > 20*time.Second {
 		t.Errorf("took %s", took)
 	}
@@ -265,7 +265,7 @@ func TestHugeAnswersAreJudgedFast(t *testing.T) {
 }
 
 func TestTheWholeDomainIsMissing(t *testing.T) {
-	for _, c := range CheckDomain(t.Context(), testDomain("mail.nowhere.test"), sesNeeds, "mail.acme.test", provider.lookup) {
+	for _, c := range Check(t.Context(), testDomain("mail.nowhere.test"), sesNeeds, "mail.acme.test", provider.lookup) {
 		if c.Live != app.LiveMissing || !strings.Contains(c.Detail, "nowhere.test itself does not exist in the DNS") {
 			t.Errorf("%+v", c)
 		}
@@ -275,7 +275,7 @@ func TestTheWholeDomainIsMissing(t *testing.T) {
 func TestUncheckedAnswersKeepTheirStatus(t *testing.T) {
 	d := testDomain("example.com")
 	d.Status = app.DomainVerified
-	checks := CheckDomain(t.Context(), d, sesNeeds, "", fakeDNS{"mailer._domainkey.example.com fail", "send.example.com fail", "_dmarc.example.com fail"}.lookup)
+	checks := Check(t.Context(), d, sesNeeds, "", fakeDNS{"mailer._domainkey.example.com fail", "send.example.com fail", "_dmarc.example.com fail"}.lookup)
 	if status, _, _ := app.NextDomainStatus(d, checks, time.Now()); status != app.DomainVerified {
 		t.Errorf("%s: %+v", status, checks)
 	}

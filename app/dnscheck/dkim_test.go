@@ -90,7 +90,7 @@ func TestMissingRetiredKeysAskNothingMore(t *testing.T) {
 	d := testDomain("example.com")
 	d.Keys[0].State = app.DKIMRetired
 	asked := 0
-	for _, c := range CheckDomain(t.Context(), d, app.RelayNeeds{}, "", func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
+	for _, c := range Check(t.Context(), d, app.RelayNeeds{}, "", func(ctx context.Context, name string, kind app.DNSType) (app.DNSAnswer, error) {
 		if strings.Contains(name, "_domainkey") {
 			asked++
 		}

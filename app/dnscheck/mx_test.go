@@ -56,7 +56,7 @@ func TestTrackingHostsOfAnAddress(t *testing.T) {
 		{[]string{"links.example.com A 203.0.113.7"}, app.LiveFound, []string{"instead of a CNAME"}},
 		{nil, app.LiveMissing, []string{"which is an address", "--base-url"}},
 	} {
-		checks := CheckDomain(t.Context(), d, app.RelayNeeds{}, "203.0.113.7", fakeDNS(f.lines).lookup)
+		checks := Check(t.Context(), d, app.RelayNeeds{}, "203.0.113.7", fakeDNS(f.lines).lookup)
 		f.judge(t, checks[len(checks)-1])
 	}
 }

@@ -100,7 +100,7 @@ func TestSPFOfOtherRelays(t *testing.T) {
 func TestTheProvidersOwnRecordIsNotTheOwnersFault(t *testing.T) {
 	for name, lines := range map[string]fakeDNS{"none": nil, "silent": {"amazonses.com fail"}, "two": {"amazonses.com TXT v=spf1 -all", "amazonses.com TXT v=spf1 ~all"}} {
 		lines = append(lines, "send.example.com TXT v=spf1 include:amazonses.com ~all")
-		for _, c := range CheckDomain(t.Context(), testDomain("example.com"), sesNeeds, "", lines.lookup) {
+		for _, c := range Check(t.Context(), testDomain("example.com"), sesNeeds, "", lines.lookup) {
 			if c.Record == app.RecordSPF && c.Type == "TXT" && c.Live != app.LiveFound {
 				t.Errorf("%s: %+v", name, c)
 			}

@@ -166,7 +166,7 @@ func (s *Service) check(ctx context.Context, d *app.Domain) error {
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	needs, target := s.wants(&full)
-	checks := dnscheck.CheckDomain(asking, full.WithoutExpired(time.Now()), needs, target, s.Resolver)
+	checks := dnscheck.Check(asking, full.WithoutExpired(time.Now()), needs, target, s.Resolver)
 	if ctx.Err() != nil {
 		return ctx.Err() // not the DNS's silence
 	}

@@ -396,7 +396,7 @@ func TestATrustedDomainsTrackingHostIsLookedForToo(t *testing.T) {
 		_, err := w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}})
 		world.Must(t, err)
 		synctest.Wait()
-		if got := tracking.TrackingAt(new(w.Domain(d.ID)), "https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
+		if got := tracking.ForDomain(new(w.Domain(d.ID)), "https://mail.example.com"); got == nil || got.Base != "https://links.acme.test" {
 			t.Errorf("tracked at %+v", got)
 		}
 	})

@@ -10,9 +10,9 @@ import (
 
 // ScrubBroadcast scrubs all that a broadcast says to everybody and tells whether
 // that changed anything. Errors: those of a frozen part that can't be read.
-func (e *Erasure) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
-	b.ReplyTo, changed = e.ScrubList(b.ReplyTo)
-	if from := e.ScrubAddress(b.From); from != b.From {
+func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
+	b.ReplyTo, changed = e.scrubList(b.ReplyTo)
+	if from := e.scrubAddress(b.From); from != b.From {
 		b.From, changed = from, true
 	}
 	texts := []*string{&b.Name, &b.Subject, &b.Preview, &b.HTML}
@@ -34,7 +34,7 @@ func (e *Erasure) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 	return changed || hit, err
 }
 
-func (e *Erasure) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, bool, error) {
+func (e *Set) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, bool, error) {
 	text, err := json.Marshal(f, json.Deterministic(true))
 	if err != nil {
 		return f, false, fmt.Errorf("encode frozen part: %w", err)
@@ -50,7 +50,7 @@ func (e *Erasure) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, boo
 // ScrubRecipient takes a recipient's address and values out where the address is
 // one of the set, and else addresses of the set out of the values. It tells
 // whether that changed anything.
-func (e *Erasure) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
+func (e *Set) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
 	if e.Has(r.Email) {
 		r.Email, r.Fields = app.Erased, nil
 		return true
@@ -66,7 +66,7 @@ func (e *Erasure) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
 
 // OnlyDomain is the domain that all addresses of the set have, in A-labels;
 // empty: they have several.
-func (e *Erasure) OnlyDomain() string {
+func (e *Set) OnlyDomain() string {
 	if len(e.locals) != 1 {
 		return ""
 	}

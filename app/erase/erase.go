@@ -13,17 +13,17 @@ import (
 	"mailer/app"
 )
 
-// Erasure is a set of addresses whose traces go out of what is stored. Its
+// Set is a set of addresses whose traces go out of what is stored. Its
 // methods take time linear in their input.
-type Erasure struct {
+type Set struct {
 	addresses map[string]bool     // folded
 	locals    map[string][]string // by domain
 	unicode   map[string]string   // domains that are also written in U-labels
 }
 
-// NewErasure makes the set of some folded addresses (FoldAddress).
-func NewErasure(folded []string) *Erasure {
-	e := &Erasure{addresses: make(map[string]bool, len(folded)), locals: map[string][]string{}, unicode: map[string]string{}}
+// NewSet makes the set of some folded addresses (FoldAddress).
+func NewSet(folded []string) *Set {
+	e := &Set{addresses: make(map[string]bool, len(folded)), locals: map[string][]string{}, unicode: map[string]string{}}
 	for _, address := range folded {
 		local, domain, found := strings.Cut(address, "@")
 		if !found || local == "" || domain == "" || e.addresses[address] {
@@ -39,12 +39,12 @@ func NewErasure(folded []string) *Erasure {
 }
 
 // Has tells whether a mailbox is one of the set, however it is written.
-func (e *Erasure) Has(mailbox string) bool {
+func (e *Set) Has(mailbox string) bool {
 	local, domain, found := strings.Cut(mailbox, "@")
 	return found && e.has(local, foldDomain(domain))
 }
 
-func (e *Erasure) has(local, domain string) bool {
+func (e *Set) has(local, domain string) bool {
 	if len(e.locals[domain]) == 0 {
 		return false
 	}
@@ -68,7 +68,7 @@ func foldDomain(s string) string {
 }
 
 // In tells whether Scrub would change the text.
-func (e *Erasure) In(text string) bool {
+func (e *Set) In(text string) bool {
 	_, _, found := e.find(text, 0)
 	return found
 }
@@ -78,7 +78,7 @@ func (e *Erasure) In(text string) bool {
 // foo@bar.com, while "email=foo@bar.com" holds it. The @ may be written in
 // percent-encoding or as an HTML reference. Text without such an address comes
 // back as it is.
-func (e *Erasure) Scrub(text string) string {
+func (e *Set) Scrub(text string) string {
 	begin, end, found := e.find(text, 0)
 	if !found {
 		return text
@@ -97,7 +97,7 @@ func (e *Erasure) Scrub(text string) string {
 
 // Mask writes x over each address of the set in content, so that no other byte
 // moves, and tells whether there was one.
-func (e *Erasure) Mask(content []byte) (changed bool) {
+func (e *Set) Mask(content []byte) (changed bool) {
 	text := string(content)
 	for begin, end, found := e.find(text, 0); found; begin, end, found = e.find(text, end) {
 		changed = true
@@ -109,7 +109,7 @@ func (e *Erasure) Mask(content []byte) (changed bool) {
 }
 
 // find gives the first address of the set at or after from.
-func (e *Erasure) find(s string, from int) (begin, end int, found bool) {
+func (e *Set) find(s string, from int) (begin, end int, found bool) {
 	for {
 		sign, size := nextAt(s, from)
 		if size == 0 {
@@ -148,7 +148,7 @@ func nextAt(s string, from int) (at, size int) {
 // domainsAt reads the domains of the set that the text from i on can be taken
 // for, and where they end: what is written without a break, and, since some
 // scripts put no space between words, what comes before them.
-func (e *Erasure) domainsAt(s string, i int) (ends []int, domains []string) {
+func (e *Set) domainsAt(s string, i int) (ends []int, domains []string) {
 	const longest = 4 * app.MaxDomain
 	end, first, last := i, -1, -1 // of the ASCII at the beginning, and of the last ASCII
 	for end < len(s) && end-i < longest {
@@ -188,7 +188,7 @@ func isAlnum(c byte) bool {
 
 // localBefore finds where an address of the set begins whose @ stands at sign,
 // not before from.
-func (e *Erasure) localBefore(s string, from, sign int, domain string) (begin int, ok bool) {
+func (e *Set) localBefore(s string, from, sign int, domain string) (begin int, ok bool) {
 	const longest = 3*app.MaxLocalPart + 8 // percent-encoded
 	start := sign
 	for start > from && sign-start < longest {
@@ -215,7 +215,7 @@ func (e *Erasure) localBefore(s string, from, sign int, domain string) (begin in
 	return 0, false
 }
 
-func (e *Erasure) isLocal(text, domain string) bool {
+func (e *Set) isLocal(text, domain string) bool {
 	if e.has(text, domain) {
 		return true
 	}

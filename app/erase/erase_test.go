@@ -15,7 +15,7 @@ import (
 var erasedSet = []string{"foo@bar.com", "foo+tag@bar.com", "o'neil@bar.com", "rg@bar.com", "用户@xn--r8jz45g.jp", "jörg@xn--bcher-kva.example", "a=b@bar.com"}
 
 func TestScrubTakesAddressesAsLongAsTheyCanBeRead(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	for in, want := range map[string]string{
 		"foo@bar.com":                        "[erased]",
 		"FOO@Bar.Com":                        "[erased]",
@@ -77,7 +77,7 @@ func TestScrubTakesAddressesAsLongAsTheyCanBeRead(t *testing.T) {
 }
 
 func TestMaskMovesNoByte(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	content := []byte("%PDF\x00foo@bar.com\x00xfoo@bar.com 用户@例え.jp")
 	want := "%PDF\x00xxxxxxxxxxx\x00xfoo@bar.com " + strings.Repeat("x", len("用户@例え.jp"))
 	if !e.Mask(content) || string(content) != want {
@@ -89,13 +89,13 @@ func TestMaskMovesNoByte(t *testing.T) {
 }
 
 func TestAddressListsLoseErasedEntriesWithTheirNames(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	list := []app.Address{{Name: "Foo Bar", Local: "FOO", Domain: "bar.com"}, {Name: "Eve", Local: "eve", Domain: "bar.com"}}
-	out, changed := e.ScrubList(list)
+	out, changed := e.scrubList(list)
 	if !changed || out[0].String() != app.Erased || out[0].Mailbox() != app.Erased || !out[0].IsErased() || out[1] != list[1] || list[0].Name == "" {
 		t.Errorf("%+v, list %+v", out, list)
 	}
-	if _, changed := e.ScrubList(out); changed {
+	if _, changed := e.scrubList(out); changed {
 		t.Error("an erased entry is erased again")
 	}
 	if !e.InList(`[{"local":"Foo","domain":"bar.com"}]`) || e.InList(`[{"local":"xfoo","domain":"bar.com"}]`) || e.InList("") {
@@ -107,7 +107,7 @@ func TestAddressListsLoseErasedEntriesWithTheirNames(t *testing.T) {
 }
 
 func TestJSONKeepsItsShapeWhenItIsScrubbed(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	for in, want := range map[string]string{
 		`{"type":"contact.updated","data":{"id":"1","email":"Foo@bar.com","n":1.50,"first_name":"Foo","last_name":"Bar","x":[true,null,"foo\u0040bar.com"]}}`: `{"type":"contact.updated","data":{"id":"1","email":"[erased]","n":1.50,"first_name":null,"last_name":null,"x":[true,null,"[erased]"]}}`,
 		`["foo@bar.com","x@bar.com"]`:                                                          `["[erased]","x@bar.com"]`,
@@ -127,23 +127,23 @@ func TestJSONKeepsItsShapeWhenItIsScrubbed(t *testing.T) {
 }
 
 func TestAttachmentsAreScrubbedByTheirKind(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	text := app.Attachment{Filename: "foo@bar.com.csv", ContentType: "text/csv; charset=utf-8", Content: []byte("a,foo@bar.com\n"), Size: 14}
-	if !e.ScrubAttachment(&text) || string(text.Content) != "a,[erased]\n" || text.Size != int64(len(text.Content)) {
+	if !e.scrubAttachment(&text) || string(text.Content) != "a,[erased]\n" || text.Size != int64(len(text.Content)) {
 		t.Errorf("%+v", text)
 	}
 	binary := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", Content: []byte("(foo@bar.com)"), Size: 13}
-	if !e.ScrubAttachment(&binary) || string(binary.Content) != "(xxxxxxxxxxx)" || binary.Size != 13 {
+	if !e.scrubAttachment(&binary) || string(binary.Content) != "(xxxxxxxxxxx)" || binary.Size != 13 {
 		t.Errorf("%+v", binary)
 	}
 	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", Content: []byte("(eve@bar.com)"), Size: 13}
-	if e.ScrubAttachment(&other) {
+	if e.scrubAttachment(&other) {
 		t.Errorf("%+v", other)
 	}
 }
 
 func TestRawBytesAreFoundWhateverStandsAround(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	for text, want := range map[string]bool{
 		"queuedFoo@bar.comqueued": true, `{"local":"FOO","domain":"bar.com"}`: true, "xfoo%40bar.comx": true, "用户@例え.jp": true,
 		"eve@bar.com": false, `{"local":"eve","domain":"bar.com"}`: false, "foo@baz.com": false, "": false, "@@": false,
@@ -155,7 +155,7 @@ func TestRawBytesAreFoundWhateverStandsAround(t *testing.T) {
 }
 
 func TestScrubIsLinear(t *testing.T) {
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	took := func(unit string, n int) time.Duration {
 		text := strings.Repeat(unit, n/len(unit))
 		best := time.Hour
@@ -210,7 +210,7 @@ func FuzzScrub(f *testing.F) {
 		`\nfoo@bar.com`, "联系foo@bar.com请foo@bar.com", "%2540bar.com", "-_foo@bar.com", "=3Dfoo@bar.com..", "foo&#64;bar.com-"} {
 		f.Add(text)
 	}
-	e := NewErasure(erasedSet)
+	e := NewSet(erasedSet)
 	f.Fuzz(func(t *testing.T, text string) {
 		out := e.Scrub(text)
 		if again := e.Scrub(out); again != out {

@@ -13,12 +13,12 @@ import (
 	"mailer/app"
 )
 
-// ScrubList puts erased entries, without their names, in the place of those in
+// scrubList puts erased entries, without their names, in the place of those in
 // the set. The list itself stays as it is.
-func (e *Erasure) ScrubList(list []app.Address) (out []app.Address, changed bool) {
+func (e *Set) scrubList(list []app.Address) (out []app.Address, changed bool) {
 	out = list
 	for i, a := range list {
-		clean := e.ScrubAddress(a)
+		clean := e.scrubAddress(a)
 		if clean == a {
 			continue
 		}
@@ -31,9 +31,9 @@ func (e *Erasure) ScrubList(list []app.Address) (out []app.Address, changed bool
 	return out, changed
 }
 
-// ScrubAddress gives an erased entry for an address of the set, and any other
+// scrubAddress gives an erased entry for an address of the set, and any other
 // with its name scrubbed.
-func (e *Erasure) ScrubAddress(a app.Address) app.Address {
+func (e *Set) scrubAddress(a app.Address) app.Address {
 	if e.has(a.Local, a.Domain) {
 		return app.Address{Local: app.Erased}
 	}
@@ -43,7 +43,7 @@ func (e *Erasure) ScrubAddress(a app.Address) app.Address {
 
 // InList tells whether an address list in JSON, as Address is written, holds an
 // address of the set.
-func (e *Erasure) InList(text string) bool {
+func (e *Set) InList(text string) bool {
 	if text == "" || !e.mayHold(text) {
 		return false
 	}
@@ -51,12 +51,12 @@ func (e *Erasure) InList(text string) bool {
 	if json.Unmarshal([]byte(text), &list) != nil {
 		return false
 	}
-	_, changed := e.ScrubList(list)
+	_, changed := e.scrubList(list)
 	return changed
 }
 
 // mayHold spares a list its decoding: domains stand there in A-labels.
-func (e *Erasure) mayHold(list string) bool {
+func (e *Set) mayHold(list string) bool {
 	const few = 16
 	if len(e.locals) > few {
 		return true
@@ -72,13 +72,13 @@ func (e *Erasure) mayHold(list string) bool {
 // ScrubMail scrubs all that an email says: addresses with their names, subject,
 // bodies, headers, tags and attachments, which must have their content. It tells
 // what changed.
-func (e *Erasure) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachment) {
+func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachment) {
 	lists := []*[]app.Address{&m.To, &m.Cc, &m.Bcc, &m.ReplyTo}
 	for _, list := range lists {
-		clean, hit := e.ScrubList(*list)
+		clean, hit := e.scrubList(*list)
 		*list, changed = clean, changed || hit
 	}
-	if from := e.ScrubAddress(m.From); from != m.From {
+	if from := e.scrubAddress(m.From); from != m.From {
 		m.From, changed = from, true
 	}
 	texts := []*string{&m.Subject, &m.HTML, &m.Text}
@@ -95,17 +95,17 @@ func (e *Erasure) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attac
 		}
 	}
 	for i := range m.Attachments {
-		if e.ScrubAttachment(&m.Attachments[i]) {
+		if e.scrubAttachment(&m.Attachments[i]) {
 			changed, attachments = true, append(attachments, &m.Attachments[i])
 		}
 	}
 	return changed, attachments
 }
 
-// ScrubAttachment scrubs the name of a file and its content: text is written
+// scrubAttachment scrubs the name of a file and its content: text is written
 // anew, other content keeps its length (Mask). What is compressed or encrypted
 // can't be read, and stays.
-func (e *Erasure) ScrubAttachment(a *app.Attachment) (changed bool) {
+func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
 	if name := e.Scrub(a.Filename); name != a.Filename {
 		a.Filename, changed = name, true
 	}
@@ -139,7 +139,7 @@ func isText(a *app.Attachment) bool {
 
 // ScrubContact scrubs names and properties of a contact and tells whether that
 // changed anything. Its own address stays.
-func (e *Erasure) ScrubContact(c *app.Contact) (changed bool) {
+func (e *Set) ScrubContact(c *app.Contact) (changed bool) {
 	for _, name := range []*string{&c.FirstName, &c.LastName} {
 		if clean := e.Scrub(*name); clean != *name {
 			*name, changed = clean, true
@@ -161,7 +161,7 @@ func mayHoldJSON(text string) bool {
 }
 
 // InJSON tells whether ScrubJSON would change the text.
-func (e *Erasure) InJSON(text string) bool {
+func (e *Set) InJSON(text string) bool {
 	if !mayHoldJSON(text) {
 		return false
 	}
@@ -172,7 +172,7 @@ func (e *Erasure) InJSON(text string) bool {
 // ScrubJSON scrubs every string value of a JSON text. In an object whose member
 // `email` is an address of the set, the names beside it become null; an address
 // goes with its display name. Members keep their order. Text that needs nothing comes back as it is.
-func (e *Erasure) ScrubJSON(text string) (string, error) {
+func (e *Set) ScrubJSON(text string) (string, error) {
 	if !mayHoldJSON(text) {
 		return text, nil
 	}
@@ -191,7 +191,7 @@ func (e *Erasure) ScrubJSON(text string) (string, error) {
 	return string(clean), nil
 }
 
-func (e *Erasure) scrubValue(v jsontext.Value) (out jsontext.Value, changed bool, err error) {
+func (e *Set) scrubValue(v jsontext.Value) (out jsontext.Value, changed bool, err error) {
 	switch v.Kind() {
 	case '"':
 		var text string
@@ -214,7 +214,7 @@ func (e *Erasure) scrubValue(v jsontext.Value) (out jsontext.Value, changed bool
 }
 
 // scrubMembers scrubs an object or an array.
-func (e *Erasure) scrubMembers(v jsontext.Value) (out jsontext.Value, changed bool, err error) {
+func (e *Set) scrubMembers(v jsontext.Value) (out jsontext.Value, changed bool, err error) {
 	dec := jsontext.NewDecoder(bytes.NewReader(v))
 	if _, err := dec.ReadToken(); err != nil {
 		return nil, false, err
@@ -281,7 +281,7 @@ func writeMembers(object bool, names []string, values []jsontext.Value, person b
 
 // InBytes tells whether raw bytes of a file hold an address of the set, or what
 // Address is in JSON, with whatever stands around it.
-func (e *Erasure) InBytes(b []byte) bool {
+func (e *Set) InBytes(b []byte) bool {
 	if !bytes.Contains(b, []byte("@")) && !bytes.Contains(b, []byte(`"domain":"`)) && !bytes.Contains(b, []byte("%40")) {
 		return false
 	}
@@ -301,7 +301,7 @@ func (e *Erasure) InBytes(b []byte) bool {
 	return false
 }
 
-func (e *Erasure) around(before, after string) bool {
+func (e *Set) around(before, after string) bool {
 	for domain, locals := range e.locals {
 		if !strings.HasPrefix(after, domain) && (e.unicode[domain] == "" || !strings.HasPrefix(after, e.unicode[domain])) {
 			continue

@@ -104,7 +104,7 @@ func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, dat
 	if err != nil {
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
-	h := &webhook.WebhookEvent{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
+	h := &webhook.Event{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
 	if err := tx.InsertWebhookEvent(h, webhooks); err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ func (x *Service) Listeners() *subscriptions { return &x.listeners }
 
 const HookShare = hookShare
 
-func (x *hooks) WithoutErased(a0 *db.Tx, a1 webhook.Delivery, a2 *webhook.WebhookAttempt) error {
+func (x *hooks) WithoutErased(a0 *db.Tx, a1 webhook.Delivery, a2 *webhook.Attempt) error {
 	return x.withoutErased(a0, a1, a2)
 }
 

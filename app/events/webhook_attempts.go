@@ -23,13 +23,13 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	if errors.Is(err, db.ErrNotFound) {
 		return time.Time{}, false // deleted, or too old
 	}
-	if err == nil && hook.Status != webhook.WebhookEnabled {
+	if err == nil && hook.Status != webhook.Enabled {
 		h.putOff(j, j.due.NextAt)
 		return j.due.NextAt, false
 	}
 	if err != nil {
 		h.s.Log.Error("read a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)
-		return webhook.WebhookCrashTime(j.attempt, time.Now()), false
+		return webhook.CrashTime(j.attempt, time.Now()), false
 	}
 	a, wait := h.post(hook, d)
 	if !a.Success() && h.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
@@ -39,7 +39,7 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	swift = a.Success() && time.Since(a.SentAt) < slowHook
 	if next, err = h.record(j, hook, d, a, wait); err != nil {
 		h.s.Log.Error("note what a webhook answered", "webhook", hook.ID, "err", err)
-		next = webhook.WebhookCrashTime(j.attempt, time.Now())
+		next = webhook.CrashTime(j.attempt, time.Now())
 	}
 	return next, swift
 }
@@ -78,9 +78,9 @@ func (h *hooks) putOff(j *hookJob, next time.Time) {
 const drainHook = 16 << 10
 
 // post sends one request. wait is what the endpoint asks for in Retry-After.
-func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.WebhookAttempt, wait time.Duration) {
-	a = webhook.WebhookAttempt{ID: app.NewID(), SentAt: time.Now()}
-	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.WebhookTimeout)
+func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attempt, wait time.Duration) {
+	a = webhook.Attempt{ID: app.NewID(), SentAt: time.Now()}
+	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.Timeout)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, hook.Endpoint, bytes.NewReader(d.Payload))
 	if err != nil {
@@ -94,7 +94,7 @@ func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Webhoo
 	if err != nil {
 		a.Response = webhook.ResponseExcerpt([]byte(err.Error()))
 		if errors.Is(err, context.DeadlineExceeded) || ctx.Err() != nil {
-			a.Response = fmt.Sprintf("No answer within %d seconds", int(webhook.WebhookTimeout.Seconds()))
+			a.Response = fmt.Sprintf("No answer within %d seconds", int(webhook.Timeout.Seconds()))
 		}
 		return a, 0
 	}
@@ -107,12 +107,12 @@ func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Webhoo
 
 // record stores an attempt and what it means for event and webhook. It answers
 // when the event is tried again; zero: never.
-func (h *hooks) record(j *hookJob, hook webhook.Webhook, d webhook.Delivery, a webhook.WebhookAttempt, wait time.Duration) (next time.Time, err error) {
+func (h *hooks) record(j *hookJob, hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt, wait time.Duration) (next time.Time, err error) {
 	err = h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
 		next = time.Time{}
 		status := webhook.DeliverySuccess
 		if !a.Success() {
-			if next = webhook.NextWebhookAttempt(j.attempt, tx.Now, wait); next.IsZero() {
+			if next = webhook.NextAttempt(j.attempt, tx.Now, wait); next.IsZero() {
 				status = webhook.DeliveryFailed
 			} else {
 				status = webhook.DeliveryPending
@@ -142,7 +142,7 @@ func (h *hooks) record(j *hookJob, hook webhook.Webhook, d webhook.Delivery, a w
 
 // withoutErased drops an answer that may repeat an address which was erased, or
 // is being erased, since the event was read.
-func (h *hooks) withoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.WebhookAttempt) error {
+func (h *hooks) withoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attempt) error {
 	if !strings.Contains(a.Response, "@") && !strings.Contains(a.Response, "%40") {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (h *hooks) withoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.WebhookA
 // disabled; what waits for it stays.
 func (h *hooks) fails(tx *db.Tx, hook webhook.Webhook) error {
 	w, err := tx.Webhook(hook.TeamID, hook.ID)
-	if err != nil || w.Endpoint != hook.Endpoint || w.Status != webhook.WebhookEnabled { // it changed meanwhile
+	if err != nil || w.Endpoint != hook.Endpoint || w.Status != webhook.Enabled { // it changed meanwhile
 		return service.IgnoreGone(err)
 	}
 	if w.FailingSince.IsZero() {
@@ -171,7 +171,7 @@ func (h *hooks) fails(tx *db.Tx, hook webhook.Webhook) error {
 	if tx.Now.Sub(w.FailingSince) < webhook.DisableAfter {
 		return nil
 	}
-	if err := tx.SetFailing(w.TeamID, w.ID, w.FailingSince, webhook.WebhookDisabled); err != nil {
+	if err := tx.SetFailing(w.TeamID, w.ID, w.FailingSince, webhook.Disabled); err != nil {
 		return err
 	}
 	tx.AfterCommit(func() {

@@ -197,7 +197,7 @@ func (h *hooks) claim(ctx context.Context, looks []hookLook) error {
 	err = h.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
 		begun = nil
 		for _, d := range due {
-			err := tx.BeginDelivery(d, webhook.WebhookCrashTime(d.Attempts+1, tx.Now))
+			err := tx.BeginDelivery(d, webhook.CrashTime(d.Attempts+1, tx.Now))
 			switch {
 			case errors.Is(err, db.ErrNotFound): // replayed or deleted since it was read
 			case err != nil:

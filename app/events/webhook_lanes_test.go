@@ -138,12 +138,12 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 			time.Sleep(6 * time.Hour)
 		}
 		synctest.Wait()
-		if got := w.Hook(hook); got.Status != webhook.WebhookEnabled || got.FailingSince.IsZero() {
+		if got := w.Hook(hook); got.Status != webhook.Enabled || got.FailingSince.IsZero() {
 			t.Fatalf("after 4 days and 18 hours: %+v", got)
 		}
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if got := w.Hook(hook); got.Status != webhook.WebhookDisabled || !w.Log.Has("a webhook is disabled") {
+		if got := w.Hook(hook); got.Status != webhook.Disabled || !w.Log.Has("a webhook is disabled") {
 			t.Fatalf("after 5 days and 18 hours: %+v", got)
 		}
 		before, waiting := len(f.got), w.ToldAll(hook)
@@ -154,7 +154,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 			t.Fatalf("disabled, it got %d requests: %s, before %s", len(f.got)-before, w.ToldAll(hook), waiting)
 		}
 		f.set(nil)
-		w.Enable(hook, webhook.WebhookEnabled)
+		w.Enable(hook, webhook.Enabled)
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		if got := w.Hook(hook); strings.Contains(w.ToldAll(hook), "pending") || !strings.Contains(w.ToldAll(hook), "success") || !got.FailingSince.IsZero() {
@@ -176,7 +176,7 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 			time.Sleep(12 * time.Hour)
 		}
 		synctest.Wait()
-		if got := w.Hook(hook); got.Status != webhook.WebhookEnabled {
+		if got := w.Hook(hook); got.Status != webhook.Enabled {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -311,7 +311,7 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 		if len(attempts) != 8 || attempts[0].HTTPStatus != 0 || attempts[0].Response != errRefused.Error() || attempts[7].HTTPStatus != 204 {
 			t.Errorf("attempts %+v", attempts)
 		}
-		if got := w.Hook(hook); !got.FailingSince.IsZero() || got.Status != webhook.WebhookEnabled {
+		if got := w.Hook(hook); !got.FailingSince.IsZero() || got.Status != webhook.Enabled {
 			t.Errorf("afterwards %+v", got)
 		}
 	})

@@ -41,8 +41,8 @@ func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecr
 
 // CreateWebhook registers a webhook of the team and gives it with its secret.
 // Events from then on go to it. Errors: CodeValidation, CodeConflict for more than
-// app.MaxWebhooks.
-func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.WebhookInput) (webhook.Webhook, error) {
+// webhook.MaxPerTeam.
+func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error) {
 	w, err := in.Validate(s.WebhookAllow)
 	if err != nil {
 		return webhook.Webhook{}, err
@@ -59,7 +59,7 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.We
 		return s.listeners.change(tx, w.TeamID)
 	})
 	if errors.Is(err, db.ErrConflict) {
-		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", webhook.MaxWebhooks)
+		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", webhook.MaxPerTeam)
 	}
 	return w, service.Unavailable(err)
 }
@@ -89,7 +89,7 @@ func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w we
 
 // UpdateWebhook changes endpoint, events or status. Enabled again, a webhook gets
 // what waited for it. Errors: CodeNotFound, CodeValidation.
-func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.WebhookPatch) (w webhook.Webhook, err error) {
+func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, patch webhook.Patch) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Webhook(key.TeamID, id)
 		if err != nil {
@@ -192,7 +192,7 @@ func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID
 
 // ListWebhookAttempts gives a page of the attempts to tell a webhook of an event,
 // newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
-func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.WebhookAttempt, more bool, err error) {
+func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.Attempt, more bool, err error) {
 	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
 		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
 			return service.Lookup("webhook event", err)
@@ -215,7 +215,7 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 		if _, err := tx.Delivery(key.TeamID, id, eventID); err != nil {
 			return service.Lookup("webhook event", err)
 		}
-		if w.Status != webhook.WebhookEnabled {
+		if w.Status != webhook.Enabled {
 			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
 		}
 		tx.AfterCommit(func() { s.hooks.wake([]string{id}) })

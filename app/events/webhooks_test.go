@@ -162,7 +162,7 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		if w.ToldAll(hook) != "map[success:1]" || len(f.got) != 14 {
 			t.Errorf("%s after %d requests", w.ToldAll(hook), len(f.got))
 		}
-		w.Enable(hook, webhook.WebhookDisabled)
+		w.Enable(hook, webhook.Disabled)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID), app.CodeConflict)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, app.NewID()), app.CodeNotFound)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, app.NewID(), d.ID), app.CodeNotFound)
@@ -213,16 +213,16 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 	if count(topics) != 1 || count(other) != 0 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
-	_, err := w.Server.Events.UpdateWebhook(ctx, w.Key, other.ID, webhook.WebhookPatch{Events: []webhook.EventName{webhook.TopicCreated, webhook.TopicDeleted}})
+	_, err := w.Server.Events.UpdateWebhook(ctx, w.Key, other.ID, webhook.Patch{Events: []webhook.EventName{webhook.TopicCreated, webhook.TopicDeleted}})
 	world.Must(t, err)
-	w.Enable(topics, webhook.WebhookDisabled)
+	w.Enable(topics, webhook.Disabled)
 	w.Happen("b")
 	_, err = w.Server.Topics.CreateTopic(ctx, foreign, app.TopicInput{Name: "theirs", Default: app.OptIn})
 	world.Must(t, err)
 	if count(topics) != 1 || count(other) != 1 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
-	w.Enable(topics, webhook.WebhookEnabled)
+	w.Enable(topics, webhook.Enabled)
 	world.Must(t, w.Server.Events.DeleteWebhook(ctx, w.Key, other.ID))
 	w.Happen("c")
 	if got := w.Rows(`SELECT count(*) FROM deliveries WHERE webhook_id = '` + other.ID + `'`); count(topics) != 2 || got != "1\n" {
@@ -256,7 +256,7 @@ func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
 		if count(stays) != "1200 1200\n" {
 			t.Errorf("before 30 days: %s", count(stays))
 		}
-		w.Sql("UPDATE happenings SET created_at = created_at - ?", (webhook.WebhookEventsKept + time.Minute).Milliseconds())
+		w.Sql("UPDATE happenings SET created_at = created_at - ?", (webhook.EventsKept + time.Minute).Milliseconds())
 		w.Happen("new")
 		world.Must(t, w.Server.Upkeep.Purge(t.Context()))
 		if count(stays) != "1 0\n" && count(stays) != "1 1\n" {
@@ -317,7 +317,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 	d, err := w.Server.Events.GetWebhookEvent(ctx, w.Key, hook.ID, w.Deliveries(hook)[0].ID)
 	world.Must(t, err)
 	d.Payload = []byte(strings.ReplaceAll(string(d.Payload), app.Erased, "ann@example.net"))
-	late := webhook.WebhookAttempt{Response: "you said ann@example.net"}
+	late := webhook.Attempt{Response: "you said ann@example.net"}
 	world.Must(t, w.DB.Write(ctx, func(tx *db.Tx) error { return w.Server.Events.Hooks().WithoutErased(tx, d, &late) }))
 	if late.Response != "" {
 		t.Errorf("kept %q", late.Response)

@@ -5,13 +5,13 @@ import "strings"
 // readComplaint reads a feedback report (RFC 5965 3). Only the type abuse is a
 // complaint: fraud and virus speak of the mail and not of the reader's wish, and
 // not-spam takes a report back.
-func readComplaint(b []byte) []BounceReport {
+func readComplaint(b []byte) []Claim {
 	group := readFields(b)
 	types := group.all("feedback-type")
 	if len(types) != 1 || !strings.EqualFold(strings.TrimSpace(types[0]), "abuse") {
 		return nil
 	}
-	r := BounceReport{Feedback: Feedback{Kind: FeedbackComplained, Diagnostic: "Feedback report of the type abuse"}}
+	r := Claim{Report: Report{Kind: Complained, Diagnostic: "Feedback report of the type abuse"}}
 	if by := bounceLine(group.get("user-agent")); by != "" {
 		r.Diagnostic = firstBytes(r.Diagnostic+" by "+by, maxDiagnostic)
 	}
@@ -20,5 +20,5 @@ func readComplaint(b []byte) []BounceReport {
 			r.Named = append(r.Named, address)
 		}
 	}
-	return []BounceReport{r}
+	return []Claim{r}
 }

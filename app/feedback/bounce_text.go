@@ -151,7 +151,7 @@ func (f fields) subject() string {
 // readFreeForm reads a bounce without a format. It must look like one by its
 // sender or subject, name failed recipients in its header, or come from nobody
 // with a code of a failure in it: people answer to return paths too.
-func readFreeForm(header fields, text string, nullSender bool) []BounceReport {
+func readFreeForm(header fields, text string, nullSender bool) []Claim {
 	subject, from := header.subject(), strings.ToLower(firstBytes(header.get("from"), maxDiagnostic))
 	text = beforeCopy(text)
 	words := bounceLine(text)
@@ -162,10 +162,10 @@ func readFreeForm(header fields, text string, nullSender bool) []BounceReport {
 	if !looks && !(nullSender && statusCodeIn(words) != "") {
 		return nil
 	}
-	r := BounceReport{Feedback: Feedback{Kind: FeedbackBounced, Diagnostic: firstBytes(aroundCode(words), maxDiagnostic)}, Named: failedRecipients(failed, text)}
+	r := Claim{Report: Report{Kind: Bounced, Diagnostic: firstBytes(aroundCode(words), maxDiagnostic)}, Named: failedRecipients(failed, text)}
 	r.Bounce, r.SubType, r.Enhanced = judgeBounce("", words)
 	if delay {
-		r.Kind, r.Bounce, r.SubType = FeedbackDelayed, "", ""
+		r.Kind, r.Bounce, r.SubType = Delayed, "", ""
 	}
 	return spread(r)
 }
@@ -180,11 +180,11 @@ func beforeCopy(text string) string {
 }
 
 // spread makes a report of each name, since one text may speak of several.
-func spread(r BounceReport) []BounceReport {
+func spread(r Claim) []Claim {
 	if len(r.Named) < 2 {
-		return []BounceReport{r}
+		return []Claim{r}
 	}
-	var reports []BounceReport
+	var reports []Claim
 	for _, name := range r.Named {
 		one := r
 		one.Named = []string{name}

@@ -30,11 +30,11 @@ const (
 	maxBounceValue  = 8 << 10 // bytes after which a value is not unfolded further
 )
 
-// BounceReport is what a message says about one recipient, before anything of it
+// Claim is what a message says about one recipient, before anything of it
 // is believed. Recipient is empty; Named are the addresses that it names, folded:
 // the recipient as it was and as it became on the way. Empty: it names none.
-type BounceReport struct {
-	Feedback
+type Claim struct {
+	Report
 	Named []string
 }
 
@@ -42,7 +42,7 @@ type BounceReport struct {
 // status (RFC 3464), complaints (RFC 5965), else the words of a bounce in no
 // format. Automatic answers, receipts and all other mail report nothing. Of raw,
 // the first MaxBounceRead bytes count. nullSender: it came with MAIL FROM:<>.
-func ReadBounce(raw []byte, nullSender bool) []BounceReport {
+func ReadBounce(raw []byte, nullSender bool) []Claim {
 	raw = raw[:min(len(raw), MaxBounceRead)]
 	p := &bounceParts{left: maxBounceParts}
 	e, _ := message.ReadWithOptions(bytes.NewReader(raw), &message.ReadOptions{MaxHeaderBytes: maxBounceHeader})
@@ -127,7 +127,7 @@ func headOf(r io.Reader) []byte {
 // sign notes in each report which email came back, as far as the message shows.
 // Where that has several email ids, somebody else wrote one of them, and only the
 // return path says which email it was.
-func (p *bounceParts) sign(reports []BounceReport) []BounceReport {
+func (p *bounceParts) sign(reports []Claim) []Claim {
 	ids := p.original.all(strings.ToLower(app.EmailIDHeader))
 	messageID := firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), app.MaxMailbox)
 	emailID := ""
@@ -215,18 +215,18 @@ func readGroups(b []byte, most int) (groups []fields) {
 // says by itself who bounced; a bounce that names only others (mail that was
 // forwarded) is then Undetermined, and all else about others is dropped. A path
 // for several needs a report that names one of them.
-func Believe(p app.ReturnPath, reports []BounceReport, recipients map[int]string) []Feedback {
-	var sure, unsure []Feedback
+func Believe(p app.ReturnPath, reports []Claim, recipients map[int]string) []Report {
+	var sure, unsure []Report
 	for _, r := range reports {
 		if r.EmailID != "" && r.EmailID != p.EmailID {
 			continue
 		}
-		f, named := r.Feedback, named(p, r.Named, recipients)
+		f, named := r.Report, named(p, r.Named, recipients)
 		f.EmailID, f.MessageID, f.Recipient = p.EmailID, "", named
 		switch {
 		case named != "" && named != app.Erased:
 			sure = append(sure, identified(p, f))
-		case p.Recipient == app.AllRecipients || recipients[p.Recipient] == "" || recipients[p.Recipient] == app.Erased || f.Kind != FeedbackBounced:
+		case p.Recipient == app.AllRecipients || recipients[p.Recipient] == "" || recipients[p.Recipient] == app.Erased || f.Kind != Bounced:
 		default:
 			f.Recipient, f.Bounce, f.SubType = recipients[p.Recipient], app.BounceUndetermined, "General"
 			unsure = append(unsure, identified(p, f))
@@ -235,8 +235,8 @@ func Believe(p app.ReturnPath, reports []BounceReport, recipients map[int]string
 	if len(sure) == 0 && len(unsure) > 0 {
 		return unsure[:1]
 	}
-	slices.SortStableFunc(sure, func(a, b Feedback) int { return strings.Compare(a.ID, b.ID) })
-	return slices.CompactFunc(sure, func(a, b Feedback) bool { return a.ID == b.ID })
+	slices.SortStableFunc(sure, func(a, b Report) int { return strings.Compare(a.ID, b.ID) })
+	return slices.CompactFunc(sure, func(a, b Report) bool { return a.ID == b.ID })
 }
 
 // named returns the recipient that a report is surely about; empty: none.
@@ -258,7 +258,7 @@ func named(p app.ReturnPath, names []string, recipients map[int]string) string {
 
 // identified returns a report with its id: a hash of what it says about whom, so that
 // the same report counts once however often it comes.
-func identified(p app.ReturnPath, f Feedback) Feedback {
+func identified(p app.ReturnPath, f Report) Report {
 	h := sha256.New()
 	for _, part := range []string{p.EmailID, app.FoldAddress(f.Recipient), string(f.Kind), f.Enhanced, f.Diagnostic} {
 		fmt.Fprintf(h, "%d:%s", len(part), part)

@@ -46,7 +46,7 @@ Text with 5.1.1 and user unknown
 }
 
 type said struct {
-	kind     FeedbackKind
+	kind     Kind
 	bounce   app.BounceType
 	subType  string
 	enhanced string
@@ -72,7 +72,7 @@ func check(t *testing.T, raw string, want ...said) {
 }
 
 func noEmail(enhanced, named, words string) said {
-	return said{FeedbackBounced, app.BouncePermanent, "NoEmail", enhanced, named, words}
+	return said{Bounced, app.BouncePermanent, "NoEmail", enhanced, named, words}
 }
 
 func TestDeliveryStatusOfPostfix(t *testing.T) {
@@ -125,10 +125,10 @@ Final-Recipient: rfc822; f@example.com
 Action: FAILED (permanently)
 Status: 5.7.1 (delivery not authorized)
 `),
-		said{FeedbackBounced, app.BounceTransient, "MailboxFull", "5.2.2", "a@example.com", "552 5.2.2 mailbox is full"},
-		said{FeedbackDelayed, "", "", "4.4.1", "b@example.com", ""},
-		said{FeedbackDelivered, "", "", "2.1.5", "c@example.com", ""},
-		said{FeedbackBounced, app.BounceTransient, "ContentRejected", "5.7.1", "f@example.com", ""})
+		said{Bounced, app.BounceTransient, "MailboxFull", "5.2.2", "a@example.com", "552 5.2.2 mailbox is full"},
+		said{Delayed, "", "", "4.4.1", "b@example.com", ""},
+		said{Delivered, "", "", "2.1.5", "c@example.com", ""},
+		said{Bounced, app.BounceTransient, "ContentRejected", "5.7.1", "f@example.com", ""})
 }
 
 func TestDeliveryStatusOfEximSaysItInTheDiagnostic(t *testing.T) {
@@ -385,9 +385,9 @@ Spam Spam Spam
 
 func TestFeedbackReportOfAbuseIsAComplaint(t *testing.T) {
 	check(t, complaint("Feedback-Type: abuse\nUser-Agent: SomeGenerator/1.0\nVersion: 1\nOriginal-Mail-From: <x@acme.test>\nOriginal-Rcpt-To: <Bob@example.com>\nArrival-Date: Thu, 8 Mar 2026 14:00:00 EDT\n"),
-		said{FeedbackComplained, "", "", "", "bob@example.com", "SomeGenerator/1.0"})
-	check(t, complaint("feedback-type:  ABUSE\n"), said{kind: FeedbackComplained})
-	check(t, complaint("Feedback-Type: abuse\nOriginal-Rcpt-To: redacted\n"), said{kind: FeedbackComplained})
+		said{Complained, "", "", "", "bob@example.com", "SomeGenerator/1.0"})
+	check(t, complaint("feedback-type:  ABUSE\n"), said{kind: Complained})
+	check(t, complaint("Feedback-Type: abuse\nOriginal-Rcpt-To: redacted\n"), said{kind: Complained})
 }
 
 func TestOtherFeedbackReportsAreNoComplaint(t *testing.T) {
@@ -406,12 +406,12 @@ func TestBouncesWithoutAFormat(t *testing.T) {
 		"qmail":         {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\n" + qmail, noEmail("5.1.1", "bob@example.com", "qmail-send")},
 		"qmail's code":  {"From: MAILER-DAEMON@mx.test\nSubject: failure notice\n\nSorry, no mailbox here by that name. (#5.1.1)\n", noEmail("5.1.1", "", "no mailbox here")},
 		"old exim":      {"X-Failed-Recipients: bob@example.com\nFrom: Mail Delivery System <Mailer-Daemon@x.test>\nSubject: Mail delivery failed\n\n  bob@example.com\n    SMTP error from remote mail server: 550 user unknown\n", noEmail("", "bob@example.com", "550 user unknown")},
-		"quota":         {"Subject: Undeliverable mail\n\nThe mailbox is full\n", said{FeedbackBounced, app.BounceTransient, "MailboxFull", "", "", "full"}},
-		"says nothing":  {"Subject: Mail could not be delivered\n\nSorry.\n", said{FeedbackBounced, app.BounceUndetermined, "General", "", "", "Sorry"}},
-		"bare SMTP 554": {"Subject: Returned mail\n\n554 transaction failed\n", said{FeedbackBounced, app.BounceUndetermined, "General", "", "", "554"}},
-		"encoded":       {"Subject: =?utf-8?q?Undeliver=61ble?=\nContent-Transfer-Encoding: quoted-printable\n\n550 5=2E7.1 no\n", said{FeedbackBounced, app.BounceTransient, "ContentRejected", "5.7.1", "", "550 5.7.1 no"}},
-		"from nobody":   {"From: x@y.test\nSubject: Hello\n\nsmtp error 5.2.2\n", said{FeedbackBounced, app.BounceTransient, "MailboxFull", "5.2.2", "", "5.2.2"}},
-		"delay":         {"From: mailer-daemon@x.test\nSubject: Delivery delayed\n\nWill be tried again, 4.4.1\n", said{FeedbackDelayed, "", "", "4.4.1", "", "again"}},
+		"quota":         {"Subject: Undeliverable mail\n\nThe mailbox is full\n", said{Bounced, app.BounceTransient, "MailboxFull", "", "", "full"}},
+		"says nothing":  {"Subject: Mail could not be delivered\n\nSorry.\n", said{Bounced, app.BounceUndetermined, "General", "", "", "Sorry"}},
+		"bare SMTP 554": {"Subject: Returned mail\n\n554 transaction failed\n", said{Bounced, app.BounceUndetermined, "General", "", "", "554"}},
+		"encoded":       {"Subject: =?utf-8?q?Undeliver=61ble?=\nContent-Transfer-Encoding: quoted-printable\n\n550 5=2E7.1 no\n", said{Bounced, app.BounceTransient, "ContentRejected", "5.7.1", "", "550 5.7.1 no"}},
+		"from nobody":   {"From: x@y.test\nSubject: Hello\n\nsmtp error 5.2.2\n", said{Bounced, app.BounceTransient, "MailboxFull", "5.2.2", "", "5.2.2"}},
+		"delay":         {"From: mailer-daemon@x.test\nSubject: Delivery delayed\n\nWill be tried again, 4.4.1\n", said{Delayed, "", "", "4.4.1", "", "again"}},
 		"broken header": {"no header at all\nundelivered 5.1.1\n", noEmail("5.1.1", "", "5.1.1")},
 	} {
 		t.Run(name, func(t *testing.T) { check(t, crlf(c.raw), c.want) })
@@ -472,34 +472,34 @@ func TestHostileMailIsReadInBoundedTime(t *testing.T) {
 
 func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 	envelope := map[int]string{0: "Ann@example.com", 1: "bob@example.com"}
-	bounce := func(named ...string) BounceReport {
-		return BounceReport{Named: named, Feedback: Feedback{Source: "bounce", Kind: FeedbackBounced, Bounce: app.BouncePermanent, SubType: "NoEmail", Enhanced: "5.1.1"}}
+	bounce := func(named ...string) Claim {
+		return Claim{Named: named, Report: Report{Source: "bounce", Kind: Bounced, Bounce: app.BouncePermanent, SubType: "NoEmail", Enhanced: "5.1.1"}}
 	}
-	complained := func(named ...string) BounceReport {
-		return BounceReport{Named: named, Feedback: Feedback{Kind: FeedbackComplained}}
+	complained := func(named ...string) Claim {
+		return Claim{Named: named, Report: Report{Kind: Complained}}
 	}
 	foreign := bounce("ann@example.com")
 	foreign.EmailID = "0199c2f0-7a3e-7d11-9a2b-000000000000"
 	for name, c := range map[string]struct {
 		n    int
-		said []BounceReport
+		said []Claim
 		want string
 	}{
-		"the path's own, named":           {0, []BounceReport{bounce("ann@example.com")}, "Ann@example.com bounced Permanent"},
-		"the path's own, not named":       {1, []BounceReport{bounce()}, "bob@example.com bounced Permanent"},
-		"before and after a forward":      {0, []BounceReport{bounce("ann@example.com", "x@y.test")}, "Ann@example.com bounced Permanent"},
-		"another of the email":            {0, []BounceReport{bounce("bob@example.com")}, "Ann@example.com bounced Undetermined"},
-		"a stranger":                      {0, []BounceReport{bounce("victim@example.net")}, "Ann@example.com bounced Undetermined"},
-		"own and a stranger":              {0, []BounceReport{bounce("victim@example.net"), bounce("ann@example.com")}, "Ann@example.com bounced Permanent"},
-		"twice the same":                  {0, []BounceReport{bounce("ann@example.com"), bounce("ann@example.com")}, "Ann@example.com bounced Permanent"},
-		"another email":                   {0, []BounceReport{foreign}, ""},
-		"complaint":                       {0, []BounceReport{complained()}, "Ann@example.com complained "},
-		"complaint about a stranger":      {0, []BounceReport{complained("victim@example.net")}, ""},
-		"all, named":                      {app.AllRecipients, []BounceReport{bounce("bob@example.com")}, "bob@example.com bounced Permanent"},
-		"all, not named":                  {app.AllRecipients, []BounceReport{bounce()}, ""},
-		"all, a stranger":                 {app.AllRecipients, []BounceReport{bounce("victim@example.net")}, ""},
-		"all, complaint naming nobody":    {app.AllRecipients, []BounceReport{complained()}, ""},
-		"a number that the email has not": {7, []BounceReport{bounce()}, ""},
+		"the path's own, named":           {0, []Claim{bounce("ann@example.com")}, "Ann@example.com bounced Permanent"},
+		"the path's own, not named":       {1, []Claim{bounce()}, "bob@example.com bounced Permanent"},
+		"before and after a forward":      {0, []Claim{bounce("ann@example.com", "x@y.test")}, "Ann@example.com bounced Permanent"},
+		"another of the email":            {0, []Claim{bounce("bob@example.com")}, "Ann@example.com bounced Undetermined"},
+		"a stranger":                      {0, []Claim{bounce("victim@example.net")}, "Ann@example.com bounced Undetermined"},
+		"own and a stranger":              {0, []Claim{bounce("victim@example.net"), bounce("ann@example.com")}, "Ann@example.com bounced Permanent"},
+		"twice the same":                  {0, []Claim{bounce("ann@example.com"), bounce("ann@example.com")}, "Ann@example.com bounced Permanent"},
+		"another email":                   {0, []Claim{foreign}, ""},
+		"complaint":                       {0, []Claim{complained()}, "Ann@example.com complained "},
+		"complaint about a stranger":      {0, []Claim{complained("victim@example.net")}, ""},
+		"all, named":                      {app.AllRecipients, []Claim{bounce("bob@example.com")}, "bob@example.com bounced Permanent"},
+		"all, not named":                  {app.AllRecipients, []Claim{bounce()}, ""},
+		"all, a stranger":                 {app.AllRecipients, []Claim{bounce("victim@example.net")}, ""},
+		"all, complaint naming nobody":    {app.AllRecipients, []Claim{complained()}, ""},
+		"a number that the email has not": {7, []Claim{bounce()}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got []string
@@ -514,7 +514,7 @@ func TestOnlyWhatTheReturnPathProvesIsBelieved(t *testing.T) {
 			}
 		})
 	}
-	if got := Believe((app.ReturnPath{EmailID: apptest.PathEmail}), []BounceReport{bounce()}, map[int]string{0: app.Erased}); len(got) != 0 {
+	if got := Believe((app.ReturnPath{EmailID: apptest.PathEmail}), []Claim{bounce()}, map[int]string{0: app.Erased}); len(got) != 0 {
 		t.Errorf("an erased address bounces: %+v", got)
 	}
 }

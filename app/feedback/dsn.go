@@ -11,7 +11,7 @@ import (
 // readDeliveryStatus reads the groups of a delivery status (RFC 3464 2.1): the
 // first speaks of the message, each further one of a recipient. ok is false
 // where no group speaks of a recipient.
-func readDeliveryStatus(b []byte) (reports []BounceReport, ok bool) {
+func readDeliveryStatus(b []byte) (reports []Claim, ok bool) {
 	for _, group := range readGroups(b, maxBounceGroups) {
 		named := namedIn(group)
 		action, status := firstWord(group.get("action")), firstWord(group.get("status"))
@@ -29,7 +29,7 @@ func readDeliveryStatus(b []byte) (reports []BounceReport, ok bool) {
 
 // recipientReport judges a recipient's group; tells is false for actions that say
 // nothing of the outcome (relayed, expanded).
-func recipientReport(group fields, action, status string) (r BounceReport, tells bool) {
+func recipientReport(group fields, action, status string) (r Claim, tells bool) {
 	if !app.IsEnhancedCode(status) {
 		status = ""
 	}
@@ -38,7 +38,7 @@ func recipientReport(group fields, action, status string) (r BounceReport, tells
 	}
 	words := diagnosticText(group.get("diagnostic-code"))
 	r.Diagnostic, r.Enhanced = firstBytes(words, maxDiagnostic), status
-	if r.Kind == FeedbackBounced {
+	if r.Kind == Bounced {
 		r.Bounce, r.SubType, r.Enhanced = judgeBounce(status, words)
 	}
 	return r, true
@@ -46,17 +46,17 @@ func recipientReport(group fields, action, status string) (r BounceReport, tells
 
 // kindOfAction is what an action (RFC 3464 2.3.3) means for the email. Where it
 // is missing, the class of the status stands in.
-func kindOfAction(action, status string) FeedbackKind {
+func kindOfAction(action, status string) Kind {
 	if action == "" && status != "" {
 		action = map[byte]string{'2': "delivered", '4': "delayed", '5': "failed"}[status[0]]
 	}
 	switch action {
 	case "failed":
-		return FeedbackBounced
+		return Bounced
 	case "delayed":
-		return FeedbackDelayed
+		return Delayed
 	case "delivered":
-		return FeedbackDelivered
+		return Delivered
 	}
 	return ""
 }

@@ -6,30 +6,30 @@ import (
 	"mailer/app"
 )
 
-// FeedbackKind says what the outside reports of an email.
-type FeedbackKind string
+// Kind says what the outside reports of an email.
+type Kind string
 
 // The kinds of feedback.
 const (
-	FeedbackTaken      FeedbackKind = "sent" // the provider took it: what the relay's own reply says
-	FeedbackDelivered  FeedbackKind = "delivered"
-	FeedbackDelayed    FeedbackKind = "delayed" // still being tried by the provider
-	FeedbackBounced    FeedbackKind = "bounced"
-	FeedbackComplained FeedbackKind = "complained"
-	FeedbackOpened     FeedbackKind = "opened"
-	FeedbackClicked    FeedbackKind = "clicked"
-	FeedbackFailed     FeedbackKind = "failed" // the provider took it and did not send it
+	Taken      Kind = "sent" // the provider took it: what the relay's own reply says
+	Delivered  Kind = "delivered"
+	Delayed    Kind = "delayed" // still being tried by the provider
+	Bounced    Kind = "bounced"
+	Complained Kind = "complained"
+	Opened     Kind = "opened"
+	Clicked    Kind = "clicked"
+	Failed     Kind = "failed" // the provider took it and did not send it
 )
 
-// Feedback is one report about one recipient of an email: from a provider's
+// Report is one report about one recipient of an email: from a provider's
 // event hook or from the bounce listener. It is believed only after its door
 // proved where it comes from.
-type Feedback struct {
+type Report struct {
 	Source string // SourceSES and the like, or BounceSource
 	// ID is the provider's own id of this report about this recipient, or a hash
 	// of what it says; the same Source and ID again change nothing.
 	ID         string
-	Kind       FeedbackKind
+	Kind       Kind
 	EmailID    string // of X-Mailer-Email-ID or of our signed return path; empty: not known
 	ProviderID string // that the relay gave the message in its reply; empty: not known
 	MessageID  string // of RFC 5322, without angle brackets; empty: not known
@@ -49,18 +49,18 @@ type Feedback struct {
 	At    time.Time // when it happened; zero: unknown
 }
 
-// Readers read what the providers with a secret in the path send.
-var Readers = map[string]func(body []byte) ([]Feedback, error){
-	app.SourcePostmark: PostmarkFeedback,
-	app.SourceMailgun:  MailgunFeedback,
-	app.SourceSendgrid: SendgridFeedback,
-	app.SourceGeneric:  GenericFeedback,
+// readers read what the providers with a secret in the path send.
+var readers = map[string]func(body []byte) ([]Report, error){
+	app.SourcePostmark: readPostmark,
+	app.SourceMailgun:  readMailgun,
+	app.SourceSendgrid: readSendgrid,
+	app.SourceGeneric:  readGeneric,
 }
 
-// ReadFeedback reads what a source of FeedbackSources posted. Errors: CodeNotFound
+// Read reads what a source of FeedbackSources posted. Errors: CodeNotFound
 // for any other source, CodeInvalidPayload; CodeValidation for the generic form.
-func ReadFeedback(source string, body []byte) ([]Feedback, error) {
-	read := Readers[source]
+func Read(source string, body []byte) ([]Report, error) {
+	read := readers[source]
 	if read == nil {
 		return nil, app.Errorf(app.CodeNotFound, "There is nothing at this address")
 	}

@@ -10,8 +10,8 @@ import (
 	"mailer/app"
 )
 
-// MaxGenericFeedback is how many events one call of the generic form can hold.
-const MaxGenericFeedback = 1000
+// MaxGenericEvents is how many events one call of the generic form can hold.
+const MaxGenericEvents = 1000
 
 // GenericEvent is one event in the generic form, for senders that are no
 // provider we know: scripts, other relays. One of EmailID, ProviderID and
@@ -34,15 +34,15 @@ type GenericEvent struct {
 }
 
 // genericKinds are the types of the generic form.
-var genericKinds = map[string]FeedbackKind{
-	"sent": FeedbackTaken, "delivered": FeedbackDelivered, "delivery_delayed": FeedbackDelayed, "bounced": FeedbackBounced,
-	"complained": FeedbackComplained, "opened": FeedbackOpened, "clicked": FeedbackClicked, "failed": FeedbackFailed,
+var genericKinds = map[string]Kind{
+	"sent": Taken, "delivered": Delivered, "delivery_delayed": Delayed, "bounced": Bounced,
+	"complained": Complained, "opened": Opened, "clicked": Clicked, "failed": Failed,
 }
 
-// GenericFeedback reads the generic form: one event, or an array of 1 to
-// MaxGenericFeedback. Errors: CodeInvalidPayload; CodeValidation, also for an
+// readGeneric reads the generic form: one event, or an array of 1 to
+// MaxGenericEvents. Errors: CodeInvalidPayload; CodeValidation, also for an
 // unknown name, since this form is ours.
-func GenericFeedback(body []byte) ([]Feedback, error) {
+func readGeneric(body []byte) ([]Report, error) {
 	var events []GenericEvent
 	target := any(&events)
 	single := bytes.HasPrefix(bytes.TrimLeft(body, " \t\r\n"), []byte("{"))
@@ -53,10 +53,10 @@ func GenericFeedback(body []byte) ([]Feedback, error) {
 	if err := json.Unmarshal(body, target, json.RejectUnknownMembers(true)); err != nil {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The body must be JSON: an event of the generic form, or an array of them, without other fields")
 	}
-	if len(events) == 0 || len(events) > MaxGenericFeedback {
-		return nil, app.Errorf(app.CodeValidation, "The array must hold 1 to %d events", MaxGenericFeedback)
+	if len(events) == 0 || len(events) > MaxGenericEvents {
+		return nil, app.Errorf(app.CodeValidation, "The array must hold 1 to %d events", MaxGenericEvents)
 	}
-	out := make([]Feedback, len(events))
+	out := make([]Report, len(events))
 	for i := range events {
 		prefix := ""
 		if !single {
@@ -70,8 +70,8 @@ func GenericFeedback(body []byte) ([]Feedback, error) {
 	return out, nil
 }
 
-func (g *GenericEvent) feedback(prefix string) (Feedback, error) {
-	f := Feedback{Source: app.SourceGeneric, ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(loose(g.MessageID)),
+func (g *GenericEvent) feedback(prefix string) (Report, error) {
+	f := Report{Source: app.SourceGeneric, ID: g.ID, EmailID: g.EmailID, ProviderID: g.ProviderID, MessageID: bareMessageID(loose(g.MessageID)),
 		Recipient: g.Recipient, Bounce: app.BounceType(g.BounceType), SubType: g.SubType, Enhanced: g.Code, Diagnostic: g.Diagnostic,
 		Link: g.Link, UserAgent: g.UserAgent, IPAddress: g.IPAddress}
 	f.Kind = genericKinds[strings.TrimPrefix(g.Type, "email.")]

@@ -38,40 +38,40 @@ type mailgunReport struct {
 	} `json:"event-data"`
 }
 
-// MailgunFeedback reads what a webhook of Mailgun sends: one report. Events that
+// readMailgun reads what a webhook of Mailgun sends: one report. Events that
 // say nothing of a message are left out. Error: CodeInvalidPayload.
-func MailgunFeedback(body []byte) ([]Feedback, error) {
+func readMailgun(body []byte) ([]Report, error) {
 	var m mailgunReport
 	if err := decodeReport(body, &m); err != nil {
 		return nil, err
 	}
 	d := &m.Data
-	f := Feedback{Source: app.SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[app.EmailIDKey]),
+	f := Report{Source: app.SourceMailgun, MessageID: bareMessageID(d.Message.Headers.MessageID), EmailID: string(d.Variables[app.EmailIDKey]),
 		Recipient: string(d.Recipient), At: unixTime(d.Timestamp), Link: string(d.URL), IPAddress: string(d.IP),
 		UserAgent: string(d.Client.UserAgent), Machine: d.Client.Bot != ""}
 	if !m.tell(&f) {
 		return nil, nil
 	}
 	f.ID = reportID(d.ID, string(f.Kind), f.Recipient, f.MessageID)
-	return []Feedback{f}, nil
+	return []Report{f}, nil
 }
 
 // tell fills in what happened, and reports whether it is worth a report.
-func (m *mailgunReport) tell(f *Feedback) bool {
+func (m *mailgunReport) tell(f *Report) bool {
 	d := &m.Data
 	switch d.Event {
 	case "accepted":
-		f.Kind = FeedbackTaken
+		f.Kind = Taken
 	case "delivered":
-		f.Kind = FeedbackDelivered
+		f.Kind = Delivered
 	case "opened":
-		f.Kind = FeedbackOpened
+		f.Kind = Opened
 	case "clicked":
-		f.Kind = FeedbackClicked
+		f.Kind = Clicked
 	case "complained":
-		f.Kind = FeedbackComplained
+		f.Kind = Complained
 	case "rejected":
-		f.Kind, f.Diagnostic = FeedbackFailed, string(d.Reason)
+		f.Kind, f.Diagnostic = Failed, string(d.Reason)
 	case "failed":
 		m.failed(f)
 	default:
@@ -82,7 +82,7 @@ func (m *mailgunReport) tell(f *Feedback) bool {
 
 // failed sorts a failure: one that Mailgun goes on trying, one of its own lists,
 // or a bounce.
-func (m *mailgunReport) failed(f *Feedback) {
+func (m *mailgunReport) failed(f *Report) {
 	d := &m.Data
 	words := d.Status.Message
 	if words == "" {
@@ -91,13 +91,13 @@ func (m *mailgunReport) failed(f *Feedback) {
 	f.Diagnostic, f.Enhanced = string(words), codeOf(d.Status.Enhanced, words)
 	switch {
 	case d.Severity == "temporary":
-		f.Kind = FeedbackDelayed
+		f.Kind = Delayed
 	case d.Reason == "suppress-unsubscribe":
-		f.Kind, f.Diagnostic = FeedbackFailed, "the address is on Mailgun's list of those who unsubscribed"
+		f.Kind, f.Diagnostic = Failed, "the address is on Mailgun's list of those who unsubscribed"
 	case d.Reason == "suppress-bounce", d.Reason == "suppress-complaint":
-		f.Kind, f.Bounce, f.SubType, f.Enhanced = FeedbackBounced, app.BouncePermanent, "OnAccountSuppressionList", ""
+		f.Kind, f.Bounce, f.SubType, f.Enhanced = Bounced, app.BouncePermanent, "OnAccountSuppressionList", ""
 	default:
-		f.Kind, f.Bounce, f.SubType = FeedbackBounced, app.BouncePermanent, "General"
+		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, "General"
 		if strings.HasPrefix(f.Enhanced, "4.") || strings.HasPrefix(string(d.Status.Code), "4") {
 			f.Bounce = app.BounceTransient // given up
 		}

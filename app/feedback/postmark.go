@@ -31,41 +31,41 @@ type postmarkReport struct {
 // postmarkBounces are Postmark's types of bounce. Types that are not listed are
 // answers of people and machines, or of nobody knows what.
 var postmarkBounces = map[loose]struct {
-	kind    FeedbackKind
+	kind    Kind
 	bounce  app.BounceType
 	subType string
 }{
-	"HardBounce":              {FeedbackBounced, app.BouncePermanent, "NoEmail"}, // Postmark's word for an address that does not exist
-	"BadEmailAddress":         {FeedbackBounced, app.BouncePermanent, "NoEmail"},
-	"Transient":               {FeedbackDelayed, "", ""},
-	"SoftBounce":              {FeedbackBounced, app.BounceTransient, "General"},
-	"DnsError":                {FeedbackBounced, app.BounceTransient, "General"},
-	"Blocked":                 {FeedbackBounced, app.BounceTransient, "ContentRejected"},
-	"SpamNotification":        {FeedbackBounced, app.BounceTransient, "ContentRejected"},
-	"VirusNotification":       {FeedbackBounced, app.BounceTransient, "AttachmentRejected"},
-	"DMARCPolicy":             {FeedbackBounced, app.BounceTransient, "ContentRejected"},
-	"Unknown":                 {FeedbackBounced, app.BounceUndetermined, "Undetermined"},
-	"SpamComplaint":           {FeedbackComplained, "", ""},
-	"ManuallyDeactivated":     {FeedbackFailed, "", ""},
-	"SMTPApiError":            {FeedbackFailed, "", ""},
-	"TemplateRenderingFailed": {FeedbackFailed, "", ""},
+	"HardBounce":              {Bounced, app.BouncePermanent, "NoEmail"}, // Postmark's word for an address that does not exist
+	"BadEmailAddress":         {Bounced, app.BouncePermanent, "NoEmail"},
+	"Transient":               {Delayed, "", ""},
+	"SoftBounce":              {Bounced, app.BounceTransient, "General"},
+	"DnsError":                {Bounced, app.BounceTransient, "General"},
+	"Blocked":                 {Bounced, app.BounceTransient, "ContentRejected"},
+	"SpamNotification":        {Bounced, app.BounceTransient, "ContentRejected"},
+	"VirusNotification":       {Bounced, app.BounceTransient, "AttachmentRejected"},
+	"DMARCPolicy":             {Bounced, app.BounceTransient, "ContentRejected"},
+	"Unknown":                 {Bounced, app.BounceUndetermined, "Undetermined"},
+	"SpamComplaint":           {Complained, "", ""},
+	"ManuallyDeactivated":     {Failed, "", ""},
+	"SMTPApiError":            {Failed, "", ""},
+	"TemplateRenderingFailed": {Failed, "", ""},
 }
 
-// PostmarkFeedback reads what a webhook of Postmark sends: one report. Records
+// readPostmark reads what a webhook of Postmark sends: one report. Records
 // that say nothing of a message are left out. Error: CodeInvalidPayload.
-func PostmarkFeedback(body []byte) ([]Feedback, error) {
+func readPostmark(body []byte) ([]Report, error) {
 	var m postmarkReport
 	if err := decodeReport(body, &m); err != nil {
 		return nil, err
 	}
-	f := Feedback{Source: app.SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
+	f := Report{Source: app.SourcePostmark, ProviderID: string(m.MessageID), Recipient: string(cmp.Or(m.Email, m.Recipient)),
 		UserAgent: string(m.UserAgent), IPAddress: string(m.Geo.IP), Link: string(m.Link)}
 	f.EmailID = m.emailID()
 	if !m.tell(&f) {
 		return nil, nil
 	}
 	f.ID = reportID(m.ID, string(m.Type), string(m.MessageID), f.Recipient)
-	return []Feedback{f}, nil
+	return []Report{f}, nil
 }
 
 // emailID returns the email's id in the metadata, whatever the case of its name;
@@ -85,16 +85,16 @@ func (m *postmarkReport) emailID() (id string) {
 }
 
 // tell fills in what happened, and reports whether it is worth a report.
-func (m *postmarkReport) tell(f *Feedback) bool {
+func (m *postmarkReport) tell(f *Report) bool {
 	switch m.Record {
 	case "Delivery":
-		f.Kind, f.At, f.Diagnostic = FeedbackDelivered, isoTime(m.Delivered), string(m.Details)
+		f.Kind, f.At, f.Diagnostic = Delivered, isoTime(m.Delivered), string(m.Details)
 	case "Open":
-		f.Kind, f.At = FeedbackOpened, isoTime(m.Received)
+		f.Kind, f.At = Opened, isoTime(m.Received)
 	case "Click":
-		f.Kind, f.At = FeedbackClicked, isoTime(m.Received)
+		f.Kind, f.At = Clicked, isoTime(m.Received)
 	case "SpamComplaint":
-		f.Kind, f.At = FeedbackComplained, isoTime(m.BouncedAt)
+		f.Kind, f.At = Complained, isoTime(m.BouncedAt)
 	case "Bounce", "": // older ones do not say
 		known, ok := postmarkBounces[m.Type]
 		if !ok {

@@ -15,11 +15,11 @@ const sesMail = `"mail":{"timestamp":"2026-05-01T10:00:00.123Z","source":"a@exam
 	{"name":"Message-ID","value":"<0198c0de-0000-7000-8000-000000000001@example.com>"}],"commonHeaders":{"messageId":"<0100019f-aaaa-bbbb-000000@email.amazonses.com>"},"tags":{"ses:caller-identity":["x"]}}`
 
 // brief is a report on one line, for comparing.
-func brief(f Feedback) string {
+func brief(f Report) string {
 	return strings.Join(strings.Fields(fmt.Sprint(f.Kind, " ", f.Recipient, " ", f.Bounce, " ", f.SubType, " ", f.Enhanced)), " ")
 }
 
-func briefs(reports []Feedback) string {
+func briefs(reports []Report) string {
 	var out []string
 	for _, f := range reports {
 		out = append(out, brief(f))
@@ -44,7 +44,7 @@ func TestReportsOfSESAreRead(t *testing.T) {
 		`{"eventType":"Subscription",`: "",
 		`{"somethingElse":1,`:          "",
 	} {
-		reports, err := SESFeedback("sns-1", []byte(body+sesMail+"}"))
+		reports, err := ReadSES("sns-1", []byte(body+sesMail+"}"))
 		if err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v, want %q", body, briefs(reports), err, want)
 		}
@@ -61,7 +61,7 @@ func TestReportsOfSESAreRead(t *testing.T) {
 		}
 	}
 	for _, body := range []string{"", "Successfully validated SNS topic for Amazon SES event publishing.", "[]", `{"eventType":"Send","eventType":"Bounce"}`, "{\"eventType\":\"\xff\"}"} {
-		if _, err := SESFeedback("x", []byte(body)); err == nil {
+		if _, err := ReadSES("x", []byte(body)); err == nil {
 			t.Errorf("%q is read", body)
 		}
 	}
@@ -82,13 +82,13 @@ func TestOfSeveralEmailIdHeadersNoneIsBelieved(t *testing.T) {
 	} {
 		body := `{"eventType":"Complaint","complaint":{"complainedRecipients":[{"emailAddress":"bob@example.net"}]},
 			"mail":{"messageId":"0100019f-aaaa-bbbb-000000","headers":[` + headers + `],"commonHeaders":{"messageId":"<` + other + `@acme.test>"}}}`
-		reports, err := SESFeedback("x", []byte(body))
+		reports, err := ReadSES("x", []byte(body))
 		if err != nil || len(reports) != 1 || reports[0].EmailID != "" || reports[0].MessageID != "" || reports[0].ProviderID != "0100019f-aaaa-bbbb-000000" {
 			t.Errorf("%s: %+v, %v", name, reports, err)
 		}
 	}
 	for range 20 { // a map has no order
-		reports, err := PostmarkFeedback([]byte(`{"RecordType":"Delivery","MessageID":"883953f4","Recipient":"bob@example.net",
+		reports, err := readPostmark([]byte(`{"RecordType":"Delivery","MessageID":"883953f4","Recipient":"bob@example.net",
 			"Metadata":{"mailer-email-id":"` + ours + `","Mailer-Email-ID":"` + other + `"}}`))
 		if err != nil || len(reports) != 1 || reports[0].EmailID != "" || reports[0].ProviderID != "883953f4" {
 			t.Fatalf("metadata: %+v, %v", reports, err)
@@ -111,7 +111,7 @@ func TestReportsOfPostmarkAreRead(t *testing.T) {
 		`{"RecordType":"Click","Recipient":"john@example.com","OriginalLink":"https://example.com/","ReceivedAt":"2026-05-01T10:00:00Z",`:                                                             "clicked john@example.com",
 		`{"RecordType":"SubscriptionChange","Recipient":"john@example.com",`:                                                                                                                          "",
 	} {
-		reports, err := PostmarkFeedback([]byte(body + rest))
+		reports, err := readPostmark([]byte(body + rest))
 		if err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v, want %q", body, briefs(reports), err, want)
 		}
@@ -124,7 +124,7 @@ func TestReportsOfPostmarkAreRead(t *testing.T) {
 }
 
 func TestAPostmarkRecordThatNamesItsRecipientTwiceIsOfOne(t *testing.T) {
-	reports, err := PostmarkFeedback([]byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
+	reports, err := readPostmark([]byte(`{"RecordType":"Delivery","Email":"john@example.com","Recipient":"john@example.com"}`))
 	if err != nil || len(reports) != 1 || reports[0].Recipient != "john@example.com" {
 		t.Errorf("%+v, %v", reports, err)
 	}
@@ -147,7 +147,7 @@ func TestReportsOfMailgunAreRead(t *testing.T) {
 		`{"event-data":{"event":"complained",`:   "complained alice@example.com",
 		`{"event-data":{"event":"unsubscribed",`: "",
 	} {
-		reports, err := MailgunFeedback([]byte(body + rest))
+		reports, err := readMailgun([]byte(body + rest))
 		if err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v, want %q", body, briefs(reports), err, want)
 		}
@@ -176,7 +176,7 @@ func TestReportsOfSendGridAreRead(t *testing.T) {
 	for i := range events {
 		events[i] = event(events[i])
 	}
-	reports, err := SendgridFeedback([]byte("[" + strings.Join(events, ",") + "]"))
+	reports, err := readSendgrid([]byte("[" + strings.Join(events, ",") + "]"))
 	const want = "sent a@example.net; delayed a@example.net 4.7.0; delivered a@example.net; bounced a@example.net Permanent General 5.0.0; " +
 		"bounced a@example.net Permanent NoEmail 5.0.0; bounced a@example.net Permanent General 5.1.1; bounced a@example.net Transient General 5.7.1; " +
 		"bounced a@example.net Permanent OnAccountSuppressionList; failed a@example.net; opened a@example.net; clicked a@example.net; complained a@example.net"
@@ -196,7 +196,7 @@ func TestTheGenericFormIsReadStrictly(t *testing.T) {
 		`{"type":"delivered","message_id":"<x@y>"}`:                                                   "delivered",
 		`{"type":"bounced","provider_id":"p","diagnostic":"550 5.2.1 off","bounce_type":"Permanent"}`: "bounced Permanent 5.2.1",
 	} {
-		if reports, err := GenericFeedback([]byte(body)); err != nil || briefs(reports) != want {
+		if reports, err := readGeneric([]byte(body)); err != nil || briefs(reports) != want {
 			t.Errorf("%s\n%q, %v", body, briefs(reports), err)
 		}
 	}
@@ -207,7 +207,7 @@ func TestTheGenericFormIsReadStrictly(t *testing.T) {
 		`{"type":"bounced","email_id":"x","enhanced_code":"550"}`: app.CodeValidation, `{"type":"bounced","email_id":"x","bounce_type":"hard"}`: app.CodeValidation,
 		`{"type":"bounced","email_id":"x","created_at":"yesterday"}`: app.CodeValidation, "[" + strings.Repeat(one+",", 1000) + one + "]": app.CodeValidation,
 	} {
-		_, err := GenericFeedback([]byte(body))
+		_, err := readGeneric([]byte(body))
 		var refusal *app.Error
 		if !errors.As(err, &refusal) || refusal.Code != want {
 			t.Errorf("%.100s: %v, want %s", body, err, want)
@@ -224,8 +224,8 @@ func FuzzFeedback(f *testing.F) {
 	f.Add([]byte(`[{"event":"bounce","timestamp":-1,"status":"5.1.1","reason":"x"}]`))
 	f.Add([]byte(`[{"type":"bounced","email_id":"x"}]`))
 	f.Fuzz(func(t *testing.T, body []byte) {
-		ses := func(b []byte) ([]Feedback, error) { return SESFeedback("id", b) }
-		for _, read := range []func([]byte) ([]Feedback, error){ses, PostmarkFeedback, MailgunFeedback, SendgridFeedback, GenericFeedback} {
+		ses := func(b []byte) ([]Report, error) { return ReadSES("id", b) }
+		for _, read := range []func([]byte) ([]Report, error){ses, readPostmark, readMailgun, readSendgrid, readGeneric} {
 			reports, err := read(body)
 			var refusal *app.Error
 			if err != nil && !errors.As(err, &refusal) {

@@ -15,8 +15,8 @@ import (
 	"mailer/app/tracking"
 )
 
-// FeedbackKept is how long a report is remembered so that it counts once.
-const FeedbackKept = 30 * 24 * time.Hour
+// ReportsKept is how long a report is remembered so that it counts once.
+const ReportsKept = 30 * 24 * time.Hour
 
 // ProviderIDsKept is how long after its acceptance an email is found by its
 // provider's id: it may leave a month later, and be reported of for some weeks.
@@ -31,23 +31,23 @@ const (
 
 // LastEvent is the value of last_event that a report leads to; empty for a kind
 // that is none.
-func (k FeedbackKind) LastEvent() app.LastEvent {
+func (k Kind) LastEvent() app.LastEvent {
 	switch k {
-	case FeedbackTaken:
+	case Taken:
 		return app.Sent
-	case FeedbackDelivered:
+	case Delivered:
 		return app.Delivered
-	case FeedbackDelayed:
+	case Delayed:
 		return app.DeliveryDelayed
-	case FeedbackBounced:
+	case Bounced:
 		return app.Bounced
-	case FeedbackComplained:
+	case Complained:
 		return app.Complained
-	case FeedbackOpened:
+	case Opened:
 		return app.Opened
-	case FeedbackClicked:
+	case Clicked:
 		return app.Clicked
-	case FeedbackFailed:
+	case Failed:
 		return app.Failed
 	}
 	return ""
@@ -90,11 +90,11 @@ var idleCodes = map[string]bool{"": true, "5.0.0": true, "5.1.0": true}
 // enhanced status code decides where it says something; only where it says
 // nothing (none, 5.0.0, 5.1.0) do the provider's words. Policy and reputation (5.7.x),
 // a full mailbox (5.2.2), size, content, routing and protocol never suppress.
-func Suppresses(f Feedback) bool {
+func Suppresses(f Report) bool {
 	switch {
-	case f.Kind == FeedbackComplained:
+	case f.Kind == Complained:
 		return true
-	case f.Kind != FeedbackBounced, f.Bounce == app.BounceTransient, f.Bounce == app.BounceUndetermined:
+	case f.Kind != Bounced, f.Bounce == app.BounceTransient, f.Bounce == app.BounceUndetermined:
 		return false
 	case !idleCodes[f.Enhanced]:
 		return addressCodes[f.Enhanced]
@@ -103,8 +103,8 @@ func Suppresses(f Feedback) bool {
 }
 
 // SuppressionOrigin is the origin of the suppression that a report leads to.
-func (k FeedbackKind) SuppressionOrigin() app.SuppressionOrigin {
-	if k == FeedbackComplained {
+func (k Kind) SuppressionOrigin() app.SuppressionOrigin {
+	if k == Complained {
 		return app.OriginComplaint
 	}
 	return app.OriginBounce
@@ -113,13 +113,13 @@ func (k FeedbackKind) SuppressionOrigin() app.SuppressionOrigin {
 // Tidy makes a report fit to be stored: texts of one line and bounded, an id
 // where there is none, a time that lies between the acceptance of the email and
 // now. accepted is zero where the email is not known.
-func (f Feedback) Tidy(accepted, now time.Time) Feedback {
+func (f Report) Tidy(accepted, now time.Time) Report {
 	if f.ID == "" {
 		f.ID = f.fingerprint()
 	}
-	f.SubType = FeedbackText(f.SubType, maxSubType)
-	f.Diagnostic = FeedbackText(f.Diagnostic, maxDiagnostic)
-	f.Link = FeedbackText(f.Link, maxFeedbackLink)
+	f.SubType = PrintableLine(f.SubType, maxSubType)
+	f.Diagnostic = PrintableLine(f.Diagnostic, maxDiagnostic)
+	f.Link = PrintableLine(f.Link, maxFeedbackLink)
 	f.UserAgent = tracking.AgentText(f.UserAgent)
 	if !app.IsEnhancedCode(f.Enhanced) {
 		f.Enhanced = ""
@@ -127,7 +127,7 @@ func (f Feedback) Tidy(accepted, now time.Time) Feedback {
 	if _, err := netip.ParseAddr(f.IPAddress); err != nil {
 		f.IPAddress = ""
 	}
-	if f.Kind == FeedbackBounced && f.Bounce == "" {
+	if f.Kind == Bounced && f.Bounce == "" {
 		f.Bounce = bounceTypeOf(f.Enhanced)
 	}
 	if f.At.IsZero() || f.At.After(now) {
@@ -151,7 +151,7 @@ func bounceTypeOf(enhanced string) app.BounceType {
 
 // fingerprint stands for an id where the sender of a report has none: the same
 // words give the same one.
-func (f Feedback) fingerprint() string {
+func (f Report) fingerprint() string {
 	h := sha256.New()
 	for _, part := range []string{string(f.Kind), f.EmailID, f.ProviderID, f.MessageID, f.Recipient, string(f.Bounce), f.SubType,
 		f.Enhanced, f.Diagnostic, f.Link, f.UserAgent, f.IPAddress, strconv.FormatInt(f.At.UnixMilli(), 10)} {
@@ -160,8 +160,8 @@ func (f Feedback) fingerprint() string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// FeedbackText is foreign text as one printable line of at most most bytes.
-func FeedbackText(s string, most int) string {
+// PrintableLine is foreign text as one printable line of at most most bytes.
+func PrintableLine(s string, most int) string {
 	s = s[:min(len(s), 4*most)]
 	s = strings.Map(func(r rune) rune {
 		if r == utf8.RuneError || !unicode.IsPrint(r) {

@@ -10,53 +10,53 @@ import (
 
 func TestOnlyBouncesOfTheRecipientsKindAndComplaintsSuppress(t *testing.T) {
 	for _, tt := range []struct {
-		kind    FeedbackKind
+		kind    Kind
 		bounce  app.BounceType
 		subType string
 		code    string
 		want    bool
 	}{
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.1", true},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.2", true},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.3", true},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.6", true},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.10", true},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.2.1", true},
-		{FeedbackBounced, "", "", "5.1.1", true},
-		{FeedbackBounced, app.BouncePermanent, "NoEmail", "", true},
-		{FeedbackBounced, app.BouncePermanent, "NoEmail", "5.0.0", true},
-		{FeedbackBounced, app.BouncePermanent, "NoEmail", "5.1.0", true},
-		{FeedbackBounced, app.BouncePermanent, "Suppressed", "", true},
-		{FeedbackBounced, app.BouncePermanent, "OnAccountSuppressionList", "", true},
-		{FeedbackComplained, "", "", "", true},
-		{FeedbackComplained, "", "", "5.7.1", true},
-		{FeedbackBounced, app.BouncePermanent, "NoEmail", "5.7.1", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.7.1", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.7.26", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.2.2", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.2.3", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.3.4", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.6.0", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.7", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.1.8", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.4.4", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.0.0", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "5.5.0", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "", false},
-		{FeedbackBounced, app.BouncePermanent, "MailboxFull", "", false},
-		{FeedbackBounced, app.BouncePermanent, "MessageTooLarge", "", false},
-		{FeedbackBounced, app.BouncePermanent, "ContentRejected", "5.0.0", false},
-		{FeedbackBounced, app.BouncePermanent, "General", "4.1.1", false},
-		{FeedbackBounced, app.BounceTransient, "General", "5.1.1", false},
-		{FeedbackBounced, app.BounceTransient, "NoEmail", "", false},
-		{FeedbackBounced, app.BounceUndetermined, "NoEmail", "5.1.1", false},
-		{FeedbackBounced, "", "NoEmail", "", false},
-		{FeedbackDelayed, app.BouncePermanent, "NoEmail", "5.1.1", false},
-		{FeedbackFailed, app.BouncePermanent, "NoEmail", "5.1.1", false},
-		{FeedbackDelivered, "", "", "", false},
-		{FeedbackOpened, "", "", "", false},
+		{Bounced, app.BouncePermanent, "General", "5.1.1", true},
+		{Bounced, app.BouncePermanent, "General", "5.1.2", true},
+		{Bounced, app.BouncePermanent, "General", "5.1.3", true},
+		{Bounced, app.BouncePermanent, "General", "5.1.6", true},
+		{Bounced, app.BouncePermanent, "General", "5.1.10", true},
+		{Bounced, app.BouncePermanent, "General", "5.2.1", true},
+		{Bounced, "", "", "5.1.1", true},
+		{Bounced, app.BouncePermanent, "NoEmail", "", true},
+		{Bounced, app.BouncePermanent, "NoEmail", "5.0.0", true},
+		{Bounced, app.BouncePermanent, "NoEmail", "5.1.0", true},
+		{Bounced, app.BouncePermanent, "Suppressed", "", true},
+		{Bounced, app.BouncePermanent, "OnAccountSuppressionList", "", true},
+		{Complained, "", "", "", true},
+		{Complained, "", "", "5.7.1", true},
+		{Bounced, app.BouncePermanent, "NoEmail", "5.7.1", false},
+		{Bounced, app.BouncePermanent, "General", "5.7.1", false},
+		{Bounced, app.BouncePermanent, "General", "5.7.26", false},
+		{Bounced, app.BouncePermanent, "General", "5.2.2", false},
+		{Bounced, app.BouncePermanent, "General", "5.2.3", false},
+		{Bounced, app.BouncePermanent, "General", "5.3.4", false},
+		{Bounced, app.BouncePermanent, "General", "5.6.0", false},
+		{Bounced, app.BouncePermanent, "General", "5.1.7", false},
+		{Bounced, app.BouncePermanent, "General", "5.1.8", false},
+		{Bounced, app.BouncePermanent, "General", "5.4.4", false},
+		{Bounced, app.BouncePermanent, "General", "5.0.0", false},
+		{Bounced, app.BouncePermanent, "General", "5.5.0", false},
+		{Bounced, app.BouncePermanent, "General", "", false},
+		{Bounced, app.BouncePermanent, "MailboxFull", "", false},
+		{Bounced, app.BouncePermanent, "MessageTooLarge", "", false},
+		{Bounced, app.BouncePermanent, "ContentRejected", "5.0.0", false},
+		{Bounced, app.BouncePermanent, "General", "4.1.1", false},
+		{Bounced, app.BounceTransient, "General", "5.1.1", false},
+		{Bounced, app.BounceTransient, "NoEmail", "", false},
+		{Bounced, app.BounceUndetermined, "NoEmail", "5.1.1", false},
+		{Bounced, "", "NoEmail", "", false},
+		{Delayed, app.BouncePermanent, "NoEmail", "5.1.1", false},
+		{Failed, app.BouncePermanent, "NoEmail", "5.1.1", false},
+		{Delivered, "", "", "", false},
+		{Opened, "", "", "", false},
 	} {
-		f := Feedback{Kind: tt.kind, Bounce: tt.bounce, SubType: tt.subType, Enhanced: tt.code}
+		f := Report{Kind: tt.kind, Bounce: tt.bounce, SubType: tt.subType, Enhanced: tt.code}
 		if got := Suppresses(f); got != tt.want {
 			t.Errorf("%s %s %s %s: suppresses %v", tt.kind, tt.bounce, tt.subType, tt.code, got)
 		}
@@ -115,20 +115,20 @@ func TestTheProvidersIdStandsInItsReply(t *testing.T) {
 func TestTidyBoundsWhatIsKept(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	accepted := now.Add(-time.Hour)
-	f := Feedback{Kind: FeedbackBounced, Enhanced: "5.1.1", Diagnostic: "a\r\nb\x00" + strings.Repeat("ü", 600), IPAddress: "<script>",
+	f := Report{Kind: Bounced, Enhanced: "5.1.1", Diagnostic: "a\r\nb\x00" + strings.Repeat("ü", 600), IPAddress: "<script>",
 		UserAgent: "x\ny", At: now.Add(time.Hour)}.Tidy(accepted, now)
 	if !strings.HasPrefix(f.Diagnostic, "a b ü") || len(f.Diagnostic) > 500 || f.IPAddress != "" || f.UserAgent != "xy" || !f.At.Equal(now) ||
 		f.Bounce != app.BouncePermanent || len(f.ID) != 64 {
 		t.Errorf("%+v", f)
 	}
-	if got := (Feedback{At: accepted.Add(-time.Hour), Enhanced: "5.1.1 x"}).Tidy(accepted, now); !got.At.Equal(accepted) || got.Enhanced != "" {
+	if got := (Report{At: accepted.Add(-time.Hour), Enhanced: "5.1.1 x"}).Tidy(accepted, now); !got.At.Equal(accepted) || got.Enhanced != "" {
 		t.Errorf("%+v", got)
 	}
-	a, b := Feedback{Recipient: "ab", MessageID: "c"}, Feedback{Recipient: "b", MessageID: "ca"}
+	a, b := Report{Recipient: "ab", MessageID: "c"}, Report{Recipient: "b", MessageID: "ca"}
 	if a.Tidy(accepted, now).ID == b.Tidy(accepted, now).ID {
 		t.Error("different reports have the same fingerprint")
 	}
-	if again := (Feedback{Recipient: "ab", MessageID: "c"}); again.Tidy(accepted, now).ID != a.Tidy(accepted, now.Add(time.Minute)).ID {
+	if again := (Report{Recipient: "ab", MessageID: "c"}); again.Tidy(accepted, now).ID != a.Tidy(accepted, now.Add(time.Minute)).ID {
 		t.Error("the same report has another fingerprint later")
 	}
 }

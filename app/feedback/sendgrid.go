@@ -35,18 +35,18 @@ var sendgridClasses = map[loose]string{
 	"Reputation":          "ContentRejected",
 }
 
-// SendgridFeedback reads what SendGrid's Event Webhook sends: an array of
+// readSendgrid reads what SendGrid's Event Webhook sends: an array of
 // events. Those that say nothing of a message are left out. Error:
 // CodeInvalidPayload.
-func SendgridFeedback(body []byte) ([]Feedback, error) {
+func readSendgrid(body []byte) ([]Report, error) {
 	var events []sendgridReport
 	if err := decodeReport(body, &events); err != nil {
 		return nil, err
 	}
-	var out []Feedback
+	var out []Report
 	for i := range events {
 		m := &events[i]
-		f := Feedback{Source: app.SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
+		f := Report{Source: app.SourceSendgrid, EmailID: string(m.EmailID), MessageID: bareMessageID(m.MessageID), ProviderID: string(m.Provider),
 			Recipient: string(m.Email), At: unixTime(m.Timestamp), Link: string(m.URL), UserAgent: string(m.UserAgent), Machine: m.Machine == "true"}
 		if m.tell(&f) {
 			f.ID = reportID(m.ID, string(f.Kind), f.Recipient, f.MessageID, f.EmailID)
@@ -57,23 +57,23 @@ func SendgridFeedback(body []byte) ([]Feedback, error) {
 }
 
 // tell fills in what happened, and reports whether it is worth a report.
-func (m *sendgridReport) tell(f *Feedback) bool {
+func (m *sendgridReport) tell(f *Report) bool {
 	f.Diagnostic = string(m.Reason + m.Response)
 	switch m.Event {
 	case "processed":
-		f.Kind = FeedbackTaken
+		f.Kind = Taken
 	case "delivered":
-		f.Kind = FeedbackDelivered
+		f.Kind = Delivered
 	case "deferred":
-		f.Kind, f.Enhanced = FeedbackDelayed, codeOf(m.Status, m.Response+m.Reason)
+		f.Kind, f.Enhanced = Delayed, codeOf(m.Status, m.Response+m.Reason)
 	case "open":
-		f.Kind, f.IPAddress = FeedbackOpened, string(m.IP) // that of other events is SendGrid's own
+		f.Kind, f.IPAddress = Opened, string(m.IP) // that of other events is SendGrid's own
 	case "click":
-		f.Kind, f.IPAddress = FeedbackClicked, string(m.IP)
+		f.Kind, f.IPAddress = Clicked, string(m.IP)
 	case "spamreport":
-		f.Kind = FeedbackComplained
+		f.Kind = Complained
 	case "bounce":
-		f.Kind, f.Enhanced, f.SubType = FeedbackBounced, codeOf(m.Status, m.Reason), sendgridClasses[m.Class]
+		f.Kind, f.Enhanced, f.SubType = Bounced, codeOf(m.Status, m.Reason), sendgridClasses[m.Class]
 		m.bounced(f)
 	case "dropped":
 		m.dropped(f)
@@ -85,7 +85,7 @@ func (m *sendgridReport) tell(f *Feedback) bool {
 
 // bounced tells a bounce from what SendGrid calls a block, which speaks of the
 // moment or of the message.
-func (m *sendgridReport) bounced(f *Feedback) {
+func (m *sendgridReport) bounced(f *Report) {
 	f.Bounce = app.BouncePermanent
 	if m.Type == "blocked" || strings.HasPrefix(f.Enhanced, "4.") {
 		f.Bounce = app.BounceTransient
@@ -97,11 +97,11 @@ func (m *sendgridReport) bounced(f *Feedback) {
 
 // dropped sorts what SendGrid did not send: to those on its own lists of bounces
 // and complaints, or for a reason of its own.
-func (m *sendgridReport) dropped(f *Feedback) {
+func (m *sendgridReport) dropped(f *Report) {
 	switch m.Reason {
 	case "Bounced Address", "Spam Reporting Address":
-		f.Kind, f.Bounce, f.SubType = FeedbackBounced, app.BouncePermanent, "OnAccountSuppressionList"
+		f.Kind, f.Bounce, f.SubType = Bounced, app.BouncePermanent, "OnAccountSuppressionList"
 	default:
-		f.Kind = FeedbackFailed
+		f.Kind = Failed
 	}
 }

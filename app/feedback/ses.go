@@ -68,17 +68,17 @@ type sesFetch struct {
 	Link      loose `json:"link"`
 }
 
-// SESFeedback reads the Message of an SNS notification of Amazon SES: bounces,
+// ReadSES reads the Message of an SNS notification of Amazon SES: bounces,
 // complaints, deliveries, delays, rejections, opens and clicks, by event
 // publishing or by feedback notifications, one report for each recipient. id is
 // the notification's MessageId. Other types are left out. Error:
 // CodeInvalidPayload.
-func SESFeedback(id string, message []byte) ([]Feedback, error) {
+func ReadSES(id string, message []byte) ([]Report, error) {
 	var m sesReport
 	if err := decodeReport(message, &m); err != nil {
 		return nil, err
 	}
-	base := Feedback{Source: app.SourceSES, ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
+	base := Report{Source: app.SourceSES, ProviderID: string(m.Mail.MessageID), Taken: isoTime(m.Mail.Timestamp)}
 	base.EmailID, base.MessageID = m.named()
 	out := m.reports(base)
 	for i := range out {
@@ -108,42 +108,42 @@ func (m *sesReport) named() (emailID, messageID string) {
 	return emailID, messageID
 }
 
-func (m *sesReport) reports(base Feedback) []Feedback {
+func (m *sesReport) reports(base Report) []Report {
 	kind := m.Event
 	if kind == "" {
 		kind = m.Notification
 	}
 	switch kind {
 	case "Bounce":
-		base.Kind, base.At, base.SubType = FeedbackBounced, isoTime(m.Bounce.Timestamp), string(m.Bounce.SubType)
+		base.Kind, base.At, base.SubType = Bounced, isoTime(m.Bounce.Timestamp), string(m.Bounce.SubType)
 		base.Bounce = sesBounceType(m.Bounce.Type)
 		return sesEach(base, m.Bounce.Recipients)
 	case "Complaint":
 		if m.Complaint.Feedback == "not-spam" { // the opposite of a complaint
 			return nil
 		}
-		base.Kind, base.At, base.SubType = FeedbackComplained, isoTime(m.Complaint.Timestamp), string(m.Complaint.SubType)
+		base.Kind, base.At, base.SubType = Complained, isoTime(m.Complaint.Timestamp), string(m.Complaint.SubType)
 		base.Diagnostic = string(m.Complaint.Feedback)
 		return sesEach(base, m.Complaint.Recipients)
 	case "Delivery":
-		base.Kind, base.At, base.Diagnostic = FeedbackDelivered, isoTime(m.Delivery.Timestamp), string(m.Delivery.Response)
+		base.Kind, base.At, base.Diagnostic = Delivered, isoTime(m.Delivery.Timestamp), string(m.Delivery.Response)
 		return sesNamed(base, m.Delivery.Recipients)
 	case "DeliveryDelay":
-		base.Kind, base.At, base.SubType = FeedbackDelayed, isoTime(m.Delay.Timestamp), string(m.Delay.Type)
+		base.Kind, base.At, base.SubType = Delayed, isoTime(m.Delay.Timestamp), string(m.Delay.Type)
 		return sesEach(base, m.Delay.Recipients)
 	case "Send":
-		base.Kind, base.At = FeedbackTaken, base.Taken
+		base.Kind, base.At = Taken, base.Taken
 		return sesNamed(base, m.Mail.Destination)
 	case "Reject":
-		base.Kind, base.Diagnostic = FeedbackFailed, string(m.Reject.Reason)
-		return []Feedback{base}
+		base.Kind, base.Diagnostic = Failed, string(m.Reject.Reason)
+		return []Report{base}
 	case "Rendering Failure":
-		base.Kind, base.Diagnostic = FeedbackFailed, string(m.Failure.Message)
-		return []Feedback{base}
+		base.Kind, base.Diagnostic = Failed, string(m.Failure.Message)
+		return []Report{base}
 	case "Open":
-		return m.fetched(base, FeedbackOpened, m.Open)
+		return m.fetched(base, Opened, m.Open)
 	case "Click":
-		return m.fetched(base, FeedbackClicked, m.Click)
+		return m.fetched(base, Clicked, m.Click)
 	}
 	return nil
 }
@@ -157,11 +157,11 @@ func sesBounceType(t loose) app.BounceType {
 }
 
 // sesEach makes a report for each recipient; one without any is about the email.
-func sesEach(base Feedback, recipients []sesRecipient) []Feedback {
+func sesEach(base Report, recipients []sesRecipient) []Report {
 	if len(recipients) == 0 {
-		return []Feedback{base}
+		return []Report{base}
 	}
-	var out []Feedback
+	var out []Report
 	for _, r := range recipients {
 		f := base
 		f.Recipient = string(r.Address)
@@ -174,7 +174,7 @@ func sesEach(base Feedback, recipients []sesRecipient) []Feedback {
 	return out
 }
 
-func sesNamed(base Feedback, addresses []loose) []Feedback {
+func sesNamed(base Report, addresses []loose) []Report {
 	recipients := make([]sesRecipient, len(addresses))
 	for i, a := range addresses {
 		recipients[i].Address = a
@@ -183,10 +183,10 @@ func sesNamed(base Feedback, addresses []loose) []Feedback {
 }
 
 // fetched is an open or a click. SES does not say whose it was.
-func (m *sesReport) fetched(base Feedback, kind FeedbackKind, f sesFetch) []Feedback {
+func (m *sesReport) fetched(base Report, kind Kind, f sesFetch) []Report {
 	base.Kind, base.At, base.IPAddress, base.UserAgent, base.Link = kind, isoTime(f.Timestamp), string(f.IPAddress), string(f.UserAgent), string(f.Link)
 	if len(m.Mail.Destination) == 1 {
 		base.Recipient = string(m.Mail.Destination[0])
 	}
-	return []Feedback{base}
+	return []Report{base}
 }

@@ -4,9 +4,9 @@ import "golang.org/x/net/html"
 
 // What the tests of this package from outside reach into it for.
 
-func (x *HtmlTokens) Attributes(a0 func(key string, value string) bool) { x.attributes(a0) }
+func (x *Tokens) Attributes(a0 func(key string, value string) bool) { x.attributes(a0) }
 
-func (x *HtmlTokens) Kind() html.TokenType { return x.kind }
+func (x *Tokens) Kind() html.TokenType { return x.kind }
 
 var LowerASCII = lowerASCII
 

@@ -7,8 +7,8 @@ import (
 	"golang.org/x/net/html"
 )
 
-// HtmlBlanks is what HTML calls ASCII whitespace.
-const HtmlBlanks = " \t\n\f\r"
+// Blanks is what HTML calls ASCII whitespace.
+const Blanks = " \t\n\f\r"
 
 // TagName reads the name at the beginning of s, as it is written.
 func TagName(s string) string {

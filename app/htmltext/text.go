@@ -9,14 +9,14 @@ import (
 	"golang.org/x/net/html"
 )
 
-// TextFromHTML makes the plain text of an HTML mail for readers that show no
+// PlainText makes the plain text of an HTML mail for readers that show no
 // HTML: block elements on lines of their own, lists with bullets or numbers,
 // the target of a link in parentheses where its text does not tell it, images
 // by their alt text. Scripts, styles, comments (Outlook's conditional ones
 // among them) and hidden preheaders are left out. It reads any input in linear
 // time and never fails; lines are not wrapped.
-func TextFromHTML(source string) string {
-	c := textConverter{z: NewHTMLTokens(source), valid: utf8.ValidString(source)}
+func PlainText(source string) string {
+	c := textConverter{z: NewTokens(source), valid: utf8.ValidString(source)}
 	c.out.Grow(min(len(source), maxTextGuess))
 	for {
 		switch c.z.Next() {
@@ -44,7 +44,7 @@ const maxTextGuess = 8 << 10
 const maxIndent = 8
 
 type textConverter struct {
-	z     HtmlTokens
+	z     Tokens
 	valid bool // the source is UTF-8
 	out   strings.Builder
 
@@ -342,7 +342,7 @@ func IsSkipped(name string) bool {
 // isHidden finds the hidden text that mails put first for the preview in lists.
 // Only elements whose end tag can't be left out: a forgotten one would hide the
 // rest of the mail.
-func isHidden(z *HtmlTokens) bool {
+func isHidden(z *Tokens) bool {
 	switch z.Name {
 	case "div", "span", "table":
 	default:

@@ -65,7 +65,7 @@ func TestTextFromHTML(t *testing.T) {
 		{"</ul></ol></pre></a></div>x", "x"},
 		{"Grüße 日本語", "Grüße 日本語"},
 	} {
-		if got := htmltext.TextFromHTML(c.in); got != c.want {
+		if got := htmltext.PlainText(c.in); got != c.want {
 			t.Errorf("%q\n got %q\nwant %q", c.in, got, c.want)
 		}
 	}
@@ -75,7 +75,7 @@ func TestTextFromHTML(t *testing.T) {
 func TestTextFromHTMLIsLinear(t *testing.T) {
 	for _, unit := range []string{"<ul><li>x", "<div>x", "<a href=https://a.test/>x", "<pre>x\n", "<ol><li>"} {
 		in := strings.Repeat(unit, 20000)
-		if out := htmltext.TextFromHTML(in); len(out) > 4*len(in) {
+		if out := htmltext.PlainText(in); len(out) > 4*len(in) {
 			t.Errorf("%s: %d bytes make %d", unit, len(in), len(out))
 		}
 	}
@@ -90,7 +90,7 @@ func TestTextFromHTMLForgetsLargeTags(t *testing.T) {
 	}
 	in.WriteString(">" + strings.Repeat("x<b>y</b>", 200_000))
 	done := make(chan string, 1)
-	go func() { done <- htmltext.TextFromHTML(in.String()) }()
+	go func() { done <- htmltext.PlainText(in.String()) }()
 	select {
 	case out := <-done:
 		if !strings.HasPrefix(out, "xyxy") || len(out) != 400_000 {
@@ -112,7 +112,7 @@ func FuzzHTMLText(f *testing.F) {
 		if len(s) > 1<<16 {
 			return
 		}
-		out := htmltext.TextFromHTML(s)
+		out := htmltext.PlainText(s)
 		if !utf8.ValidString(out) {
 			t.Errorf("%q: not UTF-8: %q", s, out)
 		}
@@ -134,7 +134,7 @@ func BenchmarkTextFromHTML(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()
 			for b.Loop() {
-				htmltext.TextFromHTML(in)
+				htmltext.PlainText(in)
 			}
 		})
 	}

@@ -8,13 +8,13 @@ import (
 	"golang.org/x/net/html/atom"
 )
 
-// HtmlTokens reads HTML token by token as html.Tokenizer does; a test compares
+// Tokens reads HTML token by token as html.Tokenizer does; a test compares
 // the two. That one copies its input into a buffer byte by byte, and the names of
 // attributes into a table, which was half of all that accepting a mail cost beside
 // the database; and the table grows with the largest tag and is emptied at each
 // one. Here a token is a place in the source and nothing is copied. It takes
 // linear time whatever the source is.
-type HtmlTokens struct {
+type Tokens struct {
 	Source  string
 	returns bool // it has carriage returns
 	Begin   int  // of the token
@@ -28,13 +28,13 @@ type HtmlTokens struct {
 	pending bool   // that text was not read yet
 }
 
-func NewHTMLTokens(source string) HtmlTokens {
-	return HtmlTokens{Source: source, returns: strings.IndexByte(source, '\r') >= 0}
+func NewTokens(source string) Tokens {
+	return Tokens{Source: source, returns: strings.IndexByte(source, '\r') >= 0}
 }
 
 // Next goes to the next token. At the end, and for a tag that has none, it is
 // html.ErrorToken.
-func (t *HtmlTokens) Next() html.TokenType {
+func (t *Tokens) Next() html.TokenType {
 	t.Begin = t.At
 	if t.pending {
 		t.pending = false
@@ -59,10 +59,10 @@ func (t *HtmlTokens) Next() html.TokenType {
 }
 
 // Raw is the token as it is written.
-func (t *HtmlTokens) Raw() string { return t.Source[t.Begin:t.At] }
+func (t *Tokens) Raw() string { return t.Source[t.Begin:t.At] }
 
 // Text is what a text token means.
-func (t *HtmlTokens) Text() string {
+func (t *Tokens) Text() string {
 	s := t.Raw()
 	if t.returns {
 		s = plainNewlines(s)
@@ -106,7 +106,7 @@ func IsLetter(c byte) bool {
 }
 
 // markup reads what begins with a less-than sign.
-func (t *HtmlTokens) markup() html.TokenType {
+func (t *Tokens) markup() html.TokenType {
 	inside := t.Begin + 2
 	switch t.Source[t.Begin+1] {
 	case '/':
@@ -120,7 +120,7 @@ func (t *HtmlTokens) markup() html.TokenType {
 }
 
 // bogus reads up to the next greater-than sign.
-func (t *HtmlTokens) bogus(from int) html.TokenType {
+func (t *Tokens) bogus(from int) html.TokenType {
 	t.At = len(t.Source)
 	if n := strings.IndexByte(t.Source[from:], '>'); n >= 0 {
 		t.At = from + n + 1
@@ -128,7 +128,7 @@ func (t *HtmlTokens) bogus(from int) html.TokenType {
 	return html.CommentToken
 }
 
-func (t *HtmlTokens) declaration(from int) html.TokenType {
+func (t *Tokens) declaration(from int) html.TokenType {
 	const doctype = "doctype"
 	rest := t.Source[from:]
 	switch {
@@ -181,7 +181,7 @@ func commentEnd(s string, at int) int {
 	return at
 }
 
-func (t *HtmlTokens) endTag(from int) html.TokenType {
+func (t *Tokens) endTag(from int) html.TokenType {
 	switch {
 	case from == len(t.Source):
 		t.At = from
@@ -194,7 +194,7 @@ func (t *HtmlTokens) endTag(from int) html.TokenType {
 	return html.EndTagToken
 }
 
-func (t *HtmlTokens) startTag() html.TokenType {
+func (t *Tokens) startTag() html.TokenType {
 	last := t.tag(t.Begin + 1)
 	if last < 0 {
 		return html.ErrorToken
@@ -210,7 +210,7 @@ func (t *HtmlTokens) startTag() html.TokenType {
 
 // tag reads a tag whose name begins at that place, and tells where its last
 // attribute begins; -1: the tag has no end.
-func (t *HtmlTokens) tag(from int) (last int) {
+func (t *Tokens) tag(from int) (last int) {
 	s := t.Source
 	name := TagName(s[from:])
 	t.Name = lowerName(name)
@@ -231,7 +231,7 @@ func (t *HtmlTokens) tag(from int) (last int) {
 // endsInValue tells whether the slash before the end of a tag belongs to a value
 // without quotes: that of its last attribute, which begins at that place, unless
 // another had its name before.
-func (t *HtmlTokens) endsInValue(last int) bool {
+func (t *Tokens) endsInValue(last int) bool {
 	key, from, to, _ := attributeAt(t.Source, last)
 	if from == to || to != t.At-1 {
 		return false
@@ -247,7 +247,7 @@ func (t *HtmlTokens) endsInValue(last int) bool {
 
 // attributes gives the attributes of a tag as they are written, in their order.
 // Of several of a name only the first one counts.
-func (t *HtmlTokens) attributes(yield func(key, value string) bool) {
+func (t *Tokens) attributes(yield func(key, value string) bool) {
 	tag := t.Source[:t.At]
 	for at := t.Attr; at < len(tag)-1; at = SkipBlanks(tag, at) {
 		key, from, to, next := attributeAt(tag, at)
@@ -260,7 +260,7 @@ func (t *HtmlTokens) attributes(yield func(key, value string) bool) {
 
 // Value gives what the attribute of that name means; ok is false where there is
 // none.
-func (t *HtmlTokens) Value(name string) (value string, ok bool) {
+func (t *Tokens) Value(name string) (value string, ok bool) {
 	for key, value := range t.attributes {
 		if EqualASCII(key, name) {
 			return AttributeText(value), true
@@ -280,7 +280,7 @@ func textOnly(name string) bool {
 }
 
 // elementEnd is where the text of the open element ends.
-func (t *HtmlTokens) elementEnd() int {
+func (t *Tokens) elementEnd() int {
 	if t.Element == "plaintext" {
 		return len(t.Source)
 	}

@@ -20,7 +20,7 @@ import (
 // sameTokens compares htmlTokens with the tokenizer that it stands for.
 func sameTokens(t *testing.T, source string) {
 	t.Helper()
-	want, got := html.NewTokenizer(strings.NewReader(source)), htmltext.NewHTMLTokens(source)
+	want, got := html.NewTokenizer(strings.NewReader(source)), htmltext.NewTokens(source)
 	for at := 0; ; at = got.At {
 		kind := want.Next()
 		if got.Next() != kind || got.Begin != at {
@@ -47,7 +47,7 @@ func sameTokens(t *testing.T, source string) {
 	}
 }
 
-func sameTag(t *testing.T, source string, want *html.Tokenizer, got *htmltext.HtmlTokens) {
+func sameTag(t *testing.T, source string, want *html.Tokenizer, got *htmltext.Tokens) {
 	t.Helper()
 	if raw := string(want.Raw()); got.Raw() != raw {
 		t.Fatalf("%q: %v %q, want %q", source, got.Kind(), got.Raw(), raw)
@@ -129,7 +129,7 @@ func TestReadingHTMLTakesLinearTime(t *testing.T) {
 		for _, before := range []string{"", "<p"} {
 			begun := time.Now()
 			source := before + strings.Repeat(piece, 1<<19/len(piece)) + "/>"
-			htmltext.TextFromHTML(source)
+			htmltext.PlainText(source)
 			places := tracking.Scan(source)
 			places.Rewrite(source, func(target string) string { return target }, "")
 			if d := time.Since(begun); d > 10*time.Second {

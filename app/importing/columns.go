@@ -15,56 +15,56 @@ import (
 
 // Limits of imports.
 const (
-	MaxImportErrors      = 10_000  // row errors that are kept of one import
-	MaxImportErrorsShown = 100     // of them, with the import itself
-	MaxImportRecord      = 1 << 20 // bytes of one row, its line breaks included
-	maxImportHeadings    = 1000    // columns of a file
+	MaxErrors         = 10_000  // row errors that are kept of one import
+	MaxErrorsShown    = 100     // of them, with the import itself
+	MaxRecord         = 1 << 20 // bytes of one row, its line breaks included
+	maxImportHeadings = 1000    // columns of a file
 )
 
-// ImportStatus says how far an import of contacts is.
-type ImportStatus string
+// Status says how far an import of contacts is.
+type Status string
 
 // The statuses (clients.md 2.5). One that is still arriving is seen by nobody.
 const (
-	ImportUploading  ImportStatus = "uploading"
-	ImportQueued     ImportStatus = "queued"
-	ImportInProgress ImportStatus = "in_progress"
-	ImportCompleted  ImportStatus = "completed"
-	ImportFailed     ImportStatus = "failed"
+	Uploading  Status = "uploading"
+	Queued     Status = "queued"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Failed     Status = "failed"
 )
 
-// ParseImportStatus reads the filter of a list; empty stands for all.
-func ParseImportStatus(s string) (ImportStatus, error) {
-	switch status := ImportStatus(s); status {
-	case "", ImportQueued, ImportInProgress, ImportCompleted, ImportFailed:
+// ParseStatus reads the filter of a list; empty stands for all.
+func ParseStatus(s string) (Status, error) {
+	switch status := Status(s); status {
+	case "", Queued, InProgress, Completed, Failed:
 		return status, nil
 	}
 	return "", app.Invalid("status", "must be queued, in_progress, completed or failed")
 }
 
-// ImportCounts are rows of an import by what became of them.
-type ImportCounts struct {
+// Counts are rows of an import by what became of them.
+type Counts struct {
 	Created, Updated, Skipped, Failed int
 }
 
 // Total is how many rows were worked off.
-func (c ImportCounts) Total() int { return c.Created + c.Updated + c.Skipped + c.Failed }
+func (c Counts) Total() int { return c.Created + c.Updated + c.Skipped + c.Failed }
 
 // Import is a CSV file whose rows become contacts.
 type Import struct {
 	ID     string
 	TeamID string
-	Status ImportStatus
-	Plan   ImportPlan
-	ImportCounts
+	Status Status
+	Plan   Plan
+	Counts
 	Error       string // why the whole import failed; empty: it did not
 	CreatedAt   time.Time
 	CompletedAt time.Time // zero: not over
 }
 
-// ImportError is a row that an import could not take. The message tells nothing
+// RowError is a row that an import could not take. The message tells nothing
 // of what the row holds.
-type ImportError struct {
+type RowError struct {
 	ID      string
 	Line    int // of the file, from 1, where the row begins
 	Message string
@@ -85,29 +85,29 @@ type PropertyColumn struct {
 	Type   string // string, number or boolean; empty: as it is declared, else string
 }
 
-// BooleanColumn is the type of a column whose values are stored as the strings
+// booleanColumn is the type of a column whose values are stored as the strings
 // "true" and "false".
-const BooleanColumn = "boolean"
+const booleanColumn = "boolean"
 
-// ImportInput is what a caller says about a file of contacts.
-type ImportInput struct {
+// Input is what a caller says about a file of contacts.
+type Input struct {
 	Columns    *ColumnMap // nil: found by their headings
 	OnConflict string     // upsert or skip; empty: skip
 	Segments   []app.SegmentRef
 	Topics     []app.TopicChoice
 }
 
-// ImportPlan is an ImportInput that was checked against the file's headings.
-type ImportPlan struct {
+// Plan is an Input that was checked against the file's headings.
+type Plan struct {
 	Conflict app.OnConflict    `json:"on_conflict"`
 	Width    int               `json:"width"` // columns of each row
-	Columns  []ImportColumn    `json:"columns"`
+	Columns  []Column          `json:"columns"`
 	Segments []string          `json:"segments,omitempty"`
 	Topics   []app.TopicChoice `json:"topics,omitempty"`
 }
 
-// ImportColumn is a column that an import takes.
-type ImportColumn struct {
+// Column is a column that an import takes.
+type Column struct {
 	Index int    `json:"index"`
 	Name  string `json:"name"`          // in row errors
 	Field string `json:"field"`         // of a contact, or "properties"
@@ -118,8 +118,8 @@ type ImportColumn struct {
 // Plan checks the input against a file's headings and the properties that the
 // team declared. declare are properties that the team lacks. Errors:
 // CodeValidation.
-func (in *ImportInput) Plan(headings []string, declared map[string]app.PropertyType) (plan *ImportPlan, declare []app.PropertyInput, err error) {
-	plan = &ImportPlan{Conflict: app.ConflictSkip, Width: len(headings)}
+func (in *Input) Plan(headings []string, declared map[string]app.PropertyType) (plan *Plan, declare []app.PropertyInput, err error) {
+	plan = &Plan{Conflict: app.ConflictSkip, Width: len(headings)}
 	switch o := app.OnConflict(in.OnConflict); o {
 	case "":
 	case app.ConflictSkip, app.ConflictUpsert:
@@ -191,8 +191,8 @@ func (h headingSet) field(i int) string {
 }
 
 // column makes the column of a field or a property.
-func (h headingSet) column(i int, field, key, kind string) ImportColumn {
-	return ImportColumn{Index: i, Name: columnName(h[i], i), Field: field, Key: key, Type: kind}
+func (h headingSet) column(i int, field, key, kind string) Column {
+	return Column{Index: i, Name: columnName(h[i], i), Field: field, Key: key, Type: kind}
 }
 
 // maxColumnName bounds what row errors repeat of a heading, in characters.
@@ -217,8 +217,8 @@ func columnName(heading string, i int) string {
 }
 
 // guessed takes every column whose heading says what it holds.
-func (h headingSet) guessed(declared map[string]app.PropertyType) ([]ImportColumn, error) {
-	var out []ImportColumn
+func (h headingSet) guessed(declared map[string]app.PropertyType) ([]Column, error) {
+	var out []Column
 	seen := map[string]bool{}
 	properties := 0
 	for i := range h {
@@ -267,7 +267,7 @@ func propertyKey(heading string) string {
 }
 
 // mapped takes the columns that a map names.
-func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) ([]ImportColumn, error) {
+func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) ([]Column, error) {
 	email := m.Email
 	for i := 0; email == "" && i < len(h); i++ {
 		if h.field(i) == app.EmailField {
@@ -277,7 +277,7 @@ func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) (
 	if email == "" {
 		return nil, app.Invalid("column_map.email", "is required: the file has no column named email")
 	}
-	var out []ImportColumn
+	var out []Column
 	for _, f := range []struct{ field, heading string }{
 		{app.EmailField, email}, {app.FirstNameField, m.FirstName}, {app.LastNameField, m.LastName}, {unsubscribedField, m.Unsubscribed},
 	} {
@@ -304,28 +304,28 @@ func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) (
 }
 
 // property is the column of one property of a map.
-func (h headingSet) property(key string, c PropertyColumn, declared app.PropertyType) (ImportColumn, error) {
+func (h headingSet) property(key string, c PropertyColumn, declared app.PropertyType) (Column, error) {
 	if err := app.CheckPropertyKey(key, app.MaxPropertyKey); err != nil {
-		return ImportColumn{}, app.Invalid("column_map.properties", "has a key that %s", err)
+		return Column{}, app.Invalid("column_map.properties", "has a key that %s", err)
 	}
 	field := "column_map.properties." + key
 	switch c.Type {
 	case "":
 		c.Type = columnType(declared)
-	case string(app.StringProperty), string(app.NumberProperty), BooleanColumn:
+	case string(app.StringProperty), string(app.NumberProperty), booleanColumn:
 	default:
-		return ImportColumn{}, app.Invalid(field+".type", "must be string, number or boolean")
+		return Column{}, app.Invalid(field+".type", "must be string, number or boolean")
 	}
 	if c.Column == "" {
-		return ImportColumn{}, app.Invalid(field+".column", "is required")
+		return Column{}, app.Invalid(field+".column", "is required")
 	}
 	i, err := h.find(field+".column", c.Column)
 	if err != nil {
-		return ImportColumn{}, err
+		return Column{}, err
 	}
 	column := h.column(i, propertyField, key, c.Type)
 	if declared != "" && column.propertyType() != declared {
-		return ImportColumn{}, app.Invalid(field+".type", "must be %s, as the property is declared", declared)
+		return Column{}, app.Invalid(field+".type", "must be %s, as the property is declared", declared)
 	}
 	return column, nil
 }
@@ -345,7 +345,7 @@ func (h headingSet) find(field, heading string) (int, error) {
 }
 
 // propertyType is the type of the values that the column gives.
-func (c *ImportColumn) propertyType() app.PropertyType {
+func (c *Column) propertyType() app.PropertyType {
 	if c.Type == string(app.NumberProperty) {
 		return app.NumberProperty
 	}

@@ -14,10 +14,10 @@ import (
 )
 
 // readAll reads a file to its end or to what stops it.
-func readAll(r io.Reader) (headings []string, rows []ImportRow, err error) {
-	reader, headings, err := ReadImport(r)
+func readAll(r io.Reader) (headings []string, rows []Row, err error) {
+	reader, headings, err := Read(r)
 	for err == nil {
-		var row ImportRow
+		var row Row
 		if row, err = reader.Next(); err == nil {
 			row.Cells = slices.Clone(row.Cells)
 			rows = append(rows, row)
@@ -45,7 +45,7 @@ func TestRowsAreReadAsTheyAreWritten(t *testing.T) {
 		{"a quote inside", "a,b\n1,2\"\n3,4\n", "a|b 2:The row has a double quote inside a value that is not in double quotes 3:3|4 EOF"},
 		{"an open quote", "a,b\n1,2\n\"3,4\n5,6\n", "a|b 2:1|2 Line 3: a value in double quotes has no proper end"},
 		{"text after a quote", "a,b\n\"1\"x,2\n3,4\n", "a|b Line 2: a value in double quotes has no proper end"},
-		{"a row without end", "a\n1\n\n\"" + strings.Repeat("x\n", MaxImportRecord), "a 2:1 Line 3: a row is longer than 1048576 bytes, or a quote is never closed"},
+		{"a row without end", "a\n1\n\n\"" + strings.Repeat("x\n", MaxRecord), "a 2:1 Line 3: a row is longer than 1048576 bytes, or a quote is never closed"},
 		{"nothing", "", "EOF"},
 		{"blanks", "\ufeff\n ,\n", "EOF"},
 	} {
@@ -76,7 +76,7 @@ func TestAnErrorOfTheFileIsNoEnd(t *testing.T) {
 }
 
 // describe writes what a plan takes: index:field.key/type.
-func describe(p *ImportPlan) string {
+func describe(p *Plan) string {
 	var out []string
 	for _, c := range p.Columns {
 		s := fmt.Sprintf("%d:%s", c.Index, c.Field)
@@ -102,7 +102,7 @@ func TestHeadingsSayWhatColumnsHold(t *testing.T) {
 		"email,mail,id,created_at,properties.x":    "0:email 1:properties.mail/string 2:properties.id/string 3:properties.created_at/string 4:properties.properties_x/string",
 		"unsubscribed_at,Email,first_name_initial": "0:properties.unsubscribed_at/string 1:email 2:properties.first_name_initial/string",
 	} {
-		plan, declare, err := (&ImportInput{}).Plan(strings.Split(headings, ","), declared)
+		plan, declare, err := (&Input{}).Plan(strings.Split(headings, ","), declared)
 		if err != nil {
 			t.Errorf("%s: %v", headings, err)
 			continue
@@ -141,7 +141,7 @@ func TestAColumnMapIsFollowed(t *testing.T) {
 		{ColumnMap{Email: "Mail", Properties: map[string]PropertyColumn{"": {"Age", ""}}}, "`column_map.properties`"},
 		{ColumnMap{Email: "Mail", Properties: map[string]PropertyColumn{"a": {"Wage", ""}}}, "`column_map.properties.a.column`"},
 	} {
-		plan, _, err := (&ImportInput{Columns: &tt.m, OnConflict: "upsert"}).Plan(headings, declared)
+		plan, _, err := (&Input{Columns: &tt.m, OnConflict: "upsert"}).Plan(headings, declared)
 		got := fmt.Sprint(err)
 		if err == nil {
 			got = describe(plan)
@@ -153,14 +153,14 @@ func TestAColumnMapIsFollowed(t *testing.T) {
 }
 
 func TestCellsBecomeValues(t *testing.T) {
-	in := ImportInput{Columns: &ColumnMap{Email: "e", FirstName: "f", Unsubscribed: "u",
+	in := Input{Columns: &ColumnMap{Email: "e", FirstName: "f", Unsubscribed: "u",
 		Properties: map[string]PropertyColumn{"s": {"s", ""}, "n": {"n", "number"}, "b": {"b", "boolean"}}}}
 	plan, _, err := in.Plan([]string{"e", "f", "u", "s", "n", "b"}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	contact := func(u, s, n, b string) string {
-		c, flaw := plan.Contact(ImportRow{Line: 2, Cells: []string{" a@example.org ", " F ", u, s, n, b}})
+		c, flaw := plan.Contact(Row{Line: 2, Cells: []string{" a@example.org ", " F ", u, s, n, b}})
 		if flaw != "" {
 			return flaw
 		}
@@ -220,7 +220,7 @@ func FuzzImport(f *testing.F) {
 		if end == nil || end.Error() != endAgain.Error() || len(rows) != len(again) {
 			t.Fatalf("%d rows and %v, then %d and %v", len(rows), end, len(again), endAgain)
 		}
-		plan, _, err := (&ImportInput{}).Plan(headings, nil)
+		plan, _, err := (&Input{}).Plan(headings, nil)
 		if err != nil {
 			return
 		}

@@ -15,31 +15,31 @@ import (
 	"mailer/app"
 )
 
-// ImportRows reads the rows of a CSV file (RFC 4180; the separator may also be a
+// Rows reads the rows of a CSV file (RFC 4180; the separator may also be a
 // semicolon or a tab) and holds no more than one of them. encoding/csv collects
 // a quote that is not closed to the end of the file, so what a row may take is
 // bounded below it.
-type ImportRows struct {
+type Rows struct {
 	csv   *csv.Reader
 	limit *recordLimit
 	next  int // the line on which the next row begins, where no empty ones come first
 }
 
-// ImportRow is one row of a file. Cells stand until the next row is read.
-type ImportRow struct {
+// Row is one row of a file. Cells stand until the next row is read.
+type Row struct {
 	Line  int // of the file, from 1
 	Cells []string
 	Flaw  string // why the row can't be taken; empty: nothing yet
 }
 
-// ImportFault is what is wrong with a file from some line on.
-type ImportFault struct {
+// FileError is what is wrong with a file from some line on.
+type FileError struct {
 	Line  int
 	Words string
 }
 
 // Error implements error.
-func (f *ImportFault) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f.Words) }
+func (f *FileError) Error() string { return fmt.Sprintf("Line %d: %s", f.Line, f.Words) }
 
 const importBuffer = 64 << 10 // bytes
 
@@ -61,10 +61,10 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// ReadImport begins to read a file and gives its headings: the cells of its
+// Read begins to read a file and gives its headings: the cells of its
 // first row that is not empty. Errors: io.EOF for a file without rows,
-// *ImportFault, and those of r.
-func ReadImport(r io.Reader) (rows *ImportRows, headings []string, err error) {
+// *FileError, and those of r.
+func Read(r io.Reader) (rows *Rows, headings []string, err error) {
 	limit := &recordLimit{r: r, upTo: importBuffer}
 	buffer := bufio.NewReaderSize(limit, importBuffer)
 	start, err := buffer.Peek(importBuffer)
@@ -75,7 +75,7 @@ func ReadImport(r io.Reader) (rows *ImportRows, headings []string, err error) {
 		start = start[len(bom):]
 		_, _ = buffer.Discard(len(bom)) // they were peeked
 	}
-	rows = &ImportRows{csv: csv.NewReader(buffer), limit: limit, next: 1}
+	rows = &Rows{csv: csv.NewReader(buffer), limit: limit, next: 1}
 	rows.csv.Comma = separator(start)
 	rows.csv.FieldsPerRecord = -1
 	rows.csv.ReuseRecord = true
@@ -85,7 +85,7 @@ func ReadImport(r io.Reader) (rows *ImportRows, headings []string, err error) {
 		return nil, nil, err
 	}
 	if row.Flaw != "" {
-		return nil, nil, &ImportFault{row.Line, row.Flaw}
+		return nil, nil, &FileError{row.Line, row.Flaw}
 	}
 	return rows, slices.Clone(row.Cells), nil
 }
@@ -116,23 +116,23 @@ func separator(start []byte) rune {
 }
 
 // Next gives the next row that holds anything. Errors: io.EOF at the end of the
-// file, *ImportFault where its rows can't be told apart any more, and those of
+// file, *FileError where its rows can't be told apart any more, and those of
 // the file's reader.
-func (r *ImportRows) Next() (ImportRow, error) {
+func (r *Rows) Next() (Row, error) {
 	for {
-		r.limit.upTo = r.csv.InputOffset() + MaxImportRecord + importBuffer
+		r.limit.upTo = r.csv.InputOffset() + MaxRecord + importBuffer
 		cells, err := r.csv.Read()
 		var parse *csv.ParseError
 		switch {
 		case errors.Is(err, errRecordTooLong):
-			return ImportRow{}, &ImportFault{r.next, fmt.Sprintf("a row is longer than %d bytes, or a quote is never closed", MaxImportRecord)}
+			return Row{}, &FileError{r.next, fmt.Sprintf("a row is longer than %d bytes, or a quote is never closed", MaxRecord)}
 		case errors.As(err, &parse) && errors.Is(err, csv.ErrBareQuote):
 			r.next = parse.Line + 1
-			return ImportRow{Line: parse.StartLine, Flaw: "The row has a double quote inside a value that is not in double quotes"}, nil
+			return Row{Line: parse.StartLine, Flaw: "The row has a double quote inside a value that is not in double quotes"}, nil
 		case errors.As(err, &parse):
-			return ImportRow{}, &ImportFault{parse.StartLine, "a value in double quotes has no proper end"}
+			return Row{}, &FileError{parse.StartLine, "a value in double quotes has no proper end"}
 		case err != nil:
-			return ImportRow{}, err
+			return Row{}, err
 		}
 		line, _ := r.csv.FieldPos(0)
 		r.next = line + 1
@@ -142,14 +142,14 @@ func (r *ImportRows) Next() (ImportRow, error) {
 			filled = filled || strings.TrimSpace(cell) != ""
 		}
 		if filled {
-			return ImportRow{Line: line, Cells: cells}, nil
+			return Row{Line: line, Cells: cells}, nil
 		}
 	}
 }
 
 // Contact makes of a row the contact that it describes, or says why it can't be
 // taken, in words that hold nothing of the row.
-func (p *ImportPlan) Contact(row ImportRow) (n *app.NewContact, flaw string) {
+func (p *Plan) Contact(row Row) (n *app.NewContact, flaw string) {
 	if row.Flaw != "" {
 		return nil, row.Flaw
 	}
@@ -176,7 +176,7 @@ func (p *ImportPlan) Contact(row ImportRow) (n *app.NewContact, flaw string) {
 }
 
 // name is how errors name a column, also one that is not taken.
-func (p *ImportPlan) name(index int) string {
+func (p *Plan) name(index int) string {
 	for i := range p.Columns {
 		if p.Columns[i].Index == index {
 			return p.Columns[i].Name
@@ -186,7 +186,7 @@ func (p *ImportPlan) name(index int) string {
 }
 
 // set puts the text of a cell where it belongs; an empty cell says nothing.
-func (c *ImportColumn) set(in *app.ContactInput, text string) error {
+func (c *Column) set(in *app.ContactInput, text string) error {
 	if text == "" {
 		if c.Field == app.EmailField {
 			return errors.New("is empty")
@@ -226,9 +226,9 @@ func parseFlag(text string) (bool, error) {
 }
 
 // value reads the value of a property.
-func (c *ImportColumn) value(text string) (*app.PropertyValue, error) {
+func (c *Column) value(text string) (*app.PropertyValue, error) {
 	switch c.Type {
-	case BooleanColumn:
+	case booleanColumn:
 		v, err := parseFlag(text)
 		return &app.PropertyValue{Type: app.StringProperty, Text: strconv.FormatBool(v)}, err
 	case string(app.NumberProperty):
@@ -244,7 +244,7 @@ func (c *ImportColumn) value(text string) (*app.PropertyValue, error) {
 
 // Words says why a row was refused, by an error of ContactInput.Validate or of
 // the store, with the name of the column and nothing of the row.
-func (p *ImportPlan) Words(err error) string {
+func (p *Plan) Words(err error) string {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) {
 		return "The row could not be stored"

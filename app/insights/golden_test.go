@@ -49,7 +49,7 @@ func readings(source string) (text, found, links string) {
 	m := &app.Mail{From: app.Address{Local: "ann", Domain: "mail.example.com"}, Subject: "Hi", HTML: source, Text: "Hi"}
 	places := tracking.Scan(source)
 	links = places.Rewrite(source, func(target string) string { return "https://t.test/?" + target }, "")
-	return htmltext.TextFromHTML(source), strings.Join(InspectMail(m, false, "https://mailer.test").Found, " "), links
+	return htmltext.PlainText(source), strings.Join(OfMail(m, false, "https://mailer.test").Found, " "), links
 }
 
 // What is read of HTML was frozen when everything was read by x/net's tokenizer

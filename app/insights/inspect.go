@@ -9,10 +9,10 @@ import (
 	"mailer/app/render"
 )
 
-// InspectMail looks at a mail as it leaves, before its links are tracked. bulk: it
+// OfMail looks at a mail as it leaves, before its links are tracked. bulk: it
 // is of a broadcast. Links to the hosted pages at base are no links of the mail's
 // author. It takes linear time and asks nobody.
-func InspectMail(m *app.Mail, bulk bool, base string) *app.Insights {
+func OfMail(m *app.Mail, bulk bool, base string) *app.Insights {
 	c := inspect(m, base)
 	marketing := bulk || m.TopicID != "" || c.listUnsubscribe || c.unsubscribe
 	var found []string
@@ -42,9 +42,9 @@ func InspectMail(m *app.Mail, bulk bool, base string) *app.Insights {
 	return app.NewInsights(found)
 }
 
-// InspectBroadcast looks at a queued broadcast as a recipient gets it of whom
-// nothing is known. Errors: those of CompileBroadcast.
-func InspectBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
+// OfBroadcast looks at a queued broadcast as a recipient gets it of whom
+// nothing is known. Errors: those of Compile.
+func OfBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	plain, frozen := *b, app.BroadcastFrozen{}
 	if b.Frozen != nil {
 		frozen = *b.Frozen
@@ -52,7 +52,7 @@ func InspectBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	untracked := frozen
 	untracked.Tracking = nil
 	plain.Frozen = &untracked
-	mail, err := render.CompileBroadcast(&plain)
+	mail, err := render.Compile(&plain)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func InspectBroadcast(s *app.Sealer, b *app.Broadcast) (*app.Insights, error) {
 	if b.HTML == "" {
 		frozen.Tracking = nil
 	}
-	return InspectMail(sample, true, frozen.Pages).SentBy(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
+	return OfMail(sample, true, frozen.Pages).SentBy(b.From.Domain, frozen.NoDMARC, frozen.Tracking), nil
 }
 
 // isNoReply tells addresses whose name says that nobody reads them.

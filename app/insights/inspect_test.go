@@ -77,7 +77,7 @@ func TestWhatIsFoundInAMail(t *testing.T) {
 	} {
 		m := plainMail()
 		c.change(m)
-		if got := strings.Join(InspectMail(m, false, "https://mailer.test").Found, " "); got != c.want {
+		if got := strings.Join(OfMail(m, false, "https://mailer.test").Found, " "); got != c.want {
 			t.Errorf("%s: found %q, want %q", c.name, got, c.want)
 		}
 	}
@@ -101,14 +101,14 @@ func TestWhatIsFoundInAMail(t *testing.T) {
 	} {
 		m := newsMail()
 		c.change(m)
-		if got := strings.Join(InspectMail(m, false, "https://mailer.test").Found, " "); got != c.want {
+		if got := strings.Join(OfMail(m, false, "https://mailer.test").Found, " "); got != c.want {
 			t.Errorf("marketing, %s: found %q, want %q", c.name, got, c.want)
 		}
 	}
 }
 
 func TestWhatHangsOnTheDomain(t *testing.T) {
-	i := InspectMail(plainMail(), false, "")
+	i := OfMail(plainMail(), false, "")
 	for _, c := range []struct {
 		noDMARC bool
 		at      *app.Tracking
@@ -138,12 +138,12 @@ func TestABroadcastIsInspectedAsItLeaves(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	i, err := InspectBroadcast(s, b)
+	i, err := OfBroadcast(s, b)
 	if err != nil || strings.Join(i.Found, " ") != "foreign_tracking" || i.Score() != 9.6 {
 		t.Errorf("found %+v, %v", i, err)
 	}
 	b.Frozen, b.HTML = nil, ""
-	i, err = InspectBroadcast(s, b)
+	i, err = OfBroadcast(s, b)
 	if err != nil || strings.Join(i.Found, " ") != "no_one_click no_unsubscribe_link" {
 		t.Errorf("without a server's address found %+v, %v", i, err)
 	}
@@ -238,7 +238,7 @@ func TestScoresAgreeWithASecondComputation(t *testing.T) {
 			minor += decidedMinor[id]
 		}
 		score = math.Max(0, score-math.Min(1.5, minor))
-		got := InspectMail(m, false, "").SentBy(m.From.Domain, noDMARC, at)
+		got := OfMail(m, false, "").SentBy(m.From.Domain, noDMARC, at)
 		if math.Abs(got.Score()-score) > 1e-9 || len(got.Found) != len(want) {
 			t.Fatalf("%q: score %g, want %g of %v", got.Found, got.Score(), score, want)
 		}
@@ -272,9 +272,9 @@ func TestInspectingTakesLinearTime(t *testing.T) {
 		m := plainMail()
 		m.HTML = strings.Repeat(piece, 1<<20/len(piece))
 		begun := time.Now()
-		InspectMail(m, true, "https://mailer.test")
+		OfMail(m, true, "https://mailer.test")
 		m.Text, m.HTML = m.HTML, ""
-		InspectMail(m, true, "https://mailer.test")
+		OfMail(m, true, "https://mailer.test")
 		if d := time.Since(begun); d > 10*time.Second {
 			t.Errorf("%q: %s for a megabyte", piece, d)
 		}
@@ -302,7 +302,7 @@ func FuzzInspect(f *testing.F) {
 	f.Fuzz(func(t *testing.T, content, local, subject string) {
 		for _, m := range []*app.Mail{{HTML: content, Subject: subject}, {Text: content, TopicID: app.NewID(), Subject: subject}} {
 			m.From = app.Address{Local: local, Domain: "example.com"}
-			i := InspectMail(m, false, "https://mailer.test").SentBy(m.From.Domain, true, nil)
+			i := OfMail(m, false, "https://mailer.test").SentBy(m.From.Domain, true, nil)
 			if p := i.Points(); p < 0 || p > 650 || !slices.Contains(i.Found, "no_dmarc") {
 				t.Errorf("%d points of %q", p, i.Found)
 			}
@@ -320,7 +320,7 @@ func BenchmarkInspect(b *testing.B) {
 			b.SetBytes(int64(len(in)))
 			b.ReportAllocs()
 			for b.Loop() {
-				InspectMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
+				OfMail(m, false, "https://mailer.test").SentBy(m.From.Domain, false, nil)
 			}
 		})
 	}

@@ -63,7 +63,7 @@ func (c *inspection) text(s string) {
 
 // html looks at the tags and the text that is shown.
 func (c *inspection) html(source string) {
-	z := htmltext.NewHTMLTokens(source)
+	z := htmltext.NewTokens(source)
 	var skipped string // element whose content is not shown
 	depth := 0
 	href, inLink := "", false
@@ -119,7 +119,7 @@ func (c *inspection) html(source string) {
 }
 
 // attribute reads the attribute of that name; empty: there is none.
-func attribute(z *htmltext.HtmlTokens, name string) string {
+func attribute(z *htmltext.Tokens, name string) string {
 	value, _ := z.Value(name)
 	return htmltext.TrimBlanks(value)
 }

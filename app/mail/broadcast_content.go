@@ -17,9 +17,9 @@ import (
 // that is larger is kept alone.
 const broadcastMailBytes = 32 << 20
 
-// BroadcastMail is the content of one broadcast, parsed once.
+// Broadcast is the content of one broadcast, parsed once.
 type BroadcastMail struct {
-	*render.BroadcastMail
+	*render.Broadcast
 	id       string
 	From     app.Address
 	Insights *app.Insights
@@ -86,7 +86,7 @@ func (m *broadcastMails) put(c *BroadcastMail, state int) {
 	}
 }
 
-// BroadcastMail gives the compiled content of a broadcast that was queued.
+// Broadcast gives the compiled content of a broadcast that was queued.
 func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*BroadcastMail, error) {
 	if c := s.mails.get(id); c != nil {
 		return c, nil
@@ -103,15 +103,15 @@ func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*Broadc
 	if err != nil {
 		return nil, fmt.Errorf("read broadcast: %w", err)
 	}
-	mail, err := render.CompileBroadcast(b)
+	mail, err := render.Compile(b)
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast: %w", err)
 	}
-	insights, err := insights.InspectBroadcast(s.Sealer, b)
+	insights, err := insights.OfBroadcast(s.Sealer, b)
 	if err != nil {
 		return nil, fmt.Errorf("inspect broadcast: %w", err)
 	}
-	c := &BroadcastMail{BroadcastMail: mail, id: id, From: b.From, Audience: whom, Insights: insights}
+	c := &BroadcastMail{Broadcast: mail, id: id, From: b.From, Audience: whom, Insights: insights}
 	s.mails.put(c, state)
 	return c, nil
 }

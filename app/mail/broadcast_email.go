@@ -33,7 +33,7 @@ func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*
 		frozen.Tracking = nil
 		b.Frozen = &frozen
 	}
-	mail, err := render.CompileBroadcast(b)
+	mail, err := render.Compile(b)
 	if err != nil {
 		return nil, fmt.Errorf("compile broadcast %s: %w", b.ID, err)
 	}

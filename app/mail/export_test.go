@@ -22,7 +22,7 @@ func (x *Service) EmailData(a0 *db.Tx, a1 string, a2 string) (webhook.EmailData,
 // ForgetMails drops the compiled contents of broadcasts.
 func (x *Service) ForgetMails() { x.mails = broadcastMails{} }
 
-func (x *Service) RecordFetch(a0 *db.Tx, a1 *tracking.Fetch, a2 db.TrackedEmail, a3 app.EventType, a4 string) error {
+func (x *Service) RecordFetch(a0 *db.Tx, a1 *tracking.Hit, a2 db.TrackedEmail, a3 app.EventType, a4 string) error {
 	return x.recordFetch(a0, a1, a2, a3, a4)
 }
 

@@ -37,28 +37,28 @@ const (
 //
 // All but queue and dropped belong to the goroutine of Engine.track.
 type tracker struct {
-	queue   chan tracking.Fetch
+	queue   chan tracking.Hit
 	dropped atomic.Int64
-	waiting map[string]*tracking.Gathering // by email
-	fetches int                            // in waiting
+	waiting map[string]*tracking.Pending // by email
+	fetches int                          // in waiting
 	ready   []judged
 	recent  map[recentFetch]time.Time
 }
 
 // judged is a fetch to record, and whether it came in a burst.
 type judged struct {
-	tracking.Fetch
+	tracking.Hit
 	burst bool
 }
 
 // recentFetch is a fetch that was recorded a moment ago.
 type recentFetch struct {
-	tracking.FetchKey
+	tracking.HitKey
 	counted bool // as an open or a click
 }
 
 func newTracker() *tracker {
-	return &tracker{queue: make(chan tracking.Fetch, trackQueue), waiting: map[string]*tracking.Gathering{}, recent: map[recentFetch]time.Time{}}
+	return &tracker{queue: make(chan tracking.Hit, trackQueue), waiting: map[string]*tracking.Pending{}, recent: map[recentFetch]time.Time{}}
 }
 
 // trackingOf is how an email is tracked: as its domain wants it now. nil: not at
@@ -67,7 +67,7 @@ func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
 	}
-	return tracking.TrackingAt(d, s.Settings.BaseURL)
+	return tracking.ForDomain(d, s.Settings.BaseURL)
 }
 
 // FetchPixel notes that the pixel of an email was fetched; by nil notes nothing.
@@ -75,7 +75,7 @@ func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 func (s *Service) FetchPixel(token string, by *tracking.Visitor) bool {
 	id, ok := tracking.ReadOpenToken(s.Sealer, token)
 	if ok && by != nil {
-		s.offer(tracking.NewFetch(tracking.ClickLink{EmailID: id}, *by, time.Now()))
+		s.offer(tracking.NewHit(tracking.ClickLink{EmailID: id}, *by, time.Now()))
 	}
 	return ok
 }
@@ -90,13 +90,13 @@ func (s *Service) FollowLink(token string, by *tracking.Visitor) (location strin
 		return "", false
 	}
 	if by != nil {
-		s.offer(tracking.NewFetch(link, *by, time.Now()))
+		s.offer(tracking.NewHit(link, *by, time.Now()))
 	}
-	return tracking.LocationOf(link.Target), true
+	return tracking.Location(link.Target), true
 }
 
 // offer puts a fetch in the queue where there is room.
-func (s *Service) offer(f tracking.Fetch) {
+func (s *Service) offer(f tracking.Hit) {
 	select {
 	case s.tracker.queue <- f:
 	default:
@@ -146,7 +146,7 @@ func (t *tracker) drain() {
 // take has a fetch wait for others of its email. The only link of an email has
 // none to wait for. A repeated fetch of one of several links waits too: it may
 // belong to a burst.
-func (t *tracker) take(f tracking.Fetch) {
+func (t *tracker) take(f tracking.Hit) {
 	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
 		return
 	}
@@ -156,7 +156,7 @@ func (t *tracker) take(f tracking.Fetch) {
 	}
 	g := t.waiting[f.EmailID]
 	if g == nil {
-		g = &tracking.Gathering{}
+		g = &tracking.Pending{}
 		t.waiting[f.EmailID] = g
 	}
 	if g.Add(f) {
@@ -169,7 +169,7 @@ func (t *tracker) take(f tracking.Fetch) {
 
 // repeats tells whether a fetch repeats one that was recorded within the last
 // minute as counted, or as not counted.
-func (t *tracker) repeats(f tracking.Fetch, counted bool) bool {
+func (t *tracker) repeats(f tracking.Hit, counted bool) bool {
 	at, ok := t.recent[recentFetch{f.Key(), counted}]
 	return ok && f.At.Sub(at) < tracking.RepeatWindow
 }
@@ -189,12 +189,12 @@ func (t *tracker) judgeAll() {
 	}
 }
 
-func (t *tracker) judge(id string, g *tracking.Gathering) {
+func (t *tracker) judge(id string, g *tracking.Pending) {
 	burst := g.Burst()
-	for _, f := range g.Fetches() {
+	for _, f := range g.Hits() {
 		t.ready = append(t.ready, judged{f, burst})
 	}
-	t.fetches -= len(g.Fetches())
+	t.fetches -= len(g.Hits())
 	delete(t.waiting, id)
 }
 
@@ -253,10 +253,10 @@ func (s *Service) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 		}
 		kind, why := f.Judge(email.Taken, f.burst)
 		r := recentFetch{f.Key(), kind != app.EventPrefetched}
-		if _, twice := done[r]; twice || s.tracker.repeats(f.Fetch, r.counted) {
+		if _, twice := done[r]; twice || s.tracker.repeats(f.Hit, r.counted) {
 			continue
 		}
-		if err := s.recordFetch(tx, &f.Fetch, email, kind, why); err != nil {
+		if err := s.recordFetch(tx, &f.Hit, email, kind, why); err != nil {
 			return nil, err
 		}
 		done[r] = f.At
@@ -266,8 +266,8 @@ func (s *Service) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 
 // recordFetch writes the event of a fetch, where the timeline has room, and
 // moves last_event.
-func (s *Service) recordFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType, why string) error {
-	if tracking.FetchRoom(kind, email.Events, email.Prefetched) {
+func (s *Service) recordFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
+	if tracking.HasRoom(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
 			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
 			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
@@ -291,7 +291,7 @@ func (s *Service) recordFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmai
 // countFetch counts an open or a click of a broadcast. Of mail whose outcome at
 // the relay is in doubt it is the proof that it arrived, so that it is not sent
 // again.
-func countFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.LastEvent) error {
+func countFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
 	if email.Waits {
 		if err := arrived(tx, f.EmailID, email, kind); err != nil {
 			return err
@@ -323,7 +323,7 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 }
 
 // announceFetch notes an open or a click for webhooks.
-func (s *Service) announceFetch(tx *db.Tx, f *tracking.Fetch, email db.TrackedEmail, kind app.EventType) error {
+func (s *Service) announceFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType) error {
 	extra := webhook.EmailExtra{Recipient: email.Recipient}
 	switch kind {
 	case app.EventType(app.Opened):

@@ -295,7 +295,7 @@ func TestATimelineKeepsAHundredFetchesAndTheRankRises(t *testing.T) {
 			w.Look(id, world.ImageProxy)
 			world.Later(2 * time.Minute)
 		}
-		for range tracking.MaxFetchEvents {
+		for range tracking.MaxHitEvents {
 			w.Look(id, world.Chrome)
 			world.Later(2 * time.Minute)
 		}

@@ -84,7 +84,7 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 		return b.Subject, nil
 	}
 	if content := s.mails.get(b.ID); content != nil {
-		return content.SubjectFor(to), nil
+		return content.Subject(to), nil
 	}
 	whole, err := r.Broadcast(b.TeamID, b.ID)
 	if err != nil {
@@ -92,11 +92,11 @@ func (s *Service) subjectFor(r *db.Reader, b *app.Broadcast, to *app.BroadcastRe
 	}
 	none := "none" // the bodies would take long, and nobody reads them here
 	whole.HTML, whole.Text = "", &none
-	content, err := render.CompileBroadcast(whole)
+	content, err := render.Compile(whole)
 	if err != nil {
 		return "", fmt.Errorf("compile the subject of a broadcast: %w", err)
 	}
-	return content.SubjectFor(to), nil
+	return content.Subject(to), nil
 }
 
 // withoutErasing takes addresses out of an event whose email came before their

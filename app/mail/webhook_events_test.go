@@ -167,7 +167,7 @@ func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
 	w := world.Idle(t)
 	hook := w.Webhook("in", emailEvents()...)
 	id := w.Send("ann@example.net")
-	f := tracking.Fetch{EmailID: id, Target: "https://example.com/a", UserAgent: "Reader/1", IPAddress: "192.0.2.7", At: time.Unix(1_800_000_000, 0)}
+	f := tracking.Hit{EmailID: id, Target: "https://example.com/a", UserAgent: "Reader/1", IPAddress: "192.0.2.7", At: time.Unix(1_800_000_000, 0)}
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 		for _, kind := range []app.EventType{app.EventPrefetched, app.EventType(app.Opened), app.EventType(app.Clicked)} {
 			f.ID = app.NewID()

@@ -27,8 +27,8 @@ import (
 
 // Limits of one request.
 const (
-	Timeout     = 10 * time.Second
-	MaxResponse = 1 << 20 // bytes of a body; reading goes no further
+	timeout     = 10 * time.Second
+	maxResponse = 1 << 20 // bytes of a body; reading goes no further
 	maxHeader   = 64 << 10
 	dialTimeout = 5 * time.Second
 	idleTimeout = 30 * time.Second
@@ -53,7 +53,7 @@ func Client(o Options) *http.Client {
 	return &http.Client{
 		Transport:     &transport{secure: newTransport(o, false), plain: newTransport(o, true)},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-		Timeout:       Timeout,
+		Timeout:       timeout,
 	}
 }
 
@@ -71,7 +71,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, &Error{err: err}
 	}
-	answer.Body = &body{io.LimitReader(answer.Body, MaxResponse), answer.Body}
+	answer.Body = &body{io.LimitReader(answer.Body, maxResponse), answer.Body}
 	return answer, nil
 }
 
@@ -99,7 +99,7 @@ func newTransport(o Options, plain bool) *http.Transport {
 		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    idlePerHost,
 		IdleConnTimeout:        idleTimeout,
-		ResponseHeaderTimeout:  Timeout,
+		ResponseHeaderTimeout:  timeout,
 	}
 }
 

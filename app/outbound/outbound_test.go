@@ -290,7 +290,7 @@ func TestABodyIsReadNoFurtherThanItsLimit(t *testing.T) {
 		}
 	})
 	_, body, err := get(t, Client(Options{Allow: prefixes("127.0.0.0/8")}), home.URL)
-	if err != nil || len(body) != MaxResponse {
+	if err != nil || len(body) != maxResponse {
 		t.Errorf("%d bytes, %v", len(body), err)
 	}
 }

@@ -6,19 +6,19 @@ import (
 	"mailer/app"
 )
 
-// PlanName names a plan of cloud mode (decisions.md 9).
-type PlanName string
+// Name names a plan of cloud mode (decisions.md 9).
+type Name string
 
-// The plans. A team that was given none is on PlanFree.
+// The plans. A team that was given none is on Free.
 const (
-	PlanFree    PlanName = "free"
-	PlanStarter PlanName = "starter"
-	PlanPro     PlanName = "pro"
-	PlanScale   PlanName = "scale"
+	Free    Name = "free"
+	Starter Name = "starter"
+	Pro     Name = "pro"
+	Scale   Name = "scale"
 )
 
-// PlanTerms are what a plan allows; 0 stands for no limit.
-type PlanTerms struct {
+// Terms are what a plan allows; 0 stands for no limit.
+type Terms struct {
 	PerDay      int64 // recipients a UTC day; 0: the plan is monthly
 	PerMonth    int64 // recipients that a period includes; 0: the plan is daily
 	OverageUSD  float64
@@ -28,41 +28,41 @@ type PlanTerms struct {
 }
 
 // Terms gives what a plan allows, and false for a name that is none.
-func (n PlanName) Terms() (PlanTerms, bool) {
+func (n Name) Terms() (Terms, bool) {
 	switch n {
-	case PlanFree:
-		return PlanTerms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20}, true
-	case PlanStarter:
-		return PlanTerms{PerDay: 1500, Domains: 10, Attachments: 1 << 20}, true
-	case PlanPro:
-		return PlanTerms{PerMonth: 100_000, OverageUSD: 0.30, Attachments: 5 << 20}, true
-	case PlanScale:
-		return PlanTerms{PerMonth: 500_000, OverageUSD: 0.20, Attachments: 10 << 20}, true
+	case Free:
+		return Terms{PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20}, true
+	case Starter:
+		return Terms{PerDay: 1500, Domains: 10, Attachments: 1 << 20}, true
+	case Pro:
+		return Terms{PerMonth: 100_000, OverageUSD: 0.30, Attachments: 5 << 20}, true
+	case Scale:
+		return Terms{PerMonth: 500_000, OverageUSD: 0.20, Attachments: 10 << 20}, true
 	}
-	return PlanTerms{}, false
+	return Terms{}, false
 }
 
-// TeamPlan is the plan of a team.
-type TeamPlan struct {
-	Name PlanName
+// Plan is the plan of a team.
+type Plan struct {
+	Name Name
 	// Volume is what a period includes in the place of the plan's own; 0: the
 	// plan's own.
 	Volume  int64
-	Overage bool // a monthly plan goes on above what is included, up to OverageStop
+	Overage bool // a monthly plan goes on above what is included, up to overageStop
 	// Since is the midnight that began the day on which the team got a monthly
 	// plan; its periods begin on that day of the month.
 	Since time.Time
 }
 
-// PlanInput is what the operator says of a team's plan.
-type PlanInput struct {
-	Name     PlanName
+// Input is what the operator says of a team's plan.
+type Input struct {
+	Name     Name
 	Included int64 // 0: the plan's own
 	Overage  bool
 }
 
 // Validate checks the fields: a plan of the list, the rest for monthly plans only.
-func (in *PlanInput) Validate() error {
+func (in *Input) Validate() error {
 	terms, ok := in.Name.Terms()
 	switch {
 	case !ok:
@@ -77,8 +77,8 @@ func (in *PlanInput) Validate() error {
 
 // Next is the plan that follows p when the operator says in: a period that runs
 // goes on, so that a change of terms takes back nothing that was used.
-func (p TeamPlan) Next(in PlanInput, now time.Time) TeamPlan {
-	next := TeamPlan{Name: in.Name, Volume: in.Included, Overage: in.Overage, Since: DayStart(now)}
+func (p Plan) Next(in Input, now time.Time) Plan {
+	next := Plan{Name: in.Name, Volume: in.Included, Overage: in.Overage, Since: DayStart(now)}
 	if !p.Daily() && !next.Daily() {
 		next.Since = p.Since
 	}
@@ -86,32 +86,32 @@ func (p TeamPlan) Next(in PlanInput, now time.Time) TeamPlan {
 }
 
 // Terms are those of the plan, free where its name is none.
-func (p *TeamPlan) Terms() PlanTerms {
+func (p *Plan) Terms() Terms {
 	terms, ok := p.Name.Terms()
 	if !ok {
-		terms, _ = PlanFree.Terms()
+		terms, _ = Free.Terms()
 	}
 	return terms
 }
 
 // Daily tells whether the plan has a quota a day, and not a month.
-func (p *TeamPlan) Daily() bool { return p.Terms().PerDay > 0 }
+func (p *Plan) Daily() bool { return p.Terms().PerDay > 0 }
 
 // Included is what a period of a monthly plan includes.
-func (p *TeamPlan) Included() int64 {
+func (p *Plan) Included() int64 {
 	if p.Volume > 0 {
 		return p.Volume
 	}
 	return p.Terms().PerMonth
 }
 
-// OverageStop is how many times what is included a period goes with overage.
-const OverageStop = 5
+// overageStop is how many times what is included a period goes with overage.
+const overageStop = 5
 
 // Most is how many recipients a period of a monthly plan may have.
-func (p *TeamPlan) Most() int64 {
+func (p *Plan) Most() int64 {
 	if p.Overage {
-		return OverageStop * p.Included()
+		return overageStop * p.Included()
 	}
 	return p.Included()
 }
@@ -119,7 +119,7 @@ func (p *TeamPlan) Most() int64 {
 // Period gives the period of a monthly plan that a time is in: from the midnight
 // of the day of the month on which the plan began, or of the month's last one where
 // it has no such day.
-func (p *TeamPlan) Period(now time.Time) (start, end time.Time) {
+func (p *Plan) Period(now time.Time) (start, end time.Time) {
 	since, now := p.Since.UTC(), now.UTC()
 	n := max(0, 12*(now.Year()-since.Year())+int(now.Month())-int(since.Month()))
 	if n > 0 && monthsAfter(since, n).After(now) {

@@ -29,7 +29,7 @@ func TestPeriodsBeginOnTheDayOfTheMonthOnWhichThePlanBegan(t *testing.T) {
 		{"2024-02-29T00:00:00Z", "2025-02-28T00:00:00Z", "2025-02-28T00:00:00Z", "2025-03-29T00:00:00Z"},
 		{"2026-03-10T00:00:00Z", "2026-01-01T00:00:00Z", "2026-03-10T00:00:00Z", "2026-04-10T00:00:00Z"}, // a clock put back
 	} {
-		p := TeamPlan{Name: PlanPro, Since: date(t, tt.since)}
+		p := Plan{Name: Pro, Since: date(t, tt.since)}
 		start, end := p.Period(date(t, tt.now))
 		if !start.Equal(date(t, tt.start)) || !end.Equal(date(t, tt.end)) {
 			t.Errorf("since %s, at %s: %s to %s, want %s to %s", tt.since, tt.now, start, end, tt.start, tt.end)
@@ -38,7 +38,7 @@ func TestPeriodsBeginOnTheDayOfTheMonthOnWhichThePlanBegan(t *testing.T) {
 }
 
 func TestPlansAreThoseOfTheDocument(t *testing.T) {
-	for name, want := range map[PlanName]PlanTerms{
+	for name, want := range map[Name]Terms{
 		"free":    {PerDay: 100, Domains: 3, Contacts: 1000, Attachments: 1 << 20},
 		"starter": {PerDay: 1500, Domains: 10, Attachments: 1 << 20},
 		"pro":     {PerMonth: 100000, OverageUSD: 0.3, Attachments: 5 << 20},
@@ -48,24 +48,24 @@ func TestPlansAreThoseOfTheDocument(t *testing.T) {
 			t.Errorf("%s: %+v, %v", name, got, ok)
 		}
 	}
-	if _, ok := PlanName("gold").Terms(); ok {
+	if _, ok := Name("gold").Terms(); ok {
 		t.Error("gold is a plan")
 	}
 }
 
 func TestPlanInput(t *testing.T) {
 	for _, tt := range []struct {
-		in PlanInput
+		in Input
 		ok bool
 	}{
-		{PlanInput{Name: PlanFree}, true},
-		{PlanInput{Name: PlanPro, Included: 1, Overage: true}, true},
-		{PlanInput{Name: PlanScale}, true},
-		{PlanInput{Name: "gold"}, false},
-		{PlanInput{}, false},
-		{PlanInput{Name: PlanPro, Included: -1}, false},
-		{PlanInput{Name: PlanStarter, Included: 10}, false},
-		{PlanInput{Name: PlanFree, Overage: true}, false},
+		{Input{Name: Free}, true},
+		{Input{Name: Pro, Included: 1, Overage: true}, true},
+		{Input{Name: Scale}, true},
+		{Input{Name: "gold"}, false},
+		{Input{}, false},
+		{Input{Name: Pro, Included: -1}, false},
+		{Input{Name: Starter, Included: 10}, false},
+		{Input{Name: Free, Overage: true}, false},
 	} {
 		if err := tt.in.Validate(); (err == nil) != tt.ok {
 			t.Errorf("%+v: %v", tt.in, err)
@@ -75,12 +75,12 @@ func TestPlanInput(t *testing.T) {
 
 func TestAPeriodGoesOnWhereAnotherMonthlyPlanFollows(t *testing.T) {
 	began, now := date(t, "2026-01-15T00:00:00Z"), date(t, "2026-02-03T10:00:00Z")
-	pro := TeamPlan{Name: PlanPro, Since: began}
-	if next := pro.Next(PlanInput{Name: PlanScale, Included: 7, Overage: true}, now); !next.Since.Equal(began) || next.Included() != 7 || next.Most() != 35 {
+	pro := Plan{Name: Pro, Since: began}
+	if next := pro.Next(Input{Name: Scale, Included: 7, Overage: true}, now); !next.Since.Equal(began) || next.Included() != 7 || next.Most() != 35 {
 		t.Errorf("scale after pro: %+v", next)
 	}
-	free := pro.Next(PlanInput{Name: PlanFree}, now)
-	if next := free.Next(PlanInput{Name: PlanPro}, now); !next.Since.Equal(date(t, "2026-02-03T00:00:00Z")) || next.Included() != 100000 || next.Most() != 100000 {
+	free := pro.Next(Input{Name: Free}, now)
+	if next := free.Next(Input{Name: Pro}, now); !next.Since.Equal(date(t, "2026-02-03T00:00:00Z")) || next.Included() != 100000 || next.Most() != 100000 {
 		t.Errorf("pro after free: %+v", next)
 	}
 }

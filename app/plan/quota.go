@@ -29,8 +29,8 @@ func LevelOf(used, limit int64) QuotaLevel {
 	return QuotaFree
 }
 
-// MaxBacklogDays is how many days' quotas of mail may wait for the days to come.
-const MaxBacklogDays = 3
+// maxBacklogDays is how many days' quotas of mail may wait for the days to come.
+const maxBacklogDays = 3
 
 // MaxScheduledDays is how many days' quotas of mail may be scheduled: as many as
 // lie before the latest time that mail can be scheduled for.
@@ -44,21 +44,21 @@ type Backlog struct {
 
 // DayFits tells whether mail of n recipients may leave on a day of which a part is
 // used.
-func (t *PlanTerms) DayFits(used, n int64) bool { return used+n <= t.PerDay }
+func (t *Terms) DayFits(used, n int64) bool { return used+n <= t.PerDay }
 
 // TakesLate tells whether the backlog has a place for n more, of which as many as
 // the day has left are about to go.
-func (t *PlanTerms) TakesLate(late, used, n int64) bool {
-	return late+n-max(0, t.PerDay-used) <= MaxBacklogDays*t.PerDay
+func (t *Terms) TakesLate(late, used, n int64) bool {
+	return late+n-max(0, t.PerDay-used) <= maxBacklogDays*t.PerDay
 }
 
 // QuotaData is the data of quota.warning and quota.reached.
 type QuotaData struct {
-	Plan       PlanName `json:"plan"`
-	Period     string   `json:"period"` // "day" or "month"
-	EmailsSent int64    `json:"emails_sent"`
-	Limit      int64    `json:"limit"` // a day's quota, or what a period includes
-	ResetsAt   string   `json:"resets_at"`
+	Plan       Name   `json:"plan"`
+	Period     string `json:"period"` // "day" or "month"
+	EmailsSent int64  `json:"emails_sent"`
+	Limit      int64  `json:"limit"` // a day's quota, or what a period includes
+	ResetsAt   string `json:"resets_at"`
 }
 
 // QuotaEvents are the names of what is to be told when a level is reached of a
@@ -76,7 +76,7 @@ func QuotaEvents(told, level QuotaLevel) (names []webhook.EventName) {
 // DayOf is when the last of n recipients leaves, none before from, at a quota a
 // day of which room is left on the first: that midnight, or from where the first
 // day takes them all.
-func (t *PlanTerms) DayOf(from time.Time, room, n int64) time.Time {
+func (t *Terms) DayOf(from time.Time, room, n int64) time.Time {
 	if n <= room {
 		return from
 	}

@@ -21,7 +21,7 @@ func DayEnd(t time.Time) time.Time { return time.Unix((UnixDay(t)+1)*secondsADay
 // recipients of accepted emails, and those of broadcasts; mail that waits for its
 // time counts on the day it leaves.
 type Usage struct {
-	Plan     *TeamPlan // nil: a self-hosted server, which has none
+	Plan     *Plan // nil: a self-hosted server, which has none
 	Team     app.Team
 	Today    int64     // recipients that counted on this UTC day
 	ResetsAt time.Time // when the next day begins

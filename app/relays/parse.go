@@ -26,14 +26,14 @@ const (
 	maxRelayRate        = 1e6
 )
 
-// ParseRelays reads the relays of a server, the first being the default region.
+// Parse reads the relays of a server, the first being the default region.
 // None at all is fine: nothing leaves the machine then. Errors tell which one
 // is wrong and never repeat what was written, since that holds a password.
-func ParseRelays(list []string) ([]Relay, error) {
+func Parse(list []string) ([]Relay, error) {
 	seen := make(map[string]bool, len(list))
 	var out []Relay
 	for i, s := range list {
-		r, err := ParseRelay(s)
+		r, err := ParseOne(s)
 		if err != nil {
 			return nil, fmt.Errorf("relay %d: %w", i+1, err)
 		}
@@ -46,10 +46,10 @@ func ParseRelays(list []string) ([]Relay, error) {
 	return out, nil
 }
 
-// ParseRelay reads `[REGION=]URL` (decisions.md 2): smtp://user:pass@host:587 or
+// ParseOne reads `[REGION=]URL` (decisions.md 2): smtp://user:pass@host:587 or
 // smtps://user:pass@host:465, with the options tls, rate, daily, connections,
 // ca, profile, dkim, spf and timeout. No error repeats any of the text.
-func ParseRelay(s string) (Relay, error) {
+func ParseOne(s string) (Relay, error) {
 	region, address, err := cutRegion(s)
 	if err != nil {
 		return Relay{}, err

@@ -40,7 +40,7 @@ func TestParseRelay(t *testing.T) {
 		"smtp://email-smtp.eu-west-1.amazonaws.com":         with(func(r *Relay) { r.Host, r.Profile = "email-smtp.eu-west-1.amazonaws.com", ProfileSES }),
 		"smtp://email-smtp.x.amazonaws.com?profile=generic": with(func(r *Relay) { r.Host = "email-smtp.x.amazonaws.com" }),
 	} {
-		got, err := ParseRelay(in)
+		got, err := ParseOne(in)
 		if err != nil {
 			t.Errorf("%s: %v", in, err)
 		} else if got != want {
@@ -80,7 +80,7 @@ func TestParseRelayRefuses(t *testing.T) {
 		"smtp://mail.acme.test?timeout=0s", "smtp://mail.acme.test?timeout=11m", "smtp://mail.acme.test?timeout=5",
 		"smtp://mail.acme.test?rate=1&rate=1", "smtp://mail.acme.test?Rate=1", "smtp://mail.acme.test?x=1", "smtp://mail.acme.test?rate=1&", "smtp://mail.acme.test?rate=1;daily=2",
 	} {
-		r, err := ParseRelay(in)
+		r, err := ParseOne(in)
 		if err == nil {
 			t.Errorf("%q passes as %s", in, r)
 			continue
@@ -95,10 +95,10 @@ func TestParseRelayRefuses(t *testing.T) {
 }
 
 func TestParseRelays(t *testing.T) {
-	if got, err := ParseRelays(nil); got != nil || err != nil {
+	if got, err := Parse(nil); got != nil || err != nil {
 		t.Errorf("none: %v, %v", got, err)
 	}
-	got, err := ParseRelays([]string{"smtp://a.test", "eu-west-1=smtps://b.test"})
+	got, err := Parse([]string{"smtp://a.test", "eu-west-1=smtps://b.test"})
 	if err != nil || len(got) != 2 || got[0].Region != app.DefaultRegion || got[1].Region != "eu-west-1" {
 		t.Errorf("%v, %v", got, err)
 	}
@@ -106,7 +106,7 @@ func TestParseRelays(t *testing.T) {
 		{"smtp://a.test", "smtp://b.test"}, {"x=smtp://a.test", "x=smtp://a.test"}, {"us-east-1=smtp://a.test", "smtp://b.test"},
 		{"smtp://a.test", ""}, {"smtp://a.test", "y=smtp://u:" + secret + "%@b.test"},
 	} {
-		_, err := ParseRelays(list)
+		_, err := Parse(list)
 		if err == nil || !strings.HasPrefix(err.Error(), "relay 2: ") || strings.Contains(err.Error(), secret) {
 			t.Errorf("%v: %v", list, err)
 		}
@@ -123,7 +123,7 @@ func FuzzParseRelay(f *testing.F) {
 	f.Add("smtp://h?ca=", "&timeout=1s")
 	f.Add("smtp://[::1%25", "]:25")
 	f.Fuzz(func(t *testing.T, before, after string) {
-		r, err := ParseRelay(before + secret + after)
+		r, err := ParseOne(before + secret + after)
 		if err != nil {
 			if strings.Contains(strings.ToLower(err.Error()), strings.ToLower(secret)) {
 				t.Errorf("%q: %v", before+secret+after, err)

@@ -9,10 +9,10 @@ import (
 	"mailer/app"
 )
 
-// BroadcastMail is a broadcast made ready for its recipients: its placeholders
+// Broadcast is a broadcast made ready for its recipients: its placeholders
 // and links are found, its fixed parts cut out. It never changes and is safe for
 // concurrent use.
-type BroadcastMail struct {
+type Broadcast struct {
 	teamID   string
 	topicID  string
 	from     app.Address
@@ -27,12 +27,12 @@ type BroadcastMail struct {
 	fields   map[string]bool
 }
 
-// CompileBroadcast reads a broadcast's content once for all its recipients.
+// Compile reads a broadcast's content once for all its recipients.
 // Without BroadcastContent.Frozen nothing is tracked, properties have no
 // fallbacks, and no link leads to the unsubscribe page. Errors: CodeValidation
 // for what the checks of a broadcast refuse.
-func CompileBroadcast(b *app.Broadcast) (*BroadcastMail, error) {
-	c := &compiler{broadcast: b, mail: &BroadcastMail{
+func Compile(b *app.Broadcast) (*Broadcast, error) {
+	c := &compiler{broadcast: b, mail: &Broadcast{
 		teamID: b.TeamID, topicID: b.TopicID, from: b.From, replyTo: b.ReplyTo, fields: map[string]bool{},
 	}}
 	if err := c.frame(); err != nil {
@@ -44,10 +44,10 @@ func CompileBroadcast(b *app.Broadcast) (*BroadcastMail, error) {
 	return c.mail, nil
 }
 
-// compiler makes a BroadcastMail.
+// compiler makes a Broadcast.
 type compiler struct {
 	broadcast *app.Broadcast
-	mail      *BroadcastMail
+	mail      *Broadcast
 	fallbacks map[string]string // of properties
 }
 
@@ -231,7 +231,7 @@ func cleanValue(s string) string {
 
 // filling is one recipient's turn.
 type filling struct {
-	mail      *BroadcastMail
+	mail      *Broadcast
 	sealer    *app.Sealer
 	recipient *app.BroadcastRecipient
 	page      string   // address of the unsubscribe page; empty: not known
@@ -273,7 +273,7 @@ func (f *filling) value(field string) string {
 
 // Fields are the values of a contact that the content asks for, to be kept as
 // BroadcastRecipient.Fields; nil: none.
-func (b *BroadcastMail) Fields(c *app.Contact) map[string]string {
+func (b *Broadcast) Fields(c *app.Contact) map[string]string {
 	var out map[string]string
 	for field := range b.fields {
 		v := contactValue(c, field)
@@ -307,10 +307,10 @@ func contactValue(c *app.Contact, field string) string {
 
 // Links are the distinct targets that are tracked, by their number, with their
 // placeholders.
-func (b *BroadcastMail) Links() []string { return b.links }
+func (b *Broadcast) Links() []string { return b.links }
 
 // Size is roughly what the compiled broadcast occupies, in bytes.
-func (b *BroadcastMail) Size() int64 {
+func (b *Broadcast) Size() int64 {
 	const step, encoded = 200, 3 // text, and its form for the wire
 	n := int64(1000)
 	for _, t := range []*compiledText{b.subject, b.html, b.text} {
@@ -327,7 +327,7 @@ func (b *BroadcastMail) Size() int64 {
 // Mail is the mail as it leaves to one recipient: the same each time. Where a
 // value is missing, the placeholder's own fallback stands, else the property's,
 // else nothing; no value can make it fail.
-func (b *BroadcastMail) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
+func (b *Broadcast) Mail(s *app.Sealer, r *app.BroadcastRecipient) *app.Mail {
 	to := recipientAddress(r.Email)
 	f := &filling{mail: b, sealer: s, recipient: r}
 	headers := []app.Header{b.listID}

@@ -39,7 +39,7 @@ func (c *compiler) html() error {
 // falls back to was HTML there.
 func (c *compiler) derivedText(marks *marks, source string) {
 	const brace = "{{{" // so that a link to a mark is taken for one to a placeholder
-	source = htmltext.TextFromHTML(strings.ReplaceAll(source, marks.prefix, brace+marks.prefix))
+	source = htmltext.PlainText(strings.ReplaceAll(source, marks.prefix, brace+marks.prefix))
 	if source == "" {
 		return
 	}
@@ -52,7 +52,7 @@ func (c *compiler) derivedText(marks *marks, source string) {
 			return
 		}
 		out.add(strings.TrimSuffix(before, brace))
-		out.fill(c.slot(p, htmltext.TextFromHTML(p.Fallback), asItIs).escaped)
+		out.fill(c.slot(p, htmltext.PlainText(p.Fallback), asItIs).escaped)
 		source = after
 	}
 }
@@ -141,7 +141,7 @@ func (h *htmlCompiler) pixel() {
 // bodyStart is where the content of an HTML text begins: behind the body's tag,
 // or where that would stand.
 func bodyStart(source string) int {
-	z, at, open := htmltext.NewHTMLTokens(source), 0, true // open: nothing was shown yet
+	z, at, open := htmltext.NewTokens(source), 0, true // open: nothing was shown yet
 	for {
 		switch z.Next() {
 		case nethtml.ErrorToken:
@@ -155,7 +155,7 @@ func bodyStart(source string) int {
 				at = z.At
 			}
 		case nethtml.TextToken:
-			open = open && (z.Element != "" || strings.Trim(z.Raw(), htmltext.HtmlBlanks) == "")
+			open = open && (z.Element != "" || strings.Trim(z.Raw(), htmltext.Blanks) == "")
 		case nethtml.StartTagToken, nethtml.SelfClosingTagToken:
 			switch name := z.Name; {
 			case name == "body":
@@ -173,7 +173,7 @@ func bodyStart(source string) int {
 // a blank would begin another attribute there.
 func (m *marks) bare(source string) map[int]bool {
 	out := map[int]bool{}
-	z := htmltext.NewHTMLTokens(source)
+	z := htmltext.NewTokens(source)
 	for {
 		switch z.Next() {
 		case nethtml.ErrorToken:

@@ -118,7 +118,7 @@ func (l *filledLink) fill(f *filling) string {
 			value.WriteString(p.slot.escaped(f))
 		}
 	}
-	target := strings.Trim(l.targetOf(f, value.String()), htmltext.HtmlBlanks)
+	target := strings.Trim(l.targetOf(f, value.String()), htmltext.Blanks)
 	if !tracking.Trackable(target) || tracking.IsPage(f.mail.tracking, target) || target == f.page {
 		return value.String()
 	}

@@ -166,7 +166,7 @@ func FuzzBroadcast(f *testing.F) {
 		if track {
 			b.Frozen.Tracking = &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
 		}
-		m, err := CompileBroadcast(b)
+		m, err := Compile(b)
 		if err != nil {
 			if app.CodeOf(err) != app.CodeValidation {
 				t.Fatal(err)

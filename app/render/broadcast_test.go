@@ -20,9 +20,9 @@ const testSegment = "01920000-0000-7000-8000-0000000000ab"
 
 const testRecipient = "01920000-0000-7000-8000-00000000000b"
 
-func compileTest(t testing.TB, b *app.Broadcast) *BroadcastMail {
+func compileTest(t testing.TB, b *app.Broadcast) *Broadcast {
 	t.Helper()
-	m, err := CompileBroadcast(b)
+	m, err := Compile(b)
 	if err != nil {
 		t.Fatalf("CompileBroadcast: %v", err)
 	}
@@ -140,7 +140,7 @@ func TestMalformedPlaceholdersNameTheirField(t *testing.T) {
 		} {
 			b := apptest.Broadcast("x")
 			change(b)
-			if _, err := CompileBroadcast(b); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`"+field+"`") {
+			if _, err := Compile(b); app.CodeOf(err) != app.CodeValidation || !strings.Contains(err.Error(), "`"+field+"`") {
 				t.Errorf("compiling %s %q: %v", field, in, err)
 			}
 		}
@@ -230,7 +230,7 @@ func TestABodyIsNeverEmpty(t *testing.T) {
 		}
 	}
 	b := apptest.Broadcast("")
-	if _, err := CompileBroadcast(b); app.CodeOf(err) != app.CodeValidation {
+	if _, err := Compile(b); app.CodeOf(err) != app.CodeValidation {
 		t.Errorf("a broadcast that says nothing: %v", err)
 	}
 }
@@ -239,7 +239,7 @@ func TestOfTwoWrongIdsOfABroadcastTheSameIsAlwaysTold(t *testing.T) {
 	for range 50 {
 		b := apptest.Broadcast("x")
 		b.TeamID, b.TopicID = "x", "y"
-		if _, err := CompileBroadcast(b); err == nil || !strings.Contains(err.Error(), "`team`") {
+		if _, err := Compile(b); err == nil || !strings.Contains(err.Error(), "`team`") {
 			t.Fatal(err)
 		}
 	}
@@ -352,7 +352,7 @@ func TestCompilingTakesLinearTime(t *testing.T) {
 		"<a href=\"" + strings.Repeat("{{{X}}}", n) + "\">", strings.Repeat("<title>", n) + "{{{X}}}"} {
 		b := apptest.Broadcast(source)
 		b.Text, b.Preview, b.Frozen.Tracking = nil, "x", &app.Tracking{Base: "https://links.acme.test", Open: true, Click: true}
-		if m, err := CompileBroadcast(b); err == nil {
+		if m, err := Compile(b); err == nil {
 			m.Mail(apptest.Sealer(t, 0), &app.BroadcastRecipient{ID: testRecipient, Email: "a@b.test"}).Whole()
 		}
 	}

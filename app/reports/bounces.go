@@ -18,7 +18,7 @@ func (s *Service) ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool) {
 
 // TakeBounce takes what came to a return path, as far as the path proves it
 // (app.ReturnPath.Believe). nil: it is on disk, or there is nothing to store.
-func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error {
+func (s *Service) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
 	envelope := map[int]string{}
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		subject, err := r.Subject(path.EmailID)

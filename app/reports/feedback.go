@@ -23,9 +23,9 @@ const feedbackAtOnce = 500
 // proved where it comes from. Once it answers nil, all of it is stored; after an
 // error it may be given all of it again, since each report counts once. Reports
 // of emails that nobody knows are forgotten. Error: CodeServiceUnavailable.
-func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Feedback) error {
+func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Report) error {
 	for part := range slices.Chunk(reports, feedbackAtOnce) {
-		var unknown []feedback.Feedback
+		var unknown []feedback.Report
 		write := s.DB.Write
 		if slices.ContainsFunc(part, grave) {
 			write = s.DB.WriteVital
@@ -55,13 +55,13 @@ func (s *Service) TakeFeedback(ctx context.Context, reports []feedback.Feedback)
 
 // grave tells reports that are stored on a full disk too: what follows from them
 // keeps mail from leaving. The provider tries again with all others.
-func grave(f feedback.Feedback) bool {
-	return f.Kind == feedback.FeedbackBounced || f.Kind == feedback.FeedbackComplained || f.Kind == feedback.FeedbackFailed
+func grave(f feedback.Report) bool {
+	return f.Kind == feedback.Bounced || f.Kind == feedback.Complained || f.Kind == feedback.Failed
 }
 
 // takeReport records one report; a repeated one changes nothing. It tells whether
 // the email is known.
-func (s *Service) takeReport(tx *db.Tx, f feedback.Feedback) (known bool, err error) {
+func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err error) {
 	f = f.Tidy(time.Time{}, tx.Now)
 	err = tx.InsertFeedback(f.Source, s.Sealer.MAC(delivery.FeedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
 	if errors.Is(err, db.ErrNotFound) {
@@ -77,7 +77,7 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Feedback) (known bool, err er
 	if err != nil {
 		return false, err
 	}
-	r := report{Feedback: f.Tidy(subject.AcceptedAt, tx.Now), subject: subject}
+	r := report{Report: f.Tidy(subject.AcceptedAt, tx.Now), subject: subject}
 	r.address()
 	return true, s.applyReport(tx, &r)
 }
@@ -86,7 +86,7 @@ func (s *Service) takeReport(tx *db.Tx, f feedback.Feedback) (known bool, err er
 // that the relay gave the message, by its Message-ID, which begins with our id or,
 // rewritten by the provider, with its own. No index is needed for our Message-IDs.
 // Error: db.ErrNotFound.
-func findSubject(r *db.Reader, f feedback.Feedback) (*db.Subject, error) {
+func findSubject(r *db.Reader, f feedback.Report) (*db.Subject, error) {
 	if s, err := subject(r, f.EmailID); !errors.Is(err, db.ErrNotFound) {
 		return s, err
 	}
@@ -126,7 +126,7 @@ func subject(r *db.Reader, id string) (*db.Subject, error) {
 
 // report is a report and what it is about.
 type report struct {
-	feedback.Feedback
+	feedback.Report
 	subject *db.Subject
 	of      *db.Recipient // whom it is about; nil: nobody by name, or a stranger
 	gone    bool          // that one's address was erased: what the report says of it is not kept
@@ -219,7 +219,7 @@ func (r *report) moveRecipients(tx *db.Tx, happened app.LastEvent, state app.Las
 	about := []*db.Recipient{r.of}
 	if r.of == nil {
 		about = nil
-		if r.Kind == feedback.FeedbackFailed && r.Recipient == "" {
+		if r.Kind == feedback.Failed && r.Recipient == "" {
 			for i := range r.subject.Recipients {
 				about = append(about, &r.subject.Recipients[i])
 			}
@@ -266,7 +266,7 @@ func settleByReport(tx *db.Tx, s *db.Subject) error {
 // that it must. Only recipients of the email are: nobody's report about a
 // stranger counts.
 func (s *Service) suppressReported(tx *db.Tx, r *report) error {
-	if !feedback.Suppresses(r.Feedback) {
+	if !feedback.Suppresses(r.Report) {
 		return nil
 	}
 	address, listed := r.Recipient, ""
@@ -306,7 +306,7 @@ func (s *Service) OpensIngest(source, secret string) bool {
 // PurgeFeedback forgets old reports and providers' ids.
 func (s *Service) PurgeFeedback(ctx context.Context) error {
 	err := s.InPieces(ctx, "old feedback", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeFeedback(tx.Now.Add(-feedback.FeedbackKept), service.PurgeChunk)
+		return tx.PurgeFeedback(tx.Now.Add(-feedback.ReportsKept), service.PurgeChunk)
 	})
 	if err != nil {
 		return err

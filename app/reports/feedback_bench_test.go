@@ -16,11 +16,11 @@ func BenchmarkTakeFeedback(b *testing.B) {
 	n := 0
 	for b.Loop() {
 		b.StopTimer()
-		reports := make([]feedback.Feedback, reports.FeedbackAtOnce)
+		reports := make([]feedback.Report, reports.FeedbackAtOnce)
 		for i := range reports {
 			n++
 			id := w.Send(fmt.Sprintf("u%d@example.net", n))
-			reports[i] = feedback.Feedback{Source: "ses", ID: fmt.Sprint(n), EmailID: id, Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, Enhanced: "5.1.1", Recipient: fmt.Sprintf("u%d@example.net", n)}
+			reports[i] = feedback.Report{Source: "ses", ID: fmt.Sprint(n), EmailID: id, Kind: feedback.Bounced, Bounce: app.BouncePermanent, Enhanced: "5.1.1", Recipient: fmt.Sprintf("u%d@example.net", n)}
 		}
 		b.StartTimer()
 		world.Must(b, w.Server.Reports.TakeFeedback(b.Context(), reports))

@@ -21,18 +21,18 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	if r.of != nil {
 		ev.Recipient = r.of.Address
 	}
-	if r.Kind == feedback.FeedbackTaken { // news only where the relay's reply is not known
+	if r.Kind == feedback.Taken { // news only where the relay's reply is not known
 		return ev, r.of != nil && r.of.State == app.Queued, nil
 	}
 	if !isFetch(r.Kind) {
 		return ev, true, nil
 	}
 	all, prefetched, err := tx.CountTrackingEvents(ev.EmailID)
-	return ev, tracking.FetchRoom(kind, all, prefetched), err
+	return ev, tracking.HasRoom(kind, all, prefetched), err
 }
 
-func isFetch(k feedback.FeedbackKind) bool {
-	return k == feedback.FeedbackOpened || k == feedback.FeedbackClicked
+func isFetch(k feedback.Kind) bool {
+	return k == feedback.Opened || k == feedback.Clicked
 }
 
 // words says as what the report is recorded, and in words what it says.
@@ -47,15 +47,15 @@ func (r *report) words() (app.EventType, string) {
 	}
 	kind := app.EventType(r.Kind.LastEvent())
 	switch r.Kind {
-	case feedback.FeedbackTaken:
+	case feedback.Taken:
 		return kind, who + " that it took the mail"
-	case feedback.FeedbackDelivered:
+	case feedback.Delivered:
 		return kind, who + " that the mail was delivered"
-	case feedback.FeedbackDelayed:
+	case feedback.Delayed:
 		return kind, who + " that the delivery is delayed; it goes on trying" + r.quoted()
-	case feedback.FeedbackBounced:
+	case feedback.Bounced:
 		return kind, fmt.Sprintf("%s a bounce (%s)%s", who, strings.Join(strings.Fields(fmt.Sprint(r.Bounce, " ", r.SubType, " ", r.Enhanced)), ", "), r.quoted())
-	case feedback.FeedbackComplained:
+	case feedback.Complained:
 		return kind, who + " a complaint: the recipient called the mail spam" + r.quoted()
 	}
 	return kind, who + " that it did not send the mail" + r.quoted()
@@ -76,11 +76,11 @@ func (r *report) fetch() (app.EventType, string) {
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt
 	}
-	f := tracking.Fetch{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
+	f := tracking.Hit{Target: r.Link, UserAgent: r.UserAgent, At: r.At}
 	if r.UserAgent != "" { // not every provider tells it
 		f.Scanner = tracking.ScannerName(r.UserAgent)
 	}
-	if r.Kind == feedback.FeedbackClicked {
+	if r.Kind == feedback.Clicked {
 		f.Links = 1
 	}
 	if f.Scanner == "" && r.Machine {

@@ -43,7 +43,7 @@ func TestTheSameReportCountsOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.SentTo("bob@example.net")
-		report := feedback.Feedback{ID: "one", EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"}
+		report := feedback.Report{ID: "one", EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"}
 		w.Take(report, report)
 		for range 5 {
 			w.Take(report)
@@ -52,7 +52,7 @@ func TestTheSameReportCountsOnce(t *testing.T) {
 		other := report
 		other.Source = "mailgun"
 		w.Take(other)
-		unnamed := feedback.Feedback{EmailID: id, Kind: feedback.FeedbackComplained, Diagnostic: "x", At: time.Now()}
+		unnamed := feedback.Report{EmailID: id, Kind: feedback.Complained, Diagnostic: "x", At: time.Now()}
 		w.Take(unnamed)
 		w.Take(unnamed)
 		w.EventOf(id, "complained")
@@ -66,7 +66,7 @@ func TestAReportIsRememberedFor30Days(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		id := w.Send("bob@example.net")
-		report := feedback.Feedback{ID: "one", EmailID: id, Kind: feedback.FeedbackDelivered}
+		report := feedback.Report{ID: "one", EmailID: id, Kind: feedback.Delivered}
 		for _, want := range []int{1, 1, 2} {
 			w.Take(report)
 			if n := strings.Count(w.Story(id), " delivered "); n != want {
@@ -89,7 +89,7 @@ func TestReportsFindTheirEmail(t *testing.T) {
 			}))
 		w := world.Serving(t, relay)
 		id, other := w.SentTo("bob@example.net"), app.NewID()
-		for name, f := range map[string]feedback.Feedback{
+		for name, f := range map[string]feedback.Report{
 			"our id":                     {EmailID: id, ProviderID: "x", MessageID: "y"},
 			"our id in capitals":         {EmailID: strings.ToUpper(id)},
 			"provider":                   {ProviderID: "010001944a3b2c1d-4f5e6d7c-000000", EmailID: other},
@@ -99,18 +99,18 @@ func TestReportsFindTheirEmail(t *testing.T) {
 			"Message-ID with a name":     {MessageID: strings.ToUpper(id) + "@EXAMPLE.com"},
 		} {
 			before := len(w.Events(id))
-			f.ID, f.Kind = name, feedback.FeedbackDelayed
+			f.ID, f.Kind = name, feedback.Delayed
 			w.Take(f)
 			if len(w.Events(id)) != before+1 {
 				t.Errorf("%s: not found", name)
 			}
 		}
 		before := len(w.Events(id))
-		for name, f := range map[string]feedback.Feedback{
+		for name, f := range map[string]feedback.Report{
 			"nothing": {}, "another id": {EmailID: other}, "no id": {EmailID: "x", ProviderID: "x", MessageID: "x"},
 			"the Message-ID of another host": {MessageID: id + "@evil.example"}, "half a Message-ID": {MessageID: id},
 		} {
-			f.ID, f.Kind, f.Recipient = name, feedback.FeedbackBounced, "bob@example.net"
+			f.ID, f.Kind, f.Recipient = name, feedback.Bounced, "bob@example.net"
 			f.Bounce, f.Enhanced = app.BouncePermanent, "5.1.1"
 			w.Take(f)
 			if len(w.Events(id)) != before || w.Suppressed("bob@example.net").ID != "" {
@@ -146,12 +146,12 @@ func TestAnyOrderOfReportsEndsEqual(t *testing.T) {
 			id := w.SentTo("bob@example.net", "eve@example.net")
 			at := time.Now().Add(time.Minute)
 			time.Sleep(2 * time.Minute)
-			reports := []feedback.Feedback{
-				{EmailID: id, Kind: feedback.FeedbackDelayed, Recipient: "bob@example.net"},
-				{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"},
-				{EmailID: id, Kind: feedback.FeedbackOpened, At: at, UserAgent: "Mozilla/5.0"},
+			reports := []feedback.Report{
+				{EmailID: id, Kind: feedback.Delayed, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.Opened, At: at, UserAgent: "Mozilla/5.0"},
 				world.Bounce(id, "bob@example.net", "5.1.1"),
-				{EmailID: id, Kind: feedback.FeedbackComplained, Recipient: "bob@example.net"},
+				{EmailID: id, Kind: feedback.Complained, Recipient: "bob@example.net"},
 			}
 			for _, i := range order {
 				w.Take(reports[i])
@@ -188,7 +188,7 @@ func TestAReportBeforeOurOwnResultEndsEqual(t *testing.T) {
 		w := world.Serving(t, relay)
 		id := w.Send("bob@example.net", "eve@example.net")
 		synctest.Wait() // between the dot and its reply
-		w.Take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"})
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"})
 		w.WantStates(id, "bob@example.net delivered, eve@example.net queued")
 		close(hang)
 		synctest.Wait()
@@ -201,14 +201,14 @@ func TestAReportBeforeOurOwnResultEndsEqual(t *testing.T) {
 }
 
 func TestAReportSettlesADoubtAndNothingIsSentAgain(t *testing.T) {
-	for _, kind := range []feedback.FeedbackKind{feedback.FeedbackTaken, feedback.FeedbackDelivered, feedback.FeedbackDelayed, feedback.FeedbackBounced, feedback.FeedbackComplained, feedback.FeedbackOpened, feedback.FeedbackFailed} {
+	for _, kind := range []feedback.Kind{feedback.Taken, feedback.Delivered, feedback.Delayed, feedback.Bounced, feedback.Complained, feedback.Opened, feedback.Failed} {
 		t.Run(string(kind), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {
 				relay := world.NewRelay(world.Firstly(world.Lost))
 				w := world.Serving(t, relay)
 				id := w.Send("bob@example.net")
 				synctest.Wait()
-				w.Take(feedback.Feedback{EmailID: id, Kind: kind})
+				w.Take(feedback.Report{EmailID: id, Kind: kind})
 				if d := w.Doubts(); len(d) != 1 || d[0].Settled != "settled by the provider's report" || w.Unit(id) != nil {
 					t.Errorf("doubts %+v, unit %v", d, w.Unit(id))
 				}
@@ -228,7 +228,7 @@ func TestOnlyTheOthersAreSentAgainAfterADoubt(t *testing.T) {
 		w := world.Serving(t, relay)
 		id := w.Send("bob@example.net", "eve@example.net", "ann@example.net")
 		synctest.Wait()
-		w.Take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "eve@example.net"})
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered, Recipient: "eve@example.net"})
 		if d := w.Doubts(); len(d) != 1 || d[0].Settled != "" {
 			t.Errorf("doubts %+v", d)
 		}
@@ -250,7 +250,7 @@ func TestAReportDuringTheSecondTryWithdrawsIt(t *testing.T) {
 		id := w.Send("bob@example.net", "eve@example.net")
 		time.Sleep(2 * time.Minute)
 		synctest.Wait() // before the second dot
-		w.Take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered, Recipient: "bob@example.net"})
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered, Recipient: "bob@example.net"})
 		close(hang)
 		synctest.Wait()
 		time.Sleep(time.Minute)
@@ -274,7 +274,7 @@ func TestAReportBeforeALostReplyLeavesNoDoubt(t *testing.T) {
 		w := world.Serving(t, relay)
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		w.Take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered})
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered})
 		next := w.Crash(world.NewRelay(nil)) // the same in a process that finds the unit dotted
 		next.Start()
 		close(hang)
@@ -304,7 +304,7 @@ func TestWhoIsToldNothingOfIsLeftAlone(t *testing.T) {
 				t.Errorf("suppression %+v", s)
 			}
 		}
-		w.Take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackFailed, Diagnostic: "virus"})
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Failed, Diagnostic: "virus"})
 		w.WantStates(id, "bob@example.net failed, eve@example.net failed")
 		alone := w.SentTo("bob@example.net")
 		w.Take(world.Bounce(alone, "", "5.1.1"))
@@ -331,7 +331,7 @@ func TestAnUnsubscribedAddressThatBouncesIsBlockedWhole(t *testing.T) {
 			world.Must(t, err)
 			f := world.Bounce(id, address, "5.1.1")
 			if tt.report == app.OriginComplaint {
-				f.Kind = feedback.FeedbackComplained
+				f.Kind = feedback.Complained
 			}
 			w.Take(f)
 			if s := w.Suppressed(address); s.Origin != tt.want || s.ID != first.ID || (s.SourceID == id) != (tt.want != tt.stands) {
@@ -373,15 +373,15 @@ func TestOpensAndClicksAreJudgedInAnyOrder(t *testing.T) {
 		begin := time.Now()
 		for name, tt := range map[string]struct {
 			after time.Duration
-			f     feedback.Feedback
+			f     feedback.Report
 			want  app.EventType
 		}{
-			"reader":     {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, UserAgent: "Mozilla/5.0 (X11)"}, "opened"},
-			"click":      {time.Minute, feedback.Feedback{Kind: feedback.FeedbackClicked, Link: "https://example.com/", IPAddress: "192.0.2.1"}, "clicked"},
-			"early":      {5 * time.Second, feedback.Feedback{Kind: feedback.FeedbackOpened}, app.EventPrefetched},
-			"scanner":    {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, UserAgent: "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"}, app.EventPrefetched},
-			"machine":    {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, Machine: true}, app.EventPrefetched},
-			"late relay": {time.Minute, feedback.Feedback{Kind: feedback.FeedbackOpened, Taken: begin.Add(55 * time.Second)}, app.EventPrefetched},
+			"reader":     {time.Minute, feedback.Report{Kind: feedback.Opened, UserAgent: "Mozilla/5.0 (X11)"}, "opened"},
+			"click":      {time.Minute, feedback.Report{Kind: feedback.Clicked, Link: "https://example.com/", IPAddress: "192.0.2.1"}, "clicked"},
+			"early":      {5 * time.Second, feedback.Report{Kind: feedback.Opened}, app.EventPrefetched},
+			"scanner":    {time.Minute, feedback.Report{Kind: feedback.Opened, UserAgent: "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"}, app.EventPrefetched},
+			"machine":    {time.Minute, feedback.Report{Kind: feedback.Opened, Machine: true}, app.EventPrefetched},
+			"late relay": {time.Minute, feedback.Report{Kind: feedback.Opened, Taken: begin.Add(55 * time.Second)}, app.EventPrefetched},
 		} {
 			id := w.SentTo("bob@example.net")
 			accepted := w.Email(id).CreatedAt
@@ -406,9 +406,9 @@ func TestManyReportsAreTakenInPieces(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.SentTo("bob@example.net")
-		reports := make([]feedback.Feedback, 3*reports.FeedbackAtOnce+1)
+		reports := make([]feedback.Report, 3*reports.FeedbackAtOnce+1)
 		for i := range reports {
-			reports[i] = feedback.Feedback{ID: fmt.Sprint(i), EmailID: app.NewID(), Kind: feedback.FeedbackDelivered}
+			reports[i] = feedback.Report{ID: fmt.Sprint(i), EmailID: app.NewID(), Kind: feedback.Delivered}
 		}
 		reports[len(reports)-1].EmailID = id
 		w.Take(reports...)
@@ -435,8 +435,8 @@ func TestAReportOfAnErasedRecipientNamesNobody(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
 		id := w.SentTo("bob@example.net", "eve@example.net")
-		world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.EraseTraces(id, erase.NewErasure([]string{"bob@example.net"})) }))
-		w.Take(world.Bounce(id, "Bob@example.net", "5.1.1"), feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelayed, Recipient: "eve@example.net", Diagnostic: "beside bob@example.net"})
+		world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.EraseTraces(id, erase.NewSet([]string{"bob@example.net"})) }))
+		w.Take(world.Bounce(id, "Bob@example.net", "5.1.1"), feedback.Report{EmailID: id, Kind: feedback.Delayed, Recipient: "eve@example.net", Diagnostic: "beside bob@example.net"})
 		w.WantStates(id, "[erased] bounced, eve@example.net delivery_delayed")
 		if ev := w.EventOf(id, "bounced"); ev.Recipient != app.Erased {
 			t.Errorf("event %+v", ev)
@@ -480,9 +480,9 @@ func TestReportsOfABroadcastsRecipientsEndEqualInAnyOrder(t *testing.T) {
 			t.Fatalf("%d recipients, %d sent", len(recipients), b.Counts.Sent)
 		}
 		for i, v := range recipients {
-			reports := []feedback.Feedback{
-				{EmailID: v.ID, Kind: feedback.FeedbackDelayed}, {MessageID: v.ID + "@" + world.TestDomain, Kind: feedback.FeedbackDelivered, Recipient: v.Email},
-				world.Bounce(v.ID, strings.ToUpper(v.Email), "5.1.1"), {EmailID: v.ID, Kind: feedback.FeedbackComplained},
+			reports := []feedback.Report{
+				{EmailID: v.ID, Kind: feedback.Delayed}, {MessageID: v.ID + "@" + world.TestDomain, Kind: feedback.Delivered, Recipient: v.Email},
+				world.Bounce(v.ID, strings.ToUpper(v.Email), "5.1.1"), {EmailID: v.ID, Kind: feedback.Complained},
 			}
 			for _, n := range orders[i] {
 				reports[n].ID = fmt.Sprint(i, n)
@@ -516,7 +516,7 @@ func TestAReportSettlesTheDoubtOfABroadcastsRecipient(t *testing.T) {
 		if d := w.Doubts(); len(d) != 1 || d[0].EmailID != id {
 			t.Fatalf("doubts %+v", d)
 		}
-		w.Take(feedback.Feedback{EmailID: id, Kind: feedback.FeedbackDelivered})
+		w.Take(feedback.Report{EmailID: id, Kind: feedback.Delivered})
 		time.Sleep(time.Hour)
 		synctest.Wait()
 		b = w.Broadcast(draft.ID)

@@ -14,7 +14,7 @@ import (
 func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	o := reputation.Outcome{Sent: int64(waited)}
 	stranger := r.of == nil && !r.gone && r.Recipient != ""
-	if feedback.Suppresses(r.Feedback) && !stranger {
+	if feedback.Suppresses(r.Report) && !stranger {
 		who := r.Recipient
 		if r.of != nil && r.of.Address != app.Erased {
 			who = app.FoldAddress(r.of.Address)
@@ -23,7 +23,7 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 		if err != nil {
 			return err
 		}
-		if r.Kind == feedback.FeedbackComplained {
+		if r.Kind == feedback.Complained {
 			o.Complained = n
 		} else {
 			o.HardBounced = n

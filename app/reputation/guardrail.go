@@ -44,7 +44,7 @@ var (
 // The fewest sends of a window whose rates count.
 const (
 	MinTeamSends   = 100
-	MinRegionSends = 1_000
+	minRegionSends = 1_000
 )
 
 // crossed tells whether one of the rates reaches the line.
@@ -74,7 +74,7 @@ func JudgeTeam(week, lately Outcome) Guardrail {
 // JudgeRegion tells whether broadcasts of a region rest, by what became of all its
 // mail in the last 24 hours and in 7 days.
 func JudgeRegion(day, week Outcome) (paused bool) {
-	return regionLine.crossed(day, MinRegionSends) || regionLine.crossed(week, MinRegionSends)
+	return regionLine.crossed(day, minRegionSends) || regionLine.crossed(week, minRegionSends)
 }
 
 // HardBounceRate is a part of 1; 0 where nothing was sent.

@@ -24,14 +24,14 @@ func TestShownRecordsAreFoundOnceTheyArePublished(t *testing.T) {
 	handlers := world(t)
 	handlers["127.0.0.2"] = parseZone(t, "example.com.", lines...)
 	r := authoritative(t, handlers)
-	for _, c := range dnscheck.CheckDomain(t.Context(), d, needs, "mail.acme.test", r.Lookup) {
+	for _, c := range dnscheck.Check(t.Context(), d, needs, "mail.acme.test", r.Lookup) {
 		if c.Live != app.LiveFound {
 			t.Errorf("%+v", c)
 		}
 	}
 
 	handlers = map[string]dns.Handler{"127.0.0.1": handlers["127.0.0.1"], "127.0.0.2": parseZone(t, "example.com.", lines[0])}
-	for _, c := range dnscheck.CheckDomain(t.Context(), d, needs, "mail.acme.test", authoritative(t, handlers).Lookup) {
+	for _, c := range dnscheck.Check(t.Context(), d, needs, "mail.acme.test", authoritative(t, handlers).Lookup) {
 		if c.Live != app.LiveMissing {
 			t.Errorf("%+v", c)
 		}

@@ -58,7 +58,7 @@ const (
 // More than 30 days after now is an error. The past is not, and is returned as it
 // is, be it the zero time. Errors say what is wrong and name no field.
 func Parse(s string, now time.Time) (time.Time, error) {
-	words, err := ScheduleWords(s)
+	words, err := Words(s)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -80,9 +80,9 @@ func Parse(s string, now time.Time) (time.Time, error) {
 	return t, nil
 }
 
-// ScheduleWords gives the words in lower case, at least one. Only printable ASCII
+// Words gives the words in lower case, at least one. Only printable ASCII
 // passes: lower-casing makes ASCII of some other letters.
-func ScheduleWords(s string) ([]string, error) {
+func Words(s string) ([]string, error) {
 	if len(s) > maxScheduleInput {
 		return nil, fmt.Errorf("is longer than %d bytes", maxScheduleInput)
 	}

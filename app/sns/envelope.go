@@ -38,8 +38,8 @@ type envelope struct {
 // parseEnvelope reads the shape of a message. Duplicate names and names in another
 // case are refused, or not read: what is checked is what is used. Error: *app.Error.
 func parseEnvelope(body []byte) (*envelope, error) {
-	if len(body) > MaxEnvelope {
-		return nil, malformed("larger than %d bytes", MaxEnvelope)
+	if len(body) > maxEnvelope {
+		return nil, malformed("larger than %d bytes", maxEnvelope)
 	}
 	var e envelope
 	if err := json.Unmarshal(body, &e); err != nil {

@@ -20,15 +20,15 @@ import (
 	"mailer/app/feedback"
 )
 
-// MaxEnvelope is how large an envelope can be, in bytes: SNS carries 256 KiB, and
+// maxEnvelope is how large an envelope can be, in bytes: SNS carries 256 KiB, and
 // JSON in JSON grows.
-const MaxEnvelope = 1 << 20
+const maxEnvelope = 1 << 20
 
 // Freshness: how old and how far ahead of our clock a message may be. SNS repeats
 // for an hour at most what it could not deliver, under its first time.
 const (
-	MaxAge   = 70 * time.Minute
-	MaxAhead = 10 * time.Minute
+	maxAge   = 70 * time.Minute
+	maxAhead = 10 * time.Minute
 )
 
 // malformed refuses what is no envelope of SNS. The reason is for the log, as is
@@ -44,7 +44,7 @@ func forged(format string, args ...any) error {
 
 // Receiver believes messages of some topics. It is safe for concurrent use.
 type Receiver struct {
-	topics []Topic
+	topics []topic
 	client *http.Client
 	now    func() time.Time
 	certs  certificates
@@ -60,7 +60,7 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 	own.Jar = nil
 	r := &Receiver{client: &own, now: time.Now}
 	for _, arn := range arns {
-		topic, err := ParseTopic(arn)
+		topic, err := parseTopic(arn)
 		if err != nil {
 			return nil, err
 		}
@@ -73,7 +73,7 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 // that is not about mail. It confirms the subscription of a topic on the list.
 // note says in words what else it was, for the log. Errors: CodeInvalidPayload,
 // CodeForbidden; else trouble that may pass.
-func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []feedback.Feedback, note string, err error) {
+func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []feedback.Report, note string, err error) {
 	e, err := parseEnvelope(body)
 	if err != nil {
 		return nil, "", err
@@ -94,28 +94,28 @@ func (r *Receiver) Receive(ctx context.Context, body []byte) (reports []feedback
 	case typeUnsubscription:
 		return nil, "the subscription was ended, no more events will come: " + topic.ARN, nil
 	}
-	reports, err = feedback.SESFeedback(e.MessageID, []byte(e.Message))
+	reports, err = feedback.ReadSES(e.MessageID, []byte(e.Message))
 	if err != nil { // authentic, so sending it again would change nothing
-		return nil, "a message that is no event of SES: " + feedback.FeedbackText(e.Message, 100), nil
+		return nil, "a message that is no event of SES: " + feedback.PrintableLine(e.Message, 100), nil
 	}
 	return reports, "", nil
 }
 
 // admit asks all that needs no other host: the topic, the time, the certificate's
 // address.
-func (r *Receiver) admit(e *envelope) (Topic, error) {
-	at := slices.IndexFunc(r.topics, func(t Topic) bool { return t.ARN == e.TopicArn })
+func (r *Receiver) admit(e *envelope) (topic, error) {
+	at := slices.IndexFunc(r.topics, func(t topic) bool { return t.ARN == e.TopicArn })
 	if at < 0 {
-		return Topic{}, forged("the topic is not on the list of --sns-topic: %s", feedback.FeedbackText(e.TopicArn, 200))
+		return topic{}, forged("the topic is not on the list of --sns-topic: %s", feedback.PrintableLine(e.TopicArn, 200))
 	}
 	switch age := r.now().Sub(e.sent); {
-	case age > MaxAge:
-		return Topic{}, forged("the message is %s old", age.Round(time.Second))
-	case age < -MaxAhead:
-		return Topic{}, forged("the message comes from %s ahead of this server's clock", (-age).Round(time.Second))
+	case age > maxAge:
+		return topic{}, forged("the message is %s old", age.Round(time.Second))
+	case age < -maxAhead:
+		return topic{}, forged("the message comes from %s ahead of this server's clock", (-age).Round(time.Second))
 	}
 	if err := r.topics[at].checkCertificateURL(e.SigningCertURL); err != nil {
-		return Topic{}, err
+		return topic{}, err
 	}
 	return r.topics[at], nil
 }

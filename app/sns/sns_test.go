@@ -153,7 +153,7 @@ func (d *desk) subscription() map[string]string {
 	return m
 }
 
-func (d *desk) receive(m map[string]string) ([]feedback.Feedback, string, error) {
+func (d *desk) receive(m map[string]string) ([]feedback.Report, string, error) {
 	d.t.Helper()
 	body, err := json.Marshal(m)
 	if err != nil {
@@ -194,7 +194,7 @@ func TestGenuineMessagesOfBothVersionsAreBelieved(t *testing.T) {
 			}
 			d.signer.sign(t, m)
 			reports, note, err := d.receive(m)
-			if err != nil || note != "" || len(reports) != 1 || reports[0].Kind != feedback.FeedbackDelivered || !strings.HasPrefix(reports[0].ID, m["MessageId"]) {
+			if err != nil || note != "" || len(reports) != 1 || reports[0].Kind != feedback.Delivered || !strings.HasPrefix(reports[0].ID, m["MessageId"]) {
 				t.Errorf("version %s, subject %s: %+v, %q, %v", version, subject, reports, note, err)
 			}
 		}
@@ -365,7 +365,7 @@ func TestDuplicateAndOversizedEnvelopesAreRefused(t *testing.T) {
 	twice := bytes.Replace(body, []byte(`{`), []byte(`{"Message":"forged",`), 1)
 	for name, bad := range map[string][]byte{
 		"twice": twice, "empty": nil, "array": []byte("[]"), "null": []byte("null"), "text": []byte("x"), "two": append(bytes.Clone(body), body...),
-		"large": append(bytes.Clone(body), bytes.Repeat([]byte(" "), MaxEnvelope)...), "number": bytes.Replace(body, []byte(`"2"`), []byte(`2`), 1),
+		"large": append(bytes.Clone(body), bytes.Repeat([]byte(" "), maxEnvelope)...), "number": bytes.Replace(body, []byte(`"2"`), []byte(`2`), 1),
 		"bytes": bytes.Replace(body, []byte("Delivery"), []byte("\xff\xfe"), 1),
 	} {
 		d.wantRefusedBody(name, bad, app.CodeInvalidPayload)
@@ -480,7 +480,7 @@ func TestTopicsAreCheckedAtStart(t *testing.T) {
 		"arn:aws-us-gov:sns:us-gov-west-1:123456789012:x_y": "sns.us-gov-west-1.amazonaws.com",
 		"arn:aws:sns:ap-southeast-2:123456789012:x.fifo":    "sns.ap-southeast-2.amazonaws.com",
 	} {
-		if topic, err := ParseTopic(arn); err != nil || topic.host() != host {
+		if topic, err := parseTopic(arn); err != nil || topic.host() != host {
 			t.Errorf("%s: %s, %v", arn, topic.host(), err)
 		}
 	}

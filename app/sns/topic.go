@@ -12,8 +12,8 @@ import (
 	"time"
 )
 
-// Topic is the name of a topic taken apart.
-type Topic struct {
+// topic is the name of a topic taken apart.
+type topic struct {
 	ARN    string
 	region string
 	suffix string // of the partition's hosts
@@ -21,13 +21,13 @@ type Topic struct {
 
 var arnShape = regexp.MustCompile(`^arn:(aws|aws-cn|aws-us-gov):sns:([a-z]{2}(?:-[a-z]+)+-[0-9]{1,2}):[0-9]{12}:([A-Za-z0-9_-]{1,256}(?:\.fifo)?)$`)
 
-// ParseTopic takes the ARN of a topic apart. Error: it is none.
-func ParseTopic(arn string) (Topic, error) {
+// parseTopic takes the ARN of a topic apart. Error: it is none.
+func parseTopic(arn string) (topic, error) {
 	m := arnShape.FindStringSubmatch(arn)
 	if m == nil {
-		return Topic{}, fmt.Errorf("%q is not the ARN of an SNS topic, like arn:aws:sns:us-east-1:123456789012:name", arn)
+		return topic{}, fmt.Errorf("%q is not the ARN of an SNS topic, like arn:aws:sns:us-east-1:123456789012:name", arn)
 	}
-	t := Topic{ARN: arn, region: m[2], suffix: ".amazonaws.com"}
+	t := topic{ARN: arn, region: m[2], suffix: ".amazonaws.com"}
 	if m[1] == "aws-cn" {
 		t.suffix = ".amazonaws.com.cn"
 	}
@@ -35,14 +35,14 @@ func ParseTopic(arn string) (Topic, error) {
 }
 
 // host is SNS in the region of the topic: of its certificates and of its API.
-func (t Topic) host() string { return "sns." + t.region + t.suffix }
+func (t topic) host() string { return "sns." + t.region + t.suffix }
 
 var certificatePath = regexp.MustCompile(`^/[A-Za-z0-9_-]{1,200}\.pem$`)
 
 // checkCertificateURL refuses every address but that of a certificate file at SNS
 // in the region of the topic. The text is compared whole, so that no two readers
 // of addresses can differ about it. Error: *app.Error.
-func (t Topic) checkCertificateURL(raw string) error {
+func (t topic) checkCertificateURL(raw string) error {
 	path, ok := strings.CutPrefix(raw, "https://"+t.host())
 	if !ok || !certificatePath.MatchString(path) {
 		return forged("the certificate is not at https://%s", t.host())
@@ -55,7 +55,7 @@ const apiTimeout = 10 * time.Second
 
 // confirm confirms a subscription at the API of the topic's region. The
 // SubscribeURL that came with the message is never asked.
-func (r *Receiver) confirm(ctx context.Context, t Topic, token string) error {
+func (r *Receiver) confirm(ctx context.Context, t topic, token string) error {
 	query := url.Values{"Action": {"ConfirmSubscription"}, "Version": {"2010-03-31"}, "TopicArn": {t.ARN}, "Token": {token}}
 	if _, err := r.get(ctx, "https://"+t.host()+"/?"+query.Encode()); err != nil {
 		return fmt.Errorf("confirm the subscription of %s: %w", t.ARN, err)

@@ -27,7 +27,7 @@ const (
 // verify proves the signature of an envelope by the certificate that it names,
 // whose address was checked. Errors: *app.Error; else the certificate could not be
 // fetched now.
-func (r *Receiver) verify(ctx context.Context, t Topic, e *envelope) error {
+func (r *Receiver) verify(ctx context.Context, t topic, e *envelope) error {
 	if e.SignatureVersion != "1" && e.SignatureVersion != "2" {
 		return malformed("the SignatureVersion is neither 1 nor 2")
 	}

@@ -11,7 +11,7 @@ import (
 
 // tellDay tells webhooks, once a day each, that the quota of a daily plan is nearly
 // used, and that it is.
-func (s *Service) tellDay(tx *db.Tx, teamID string, current *plan.TeamPlan, used int64, told, level plan.QuotaLevel) error {
+func (s *Service) tellDay(tx *db.Tx, teamID string, current *plan.Plan, used int64, told, level plan.QuotaLevel) error {
 	if level <= told {
 		return nil
 	}
@@ -24,7 +24,7 @@ func (s *Service) tellDay(tx *db.Tx, teamID string, current *plan.TeamPlan, used
 
 // TellDayUsed is tellDay where mail has to wait, be it that a smaller one would
 // still fit.
-func (s *Service) TellDayUsed(tx *db.Tx, teamID string, current *plan.TeamPlan) error {
+func (s *Service) TellDayUsed(tx *db.Tx, teamID string, current *plan.Plan) error {
 	used, told, err := tx.DayRecipients(teamID, plan.UnixDay(tx.Now))
 	if err != nil {
 		return fmt.Errorf("read what the team used: %w", err)
@@ -34,7 +34,7 @@ func (s *Service) TellDayUsed(tx *db.Tx, teamID string, current *plan.TeamPlan) 
 
 // tellPeriod tells webhooks, once a period each, that what a monthly plan includes
 // is nearly used, and that it is.
-func (s *Service) tellPeriod(tx *db.Tx, teamID string, current *plan.TeamPlan, today int64) error {
+func (s *Service) tellPeriod(tx *db.Tx, teamID string, current *plan.Plan, today int64) error {
 	used, err := s.periodUsed(&tx.Reader, teamID, current, tx.Now, today)
 	if err != nil {
 		return err

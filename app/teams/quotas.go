@@ -75,7 +75,7 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c charge) (charg
 
 // scheduleInTerms proves that a team on a daily plan may schedule mail of n
 // recipients.
-func scheduleInTerms(tx *db.Tx, current *plan.TeamPlan, waiting plan.Backlog, used, n int64) error {
+func scheduleInTerms(tx *db.Tx, current *plan.Plan, waiting plan.Backlog, used, n int64) error {
 	terms := current.Terms()
 	full := used >= terms.PerDay && !terms.TakesLate(waiting.Late, terms.PerDay, n)
 	if full || waiting.Scheduled+n > plan.MaxScheduledDays*terms.PerDay {
@@ -86,7 +86,7 @@ func scheduleInTerms(tx *db.Tx, current *plan.TeamPlan, waiting plan.Backlog, us
 
 // chargeDay has mail leave where the day has a place for it and none of the backlog
 // is about to take it; else the mail joins the backlog.
-func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.TeamPlan, waiting plan.Backlog, used, n int64, c charge) (charge, error) {
+func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.Plan, waiting plan.Backlog, used, n int64, c charge) (charge, error) {
 	terms := current.Terms()
 	due := false
 	if waiting.Late > 0 {
@@ -114,7 +114,7 @@ func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.TeamPlan, wa
 	return c, s.TellDayUsed(tx, teamID, current)
 }
 
-func dayExceeded(tx *db.Tx, current *plan.TeamPlan) error {
+func dayExceeded(tx *db.Tx, current *plan.Plan) error {
 	end := plan.DayEnd(tx.Now)
 	return &app.Error{Code: app.CodeDailyQuotaExceeded, RetryAfter: end.Sub(tx.Now), Message: fmt.Sprintf(
 		"The %d emails a day of the plan %s are used, and as much mail waits for the days to come as can; try again after %s", current.Terms().PerDay, current.Name, app.FormatTime(end))}
@@ -123,7 +123,7 @@ func dayExceeded(tx *db.Tx, current *plan.TeamPlan) error {
 // PeriodFits proves that the period of a monthly plan has a place for n more
 // recipients: what is promised to mail that waits and to broadcasts, but one, is
 // taken. Errors: CodeMonthlyQuotaExceeded.
-func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *plan.TeamPlan, waiting plan.Backlog, today, n int64, but string) error {
+func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *plan.Plan, waiting plan.Backlog, today, n int64, but string) error {
 	used, err := s.periodUsed(&tx.Reader, teamID, plan, tx.Now, today)
 	if err != nil {
 		return err
@@ -144,7 +144,7 @@ func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *plan.TeamPlan, wait
 }
 
 // periodUsed is what counted in the period of a monthly plan, today's part given.
-func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.TeamPlan, now time.Time, today int64) (int64, error) {
+func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.Plan, now time.Time, today int64) (int64, error) {
 	start, _ := current.Period(now)
 	first, day := plan.UnixDay(start), plan.UnixDay(now)
 	before, err := s.teamPlans.sumBeforeOf(teamID, first, day, func() (int64, error) { return r.RecipientsBetween(teamID, first, day) })

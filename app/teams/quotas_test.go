@@ -18,7 +18,7 @@ import (
 
 // cloud makes a world in cloud mode whose team is on a plan. In a bubble it begins
 // at midnight UTC.
-func cloud(t *testing.T, in plan.PlanInput, relays ...*world.FakeRelay) *world.World {
+func cloud(t *testing.T, in plan.Input, relays ...*world.FakeRelay) *world.World {
 	t.Helper()
 	w := accepting(t, in, relays...)
 	w.Start()
@@ -26,7 +26,7 @@ func cloud(t *testing.T, in plan.PlanInput, relays ...*world.FakeRelay) *world.W
 }
 
 // accepting is cloud with an engine that does not send.
-func accepting(t *testing.T, in plan.PlanInput, relays ...*world.FakeRelay) *world.World {
+func accepting(t *testing.T, in plan.Input, relays ...*world.FakeRelay) *world.World {
 	t.Helper()
 	w := world.IdleWith(t, server.Config{Cloud: true}, relays...)
 	w.SetPlan(in)
@@ -63,7 +63,7 @@ func oneAtATime() *world.FakeRelay {
 func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, relay)
+		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		ids := w.SendTo(0, 400)
 		w.Elapse(time.Hour)
 		w.WantToday(100)
@@ -106,7 +106,7 @@ func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testi
 func TestMidnightReleasesTheBacklogInOrderAndBeforeNewMail(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := oneAtATime()
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, relay)
+		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		w.SendTo(0, 220)
 		w.Elapse(time.Minute)
 		w.Stop()
@@ -127,7 +127,7 @@ func TestMidnightReleasesTheBacklogInOrderAndBeforeNewMail(t *testing.T) {
 
 func TestTheEndOfTheBacklogIsCountedToTheRecipient(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := accepting(t, plan.PlanInput{Name: plan.PlanFree}, world.NewRelay(nil))
+		w := accepting(t, plan.Input{Name: plan.Free}, world.NewRelay(nil))
 		world.Must(t, w.TrySend(50))
 		world.Must(t, w.TrySend(49))
 		w.WantToday(99)
@@ -152,7 +152,7 @@ func TestTheEndOfTheBacklogIsCountedToTheRecipient(t *testing.T) {
 
 func TestABatchIsAcceptedOrRefusedWholeForTheQuota(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := accepting(t, plan.PlanInput{Name: plan.PlanPro, Included: 5}, world.NewRelay(nil))
+		w := accepting(t, plan.Input{Name: plan.Pro, Included: 5}, world.NewRelay(nil))
 		w.SendTo(0, 3)
 		batch := func(permissive bool, inputs ...*app.EmailInput) error {
 			var items []mail.BatchItem
@@ -185,7 +185,7 @@ func TestABatchIsAcceptedOrRefusedWholeForTheQuota(t *testing.T) {
 func TestScheduledMailTakesThePlaceOfTheDayOnWhichItLeaves(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, relay)
+		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		schedule := func(to string, d time.Duration) string {
 			in := world.Letter(to)
 			in.ScheduledAt = app.FormatTime(time.Now().Add(d))
@@ -220,7 +220,7 @@ func TestScheduledMailTakesThePlaceOfTheDayOnWhichItLeaves(t *testing.T) {
 func TestMailThatWaitsForTheQuotaCanBeCanceledAndDeleted(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, relay)
+		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		ids := w.SendTo(0, 103)
 		w.WantBacklog(3, 0)
 		world.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, ids[100]))
@@ -237,7 +237,7 @@ func TestMailThatWaitsForTheQuotaCanBeCanceledAndDeleted(t *testing.T) {
 
 func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := accepting(t, plan.PlanInput{Name: plan.PlanPro, Included: 10}, world.NewRelay(nil))
+		w := accepting(t, plan.Input{Name: plan.Pro, Included: 10}, world.NewRelay(nil))
 		w.SendTo(0, 6)
 		w.Elapse(24 * time.Hour)
 		w.SendTo(0, 4)
@@ -246,7 +246,7 @@ func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 		if !strings.Contains(err.Error(), "2000-02-01") {
 			t.Errorf("the renewal is not named: %v", err)
 		}
-		w.SetPlan(plan.PlanInput{Name: plan.PlanPro, Included: 10, Overage: true})
+		w.SetPlan(plan.Input{Name: plan.Pro, Included: 10, Overage: true})
 		world.Must(t, w.TrySend(39))
 		world.WantCode(t, w.TrySend(2), app.CodeMonthlyQuotaExceeded)
 		world.Must(t, w.TrySend(1))
@@ -265,7 +265,7 @@ func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 
 func TestAPeriodKeepsThePlacesOfMailThatWaitsAndOfBroadcasts(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := cloud(t, plan.PlanInput{Name: plan.PlanPro, Included: 10}, world.NewRelay(nil))
+		w := cloud(t, plan.Input{Name: plan.Pro, Included: 10}, world.NewRelay(nil))
 		w.People(6)
 		news := app.BroadcastInput{From: "ann@" + world.TestDomain, Subject: "News", HTML: "<p>x</p>", Send: true}
 		later := news
@@ -290,7 +290,7 @@ func TestAPeriodKeepsThePlacesOfMailThatWaitsAndOfBroadcasts(t *testing.T) {
 func TestABroadcastOnADailyPlanLeavesBehindOtherMailThatWaits(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, relay)
+		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		w.People(150)
 		w.SendTo(150, 180)
 		b := w.Draft()
@@ -324,15 +324,15 @@ func TestABroadcastOnADailyPlanLeavesBehindOtherMailThatWaits(t *testing.T) {
 func TestAnotherPlanSetsFreeWhatWaits(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, relay)
+		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		w.SendTo(0, 150)
 		w.Elapse(time.Minute)
-		w.SetPlan(plan.PlanInput{Name: plan.PlanStarter})
+		w.SetPlan(plan.Input{Name: plan.Starter})
 		w.Elapse(3 * time.Second)
 		world.WantEachOnce(t, world.Received(relay), 150)
 		w.WantBacklog(0, 0)
 		w.WantToday(150)
-		w.SetPlan(plan.PlanInput{Name: plan.PlanFree})
+		w.SetPlan(plan.Input{Name: plan.Free})
 		world.Must(t, w.TrySend(1))
 		w.WantBacklog(1, 0)
 	})
@@ -340,7 +340,7 @@ func TestAnotherPlanSetsFreeWhatWaits(t *testing.T) {
 
 func TestQuotaEventsAreToldOnceADay(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := cloud(t, plan.PlanInput{Name: plan.PlanFree}, world.NewRelay(nil))
+		w := cloud(t, plan.Input{Name: plan.Free}, world.NewRelay(nil))
 		w.SendTo(0, 79)
 		if got := w.QuotaTold(); len(got) != 0 {
 			t.Errorf("told too early: %q", got)
@@ -359,7 +359,7 @@ func TestQuotaEventsAreToldOnceADay(t *testing.T) {
 
 func TestQuotaEventsAreToldOnceAPeriod(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := accepting(t, plan.PlanInput{Name: plan.PlanScale, Included: 10, Overage: true}, world.NewRelay(nil))
+		w := accepting(t, plan.Input{Name: plan.Scale, Included: 10, Overage: true}, world.NewRelay(nil))
 		w.SendTo(0, 8)
 		w.Elapse(24 * time.Hour)
 		w.SendTo(0, 8)
@@ -392,7 +392,7 @@ func TestTheCapsOfAPlan(t *testing.T) {
 	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	world.Must(t, err)
 
-	w.SetPlan(plan.PlanInput{Name: plan.PlanScale})
+	w.SetPlan(plan.Input{Name: plan.Scale})
 	in.Attachments[0].Content = make([]byte, 10<<20)
 	_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	world.Must(t, err)
@@ -427,14 +427,14 @@ func TestTheContactCapRefusesNewContactsOnly(t *testing.T) {
 	world.Must(t, err)
 	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"})
 	world.Must(t, err)
-	w.SetPlan(plan.PlanInput{Name: plan.PlanStarter})
+	w.SetPlan(plan.Input{Name: plan.Starter})
 	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new3@x.test"})
 	world.Must(t, err)
 }
 
 func TestACommandBesideACloudServerKeepsToThePlan(t *testing.T) {
 	w := world.IdleWith(t, server.Config{Cloud: true}, world.NewRelay(nil))
-	w.SetPlan(plan.PlanInput{Name: plan.PlanPro, Included: 1})
+	w.SetPlan(plan.Input{Name: plan.Pro, Included: 1})
 	w.Start()
 	beside, err := server.New(t.Context(), server.Config{DB: w.DB, Sealer: w.Config.Sealer})
 	world.Must(t, err)
@@ -446,7 +446,7 @@ func TestACommandBesideACloudServerKeepsToThePlan(t *testing.T) {
 
 func TestTheForecastOfABroadcastObeysTheDailyQuota(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
-		w := accepting(t, plan.PlanInput{Name: plan.PlanFree}, world.NewRelay(nil))
+		w := accepting(t, plan.Input{Name: plan.Free}, world.NewRelay(nil))
 		w.People(250)
 		news := app.BroadcastInput{From: "ann@" + world.TestDomain, Subject: "News", HTML: "<p>x</p>", Send: true}
 		news.ScheduledAt = app.FormatTime(time.Now().Add(time.Hour))

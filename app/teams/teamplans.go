@@ -28,7 +28,7 @@ type teamPlans struct {
 }
 
 type cachedPlan struct {
-	plan plan.TeamPlan
+	plan plan.Plan
 	at   time.Time
 }
 
@@ -36,14 +36,14 @@ type cachedPlan struct {
 // alone still grows.
 type sumBefore struct{ start, day, sum int64 }
 
-func (c *teamPlans) get(teamID string, now time.Time) (plan.TeamPlan, bool) {
+func (c *teamPlans) get(teamID string, now time.Time) (plan.Plan, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p, ok := c.plans[teamID]
 	return p.plan, ok && now.Sub(p.at) < planTTL
 }
 
-func (c *teamPlans) put(teamID string, p plan.TeamPlan, now time.Time) {
+func (c *teamPlans) put(teamID string, p plan.Plan, now time.Time) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.plans == nil || len(c.plans) >= maxCachedPlans {
@@ -80,7 +80,7 @@ func (c *teamPlans) sumBeforeOf(teamID string, start, day int64, read func() (in
 }
 
 // PlanOf gives the plan of a team in cloud mode.
-func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.TeamPlan, error) {
+func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.Plan, error) {
 	now := time.Now()
 	if p, ok := s.teamPlans.get(teamID, now); ok {
 		return p, nil
@@ -92,10 +92,10 @@ func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.TeamPlan, error) {
 	return p, err
 }
 
-func readPlan(r *db.Reader, teamID string) (plan.TeamPlan, error) {
+func readPlan(r *db.Reader, teamID string) (plan.Plan, error) {
 	p, err := r.TeamPlan(teamID)
 	if errors.Is(err, db.ErrNotFound) {
-		return plan.TeamPlan{Name: plan.PlanFree}, nil
+		return plan.Plan{Name: plan.Free}, nil
 	}
 	if err != nil {
 		return p, fmt.Errorf("read the team's plan: %w", err)
@@ -107,7 +107,7 @@ func readPlan(r *db.Reader, teamID string) (plan.TeamPlan, error) {
 // second or two looks at the mail that waits for a daily quota anew. The period of a monthly
 // plan goes on where another monthly plan follows. Errors: CodeValidation,
 // CodeNotFound.
-func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.PlanInput) (next plan.TeamPlan, err error) {
+func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (next plan.Plan, err error) {
 	if err := in.Validate(); err != nil {
 		return next, err
 	}

@@ -13,12 +13,12 @@ import (
 )
 
 const (
-	// MaxTrackedTarget is the longest target of a tracked link, in bytes: the
+	// MaxTarget is the longest target of a tracked link, in bytes: the
 	// link to it is a third longer, and browsers and proxies have their limits.
-	MaxTrackedTarget = 2000
-	// MaxTrackedLinks is how many links of one email are tracked, the first ones:
+	MaxTarget = 2000
+	// MaxLinks is how many links of one email are tracked, the first ones:
 	// a message must not outgrow what was accepted.
-	MaxTrackedLinks = 1000
+	MaxLinks = 1000
 )
 
 // LinkValue is the href of a link in an HTML text.
@@ -30,7 +30,7 @@ type LinkValue struct {
 
 // Places are the places of an HTML text that tracking changes.
 type Places struct {
-	Links []LinkValue // to targets that can be tracked, at most MaxTrackedLinks
+	Links []LinkValue // to targets that can be tracked, at most MaxLinks
 	End   int         // of the body: before its last end tag, or the end of the text
 
 	trackable func(target string) bool
@@ -41,7 +41,7 @@ type Places struct {
 // resolved. Where wrap gives the address back nothing changes, and no byte outside
 // of the replaced values ever does. Links in comments, scripts, styles, templates
 // and other text that is not shown are left alone; so are targets that Trackable
-// refuses and all links after MaxTrackedLinks. It takes linear time.
+// refuses and all links after MaxLinks. It takes linear time.
 func (p *Places) Rewrite(source string, wrap func(target string) string, pixel string) string {
 	var b strings.Builder
 	b.Grow(len(source) + len(source)/2 + len(pixel))
@@ -85,7 +85,7 @@ func Scan(source string) Places { return ScanLinks(source, Trackable) }
 // ScanLinks is Scan with links to whatever trackable says.
 func ScanLinks(source string, trackable func(target string) bool) Places {
 	p := Places{End: len(source), trackable: trackable}
-	z := htmltext.NewHTMLTokens(source)
+	z := htmltext.NewTokens(source)
 	templates := 0
 	for {
 		switch z.Next() {
@@ -110,8 +110,8 @@ func ScanLinks(source string, trackable func(target string) bool) Places {
 }
 
 // link notes the link of the start tag that was read.
-func (p *Places) link(z *htmltext.HtmlTokens) {
-	if len(p.Links) >= MaxTrackedLinks {
+func (p *Places) link(z *htmltext.Tokens) {
+	if len(p.Links) >= MaxLinks {
 		return
 	}
 	from, to, bare, ok := hrefValue(z.Source[:z.At], z.Attr)
@@ -142,11 +142,11 @@ func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 }
 
 // Trackable tells whether a link may be led through this server: it has an
-// absolute http or https target of at most MaxTrackedTarget bytes with an ASCII
+// absolute http or https target of at most MaxTarget bytes with an ASCII
 // host, and nothing in it that a browser would drop or escape beyond what
-// LocationOf does.
+// Location does.
 func Trackable(target string) bool {
-	if len(target) > MaxTrackedTarget || !utf8.ValidString(target) {
+	if len(target) > MaxTarget || !utf8.ValidString(target) {
 		return false
 	}
 	rest, ok := app.CutScheme(target)
@@ -163,9 +163,9 @@ func Trackable(target string) bool {
 	return !strings.ContainsFunc(target, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
 }
 
-// LocationOf is a target as the value of a Location header: what is not ASCII
+// Location is a target as the value of a Location header: what is not ASCII
 // percent-encoded as UTF-8, as browsers do (WHATWG URL), nothing else changed.
-func LocationOf(target string) string {
+func Location(target string) string {
 	const hex = "0123456789ABCDEF"
 	var b strings.Builder
 	b.Grow(len(target))

@@ -70,7 +70,7 @@ func checkRewriting(t *testing.T, source string) {
 	for i := range targets {
 		switch {
 		case targets[i] == wrapped[i]:
-		case n < len(seen) && wrapped[i] == mark+seen[n] && strings.Trim(targets[i], htmltext.HtmlBlanks) == seen[n]:
+		case n < len(seen) && wrapped[i] == mark+seen[n] && strings.Trim(targets[i], htmltext.Blanks) == seen[n]:
 			n++
 		default:
 			t.Fatalf("the link to %q became %q in %q", targets[i], wrapped[i], source)
@@ -122,7 +122,7 @@ func FuzzRewriteLinks(f *testing.F) {
 }
 
 func TestWhichLinksAreRewritten(t *testing.T) {
-	long := "https://a.test/" + strings.Repeat("x", MaxTrackedTarget-15)
+	long := "https://a.test/" + strings.Repeat("x", MaxTarget-15)
 	for _, c := range []struct{ html, target string }{
 		{`<a href="https://a.test/1">`, "https://a.test/1"},
 		{`<a href='http://a.test/?a=1&amp;b=2'>`, "http://a.test/?a=1&b=2"},
@@ -170,11 +170,11 @@ func TestRewrittenValuesAreEscapedAndBareOnesQuoted(t *testing.T) {
 
 func TestLinksBeyondTheLimitStay(t *testing.T) {
 	n := 0
-	rewriteLinks(strings.Repeat(`<a href="https://a.test/">`, MaxTrackedLinks+5), func(target string) string {
+	rewriteLinks(strings.Repeat(`<a href="https://a.test/">`, MaxLinks+5), func(target string) string {
 		n++
 		return "x"
 	})
-	if n != MaxTrackedLinks {
+	if n != MaxLinks {
 		t.Errorf("%d links are wrapped", n)
 	}
 }
@@ -235,7 +235,7 @@ func TestLocationsAreEncodedAsBrowsersDo(t *testing.T) {
 		`http://a.test/<x>"{y}|\^` + "`": `http://a.test/<x>"{y}|\^` + "`",
 		"https://a.test/../x//y/./?":     "https://a.test/../x//y/./?",
 	} {
-		if got := LocationOf(target); got != want {
+		if got := Location(target); got != want {
 			t.Errorf("%s: %s", target, got)
 		}
 	}

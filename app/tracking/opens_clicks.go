@@ -11,22 +11,22 @@ import (
 
 // Rules of counting (decisions.md 7).
 const (
-	// TooSoon is how soon after the relay took the mail nobody can have read it.
-	TooSoon = 10 * time.Second
-	// BurstWindow is how close together all links of an email are fetched by a
+	// tooSoon is how soon after the relay took the mail nobody can have read it.
+	tooSoon = 10 * time.Second
+	// burstWindow is how close together all links of an email are fetched by a
 	// scanner.
-	BurstWindow = 10 * time.Second
-	// GatherPause is how long a fetch waits for others of its email, from the
+	burstWindow = 10 * time.Second
+	// gatherPause is how long a fetch waits for others of its email, from the
 	// last link that was new on.
-	GatherPause = 3 * time.Second
-	// GatherMost is how long it waits at most.
-	GatherMost = 12 * time.Second
+	gatherPause = 3 * time.Second
+	// gatherMost is how long it waits at most.
+	gatherMost = 12 * time.Second
 	// RepeatWindow is how long the same fetch again counts as the same.
 	RepeatWindow = time.Minute
-	// MaxFetchEvents is how many opens, clicks and prefetches the timeline of an
+	// MaxHitEvents is how many opens, clicks and prefetches the timeline of an
 	// email keeps; MaxPrefetchEvents of them may be prefetches, so that a
 	// scanner can't take the place of readers.
-	MaxFetchEvents    = 100
+	MaxHitEvents      = 100
 	MaxPrefetchEvents = 50
 	// maxUserAgent is how much of a User-Agent is kept, in bytes.
 	maxUserAgent = 300
@@ -39,7 +39,7 @@ type Visitor struct {
 }
 
 // Fetch is one request for the pixel or a tracked link of an email.
-type Fetch struct {
+type Hit struct {
 	ID        string // of its event
 	EmailID   string
 	Link      int    // number of the link
@@ -51,9 +51,9 @@ type Fetch struct {
 	At        time.Time
 }
 
-// NewFetch is the fetch of a link; of the pixel where l has no Links.
-func NewFetch(l ClickLink, v Visitor, at time.Time) Fetch {
-	return Fetch{
+// NewHit is the fetch of a link; of the pixel where l has no Links.
+func NewHit(l ClickLink, v Visitor, at time.Time) Hit {
+	return Hit{
 		ID: app.NewID(), EmailID: l.EmailID, Link: l.Link, Links: l.Links, Target: l.Target, Scanner: ScannerName(v.UserAgent),
 		UserAgent: AgentText(v.UserAgent), IPAddress: v.IPAddress, At: at,
 	}
@@ -69,16 +69,16 @@ func AgentText(s string) string {
 	}, s[:min(len(s), maxUserAgent)])
 }
 
-// FetchKey tells fetches apart that count on their own.
-type FetchKey struct {
+// HitKey tells fetches apart that count on their own.
+type HitKey struct {
 	EmailID string
 	Link    int // -1: the pixel
 	Scanner bool
 }
 
 // Key is what the fetch is told apart by.
-func (f *Fetch) Key() FetchKey {
-	k := FetchKey{f.EmailID, f.Link, f.Scanner != ""}
+func (f *Hit) Key() HitKey {
+	k := HitKey{f.EmailID, f.Link, f.Scanner != ""}
 	if f.Links == 0 {
 		k.Link = -1
 	}
@@ -88,7 +88,7 @@ func (f *Fetch) Key() FetchKey {
 // Judge tells as what a fetch is recorded, and why in words. taken is the last
 // time, not after the fetch, that the relay took the mail or may have taken it;
 // zero: it had not. burst says that all links of the email were fetched at once.
-func (f *Fetch) Judge(taken time.Time, burst bool) (app.EventType, string) {
+func (f *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	what, done, kind := "The pixel of this email", "loaded", app.EventType(app.Opened)
 	if f.Links > 0 {
 		what, done, kind = "A link of this email", "followed", app.EventType(app.Clicked)
@@ -99,7 +99,7 @@ func (f *Fetch) Judge(taken time.Time, burst bool) (app.EventType, string) {
 		return app.EventPrefetched, what + " was fetched by " + f.Scanner + reader
 	case taken.IsZero():
 		return app.EventPrefetched, what + " was fetched before the relay had taken the mail" + reader
-	case f.At.Sub(taken) < TooSoon:
+	case f.At.Sub(taken) < tooSoon:
 		return app.EventPrefetched, what + " was fetched within 10 seconds after the relay took the mail" + reader
 	case burst:
 		return app.EventPrefetched, what + " was fetched together with all the others" + reader
@@ -107,61 +107,61 @@ func (f *Fetch) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	return kind, what + " was " + done
 }
 
-// FetchRoom tells whether the timeline of an email takes one more event of a
+// HasRoom tells whether the timeline of an email takes one more event of a
 // kind; all and prefetched count those that it has.
-func FetchRoom(kind app.EventType, all, prefetched int) bool {
-	return all < MaxFetchEvents && (kind != app.EventPrefetched || prefetched < MaxPrefetchEvents)
+func HasRoom(kind app.EventType, all, prefetched int) bool {
+	return all < MaxHitEvents && (kind != app.EventPrefetched || prefetched < MaxPrefetchEvents)
 }
 
 // Gathering is the fetches of one email that wait to be judged together: what
 // they have in common shows only after the last. The zero value is empty.
-type Gathering struct {
-	fetches []Fetch // each key once
-	due     time.Time
-	end     time.Time // due at most
-	first   map[int]time.Time
-	last    map[int]time.Time
-	links   int
+type Pending struct {
+	hits  []Hit // each key once
+	due   time.Time
+	end   time.Time // due at most
+	first map[int]time.Time
+	last  map[int]time.Time
+	links int
 }
 
 // Add puts a fetch to the others. It tells whether it is a new one, and not the
 // same as one that waits.
-func (g *Gathering) Add(f Fetch) bool {
+func (g *Pending) Add(f Hit) bool {
 	if g.first == nil {
-		g.due, g.end = f.At.Add(GatherPause), f.At.Add(GatherMost)
+		g.due, g.end = f.At.Add(gatherPause), f.At.Add(gatherMost)
 		g.first, g.last = map[int]time.Time{}, map[int]time.Time{}
 	}
 	if f.Links > 0 {
 		g.links = f.Links
 		if g.first[f.Link].IsZero() {
 			g.first[f.Link] = f.At
-			g.due = f.At.Add(GatherPause)
+			g.due = f.At.Add(gatherPause)
 			if g.due.After(g.end) {
 				g.due = g.end
 			}
 		}
 		g.last[f.Link] = f.At
 	}
-	if slices.ContainsFunc(g.fetches, func(w Fetch) bool { return w.Key() == f.Key() }) {
+	if slices.ContainsFunc(g.hits, func(w Hit) bool { return w.Key() == f.Key() }) {
 		return false
 	}
-	g.fetches = append(g.fetches, f)
+	g.hits = append(g.hits, f)
 	return true
 }
 
 // Due is when the fetches are to be judged.
-func (g *Gathering) Due() time.Time { return g.due }
+func (g *Pending) Due() time.Time { return g.due }
 
 // Fetches are those that wait, each of its kind once, in the order of Add.
-func (g *Gathering) Fetches() []Fetch { return g.fetches }
+func (g *Pending) Hits() []Hit { return g.hits }
 
 // Burst tells whether all links of an email that has several were fetched within
-// BurstWindow of each other, by whomever.
-func (g *Gathering) Burst() bool {
+// burstWindow of each other, by whomever.
+func (g *Pending) Burst() bool {
 	if g.links < 2 || len(g.first) < g.links {
 		return false
 	}
-	return span(g.first) <= BurstWindow || span(g.last) <= BurstWindow
+	return span(g.first) <= burstWindow || span(g.last) <= burstWindow
 }
 
 // span is the time from the first to the last of some times.

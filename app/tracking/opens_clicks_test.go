@@ -33,7 +33,7 @@ func TestJudgements(t *testing.T) {
 		{"a click in a burst", click, browser, time.Hour, taken, true, app.EventPrefetched, "all the others"},
 		{"an open in a burst", open, browser, time.Hour, taken, true, app.EventPrefetched, "all the others"},
 	} {
-		f := NewFetch(c.link, Visitor{UserAgent: c.agent}, taken.Add(c.after))
+		f := NewHit(c.link, Visitor{UserAgent: c.agent}, taken.Add(c.after))
 		if kind, words := f.Judge(c.taken, c.burst); kind != c.want || !strings.Contains(words, c.words) {
 			t.Errorf("%s: %s, %q", c.name, kind, words)
 		}
@@ -42,14 +42,14 @@ func TestJudgements(t *testing.T) {
 
 // gathered puts clicks (link numbers from 0, -1 the pixel) at those seconds to
 // one gathering of an email with that many links.
-func gathered(links int, clicks ...float64) *Gathering {
-	var g Gathering
+func gathered(links int, clicks ...float64) *Pending {
+	var g Pending
 	for i := 0; i < len(clicks); i += 2 {
 		l := ClickLink{EmailID: trackedID, Link: int(clicks[i]), Links: links}
 		if clicks[i] < 0 {
 			l = ClickLink{EmailID: trackedID}
 		}
-		g.Add(NewFetch(l, Visitor{UserAgent: browser}, time.Unix(0, int64(clicks[i+1]*1e9))))
+		g.Add(NewHit(l, Visitor{UserAgent: browser}, time.Unix(0, int64(clicks[i+1]*1e9))))
 	}
 	return &g
 }
@@ -57,11 +57,11 @@ func gathered(links int, clicks ...float64) *Gathering {
 func TestBursts(t *testing.T) {
 	for _, c := range []struct {
 		name  string
-		g     *Gathering
+		g     *Pending
 		burst bool
 		due   float64
 	}{
-		{"nothing", &Gathering{}, false, 0},
+		{"nothing", &Pending{}, false, 0},
 		{"one of three links", gathered(3, 0, 0), false, 3},
 		{"the only link", gathered(1, 0, 0), false, 3},
 		{"both links", gathered(2, 0, 0, 1, 1), true, 4},
@@ -85,10 +85,10 @@ func TestBursts(t *testing.T) {
 
 func TestTheSameFetchWaitsOnce(t *testing.T) {
 	g := gathered(2, 0, 0, 0, 1, -1, 1, -1, 2)
-	if n := len(g.Fetches()); n != 2 {
+	if n := len(g.Hits()); n != 2 {
 		t.Errorf("%d fetches wait, want one of the link and one of the pixel", n)
 	}
-	scanned := NewFetch(ClickLink{EmailID: trackedID, Links: 2}, Visitor{UserAgent: "curl/8"}, time.Unix(3, 0))
+	scanned := NewHit(ClickLink{EmailID: trackedID, Links: 2}, Visitor{UserAgent: "curl/8"}, time.Unix(3, 0))
 	if !g.Add(scanned) || g.Add(scanned) {
 		t.Error("a scanner's fetch is told apart from a reader's, and waits once")
 	}
@@ -101,18 +101,18 @@ func TestATimelineHasRoomForReadersAfterAScanner(t *testing.T) {
 		all, prefetched int
 		want            bool
 	}{
-		{click, 0, 0, true}, {click, MaxPrefetchEvents, MaxPrefetchEvents, true}, {click, MaxFetchEvents - 1, 3, true}, {click, MaxFetchEvents, 3, false},
+		{click, 0, 0, true}, {click, MaxPrefetchEvents, MaxPrefetchEvents, true}, {click, MaxHitEvents - 1, 3, true}, {click, MaxHitEvents, 3, false},
 		{app.EventPrefetched, MaxPrefetchEvents - 1, MaxPrefetchEvents - 1, true}, {app.EventPrefetched, MaxPrefetchEvents, MaxPrefetchEvents, false},
-		{app.EventPrefetched, MaxFetchEvents, 0, false},
+		{app.EventPrefetched, MaxHitEvents, 0, false},
 	} {
-		if got := FetchRoom(c.kind, c.all, c.prefetched); got != c.want {
+		if got := HasRoom(c.kind, c.all, c.prefetched); got != c.want {
 			t.Errorf("%s after %d events, %d of them prefetches: %v", c.kind, c.all, c.prefetched, got)
 		}
 	}
 }
 
 func TestWhatIsKeptOfAUserAgentIsShortAndPlain(t *testing.T) {
-	f := NewFetch(ClickLink{}, Visitor{UserAgent: "Moz\r\n\x1b[31m\xff illa ü" + strings.Repeat("x", 1000)}, time.Time{})
+	f := NewHit(ClickLink{}, Visitor{UserAgent: "Moz\r\n\x1b[31m\xff illa ü" + strings.Repeat("x", 1000)}, time.Time{})
 	if len(f.UserAgent) > 300 || !strings.HasPrefix(f.UserAgent, "Moz[31m illa xxx") {
 		t.Errorf("%q", f.UserAgent)
 	}

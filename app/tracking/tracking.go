@@ -12,10 +12,10 @@ import (
 	"mailer/app"
 )
 
-// TrackingAt is how mail of the domain is tracked by a server at base, which has
+// ForDomain is how mail of the domain is tracked by a server at base, which has
 // no slash at its end; nil: not at all. Links lead to the domain's tracking host
 // once a check found its record, with scheme, port and path of base.
-func TrackingAt(d *app.Domain, base string) *app.Tracking {
+func ForDomain(d *app.Domain, base string) *app.Tracking {
 	if base == "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
 	}
@@ -147,7 +147,7 @@ func OpenToken(s *app.Sealer, emailID string) string {
 // ClickToken signs a tracked link: at most 2,716 characters of base64url.
 func ClickToken(s *app.Sealer, l ClickLink) string {
 	b := app.AppendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
-	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxTrackedLinks
+	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxLinks
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Links))
 	return s.SealToken(clickPurpose, append(b, l.Target...))
 }
@@ -165,7 +165,7 @@ func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 // ReadClickToken gives the link of a token that ClickToken made; ok is false for
 // any other text.
 func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
-	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTrackedTarget)
+	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTarget)
 	if !ok {
 		return l, false
 	}

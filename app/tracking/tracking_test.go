@@ -66,7 +66,7 @@ func TestClickTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
 	if _, ok := ReadOpenToken(s, token); ok {
 		t.Error("a click token is read as an open token")
 	}
-	longest := ClickLink{EmailID: trackedID, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTrackedTarget-15)}
+	longest := ClickLink{EmailID: trackedID, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTarget-15)}
 	if got, ok := ReadClickToken(s, ClickToken(s, longest)); !ok || got != longest || len(ClickToken(s, longest)) != 2716 {
 		t.Errorf("the longest link is not read: %v", ok)
 	}
@@ -81,7 +81,7 @@ func TestSignedNonsenseLeadsNowhere(t *testing.T) {
 		{EmailID: trackedID, Links: 1, Target: "https://a.test/\r\nSet-Cookie: x"},
 		{EmailID: trackedID, Links: 1, Target: ""},
 		{EmailID: trackedID, Link: 2, Links: 2, Target: "https://a.test/"},
-		{EmailID: trackedID, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTrackedTarget)},
+		{EmailID: trackedID, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTarget)},
 	} {
 		if _, ok := ReadClickToken(s, ClickToken(s, link)); ok {
 			t.Errorf("%+v is read", link)
@@ -206,7 +206,7 @@ func TestWhereTrackedLinksLead(t *testing.T) {
 		{"the server's own host", app.Domain{Name: "acme.test", ClickTracking: true, TrackingSubdomain: "links", Checks: found}, "https://links.acme.test",
 			&app.Tracking{Base: "https://links.acme.test", Click: true}},
 	} {
-		got := TrackingAt(&c.domain, c.base)
+		got := ForDomain(&c.domain, c.base)
 		if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 			t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 		}

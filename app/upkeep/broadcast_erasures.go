@@ -22,7 +22,7 @@ const eraseRecipients = 10_000
 // withdrawBroadcasts keeps what waits in broadcasts for the erased addresses from
 // leaving.
 func (s *Service) withdrawBroadcasts(ctx context.Context, teamID string, job audience.Erasure) error {
-	set := erase.NewErasure(job.Addresses)
+	set := erase.NewSet(job.Addresses)
 	var ids []string
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		open, err := r.OpenBroadcasts(app.QueuedBroadcast)
@@ -178,7 +178,7 @@ func (w *eraseWalker) broadcastContent(ctx context.Context, b *app.Broadcast) er
 
 // rewriteBroadcast reads a broadcast again and writes it scrubbed. Nothing leaves
 // in the name of a sender who was erased.
-func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *erase.Erasure) error {
+func (w *eraseWalker) rewriteBroadcast(tx *db.Tx, id string, set *erase.Set) error {
 	b, err := tx.Broadcast(w.team.ID, id)
 	if err != nil {
 		return service.IgnoreGone(err)

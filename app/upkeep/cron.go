@@ -119,7 +119,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	err = s.InPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
-		return tx.PurgeWebhookEvents(tx.Now.Add(-webhook.WebhookEventsKept), service.PurgeChunk)
+		return tx.PurgeWebhookEvents(tx.Now.Add(-webhook.EventsKept), service.PurgeChunk)
 	})
 	if err != nil {
 		return err

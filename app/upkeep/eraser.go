@@ -79,7 +79,7 @@ func withoutJobs(jobs []audience.Erasure, work []*eraseWalker) []audience.Erasur
 type eraseWalker struct {
 	s       *Service
 	team    *audience.TeamErasures
-	all     *erase.Erasure
+	all     *erase.Set
 	first   string // up to this id, all is what goes
 	walked  bool
 	cleaned bool // the pages are
@@ -149,7 +149,7 @@ func (w *eraseWalker) finish(ctx context.Context) error {
 }
 
 // set is what goes out of what has an id.
-func (w *eraseWalker) set(id string) *erase.Erasure {
+func (w *eraseWalker) set(id string) *erase.Set {
 	if id <= w.first {
 		return w.all
 	}
@@ -203,7 +203,7 @@ func (w *eraseWalker) retry(ctx context.Context) error {
 // scrubbed is an email that was read and scrubbed, ready to be written.
 type scrubbed struct {
 	id          string
-	set         *erase.Erasure
+	set         *erase.Set
 	email       *app.Email // nil: what it says holds no address
 	attachments []*app.Attachment
 	nameless    bool // its sender was erased

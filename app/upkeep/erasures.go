@@ -83,7 +83,7 @@ func (s *Service) awaitErasure(ctx context.Context, teamID, id string) {
 // withdrawErased keeps what waits for the erased addresses from leaving. What is
 // leaving at this moment is looked at again by erase.
 func (s *Service) withdrawErased(ctx context.Context, teamID string, job audience.Erasure) error {
-	set := erase.NewErasure(job.Addresses)
+	set := erase.NewSet(job.Addresses)
 	var ids []string
 	err := s.DB.Read(ctx, func(r *db.Reader) error {
 		relays, err := r.UnitRelays()
@@ -118,7 +118,7 @@ func (s *Service) withdrawErased(ctx context.Context, teamID string, job audienc
 // withdrawFrom settles those recipients of an email that are in the set and
 // still wait, and invalidates an attempt under way. It changes nothing, and
 // answers leaving, while the final dot may be on its way.
-func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Erasure) (leaving bool, err error) {
+func (s *Service) withdrawFrom(tx *db.Tx, teamID, emailID string, set *erase.Set) (leaving bool, err error) {
 	unit, leaving, err := tx.OpenUnit(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil

@@ -35,15 +35,15 @@ const (
 
 // Delivery is an event on its way to a webhook.
 type Delivery struct {
-	WebhookID    string
-	WebhookEvent // its payload only where one event is asked for
-	Status       DeliveryStatus
-	Attempts     int       // begun since the event came, or was last replayed
-	NextAt       time.Time // zero: there will be none
+	WebhookID string
+	Event     // its payload only where one event is asked for
+	Status    DeliveryStatus
+	Attempts  int       // begun since the event came, or was last replayed
+	NextAt    time.Time // zero: there will be none
 }
 
-// WebhookAttempt is one attempt to tell a webhook of an event.
-type WebhookAttempt struct {
+// Attempt is one attempt to tell a webhook of an event.
+type Attempt struct {
 	ID         string
 	HTTPStatus int    // 0: no answer came
 	Response   string // how the answer began, or why none came
@@ -51,7 +51,7 @@ type WebhookAttempt struct {
 }
 
 // Success tells whether the webhook took the event.
-func (a *WebhookAttempt) Success() bool { return a.HTTPStatus >= 200 && a.HTTPStatus < 300 }
+func (a *Attempt) Success() bool { return a.HTTPStatus >= 200 && a.HTTPStatus < 300 }
 
 // messagePrefix begins the id of an event on its way to webhooks.
 const messagePrefix = "msg_"
@@ -68,8 +68,8 @@ func ParseMessageID(s string) (eventID string, ok bool) {
 	return app.ParseID(id)
 }
 
-// WebhookTimeout is how long an endpoint may take to answer.
-const WebhookTimeout = 10 * time.Second
+// Timeout is how long an endpoint may take to answer.
+const Timeout = 10 * time.Second
 
 // DisableAfter is how long an endpoint may fail before it is disabled.
 const DisableAfter = 5 * 24 * time.Hour
@@ -82,10 +82,10 @@ var webhookDelays = [...]time.Duration{
 // maxRetryAfter bounds how long an endpoint can ask to be left alone.
 const maxRetryAfter = 24 * time.Hour
 
-// NextWebhookAttempt is when an event is tried again whose attempt, the n-th from
+// NextAttempt is when an event is tried again whose attempt, the n-th from
 // 1 on, failed; the zero time: never. retryAfter is what the endpoint asked for:
 // the table's pause is made longer by it, up to 24 hours, and never shorter.
-func NextWebhookAttempt(n int, now time.Time, retryAfter time.Duration) time.Time {
+func NextAttempt(n int, now time.Time, retryAfter time.Duration) time.Time {
 	if n > len(webhookDelays) {
 		return time.Time{}
 	}
@@ -93,10 +93,10 @@ func NextWebhookAttempt(n int, now time.Time, retryAfter time.Duration) time.Tim
 	return now.Add(max(delay, min(retryAfter, maxRetryAfter)))
 }
 
-// WebhookCrashTime is when an event is tried again whose n-th attempt began and
+// CrashTime is when an event is tried again whose n-th attempt began and
 // never ended, since the process died.
-func WebhookCrashTime(n int, now time.Time) time.Time {
-	if next := NextWebhookAttempt(n, now, 0); !next.IsZero() {
+func CrashTime(n int, now time.Time) time.Time {
+	if next := NextAttempt(n, now, 0); !next.IsZero() {
 		return next
 	}
 	return now.Add(time.Minute)

@@ -50,11 +50,11 @@ func EventNames() []EventName {
 	}
 }
 
-// Known tells whether there is an event of that name.
-func (n EventName) Known() bool { return slices.Contains(EventNames(), n) }
+// known reports whether there is an event of that name.
+func (n EventName) known() bool { return slices.Contains(EventNames(), n) }
 
-// WebhookEvent is an event as webhooks carry it, its payload frozen.
-type WebhookEvent struct {
+// Event is an event as webhooks carry it, its payload frozen.
+type Event struct {
 	ID        string
 	TeamID    string
 	Type      EventName
@@ -62,8 +62,8 @@ type WebhookEvent struct {
 	CreatedAt time.Time
 }
 
-// WebhookEventsKept is how long happenings are kept.
-const WebhookEventsKept = 30 * 24 * time.Hour
+// EventsKept is how long happenings are kept.
+const EventsKept = 30 * 24 * time.Hour
 
 // ContactData is the data of contact.created, .updated and .deleted
 // (clients.md 4.1).

@@ -14,18 +14,18 @@ import (
 	"mailer/app"
 )
 
-// WebhookStatus says whether a webhook is told of events.
-type WebhookStatus string
+// Status says whether a webhook is told of events.
+type Status string
 
 // The two statuses. A disabled webhook gets no new events; those that wait for it
 // go on once it is enabled again.
 const (
-	WebhookEnabled  WebhookStatus = "enabled"
-	WebhookDisabled WebhookStatus = "disabled"
+	Enabled  Status = "enabled"
+	Disabled Status = "disabled"
 )
 
-func (s WebhookStatus) validate() error {
-	if s == WebhookEnabled || s == WebhookDisabled {
+func (s Status) validate() error {
+	if s == Enabled || s == Disabled {
 		return nil
 	}
 	return app.Invalid("status", "must be enabled or disabled")
@@ -38,35 +38,35 @@ type Webhook struct {
 	TeamID       string
 	Endpoint     string
 	Events       []EventName // each once
-	Status       WebhookStatus
+	Status       Status
 	Sealed       []byte          // the secrets, as they are stored
 	Secrets      []SigningSecret // the newest first; none where they were not asked for
 	FailingSince time.Time       // the first failure since the last success; zero: it works
 	CreatedAt    time.Time
 }
 
-// Limits of webhooks. MaxWebhooks is how many a team can have: each of them costs
+// Limits of webhooks. MaxPerTeam is how many a team can have: each of them costs
 // a row for every event that it wants.
 const (
-	MaxWebhooks      = 500
-	MaxEndpoint      = 2048 // bytes
-	MaxWebhookEvents = 100  // names in one request, repeated ones counted
+	MaxPerTeam  = 500
+	MaxEndpoint = 2048 // bytes
+	MaxEvents   = 100  // names in one request, repeated ones counted
 )
 
-// WebhookInput is a webhook as its caller describes it. An empty status stands
+// Input is a webhook as its caller describes it. An empty status stands
 // for enabled; without a secret one is made.
-type WebhookInput struct {
+type Input struct {
 	Endpoint string
 	Events   []EventName
-	Status   WebhookStatus
+	Status   Status
 	Secret   string // whsec_…
 }
 
 // Validate checks the fields and gives the webhook without id, team, and time, its
 // secret in place. allow are the ranges in which endpoints may be private and
 // plain http.
-func (in *WebhookInput) Validate(allow []netip.Prefix) (Webhook, error) {
-	w := Webhook{Endpoint: in.Endpoint, Status: WebhookEnabled}
+func (in *Input) Validate(allow []netip.Prefix) (Webhook, error) {
+	w := Webhook{Endpoint: in.Endpoint, Status: Enabled}
 	if err := checkEndpoint(in.Endpoint, allow); err != nil {
 		return Webhook{}, err
 	}
@@ -84,17 +84,17 @@ func (in *WebhookInput) Validate(allow []netip.Prefix) (Webhook, error) {
 	return w, err
 }
 
-// WebhookPatch changes a webhook; empty fields change nothing.
-type WebhookPatch struct {
+// Patch changes a webhook; empty fields change nothing.
+type Patch struct {
 	Endpoint string
 	Events   []EventName
-	Status   WebhookStatus
+	Status   Status
 }
 
 // Apply checks the fields and gives the webhook as it is then. One that is
 // enabled, or that got another endpoint, begins without failures. allow is that
-// of WebhookInput.Validate.
-func (p *WebhookPatch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
+// of Input.Validate.
+func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 	if p.Endpoint != "" && p.Endpoint != w.Endpoint {
 		if err := checkEndpoint(p.Endpoint, allow); err != nil {
 			return w, err
@@ -123,12 +123,12 @@ func eventNames(names []EventName) ([]EventName, error) {
 	switch {
 	case len(names) == 0:
 		return nil, app.Invalid("events", "is required")
-	case len(names) > MaxWebhookEvents:
-		return nil, app.Invalid("events", "can hold at most %d items", MaxWebhookEvents)
+	case len(names) > MaxEvents:
+		return nil, app.Invalid("events", "can hold at most %d items", MaxEvents)
 	}
 	var out []EventName
 	for i, name := range names {
-		if !name.Known() {
+		if !name.known() {
 			return nil, app.Invalid(fmt.Sprintf("events[%d]", i), "is not the name of an event")
 		}
 		if !slices.Contains(out, name) {

@@ -77,7 +77,7 @@ func TestEndpointsOfWebhooks(t *testing.T) {
 			allow []netip.Prefix
 			want  bool
 		}{{nil, tt.bare}, {allow, tt.inside}} {
-			in := WebhookInput{Endpoint: tt.endpoint, Events: []EventName{EmailSent}}
+			in := Input{Endpoint: tt.endpoint, Events: []EventName{EmailSent}}
 			w, err := in.Validate(with.allow)
 			if (err == nil) != with.want {
 				t.Errorf("%q with %v: %v", tt.endpoint, with.allow, err)
@@ -106,7 +106,7 @@ func TestEventsOfWebhooks(t *testing.T) {
 		{[]EventName{""}, "`events[0]`"},
 		{slices.Repeat([]EventName{EmailSent}, 101), "`events`"},
 	} {
-		in := WebhookInput{Endpoint: "https://example.com", Events: tt.events}
+		in := Input{Endpoint: "https://example.com", Events: tt.events}
 		w, err := in.Validate(nil)
 		if tt.field == "" && (err != nil || !slices.Equal(w.Events, tt.events)) || tt.field != "" && (err == nil || !strings.Contains(err.Error(), tt.field)) {
 			t.Errorf("%q: %v", tt.events, err)
@@ -115,8 +115,8 @@ func TestEventsOfWebhooks(t *testing.T) {
 	if n := len(EventNames()); n != 26 {
 		t.Errorf("%d events", n)
 	}
-	in := WebhookInput{Endpoint: "https://example.com", Events: []EventName{TopicDeleted, EmailSent, TopicDeleted}}
-	if w, err := in.Validate(nil); err != nil || !slices.Equal(w.Events, []EventName{TopicDeleted, EmailSent}) || w.Status != WebhookEnabled {
+	in := Input{Endpoint: "https://example.com", Events: []EventName{TopicDeleted, EmailSent, TopicDeleted}}
+	if w, err := in.Validate(nil); err != nil || !slices.Equal(w.Events, []EventName{TopicDeleted, EmailSent}) || w.Status != Enabled {
 		t.Errorf("%+v %v", w, err)
 	}
 	in.Status = "paused"
@@ -134,7 +134,7 @@ func TestSecretsOfWebhooks(t *testing.T) {
 		secretText(24)[:20] + "\n" + secretText(24)[20:]: false, secretText(32) + "\n": false, " " + secretText(32): false,
 		"whsec_" + strings.Repeat("A", 42) + "B=": false, // bits that say nothing
 	} {
-		in := WebhookInput{Endpoint: "https://example.com", Events: []EventName{EmailSent}, Secret: text}
+		in := Input{Endpoint: "https://example.com", Events: []EventName{EmailSent}, Secret: text}
 		w, err := in.Validate(nil)
 		if (err == nil) != want || err == nil && w.Secrets[0].String() != text {
 			t.Errorf("%q: %v", text, err)
@@ -145,7 +145,7 @@ func TestSecretsOfWebhooks(t *testing.T) {
 	}
 	seen := map[string]bool{}
 	for range 10 {
-		in := WebhookInput{Endpoint: "https://example.com", Events: []EventName{EmailSent}}
+		in := Input{Endpoint: "https://example.com", Events: []EventName{EmailSent}}
 		w, err := in.Validate(nil)
 		if text := w.Secrets[0].String(); err != nil || seen[text] || len(w.Secrets[0].Key) != 32 {
 			t.Errorf("made %q, %v", text, err)
@@ -233,29 +233,29 @@ func TestSignaturesAreThoseOfStandardWebhooks(t *testing.T) {
 func TestNextWebhookAttempt(t *testing.T) {
 	now := time.Unix(1_000_000, 0)
 	for i, want := range []time.Duration{5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour} {
-		if got := NextWebhookAttempt(i+1, now, 0).Sub(now); got != want {
+		if got := NextAttempt(i+1, now, 0).Sub(now); got != want {
 			t.Errorf("after attempt %d: %s, want %s", i+1, got, want)
 		}
-		if got := WebhookCrashTime(i+1, now).Sub(now); got != want {
+		if got := CrashTime(i+1, now).Sub(now); got != want {
 			t.Errorf("after a crash in attempt %d: %s, want %s", i+1, got, want)
 		}
 	}
 	for _, n := range []int{8, 9, 100} {
-		if got := NextWebhookAttempt(n, now, time.Hour); !got.IsZero() {
+		if got := NextAttempt(n, now, time.Hour); !got.IsZero() {
 			t.Errorf("after attempt %d: %s", n, got)
 		}
-		if got := WebhookCrashTime(n, now); got.Sub(now) != time.Minute {
+		if got := CrashTime(n, now); got.Sub(now) != time.Minute {
 			t.Errorf("after a crash in attempt %d: %s", n, got)
 		}
 	}
 	for wait, want := range map[time.Duration]time.Duration{
 		time.Second: 5 * time.Second, time.Hour: time.Hour, 25 * time.Hour: 24 * time.Hour, math.MaxInt64: 24 * time.Hour,
 	} {
-		if got := NextWebhookAttempt(1, now, wait).Sub(now); got != want {
+		if got := NextAttempt(1, now, wait).Sub(now); got != want {
 			t.Errorf("asked for %s: %s", wait, got)
 		}
 	}
-	if got := NextWebhookAttempt(6, now, time.Hour).Sub(now); got != 10*time.Hour {
+	if got := NextAttempt(6, now, time.Hour).Sub(now); got != 10*time.Hour {
 		t.Errorf("what is asked for makes the pause shorter: %s", got)
 	}
 }
@@ -319,19 +319,19 @@ func TestMessageIDs(t *testing.T) {
 
 func TestWebhookPatches(t *testing.T) {
 	since := time.Unix(5, 0)
-	was := Webhook{Endpoint: "https://a.example", Events: []EventName{EmailSent}, Status: WebhookDisabled, FailingSince: since}
+	was := Webhook{Endpoint: "https://a.example", Events: []EventName{EmailSent}, Status: Disabled, FailingSince: since}
 	for _, tt := range []struct {
-		patch WebhookPatch
+		patch Patch
 		want  string // endpoint, events, status, whether it fails; empty: refused
 	}{
-		{WebhookPatch{}, "https://a.example [email.sent] disabled true"},
-		{WebhookPatch{Endpoint: "https://a.example", Status: WebhookDisabled}, "https://a.example [email.sent] disabled true"},
-		{WebhookPatch{Status: WebhookEnabled}, "https://a.example [email.sent] enabled false"},
-		{WebhookPatch{Endpoint: "https://b.example"}, "https://b.example [email.sent] disabled false"},
-		{WebhookPatch{Events: []EventName{TopicCreated, TopicCreated}}, "https://a.example [topic.created] disabled true"},
-		{WebhookPatch{Endpoint: "http://b.example"}, ""},
-		{WebhookPatch{Events: []EventName{"x"}}, ""},
-		{WebhookPatch{Status: "paused"}, ""},
+		{Patch{}, "https://a.example [email.sent] disabled true"},
+		{Patch{Endpoint: "https://a.example", Status: Disabled}, "https://a.example [email.sent] disabled true"},
+		{Patch{Status: Enabled}, "https://a.example [email.sent] enabled false"},
+		{Patch{Endpoint: "https://b.example"}, "https://b.example [email.sent] disabled false"},
+		{Patch{Events: []EventName{TopicCreated, TopicCreated}}, "https://a.example [topic.created] disabled true"},
+		{Patch{Endpoint: "http://b.example"}, ""},
+		{Patch{Events: []EventName{"x"}}, ""},
+		{Patch{Status: "paused"}, ""},
 	} {
 		got, err := tt.patch.Apply(was, nil)
 		text := fmt.Sprint(got.Endpoint, " ", got.Events, " ", got.Status, " ", !got.FailingSince.IsZero())

@@ -10,7 +10,7 @@ import (
 )
 
 // Take has the engine take reports; they come from SES unless they say more.
-func (w *World) Take(reports ...feedback.Feedback) {
+func (w *World) Take(reports ...feedback.Report) {
 	w.T.Helper()
 	for i := range reports {
 		if reports[i].Source == "" {
@@ -63,8 +63,8 @@ func (w *World) SentTo(to ...string) string {
 	return id
 }
 
-func Bounce(id, recipient, code string) feedback.Feedback {
-	return feedback.Feedback{EmailID: id, Recipient: recipient, Kind: feedback.FeedbackBounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
+func Bounce(id, recipient, code string) feedback.Report {
+	return feedback.Report{EmailID: id, Recipient: recipient, Kind: feedback.Bounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
 		Diagnostic: "smtp; 550 " + code + " sorry"}
 }
 

@@ -11,9 +11,9 @@ import (
 )
 
 // Upload imports a file and gives the import's id.
-func (w *World) Upload(in importing.ImportInput, csv string) string {
+func (w *World) Upload(in importing.Input, csv string) string {
 	w.T.Helper()
-	id, err := w.Server.Imports.CreateImport(w.T.Context(), w.Key, func(file io.Writer) (importing.ImportInput, error) {
+	id, err := w.Server.Imports.CreateImport(w.T.Context(), w.Key, func(file io.Writer) (importing.Input, error) {
 		_, err := io.WriteString(file, csv)
 		return in, err
 	})
@@ -21,7 +21,7 @@ func (w *World) Upload(in importing.ImportInput, csv string) string {
 	return id
 }
 
-func (w *World) Imported(id string) (importing.Import, []importing.ImportError) {
+func (w *World) Imported(id string) (importing.Import, []importing.RowError) {
 	w.T.Helper()
 	i, flaws, err := w.Server.Imports.GetImport(w.T.Context(), w.Key, id)
 	Must(w.T, err)
@@ -30,13 +30,13 @@ func (w *World) Imported(id string) (importing.Import, []importing.ImportError) 
 
 // WantImport checks status, error and counts (created, updated, skipped,
 // failed), and that as many contacts are there as the team's counter says.
-func (w *World) WantImport(id string, status importing.ImportStatus, words string, want importing.ImportCounts) {
+func (w *World) WantImport(id string, status importing.Status, words string, want importing.Counts) {
 	w.T.Helper()
 	i, _ := w.Imported(id)
-	if i.Status != status || !strings.Contains(i.Error, words) || (words == "") != (i.Error == "") || i.ImportCounts != want {
-		w.T.Errorf("import %s %q %+v, want %s %q %+v", i.Status, i.Error, i.ImportCounts, status, words, want)
+	if i.Status != status || !strings.Contains(i.Error, words) || (words == "") != (i.Error == "") || i.Counts != want {
+		w.T.Errorf("import %s %q %+v, want %s %q %+v", i.Status, i.Error, i.Counts, status, words, want)
 	}
-	if over := status == importing.ImportCompleted || status == importing.ImportFailed; over == i.CompletedAt.IsZero() {
+	if over := status == importing.Completed || status == importing.Failed; over == i.CompletedAt.IsZero() {
 		w.T.Errorf("%s, completed at %v", i.Status, i.CompletedAt)
 	}
 }
@@ -69,7 +69,7 @@ func (w *World) Contacts() (n int) {
 func (w *World) WantNoFiles(ids ...string) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
-		for _, status := range []importing.ImportStatus{importing.ImportUploading, importing.ImportQueued, importing.ImportInProgress, importing.ImportCompleted, importing.ImportFailed} {
+		for _, status := range []importing.Status{importing.Uploading, importing.Queued, importing.InProgress, importing.Completed, importing.Failed} {
 			if left, err := r.StoredImports(status); err != nil || len(left) > 0 {
 				w.T.Errorf("files of %s imports %q, %v", status, left, err)
 			}
@@ -84,7 +84,7 @@ func (w *World) WantNoFiles(ids ...string) {
 }
 
 // Plant queues an import whose plan no upload would have.
-func (w *World) Plant(plan *importing.ImportPlan, csv string) string {
+func (w *World) Plant(plan *importing.Plan, csv string) string {
 	w.T.Helper()
 	id := app.NewID()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {

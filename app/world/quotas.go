@@ -10,7 +10,7 @@ import (
 	"mailer/db"
 )
 
-func (w *World) SetPlan(in plan.PlanInput) {
+func (w *World) SetPlan(in plan.Input) {
 	w.T.Helper()
 	_, err := w.Server.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
 	Must(w.T, err)

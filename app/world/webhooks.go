@@ -16,7 +16,7 @@ func (w *World) Webhook(name string, events ...webhook.EventName) webhook.Webhoo
 	if len(events) == 0 {
 		events = []webhook.EventName{webhook.TopicCreated}
 	}
-	hook, err := w.Server.Events.CreateWebhook(w.T.Context(), w.Key, webhook.WebhookInput{Endpoint: "https://" + name + ".example.com/in", Events: events})
+	hook, err := w.Server.Events.CreateWebhook(w.T.Context(), w.Key, webhook.Input{Endpoint: "https://" + name + ".example.com/in", Events: events})
 	Must(w.T, err)
 	return hook
 }
@@ -70,7 +70,7 @@ func (w *World) ToldAll(hook webhook.Webhook) string {
 	return fmt.Sprint(counts)
 }
 
-func (w *World) Attempts(d webhook.Delivery) []webhook.WebhookAttempt {
+func (w *World) Attempts(d webhook.Delivery) []webhook.Attempt {
 	w.T.Helper()
 	rows, _, err := w.Server.Events.ListWebhookAttempts(w.T.Context(), w.Key, d.WebhookID, d.ID, app.Page{Limit: 100})
 	Must(w.T, err)
@@ -85,9 +85,9 @@ func (w *World) Hook(hook webhook.Webhook) webhook.Webhook {
 	return got
 }
 
-func (w *World) Enable(hook webhook.Webhook, status webhook.WebhookStatus) {
+func (w *World) Enable(hook webhook.Webhook, status webhook.Status) {
 	w.T.Helper()
-	_, err := w.Server.Events.UpdateWebhook(w.T.Context(), w.Key, hook.ID, webhook.WebhookPatch{Status: status})
+	_, err := w.Server.Events.UpdateWebhook(w.T.Context(), w.Key, hook.ID, webhook.Patch{Status: status})
 	Must(w.T, err)
 }
 

@@ -74,7 +74,7 @@ func IdleWith(t testing.TB, cfg server.Config, relays ...*FakeRelay) *World {
 func (w *World) listen(key *app.Key) {
 	w.T.Helper()
 	events := slices.DeleteFunc(webhook.EventNames(), func(name webhook.EventName) bool { return strings.HasPrefix(string(name), "email.") })
-	_, err := w.Server.Events.CreateWebhook(w.T.Context(), key, webhook.WebhookInput{Endpoint: "https://hooks.example.com", Events: events})
+	_, err := w.Server.Events.CreateWebhook(w.T.Context(), key, webhook.Input{Endpoint: "https://hooks.example.com", Events: events})
 	Must(w.T, err)
 }
 

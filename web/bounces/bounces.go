@@ -29,7 +29,7 @@ type Reports interface {
 	ReadReturnPath(mailbox string) (p app.ReturnPath, ok bool)
 	// TakeBounce stores what the reports say as far as the path proves it. nil:
 	// it is on disk.
-	TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error
+	TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error
 }
 
 // Config is what a Server is made of.
@@ -62,7 +62,7 @@ func usualLimits() limits {
 type Server struct {
 	cfg    Config
 	limits limits
-	parse  func(raw []byte, nullSender bool) []feedback.BounceReport
+	parse  func(raw []byte, nullSender bool) []feedback.Claim
 	smtp   *smtp.Server
 	door   *door
 	ctx    context.Context // of storing; ends when a stop has waited long enough

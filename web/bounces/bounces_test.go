@@ -28,7 +28,7 @@ const emailID = "0199c2f0-7a3e-7d11-9a2b-0c1d2e3f4a5b"
 // took is one call of TakeBounce.
 type took struct {
 	path    app.ReturnPath
-	reports []feedback.BounceReport
+	reports []feedback.Claim
 }
 
 // fakeReports signs and reads return paths and keeps what it takes.
@@ -45,7 +45,7 @@ func (f *fakeReports) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
 	return f.sealer.ReadReturnPath(mailbox)
 }
 
-func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.BounceReport) error {
+func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error {
 	if f.hold != nil {
 		f.inside <- struct{}{}
 		select {

@@ -312,7 +312,7 @@ func TestShutdownGivesUpInTime(t *testing.T) {
 
 func TestAPanicOverAMessageIsNotTheSendersTrouble(t *testing.T) {
 	w := newWorld(t, nil)
-	w.server.parse = func([]byte, bool) []feedback.BounceReport { panic("a fault") }
+	w.server.parse = func([]byte, bool) []feedback.Claim { panic("a fault") }
 	c := w.open(t)
 	c.say(dsn+".", "250 ")
 	if len(w.calls()) != 0 {

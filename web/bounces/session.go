@@ -96,7 +96,7 @@ func answerTo(err error) error {
 
 // read finds what a message reports. A fault of ours over a stranger's message
 // must not have its sender try for days.
-func (s *session) read(raw []byte) (reports []feedback.BounceReport) {
+func (s *session) read(raw []byte) (reports []feedback.Claim) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.server.cfg.Log.Error("panic over a message that came to a return path", "panic", p, "stack", string(debug.Stack()))
@@ -106,7 +106,7 @@ func (s *session) read(raw []byte) (reports []feedback.BounceReport) {
 	return s.server.parse(raw, s.null)
 }
 
-func (s *session) take(reports []feedback.BounceReport) error {
+func (s *session) take(reports []feedback.Claim) error {
 	log := s.server.cfg.Log
 	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
 	defer cancel()

@@ -1,4 +1,4 @@
-package app_test
+package feedback
 
 import (
 	"errors"
@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"mailer/app"
-	"mailer/app/feedback"
 )
 
 func TestEachProviderWithASecretHasAReader(t *testing.T) {
@@ -14,11 +13,11 @@ func TestEachProviderWithASecretHasAReader(t *testing.T) {
 	if !slices.Equal(sources, []string{"postmark", "mailgun", "sendgrid", "generic"}) {
 		t.Errorf("sources are %q: they are shown in this order", sources)
 	}
-	if len(feedback.Readers) != len(sources) {
-		t.Errorf("%d readers for %d sources", len(feedback.Readers), len(sources))
+	if len(readers) != len(sources) {
+		t.Errorf("%d readers for %d sources", len(readers), len(sources))
 	}
 	for _, source := range append(sources, app.SourceSES, app.BounceSource, "", "other") {
-		_, err := feedback.ReadFeedback(source, []byte("no JSON"))
+		_, err := Read(source, []byte("no JSON"))
 		var refusal *app.Error
 		if !errors.As(err, &refusal) || (refusal.Code == app.CodeNotFound) == slices.Contains(sources, source) {
 			t.Errorf("%q: %v", source, err)
