@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // The house from the ground up. A package may import what stands below its own
 // line, and on its line nothing, but for what besides names.
 var floors = [][]string{
-	{"app/htmltext", "app/schedule", "app/pacing", "app/window"}, // rules that know nothing of ours
+	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
 	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/plan"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
@@ -611,7 +611,7 @@ func limits() []string {
 		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
 		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
-		fmt.Sprintf("is kept for %d days; %d a team |", webhook.WebhookEventsKept/day, webhook.MaxWebhooks),
+		fmt.Sprintf("is kept for %d days; %d a team |", webhook.EventsKept/day, webhook.MaxWebhooks),
 		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.FeedbackKept/day, feedback.ProviderIDsKept/day),
 		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),

@@ -1,14 +1,11 @@
 package delivery
 
 import (
-	"context"
 	"errors"
 	"fmt"
-	"time"
 
 	"mailer/app"
 	"mailer/app/mail"
-	"mailer/app/pacing"
 	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
@@ -69,49 +66,41 @@ func (s *Service) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
 	return true, s.teams.TellDayUsed(tx, u.TeamID, &current)
 }
 
-// bulkRoomOfDay is how many of n messages of a team's broadcasts may begin now: on
-// a daily plan those that the day has a place for behind all other mail that waits.
-func (s *Service) bulkRoomOfDay(r *db.Reader, teamID string, now time.Time, n int) (int, error) {
-	if !s.Settings.Cloud {
-		return n, nil
+// beginRecipient makes the unit of a recipient, unless that one is settled: withdrawn
+// before its turn, suppressed or opted out.
+func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient) (waits bool, err error) {
+	if to.Seen&app.SeenEnded != 0 {
+		return false, nil
 	}
-	current, err := s.teams.PlanOf(r, teamID)
-	if err != nil || !current.Daily() {
-		return n, err
-	}
-	used, _, err := r.DayRecipients(teamID, plan.UnixDay(now))
+	blocked, err := s.blockedOf(&tx.Reader, u, []string{to.Email})
 	if err != nil {
-		return 0, fmt.Errorf("read what the team used: %w", err)
+		return false, err
 	}
-	waiting, err := r.Backlog(teamID)
-	if err != nil {
-		return 0, fmt.Errorf("read the backlog: %w", err)
+	if len(blocked) > 0 {
+		return false, s.mail.LeaveOut(tx, u, []string{to.Email}, blocked)
 	}
-	return int(min(int64(n), max(0, current.Terms().PerDay-used-waiting.Late))), nil
+	return true, tx.InsertUnit(u)
 }
 
-// withinDay leaves of queues what daily plans let begin today, and tells whether
-// that is less than all.
-func (s *Service) withinDay(ctx context.Context, queues []pacing.BulkQueue) (open []pacing.BulkQueue, held bool, err error) {
-	if !s.Settings.Cloud || len(queues) == 0 {
-		return queues, false, nil
+// blockedOf returns what keeps a unit from recipients that it still has.
+func (s *Service) blockedOf(r *db.Reader, u app.Unit, recipients []string) (app.Blocked, error) {
+	if u.BroadcastID == "" {
+		return s.audience.BlockedAmong(r, u.TeamID, u.TopicID, recipients)
 	}
-	taken, now := map[string]int64{}, time.Now()
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		for _, q := range queues {
-			want := min(q.Remaining, pacing.MaxBroadcastRecipients)
-			room, err := s.bulkRoomOfDay(r, q.TeamID, now, int(want+taken[q.TeamID]))
-			if err != nil {
-				return err
-			}
-			q.Remaining = int64(room) - taken[q.TeamID]
-			taken[q.TeamID] += q.Remaining
-			held = held || q.Remaining < want
-			if q.Remaining > 0 {
-				open = append(open, q)
-			}
+	blocked := app.Blocked{}
+	for _, email := range recipients { // there is one
+		folded := app.FoldAddress(email)
+		bulkStanding, err := r.BulkStanding(u.TeamID, u.TopicID, s.Sealer.AddressHash(u.TeamID, folded))
+		if err != nil {
+			return nil, fmt.Errorf("look up opt-outs: %w", err)
 		}
-		return nil
-	})
-	return open, held, err
+		switch reason := bulkStanding.Standing.Reason(); {
+		case bulkStanding.Suppression != nil:
+			bulkStanding.Suppression.Address = folded
+			blocked[folded] = app.NewBlocked([]app.Suppression{*bulkStanding.Suppression}, true)[folded]
+		case reason != "":
+			blocked[folded] = reason
+		}
+	}
+	return blocked, nil
 }

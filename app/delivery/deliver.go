@@ -10,7 +10,6 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/service"
-	"mailer/app/tracking"
 	"mailer/db"
 )
 
@@ -67,32 +66,26 @@ func (l *lane) admit(p pass, j *job) (ok bool) {
 // transact loads the message, has it sent and records the result.
 func (l *lane) transact(p pass, j *job) {
 	defer l.ended(j)
-	out, err := l.outgoing(j)
+	out, err := l.composer.compose(l.s.Sending, j)
 	if err != nil {
 		l.broken(j, err)
 		return
 	}
-	j.counts = OutcomeKey(j.unit.TeamID, l.name, out.MessageID)
+	j.letter = out
 	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
 		l.record(j, func(tx *db.Tx) error { return service.IgnoreGone(tx.DeleteUnit(j.unit)) })
 		return
 	}
-	if l.obeyed(j, out.Recipients) {
+	if l.spared(j) {
 		return
 	}
 	if out.DKIM == nil && !l.s.Settings.Capture {
-		l.settle(j, out, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
+		l.settle(j, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
 			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused)
 		return
 	}
-	res := l.sender.Send(l.s.Sending, out, func(_ context.Context, signature string) error {
-		l.dots <- struct{}{}
-		j.dotted = true
-		j.held = l.hold(j, out.Recipients, signature)
-		j.left = j.held == nil
-		return j.held
-	})
-	l.conclude(p, j, out, res)
+	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(j, signature) })
+	l.conclude(p, j, res)
 }
 
 // ended tidies up after a transaction, also after one that panicked: its unit
@@ -101,91 +94,60 @@ func (l *lane) ended(j *job) {
 	if r := recover(); r != nil {
 		l.s.Log.Error("panic in a delivery", "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
 		l.record(j, func(tx *db.Tx) error {
-			if j.left {
+			if j.mayHaveLeft() {
 				return service.IgnoreGone(l.s.doubt(tx, j.unit, "A fault of this server came after the end of the message"))
 			}
-			return l.requeue(tx, j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
+			return requeue(tx, j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter())))
 		})
 	}
-	if !j.left {
+	if !j.mayHaveLeft() {
 		l.limits.unreserve(j.minute, j.bulk())
 	}
-	l.undot(j)
+	j.dot.giveBack()
 }
 
-// undot gives the token of a dot back. It is taken before the mark is written
-// and given back once the result is queued behind it: Writes are committed in
-// their order, so at any moment at most one unit a connection is marked dotted
-// without a result.
-func (l *lane) undot(j *job) {
-	if j.dotted {
-		j.dotted = false
-		<-l.dots
-	}
-}
-
-// outgoing reads the message of a unit and the recipients that still wait.
-func (l *lane) outgoing(j *job) (*app.Outgoing, error) {
-	if j.bulk() {
-		return l.broadcastOutgoing(j)
-	}
-	email, open, err := l.content(j)
-	if err != nil {
-		return nil, err
-	}
-	j.found = email.Insights
-	key, err := l.s.domains.DkimKey(l.s.Sending, j.unit.TeamID, email.From.Domain)
-	if err != nil {
-		return nil, err
-	}
-	mail := tracking.Track(l.s.Sealer, email.Sent(), email.ID, email.Tracking)
-	return &app.Outgoing{
-		EmailID: email.ID, EnvelopeFrom: l.emailReturnPath(j.unit.TeamID, email, open), Recipients: open, MessageID: email.MessageID,
-		Date: email.CreatedAt, Mail: l.relay.Identify(mail, email.ID), DKIM: key, Signature: j.unit.Signature,
-	}, nil
-}
-
-// content gives the email of a unit and the recipients that still wait: those it
-// was accepted for at the first attempt of one that is fresh.
-func (l *lane) content(j *job) (email *app.Email, open []string, err error) {
-	email, open = l.s.mail.TakeFresh(j.unit.EmailID)
-	if email != nil && j.unit.Attempts == 1 {
-		return email, open, nil
-	}
-	read := j.ahead
-	if read == nil {
-		read = &readEmail{}
-		if err := l.s.DB.Read(l.s.Sending, func(r *db.Reader) error { return l.read(r, j, read) }); err != nil {
-			return nil, nil, fmt.Errorf("read email: %w", err)
-		}
-	}
-	j.blocked = read.blocked
-	return read.email, read.open, nil
-}
+// errHeldBack tells a Sender that the dot must not be sent. Why, the job's state says.
+var errHeldBack = errors.New("held back")
 
 // hold is the last word before the final dot: it proves that the email was not
-// withdrawn and none of its recipients suppressed or opted out, and marks the unit dotted, in
-// one Write.
-func (l *lane) hold(j *job, recipients []string, signature string) error {
+// withdrawn and none of its recipients suppressed or opted out, and marks the unit
+// dotted, in one Write. It moves the job to the state that this leaves it in.
+func (l *lane) hold(j *job, signature string) error {
+	j.dot, j.state = l.dots.take(), stateAsked
 	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
+	spared := false
 	err := l.s.DB.WritePatient(context.WithoutCancel(l.s.Sending), func(tx *db.Tx) (err error) {
-		if j.obeyed, err = l.s.obey(tx, j.unit, recipients); err != nil || j.obeyed {
+		if spared, err = l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
 			return err
 		}
-		if err := tx.MarkDotted(j.unit, signature); err != nil {
-			return err
-		}
-		if j.unit.Attempts > 1 {
-			if err := tx.SettleDoubts(j.unit.EmailID, "sent again with the same Message-ID"); err != nil {
-				return fmt.Errorf("settle doubts: %w", err)
-			}
-		}
-		return l.limits.count(tx, j.minute, j.bulk())
+		return l.markDotted(tx, j, signature)
 	})
-	if err == nil && j.obeyed {
-		return errObeyed
+	switch {
+	case err == nil && !spared:
+		j.state = stateLeft
+		return nil
+	case err == nil:
+		j.state = stateSpared
+	case errors.Is(err, db.ErrNotFound):
+		j.state = stateGone
+	default:
+		j.state = stateUnmarked
+		l.s.Log.Error("mark a unit dotted", "email", j.unit.EmailID, "err", err)
 	}
-	return err
+	return errHeldBack
+}
+
+// markDotted notes that the dot of a unit leaves.
+func (l *lane) markDotted(tx *db.Tx, j *job, signature string) error {
+	if err := tx.MarkDotted(j.unit, signature); err != nil {
+		return err
+	}
+	if j.unit.Attempts > 1 {
+		if err := tx.SettleDoubts(j.unit.EmailID, "sent again with the same Message-ID"); err != nil {
+			return fmt.Errorf("settle doubts: %w", err)
+		}
+	}
+	return l.limits.count(tx, j.minute, j.bulk())
 }
 
 // broken handles a unit whose message can't be read: it is tried again later
@@ -204,11 +166,11 @@ func (l *lane) broken(j *job, err error) {
 // must not be forgotten while this process lives. It gives up only when storage
 // failed for good or the store closes, or when the email was deleted.
 func (l *lane) record(j *job, fn func(*db.Tx) error) {
-	if !j.left {
+	if !j.mayHaveLeft() {
 		fn = mail.UnlessOver(j.unit, fn)
 	}
 	wait := l.s.DB.WriteVitalAsync(context.Background(), fn)
-	l.undot(j)
+	j.dot.giveBack()
 	for {
 		err := wait()
 		if err == nil || errors.Is(err, db.ErrFailed) || errors.Is(err, db.ErrClosed) || errors.Is(err, db.ErrNotFound) {

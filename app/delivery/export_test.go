@@ -45,23 +45,23 @@ func (x *gate) Unclear(a0 pass) { x.unclear(a0) }
 
 func (x *guards) Team(a0 string) reputation.Guardrail { return x.team(a0) }
 
-func (x *lane) Busy() int { return x.busy() }
+func (x *lane) Busy() int { return x.claims.busy() }
 
-func (x *lane) Claimed() map[string]bool { return x.claimed }
+func (x *lane) Claimed() map[string]bool { return x.claims.emails }
 
-func (x *lane) Dots() chan struct{} { return x.dots }
+func (x *lane) Dots() dots { return x.dots }
 
 func (x *lane) Gate() *gate { return x.gate }
 
 func (x *lane) Limits() *limits { return x.limits }
 
-func (x *lane) Mail() *line { return &x.mail }
+func (x *lane) Mail() *line { return x.mail.line }
 
-func (x *lane) Plans() *planCache { return &x.plans }
+func (x *lane) Plans() *forecaster { return x.forecaster }
 
 // RecordLeft records a result of an email whose dot left.
 func (x *lane) RecordLeft(id string, fn func(*db.Tx) error) {
-	x.record(&job{unit: app.Unit{EmailID: id}, left: true}, fn)
+	x.record(&job{unit: app.Unit{EmailID: id}, state: stateLeft}, fn)
 }
 
 func (x *lane) Wake() { x.wake() }
@@ -87,7 +87,10 @@ var NewGate = newGate
 type Pass = pass
 
 // Age makes what was foretold older.
-func (x *planCache) Age(by time.Duration) { x.at = x.at.Add(-by) }
+func (x *forecaster) Age(by time.Duration) {
+	now := x.kept.Now
+	x.kept.Now = func() time.Time { return now().Add(by) }
+}
 
 const PlanFresh = planFresh
 

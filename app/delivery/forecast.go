@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"sync"
 	"time"
 
 	"mailer/app"
+	"mailer/app/cache"
 	"mailer/app/pacing"
 	"mailer/app/service"
 	"mailer/db"
@@ -22,7 +22,52 @@ func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, er
 	if l == nil {
 		return pacing.Plan{Now: b.Audience}, nil
 	}
-	open, err := l.openBroadcasts(r, b.ID)
+	return l.forecaster.plan(r, b)
+}
+
+// ForetellEnd returns when the last email of a scheduled or queued broadcast leaves
+// as its lane goes; zero: nobody can say.
+func (s *Service) ForetellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
+	l := s.laneOf(b.Relay)
+	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || s.rests(b.TeamID, b.Relay) {
+		return time.Time{}, nil
+	}
+	return l.forecaster.finish(ctx, b.ID, now)
+}
+
+// forecaster foretells the broadcasts of a lane.
+type forecaster struct {
+	db     *db.DB
+	region string
+	limits *limits
+	// kept is what was foretold of all of them, by region, so that lists cost one
+	// forecast a second. A zero time: nobody can say.
+	kept *cache.Cache[string, map[string]time.Time]
+}
+
+// planFresh is how long a forecast is good enough.
+const planFresh = time.Second
+
+func newForecaster(store *db.DB, region string, limits *limits) *forecaster {
+	return &forecaster{db: store, region: region, limits: limits, kept: cache.New[string, map[string]time.Time](1, planFresh)}
+}
+
+// finish returns when a broadcast is through; zero: nobody can say. One that is not
+// known yet is reason enough for a new forecast.
+func (c *forecaster) finish(ctx context.Context, id string, now time.Time) (time.Time, error) {
+	if known, ok := c.kept.Get(c.region); ok {
+		if at, ok := known[id]; ok {
+			return at, nil
+		}
+		c.kept.Forget(c.region)
+	}
+	finishes, err := c.kept.Load(ctx, c.region, func(ctx context.Context) (map[string]time.Time, error) { return c.finishes(ctx, now) })
+	return finishes[id], err
+}
+
+// plan foretells a broadcast that is about to be sent.
+func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
+	open, err := c.openBroadcasts(r, b.ID)
 	if err != nil {
 		return pacing.Plan{}, err
 	}
@@ -33,59 +78,22 @@ func (s *Service) PlanBroadcast(r *db.Reader, b *app.Broadcast) (pacing.Plan, er
 	}
 	open = append(open, openBroadcast{Broadcast: next, remaining: b.Audience})
 	slices.SortStableFunc(open, openBroadcast.compare)
-	f, err := l.forecast(r, now, open)
+	f, err := c.forecast(r, now, open)
 	if err != nil {
 		return pacing.Plan{}, err
 	}
 	return f.Plan(slices.IndexFunc(open, func(o openBroadcast) bool { return o.ID == b.ID })), nil
 }
 
-// ForetellEnd returns when the last email of a scheduled or queued broadcast leaves
-// as its lane goes; zero: nobody can say.
-func (s *Service) ForetellEnd(ctx context.Context, b *app.Broadcast, now time.Time) (time.Time, error) {
-	l := s.laneOf(b.Relay)
-	if l == nil || b.Status != app.QueuedBroadcast && b.Status != app.ScheduledBroadcast || s.rests(b.TeamID, b.Relay) {
-		return time.Time{}, nil
-	}
-	return l.plans.finish(b.ID, now, func() (map[string]time.Time, error) { return l.finishes(ctx, now) })
-}
-
-// planCache keeps what was foretold of all broadcasts of a lane, so that lists cost
-// one forecast a second.
-type planCache struct {
-	mu       sync.Mutex
-	at       time.Time
-	finishes map[string]time.Time // zero: nobody can say
-}
-
-// planFresh is how long a forecast is good enough.
-const planFresh = time.Second
-
-// finish gives what is known of a broadcast. One that is not known yet is reason
-// enough for a new forecast.
-func (c *planCache) finish(id string, now time.Time, foretell func() (map[string]time.Time, error)) (time.Time, error) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if at, ok := c.finishes[id]; ok && now.Sub(c.at) < planFresh {
-		return at, nil
-	}
-	finishes, err := foretell()
-	if err != nil {
-		return time.Time{}, err
-	}
-	c.at, c.finishes = now, finishes
-	return finishes[id], nil
-}
-
 // finishes foretells all broadcasts of the lane.
-func (l *lane) finishes(ctx context.Context, now time.Time) (map[string]time.Time, error) {
+func (c *forecaster) finishes(ctx context.Context, now time.Time) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
-	err := l.s.DB.Read(ctx, func(r *db.Reader) error {
-		open, err := l.openBroadcasts(r, "")
+	err := c.db.Read(ctx, func(r *db.Reader) error {
+		open, err := c.openBroadcasts(r, "")
 		if err != nil {
 			return err
 		}
-		f, err := l.forecast(r, now, open)
+		f, err := c.forecast(r, now, open)
 		if err != nil {
 			return err
 		}
@@ -125,7 +133,7 @@ func (b openBroadcast) compare(c openBroadcast) int {
 
 // openBroadcasts reads the scheduled and queued broadcasts of the lane, but one, in
 // the order in which they are queued.
-func (l *lane) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, error) {
+func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, error) {
 	var open []openBroadcast
 	for _, status := range []app.BroadcastStatus{app.QueuedBroadcast, app.ScheduledBroadcast} {
 		rows, err := r.OpenBroadcasts(status)
@@ -133,7 +141,7 @@ func (l *lane) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, error)
 			return nil, fmt.Errorf("read open broadcasts: %w", err)
 		}
 		for _, b := range rows {
-			if b.Relay != l.name || b.ID == but {
+			if b.Relay != c.region || b.ID == but {
 				continue
 			}
 			o := openBroadcast{Broadcast: b, remaining: b.Remaining()}
@@ -171,22 +179,22 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 
 // forecast is what the planner goes by. With a daily limit it counts what the
 // database has as dotted, like remaining, and not places that are only reserved.
-func (l *lane) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*pacing.Forecast, error) {
-	f := &pacing.Forecast{Now: now, Speed: l.limits.speed(), Daily: l.limits.daily, Share: l.limits.share}
+func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*pacing.Forecast, error) {
+	f := &pacing.Forecast{Now: now, Speed: c.limits.speed(), Daily: c.limits.daily, Share: c.limits.share}
 	for _, b := range open {
 		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.from(),
-			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: l.limits.drips(b.TeamID)}})
+			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: c.limits.drips(b.TeamID)}})
 	}
-	if l.limits.daily == 0 {
-		f.Usage = l.limits.counted(now)
+	if c.limits.daily == 0 {
+		f.Usage = c.limits.counted(now)
 		return f, nil
 	}
-	rows, err := r.Usage(l.name, now.Unix()/60-dayMinutes+1)
+	rows, err := r.Usage(c.region, now.Unix()/60-dayMinutes+1)
 	for _, row := range rows {
 		f.Usage = append(f.Usage, pacing.UsageMinute(row))
 	}
 	if err != nil {
-		return nil, fmt.Errorf("read use of relay %s: %w", l.name, err)
+		return nil, fmt.Errorf("read use of relay %s: %w", c.region, err)
 	}
 	return f, nil
 }

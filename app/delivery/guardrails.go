@@ -221,7 +221,7 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 // wakeBulk has broadcasts go on that rested.
 func (s *Service) wakeBulk() {
 	for _, l := range s.lanes {
-		l.bulk.wake()
+		l.bulk.woken.Ring()
 	}
 }
 

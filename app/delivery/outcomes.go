@@ -6,7 +6,6 @@ import (
 	"fmt"
 
 	"mailer/app"
-	"mailer/app/audience"
 	"mailer/app/feedback"
 	"mailer/app/reputation"
 	"mailer/db"
@@ -29,29 +28,6 @@ func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputatio
 	}
 	tx.CountOutcome(key, o)
 	tx.AfterCommit(func() { s.guards.touch(key.TeamID) })
-}
-
-// countResult moves a recipient on whom the relay decided to its last state, and
-// counts it unless a report did so before.
-func (l *lane) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
-	err := tx.SettleRecipient(j.unit, v.Address, state)
-	if errors.Is(err, db.ErrNotFound) {
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	o := reputation.Outcome{Sent: 1}
-	if j.found != nil {
-		o.Scored, o.Points = 1, j.found.Points()
-	}
-	if state == app.Bounced && audience.HardRefusal(v) {
-		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
-			return err
-		}
-	}
-	l.s.CountOutcome(tx, j.counts, o)
-	return nil
 }
 
 // outcomeSource stands among the sources of reports for what was counted.

@@ -1,17 +1,12 @@
 package delivery
 
 import (
-	"errors"
-	"fmt"
 	"slices"
 	"time"
 
 	"mailer/app"
-	"mailer/app/feedback"
 	"mailer/app/mail"
-	"mailer/app/relays"
 	"mailer/app/service"
-	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -31,29 +26,29 @@ const (
 
 // conclude records what came of a transaction. Only recipients that the result
 // proves are moved; all others stay queued.
-func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
+func (l *lane) conclude(p pass, j *job, res app.Result) {
 	switch res.Kind {
 	case app.ResultWithdrawn:
 		l.withdrawn(p, j)
 	case app.ResultTrouble:
-		l.troubled(p, j, out, res)
+		l.troubled(p, j, res)
 	case app.ResultDoubt:
 		// A relay that loses its replies must not make a doubt of the whole queue.
 		l.rest(p, res)
 		l.doubted(j, res)
 	case app.ResultRefused:
-		l.refused(p, j, out, res)
+		l.refused(p, j, res)
 	case app.ResultDeferred:
 		l.healthy(p)
 		l.strike(j, false)
-		l.settle(j, out, res, app.Postponed)
+		l.settle(j, res, app.Postponed)
 	default:
 		l.healthy(p)
 		l.strike(j, false)
 		if anyAccepted(res) {
 			l.breaker.accepted()
 		}
-		l.settle(j, out, res, "")
+		l.settle(j, res, "")
 	}
 }
 
@@ -62,7 +57,7 @@ func (l *lane) conclude(p pass, j *job, out *app.Outgoing, res app.Result) {
 func (l *lane) doubted(j *job, res app.Result) {
 	l.record(j, func(tx *db.Tx) error {
 		for _, v := range res.Recipients {
-			if err := l.settleRecipient(tx, j, v, time.Time{}); err != nil {
+			if err := l.ledger.settleRecipient(tx, j, v, time.Time{}); err != nil {
 				return err
 			}
 		}
@@ -75,7 +70,7 @@ func (l *lane) doubted(j *job, res app.Result) {
 		if err := tx.SettleDoubts(j.unit.EmailID, "given up: whether the relay took it is unknown"); err != nil {
 			return err
 		}
-		return l.giveUp(tx, j.unit, res)
+		return l.ledger.giveUp(tx, j.unit, res)
 	})
 }
 
@@ -89,14 +84,13 @@ func anyAccepted(res app.Result) bool {
 }
 
 // withdrawn ends a transaction whose dot was refused by hold: a unit that is
-// gone, or was put right by obey, needs nothing; one that storage could not mark
-// is tried again.
+// gone, or whose recipients were left out, needs nothing; one that storage could not
+// mark is tried again.
 func (l *lane) withdrawn(p pass, j *job) {
-	if errors.Is(j.held, db.ErrNotFound) || errors.Is(j.held, errObeyed) {
+	if j.state == stateGone || j.state == stateSpared {
 		return
 	}
 	l.rest(p, app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})
-	l.s.Log.Error("mark a unit dotted", "email", j.unit.EmailID, "err", j.held)
 	l.record(j, func(tx *db.Tx) error {
 		return service.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, tx.Now.Add(service.SweepEvery)))
 	})
@@ -124,7 +118,7 @@ func (l *lane) healthy(p pass) {
 	}
 }
 
-// strike counts the troubles that an email met after MAIL, in a row; it tells
+// strike counts the troubles that an email met after MAIL, in a row; it reports
 // whether they are too many to be the relay's.
 func (l *lane) strike(j *job, hit bool) bool {
 	l.mu.Lock()
@@ -153,7 +147,7 @@ func (l *lane) rest(p pass, res app.Result) time.Time {
 
 // troubled shuts the lane for a while. It counts no attempt against the email,
 // unless the email meets trouble again and again where others do not.
-func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
+func (l *lane) troubled(p pass, j *job, res app.Result) {
 	if l.s.Sending.Err() != nil {
 		l.handBack(j) // we dropped the connection ourselves, to stop
 		return
@@ -161,7 +155,7 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 	until := l.rest(p, res)
 	inTransaction := res.Stage == app.StageMail || res.Stage == app.StageRcpt || res.Stage == app.StageData
 	if inTransaction && l.strike(j, true) {
-		l.settle(j, out, app.Result{Stage: res.Stage, Reply: res.Reply}, app.Postponed)
+		l.settle(j, app.Result{Stage: res.Stage, Reply: res.Reply}, app.Postponed)
 		return
 	}
 	l.record(j, func(tx *db.Tx) error {
@@ -170,18 +164,18 @@ func (l *lane) troubled(p pass, j *job, out *app.Outgoing, res app.Result) {
 }
 
 // refused rules on a refusal that names no recipient.
-func (l *lane) refused(p pass, j *job, out *app.Outgoing, res app.Result) {
+func (l *lane) refused(p pass, j *job, res app.Result) {
 	l.strike(j, false)
 	local := res.Reply.Code == 0 // this relay can't carry the message at all
 	if local {
 		l.gate.unclear(p)
-		l.settle(j, out, res, app.Refused)
+		l.settle(j, res, app.Refused)
 		return
 	}
 	switch l.breaker.refused(j.unit.EmailID, refusalSignature(res.Stage, res.Reply)) {
 	case rulingFail:
 		l.healthy(p)
-		l.settle(j, out, res, app.Refused)
+		l.settle(j, res, app.Refused)
 	case rulingWait:
 		l.healthy(p)
 		l.hesitate(j, res, time.Now().Add(secondOpinion), "whether it refuses this message or everything shows at the next try")
@@ -203,149 +197,62 @@ func breakerDelay(failures int) time.Duration {
 func (l *lane) hesitate(j *job, res app.Result, next time.Time, why string) {
 	l.record(j, func(tx *db.Tx) error {
 		if tooLate(j.unit, tx.Now) {
-			return l.giveUp(tx, j.unit, res)
+			return l.ledger.giveUp(tx, j.unit, res)
 		}
-		detail := l.detail(j.unit, res.Stage, res.Reply, next)
+		detail := l.ledger.detail(j.unit, res.Stage, res.Reply, next)
 		detail.Message += "; " + why
 		if err := tx.InsertEvent(mail.NewEvent(tx, j.unit, app.EventDeferred, "", detail)); err != nil {
 			return err
 		}
-		return l.requeue(tx, j.unit, j.unit.Attempts-1, next)
+		return requeue(tx, j.unit, j.unit.Attempts-1, next)
 	})
 }
 
-// tooLate tells whether a try at next would come after the 48 hours. They begin
+// tooLate reports whether a try at next would come after the 48 hours. They begin
 // when the relay first puts the email off: waiting for the relay itself, or for
 // its daily limit, is no trying.
 func tooLate(u app.Unit, next time.Time) bool {
 	return !u.Since.IsZero() && next.Sub(u.Since) > app.GiveUpAfter
 }
 
-// requeue has an email tried again that the relay put off.
-func (l *lane) requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
-	if err := tx.BeginTrying(u.EmailID); err != nil {
-		return err
-	}
-	return service.IgnoreGone(tx.RequeueUnit(u, attempts, next))
-}
-
 // settle records a transaction in which the relay answered: the recipients that
 // were decided one by one, and the others by rest ("": there are none, Postponed
 // or Refused).
-func (l *lane) settle(j *job, out *app.Outgoing, res app.Result, rest app.Verdict) {
+func (l *lane) settle(j *job, res app.Result, rest app.Verdict) {
 	l.record(j, func(tx *db.Tx) error {
 		next := tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))
-		open := undecided(out, res)
+		open := undecided(j.letter.Recipients, res)
 		postponed := postpones(res, open, rest)
 		over := postponed && tooLate(j.unit, next)
 		if over {
 			next = time.Time{}
 		}
-		if err := l.settleEach(tx, j, res, open, rest, next); err != nil {
+		if err := l.ledger.settleEach(tx, j, res, open, rest, next); err != nil {
 			return err
 		}
 		switch {
 		case !postponed:
 			return service.IgnoreGone(tx.DeleteUnit(j.unit))
 		case over:
-			return l.giveUp(tx, j.unit, res)
+			return l.ledger.giveUp(tx, j.unit, res)
 		}
-		return l.requeue(tx, j.unit, j.unit.Attempts, next)
+		return requeue(tx, j.unit, j.unit.Attempts, next)
 	})
 }
 
-// postpones tells whether somebody is left to try. A recipient that the result
+// postpones reports whether somebody is left to try. A recipient that the result
 // forgets is tried again, never dropped.
 func postpones(res app.Result, open []string, rest app.Verdict) bool {
 	return len(open) > 0 && rest != app.Refused ||
 		slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Verdict == app.Postponed })
 }
 
-// settleEach records what was decided on each recipient, and the message where
-// the capture transport kept it.
-func (l *lane) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Verdict, next time.Time) error {
-	u := j.unit
-	for _, v := range res.Recipients {
-		if err := l.settleRecipient(tx, j, v, next); err != nil {
-			return err
-		}
-	}
-	if id := feedback.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == relays.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
-		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
-			return err
-		}
-	}
-	if anyAccepted(res) {
-		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
-			return err
-		}
-	}
-	if res.Captured != nil {
-		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
-			return err
-		}
-	}
-	return l.settleRest(tx, u, open, res, rest, next)
-}
-
 // undecided are the recipients that a result says nothing of one by one.
-func undecided(out *app.Outgoing, res app.Result) []string {
+func undecided(recipients []string, res app.Result) []string {
 	if len(res.Recipients) == 0 {
-		return out.Recipients
+		return recipients
 	}
-	return slices.DeleteFunc(slices.Clone(out.Recipients), func(address string) bool {
+	return slices.DeleteFunc(slices.Clone(recipients), func(address string) bool {
 		return slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool { return r.Address == address })
 	})
-}
-
-// settleRest applies the verdict on the message to the recipients that have
-// none of their own. A refused message is failed, not bounced: no recipient
-// refused it.
-func (l *lane) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Verdict, next time.Time) error {
-	switch rest {
-	case app.Postponed:
-		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detail(u, res.Stage, res.Reply, next)))
-	case app.Refused:
-		for _, address := range open {
-			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// giveUp fails what is left of an email.
-func (l *lane) giveUp(tx *db.Tx, u app.Unit, res app.Result) error {
-	open, err := tx.OpenRecipients(u)
-	if err != nil {
-		return err
-	}
-	detail := l.detail(u, res.Stage, res.Reply, time.Time{})
-	detail.Message = fmt.Sprintf("Given up after %d hours and %d attempts. The last one: %s", int(app.GiveUpAfter.Hours()), u.Attempts, detail.Message)
-	for _, address := range open {
-		if err := l.finish(tx, u, address, app.Failed, detail); err != nil {
-			return err
-		}
-	}
-	return service.IgnoreGone(tx.DeleteUnit(u))
-}
-
-// finish moves one recipient to its last state, with its event.
-func (l *lane) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
-	if err := service.IgnoreGone(tx.SettleRecipient(u, address, state)); err != nil {
-		return err
-	}
-	return l.finished(tx, u, address, state, detail)
-}
-
-// finished notes the event of a recipient that was moved to its last state.
-func (l *lane) finished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
-	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
-		return err
-	}
-	if err := mail.SetLastEvent(tx, u, state); err != nil {
-		return err
-	}
-	return l.s.mail.AnnounceState(tx, u, address, state, &detail)
 }

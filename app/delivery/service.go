@@ -14,6 +14,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/cache"
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/mail"
@@ -26,7 +27,7 @@ type Config struct {
 	Routes     []Route        // the first is the default region; none: no mail leaves
 	DoubtDelay time.Duration  // 0: 60 s
 	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
-	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
+	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
 	Jitter     func() float64 // 0 to 1; nil: at random
 }
 
@@ -55,7 +56,8 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	s := &Service{Base: base, Config: cfg, events: told, teams: owners, domains: senders, audience: people, mail: emails}
+	s := &Service{Base: base, Config: cfg, events: told, teams: owners, domains: senders, audience: people, mail: emails,
+		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	for _, route := range cfg.Routes {
 		s.lanes = append(s.lanes, newLane(s, route))
 	}

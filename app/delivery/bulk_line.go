@@ -1,0 +1,192 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/pacing"
+	"mailer/app/plan"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// idleBulk is how long a relay is left alone where nothing of a broadcast can leave;
+// what changes that wakes it.
+const idleBulk = time.Minute
+
+// bulkLine is the line of broadcasts.
+type bulkLine struct {
+	*line
+	limits *limits
+	rate   float64 // messages a second that the relay allows; 0: any
+}
+
+// claim takes up to room messages of broadcasts: those that are to be tried
+// again, up to half of it, then those whose turn it is. It stores that their
+// attempts begin and hands them to the workers. It answers how long to sleep.
+func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
+	room = q.most(room)
+	if room == 0 {
+		return service.SweepEvery, nil
+	}
+	again, next, err := q.claimAgain(ctx, max(1, room/2))
+	if err != nil {
+		return 0, err
+	}
+	open, err := q.queuedBroadcasts(ctx)
+	if err != nil {
+		return 0, err
+	}
+	queues, held, err := q.s.withinDay(ctx, bulkQueues(open))
+	if err != nil {
+		return 0, err
+	}
+	if held { // until midnight, when mail that waits goes first, or another plan
+		next = min(next, time.Until(plan.DayEnd(time.Now()))+service.SweepEvery)
+	}
+	if len(queues) == 0 {
+		return next, nil
+	}
+	now := time.Now()
+	if q.limits.window(now) == 0 {
+		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
+	}
+	var failed []error
+	for _, turn := range q.limits.turns(now, queues, 0, room-again) {
+		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
+		if err := q.beginBroadcast(ctx, b, turn.N); err != nil {
+			failed = append(failed, fmt.Errorf("broadcast %s: %w", b.ID, err))
+		}
+	}
+	return min(next, service.SweepEvery), errors.Join(failed...)
+}
+
+// most is how many of room messages may be begun now: at most what the rate
+// lets leave in two seconds is claimed, so that who comes later gets a fair share
+// soon.
+func (q *bulkLine) most(room int) int {
+	if q.rate == 0 {
+		return room
+	}
+	ahead := max(2, int(math.Ceil(2*q.rate))) - int(q.flight.Load())
+	return max(0, min(room, ahead))
+}
+
+// queuedBroadcasts returns the queued broadcasts of this relay that no guardrail holds
+// back.
+func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
+	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(app.QueuedBroadcast) })
+	return slices.DeleteFunc(open, func(b app.Broadcast) bool { return b.Relay != q.region || q.s.rests(b.TeamID, q.region) }), err
+}
+
+// bulkQueues is how pacing sees queued broadcasts, in the order in which they were
+// queued.
+func bulkQueues(open []app.Broadcast) []pacing.BulkQueue {
+	open = slices.Clone(open)
+	slices.SortStableFunc(open, func(a, b app.Broadcast) int { return a.QueuedAt.Compare(b.QueuedAt) })
+	var queues []pacing.BulkQueue
+	for i := range open {
+		if n := open[i].Remaining(); n > 0 {
+			queues = append(queues, pacing.BulkQueue{ID: open[i].ID, TeamID: open[i].TeamID, Remaining: n})
+		}
+	}
+	return queues
+}
+
+// claimAgain claims messages that were begun before and are due, at most room,
+// and says how many.
+func (q *bulkLine) claimAgain(ctx context.Context, room int) (n int, next time.Duration, err error) {
+	units, next, err := q.due(ctx, room)
+	if err != nil || len(units) == 0 {
+		return 0, next, err
+	}
+	minutes := q.reserve(len(units))
+	q.claims.release(units[len(minutes):]...)
+	begun, err := q.begin(ctx, units[:len(minutes)])
+	for i, minute := range minutes {
+		if i >= len(begun) {
+			q.limits.unreserve(minute, true)
+			continue
+		}
+		q.send(&job{unit: begun[i], minute: minute})
+	}
+	return len(begun), next, err
+}
+
+// reserve takes up to want places in the daily limit and returns their minutes.
+func (q *bulkLine) reserve(want int) (minutes []int64) {
+	for range want {
+		minute, _, ok := q.limits.reserve(time.Now(), true)
+		if !ok {
+			break
+		}
+		minutes = append(minutes, minute)
+	}
+	return minutes
+}
+
+// beginBroadcast begins the next n recipients of a broadcast: those that are
+// suppressed or opted out by now are settled, the others get their unit.
+func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) error {
+	content, err := q.s.mail.BroadcastMail(ctx, b.TeamID, b.ID)
+	if err != nil {
+		return err
+	}
+	minutes := q.reserve(n)
+	var jobs []*job
+	if len(minutes) > 0 {
+		err = q.s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
+			jobs, err = q.beginRecipients(tx, b, content, len(minutes))
+			return service.IgnoreGone(err)
+		})
+	}
+	if err != nil {
+		jobs = nil
+	}
+	q.claims.hold(jobs)
+	for i, minute := range minutes {
+		if i >= len(jobs) {
+			q.limits.unreserve(minute, true)
+			continue
+		}
+		jobs[i].minute = minute
+		q.send(jobs[i])
+	}
+	return err
+}
+
+// beginRecipients takes the next n recipients of a broadcast, or as many as the day
+// has a place for, and returns the jobs of those whose mail may leave.
+func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.BroadcastMail, n int) ([]*job, error) {
+	n, err := q.s.bulkRoomOfDay(&tx.Reader, b.TeamID, tx.Now, n)
+	if err != nil || n == 0 {
+		return nil, err
+	}
+	next, err := tx.NextRecipients(b, n)
+	if err != nil || len(next) == 0 {
+		return nil, err
+	}
+	var jobs []*job
+	for i := range next {
+		to := &next[i]
+		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.region, Attempts: 1,
+			NextAt: tx.Now.Add(app.CrashDelay(1)), Size: content.Size(), Dated: tx.Now}
+		waits, err := q.s.beginRecipient(tx, u, to)
+		if err != nil {
+			return nil, err
+		}
+		if waits {
+			jobs = append(jobs, &job{unit: u, to: to})
+		}
+	}
+	if err := tx.BeginRecipients(b, len(next), len(jobs)); err != nil {
+		return nil, err
+	}
+	return jobs, q.s.teams.Count(tx, b.TeamID, int64(len(jobs)))
+}

@@ -1,0 +1,152 @@
+package delivery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// watchStore wakes the dispatchers when the database changed, until the service stops:
+// until then, what they read of it holds, so that they sleep until something is due.
+func (s *Service) watchStore() {
+	var last db.Version
+	changed := true
+	tick := time.NewTicker(service.SweepEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-tick.C:
+		case <-s.Taking.Done():
+			return
+		}
+		before := changed
+		now := s.DB.Version()
+		last, changed = now, now != last
+		if !changed && !before { // what another process commits may be seen before it can be read
+			continue
+		}
+		for _, l := range s.lanes {
+			l.wake()
+		}
+	}
+}
+
+// Adopt takes over units of relays that this server does not have: its
+// configuration changed, or a command wrote them for a default region.
+func (s *Service) Adopt(ctx context.Context) error {
+	if len(s.lanes) == 0 {
+		return nil
+	}
+	var foreign []string
+	err := s.DB.Read(ctx, func(r *db.Reader) error {
+		foreign = nil
+		relays, err := r.UnitRelays()
+		if err != nil {
+			return err
+		}
+		open, err := r.BroadcastRelays()
+		for _, name := range append(relays, open...) {
+			if s.laneOf(name) == nil && !slices.Contains(foreign, name) {
+				foreign = append(foreign, name)
+			}
+		}
+		return err
+	})
+	if err != nil || len(foreign) == 0 {
+		return err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		for _, name := range foreign {
+			if err := tx.MoveUnits(name, s.lanes[0].name); err != nil {
+				return err
+			}
+		}
+		tx.AfterCommit(s.lanes[0].wake)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("take over units: %w", err)
+	}
+	s.Log.Warn("units of relays that are not configured leave through the default relay", "relays", foreign, "relay", s.lanes[0].name)
+	return nil
+}
+
+// laneOf returns the lane of a region, nil where this process has none.
+func (s *Service) laneOf(region string) *lane {
+	for _, l := range s.lanes {
+		if l.name == region {
+			return l
+		}
+	}
+	return nil
+}
+
+// Carries implements Outlet.
+func (s *Service) Carries(region string) bool { return s.laneOf(region) != nil }
+
+// Region implements Outlet.
+func (s *Service) Region(region string) string {
+	if len(s.lanes) == 0 || s.Carries(region) {
+		return region
+	}
+	return s.lanes[0].name
+}
+
+// Wake implements Outlet.
+func (s *Service) Wake(region string) {
+	if l := s.laneOf(region); l != nil {
+		l.wake()
+	}
+}
+
+// WakeMail implements Outlet.
+func (s *Service) WakeMail(region string) {
+	if l := s.laneOf(region); l != nil {
+		l.mail.woken.Ring()
+	}
+}
+
+// WakeLanes has every lane look for due mail.
+func (s *Service) WakeLanes() {
+	for _, l := range s.lanes {
+		l.wake()
+	}
+}
+
+// PutBackLanes tells the limits of all lanes that the wall clock was put back.
+func (s *Service) PutBackLanes(now time.Time, by time.Duration) {
+	for _, l := range s.lanes {
+		l.limits.putBack(now, by)
+	}
+}
+
+// ReopenLanes ends the pauses of all lanes.
+func (s *Service) ReopenLanes() {
+	for _, l := range s.lanes {
+		l.gate.again()
+	}
+}
+
+// AdvanceUsage moves what the relays were used for with a clock that was put back.
+func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
+	for _, l := range s.lanes {
+		if err := tx.AdvanceUsage(l.name, by); err != nil {
+			return fmt.Errorf("move the use of relay %s: %w", l.name, err)
+		}
+	}
+	return nil
+}
+
+// Sends reports whether this process has a relay to send through.
+func (s *Service) Sends() bool { return len(s.lanes) > 0 }
+
+// WakeBulkOf has the lane of a region look for broadcasts' due mail.
+func (s *Service) WakeBulkOf(region string) {
+	if l := s.laneOf(region); l != nil {
+		l.bulk.woken.Ring()
+	}
+}

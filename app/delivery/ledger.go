@@ -1,0 +1,197 @@
+package delivery
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/feedback"
+	"mailer/app/mail"
+	"mailer/app/relays"
+	"mailer/app/reputation"
+	"mailer/app/service"
+	"mailer/app/webhook"
+	"mailer/db"
+)
+
+// ledger writes down what a relay decided: the states of recipients, the events of
+// their emails, and what is counted and announced of them. All of it runs inside
+// Write.
+type ledger struct {
+	s     *Service
+	relay relays.Relay
+}
+
+// simulated says what a test recipient stands for: the state that it ends in
+// and the words of its event.
+var simulated = map[app.Verdict]struct {
+	state app.LastEvent
+	words string
+}{
+	app.SimulatedSuccess: {app.Delivered, "Test recipient: delivered, without leaving this server"},
+	app.SimulatedBounce:  {app.Bounced, "Test recipient: bounced, without leaving this server"},
+	app.SimulatedSpam:    {app.Complained, "Test recipient: reported as spam, without leaving this server"},
+	app.SimulatedDelay:   {app.DeliveryDelayed, "Test recipient: delayed, without leaving this server"},
+	app.SimulatedBlock:   {app.Suppressed, "Test recipient: suppressed, without leaving this server"},
+}
+
+// detail words a relay's answer.
+func (l *ledger) detail(u app.Unit, stage app.Stage, r app.Reply, next time.Time) app.EventDetail {
+	d := app.EventDetail{ReplyCode: r.Code, EnhancedCode: r.Enhanced, Reply: r.Text, Stage: stage, Relay: l.relay.Region, Attempt: u.Attempts}
+	d.Message = d.Words(l.label())
+	if !next.IsZero() {
+		d.NextAttemptAt = app.FormatTime(next)
+		d.Message += "; next try at " + d.NextAttemptAt
+	}
+	return d
+}
+
+// label names the relay in words for the sender of an email.
+func (l *ledger) label() string {
+	if l.s.Settings.Capture {
+		return l.relay.Region
+	}
+	return l.relay.String()
+}
+
+// settleRecipient records the verdict on one recipient.
+func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time) error {
+	u := j.unit
+	if sim, ok := simulated[v.Verdict]; ok {
+		d := l.detail(u, "", v.Reply, time.Time{})
+		d.Message = sim.words
+		return l.finish(tx, u, v.Address, sim.state, d)
+	}
+	switch v.Verdict {
+	case app.Accepted:
+		d := l.detail(u, v.Stage, v.Reply, time.Time{})
+		if u.BroadcastID != "" {
+			d.Message = "" // put in words when it is read: a million of them take room
+		}
+		if err := l.countResult(tx, j, v, app.Sent); err != nil {
+			return err
+		}
+		return l.finished(tx, u, v.Address, app.Sent, d)
+	case app.Refused:
+		if err := l.s.audience.SuppressRefused(tx, u, v); err != nil {
+			return err
+		}
+		if err := l.countResult(tx, j, v, app.Bounced); err != nil {
+			return err
+		}
+		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
+	}
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.detail(u, v.Stage, v.Reply, next)))
+}
+
+// settleEach records what was decided on each recipient, and the message where
+// the capture transport kept it.
+func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Verdict, next time.Time) error {
+	u := j.unit
+	for _, v := range res.Recipients {
+		if err := l.settleRecipient(tx, j, v, next); err != nil {
+			return err
+		}
+	}
+	if id := feedback.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == relays.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
+		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
+			return err
+		}
+	}
+	if anyAccepted(res) {
+		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
+			return err
+		}
+	}
+	if res.Captured != nil {
+		if err := tx.InsertCapture(u.EmailID, res.Captured); err != nil {
+			return err
+		}
+	}
+	return l.settleRest(tx, u, open, res, rest, next)
+}
+
+// settleRest applies the verdict on the message to the recipients that have
+// none of their own. A refused message is failed, not bounced: no recipient
+// refused it.
+func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Verdict, next time.Time) error {
+	switch rest {
+	case app.Postponed:
+		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detail(u, res.Stage, res.Reply, next)))
+	case app.Refused:
+		for _, address := range open {
+			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// giveUp fails what is left of an email.
+func (l *ledger) giveUp(tx *db.Tx, u app.Unit, res app.Result) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	detail := l.detail(u, res.Stage, res.Reply, time.Time{})
+	detail.Message = fmt.Sprintf("Given up after %d hours and %d attempts. The last one: %s", int(app.GiveUpAfter.Hours()), u.Attempts, detail.Message)
+	for _, address := range open {
+		if err := l.finish(tx, u, address, app.Failed, detail); err != nil {
+			return err
+		}
+	}
+	return service.IgnoreGone(tx.DeleteUnit(u))
+}
+
+// finish moves one recipient to its last state, with its event.
+func (l *ledger) finish(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+	if err := service.IgnoreGone(tx.SettleRecipient(u, address, state)); err != nil {
+		return err
+	}
+	return l.finished(tx, u, address, state, detail)
+}
+
+// finished notes the event of a recipient that was moved to its last state.
+func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastEvent, detail app.EventDetail) error {
+	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(state), address, detail)); err != nil {
+		return err
+	}
+	if err := mail.SetLastEvent(tx, u, state); err != nil {
+		return err
+	}
+	return l.s.mail.AnnounceState(tx, u, address, state, &detail)
+}
+
+// requeue has an email tried again that the relay put off.
+func requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
+	if err := tx.BeginTrying(u.EmailID); err != nil {
+		return err
+	}
+	return service.IgnoreGone(tx.RequeueUnit(u, attempts, next))
+}
+
+// countResult moves a recipient on whom the relay decided to its last state, and
+// counts it unless a report did so before.
+func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app.LastEvent) error {
+	err := tx.SettleRecipient(j.unit, v.Address, state)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	o := reputation.Outcome{Sent: 1}
+	if j.letter.insights != nil {
+		o.Scored, o.Points = 1, j.letter.insights.Points()
+	}
+	if state == app.Bounced && audience.HardRefusal(v) {
+		if o.HardBounced, err = l.s.CountOnce(tx, feedback.Bounced, j.unit.EmailID, app.FoldAddress(v.Address)); err != nil {
+			return err
+		}
+	}
+	l.s.CountOutcome(tx, j.letter.counts, o)
+	return nil
+}

@@ -1,0 +1,91 @@
+package delivery
+
+import (
+	"context"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// idleMail is how long a dispatcher of emails sleeps where nothing is due; it
+// is woken when the database changes.
+const idleMail = time.Minute
+
+// mailLine is the line of emails.
+type mailLine struct{ *line }
+
+// claim takes up to room due units of emails, stores that their attempts begin,
+// and hands them to the workers. It answers how long to sleep.
+func (n *mailLine) claim(ctx context.Context, room int) (time.Duration, error) {
+	units, next, err := n.due(ctx, room)
+	if err != nil || len(units) == 0 {
+		return next, err
+	}
+	begun, err := n.begin(ctx, units)
+	jobs := make([]*job, len(begun))
+	for i, u := range begun {
+		jobs[i] = &job{unit: u}
+	}
+	n.s.readAhead(ctx, jobs)
+	for _, j := range jobs {
+		n.send(j)
+	}
+	return next, err
+}
+
+// What is read ahead at one claim, so that its units share one view of the
+// database, whose cost is that of several emails.
+const (
+	maxAheadMail  = 64 << 10 // a larger one costs little more by itself
+	maxAheadBytes = 1 << 20
+)
+
+// readEmail is an email as it was read for sending, the recipients that waited and
+// what keeps it from them.
+type readEmail struct {
+	email   *app.Email
+	open    []string
+	blocked app.Blocked
+}
+
+// readUnit reads what the transaction of an email's unit needs.
+func (s *Service) readUnit(r *db.Reader, u app.Unit) (*readEmail, error) {
+	email, open, err := r.Outgoing(u.TeamID, u.EmailID)
+	if err != nil {
+		return nil, err
+	}
+	blocked, err := s.audience.BlockedAmong(r, u.TeamID, u.TopicID, open)
+	if err != nil {
+		return nil, err
+	}
+	return &readEmail{email, open, blocked}, nil
+}
+
+// readAhead reads the emails of jobs that are claimed together, where no copy is
+// left from their acceptance. It comes after their attempts began: who changes what
+// is read here outdates the unit, so its dot is refused. Only a first attempt is
+// read ahead, since a report may settle recipients of the others meanwhile.
+func (s *Service) readAhead(ctx context.Context, jobs []*job) {
+	var some []*job
+	var size int64
+	for _, j := range jobs {
+		if j.unit.Attempts == 1 && j.unit.Size <= maxAheadMail && size+j.unit.Size <= maxAheadBytes && !s.mail.IsFresh(j.unit.EmailID) {
+			some, size = append(some, j), size+j.unit.Size
+		}
+	}
+	if len(some) < 2 {
+		return
+	}
+	// What can't be read stays unread: its own transaction tries again and says why.
+	_ = s.DB.Read(ctx, func(r *db.Reader) error {
+		for _, j := range some {
+			read, err := s.readUnit(r, j.unit)
+			if err != nil {
+				return err
+			}
+			j.ahead = read
+		}
+		return nil
+	})
+}
