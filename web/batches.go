@@ -12,7 +12,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
-	"mailer/app/audience"
 	"mailer/app/mail"
 	"mailer/web/rest"
 )
@@ -31,8 +30,8 @@ type (
 		permissive bool
 	}
 	batchAnswer struct {
-		Data   []createdEmail        `json:"data" doc:"What was accepted, in the order of the request"`
-		Errors []audience.BatchError `json:"errors" doc:"What was not, in permissive batches"`
+		Data   []createdEmail   `json:"data" doc:"What was accepted, in the order of the request"`
+		Errors []app.BatchError `json:"errors" doc:"What was not, in permissive batches"`
 	}
 	batchOutput struct{ Body batchAnswer }
 )

@@ -27,9 +27,9 @@ type (
 		Failed  int `json:"failed"`
 	}
 	contactBatchAnswer struct {
-		Data   []contactBatchRow     `json:"data" doc:"One row for each item that was accepted, in the order of the request"`
-		Counts contactBatchCounts    `json:"counts"`
-		Errors []audience.BatchError `json:"errors" doc:"What was not accepted, in permissive batches"`
+		Data   []contactBatchRow  `json:"data" doc:"One row for each item that was accepted, in the order of the request"`
+		Counts contactBatchCounts `json:"counts"`
+		Errors []app.BatchError   `json:"errors" doc:"What was not accepted, in permissive batches"`
 	}
 	missingContact struct {
 		Index int    `json:"index" doc:"The place of the entry in the request, from 0"`
@@ -160,7 +160,7 @@ func newContactBatchAnswer(r *audience.ContactBatchResult) contactBatchAnswer {
 	out := contactBatchAnswer{
 		Data:   make([]contactBatchRow, len(r.Rows)),
 		Counts: contactBatchCounts{Created: r.Created, Updated: r.Updated, Skipped: r.Skipped, Failed: len(r.Errors)},
-		Errors: make([]audience.BatchError, len(r.Errors)),
+		Errors: make([]app.BatchError, len(r.Errors)),
 	}
 	copy(out.Errors, r.Errors)
 	for i, row := range r.Rows {

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/audience"
 )
 
 // turnstile is a relay that takes a message when it is told to: once before the
@@ -69,7 +68,7 @@ const permissive = "x-batch-validation: permissive"
 
 type batchBody struct {
 	Data   []struct{ ID string }
-	Errors []audience.BatchError
+	Errors []app.BatchError
 }
 
 // batch sends a batch that is accepted, with nothing in its answer but data and

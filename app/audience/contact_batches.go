@@ -28,7 +28,7 @@ type ContactBatchRow struct {
 // each item, both in the order of the request.
 type ContactBatchResult struct {
 	Rows                      []ContactBatchRow
-	Errors                    []BatchError
+	Errors                    []app.BatchError
 	Created, Updated, Skipped int
 }
 
@@ -97,7 +97,7 @@ type contactBatch struct {
 	byAddress  map[app.AddressHash]*contactGroup
 	groups     []*contactGroup
 	outcomes   []contactOutcome
-	errors     []BatchError
+	errors     []app.BatchError
 }
 
 // contactOutcome is what will be answered about an accepted item.
@@ -200,18 +200,14 @@ func (g *contactGroup) fits(n *app.NewContact) error {
 	return err
 }
 
-// refuse lists an error of a permissive batch; in a strict one, and where it is
-// a fault of ours, it gives the error that ends the batch.
+// refuse lists an error of a permissive batch, or returns the one that ends the
+// batch, as app.RefuseItem says.
 func (b *contactBatch) refuse(i int, err error) error {
-	var refusal *app.Error
-	switch {
-	case !errors.As(err, &refusal):
-		return err
-	case !b.permissive:
-		return &app.Error{Code: refusal.Code, Message: fmt.Sprintf("contacts.%d: %s", i, refusal.Message), Err: refusal.Err}
+	item, whole := app.RefuseItem("contacts", i, b.permissive, err)
+	if item != nil {
+		b.errors = append(b.errors, *item)
 	}
-	b.errors = append(b.errors, BatchError{Index: i, Message: refusal.Message})
-	return nil
+	return whole
 }
 
 func (b *contactBatch) writeGroup(g *contactGroup) (err error) {
@@ -333,11 +329,7 @@ func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.Conta
 
 // eraseAll erases the contacts that keys name and gives their ids.
 func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]string, error) {
-	var found []app.Contact
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		found, err = contactsOf(r, teamID, keys, hashes)
-		return err
-	})
+	found, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Contact, error) { return contactsOf(r, teamID, keys, hashes) })
 	if err != nil || len(found) == 0 {
 		return nil, service.Unavailable(err)
 	}

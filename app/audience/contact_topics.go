@@ -14,13 +14,12 @@ import (
 // more. Errors: CodeNotFound for an unknown contact, CodeValidation for a cursor
 // that is not in the list.
 func (s *Service) ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) (rows []app.ContactTopic, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.ContactTopic, bool, error) {
 		c, err := s.findContact(r, key.TeamID, idOrEmail)
 		if err != nil {
-			return service.Lookup("contact", err)
+			return nil, false, service.Lookup("contact", err)
 		}
-		rows, more, err = r.ListTopicsFor(key.TeamID, c.Hash, page)
-		return err
+		return r.ListTopicsFor(key.TeamID, c.Hash, page)
 	})
 	return rows, more, service.Cursor(page, err)
 }
@@ -80,11 +79,7 @@ func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) (
 // id or address, chooses for itself, and gives it with the contact's id. It
 // stores nothing, and the link never ends. Errors: CodeNotFound.
 func (s *Service) PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error) {
-	var c app.Contact
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		c, err = s.findContact(r, key.TeamID, idOrEmail)
-		return err
-	})
+	c, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })
 	if err != nil {
 		return "", "", service.Lookup("contact", err)
 	}

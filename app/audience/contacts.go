@@ -63,10 +63,7 @@ func (s *Service) includeTopics(ctx context.Context, teamID string, include app.
 // GetContact gives the contact with that id, or of that address. Errors:
 // CodeNotFound.
 func (s *Service) GetContact(ctx context.Context, key *app.Key, idOrEmail string) (c app.Contact, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		c, err = s.findContact(r, key.TeamID, idOrEmail)
-		return err
-	})
+	c, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })
 	return c, service.Lookup("contact", err)
 }
 

@@ -83,11 +83,7 @@ func (t *TeamErasures) Until() (id string) {
 
 // OpenErasures reads what is to be done.
 func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
-	var rows []db.Erasure
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		rows, err = r.Erasures(MaxErasures)
-		return err
-	})
+	rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.Erasure, error) { return r.Erasures(MaxErasures) })
 	if err != nil {
 		return nil, fmt.Errorf("read erasures: %w", err)
 	}

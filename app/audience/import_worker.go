@@ -30,28 +30,16 @@ const (
 
 // importer works off imports, one at a time, oldest first.
 type importer struct {
-	woken chan struct{}
+	bell service.Bell
 	// What the last try met and how often in a row; the worker's alone.
 	struck  string // id of the import
 	strikes int
 }
 
-// wake has the importer look for work; it never blocks.
-func (im *importer) wake() {
-	select {
-	case im.woken <- struct{}{}:
-	default:
-	}
-}
-
 // startImports deletes what a crash left of files that were arriving, and sets
 // the importer to work.
 func (s *Imports) startImports(ctx context.Context) error {
-	var partial []string
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		partial, err = r.StoredImports(importing.Uploading)
-		return err
-	})
+	partial, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.StoredImports(importing.Uploading) })
 	if err != nil {
 		return fmt.Errorf("look for partial imports: %w", err)
 	}
@@ -80,7 +68,7 @@ func (s *Imports) runImports(ctx context.Context) {
 		case worked:
 			continue
 		}
-		if !service.Pause(ctx, next, s.imports.woken) {
+		if !service.Pause(ctx, next, s.imports.bell) {
 			return
 		}
 	}
@@ -133,11 +121,8 @@ func (s *Imports) strike(ctx context.Context, id string, err error) error {
 	if ctx.Err() != nil || s.DB.Err() != nil || s.imports.strikes < importStrikes {
 		return err
 	}
-	run := &importRun{s: s}
-	rerr := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		run.i, err = r.NextImport()
-		return err
-	})
+	next, rerr := db.Get(ctx, s.DB, (*db.Reader).NextImport)
+	run := &importRun{s: s, i: next}
 	if rerr != nil || run.i.ID != id {
 		return errors.Join(err, rerr)
 	}

@@ -117,7 +117,7 @@ func (u *importUpload) queue(in importing.Input) error {
 				return fmt.Errorf("declare property: %w", err)
 			}
 		}
-		tx.AfterCommit(u.s.imports.wake)
+		tx.AfterCommit(u.s.imports.bell.Ring)
 		return tx.QueueImport(u.teamID, u.id, plan)
 	})
 }
@@ -165,17 +165,14 @@ type importReader struct {
 // Read implements io.Reader.
 func (r *importReader) Read(p []byte) (int, error) {
 	if len(r.rest) == 0 {
-		err := r.s.DB.Read(r.ctx, func(reader *db.Reader) (err error) {
-			r.rest, err = reader.Piece(r.id, r.n)
-			return err
-		})
+		rest, err := db.Get(r.ctx, r.s.DB, func(reader *db.Reader) ([]byte, error) { return reader.Piece(r.id, r.n) })
 		if errors.Is(err, db.ErrNotFound) {
 			return 0, io.EOF
 		}
 		if err != nil {
 			return 0, fmt.Errorf("read piece: %w", err)
 		}
-		r.n++
+		r.rest, r.n = rest, r.n+1
 	}
 	n := copy(p, r.rest)
 	r.rest = r.rest[n:]
@@ -185,10 +182,7 @@ func (r *importReader) Read(p []byte) (int, error) {
 // ListImports gives a page of the team's imports, newest first, and whether
 // there are more. An empty status stands for all.
 func (s *Imports) ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) (rows []importing.Import, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListImports(key.TeamID, status, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]importing.Import, bool, error) { return r.ListImports(key.TeamID, status, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
@@ -212,9 +206,6 @@ func (s *Imports) ListImportErrors(ctx context.Context, key *app.Key, id string,
 	if _, _, err := s.GetImport(ctx, key, id); err != nil {
 		return nil, false, err
 	}
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListImportErrors(id, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]importing.ImportError, bool, error) { return r.ListImportErrors(id, page) })
 	return rows, more, service.Cursor(page, err)
 }

@@ -95,7 +95,7 @@ func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
 	}
 	result, err := w.Server.Mail.SendBatch(t.Context(), w.Key, items, true, mail.SendOptions{})
 	world.Must(t, err)
-	if len(result.IDs) != 1 || len(result.Errors) != 1 || result.Errors[0] != (audience.BatchError{1, "All recipients are suppressed"}) {
+	if len(result.IDs) != 1 || len(result.Errors) != 1 || result.Errors[0] != (app.BatchError{Index: 1, Message: "All recipients are suppressed"}) {
 		t.Errorf("%+v", result)
 	}
 	if e := w.Email(result.IDs[0]); e.TopicID != news.ID || e.Unsubscribe == "" {

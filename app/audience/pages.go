@@ -39,13 +39,12 @@ func (s *Pages) PreferencesPage(ctx context.Context, token string) (*PageView, e
 }
 
 func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageView, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	view, err = db.Get(ctx, s.DB, func(r *db.Reader) (*PageView, error) {
 		p, err := s.openPage(r, name, token)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		view, err = p.view(r)
-		return err
+		return p.view(r)
 	})
 	if err != nil {
 		return nil, service.Lookup("page", err)

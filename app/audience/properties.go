@@ -42,19 +42,13 @@ func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.Pr
 // and whether there are more. Errors: CodeValidation for a cursor that is not in
 // the list.
 func (s *Properties) ListProperties(ctx context.Context, key *app.Key, page app.Page) (rows []app.Property, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListProperties(key.TeamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Property, bool, error) { return r.ListProperties(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
 // GetProperty gives one declared property. Errors: CodeNotFound.
 func (s *Properties) GetProperty(ctx context.Context, key *app.Key, id string) (p app.Property, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		p, err = r.Property(key.TeamID, id)
-		return err
-	})
+	p, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Property, error) { return r.Property(key.TeamID, id) })
 	return p, service.Lookup("contact property", err)
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"reflect"
-	"sync"
 
 	"golang.org/x/sync/errgroup"
 
@@ -45,11 +44,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 		return 0, err
 	}
 	defer s.scans.Release(maxScans)
-	var middle string
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		middle, err = r.MiddleContact(teamID)
-		return err
-	})
+	middle, err := db.Get(ctx, s.DB, func(r *db.Reader) (string, error) { return r.MiddleContact(teamID) })
 	if errors.Is(err, db.ErrNotFound) {
 		return 0, nil
 	}
@@ -60,11 +55,9 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 	var counted [maxScans]int
 	group, ctx := errgroup.WithContext(ctx)
 	for i, half := range halves {
-		group.Go(func() error {
-			return s.DB.Read(ctx, func(r *db.Reader) (err error) {
-				counted[i], err = count(ctx, r, half)
-				return err
-			})
+		group.Go(func() (err error) {
+			counted[i], err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return count(ctx, r, half) })
+			return err
 		})
 	}
 	err = group.Wait()
@@ -73,10 +66,7 @@ func (s *Service) countLong(ctx context.Context, teamID string, count func(conte
 
 // CountAudience counts whom a broadcast goes to.
 func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		n, err = r.CountAudience(ctx, db.Effort{Most: QuickScan}, a)
-		return err
-	})
+	n, err = db.Get(ctx, s.DB, func(r *db.Reader) (int, error) { return r.CountAudience(ctx, db.Effort{Most: QuickScan}, a) })
 	if !errors.Is(err, db.ErrLong) {
 		return n, err
 	}
@@ -85,38 +75,28 @@ func (s *Service) CountAudience(ctx context.Context, a *app.Audience) (n int, er
 	})
 }
 
-// segmentCounts remembers how many contacts are in segments. The zero value is
-// ready.
-type segmentCounts struct {
-	mu sync.Mutex
-	by map[string]segmentCount
-}
-
+// segmentCount is how many contacts were in a segment, as its filter was at a
+// generation of the store.
 type segmentCount struct {
 	generation uint64
 	filter     *app.Filter
 	contacts   int
 }
 
-// of gives the count of a segment as it was at a generation of the store, or has
-// it counted. generation was read before the snapshot that s comes from; where
-// that has another filter already, the count of the old one is none of its own.
-func (c *segmentCounts) of(s *app.Segment, generation uint64, count func() (int, error)) (int, error) {
-	c.mu.Lock()
-	known, ok := c.by[s.ID]
-	c.mu.Unlock()
-	if ok && known.generation == generation && reflect.DeepEqual(known.filter, s.Filter) {
+// countedOnce returns the count of a segment as it was at a generation of the store,
+// or has it counted. generation was read before the snapshot that segment comes
+// from; where that has another filter already, the count of the old one is none of
+// its own.
+func (s *Service) countedOnce(segment *app.Segment, generation uint64, count func() (int, error)) (int, error) {
+	known, ok := s.counts.Get(segment.ID)
+	if ok && known.generation == generation && reflect.DeepEqual(known.filter, segment.Filter) {
 		return known.contacts, nil
 	}
+	mark := s.counts.Mark()
 	n, err := count()
 	if err != nil {
 		return 0, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.by == nil || len(c.by) >= maxCounts {
-		c.by = map[string]segmentCount{}
-	}
-	c.by[s.ID] = segmentCount{generation, s.Filter, n}
+	s.counts.Put(segment.ID, segmentCount{generation, segment.Filter, n}, mark)
 	return n, nil
 }

@@ -40,10 +40,7 @@ func filterFits(tx *db.Tx, teamID string, f *app.Filter) error {
 // ListSegments gives a page of the team's segments, newest first, and whether
 // there are more. Errors: CodeValidation.
 func (s *Service) ListSegments(ctx context.Context, key *app.Key, page app.Page) (rows []app.Segment, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListSegments(key.TeamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Segment, bool, error) { return r.ListSegments(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
@@ -56,11 +53,11 @@ func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segm
 			return err
 		}
 		quick := db.Effort{Most: QuickScan}
-		contacts, err = s.counts.of(&segment, generation, func() (int, error) { return r.CountSegment(ctx, quick, &segment) })
+		contacts, err = s.countedOnce(&segment, generation, func() (int, error) { return r.CountSegment(ctx, quick, &segment) })
 		return err
 	})
 	if errors.Is(err, db.ErrLong) {
-		contacts, err = s.counts.of(&segment, generation, func() (int, error) {
+		contacts, err = s.countedOnce(&segment, generation, func() (int, error) {
 			return s.countLong(ctx, key.TeamID, func(ctx context.Context, r *db.Reader, half db.Effort) (int, error) {
 				return r.CountSegment(ctx, half, &segment)
 			})

@@ -14,6 +14,7 @@ import (
 
 	"golang.org/x/sync/semaphore"
 
+	"mailer/app/cache"
 	"mailer/app/events"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -24,8 +25,8 @@ type Service struct {
 	*service.Base
 	events *events.Service
 	teams  *teams.Service
-	scans  *semaphore.Weighted // the connections of long scans
-	counts segmentCounts
+	scans  *semaphore.Weighted                // the connections of long scans
+	counts *cache.Cache[string, segmentCount] // by segment id
 	// CarryErasure carries out an erasure that was begun: when it returns, nothing
 	// goes out to its addresses any more but what was leaving. Set before use.
 	CarryErasure  func(ctx context.Context, teamID string, job Erasure) error
@@ -58,8 +59,9 @@ type Suppressions struct{ *Service }
 
 // New makes the service.
 func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {
-	s := &Service{Base: base, events: told, teams: owners, scans: semaphore.NewWeighted(maxScans)}
-	s.Imports = &Imports{Service: s, imports: importer{woken: make(chan struct{}, 1)}}
+	s := &Service{Base: base, events: told, teams: owners, scans: semaphore.NewWeighted(maxScans),
+		counts: cache.New[string, segmentCount](maxCounts, 0)}
+	s.Imports = &Imports{Service: s, imports: importer{bell: service.NewBell()}}
 	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s}, &Topics{s}, &Properties{s}, &Suppressions{s}
 	return s
 }

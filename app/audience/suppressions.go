@@ -66,9 +66,8 @@ func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origi
 			return nil, false, err
 		}
 	}
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListSuppressions(key.TeamID, origin, page)
-		return err
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Suppression, bool, error) {
+		return r.ListSuppressions(key.TeamID, origin, page)
 	})
 	return rows, more, service.Cursor(page, err)
 }
@@ -76,13 +75,10 @@ func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origi
 // GetSuppression gives the suppression with that id, or of that address. Errors:
 // CodeNotFound.
 func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (suppression app.Suppression, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		suppression, err = s.findSuppression(r, key.TeamID, idOrEmail)
-		if err == nil && suppression.Email == "" {
-			return db.ErrNotFound // erased
-		}
-		return err
-	})
+	suppression, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Suppression, error) { return s.findSuppression(r, key.TeamID, idOrEmail) })
+	if err == nil && suppression.Email == "" {
+		err = db.ErrNotFound // erased
+	}
 	return suppression, service.Lookup("suppression", err)
 }
 

@@ -39,19 +39,13 @@ func topicTaken(err error) error {
 // ListTopics gives a page of the team's topics, newest first, and whether there
 // are more. Errors: CodeValidation for a cursor that is not in the list.
 func (s *Topics) ListTopics(ctx context.Context, key *app.Key, page app.Page) (rows []app.Topic, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListTopics(key.TeamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Topic, bool, error) { return r.ListTopics(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
 // GetTopic gives one topic. Errors: CodeNotFound.
 func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.Topic, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		t, err = r.Topic(key.TeamID, id)
-		return err
-	})
+	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Topic, error) { return r.Topic(key.TeamID, id) })
 	return t, service.Lookup("topic", err)
 }
 

@@ -140,11 +140,7 @@ func (s *Service) CheckDue(ctx context.Context) error {
 	if s.Resolver == nil {
 		return nil
 	}
-	var due []app.Domain
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		due, err = r.DueDomains(time.Now(), dueAtOnce)
-		return err
-	})
+	due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Domain, error) { return r.DueDomains(time.Now(), dueAtOnce) })
 	if err != nil {
 		return fmt.Errorf("find due domains: %w", err)
 	}
@@ -197,7 +193,7 @@ func (s *Service) settleCheck(tx *db.Tx, checked *app.Domain, checks []app.Recor
 		return nil
 	}
 	tx.AfterCommit(func() {
-		s.dkim.forget(d.TeamID, d.Name)
+		s.dkim.Forget(dkimName(d.TeamID, d.Name))
 		s.Log.Info("domain checked", "domain", d.Name, "status", d.Status, "was", before, "new_dkim_key", promoted)
 	})
 	return s.announceDomain(tx, webhook.DomainUpdated, &d)

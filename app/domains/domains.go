@@ -9,7 +9,6 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"mailer/app"
@@ -55,7 +54,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 		if full != nil {
 			return full
 		}
-		tx.AfterCommit(func() { s.dkim.forget(d.TeamID, d.Name) })
+		tx.AfterCommit(func() { s.dkim.Forget(dkimName(d.TeamID, d.Name)) })
 		return s.announceDomain(tx, webhook.DomainCreated, &d)
 	})
 	if errors.Is(err, db.ErrConflict) {
@@ -87,20 +86,14 @@ func (s *Service) newDKIMPair(domainID, selector string, state app.DKIMState) (a
 // ListDomains gives a page of a team's domains, newest first, without their
 // keys, and whether there are more.
 func (s *Service) ListDomains(ctx context.Context, teamID string, page app.Page) (rows []app.Domain, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListDomains(teamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Domain, bool, error) { return r.ListDomains(teamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
 // GetDomain gives one domain of the key's team with its keys and what the last
 // check found. Errors: CodeNotFound.
 func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		d, err = r.Domain(key.TeamID, id)
-		return err
-	})
+	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.Domain(key.TeamID, id) })
 	return d, service.Lookup("domain", err)
 }
 
@@ -109,10 +102,7 @@ func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.
 	if ascii, perr := app.ParseDomain(name); perr == nil {
 		name = ascii
 	}
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		d, err = r.DomainByName(teamID, name)
-		return err
-	})
+	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.DomainByName(teamID, name) })
 	return d, service.Lookup("domain", err)
 }
 
@@ -155,7 +145,7 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 			return err
 		}
 		tx.AfterCommit(func() {
-			s.dkim.forget(d.TeamID, d.Name)
+			s.dkim.Forget(dkimName(d.TeamID, d.Name))
 			s.teams.ForgetKeys()
 		})
 		return s.announceDomain(tx, webhook.DomainDeleted, &d)
@@ -208,49 +198,22 @@ func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
 	return d.WithoutExpired(time.Now()).Records(needs, target)
 }
 
-// dkimTTL is how long an opened key is used before the database is asked again.
-// maxCachedDKIM bounds the cache; above it, it is emptied.
-const maxCachedDKIM = 10_000
+const (
+	// dkimTTL is how long an opened key is used before the database is asked again.
+	dkimTTL = 10 * time.Second
+	// maxCachedDKIM is of how many domains keys are remembered.
+	maxCachedDKIM = 10_000
+)
 
-const dkimTTL = 10 * time.Second
-
-type cachedDKIM struct {
-	key *app.DKIMKey // nil: the domain is unknown
-	at  time.Time
-}
-
-// dkimCache holds opened private keys, so that a message costs no unsealing.
-type dkimCache struct {
-	mu        sync.Mutex
-	keys      map[string]cachedDKIM
-	throwaway *rsa.PrivateKey
-}
+// dkimName is what the key of a team's domain is remembered under.
+func dkimName(teamID, domain string) string { return teamID + " " + domain }
 
 // DkimKey gives the key that signs for a team's domain; nil for a domain that
 // the team does not have.
 func (s *Service) DkimKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
-	s.dkim.mu.Lock()
-	defer s.dkim.mu.Unlock()
-	cached, ok := s.dkim.keys[teamID+" "+name]
-	if ok && time.Since(cached.at) < dkimTTL {
-		return cached.key, nil
-	}
-	key, err := s.openDKIM(ctx, teamID, name)
-	if err != nil {
-		return nil, err
-	}
-	if s.dkim.keys == nil || len(s.dkim.keys) >= maxCachedDKIM {
-		s.dkim.keys = map[string]cachedDKIM{}
-	}
-	s.dkim.keys[teamID+" "+name] = cachedDKIM{key: key, at: time.Now()}
-	return key, nil
-}
-
-// forget has the next message of a domain ask the database for its key.
-func (c *dkimCache) forget(teamID, name string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.keys, teamID+" "+name)
+	return s.dkim.Load(ctx, dkimName(teamID, name), func(ctx context.Context) (*app.DKIMKey, error) {
+		return s.openDKIM(ctx, teamID, name)
+	})
 }
 
 func (s *Service) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
@@ -286,12 +249,9 @@ func (s *Service) throwawayKey(name string) (*app.DKIMKey, error) {
 	if !s.Settings.Capture {
 		return nil, nil
 	}
-	if s.dkim.throwaway == nil {
-		key, err := rsa.GenerateKey(rand.Reader, dkimBits)
-		if err != nil {
-			return nil, fmt.Errorf("make throwaway DKIM key: %w", err)
-		}
-		s.dkim.throwaway = key
+	key, err := s.throwaway()
+	if err != nil {
+		return nil, fmt.Errorf("make throwaway DKIM key: %w", err)
 	}
-	return &app.DKIMKey{Domain: name, Selector: app.DKIMSelector, Signer: s.dkim.throwaway}, nil
+	return &app.DKIMKey{Domain: name, Selector: app.DKIMSelector, Signer: key}, nil
 }

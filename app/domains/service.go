@@ -7,7 +7,12 @@
 package domains
 
 import (
+	"crypto/rand"
+	"crypto/rsa"
+	"sync"
+
 	"mailer/app"
+	"mailer/app/cache"
 	"mailer/app/events"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -20,11 +25,18 @@ type Service struct {
 	Resolver app.DNSLookup
 	events   *events.Service
 	teams    *teams.Service
-	dkim     dkimCache
-	checks   *checker
+	// dkim holds opened private keys, so that a message costs no unsealing; nil: the
+	// domain is unknown. throwaway is made by the first who needs it.
+	dkim      *cache.Cache[string, *app.DKIMKey]
+	throwaway func() (*rsa.PrivateKey, error)
+	checks    *checker
 }
 
 // New makes the service.
 func New(base *service.Base, told *events.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
-	return &Service{Base: base, Resolver: resolver, events: told, teams: owners, checks: newChecker()}
+	return &Service{
+		Base: base, Resolver: resolver, events: told, teams: owners, checks: newChecker(),
+		dkim:      cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
+		throwaway: sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, dkimBits) }),
+	}
 }

@@ -39,11 +39,7 @@ func (s *subscriptions) ids() (ids []string) {
 
 // load reads the subscriptions of all teams.
 func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
-	var hooks []webhook.Webhook
-	err := store.Read(ctx, func(r *db.Reader) (err error) {
-		hooks, err = r.AllEnabledWebhooks()
-		return err
-	})
+	hooks, err := db.Get(ctx, store, (*db.Reader).AllEnabledWebhooks)
 	if err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
 	}

@@ -34,8 +34,8 @@ const (
 // something is due is in the database, so a restart loses and repeats nothing
 // but what was under way.
 type hooks struct {
-	s     *Service
-	woken chan struct{}
+	s    *Service
+	bell service.Bell
 
 	mu            sync.Mutex
 	lanes         map[string]*hookLane // by the ids of their webhooks
@@ -58,7 +58,7 @@ type hookJob struct {
 }
 
 func newHooks(s *Service) *hooks {
-	return &hooks{s: s, woken: make(chan struct{}, 1), lanes: map[string]*hookLane{}}
+	return &hooks{s: s, bell: service.NewBell(), lanes: map[string]*hookLane{}}
 }
 
 // start sets the dispatcher to work, where there is a way out.
@@ -68,7 +68,7 @@ func (h *hooks) start() {
 	}
 	h.wake(h.s.listeners.ids())
 	h.s.Workers.Go(func() {
-		for service.Pause(h.s.Taking, h.round(h.s.Taking), h.woken) {
+		for service.Pause(h.s.Taking, h.round(h.s.Taking), h.bell) {
 		}
 	})
 }
@@ -89,14 +89,7 @@ func (h *hooks) wake(ids []string) {
 		l.next = service.Earlier(l.next, now)
 	}
 	h.mu.Unlock()
-	h.signal()
-}
-
-func (h *hooks) signal() {
-	select {
-	case h.woken <- struct{}{}:
-	default:
-	}
+	h.bell.Ring()
 }
 
 // attempting tells whether an attempt is under way.
@@ -308,7 +301,7 @@ func (h *hooks) release(j *hookJob, next time.Time, swift bool) {
 	}
 	l.next = service.Earlier(l.next, next)
 	h.mu.Unlock()
-	h.signal()
+	h.bell.Ring()
 }
 
 // run attempts a delivery and notes what came of it.

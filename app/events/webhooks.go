@@ -67,20 +67,14 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 // ListWebhooks gives a page of the team's webhooks, newest first, without secrets,
 // and whether there are more. Errors: CodeValidation.
 func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []webhook.Webhook, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListWebhooks(key.TeamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]webhook.Webhook, bool, error) { return r.ListWebhooks(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
 // GetWebhook gives one webhook of the team, with its secrets for those who may
 // change it (decisions.md 3). Errors: CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		w, err = r.Webhook(key.TeamID, id)
-		return err
-	})
+	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
 	if err == nil && (key.Role == app.RoleOwner || key.Role == app.RoleAdmin) {
 		w.Secrets, err = s.openSecrets(&w)
 	}
@@ -227,11 +221,7 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 // PurgeDeliveries removes what webhooks were told of happenings that are gone.
 func (s *Service) PurgeDeliveries(ctx context.Context) error {
 	for after := ""; ; {
-		var ids []string
-		err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			ids, err = r.WebhookIDs(after, service.PurgeChunk)
-			return err
-		})
+		ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.WebhookIDs(after, service.PurgeChunk) })
 		if err != nil || len(ids) == 0 {
 			return err
 		}

@@ -2,13 +2,11 @@ package mail
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
-	"mailer/app/audience"
 	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/db"
@@ -24,8 +22,8 @@ type BatchItem struct {
 // BatchResult is the answer to a batch: the ids of what was accepted, in the
 // order of the request, and what was not.
 type BatchResult struct {
-	IDs    []string              `json:"ids"`
-	Errors []audience.BatchError `json:"errors"`
+	IDs    []string         `json:"ids"`
+	Errors []app.BatchError `json:"errors"`
 }
 
 // SendBatch accepts up to app.MaxBatch emails in one Write. A strict batch is
@@ -101,7 +99,8 @@ func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 		b.emails[i], err = b.s.prepare(key, item.Input)
 	}
 	b.refusals[i] = err
-	return b.refuses(i, err)
+	_, whole := b.refuses(i, err)
+	return whole
 }
 
 // render makes the email of an item that names a template. The error it gives
@@ -111,30 +110,18 @@ func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) 
 		return nil
 	}
 	b.emails[i], b.refusals[i] = r.email(ctx, item.Input)
-	return b.refuses(i, b.refusals[i])
+	_, whole := b.refuses(i, b.refusals[i])
+	return whole
 }
 
-// refuses gives the error that an item's refusal means for the whole batch: any
-// in a strict one, only faults of ours and what is refused to the whole team in a
-// permissive one.
-func (b *batch) refuses(i int, err error) error {
-	var refusal *app.Error
-	switch {
-	case err == nil:
-		return nil
-	case !errors.As(err, &refusal):
-		return err
-	case refusal.Code == app.CodeSendingPaused: // no fault of an item's
-		return err
-	case b.permissive:
-		return nil
-	}
-	return &app.Error{Code: refusal.Code, Message: fmt.Sprintf("emails.%d: %s", i, refusal.Message), Err: refusal.Err}
+// refuses returns what an item's error means, as app.RefuseItem says.
+func (b *batch) refuses(i int, err error) (item *app.BatchError, whole error) {
+	return app.RefuseItem("emails", i, b.permissive, err)
 }
 
 // accept writes the good items, or none where one exceeds the quota. It runs inside Write, perhaps twice.
 func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
-	result := &BatchResult{IDs: []string{}, Errors: []audience.BatchError{}}
+	result := &BatchResult{IDs: []string{}, Errors: []app.BatchError{}}
 	var quota error // refuses all, after what else is wrong with an item
 	for i, email := range b.emails {
 		err := b.refusals[i]
@@ -145,16 +132,14 @@ func (b *batch) accept(tx *db.Tx) (*BatchResult, error) {
 			quota = err
 			continue
 		}
-		if refused := b.refuses(i, err); refused != nil {
-			return nil, refused
-		}
-		if err == nil {
+		item, whole := b.refuses(i, err)
+		switch {
+		case whole != nil:
+			return nil, whole
+		case item != nil:
+			result.Errors = append(result.Errors, *item)
+		default:
 			result.IDs = append(result.IDs, email.ID)
-			continue
-		}
-		var refusal *app.Error
-		if errors.As(err, &refusal) {
-			result.Errors = append(result.Errors, audience.BatchError{Index: i, Message: refusal.Message})
 		}
 	}
 	if quota != nil {

@@ -40,11 +40,7 @@ func (s *Base) loadServer(ctx context.Context, own Settings) error {
 		s.Settings = own
 		return nil
 	}
-	var note []byte
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		note, err = r.Setting(serverSetting)
-		return err
-	})
+	note, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
 	if err == nil {
 		err = json.Unmarshal(note, &s.Settings)
 	}

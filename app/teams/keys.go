@@ -19,69 +19,31 @@ const keyTTL = 500 * time.Millisecond
 // at once: the first shows within 5 seconds, also to commands beside the server.
 const KeysFlushEvery = 3 * time.Second
 
-// maxCachedKeys bounds the cache; above it, it is emptied.
+// maxCachedKeys is how many keys are remembered.
 const maxCachedKeys = 10_000
 
-type cachedKey struct {
-	key app.Key
-	at  time.Time
-}
-
-// keyCache spares a database read for each request.
-type keyCache struct {
+// keyUses are the last uses of keys that are not stored yet. The zero value is
+// ready.
+type keyUses struct {
 	mu   sync.Mutex
-	keys map[string]cachedKey
-	era  int                  // grows with each forget
-	used map[string]time.Time // key id -> last use that is not stored yet
+	last map[string]time.Time // by key id
 }
 
-// get gives a key that was looked up within keyTTL, and the era, which put asks
-// for.
-func (c *keyCache) get(public string, now time.Time) (k app.Key, era int, ok bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	cached, ok := c.keys[public]
-	return cached.key, c.era, ok && now.Sub(cached.at) < keyTTL
-}
-
-// put keeps what was read after the get that gave the era; not when keys were
-// forgotten in between, since it may have been read before the revocation that
-// they were forgotten for.
-func (c *keyCache) put(k app.Key, now time.Time, era int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if era != c.era {
-		return
+func (u *keyUses) note(id string, now time.Time) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if u.last == nil {
+		u.last = map[string]time.Time{}
 	}
-	if c.keys == nil || len(c.keys) >= maxCachedKeys {
-		c.keys = map[string]cachedKey{}
-	}
-	c.keys[k.Public] = cachedKey{key: k, at: now}
+	u.last[id] = now
 }
 
-// forget has every key asked of the database anew.
-func (c *keyCache) forget() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.keys = nil
-	c.era++
-}
-
-func (c *keyCache) touch(id string, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.used == nil {
-		c.used = map[string]time.Time{}
-	}
-	c.used[id] = now
-}
-
-func (c *keyCache) takeUsed() map[string]time.Time {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	used := c.used
-	c.used = nil
-	return used
+func (u *keyUses) take() map[string]time.Time {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	last := u.last
+	u.last = nil
+	return last
 }
 
 // Authenticate finds the key of an API token; the secret is compared in
@@ -93,32 +55,27 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*app.Key, err
 		return nil, invalid
 	}
 	now := time.Now()
-	k, era, ok := s.keys.get(public, now)
-	if !ok {
-		err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			k, err = r.FindKey(public)
-			return err
-		})
-		if errors.Is(err, db.ErrNotFound) {
-			return nil, invalid
-		}
-		if err != nil {
-			return nil, service.Unavailable(err)
-		}
-		s.keys.put(k, now, era)
+	k, err := s.keys.Load(ctx, public, func(ctx context.Context) (app.Key, error) {
+		return db.Get(ctx, s.DB, func(r *db.Reader) (app.Key, error) { return r.FindKey(public) })
+	})
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, invalid
+	}
+	if err != nil {
+		return nil, service.Unavailable(err)
 	}
 	if !k.Matches(hash) {
 		return nil, invalid
 	}
 	if now.Sub(k.LastUsedAt) > time.Minute {
-		s.keys.touch(k.ID, now)
+		s.uses.note(k.ID, now)
 	}
 	return &k, nil
 }
 
 // FlushKeys stores when keys were last used.
 func (s *Service) FlushKeys(ctx context.Context) error {
-	used := s.keys.takeUsed()
+	used := s.uses.take()
 	if len(used) == 0 {
 		return nil
 	}
@@ -166,10 +123,7 @@ func domainOfKey(tx *db.Tx, teamID string, in *app.KeyInput) (app.Domain, error)
 // ListKeys gives all keys of a team, newest first: for the operator's command
 // line.
 func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		keys, err = r.AllKeys(teamID)
-		return err
-	})
+	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Key, error) { return r.AllKeys(teamID) })
 	return keys, service.Unavailable(err)
 }
 
@@ -177,7 +131,7 @@ func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, 
 // obey within a second. Errors: CodeNotFound.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
 	return service.Lookup("API key", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		tx.AfterCommit(s.keys.forget)
+		tx.AfterCommit(s.keys.Clear)
 		return tx.DeleteKey(id)
 	}))
 }
@@ -187,11 +141,7 @@ const devKeySetting = "dev_key"
 // DevKey gives the token of the key that `serve --dev` shows; it is made at the
 // first call and kept sealed, so that the line that shows it works each time.
 func (s *Service) DevKey(ctx context.Context) (string, error) {
-	var sealed []byte
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		sealed, err = r.Setting(devKeySetting)
-		return err
-	})
+	sealed, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(devKeySetting) })
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", service.Unavailable(err)
 	}
@@ -215,4 +165,4 @@ func (s *Service) DevKey(ctx context.Context) (string, error) {
 }
 
 // ForgetKeys has every key read anew: what it may do was changed.
-func (s *Service) ForgetKeys() { s.keys.forget() }
+func (s *Service) ForgetKeys() { s.keys.Clear() }

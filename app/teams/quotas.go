@@ -147,7 +147,7 @@ func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *plan.Plan, waiting 
 func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.Plan, now time.Time, today int64) (int64, error) {
 	start, _ := current.Period(now)
 	first, day := plan.UnixDay(start), plan.UnixDay(now)
-	before, err := s.teamPlans.sumBeforeOf(teamID, first, day, func() (int64, error) { return r.RecipientsBetween(teamID, first, day) })
+	before, err := s.sumBeforeOf(r, teamID, first, day)
 	if err != nil {
 		return 0, fmt.Errorf("read what the team used: %w", err)
 	}

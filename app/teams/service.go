@@ -7,7 +7,9 @@ package teams
 
 import (
 	"mailer/app"
+	"mailer/app/cache"
 	"mailer/app/events"
+	"mailer/app/plan"
 	"mailer/app/service"
 )
 
@@ -21,9 +23,12 @@ type Config struct {
 type Service struct {
 	*service.Base
 	Config
-	events    *events.Service
-	keys      keyCache
-	teamPlans teamPlans
+	events *events.Service
+	keys   *cache.Cache[string, app.Key] // by their public parts
+	uses   keyUses
+	// By team ids; plans spare database reads for each email.
+	plans  *cache.Cache[string, plan.Plan]
+	before *cache.Cache[string, sumBefore]
 }
 
 // New makes the service.
@@ -31,5 +36,10 @@ func New(base *service.Base, told *events.Service, cfg Config) *Service {
 	if cfg.MaxAttachments == 0 {
 		cfg.MaxAttachments = app.DefaultMaxAttachmentBytes
 	}
-	return &Service{Base: base, Config: cfg, events: told}
+	return &Service{
+		Base: base, Config: cfg, events: told,
+		keys:   cache.New[string, app.Key](maxCachedKeys, keyTTL),
+		plans:  cache.New[string, plan.Plan](maxCachedPlans, planTTL),
+		before: cache.New[string, sumBefore](maxCachedPlans, 0),
+	}
 }

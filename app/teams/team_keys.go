@@ -44,10 +44,7 @@ func mayManage(key *app.Key, role app.Role) error {
 // ListTeamKeys gives a page of the keys of a team, newest first, and whether
 // there are more. Errors: CodeValidation for a cursor that is none of them.
 func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) (rows []app.Key, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListKeys(key.TeamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Key, bool, error) { return r.ListKeys(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
@@ -76,7 +73,7 @@ func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) er
 		if _, err := managed(tx, key, id); err != nil {
 			return err
 		}
-		tx.AfterCommit(s.keys.forget)
+		tx.AfterCommit(s.keys.Clear)
 		return tx.DeleteTeamKey(key.TeamID, id)
 	})
 	return service.Lookup("API key", err)

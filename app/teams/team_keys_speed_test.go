@@ -22,7 +22,7 @@ func TestAKeyIsFoundWithinFiftyMicroseconds(t *testing.T) {
 	}
 	best := time.Hour
 	for range 30 {
-		w.Server.Teams.Keys().Forget()
+		w.Server.Teams.Keys().Clear()
 		start := time.Now()
 		for _, token := range tokens {
 			_, err := w.Server.Teams.Authenticate(t.Context(), token)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
 
 	"mailer/app"
@@ -17,77 +16,37 @@ import (
 // it in another process needs for the next call.
 const planTTL = 20 * time.Millisecond
 
-// maxCachedPlans bounds the cache; above it, it is emptied.
+// maxCachedPlans is of how many teams plans and sums are remembered.
 const maxCachedPlans = 10_000
 
-// teamPlans spares database reads for each email.
-type teamPlans struct {
-	mu     sync.Mutex
-	plans  map[string]cachedPlan
-	before map[string]sumBefore
-}
-
-type cachedPlan struct {
-	plan plan.Plan
-	at   time.Time
-}
-
-// sumBefore is what counted in a period before one of its days: that day's own sum
-// alone still grows.
+// sumBefore is what counted in a period, which starts on a day, before another of
+// its days: that day's own sum alone still grows. Days are plan.UnixDay's.
 type sumBefore struct{ start, day, sum int64 }
 
-func (c *teamPlans) get(teamID string, now time.Time) (plan.Plan, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p, ok := c.plans[teamID]
-	return p.plan, ok && now.Sub(p.at) < planTTL
-}
-
-func (c *teamPlans) put(teamID string, p plan.Plan, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.plans == nil || len(c.plans) >= maxCachedPlans {
-		c.plans, c.before = map[string]cachedPlan{}, map[string]sumBefore{}
-	}
-	c.plans[teamID] = cachedPlan{plan: p, at: now}
-}
-
-func (c *teamPlans) forget(teamID string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	delete(c.plans, teamID)
-}
-
-// sumBeforeOf gives what counted in the period from day start on before a day, and
-// has read find it once.
-func (c *teamPlans) sumBeforeOf(teamID string, start, day int64, read func() (int64, error)) (int64, error) {
-	c.mu.Lock()
-	known, ok := c.before[teamID]
-	c.mu.Unlock()
-	if ok && known.start == start && known.day == day {
+// sumBeforeOf returns what counted in a team's period from the day start on before a
+// day, and has it read once.
+func (s *Service) sumBeforeOf(r *db.Reader, teamID string, start, day int64) (int64, error) {
+	if known, ok := s.before.Get(teamID); ok && known.start == start && known.day == day {
 		return known.sum, nil
 	}
-	sum, err := read()
+	mark := s.before.Mark()
+	sum, err := r.RecipientsBetween(teamID, start, day)
 	if err != nil {
 		return 0, err
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.before != nil {
-		c.before[teamID] = sumBefore{start, day, sum}
-	}
+	s.before.Put(teamID, sumBefore{start, day, sum}, mark)
 	return sum, nil
 }
 
 // PlanOf gives the plan of a team in cloud mode.
 func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.Plan, error) {
-	now := time.Now()
-	if p, ok := s.teamPlans.get(teamID, now); ok {
+	if p, ok := s.plans.Get(teamID); ok {
 		return p, nil
 	}
+	mark := s.plans.Mark()
 	p, err := readPlan(r, teamID)
 	if err == nil {
-		s.teamPlans.put(teamID, p, now)
+		s.plans.Put(teamID, p, mark)
 	}
 	return p, err
 }
@@ -121,7 +80,7 @@ func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (ne
 			return err
 		}
 		tx.AfterCommit(func() {
-			s.teamPlans.forget(teamID)
+			s.plans.Forget(teamID)
 			s.OnPlan()
 		})
 		return tx.ReleaseBacklog(teamID)

@@ -28,18 +28,12 @@ func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error)
 
 // ListTeams gives all teams, oldest first.
 func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		teams, err = r.ListTeams()
-		return err
-	})
+	teams, err = db.Get(ctx, s.DB, (*db.Reader).ListTeams)
 	return teams, service.Unavailable(err)
 }
 
 // FindTeam gives the team of that name or id; "" is the first team.
 func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		team, err = r.FindTeam(nameOrID)
-		return err
-	})
+	team, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Team, error) { return r.FindTeam(nameOrID) })
 	return team, service.Lookup("team", err)
 }
