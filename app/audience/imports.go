@@ -206,6 +206,6 @@ func (s *Imports) ListImportErrors(ctx context.Context, key *app.Key, id string,
 	if _, _, err := s.GetImport(ctx, key, id); err != nil {
 		return nil, false, err
 	}
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]importing.ImportError, bool, error) { return r.ListImportErrors(id, page) })
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]importing.RowError, bool, error) { return r.ListImportErrors(id, page) })
 	return rows, more, service.Cursor(page, err)
 }
