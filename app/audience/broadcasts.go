@@ -20,7 +20,7 @@ func FrozenAudience(r *db.Reader, b *app.Broadcast) (app.Audience, error) {
 	return a, err
 }
 
-// RecipientOf gives the broadcast and the recipient that an email's id is of.
+// RecipientOf returns the broadcast and the recipient that an email's id is of.
 // Error: db.ErrNotFound.
 func RecipientOf(r *db.Reader, teamID, emailID string) (app.Broadcast, app.BroadcastRecipient, error) {
 	b, err := r.BroadcastOfMail(teamID, emailID)

@@ -91,7 +91,7 @@ type contactGroup struct {
 // items in their order before it writes the first, so that a refusal has cost
 // the writer nothing but reads.
 type contactBatch struct {
-	w          *contactWriter
+	w          *ContactWriter
 	conflict   app.OnConflict
 	permissive bool
 	byAddress  map[app.AddressHash]*contactGroup
@@ -277,7 +277,7 @@ func (s *Service) GetContacts(ctx context.Context, key *app.Key, in app.ContactR
 	return out, nil
 }
 
-// hashContacts gives the address hash of each key that has an address.
+// hashContacts returns the address hash of each key that has an address.
 func (s *Service) hashContacts(teamID string, keys []app.ContactKey) []app.AddressHash {
 	out := make([]app.AddressHash, len(keys))
 	for i, k := range keys {
@@ -302,7 +302,7 @@ func contactOf(r *db.Reader, teamID string, k app.ContactKey, hash app.AddressHa
 }
 
 // RemoveContacts deletes many contacts in one Write, skips those that are not
-// there, and gives the ids of those that were, each once. Errors:
+// there, and returns the ids of those that were, each once. Errors:
 // CodeValidation.
 func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error) {
 	keys, err := in.Validate()
@@ -327,7 +327,7 @@ func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.Conta
 	return ids, nil
 }
 
-// eraseAll erases the contacts that keys name and gives their ids.
+// eraseAll erases the contacts that keys name and returns their ids.
 func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]string, error) {
 	found, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Contact, error) { return contactsOf(r, teamID, keys, hashes) })
 	if err != nil || len(found) == 0 {
@@ -361,7 +361,7 @@ func contactsOf(r *db.Reader, teamID string, keys []app.ContactKey, hashes []app
 	return out, nil
 }
 
-// deleteContacts deletes contacts, skips those that are gone, and gives the ids
+// deleteContacts deletes contacts, skips those that are gone, and returns the ids
 // of the others.
 func (s *Service) deleteContacts(tx *db.Tx, contacts []app.Contact) (ids []string, err error) {
 	for i := range contacts {

@@ -57,6 +57,7 @@ func (s *Service) announceSuppression(tx *db.Tx, name webhook.EventName, suppres
 	})
 }
 
+// AnnounceTopic notes an event about a topic in the Write that made it happen.
 func (s *Service) AnnounceTopic(tx *db.Tx, name webhook.EventName, t *app.Topic) error {
 	return s.events.Announce(tx, t.TeamID, name, func() (any, error) {
 		return webhook.TopicData{

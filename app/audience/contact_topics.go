@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// ListContactTopics gives a page of the team's topics, newest first, as they
+// ListContactTopics returns a page of the team's topics, newest first, as they
 // stand for a contact, which is named by id or address, and whether there are
 // more. Errors: CodeNotFound for an unknown contact, CodeValidation for a cursor
 // that is not in the list.
@@ -26,7 +26,7 @@ func (s *Service) ListContactTopics(ctx context.Context, key *app.Key, idOrEmail
 
 // SetContactTopics notes what a contact, which is named by id or address,
 // chooses about topics: all of it or, with an error, nothing. Of two choices
-// about one topic the last counts. It gives the contact's id and the topics that
+// about one topic the last counts. It returns the contact's id and the topics that
 // were named, each once, as they stand then. Errors: CodeValidation,
 // CodeNotFound for an unknown contact or topic.
 func (s *Service) SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error) {
@@ -76,7 +76,7 @@ func (s *Service) choose(tx *db.Tx, c *app.Contact, choices []app.TopicChoice) (
 }
 
 // PreferencesLink makes the link to the page where a contact, which is named by
-// id or address, chooses for itself, and gives it with the contact's id. It
+// id or address, chooses for itself, and returns it with the contact's id. It
 // stores nothing, and the link never ends. Errors: CodeNotFound.
 func (s *Service) PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error) {
 	c, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })

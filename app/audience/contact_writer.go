@@ -20,9 +20,9 @@ const (
 	contactSkipped contactStatus = "skipped"
 )
 
-// contactWriter writes contacts of one team inside one Write. It looks up what
-// their items refer to once, and keeps counters for finish.
-type contactWriter struct {
+// ContactWriter writes contacts of one team inside one Write. It looks up what
+// their items refer to once, and keeps counters for Finish.
+type ContactWriter struct {
 	s        *Service
 	tx       *db.Tx
 	teamID   string
@@ -35,8 +35,9 @@ type contactWriter struct {
 	room     int // new contacts that the plan has a place for; negative: any number
 }
 
-// NewContactWriter begins writing; finish must follow in the same Write.
-func (s *Service) NewContactWriter(tx *db.Tx, teamID string, quiet bool) (*contactWriter, error) {
+// NewContactWriter begins to write contacts of a team; Finish must follow in the
+// same Write. quiet: webhooks are not told.
+func (s *Service) NewContactWriter(tx *db.Tx, teamID string, quiet bool) (*ContactWriter, error) {
 	types, err := tx.PropertyTypes(teamID)
 	if err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
@@ -45,14 +46,14 @@ func (s *Service) NewContactWriter(tx *db.Tx, teamID string, quiet bool) (*conta
 	if err != nil {
 		return nil, err
 	}
-	return &contactWriter{
+	return &ContactWriter{
 		s: s, tx: tx, teamID: teamID, quiet: quiet, types: types, room: room,
 		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
 	}, nil
 }
 
-// Finish writes down what was counted.
-func (w *contactWriter) Finish() error {
+// Finish writes down how many contacts and memberships came.
+func (w *ContactWriter) Finish() error {
 	for id, n := range w.members {
 		if err := w.tx.CountMembers(id, n); err != nil {
 			return err
@@ -62,10 +63,10 @@ func (w *contactWriter) Finish() error {
 }
 
 // Put creates the contact of an item, or treats the one that has its address
-// already as conflict says, and gives its id. An *app.Error (CodeValidation,
+// already as conflict says, and returns its id. An *app.Error (CodeValidation,
 // CodeNotFound, CodeConflict, CodePlanLimitReached) comes before anything is
 // written.
-func (w *contactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
+func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
 	if err := w.check(n); err != nil {
 		return "", "", err
 	}
@@ -92,7 +93,7 @@ func (w *contactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id stri
 
 // admit takes the place of a contact that is about to be created. Error:
 // CodePlanLimitReached where the plan has none.
-func (w *contactWriter) admit() error {
+func (w *ContactWriter) admit() error {
 	switch {
 	case w.room < 0:
 		return nil
@@ -105,7 +106,7 @@ func (w *contactWriter) admit() error {
 
 // check proves that declared properties have their type and that segments and
 // topics are the team's.
-func (w *contactWriter) check(n *app.NewContact) error {
+func (w *ContactWriter) check(n *app.NewContact) error {
 	if err := n.Changes.Fits(w.types); err != nil {
 		return err
 	}
@@ -130,10 +131,10 @@ func (w *contactWriter) check(n *app.NewContact) error {
 	return nil
 }
 
-// create adds a contact and gives its id. Who unsubscribed from everything and
+// create adds a contact and returns its id. Who unsubscribed from everything and
 // was deleted since stays unsubscribed: only an explicit change of a contact
 // re-subscribes.
-func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (id string, err error) {
+func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id string, err error) {
 	c := n.Contact
 	if c.Properties, err = n.Changes.Apply(nil); err != nil {
 		return "", err
@@ -160,7 +161,7 @@ func (w *contactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 }
 
 // merge brings a contact up to an item (NewContact.Merge).
-func (w *contactWriter) merge(n *app.NewContact, old app.Contact) error {
+func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 	c, err := n.Merge(old)
 	if err != nil {
 		return err
@@ -185,8 +186,8 @@ func (w *contactWriter) merge(n *app.NewContact, old app.Contact) error {
 }
 
 // join adds a contact to the segments of an item and notes its choices. It
-// gives what was new.
-func (w *contactWriter) join(c *app.Contact, n *app.NewContact) (joined []string, chosen []app.TopicChoice, err error) {
+// returns what was new.
+func (w *ContactWriter) join(c *app.Contact, n *app.NewContact) (joined []string, chosen []app.TopicChoice, err error) {
 	for _, id := range n.Segments {
 		added, err := w.tx.AddMember(id, c.ID)
 		if err != nil {

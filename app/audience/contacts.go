@@ -13,7 +13,7 @@ import (
 	"mailer/db"
 )
 
-// CreateContact adds a contact with its segments and choices and gives its id.
+// CreateContact adds a contact with its segments and choices and returns its id.
 // Errors: CodeValidation, CodeNotFound for an unknown segment or topic,
 // CodeConflict for an address that a contact has.
 func (s *Service) CreateContact(ctx context.Context, key *app.Key, in app.ContactInput) (id string, err error) {
@@ -34,7 +34,7 @@ func (s *Service) CreateContact(ctx context.Context, key *app.Key, in app.Contac
 	return id, service.Unavailable(err)
 }
 
-// ListContacts gives a page of the team's contacts, or of those of a segment
+// ListContacts returns a page of the team's contacts, or of those of a segment
 // where segmentID is given, newest first, and whether there are more. Errors:
 // CodeValidation, CodeNotFound for an unknown segment.
 func (s *Service) ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) (rows []app.Contact, more bool, err error) {
@@ -60,7 +60,7 @@ func (s *Service) includeTopics(ctx context.Context, teamID string, include app.
 	return service.Unavailable(s.DB.Read(ctx, func(r *db.Reader) error { return r.AddTopics(teamID, rows) }))
 }
 
-// GetContact gives the contact with that id, or of that address. Errors:
+// GetContact returns the contact with that id, or of that address. Errors:
 // CodeNotFound.
 func (s *Service) GetContact(ctx context.Context, key *app.Key, idOrEmail string) (c app.Contact, err error) {
 	c, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Contact, error) { return s.findContact(r, key.TeamID, idOrEmail) })
@@ -88,7 +88,7 @@ func (s *Service) CheckAudience(ctx context.Context, key *app.Key, id string) er
 	}))
 }
 
-// UpdateContact changes the contact with that id, or of that address, and gives
+// UpdateContact changes the contact with that id, or of that address, and returns
 // its id. It alone can subscribe again who unsubscribed; an opt-out waits for no
 // room on the disk. Errors: CodeNotFound, CodeValidation.
 func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error) {
@@ -160,7 +160,7 @@ func (s *Service) resubscribe(tx *db.Tx, c *app.Contact) error {
 }
 
 // DeleteContact deletes the contact with that id, or of that address, with its
-// memberships and choices, and gives its id; erase also removes its address from
+// memberships and choices, and returns its id; erase also removes its address from
 // what is stored. Errors: CodeNotFound.
 func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error) {
 	if erase {

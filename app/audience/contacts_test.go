@@ -93,7 +93,7 @@ type told struct {
 	}
 }
 
-// told gives what webhooks would be told since the last call, oldest first.
+// told returns what webhooks would be told since the last call, oldest first.
 func (a *people) told() (out []told) {
 	a.T.Helper()
 	pool, err := sql.Open("sqlite", "file:"+a.Path)

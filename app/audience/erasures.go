@@ -52,7 +52,7 @@ type TeamErasures struct {
 	Jobs []Erasure
 }
 
-// Set gives the addresses that go out of what has an id: those erased after it
+// Set returns the addresses that go out of what has an id: those erased after it
 // came.
 func (t *TeamErasures) Set(id string) *erase.Set {
 	var addresses []string
@@ -103,6 +103,8 @@ func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
 	return out, nil
 }
 
+// OpenErasure unseals an erasure. Errors: app.ErrSeal, or one that repeats nothing of
+// its content.
 func (s *Service) OpenErasure(row db.Erasure) (Erasure, error) {
 	job := Erasure{ID: row.ID}
 	plain, err := s.Sealer.Open(ErasePurpose, row.ID, row.Sealed)
@@ -122,6 +124,7 @@ type Erasure struct {
 	Until     string   `json:"until"`     // what has a higher id came after
 }
 
+// ErasePurpose is what erasures are sealed for.
 const ErasePurpose = "erasure"
 
 // EraseContacts deletes contacts of a team and every trace of their addresses
@@ -172,7 +175,7 @@ func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact)
 	return job, tx.InsertErasure(db.Erasure{ID: job.ID, TeamID: teamID, Sealed: s.Sealer.Seal(ErasePurpose, job.ID, plain)})
 }
 
-// eraseContact deletes a contact and gives its folded address. One that was
+// eraseContact deletes a contact and returns its folded address. One that was
 // deleted meanwhile is erased all the same. Who was unsubscribed stays so.
 func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address string, err error) {
 	_, address, err = app.ParseBareAddress(c.Email)

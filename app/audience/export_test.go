@@ -11,41 +11,41 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-func (x *Imports) ImportFile(a0 context.Context, a1 string) io.Reader { return x.importFile(a0, a1) }
-
-func (x *Imports) RunImports(a0 context.Context) { x.runImports(a0) }
-
-func (x *Service) Scans() *semaphore.Weighted { return x.scans }
+const (
+	ImportPiece   = importPiece
+	ImportRows    = importRows
+	ImportStrikes = importStrikes
+	ImportYield   = importYield
+	MaxScans      = maxScans
+)
 
 var ErrErasing = errErasing
 
-const ImportPiece = importPiece
+func (s *Service) Scans() *semaphore.Weighted { return s.scans }
 
-const ImportRows = importRows
+func (s *Imports) ImportFile(ctx context.Context, id string) io.Reader { return s.importFile(ctx, id) }
+
+func (s *Imports) RunImports(ctx context.Context) { s.runImports(ctx) }
 
 type ImportRun = importRun
 
-func (x *importRun) S() *Imports { return x.s }
+// NewImportRun is the work on an import, whose rows are to be set.
+func NewImportRun(s *Imports, i importing.Import) *importRun { return &importRun{s: s, i: i} }
 
-func (x *importRun) I() *importing.Import { return &x.i }
+func (run *importRun) S() *Imports { return run.s }
 
-func (x *importRun) Read() (batch importBatch, err error) { return x.read() }
+func (run *importRun) I() *importing.Import { return &run.i }
 
 // Open sets the rows of the file to be read.
-func (x *importRun) Open(ctx context.Context) (err error) {
-	x.rows, _, err = importing.Read(x.s.importFile(ctx, x.i.ID))
+func (run *importRun) Open(ctx context.Context) (err error) {
+	run.rows, _, err = importing.Read(run.s.importFile(ctx, run.i.ID))
 	return err
 }
 
-func (x *importRun) Skip(a0 int) error { return x.skip(a0) }
+func (run *importRun) Skip(n int) error { return run.skip(n) }
 
-func (x *importRun) Write(a0 context.Context, a1 importBatch) error { return x.write(a0, a1) }
+func (run *importRun) Read() (batch importBatch, err error) { return run.read() }
 
-const ImportStrikes = importStrikes
-
-const ImportYield = importYield
-
-const MaxScans = maxScans
-
-// NewImportRun is the work on an import, whose rows are to be set.
-func NewImportRun(s *Imports, i importing.Import) *importRun { return &importRun{s: s, i: i} }
+func (run *importRun) Write(ctx context.Context, batch importBatch) error {
+	return run.write(ctx, batch)
+}

@@ -156,7 +156,7 @@ type importRun struct {
 
 // errErasing: rows that were read may hold addresses that are erased since. The
 // file is read anew once they are masked in it.
-var errErasing = errors.New("engine: addresses are being erased")
+var errErasing = errors.New("audience: addresses are being erased")
 
 // importBatch is what one Write takes of a file.
 type importBatch struct {
@@ -285,7 +285,7 @@ func (g *linkGone) Error() string {
 }
 
 // put writes the contacts of a batch, and counts them in the same Write. It
-// gives the import as it is stored then. Error: *linkGone.
+// returns the import as it is stored then. Error: *linkGone.
 func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error) {
 	i := run.i
 	erasing, err := tx.HasErasures(i.TeamID)
@@ -327,7 +327,7 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error
 }
 
 // putRow writes one contact and counts it in i, or says why it can't be taken.
-func putRow(w *contactWriter, i *importing.Import, row importRow) (flaw string, err error) {
+func putRow(w *ContactWriter, i *importing.Import, row importRow) (flaw string, err error) {
 	contact, err := keepOptOuts(w, row.contact)
 	if err != nil {
 		return "", fmt.Errorf("line %d: %w", row.line, err)
@@ -357,7 +357,7 @@ func putRow(w *contactWriter, i *importing.Import, row importRow) (flaw string, 
 
 // keepOptOuts leaves out of a contact's topics those to opt in to that its
 // address opted out of: an import, of an old list maybe, re-subscribes nobody.
-func keepOptOuts(w *contactWriter, n *app.NewContact) (*app.NewContact, error) {
+func keepOptOuts(w *ContactWriter, n *app.NewContact) (*app.NewContact, error) {
 	if len(n.Topics) == 0 {
 		return n, nil
 	}

@@ -179,14 +179,14 @@ func (r *importReader) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// ListImports gives a page of the team's imports, newest first, and whether
+// ListImports returns a page of the team's imports, newest first, and whether
 // there are more. An empty status stands for all.
 func (s *Imports) ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) (rows []importing.Import, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]importing.Import, bool, error) { return r.ListImports(key.TeamID, status, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetImport gives one import and its first row errors, at most 100.
+// GetImport returns one import and its first row errors, at most 100.
 func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i importing.Import, flaws []importing.RowError, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if i, err = r.Import(key.TeamID, id); err != nil {
@@ -198,7 +198,7 @@ func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i imp
 	return i, flaws, service.Lookup("import", err)
 }
 
-// ListImportErrors gives a page of an import's row errors, in the order of the
+// ListImportErrors returns a page of an import's row errors, in the order of the
 // file, and whether there are more: the first importing.MaxErrors of them are
 // kept. Errors: CodeNotFound, CodeValidation for a cursor that is not in the
 // list.

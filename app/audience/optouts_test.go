@@ -195,7 +195,7 @@ func TestTheLinkStandsForTheOneRecipientOrForTheEmail(t *testing.T) {
 	}
 }
 
-// pairOf gives the unsubscribe pair of a message.
+// pairOf returns the unsubscribe pair of a message.
 func pairOf(m app.Outgoing) string {
 	var b strings.Builder
 	for _, h := range m.Mail.Headers {

@@ -52,7 +52,7 @@ func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageVie
 	return view, nil
 }
 
-// Unsubscribe opts out of the link's topic, or of all mailings, and gives what
+// Unsubscribe opts out of the link's topic, or of all mailings, and returns what
 // the page shows afterwards. Once it answered, nothing that the link was for
 // leaves to the address; a second call changes nothing. Errors: CodeNotFound.
 func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error) {
@@ -173,10 +173,10 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 	return p, nil
 }
 
-// shared tells whether the link stands for every recipient of an email.
+// shared reports whether the link stands for every recipient of an email.
 func (p *page) shared() bool { return p.link.Address == app.AddressHash{} }
 
-// addressees gives those that a link stands for: its address, which its email
+// addressees returns those that a link stands for: its address, which its email
 // may still tell, or all recipients of the email.
 func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error) {
 	var people []addressee
@@ -204,7 +204,7 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 	return []addressee{{hash: link.Address}}, nil
 }
 
-// envelopeOf gives the recipients of the email that a link stood in: none where
+// envelopeOf returns the recipients of the email that a link stood in: none where
 // it is gone. Of a broadcast's there is one.
 func envelopeOf(r *db.Reader, link app.PageLink) ([]string, error) {
 	envelope, err := r.Envelope(link.TeamID, link.Source)
@@ -240,7 +240,7 @@ func countUnsubscribed(tx *db.Tx, p *page) error {
 		CreatedAt: tx.Now, Detail: app.EventDetail{Message: words}})
 }
 
-// contact gives the contact of an addressee; nil: there is none.
+// contact returns the contact of an addressee; nil: there is none.
 func (p *page) contact(r *db.Reader, who *addressee) (*app.Contact, error) {
 	c, err := r.ContactByAddress(p.link.TeamID, who.hash)
 	switch {
@@ -347,7 +347,7 @@ func (p *page) add(r *db.Reader, v *PageView, who *addressee) error {
 	return err
 }
 
-// unsubscribed tells whether somebody left all mailings.
+// unsubscribed reports whether somebody left all mailings.
 func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
 	c, err := p.contact(r, who)
 	if err != nil || c != nil && c.Unsubscribed {
@@ -360,7 +360,7 @@ func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
 	return s.Origin == app.OriginUnsubscribe, err
 }
 
-// topics gives those that a page with one address shows, by name.
+// topics returns those that a page with one address shows, by name.
 func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
 	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.people[0].hash)
 	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {

@@ -38,7 +38,7 @@ func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.Pr
 	return p, service.Unavailable(err)
 }
 
-// ListProperties gives a page of the team's declared properties, newest first,
+// ListProperties returns a page of the team's declared properties, newest first,
 // and whether there are more. Errors: CodeValidation for a cursor that is not in
 // the list.
 func (s *Properties) ListProperties(ctx context.Context, key *app.Key, page app.Page) (rows []app.Property, more bool, err error) {
@@ -46,13 +46,13 @@ func (s *Properties) ListProperties(ctx context.Context, key *app.Key, page app.
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetProperty gives one declared property. Errors: CodeNotFound.
+// GetProperty returns one declared property. Errors: CodeNotFound.
 func (s *Properties) GetProperty(ctx context.Context, key *app.Key, id string) (p app.Property, err error) {
 	p, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Property, error) { return r.Property(key.TeamID, id) })
 	return p, service.Lookup("contact property", err)
 }
 
-// UpdateProperty changes the fallback and gives the property as it stands then.
+// UpdateProperty changes the fallback and returns the property as it stands then.
 // Errors: CodeNotFound, CodeValidation (for another key or type too).
 func (s *Properties) UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (p app.Property, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {

@@ -37,14 +37,14 @@ func filterFits(tx *db.Tx, teamID string, f *app.Filter) error {
 	return f.Fits(types)
 }
 
-// ListSegments gives a page of the team's segments, newest first, and whether
+// ListSegments returns a page of the team's segments, newest first, and whether
 // there are more. Errors: CodeValidation.
 func (s *Service) ListSegments(ctx context.Context, key *app.Key, page app.Page) (rows []app.Segment, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Segment, bool, error) { return r.ListSegments(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetSegment gives one segment and how many contacts are in it. Errors:
+// GetSegment returns one segment and how many contacts are in it. Errors:
 // CodeNotFound.
 func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segment app.Segment, contacts int, err error) {
 	generation := s.DB.Generation(key.TeamID, id) // before the snapshots: what is newer in them is counted anew
@@ -66,7 +66,7 @@ func (s *Service) GetSegment(ctx context.Context, key *app.Key, id string) (segm
 	return segment, contacts, service.Lookup("segment", err)
 }
 
-// UpdateSegment changes name and filter and gives the segment as it is then.
+// UpdateSegment changes name and filter and returns the segment as it is then.
 // Errors: CodeValidation, CodeNotFound.
 func (s *Service) UpdateSegment(ctx context.Context, key *app.Key, id string, p app.SegmentPatch) (segment app.Segment, err error) {
 	if err := p.Validate(); err != nil {
@@ -101,7 +101,7 @@ func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) er
 	return service.Lookup("segment", err)
 }
 
-// ListSegmentContacts gives a page of a segment's contacts, those that its
+// ListSegmentContacts returns a page of a segment's contacts, those that its
 // filter picks and those added by hand, newest first, and whether there are
 // more. Errors: CodeNotFound for an unknown segment, CodeValidation for a cursor
 // that is not in the list.
@@ -121,7 +121,7 @@ func (s *Service) ListSegmentContacts(ctx context.Context, key *app.Key, segment
 	return rows, more, service.Cursor(page, err)
 }
 
-// ListContactSegments gives a page of the segments that a contact, named by id
+// ListContactSegments returns a page of the segments that a contact, named by id
 // or address, is in by their filter or by hand, newest first, and whether there
 // are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) (rows []app.Segment, more bool, err error) {
@@ -141,7 +141,7 @@ func (s *Service) ListContactSegments(ctx context.Context, key *app.Key, contact
 }
 
 // AddToSegment puts a contact, named by id or address, into a segment by hand
-// and gives the contact's id. One that was put there before stays. Errors:
+// and returns the contact's id. One that was put there before stays. Errors:
 // CodeNotFound.
 func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -160,7 +160,7 @@ func (s *Service) AddToSegment(ctx context.Context, key *app.Key, contact, segme
 }
 
 // RemoveFromSegment takes a contact, named by id or address, out of a segment
-// and gives the contact's id. What a filter picks can't be taken out. Errors:
+// and returns the contact's id. What a filter picks can't be taken out. Errors:
 // CodeNotFound, also for a contact that was not put there by hand.
 func (s *Service) RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {

@@ -4,8 +4,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 
 	"mailer/app"
+	"mailer/app/feedback"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -58,7 +60,7 @@ func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.S
 	return out, service.Unavailable(err)
 }
 
-// ListSuppressions gives a page of the team's list, newest first, and whether
+// ListSuppressions returns a page of the team's list, newest first, and whether
 // there are more. An empty origin stands for all. Errors: CodeValidation.
 func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) (rows []app.Suppression, more bool, err error) {
 	if origin != "" {
@@ -72,7 +74,7 @@ func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origi
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetSuppression gives the suppression with that id, or of that address. Errors:
+// GetSuppression returns the suppression with that id, or of that address. Errors:
 // CodeNotFound.
 func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (suppression app.Suppression, err error) {
 	suppression, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Suppression, error) { return s.findSuppression(r, key.TeamID, idOrEmail) })
@@ -96,7 +98,7 @@ func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (
 }
 
 // RemoveSuppression takes the suppression with that id, or of that address, off
-// the list and gives its id. Errors: CodeNotFound.
+// the list and returns its id. Errors: CodeNotFound.
 func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
@@ -110,7 +112,7 @@ func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOr
 }
 
 // RemoveSuppressions takes many off the list, skips those that are not on it,
-// and gives the ids of those that were. Errors: CodeValidation.
+// and returns the ids of those that were. Errors: CodeValidation.
 func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (removed []string, err error) {
 	addresses, ids, err := in.Validate()
 	if err != nil {
@@ -155,15 +157,12 @@ func (s *Service) liftSuppression(tx *db.Tx, suppression app.Suppression) error 
 		return err
 	}
 	if suppression.Email == "" {
-		suppression.Email = erasedEmail
+		suppression.Email = app.Erased
 	}
 	return s.announceSuppression(tx, webhook.SuppressionRemoved, &suppression)
 }
 
-// erasedEmail stands where an address was (decisions.md 5, Erase).
-const erasedEmail = "[erased]"
-
-// BlockedAmong gives what keeps mail of a team from recipients. Opt-outs are
+// BlockedAmong returns what keeps mail of a team from recipients. Opt-outs are
 // looked up only for mail of a topic.
 func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients []string) (app.Blocked, error) {
 	folded, hashes := make(map[app.AddressHash]string, len(recipients)), make([]app.AddressHash, len(recipients))
@@ -187,4 +186,44 @@ func (s *Service) BlockedAmong(r *db.Reader, teamID, topicID string, recipients 
 		return blocked, nil
 	}
 	return blocked, optedOutAmong(r, teamID, topicID, folded, blocked)
+}
+
+// SuppressFor puts an address on the list because of what came of an email, or
+// changes the reason of the suppression that stands there to the graver one. listed is the
+// address as lists show it; empty: it was erased, and is not shown.
+func (s *Service) SuppressFor(tx *db.Tx, teamID, emailID, address, listed string, origin app.SuppressionOrigin) error {
+	fresh := app.Suppression{ID: app.NewID(), TeamID: teamID, Email: listed, Hash: s.Sealer.AddressHash(teamID, address),
+		Origin: origin, SourceID: emailID, CreatedAt: tx.Now}
+	suppression, err := tx.AddSuppression(fresh)
+	if err != nil {
+		return err
+	}
+	if suppression.ID != fresh.ID {
+		if !suppression.Origin.GivesWayTo(origin) {
+			return nil
+		}
+		if err := tx.ReplaceOrigin(teamID, suppression.ID, origin, emailID); err != nil {
+			return fmt.Errorf("replace origin: %w", err)
+		}
+		suppression.Origin, suppression.SourceID = origin, emailID
+	}
+	if suppression.Email == "" {
+		suppression.Email = app.Erased
+	}
+	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
+}
+
+// SuppressRefused does the same for a recipient that the relay refused by name,
+// by the same rule.
+func (s *Service) SuppressRefused(tx *db.Tx, u app.Unit, v app.RecipientResult) error {
+	if !HardRefusal(v) {
+		return nil
+	}
+	return s.SuppressFor(tx, u.TeamID, u.EmailID, app.FoldAddress(v.Address), strings.ToLower(v.Address), app.OriginBounce)
+}
+
+// HardRefusal reports whether a refusal by name proves that mail to the recipient is
+// pointless. Our own refusal proves nothing.
+func HardRefusal(v app.RecipientResult) bool {
+	return v.Reply.Code/100 == 5 && feedback.Suppresses(feedback.Report{Kind: feedback.Bounced, Bounce: app.BouncePermanent, Enhanced: v.Reply.Enhanced})
 }

@@ -71,7 +71,7 @@ func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Co
 // deferred is a result that names no recipient.
 var deferred = app.Result{Kind: app.ResultDeferred, Stage: app.StageMail, Reply: app.Reply{Code: 451, Text: "later"}}
 
-// mailroom is an engine that sends through a sender. It lives in a bubble of
+// mailroom is a server that sends through a sender. It lives in a bubble of
 // fake time.
 type mailroom struct {
 	*testing.T

@@ -36,20 +36,20 @@ func topicTaken(err error) error {
 	return err
 }
 
-// ListTopics gives a page of the team's topics, newest first, and whether there
+// ListTopics returns a page of the team's topics, newest first, and whether there
 // are more. Errors: CodeValidation for a cursor that is not in the list.
 func (s *Topics) ListTopics(ctx context.Context, key *app.Key, page app.Page) (rows []app.Topic, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Topic, bool, error) { return r.ListTopics(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetTopic gives one topic. Errors: CodeNotFound.
+// GetTopic returns one topic. Errors: CodeNotFound.
 func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.Topic, err error) {
 	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Topic, error) { return r.Topic(key.TeamID, id) })
 	return t, service.Lookup("topic", err)
 }
 
-// UpdateTopic changes a topic and gives it as it stands then. What changes
+// UpdateTopic changes a topic and returns it as it stands then. What changes
 // nothing is told to nobody. Errors: CodeNotFound, CodeValidation (for another
 // default too), CodeConflict for a name that another topic has.
 func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (t app.Topic, err error) {

@@ -37,7 +37,7 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 		return nil, err
 	}
 	email := read.email
-	key, err := c.s.domains.DkimKey(ctx, j.unit.TeamID, email.From.Domain)
+	key, err := c.s.domains.DKIMKey(ctx, j.unit.TeamID, email.From.Domain)
 	if err != nil {
 		return nil, err
 	}
@@ -79,7 +79,7 @@ func (c *composer) broadcast(ctx context.Context, j *job) (*letter, error) {
 			return nil, err
 		}
 	}
-	key, err := c.s.domains.DkimKey(ctx, j.unit.TeamID, content.From.Domain)
+	key, err := c.s.domains.DKIMKey(ctx, j.unit.TeamID, content.From.Domain)
 	if err != nil {
 		return nil, err
 	}

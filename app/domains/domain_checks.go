@@ -46,7 +46,7 @@ func (c *checker) want(id string) (yours bool) {
 	return !busy
 }
 
-// next tells whether a check is wanted; otherwise the domain is free again.
+// next reports whether a check is wanted; otherwise the domain is free again.
 func (c *checker) next(id string) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -108,7 +108,7 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 	return d, service.Lookup("domain", err)
 }
 
-// checkSoon checks a domain in the background. What it misses because the engine
+// checkSoon checks a domain in the background. What it misses because the server
 // stops the next start finds, for the domain stays due.
 func (s *Service) checkSoon(d app.Domain) {
 	if s.Resolver == nil || s.Taking.Err() != nil || !s.checks.want(d.ID) {

@@ -17,10 +17,11 @@ import (
 	"mailer/db"
 )
 
-const (
-	dkimBits    = 2048 // RFC 8301 3.2
-	DkimPurpose = "dkim"
-)
+// dkimBits is the length of a DKIM key (RFC 8301 3.2).
+const dkimBits = 2048
+
+// DKIMPurpose is what private DKIM keys are sealed for.
+const DKIMPurpose = "dkim"
 
 // AddDomain registers a domain of a team with a DKIM key pair of its own. A
 // trusted one counts as verified at once: the operator vouches for it. Errors:
@@ -79,25 +80,25 @@ func (s *Service) newDKIMPair(domainID, selector string, state app.DKIMState) (a
 	}
 	return app.DKIMPair{
 		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
-		Sealed: s.Sealer.Seal(DkimPurpose, domainID, private), CreatedAt: time.Now().UTC(),
+		Sealed: s.Sealer.Seal(DKIMPurpose, domainID, private), CreatedAt: time.Now().UTC(),
 	}, nil
 }
 
-// ListDomains gives a page of a team's domains, newest first, without their
+// ListDomains returns a page of a team's domains, newest first, without their
 // keys, and whether there are more.
 func (s *Service) ListDomains(ctx context.Context, teamID string, page app.Page) (rows []app.Domain, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Domain, bool, error) { return r.ListDomains(teamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetDomain gives one domain of the key's team with its keys and what the last
+// GetDomain returns one domain of the key's team with its keys and what the last
 // check found. Errors: CodeNotFound.
 func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
 	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.Domain(key.TeamID, id) })
 	return d, service.Lookup("domain", err)
 }
 
-// DomainByName gives a team's domain. Errors: CodeNotFound.
+// DomainByName returns a team's domain. Errors: CodeNotFound.
 func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.Domain, err error) {
 	if ascii, perr := app.ParseDomain(name); perr == nil {
 		name = ascii
@@ -208,9 +209,11 @@ const (
 // dkimName is what the key of a team's domain is remembered under.
 func dkimName(teamID, domain string) string { return teamID + " " + domain }
 
-// DkimKey gives the key that signs for a team's domain; nil for a domain that
-// the team does not have.
-func (s *Service) DkimKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
+// DKIMKey returns the key that signs for a team's domain, as it was within the last 10
+// seconds or since it changed in this process; nil for a domain that the team does not
+// have. In capture mode that has a key too, so that its messages look like real ones.
+// Errors: app.ErrSeal, those of the store.
+func (s *Service) DKIMKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
 	return s.dkim.Load(ctx, dkimName(teamID, name), func(ctx context.Context) (*app.DKIMKey, error) {
 		return s.openDKIM(ctx, teamID, name)
 	})
@@ -228,7 +231,7 @@ func (s *Service) openDKIM(ctx context.Context, teamID, name string) (*app.DKIMK
 	if pair == nil {
 		return nil, fmt.Errorf("%s has no DKIM key that signs", name)
 	}
-	der, err := s.Sealer.Open(DkimPurpose, d.ID, pair.Sealed)
+	der, err := s.Sealer.Open(DKIMPurpose, d.ID, pair.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open DKIM key of %s: %w", name, err)
 	}

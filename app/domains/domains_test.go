@@ -2,8 +2,11 @@ package domains_test
 
 import (
 	"context"
+	"crypto/rand"
+	"crypto/rsa"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -470,4 +473,31 @@ func TestTwoTeamsMayAddOneNameAndDontSeeEachOther(t *testing.T) {
 	world.WantCode(t, err, app.CodeNotFound)
 	_, err = w.Server.Domains.RotateDKIM(t.Context(), other.TeamID, world.TestDomain)
 	world.WantCode(t, err, app.CodeNotFound)
+}
+
+func TestAKeyThatIsBeingMadeDelaysNoOtherDomain(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		w.AddDomain(w.Key.TeamID, "registered.example", "default", app.DomainVerified)
+		w.Server.Domains.Settings.Capture = true
+		held := make(chan struct{})
+		w.Server.Domains.SetThrowaway(func() (*rsa.PrivateKey, error) {
+			<-held
+			return rsa.GenerateKey(rand.Reader, 2048)
+		})
+		var slow sync.WaitGroup
+		slow.Go(func() {
+			if key, err := w.Server.Domains.DKIMKey(t.Context(), w.Key.TeamID, "stranger.example"); err != nil || key == nil {
+				t.Errorf("a key of capture mode: %v, %v", key, err)
+			}
+		})
+		synctest.Wait() // it is at work
+		key, err := w.Server.Domains.DKIMKey(t.Context(), w.Key.TeamID, "registered.example")
+		world.Must(t, err)
+		if key == nil || key.Domain != "registered.example" {
+			t.Errorf("meanwhile: %+v", key)
+		}
+		close(held)
+		slow.Wait()
+	})
 }

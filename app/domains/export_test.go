@@ -1,9 +1,16 @@
 package domains
 
-import "mailer/app"
+import (
+	"crypto/rsa"
+
+	"mailer/app"
+)
 
 // What the tests of this package from outside reach into it for.
 
-func (x *Service) Wants(a0 *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
-	return x.wants(a0)
+func (s *Service) Wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
+	return s.wants(d)
 }
+
+// SetThrowaway replaces what makes the key of capture mode.
+func (s *Service) SetThrowaway(generate func() (*rsa.PrivateKey, error)) { s.throwaway = generate }

@@ -19,7 +19,7 @@ func (s *Service) Regions() []string {
 	return names
 }
 
-// wants gives what the records of a domain depend on: what the relay of its
+// wants returns what the records of a domain depend on: what the relay of its
 // region needs (the default one where its own is no longer configured), with this server
 // as the host for feedback where it takes bounces and the relay names none, and
 // the host that its tracking host points to.

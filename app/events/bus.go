@@ -21,12 +21,12 @@ type hearers map[string]map[webhook.EventName][]string
 // no look at the database. It changes with the Write that changes a webhook.
 type subscriptions struct{ all atomic.Pointer[hearers] }
 
-// to gives the webhooks that a team's event goes to.
+// to returns the webhooks that a team's event goes to.
 func (s *subscriptions) to(teamID string, name webhook.EventName) []string {
 	return (*s.all.Load())[teamID][name]
 }
 
-// ids gives all webhooks that are told of something.
+// ids returns all webhooks that are told of something.
 func (s *subscriptions) ids() (ids []string) {
 	for _, names := range *s.all.Load() {
 		for _, webhooks := range names {
@@ -81,7 +81,7 @@ func (s *subscriptions) change(tx *db.Tx, teamID string) error {
 }
 
 // Announce notes an event for webhooks in the Write that made it happen, where a
-// webhook of the team wants it. data gives one of app's data types, or nil where
+// webhook of the team wants it. data returns one of app's data types, or nil where
 // there is nothing to tell, and is asked only then; what it says is frozen here.
 func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, data func() (any, error)) error {
 	webhooks := s.listeners.to(teamID, name)

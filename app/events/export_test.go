@@ -7,16 +7,17 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-func (x *Service) Hooks() *hooks { return x.hooks }
+const (
+	HookShare = hookShare
+	MaxHooks  = maxHooks
+)
 
-func (x *Service) Listeners() *subscriptions { return &x.listeners }
+func (s *Service) Hooks() *hooks { return s.hooks }
 
-const HookShare = hookShare
+func (s *Service) Listeners() *subscriptions { return &s.listeners }
 
-func (x *hooks) WithoutErased(a0 *db.Tx, a1 webhook.Delivery, a2 *webhook.Attempt) error {
-	return x.withoutErased(a0, a1, a2)
+func (h *hooks) WithoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attempt) error {
+	return h.withoutErased(tx, d, a)
 }
 
-const MaxHooks = maxHooks
-
-func (x *subscriptions) To(a0 string, a1 webhook.EventName) []string { return x.to(a0, a1) }
+func (s *subscriptions) To(teamID string, name webhook.EventName) []string { return s.to(teamID, name) }

@@ -42,6 +42,3 @@ func New(ctx context.Context, base *service.Base, cfg Config) (*Service, error) 
 
 // Start sets the deliveries going.
 func (s *Service) Start() { s.hooks.start() }
-
-// Wake has the deliveries of every webhook looked at.
-func (s *Service) Wake() { s.hooks.wake(s.listeners.ids()) }

@@ -16,7 +16,7 @@ import (
 	"mailer/db"
 )
 
-// attempt tells a webhook of an event. It answers when the event is tried again,
+// attempt posts an event to a webhook. It returns when the event is tried again,
 // zero: never or when somebody says so, and whether the endpoint took it swiftly.
 func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	hook, d, err := h.read(j)
@@ -44,7 +44,7 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	return next, swift
 }
 
-// read gives a webhook with its secrets, and the event that it is to hear of.
+// read returns a webhook with its secrets, and the event that it is to hear of.
 func (h *hooks) read(j *hookJob) (hook webhook.Webhook, d webhook.Delivery, err error) {
 	err = h.s.DB.Read(context.Background(), func(r *db.Reader) error {
 		teamID, err := r.TeamOfWebhook(j.due.WebhookID)
@@ -77,7 +77,7 @@ func (h *hooks) putOff(j *hookJob, next time.Time) {
 // drainHook is how much of an answer is read for the sake of its connection.
 const drainHook = 16 << 10
 
-// post sends one request. wait is what the endpoint asks for in Retry-After.
+// post sends one request and returns the attempt. wait is what the endpoint asks for in Retry-After.
 func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attempt, wait time.Duration) {
 	a = webhook.Attempt{ID: app.NewID(), SentAt: time.Now()}
 	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.Timeout)
@@ -105,7 +105,7 @@ func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attemp
 	return a, webhook.RetryAfter(answer.StatusCode, answer.Header.Get("Retry-After"), time.Now())
 }
 
-// record stores an attempt and what it means for event and webhook. It answers
+// record stores an attempt and what it means for event and webhook. It returns
 // when the event is tried again; zero: never.
 func (h *hooks) record(j *hookJob, hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt, wait time.Duration) (next time.Time, err error) {
 	err = h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {

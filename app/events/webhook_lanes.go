@@ -45,7 +45,7 @@ type hooks struct {
 // hookLane is what is known of one webhook.
 type hookLane struct {
 	next  time.Time       // when something may be due; zero: when somebody says so
-	busy  map[string]bool // the happenings whose attempts are under way
+	busy  map[string]bool // ids of the webhook events whose attempts are under way
 	limit int             // how many of them there may be; grows while all goes well
 	slow  bool            // the last attempt failed or took long
 }
@@ -92,7 +92,7 @@ func (h *hooks) wake(ids []string) {
 	h.bell.Ring()
 }
 
-// attempting tells whether an attempt is under way.
+// attempting reports whether an attempt is under way.
 func (h *hooks) attempting(webhookID, eventID string) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -100,7 +100,7 @@ func (h *hooks) attempting(webhookID, eventID string) bool {
 	return l != nil && l.busy[eventID]
 }
 
-// round claims what is due and may begin, has it attempted, and answers how long
+// round claims what is due and may begin, has it attempted, and returns how long
 // to sleep.
 func (h *hooks) round(ctx context.Context) time.Duration {
 	defer func() {
@@ -127,7 +127,7 @@ type hookLook struct {
 	busy      map[string]bool
 }
 
-// ready gives the lanes in which something may be due and may begin. Until one of
+// ready returns the lanes in which something may be due and may begin. Until one of
 // them is woken, what its look finds says when it is looked at next.
 func (h *hooks) ready(now time.Time) (looks []hookLook) {
 	h.mu.Lock()
@@ -146,8 +146,8 @@ func (h *hooks) ready(now time.Time) (looks []hookLook) {
 			slowRoom -= n
 		}
 		look := hookLook{webhookID: id, room: n, busy: make(map[string]bool, len(l.busy))}
-		for happening := range l.busy {
-			look.busy[happening] = true
+		for eventID := range l.busy {
+			look.busy[eventID] = true
 		}
 		l.next = time.Time{}
 		looks = append(looks, look)
@@ -238,7 +238,7 @@ func (h *hooks) find(ctx context.Context, looks []hookLook) (due []db.DueDeliver
 	return due, err
 }
 
-// choose gives those rows that may begin now, and when the lane is to be looked
+// choose returns those rows that may begin now, and when the lane is to be looked
 // at again; zero: when it is woken.
 func (k *hookLook) choose(rows []db.DueDelivery, now time.Time) (take []db.DueDelivery, next time.Time) {
 	for _, row := range rows {

@@ -39,7 +39,7 @@ func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecr
 	return secrets, nil
 }
 
-// CreateWebhook registers a webhook of the team and gives it with its secret.
+// CreateWebhook registers a webhook of the team and returns it with its secret.
 // Events from then on go to it. Errors: CodeValidation, CodeConflict for more than
 // webhook.MaxPerTeam.
 func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error) {
@@ -64,15 +64,15 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 	return w, service.Unavailable(err)
 }
 
-// ListWebhooks gives a page of the team's webhooks, newest first, without secrets,
+// ListWebhooks returns a page of the team's webhooks, newest first, without secrets,
 // and whether there are more. Errors: CodeValidation.
 func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page) (rows []webhook.Webhook, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]webhook.Webhook, bool, error) { return r.ListWebhooks(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetWebhook gives one webhook of the team, with its secrets for those who may
-// change it (decisions.md 3). Errors: CodeNotFound.
+// GetWebhook returns one webhook of the team, with its secrets for those who may
+// change it, owners and admins. Errors: CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
 	if err == nil && (key.Role == app.RoleOwner || key.Role == app.RoleAdmin) {
@@ -119,8 +119,8 @@ func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) er
 	return service.Lookup("webhook", err)
 }
 
-// RotateSigningSecret gives a webhook a new secret; the old one signs beside it
-// for a while. It answers the webhook with its secrets. Errors: CodeNotFound,
+// RotateSigningSecret makes a new secret for a webhook; the old one signs beside it
+// for a while. It returns the webhook with its secrets. Errors: CodeNotFound,
 // CodeValidation.
 func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id string, in webhook.Rotation) (w webhook.Webhook, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -142,7 +142,7 @@ func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id stri
 	return w, service.Lookup("webhook", err)
 }
 
-// ListWebhookEvents gives a page of what a webhook was told or will be, newest
+// ListWebhookEvents returns a page of what a webhook was told or will be, newest
 // first, without payloads, and whether there are more. Errors: CodeNotFound,
 // CodeValidation.
 func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []webhook.Delivery, more bool, err error) {
@@ -173,7 +173,7 @@ func (s *Service) seen(d *webhook.Delivery) {
 	}
 }
 
-// GetWebhookEvent gives one event that a webhook was told or will be, with its
+// GetWebhookEvent returns one event that a webhook was told or will be, with its
 // payload. Errors: CodeNotFound.
 func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d webhook.Delivery, err error) {
 	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
@@ -184,7 +184,7 @@ func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID
 	return d, service.Lookup("webhook", err)
 }
 
-// ListWebhookAttempts gives a page of the attempts to tell a webhook of an event,
+// ListWebhookAttempts returns a page of the attempts to tell a webhook of an event,
 // newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.Attempt, more bool, err error) {
 	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
@@ -218,7 +218,8 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 	return service.Lookup("webhook", err)
 }
 
-// PurgeDeliveries removes what webhooks were told of happenings that are gone.
+// PurgeDeliveries removes the deliveries of webhook events that are gone, in small
+// Writes.
 func (s *Service) PurgeDeliveries(ctx context.Context) error {
 	for after := ""; ; {
 		ids, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.WebhookIDs(after, service.PurgeChunk) })

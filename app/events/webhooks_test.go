@@ -70,7 +70,7 @@ func (f *endpoints) set(answer func(ctx context.Context, r request) (*http.Respo
 	f.answer = answer
 }
 
-// to gives what a host got so far.
+// to returns what a host got so far.
 func (f *endpoints) to(host string) []request {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -9,7 +9,8 @@ import (
 	"mailer/db"
 )
 
-// Cursor words a cursor that the list does not hold.
+// Cursor returns an *app.Error of CodeValidation for db.ErrNotFound, which says that a
+// list does not hold the cursor of page, and treats the rest as Unavailable does.
 func Cursor(page app.Page, err error) error {
 	if !errors.Is(err, db.ErrNotFound) {
 		return Unavailable(err)
@@ -20,7 +21,8 @@ func Cursor(page app.Page, err error) error {
 	return app.Invalid("after", "must be an id that this list returned")
 }
 
-// Cut gives a page of a whole list whose rows have ids.
+// Cut returns a page of a whole list whose rows have ids, and whether there are more.
+// Errors: those of Cursor.
 func Cut[T any](rows []T, page app.Page, id func(*T) string) ([]T, bool, error) {
 	from, to := 0, len(rows)
 	if c := cmp.Or(page.After, page.Before); c != "" {

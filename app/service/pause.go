@@ -5,7 +5,8 @@ import (
 	"time"
 )
 
-// Pause waits for d, a change or the end of ctx, and answers false for the last.
+// Pause waits for d, a change or the end of ctx, and returns false for the last. A nil
+// change never comes.
 func Pause(ctx context.Context, d time.Duration, change <-chan struct{}) bool {
 	timer := time.NewTimer(d)
 	defer timer.Stop()

@@ -14,8 +14,8 @@ const PurgeChunk = 1000
 // changed the database: this one wakes its workers itself.
 const SweepAnyway = 5
 
-// InPieces repeats a small Write until it says that there is no more to remove:
-// nobody waits long behind one of them.
+// InPieces repeats a small Write until remove reports that there is no more: nobody
+// waits long behind one of them. what names it in errors.
 func (s *Base) InPieces(ctx context.Context, what string, remove func(*db.Tx) (more bool, err error)) error {
 	for more := true; more; {
 		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {

@@ -1,7 +1,7 @@
 // Package service is what every service of Mailer is handed: the store, the
 // sealer, the log and the life of the process; and the words and helpers that all
 // of them use. It holds no use case. The services and what wires them import it;
-// it imports db and app alone.
+// it imports db and app alone. Its Bell wakes whoever works in the background.
 //
 // Failure policy: what was answered with success is in the database; a worker
 // that fails leaves its work there to be tried again. An *app.Error is for the
@@ -23,7 +23,7 @@ type Base struct {
 	DB     *db.DB
 	Sealer *app.Sealer
 	Log    *slog.Logger
-	Load   *app.Load // told of each caller that waits; nil: nobody asks
+	Load   *app.Load // counts the callers that wait; nil: nobody asks
 	// Settings are what the server of this database is; New fills them.
 	Settings Settings
 
@@ -51,14 +51,14 @@ func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Lo
 // Draining reports whether the process is about to stop.
 func (s *Base) Draining() bool { return s.draining.Load() }
 
-// Drain has Ready answer no, so that no new work comes while the doors close.
+// Drain has Ready refuse, so that no new work comes while the doors close.
 func (s *Base) Drain() { s.draining.Store(true) }
 
-// StopTaking has no new unit begun.
+// StopTaking ends Taking, so that no new unit is begun; it drains too.
 func (s *Base) StopTaking() {
 	s.draining.Store(true)
 	s.stop()
 }
 
-// Abort drops the transactions that run.
+// Abort ends Sending, so that the transactions that run are dropped.
 func (s *Base) Abort() { s.abort() }

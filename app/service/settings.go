@@ -20,11 +20,10 @@ type Settings struct {
 	Capture bool     `json:"capture,omitzero"`
 	BaseURL string   `json:"base_url,omitzero"` // without a slash at its end; empty: not known
 	Regions []Region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
-	// Enforce is Config.Enforce.
-	Enforce bool `json:"enforce,omitzero"`
-	// BounceHost is Config.BounceHost.
-	BounceHost string `json:"bounce_host,omitzero"`
-	Cloud      bool   `json:"cloud,omitzero"` // Config.Cloud
+	// Enforce: a team or region over the line of a guardrail is held back.
+	Enforce    bool   `json:"enforce,omitzero"`
+	BounceHost string `json:"bounce_host,omitzero"` // under which bounces arrive; empty: they do not
+	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
 }
 
 // Region is a relay as the DNS sees it.

@@ -2,6 +2,7 @@ package service
 
 import "time"
 
+// Latest returns the later of two times.
 func Latest(a, b time.Time) time.Time {
 	if a.After(b) {
 		return a
@@ -9,7 +10,7 @@ func Latest(a, b time.Time) time.Time {
 	return b
 }
 
-// Earlier is the earlier of two times; a zero one is none.
+// Earlier returns the earlier of two times; a zero one is none.
 func Earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -89,7 +89,7 @@ func (s *Service) FlushKeys(ctx context.Context) error {
 	})
 }
 
-// CreateKey makes an API key of a team and gives its token, which is kept
+// CreateKey makes an API key of a team and returns its token, which is kept
 // nowhere. Errors: CodeNotFound for an unknown domain.
 func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput) (token string, k app.Key, err error) {
 	if err := in.Validate(); err != nil {
@@ -120,7 +120,7 @@ func domainOfKey(tx *db.Tx, teamID string, in *app.KeyInput) (app.Domain, error)
 	return app.Domain{}, nil
 }
 
-// ListKeys gives all keys of a team, newest first: for the operator's command
+// ListKeys returns all keys of a team, newest first: for the operator's command
 // line.
 func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, err error) {
 	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Key, error) { return r.AllKeys(teamID) })
@@ -138,7 +138,7 @@ func (s *Service) RevokeKey(ctx context.Context, id string) error {
 
 const devKeySetting = "dev_key"
 
-// DevKey gives the token of the key that `serve --dev` shows; it is made at the
+// DevKey returns the token of the key that `serve --dev` shows; it is made at the
 // first call and kept sealed, so that the line that shows it works each time.
 func (s *Service) DevKey(ctx context.Context) (string, error) {
 	sealed, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(devKeySetting) })

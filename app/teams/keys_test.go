@@ -177,7 +177,7 @@ func TestADomainGetsAKeyThatOpens(t *testing.T) {
 	if d.Name != "new.example" || d.Region != app.DefaultRegion || d.Status != app.DomainVerified || len(d.Keys) != 1 || d.Keys[0].Public == "" {
 		t.Errorf("domain %+v", d)
 	}
-	key, err := w.Server.Domains.DkimKey(t.Context(), w.Key.TeamID, "new.example")
+	key, err := w.Server.Domains.DKIMKey(t.Context(), w.Key.TeamID, "new.example")
 	world.Must(t, err)
 	if key == nil || key.Domain != "new.example" || key.Selector != "mailer" || key.Signer == nil {
 		t.Errorf("key %+v", key)

@@ -18,9 +18,9 @@ func dueAt(email *app.Email) time.Time {
 	return email.CreatedAt
 }
 
-// charge is when an email leaves and how its recipients count: now (owed is 0), or
+// Charge is when an email leaves and how its recipients count: now (owed is 0), or
 // when it leaves.
-type charge struct {
+type Charge struct {
 	At   time.Time
 	Owed int64
 	Late bool // it is in the backlog of a daily quota
@@ -29,8 +29,8 @@ type charge struct {
 // Charge counts the n recipients of an email that is about to be accepted, or has
 // them wait. It is the last of the checks: an *app.Error comes before anything is
 // written. Errors: CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded.
-func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (charge, error) {
-	c := charge{At: dueAt(email)}
+func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (Charge, error) {
+	c := Charge{At: dueAt(email)}
 	if email.LastEvent == app.Scheduled {
 		c.Owed = n
 	}
@@ -43,7 +43,7 @@ func (s *Service) Charge(tx *db.Tx, email *app.Email, n int64) (charge, error) {
 	return c, s.Count(tx, email.TeamID, n)
 }
 
-func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c charge) (charge, error) {
+func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charge, error) {
 	current, err := s.PlanOf(&tx.Reader, teamID)
 	if err != nil {
 		return c, err
@@ -86,7 +86,7 @@ func scheduleInTerms(tx *db.Tx, current *plan.Plan, waiting plan.Backlog, used, 
 
 // chargeDay has mail leave where the day has a place for it and none of the backlog
 // is about to take it; else the mail joins the backlog.
-func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.Plan, waiting plan.Backlog, used, n int64, c charge) (charge, error) {
+func (s *Service) chargeDay(tx *db.Tx, teamID string, current *plan.Plan, waiting plan.Backlog, used, n int64, c Charge) (Charge, error) {
 	terms := current.Terms()
 	due := false
 	if waiting.Late > 0 {
@@ -154,7 +154,7 @@ func (s *Service) periodUsed(r *db.Reader, teamID string, current *plan.Plan, no
 	return before + today, nil
 }
 
-// ExceedsQuota tells a refusal for the quota's sake, which is never that of one
+// ExceedsQuota reports whether an error is a refusal for the quota's sake, which is never that of one
 // item of a batch.
 func ExceedsQuota(err error) bool {
 	var refusal *app.Error

@@ -25,7 +25,7 @@ func cloud(t *testing.T, in plan.Input, relays ...*world.FakeRelay) *world.World
 	return w
 }
 
-// accepting is cloud with an engine that does not send.
+// accepting is cloud with a server that does not send.
 func accepting(t *testing.T, in plan.Input, relays ...*world.FakeRelay) *world.World {
 	t.Helper()
 	w := world.IdleWith(t, server.Config{Cloud: true}, relays...)

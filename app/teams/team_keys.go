@@ -28,8 +28,8 @@ func (s *Service) CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInp
 	return s.CreateKey(ctx, key.TeamID, in)
 }
 
-// mayManage says whether a key may make or change keys of a role: that is for
-// owners and admins, and for nobody above their own role (decisions.md 3).
+// mayManage is nil where a key may make or change keys of a role: that is for
+// owners and admins, and for nobody above their own role.
 // Errors: CodeForbidden.
 func mayManage(key *app.Key, role app.Role) error {
 	switch {
@@ -41,14 +41,14 @@ func mayManage(key *app.Key, role app.Role) error {
 	return nil
 }
 
-// ListTeamKeys gives a page of the keys of a team, newest first, and whether
+// ListTeamKeys returns a page of the keys of a team, newest first, and whether
 // there are more. Errors: CodeValidation for a cursor that is none of them.
 func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) (rows []app.Key, more bool, err error) {
 	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Key, bool, error) { return r.ListKeys(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// RenameTeamKey gives a key of the team another name. Errors: CodeValidation,
+// RenameTeamKey changes the name of a key of the team and returns the key. Errors: CodeValidation,
 // CodeNotFound, CodeForbidden for a key above the one that asks.
 func (s *Service) RenameTeamKey(ctx context.Context, key *app.Key, id, name string) (k app.Key, err error) {
 	if err := app.CheckKeyName(name); err != nil {

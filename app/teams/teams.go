@@ -26,13 +26,13 @@ func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error)
 	return t, service.Unavailable(err)
 }
 
-// ListTeams gives all teams, oldest first.
+// ListTeams returns all teams, oldest first.
 func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
 	teams, err = db.Get(ctx, s.DB, (*db.Reader).ListTeams)
 	return teams, service.Unavailable(err)
 }
 
-// FindTeam gives the team of that name or id; "" is the first team.
+// FindTeam returns the team of that name or id; "" is the first team.
 func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
 	team, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Team, error) { return r.FindTeam(nameOrID) })
 	return team, service.Lookup("team", err)

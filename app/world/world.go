@@ -176,7 +176,7 @@ func (w *World) AddDomain(teamID, name, region string, status app.DomainStatus) 
 	d := app.Domain{ID: app.NewID(), TeamID: teamID, Name: name, Status: status, Region: region, ReturnPath: "send",
 		CreatedAt: time.Now()}
 	d.Keys = []app.DKIMPair{{Selector: app.DKIMSelector, State: app.DKIMSigning, Public: "unused", CreatedAt: d.CreatedAt,
-		Sealed: w.Config.Sealer.Seal(domains.DkimPurpose, d.ID, der)}}
+		Sealed: w.Config.Sealer.Seal(domains.DKIMPurpose, d.ID, der)}}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
 }
 

@@ -38,7 +38,7 @@ func (s *Service) sumBeforeOf(r *db.Reader, teamID string, start, day int64) (in
 	return sum, nil
 }
 
-// PlanOf gives the plan of a team in cloud mode.
+// PlanOf returns the plan of a team in cloud mode.
 func (s *Service) PlanOf(r *db.Reader, teamID string) (plan.Plan, error) {
 	if p, ok := s.plans.Get(teamID); ok {
 		return p, nil
@@ -62,7 +62,7 @@ func readPlan(r *db.Reader, teamID string) (plan.Plan, error) {
 	return p, nil
 }
 
-// SetPlan gives a team a plan; a running server goes by it at once, and within a
+// SetPlan sets the plan of a team and returns it as it holds from now on; a running server goes by it at once, and within a
 // second or two looks at the mail that waits for a daily quota anew. The period of a monthly
 // plan goes on where another monthly plan follows. Errors: CodeValidation,
 // CodeNotFound.
