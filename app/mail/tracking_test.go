@@ -342,7 +342,7 @@ func TestForeignTokensLeadNowhere(t *testing.T) {
 				t.Errorf("%q leads to %q", token, got)
 			}
 		}
-		if w.Server.Mail.FetchPixel("x", nil) {
+		if w.Server.Mail.NoteOpen("x", nil) {
 			t.Error("a made-up pixel is known")
 		}
 	})
@@ -353,7 +353,7 @@ func TestUncountedFetchesLeaveNothing(t *testing.T) {
 		w := world.Tracked(t)
 		id := w.SendHTML(world.Links(1), "bo@example.org")
 		world.Later(time.Minute)
-		if !w.Server.Mail.FetchPixel(tracking.OpenToken(w.Server.Sealer, id), nil) {
+		if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), nil) {
 			t.Error("the pixel is unknown")
 		}
 		if got, ok := w.Server.Mail.FollowLink(tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{EmailID: id, Links: 1, Target: "https://a.test/ü"}), nil); !ok || got != "https://a.test/%C3%BC" {
@@ -369,12 +369,12 @@ func TestTooManyFetchesAreDroppedWithAWord(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil)) // nobody takes from the queue
 		token := tracking.OpenToken(w.Server.Sealer, app.NewID())
 		for range mail.TrackQueue {
-			w.Server.Mail.FetchPixel(token, &tracking.Visitor{})
+			w.Server.Mail.NoteOpen(token, &tracking.Visitor{})
 		}
 		if w.Log.Has("not counted") {
 			t.Fatal("dropped while there is room")
 		}
-		if !w.Server.Mail.FetchPixel(token, &tracking.Visitor{}) || !w.Log.Has("some are not counted") {
+		if !w.Server.Mail.NoteOpen(token, &tracking.Visitor{}) || !w.Log.Has("some are not counted") {
 			t.Error("a full queue is not told, or holds up the answer")
 		}
 	})

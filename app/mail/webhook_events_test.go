@@ -175,7 +175,7 @@ func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := w.Server.Mail.RecordFetch(tx, &f, tracked, kind, "why"); err != nil {
+			if err := w.Server.Mail.RecordHit(tx, &f, tracked, kind, "why"); err != nil {
 				return err
 			}
 		}

@@ -20,7 +20,7 @@ func Good(to ...string) []mail.BatchItem {
 	return items
 }
 
-// Sql runs a statement beside the engine; where it is a query, the first column
+// Sql runs a statement beside the server; where it is a query, the first column
 // of its rows comes back.
 func (w *World) Sql(query string, args ...any) (out []string) {
 	w.T.Helper()

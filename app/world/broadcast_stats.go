@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// Newsletter adds a draft with that html and sends it, and gives it as it is then.
+// Newsletter adds a draft with that html and sends it, and returns it as it is then.
 func (w *World) Newsletter(html string, change func(*app.Broadcast)) *app.Broadcast {
 	w.T.Helper()
 	from, err := app.ParseAddress("Ann <ann@" + TestDomain + ">")
@@ -37,7 +37,7 @@ func (w *World) MailTo(b *app.Broadcast, address string) string {
 	return rows[0].ID
 }
 
-// Recipients are the addresses that a list of a type gives.
+// Recipients are the addresses that a list of a type returns.
 func (w *World) Recipients(b *app.Broadcast, kind string) string {
 	w.T.Helper()
 	rows, more, err := w.Server.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Type: kind}, app.Page{Limit: 100})

@@ -30,7 +30,7 @@ func (h Hearing) String() string {
 	return strings.TrimSpace(text)
 }
 
-// Hears gives what a webhook heard of an email, in the order of their texts.
+// Hears returns what a webhook heard of an email, in the order of their texts.
 func (w *World) Hears(hook webhook.Webhook, emailID string) (all []Hearing) {
 	w.T.Helper()
 	for _, row := range w.Deliveries(hook) {

@@ -75,7 +75,7 @@ func (w *World) WantErased() {
 	}
 }
 
-// CrowdOf makes n suppressed contacts in random order of their rows and gives
+// CrowdOf makes n suppressed contacts in random order of their rows and returns
 // every 20th.
 func (w *World) CrowdOf(key *app.Key, n int) (picked []app.Contact) {
 	w.T.Helper()
@@ -110,7 +110,7 @@ func (w *World) OpenErasures() int {
 	return n
 }
 
-// Crowd writes n emails of a team in a few Writes; to gives the recipients of
+// Crowd writes n emails of a team in a few Writes; to returns the recipients of
 // each and fill adds what it says.
 func (w *World) Crowd(key *app.Key, n int, fill func(i int, in *app.EmailInput)) {
 	w.T.Helper()

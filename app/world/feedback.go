@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// Take has the engine take reports; they come from SES unless they say more.
+// Take has the server take reports; they come from SES unless they say more.
 func (w *World) Take(reports ...feedback.Report) {
 	w.T.Helper()
 	for i := range reports {
@@ -54,7 +54,7 @@ func (w *World) Suppressed(address string) app.Suppression {
 	return s
 }
 
-// SentTo gives an email that the relay took.
+// SentTo returns an email that the relay took.
 func (w *World) SentTo(to ...string) string {
 	w.T.Helper()
 	id := w.Send(to...)
@@ -68,7 +68,7 @@ func Bounce(id, recipient, code string) feedback.Report {
 		Diagnostic: "smtp; 550 " + code + " sorry"}
 }
 
-// BroadcastRecipients gives the recipients of a broadcast as the database has
+// BroadcastRecipients returns the recipients of a broadcast as the database has
 // them, in their order.
 func (w *World) BroadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipient) {
 	w.T.Helper()

@@ -10,7 +10,7 @@ import (
 	"mailer/db"
 )
 
-// Upload imports a file and gives the import's id.
+// Upload imports a file and returns the import's id.
 func (w *World) Upload(in importing.Input, csv string) string {
 	w.T.Helper()
 	id, err := w.Server.Imports.CreateImport(w.T.Context(), w.Key, func(file io.Writer) (importing.Input, error) {

@@ -16,7 +16,7 @@ func (w *World) SetPlan(in plan.Input) {
 	Must(w.T, err)
 }
 
-// SendTo sends one email to each of persons [from, to) and gives the ids.
+// SendTo sends one email to each of persons [from, to) and returns the ids.
 func (w *World) SendTo(from, to int) (ids []string) {
 	w.T.Helper()
 	for i := from; i < to; i++ {
@@ -25,7 +25,7 @@ func (w *World) SendTo(from, to int) (ids []string) {
 	return ids
 }
 
-// TrySend gives the error of a send to n addresses.
+// TrySend returns the error of a send to n addresses.
 func (w *World) TrySend(n int) error {
 	w.T.Helper()
 	var to []string
@@ -78,7 +78,7 @@ func (w *World) WantBacklog(late, scheduled int64) {
 	}
 }
 
-// QuotaTold gives what webhooks were told of quotas.
+// QuotaTold returns what webhooks were told of quotas.
 func (w *World) QuotaTold() []string {
 	w.T.Helper()
 	return w.Sql(`SELECT type || ' ' || (payload ->> '$.data.period') || ' ' || (payload ->> '$.data.emails_sent') || '/' || (payload ->> '$.data.limit')

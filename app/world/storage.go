@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// FullStorage gives an error as SQLite does on a full disk.
+// FullStorage returns an error as SQLite does on a full disk.
 func FullStorage(t *testing.T) error {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db"))

@@ -32,7 +32,7 @@ func Tracked(t testing.TB, relays ...*FakeRelay) *World {
 	return w
 }
 
-// SetTracking gives the test domain the tracking of d.
+// SetTracking sets the tracking of the test domain to that of d.
 func (w *World) SetTracking(d app.Domain) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -72,7 +72,7 @@ func (w *World) SendHTML(html string, to ...string) string {
 // Look loads the pixel of an email, click follows one of its links.
 func (w *World) Look(id, agent string) {
 	w.T.Helper()
-	if !w.Server.Mail.FetchPixel(tracking.OpenToken(w.Server.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
+	if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
 		w.T.Error("the pixel is unknown")
 	}
 }

@@ -27,7 +27,7 @@ import (
 
 const TestDomain = "example.com"
 
-// World is an engine on a database file of its own, with fake relays. The team
+// World is a server on a database file of its own, with fake relays. The team
 // is the first one; its domain is testDomain, verified.
 type World struct {
 	T             testing.TB
@@ -49,7 +49,7 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 	synctest.Test(t, fn)
 }
 
-// Idle makes a world whose engine accepts and does not send yet.
+// Idle makes a world whose server accepts and does not send yet.
 func Idle(t testing.TB, relays ...*FakeRelay) *World {
 	t.Helper()
 	return IdleWith(t, server.Config{}, relays...)
@@ -78,7 +78,7 @@ func (w *World) listen(key *app.Key) {
 	Must(w.T, err)
 }
 
-// Serving makes a world whose engine sends.
+// Serving makes a world whose server sends.
 func Serving(t testing.TB, relays ...*FakeRelay) *World {
 	t.Helper()
 	w := Idle(t, relays...)
@@ -86,7 +86,7 @@ func Serving(t testing.TB, relays ...*FakeRelay) *World {
 	return w
 }
 
-// Open opens database and engine; the test's end closes them.
+// Open opens database and server; the test's end closes them.
 func (w *World) Open() {
 	w.T.Helper()
 	schema, err := os.ReadFile("../../schema.sql")
@@ -126,7 +126,7 @@ func StopNow(e *server.Server) {
 	e.Stop(ctx)
 }
 
-// Beside gives an engine as a command has it that runs beside the server: on its own
+// Beside returns a server as a command has it that runs beside the server: on its own
 // connections to the database, without workers.
 func (w *World) Beside() *server.Server {
 	w.T.Helper()
@@ -142,7 +142,7 @@ func (w *World) Beside() *server.Server {
 	return e
 }
 
-// Stop ends the engine in order and closes the database.
+// Stop ends the server in order and closes the database.
 func (w *World) Stop() {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
@@ -152,8 +152,8 @@ func (w *World) Stop() {
 	Must(w.T, w.DB.Close())
 }
 
-// Crash leaves the old process as it stands and gives a world on what the disk
-// holds at this moment, its engine not yet started. The old one goes on with
+// Crash leaves the old process as it stands and returns a world on what the disk
+// holds at this moment, its server not yet started. The old one goes on with
 // its own files.
 func (w *World) Crash(relays ...*FakeRelay) *World {
 	w.T.Helper()
@@ -180,7 +180,7 @@ func (w *World) AddDomain(teamID, name, region string, status app.DomainStatus) 
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
 }
 
-// AddTeam makes another team with a verified domain and gives a key of it.
+// AddTeam makes another team with a verified domain and returns a key of it.
 func (w *World) AddTeam(name, domain string) *app.Key {
 	w.T.Helper()
 	team, err := w.Server.Teams.CreateTeam(w.T.Context(), name)
@@ -197,7 +197,7 @@ func Letter(to ...string) *app.EmailInput {
 	return &app.EmailInput{From: "Ann <ann@" + TestDomain + ">", To: to, Subject: "Hi", Text: &text}
 }
 
-// Send has an email accepted and gives its id.
+// Send has an email accepted and returns its id.
 func (w *World) Send(to ...string) string {
 	w.T.Helper()
 	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, Letter(to...), mail.SendOptions{})
@@ -235,7 +235,7 @@ func (w *World) Events(id string) []app.Event {
 	return events
 }
 
-// EventOf gives the only event of that type.
+// EventOf returns the only event of that type.
 func (w *World) EventOf(id string, kind app.EventType) app.Event {
 	w.T.Helper()
 	var found []app.Event
@@ -258,7 +258,7 @@ func (w *World) Story(id string) string {
 	return b.String()
 }
 
-// Unit gives the open work of an email, nil where it is over.
+// Unit returns the open work of an email, nil where it is over.
 func (w *World) Unit(id string) *app.Unit {
 	w.T.Helper()
 	var found *app.Unit
