@@ -39,10 +39,12 @@ type Script func(m *app.Outgoing, n int) Answer
 // Answer plays the relay's part in one transaction.
 type Answer func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result
 
+// NewRelay makes a relay of the default region without limits.
 func NewRelay(script Script) *FakeRelay {
 	return NewRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}, script)
 }
 
+// NewRelayOf makes a relay.
 func NewRelayOf(relay relays.Relay, script Script) *FakeRelay {
 	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, Gone: make(chan struct{})}
 }
@@ -63,6 +65,7 @@ func Firstly(answers ...Answer) Script {
 	}
 }
 
+// Send implements delivery.Sender by the script.
 func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	select {
 	case r.conns <- struct{}{}:
@@ -120,6 +123,7 @@ func (r *FakeRelay) end() {
 	r.open--
 }
 
+// Close implements delivery.Sender.
 func (r *FakeRelay) Close() {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()

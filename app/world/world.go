@@ -25,6 +25,7 @@ import (
 	"mailer/db"
 )
 
+// TestDomain is the domain that each team of a world sends from.
 const TestDomain = "example.com"
 
 // World is a server on a database file of its own, with fake relays. The team
@@ -107,6 +108,7 @@ func (w *World) Open() {
 	w.started, w.Over = false, false
 }
 
+// Start sets the server's workers to work.
 func (w *World) Start() {
 	w.T.Helper()
 	Must(w.T, w.Server.Start(w.T.Context()))
@@ -167,6 +169,7 @@ func (w *World) Crash(relays ...*FakeRelay) *World {
 	return next
 }
 
+// AddDomain adds a domain in that status.
 func (w *World) AddDomain(teamID, name, region string, status app.DomainStatus) {
 	w.T.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -205,11 +208,13 @@ func (w *World) Send(to ...string) string {
 	return id
 }
 
+// Read reads the database, which must be possible.
 func (w *World) Read(fn func(r *db.Reader) error) {
 	w.T.Helper()
 	Must(w.T, w.DB.Read(context.Background(), fn))
 }
 
+// Email reads an email, which must be there.
 func (w *World) Email(id string) *app.Email {
 	w.T.Helper()
 	email, err := w.Server.Mail.GetEmail(w.T.Context(), w.Key, id)
@@ -217,6 +222,7 @@ func (w *World) Email(id string) *app.Email {
 	return email
 }
 
+// WantLast checks an email's last event.
 func (w *World) WantLast(id string, want app.LastEvent) {
 	w.T.Helper()
 	if got := w.Email(id).LastEvent; got != want {
@@ -250,6 +256,7 @@ func (w *World) EventOf(id string, kind app.EventType) app.Event {
 	return found[0]
 }
 
+// Story is the timeline of an email, an event on a line.
 func (w *World) Story(id string) string {
 	var b strings.Builder
 	for _, ev := range w.Events(id) {
@@ -278,6 +285,7 @@ func (w *World) Unit(id string) *app.Unit {
 	return found
 }
 
+// Dotted returns the units that are marked dotted.
 func (w *World) Dotted() (units []app.Unit) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
@@ -287,6 +295,7 @@ func (w *World) Dotted() (units []app.Unit) {
 	return units
 }
 
+// Doubts returns all doubts, oldest first.
 func (w *World) Doubts() []app.Doubt {
 	w.T.Helper()
 	doubts, err := w.Server.Delivery.ListDoubts(w.T.Context(), false)
@@ -301,6 +310,7 @@ func (w *World) Due(id string) {
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
 }
 
+// Must ends the test at an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -308,6 +318,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// WantCode checks that an error is an *app.Error of a code.
 func WantCode(t testing.TB, err error, want app.Code) {
 	t.Helper()
 	var refusal *app.Error
@@ -322,12 +333,14 @@ type LogBook struct {
 	Text strings.Builder
 }
 
+// Write implements io.Writer.
 func (b *LogBook) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.Text.Write(p)
 }
 
+// Has reports whether something was logged in these words.
 func (b *LogBook) Has(words string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
