@@ -31,7 +31,7 @@ func (f *fakeTracking) came(token string, by *tracking.Visitor) bool {
 	return token == "good"
 }
 
-func (f *fakeTracking) FetchPixel(token string, by *tracking.Visitor) bool { return f.came(token, by) }
+func (f *fakeTracking) NoteOpen(token string, by *tracking.Visitor) bool { return f.came(token, by) }
 
 func (f *fakeTracking) FollowLink(token string, by *tracking.Visitor) (string, bool) {
 	if !f.came(token, by) {

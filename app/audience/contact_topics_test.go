@@ -14,8 +14,8 @@ import (
 func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
-	w.AddContact("Ann@example.net")
-	a, b := w.OptInTopic("A"), w.OptInTopic("B")
+	addContact(w, "Ann@example.net")
+	a, b := optInTopic(w, "A"), optInTopic(w, "B")
 	set := func(choices ...app.TopicChoice) error {
 		_, _, err := w.Server.Audience.SetContactTopics(ctx, w.Key, "ann@example.net", choices)
 		return err
@@ -25,7 +25,7 @@ func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
 	world.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptOut}, app.TopicChoice{ID: b.ID, Subscription: app.OptIn}))
 	world.Must(t, set(app.TopicChoice{ID: a.ID, Subscription: app.OptIn}, app.TopicChoice{ID: a.ID, Subscription: app.OptOut})) // comes to nothing
 	world.WantCode(t, set(app.TopicChoice{ID: b.ID, Subscription: app.OptOut}, app.TopicChoice{ID: app.NewID(), Subscription: app.OptOut}), app.CodeNotFound)
-	w.WantHeard(`topic.created "A" false`, `topic.created "B" false`,
+	wantHeard(w, `topic.created "A" false`, `topic.created "B" false`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+a.ID+`","subscription":"opt_out"}]`,
 		`contact.topics.updated "Ann@example.net" [{"id":"`+b.ID+`","subscription":"opt_in"}]`)
 	rows, _, err := w.Server.Audience.ListContactTopics(ctx, w.Key, "ann@example.net", app.Page{Limit: 10})
@@ -38,8 +38,8 @@ func TestWebhooksHearTheChoicesThatChanged(t *testing.T) {
 func TestAnOptOutIsNotedWhileTheDiskIsFull(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
-	id := w.AddContact("ann@example.net")
-	a, b := w.OptInTopic("A"), w.OptInTopic("B")
+	id := addContact(w, "ann@example.net")
+	a, b := optInTopic(w, "A"), optInTopic(w, "B")
 	set := func(choices ...app.TopicChoice) error {
 		if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {
 			t.Fatal(err)
@@ -58,7 +58,7 @@ func TestAnOptOutIsNotedWhileTheDiskIsFull(t *testing.T) {
 
 func TestABaseURLMayEndInASlash(t *testing.T) {
 	w := world.Idle(t)
-	id := w.AddContact("ann@example.net")
+	id := addContact(w, "ann@example.net")
 	cfg := w.Config
 	cfg.BaseURL = "https://mail.example.com//"
 	e, err := server.New(t.Context(), cfg)

@@ -65,8 +65,8 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 		t.Run(fmt.Sprint(n), func(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {
 				w := world.Idle(t, world.NewRelay(nil))
-				id := w.Upload(importing.Input{}, csv)
-				w.WantImport(id, importing.Queued, "", importing.Counts{})
+				id := upload(w, importing.Input{}, csv)
+				wantImport(w, id, importing.Queued, "", importing.Counts{})
 				work(w, n)
 				before, _ := w.Imported(id)
 				if got := min(n*audience.ImportRows, want.Total()); before.Total() != got || before.CompletedAt.IsZero() != (n < writes) {
@@ -75,7 +75,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				next := w.Crash(world.NewRelay(nil))
 				next.Start()
 				synctest.Wait()
-				next.WantImport(id, importing.Completed, "", want)
+				wantImport(next, id, importing.Completed, "", want)
 				if got := next.Contacts(); got != want.Created {
 					t.Errorf("%d contacts, want %d", got, want.Created)
 				}
@@ -87,7 +87,7 @@ func TestACrashInAnImportGoesOnExactlyWhereItStood(t *testing.T) {
 				if len(lines) != min(want.Failed, importing.MaxErrorsShown) {
 					t.Errorf("%d errors on %d lines, want %d", len(flaws), len(lines), want.Failed)
 				}
-				next.WantNoFiles(id)
+				wantNoFiles(next, id)
 			})
 		})
 	}
@@ -117,10 +117,10 @@ func TestACrashInAnUploadLeavesNothingAfterTheStart(t *testing.T) {
 		if !errors.Is(err, io.ErrUnexpectedEOF) {
 			t.Errorf("error %v", err)
 		}
-		w.WantNoFiles(id)
+		wantNoFiles(w, id)
 		next.Start()
 		synctest.Wait()
-		next.WantNoFiles(id)
+		wantNoFiles(next, id)
 	})
 }
 
@@ -128,7 +128,7 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		csv, want := sheet(3000)
 		w := world.Serving(t, world.NewRelay(nil))
-		id := w.Upload(importing.Input{}, csv)
+		id := upload(w, importing.Input{}, csv)
 		w.Stop()
 		w.Open()
 		i, _ := w.Imported(id)
@@ -137,7 +137,7 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 		}
 		w.Start()
 		synctest.Wait()
-		w.WantImport(id, importing.Completed, "", want)
+		wantImport(w, id, importing.Completed, "", want)
 		if got := w.Contacts(); got != want.Created {
 			t.Errorf("%d contacts, want %d", got, want.Created)
 		}
@@ -147,16 +147,16 @@ func TestAStoppedImportGoesOnAfterTheStart(t *testing.T) {
 func TestImportsComeOneByOneOldestFirst(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		first := w.Upload(importing.Input{}, "email\na@example.org\nb@example.org\n")
-		second := w.Upload(importing.Input{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
+		first := upload(w, importing.Input{}, "email\na@example.org\nb@example.org\n")
+		second := upload(w, importing.Input{OnConflict: "upsert"}, "email\nb@example.org\nc@example.org\n")
 		w.Start()
 		synctest.Wait()
-		w.WantImport(first, importing.Completed, "", importing.Counts{Created: 2})
-		w.WantImport(second, importing.Completed, "", importing.Counts{Created: 1, Updated: 1})
-		third := w.Upload(importing.Input{}, "email\nd@example.org\n") // while the importer sleeps
+		wantImport(w, first, importing.Completed, "", importing.Counts{Created: 2})
+		wantImport(w, second, importing.Completed, "", importing.Counts{Created: 1, Updated: 1})
+		third := upload(w, importing.Input{}, "email\nd@example.org\n") // while the importer sleeps
 		synctest.Wait()
-		w.WantImport(third, importing.Completed, "", importing.Counts{Created: 1})
-		w.WantNoFiles(first, second, third)
+		wantImport(w, third, importing.Completed, "", importing.Counts{Created: 1})
+		wantNoFiles(w, first, second, third)
 	})
 }
 
@@ -164,7 +164,7 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		csv, want := sheet(300)
 		w := world.Idle(t, world.NewRelay(nil))
-		id := w.Upload(importing.Input{}, csv)
+		id := upload(w, importing.Input{}, csv)
 		work(w, 1)
 		half, _ := w.Imported(id)
 		if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {
@@ -172,12 +172,12 @@ func TestAnImportWaitsForAFullDisk(t *testing.T) {
 		}
 		go w.Server.Imports.RunImports(w.Server.Taking)
 		synctest.Wait()
-		w.WantImport(id, importing.InProgress, "", half.Counts)
+		wantImport(w, id, importing.InProgress, "", half.Counts)
 		_, err := w.Server.Imports.CreateImport(t.Context(), w.Key, nil)
 		world.WantCode(t, err, app.CodeServiceUnavailable)
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		w.WantImport(id, importing.Completed, "", want)
+		wantImport(w, id, importing.Completed, "", want)
 		world.StopNow(w.Server)
 	})
 }
@@ -193,7 +193,7 @@ func TestAnUploadThatMeetsAFullDiskIsDeletedAtOnce(t *testing.T) {
 			return importing.Input{}, err
 		})
 		world.WantCode(t, err, app.CodeServiceUnavailable)
-		w.WantNoFiles()
+		wantNoFiles(w)
 	})
 }
 
@@ -210,7 +210,7 @@ func TestACallerThatGoesAwayLeavesNoFile(t *testing.T) {
 		if !errors.Is(err, context.Canceled) {
 			t.Errorf("error %v", err)
 		}
-		w.WantNoFiles()
+		wantNoFiles(w)
 	})
 }
 
@@ -222,7 +222,7 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			s := app.Segment{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "s", CreatedAt: time.Now()}
 			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "t", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: time.Now()}
 			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return errors.Join(tx.InsertSegment(&s), tx.InsertTopic(&topic)) }))
-			id := w.Upload(importing.Input{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
+			id := upload(w, importing.Input{Segments: []app.SegmentRef{{ID: s.ID}, {ID: s.ID}}, Topics: []app.TopicChoice{{ID: topic.ID, Subscription: app.OptOut}}}, csv)
 			work(w, 1)
 			half, _ := w.Imported(id)
 			world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
@@ -237,11 +237,11 @@ func TestASegmentDeletedInMidImportFailsItInWords(t *testing.T) {
 			}))
 			w.Start()
 			synctest.Wait()
-			w.WantImport(id, importing.Failed, "The requested "+kind+" was not found; it was deleted while the import ran", half.Counts)
+			wantImport(w, id, importing.Failed, "The requested "+kind+" was not found; it was deleted while the import ran", half.Counts)
 			if got := w.Contacts(); got != half.Created {
 				t.Errorf("%d contacts, want %d", got, half.Created)
 			}
-			w.WantNoFiles(id)
+			wantNoFiles(w, id)
 		}
 	})
 }
@@ -250,27 +250,27 @@ func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		column := importing.Column{Name: `"email"`, Field: "email"}
-		panics := w.Plant(&importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
-		conflicts := w.Plant(&importing.Plan{Conflict: app.ConflictError, Width: 1, Columns: []importing.Column{column}}, "email\na@example.org\na@example.org\n")
-		empty := w.Plant(&importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{column}}, "")
-		good := w.Upload(importing.Input{}, "email\na@example.org\n")
+		panics := plant(w, &importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
+		conflicts := plant(w, &importing.Plan{Conflict: app.ConflictError, Width: 1, Columns: []importing.Column{column}}, "email\na@example.org\na@example.org\n")
+		empty := plant(w, &importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{column}}, "")
+		good := upload(w, importing.Input{}, "email\na@example.org\n")
 		w.Start()
 		time.Sleep(audience.ImportStrikes * time.Minute)
 		synctest.Wait()
-		w.WantImport(panics, importing.Failed, "fault of its own", importing.Counts{})
-		w.WantImport(conflicts, importing.Failed, "could not be stored", importing.Counts{})
-		w.WantImport(empty, importing.Failed, "not stored any more", importing.Counts{})
-		w.WantImport(good, importing.Completed, "", importing.Counts{Created: 1})
-		w.WantNoFiles(panics, conflicts, empty, good)
+		wantImport(w, panics, importing.Failed, "fault of its own", importing.Counts{})
+		wantImport(w, conflicts, importing.Failed, "could not be stored", importing.Counts{})
+		wantImport(w, empty, importing.Failed, "not stored any more", importing.Counts{})
+		wantImport(w, good, importing.Completed, "", importing.Counts{Created: 1})
+		wantNoFiles(w, panics, conflicts, empty, good)
 	})
 }
 
 func TestTheFirstTenThousandRowErrorsAreKeptAndAllAreCounted(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(nil))
-		id := w.Upload(importing.Input{}, "email\n"+strings.Repeat("nobody\n", importing.MaxErrors+250)+"a@example.org\n")
+		id := upload(w, importing.Input{}, "email\n"+strings.Repeat("nobody\n", importing.MaxErrors+250)+"a@example.org\n")
 		synctest.Wait()
-		w.WantImport(id, importing.Completed, "", importing.Counts{Created: 1, Failed: importing.MaxErrors + 250})
+		wantImport(w, id, importing.Completed, "", importing.Counts{Created: 1, Failed: importing.MaxErrors + 250})
 		page, kept, line := app.Page{Limit: 100}, 0, 1
 		for more := true; more; {
 			var rows []importing.RowError
@@ -299,11 +299,11 @@ func TestAnImportStandsBackWhileCallersWaitAndEnds(t *testing.T) {
 		leave := w.Server.Load.Enter()
 		defer leave()
 		start := time.Now()
-		id := w.Upload(importing.Input{}, csv)
+		id := upload(w, importing.Input{}, csv)
 		w.Start()
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		w.WantImport(id, importing.Completed, "", want)
+		wantImport(w, id, importing.Completed, "", want)
 		i, _ := w.Imported(id)
 		writes := time.Duration(want.Total() / audience.ImportRows)
 		if took := i.CompletedAt.Sub(start); took < writes*audience.ImportYield || took > 2*writes*audience.ImportYield {
@@ -319,7 +319,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		for i := range 250 {
 			csv += fmt.Sprintf("c%d@example.org\n", i)
 		}
-		id := w.Upload(importing.Input{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
+		id := upload(w, importing.Input{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
 		var run *audience.ImportRun
 		w.Read(func(r *db.Reader) error {
 			i, err := r.NextImport()
@@ -341,7 +341,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 		}
 		w.Start()
 		synctest.Wait()
-		w.WantImport(id, importing.Completed, "", importing.Counts{Created: 251, Failed: 1})
+		wantImport(w, id, importing.Completed, "", importing.Counts{Created: 251, Failed: 1})
 		if _, err := w.Server.Audience.GetContact(t.Context(), w.Key, "eve@erase.example"); app.CodeOf(err) != app.CodeNotFound {
 			t.Errorf("the contact is back: %v", err)
 		}

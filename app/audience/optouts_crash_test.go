@@ -24,7 +24,7 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 			world.Bubble(t, func(t *testing.T) {
 				w := world.Serving(t, world.NewRelay(world.Always(c.hanging)))
 				news := w.Topic("News", app.OptIn, app.PublicTopic)
-				id := w.SendAbout(news, "bob@example.net")
+				id := sendAbout(w, news, "bob@example.net")
 				synctest.Wait()
 				relay := world.NewRelay(nil)
 				next := w.Crash(relay)
@@ -32,7 +32,7 @@ func TestACrashForgetsNoOptOutAndNoTopic(t *testing.T) {
 					t.Fatalf("unit %+v", u)
 				}
 				if c.leave {
-					_, err := next.Server.Pages.Unsubscribe(t.Context(), next.LinkOf(id))
+					_, err := next.Server.Pages.Unsubscribe(t.Context(), linkOf(next, id))
 					world.Must(t, err)
 				}
 				next.Start()
@@ -60,9 +60,9 @@ func TestAnAnsweredOptOutOutlivesACrash(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		hang := make(chan struct{})
 		w := world.Serving(t, world.NewRelay(world.Always(world.After(hang, world.Accept))))
-		id := w.SendAbout(w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		id := sendAbout(w, w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		synctest.Wait()
-		_, err := w.Server.Pages.Unsubscribe(t.Context(), w.LinkOf(id))
+		_, err := w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, id))
 		world.Must(t, err)
 		relay := world.NewRelay(nil)
 		next := w.Crash(relay)

@@ -30,12 +30,12 @@ func TestWhoIsLeftOutOfMailOfATopic(t *testing.T) {
 				}
 				w.Contact("gone@example.net", true)
 				w.Contact("contact@example.net", false)
-				w.Choose(news, "in@example.net", app.OptIn)
-				w.Choose(news, "gone@example.net", app.OptIn)
-				w.Choose(news, "out@example.net", app.OptOut)
-				w.Choose(news, "contact@example.net", app.OptOut)
-				w.Choose(other, "new@example.net", app.OptOut)
-				id := w.SendAbout(news, "in@example.net", "new@example.net", "Out@Example.net", "contact@example.net", "gone@example.net", "left@example.net", "bounced@example.net")
+				choose(w, news, "in@example.net", app.OptIn)
+				choose(w, news, "gone@example.net", app.OptIn)
+				choose(w, news, "out@example.net", app.OptOut)
+				choose(w, news, "contact@example.net", app.OptOut)
+				choose(w, other, "new@example.net", app.OptOut)
+				id := sendAbout(w, news, "in@example.net", "new@example.net", "Out@Example.net", "contact@example.net", "gone@example.net", "left@example.net", "bounced@example.net")
 				plain := w.Send("new@example.net", "out@example.net", "gone@example.net", "left@example.net", "bounced@example.net")
 				synctest.Wait()
 				time.Sleep(time.Second)
@@ -76,7 +76,7 @@ func TestASendWhoseToAllOptedOutIsRefused(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	news := w.Topic("News", app.OptIn, app.PublicTopic)
 	w.Contact("gone@example.net", true)
-	w.Choose(news, "out@example.net", app.OptOut)
+	choose(w, news, "out@example.net", app.OptOut)
 	refused := world.About(news, "out@example.net", "GONE@example.net")
 	refused.Cc = []string{"in@example.net"}
 	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, refused, mail.SendOptions{})
@@ -174,7 +174,7 @@ func TestTheLinkStandsForTheOneRecipientOrForTheEmail(t *testing.T) {
 		t.Helper()
 		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		world.Must(t, err)
-		l, ok := w.Config.Sealer.ReadPageToken(app.UnsubscribePage, w.LinkOf(id))
+		l, ok := w.Config.Sealer.ReadPageToken(app.UnsubscribePage, linkOf(w, id))
 		if !ok || l.Source != id || l.TeamID != w.Key.TeamID {
 			t.Errorf("%+v, %v", l, ok)
 		}
@@ -278,7 +278,7 @@ func TestACommandBesideTheServerLinksToTheServersPages(t *testing.T) {
 	world.Must(t, err)
 	id, err := command.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	world.Must(t, err)
-	w.LinkOf(id)
+	linkOf(w, id)
 }
 
 func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
@@ -325,7 +325,7 @@ func TestAnOptOutBeforeTheDotIsObeyedHoweverTheMailWaits(t *testing.T) {
 				in.ScheduledAt = c.at
 				id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 				world.Must(t, err)
-				token = w.LinkOf(id)
+				token = linkOf(w, id)
 				w.Start()
 				synctest.Wait()
 				if !c.dot {
@@ -367,7 +367,7 @@ func TestTheOthersOfAnEmailAreSentAtOnceWithoutWhoLeft(t *testing.T) {
 		}))
 		w = world.Serving(t, relay)
 		news = w.Topic("News", app.OptIn, app.PublicTopic)
-		id := w.SendAbout(news, "bob@example.net", "Carl@example.net")
+		id := sendAbout(w, news, "bob@example.net", "Carl@example.net")
 		synctest.Wait()
 		time.Sleep(time.Second)
 		synctest.Wait()
@@ -392,7 +392,7 @@ func TestABareOptOutHoldsBackTopicsAndLetsPlainMailPass(t *testing.T) {
 			return world.Accept(ctx, m, hold)
 		}))
 		w = world.Serving(t, relay)
-		id := w.SendAbout(w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
+		id := sendAbout(w, w.Topic("News", app.OptIn, app.PublicTopic), "bob@example.net")
 		synctest.Wait()
 		plain := w.Send("bob@example.net")
 		time.Sleep(time.Minute)
@@ -406,10 +406,10 @@ func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		news := w.Topic("News", app.OptIn, app.PublicTopic)
-		id := w.SendAbout(news, "bob@example.net")
+		id := sendAbout(w, news, "bob@example.net")
 		address := w.Hash("bob@example.net")
 		for _, change := range []func() (*audience.PageView, error){
-			func() (*audience.PageView, error) { return w.Server.Pages.Unsubscribe(t.Context(), w.LinkOf(id)) },
+			func() (*audience.PageView, error) { return w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, id)) },
 			func() (*audience.PageView, error) {
 				return w.Server.Pages.Unsubscribe(t.Context(), w.Link(app.UnsubscribePage, app.PageLink{Address: address, Source: id}))
 			},

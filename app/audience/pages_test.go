@@ -17,12 +17,12 @@ func TestWhateverIsWrongWithATokenIsTheSameNotFound(t *testing.T) {
 	gone := w.Topic("Gone", app.OptIn, app.PublicTopic)
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.DeleteTopic(w.Key.TeamID, gone.ID) }))
 	foreign := w.AddTeam("Other", "other.example").TeamID
-	theirs := w.SendAbout(news, "a@example.net", "b@example.net")
-	deleted := w.SendAbout(news, "a@example.net", "b@example.net")
+	theirs := sendAbout(w, news, "a@example.net", "b@example.net")
+	deleted := sendAbout(w, news, "a@example.net", "b@example.net")
 	world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, deleted))
 	bob := w.Hash("bob@example.net")
 	before := w.Audience()
-	for door, enter := range w.Doors() {
+	for door, enter := range doors(w) {
 		page, other := app.UnsubscribePage, app.PreferencesPage
 		if strings.Contains(door, "Preferences") {
 			page, other = other, page
@@ -58,8 +58,8 @@ func TestWhateverIsWrongWithATokenIsTheSameNotFound(t *testing.T) {
 func TestALinkOfADeletedEmailStillKnowsItsAddress(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	news := w.Topic("News", app.OptIn, app.PublicTopic)
-	id := w.SendAbout(news, "bob@example.net")
-	token := w.LinkOf(id)
+	id := sendAbout(w, news, "bob@example.net")
+	token := linkOf(w, id)
 	world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id))
 	view, err := w.Server.Pages.Unsubscribe(t.Context(), token)
 	if err != nil || view.Topic.Subscription != app.OptOut || !view.Topic.Explicit {
@@ -75,7 +75,7 @@ func TestWhatThePagesShow(t *testing.T) {
 	w.Topic("Hidden", app.OptIn, app.PrivateTopic)
 	theirs := &app.Topic{ID: app.NewID(), TeamID: w.AddTeam("Other", "other.example").TeamID, Name: "Theirs", Default: app.OptIn, Visibility: app.PublicTopic}
 	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.InsertTopic(theirs) }))
-	w.Choose(alpha, "bob@example.net", app.OptIn)
+	choose(w, alpha, "bob@example.net", app.OptIn)
 	names := func(v *audience.PageView) string {
 		var out []string
 		for _, topic := range v.Topics {
@@ -101,7 +101,7 @@ func TestWhatThePagesShow(t *testing.T) {
 	} {
 		c.link.TeamID = w.Key.TeamID
 		for page, enter := range map[string]string{app.UnsubscribePage: "UnsubscribePage", app.PreferencesPage: "PreferencesPage"} {
-			v, err := w.Doors()[enter](w.Link(page, c.link))
+			v, err := doors(w)[enter](w.Link(page, c.link))
 			world.Must(t, err)
 			topic := ""
 			if v.Topic != nil {
@@ -145,7 +145,7 @@ func TestATopicLinkOptsOutOfThatTopicOnce(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	news, other := w.Topic("News", app.OptIn, app.PrivateTopic), w.Topic("Other", app.OptIn, app.PublicTopic)
 	w.Contact("Bob@Example.net", false)
-	token := w.LinkOf(w.SendAbout(news, "bob@example.net"))
+	token := linkOf(w, sendAbout(w, news, "bob@example.net"))
 	var after string
 	for n := range 3 {
 		v, err := w.Server.Pages.Unsubscribe(t.Context(), token)
@@ -177,7 +177,7 @@ func TestATopicLinkOptsOutOfThatTopicOnce(t *testing.T) {
 func TestATopicLinkWithoutAContactTellsNobody(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	news := w.Topic("News", app.OptIn, app.PublicTopic)
-	_, err := w.Server.Pages.Unsubscribe(t.Context(), w.LinkOf(w.SendAbout(news, "bob@example.net")))
+	_, err := w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, sendAbout(w, news, "bob@example.net")))
 	world.Must(t, err)
 	if got := w.Told() + w.Rows(`SELECT topic_id, subscription FROM choices`); got != news.ID+" opt_out\n" {
 		t.Error(got)
@@ -206,7 +206,7 @@ func TestABareLinkUnsubscribesFromEverythingOnce(t *testing.T) {
 			link := app.PageLink{Address: w.Hash("bob@example.net")}
 			wantSource := "<nil>"
 			if c.source {
-				link.Source = w.SendBare("Bob@example.net")
+				link.Source = sendBare(w, "Bob@example.net")
 				wantSource = link.Source
 			}
 			if c.contact != "" {
@@ -263,14 +263,14 @@ func TestALinkOfAnEmailToSeveralStandsForEachOfThem(t *testing.T) {
 	in.Cc, in.Bcc = []string{"eve@example.net"}, []string{"joe@example.net"}
 	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 	world.Must(t, err)
-	w.Choose(news, "bob@example.net", app.OptOut)
-	v, err := w.Server.Pages.UnsubscribePage(t.Context(), w.LinkOf(id))
+	choose(w, news, "bob@example.net", app.OptOut)
+	v, err := w.Server.Pages.UnsubscribePage(t.Context(), linkOf(w, id))
 	world.Must(t, err)
 	if v.Topic.Subscription != app.OptIn || v.Unsubscribed || v.Preferences != "" || v.Topics != nil {
 		t.Errorf("some are still in: %+v", v)
 	}
 	for range 2 {
-		v, err = w.Server.Pages.Unsubscribe(t.Context(), w.LinkOf(id))
+		v, err = w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, id))
 		world.Must(t, err)
 	}
 	if v.Topic.Subscription != app.OptOut || v.Unsubscribed {
@@ -279,7 +279,7 @@ func TestALinkOfAnEmailToSeveralStandsForEachOfThem(t *testing.T) {
 	if got := w.Rows(`SELECT count(*) FROM choices WHERE subscription = 'opt_out'`); got != "3\n" || strings.Count(w.Told(), "\n") != 1 {
 		t.Errorf("%s choices, told %s", got, w.Told())
 	}
-	bare := w.LinkOf(w.SendBare("bob@example.net", "eve@example.net"))
+	bare := linkOf(w, sendBare(w, "bob@example.net", "eve@example.net"))
 	if v, err = w.Server.Pages.UnsubscribePage(t.Context(), bare); err != nil || v.Unsubscribed || v.Topic != nil {
 		t.Errorf("%+v, %v", v, err)
 	}
@@ -294,9 +294,9 @@ func TestALinkOfAnEmailToSeveralStandsForEachOfThem(t *testing.T) {
 func TestAnErasedRecipientIsPassedOver(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	news := w.Topic("News", app.OptIn, app.PublicTopic)
-	id := w.SendAbout(news, "bob@example.net", "eve@example.net")
+	id := sendAbout(w, news, "bob@example.net", "eve@example.net")
 	pool := w.Rows(`UPDATE recipients SET address = '[erased]' WHERE address = 'bob@example.net' RETURNING n`)
-	_, err := w.Server.Pages.Unsubscribe(t.Context(), w.LinkOf(id))
+	_, err := w.Server.Pages.Unsubscribe(t.Context(), linkOf(w, id))
 	world.Must(t, err)
 	if got := w.Rows(`SELECT count(*) FROM choices`); got != "1\n" || pool != "0\n" {
 		t.Errorf("%s choices", got)
@@ -308,7 +308,7 @@ func TestPreferencesNoteWhatThePageShowsAndNothingElse(t *testing.T) {
 	in, out := w.Topic("In", app.OptIn, app.PublicTopic), w.Topic("Out", app.OptOut, app.PublicTopic)
 	own, hidden := w.Topic("Own", app.OptIn, app.PrivateTopic), w.Topic("Hidden", app.OptIn, app.PrivateTopic)
 	w.Contact("bob@example.net", true)
-	w.Choose(in, "bob@example.net", app.OptOut)
+	choose(w, in, "bob@example.net", app.OptOut)
 	token := w.Link(app.PreferencesPage, app.PageLink{TopicID: own.ID, Address: w.Hash("bob@example.net")})
 	choices := map[string]app.Subscription{
 		in.ID: app.OptOut, out.ID: app.OptIn, own.ID: app.OptOut, hidden.ID: app.OptOut, app.NewID(): app.OptIn, "x": "y",

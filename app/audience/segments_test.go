@@ -25,9 +25,9 @@ func TestCountsOfSegmentsAreNeverStale(t *testing.T) {
 	want := func(after string, inLive, inAll, inHand int) {
 		t.Helper()
 		for range 2 { // counted, and remembered
-			w.WantContacts(live.ID, inLive, after)
-			w.WantContacts(all.ID, inAll, after)
-			w.WantContacts(hand.ID, inHand, after)
+			wantContacts(w, live.ID, inLive, after)
+			wantContacts(w, all.ID, inAll, after)
+			wantContacts(w, hand.ID, inHand, after)
 		}
 	}
 	want("nothing", 5, 10, 0)
@@ -77,15 +77,15 @@ func TestCountsAreRememberedUntilAContactChanges(t *testing.T) {
 	w := world.Idle(t)
 	w.AddContacts(10)
 	s := w.Segment(world.Only("unsubscribed", app.OpIsTrue, ""))
-	w.WantContacts(s.ID, 5, "nothing")
+	wantContacts(w, s.ID, 5, "nothing")
 	w.Sql("UPDATE contacts SET unsubscribed = 1 WHERE team_id = ?", w.Key.TeamID) // beside the store, which cannot know
-	w.WantContacts(s.ID, 5, "what nobody told")
+	wantContacts(w, s.ID, 5, "what nobody told")
 	other := w.AddTeam("Other", "example.org")
 	_, err := w.Server.Audience.CreateSegment(t.Context(), other, app.SegmentInput{Name: "x"})
 	world.Must(t, err)
-	w.WantContacts(s.ID, 5, "what another team did")
-	w.AddContact("new@example.net")
-	w.WantContacts(s.ID, 10, "a new contact")
+	wantContacts(w, s.ID, 5, "what another team did")
+	addContact(w, "new@example.net")
+	wantContacts(w, s.ID, 10, "a new contact")
 }
 
 func TestLongScansWaitForAPlaceAndQuickOnesDoNot(t *testing.T) {
@@ -208,7 +208,7 @@ func TestSegmentsOfAContact(t *testing.T) {
 func TestWebhooksHearWhoCameAndWent(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
-	id := w.AddContact("Ann@example.net")
+	id := addContact(w, "Ann@example.net")
 	a, b := w.Segment(nil), w.Segment(world.Only("unsubscribed", app.OpIsFalse, ""))
 	step := func(add bool, contact, segment string, code app.Code) {
 		t.Helper()
@@ -270,7 +270,7 @@ func TestADeletedSegmentLeavesNoRows(t *testing.T) {
 	if n := w.Count("members") + " " + w.Count("leftovers"); n != fmt.Sprint(len(ids), " 0") {
 		t.Errorf("members and leftovers: %s", n)
 	}
-	w.WantContacts(stays.ID, len(ids), "cleaning")
+	wantContacts(w, stays.ID, len(ids), "cleaning")
 }
 
 func TestAFilterMustFitDeclaredProperties(t *testing.T) {

@@ -17,7 +17,7 @@ func TestWebhooksHearOfSuppressionsThatAreNewAndThoseThatGo(t *testing.T) {
 		world.Must(t, err)
 	}
 	added := []string{`suppression.added "ann@example.net" "bounce"`, `suppression.added "bob@example.net" "manual"`, `suppression.added "eve@example.net" "manual"`}
-	w.WantHeard(added...)
+	wantHeard(w, added...)
 	data := w.Heard(w.Key.TeamID)[0].Data
 	if data["id"] != ann.ID || data["source_id"] != nil || data["created_at"] != app.FormatTime(ann.CreatedAt) || len(data) != 5 {
 		t.Errorf("data %v", data)
@@ -36,7 +36,7 @@ func TestWebhooksHearOfSuppressionsThatAreNewAndThoseThatGo(t *testing.T) {
 	if heard := w.Heard(foreign.TeamID); len(heard) != 0 {
 		t.Errorf("another team heard %v", heard)
 	}
-	w.WantHeard(append(added, `suppression.removed "eve@example.net" "manual"`, `suppression.removed "ann@example.net" "bounce"`,
+	wantHeard(w, append(added, `suppression.removed "eve@example.net" "manual"`, `suppression.removed "ann@example.net" "bounce"`,
 		`suppression.removed "bob@example.net" "manual"`)...)
 }
 
@@ -57,5 +57,5 @@ func TestWebhooksDontHearAnErasedAddressAgain(t *testing.T) {
 	if id != s.ID {
 		t.Errorf("removed %s, not %s", id, s.ID)
 	}
-	w.WantHeard(`suppression.added "ann@example.net" "manual"`, `suppression.removed "[erased]" "manual"`)
+	wantHeard(w, `suppression.added "ann@example.net" "manual"`, `suppression.removed "[erased]" "manual"`)
 }

@@ -12,7 +12,7 @@ import (
 func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
-	topic := w.OptInTopic("News")
+	topic := optInTopic(w, "News")
 	_, err := w.Server.Topics.CreateTopic(ctx, w.Key, app.TopicInput{Name: "News", Default: app.OptOut})
 	world.WantCode(t, err, app.CodeConflict)
 	for _, patch := range []app.TopicPatch{{}, {Name: "News", Default: app.OptIn, Visibility: app.PrivateTopic}} {
@@ -27,7 +27,7 @@ func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 	changed, err := w.Server.Topics.UpdateTopic(ctx, w.Key, topic.ID, app.TopicPatch{Name: "Nouvelles"})
 	world.Must(t, err)
 	world.Must(t, w.Server.Topics.DeleteTopic(ctx, w.Key, topic.ID))
-	w.WantHeard(`topic.created "News" false`, `topic.updated "Nouvelles" false`, `topic.deleted "Nouvelles" true`)
+	wantHeard(w, `topic.created "News" false`, `topic.updated "Nouvelles" false`, `topic.deleted "Nouvelles" true`)
 	data := w.Heard(w.Key.TeamID)[1].Data
 	for member, want := range map[string]any{
 		"id": topic.ID, "name": "Nouvelles", "description": nil, "default_subscription": "opt_in", "deleted": false,
@@ -45,7 +45,7 @@ func TestWebhooksHearOfTopicsWhatChanged(t *testing.T) {
 func TestATopicStaysWhileMailOfItWaits(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	ctx := t.Context()
-	topic, other := w.OptInTopic("News"), w.OptInTopic("Offers")
+	topic, other := optInTopic(w, "News"), optInTopic(w, "Offers")
 	id := w.Send("bob@example.net")
 	w.Sql("UPDATE units SET topic_id = ? WHERE email_id = ?", topic.ID, id)
 	world.WantCode(t, w.Server.Topics.DeleteTopic(ctx, w.Key, topic.ID), app.CodeConflict)

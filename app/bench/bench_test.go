@@ -143,7 +143,7 @@ func (s *server) batches(n, clients int) []time.Duration {
 const slowRuns = 10
 
 // slowly calls run as often as -benchtime says, but at most so many times, and
-// gives how often that was. What stands before it is done once.
+// returns how often that was. What stands before it is done once.
 func slowly(b *testing.B, most int, run func()) int {
 	runs := 0
 	for b.Loop() {

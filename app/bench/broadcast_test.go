@@ -97,7 +97,7 @@ func (s *server) broadcast() string {
 	return answer.ID
 }
 
-// isSent tells whether a broadcast is through, and then to how many it went.
+// isSent reports whether a broadcast is through, and then to how many it went.
 func (s *server) isSent(id string, n *int) bool {
 	s.tb.Helper()
 	var answer struct {

@@ -241,7 +241,7 @@ func (g *group) memory() (mb float64) {
 	return mb
 }
 
-// watchMemory samples memory until stop, which gives the most that it saw. It
+// watchMemory samples memory until stop, which returns the most that it saw. It
 // looks seldom, because looking costs as well.
 func (g *group) watchMemory() (stop func() float64) {
 	const every = 500 * time.Millisecond

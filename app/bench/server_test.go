@@ -183,7 +183,7 @@ func (s *server) request(path, body string) []byte {
 }
 
 // load posts n emails from clients connections, each one request at a time, and
-// gives the latencies, sorted.
+// returns the latencies, sorted.
 func (s *server) load(n, clients int) []time.Duration {
 	s.tb.Helper()
 	return s.post(s.request("/emails", oneEmail()), n, clients)

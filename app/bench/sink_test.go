@@ -88,7 +88,7 @@ func (c *sinkSession) step() bool {
 	return true
 }
 
-// holdsLine tells whether the next command is here already, with its end.
+// holdsLine reports whether the next command is here already, with its end.
 func (c *sinkSession) holdsLine() bool {
 	waiting, err := c.r.Peek(c.r.Buffered())
 	return err == nil && bytes.IndexByte(waiting, '\n') >= 0

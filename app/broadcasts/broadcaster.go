@@ -33,7 +33,7 @@ const (
 // ones, and ends the units of canceled ones. All of it follows from the database,
 // so a crash at any line costs nothing but time.
 type broadcaster struct {
-	woken chan struct{}
+	woken service.Bell
 
 	mu      sync.Mutex
 	running map[string]bool          // broadcasts that are being written down
@@ -41,18 +41,10 @@ type broadcaster struct {
 }
 
 func newBroadcaster() *broadcaster {
-	return &broadcaster{woken: make(chan struct{}, 1), running: map[string]bool{}, awaited: map[string]chan struct{}{}}
+	return &broadcaster{woken: service.NewBell(), running: map[string]bool{}, awaited: map[string]chan struct{}{}}
 }
 
-// wake has the broadcaster look for work; it never blocks.
-func (x *broadcaster) wake() {
-	select {
-	case x.woken <- struct{}{}:
-	default:
-	}
-}
-
-// expect gives what closes once the audience of a broadcast, which is about to be
+// expect returns what closes once the audience of a broadcast, which is about to be
 // queued, is frozen.
 func (x *broadcaster) expect(id string) <-chan struct{} {
 	x.mu.Lock()
@@ -113,7 +105,7 @@ func (x *broadcaster) expansions() []string {
 	return slices.Collect(maps.Keys(x.running))
 }
 
-// expandsAny tells whether one of some broadcasts is being written down.
+// expandsAny reports whether one of some broadcasts is being written down.
 func (x *broadcaster) expandsAny(ids []string) bool {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -124,10 +116,10 @@ func (x *broadcaster) done(id string) {
 	x.mu.Lock()
 	delete(x.running, id)
 	x.mu.Unlock()
-	x.wake()
+	x.woken.Ring()
 }
 
-// broadcast is the broadcaster's loop, until the engine stops.
+// broadcast is the broadcaster's loop, until the service stops.
 func (s *Service) broadcast() {
 	for {
 		next, err := s.broadcastRound(s.Taking)
@@ -150,11 +142,7 @@ func (s *Service) broadcastRound(ctx context.Context) (next time.Duration, err e
 // startDue queues the scheduled broadcasts whose time has come.
 func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) {
 	next = broadcasterSweep
-	var scheduled []app.Broadcast
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		scheduled, err = r.OpenBroadcasts(app.ScheduledBroadcast)
-		return err
-	})
+	scheduled, err := s.openBroadcasts(ctx, app.ScheduledBroadcast)
 	if err != nil {
 		return next, fmt.Errorf("read scheduled broadcasts: %w", err)
 	}
@@ -173,14 +161,14 @@ func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) 
 	return next, errors.Join(failed...)
 }
 
+func (s *Service) openBroadcasts(ctx context.Context, status app.BroadcastStatus) ([]app.Broadcast, error) {
+	return db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(status) })
+}
+
 // expandQueued has the recipients of queued broadcasts written down, those of the
 // smaller first.
 func (s *Service) expandQueued(ctx context.Context) error {
-	var queued []app.Broadcast
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		queued, err = r.OpenBroadcasts(app.QueuedBroadcast)
-		return err
-	})
+	queued, err := s.openBroadcasts(ctx, app.QueuedBroadcast)
 	if err != nil {
 		return fmt.Errorf("read queued broadcasts: %w", err)
 	}
@@ -269,11 +257,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 
 // cleanCanceled ends the units that canceled broadcasts still have.
 func (s *Service) cleanCanceled(ctx context.Context) error {
-	var canceled []app.Broadcast
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		canceled, err = r.CanceledBroadcasts()
-		return err
-	})
+	canceled, err := db.Get(ctx, s.DB, (*db.Reader).CanceledBroadcasts)
 	if err != nil {
 		return fmt.Errorf("read canceled broadcasts: %w", err)
 	}
@@ -314,7 +298,7 @@ func (s *Service) cleanUnits(tx *db.Tx, b *app.Broadcast) (more bool, err error)
 }
 
 // WakeBroadcaster has the worker look for what is due; it never blocks.
-func (s *Service) WakeBroadcaster() { s.broadcaster.wake() }
+func (s *Service) WakeBroadcaster() { s.broadcaster.woken.Ring() }
 
 // Expansions returns the broadcasts that are being written down.
 func (s *Service) Expansions() []string { return s.broadcaster.expansions() }

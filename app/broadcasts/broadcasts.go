@@ -64,15 +64,11 @@ func audienceExists(r *db.Reader, b *app.Broadcast) error {
 	return service.Lookup("topic", r.TopicExists(b.TeamID, b.TopicID))
 }
 
-// ListBroadcasts gives a page of the team's broadcasts, newest first and without
+// ListBroadcasts returns a page of the team's broadcasts, newest first and without
 // content, and whether there are more. Errors: CodeValidation for a cursor that
 // is not in the list.
 func (s *Service) ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) (views []BroadcastView, more bool, err error) {
-	var rows []app.Broadcast
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListBroadcasts(key.TeamID, page)
-		return err
-	})
+	rows, more, err := db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Broadcast, bool, error) { return r.ListBroadcasts(key.TeamID, page) })
 	if err != nil {
 		return nil, false, service.Cursor(page, err)
 	}
@@ -80,7 +76,7 @@ func (s *Service) ListBroadcasts(ctx context.Context, key *app.Key, page app.Pag
 	return views, more, err
 }
 
-// GetBroadcast gives one broadcast with its content. Errors: CodeNotFound.
+// GetBroadcast returns one broadcast with its content. Errors: CodeNotFound.
 func (s *Service) GetBroadcast(ctx context.Context, key *app.Key, id string) (BroadcastView, error) {
 	b, err := s.readBroadcast(ctx, key, id)
 	if err != nil {
@@ -106,11 +102,8 @@ func (s *Service) views(ctx context.Context, rows ...app.Broadcast) ([]Broadcast
 	return out, nil
 }
 
-func (s *Service) readBroadcast(ctx context.Context, key *app.Key, id string) (b *app.Broadcast, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		b, err = r.Broadcast(key.TeamID, id)
-		return err
-	})
+func (s *Service) readBroadcast(ctx context.Context, key *app.Key, id string) (*app.Broadcast, error) {
+	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Broadcast, error) { return r.Broadcast(key.TeamID, id) })
 	return b, service.Lookup("broadcast", err)
 }
 
@@ -122,7 +115,7 @@ func onlyDraft(b *app.Broadcast, done string) error {
 	return app.Errorf(app.CodeInvalidParameter, "Only a draft can be %s; this broadcast is %s", done, b.Status)
 }
 
-// UpdateBroadcast changes a draft and gives it as it stands then. Errors:
+// UpdateBroadcast changes a draft and returns it as it stands then. Errors:
 // CodeValidation, CodeNotFound for segment and topic too, CodeInvalidParameter
 // for what is no draft.
 func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (v BroadcastView, err error) {
@@ -180,7 +173,7 @@ func (s *Service) DeleteBroadcast(ctx context.Context, key *app.Key, id string) 
 }
 
 // DuplicateBroadcast makes a draft of the audience and the content of a broadcast
-// in any state and gives it. A segment or topic that is gone meanwhile stays
+// in any state and returns it. A segment or topic that is gone meanwhile stays
 // named, and keeps the copy from being sent to others. Errors: CodeNotFound.
 func (s *Service) DuplicateBroadcast(ctx context.Context, key *app.Key, id string) (v BroadcastView, err error) {
 	b, err := s.readBroadcast(ctx, key, id)

@@ -29,7 +29,7 @@ func (s *Service) CancelBroadcast(ctx context.Context, key *app.Key, id string) 
 			return err
 		}
 		b.Status, b.CanceledAt = app.CanceledBroadcast, tx.Now
-		tx.AfterCommit(s.broadcaster.wake)
+		tx.AfterCommit(s.broadcaster.woken.Ring)
 		return nil
 	})
 	return b, remaining, service.Unavailable(err)

@@ -9,12 +9,12 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-func (x *Service) AppendRecipients(a0 context.Context, a1 *app.Broadcast, a2 *mail.BroadcastMail, a3 []app.Contact) error {
-	return x.appendRecipients(a0, a1, a2, a3)
+func (x *broadcaster) Claim(id string) bool { return x.claim(id) }
+
+func (x *broadcaster) Done(id string) { x.done(id) }
+
+func (s *Service) AppendRecipients(ctx context.Context, b *app.Broadcast, content *mail.BroadcastMail, contacts []app.Contact) error {
+	return s.appendRecipients(ctx, b, content, contacts)
 }
 
-func (x *Service) Broadcaster() *broadcaster { return x.broadcaster }
-
-func (x *broadcaster) Claim(a0 string) bool { return x.claim(a0) }
-
-func (x *broadcaster) Done(a0 string) { x.done(a0) }
+func (s *Service) Broadcaster() *broadcaster { return s.broadcaster }

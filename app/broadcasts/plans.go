@@ -8,7 +8,7 @@ import (
 	"mailer/app/service"
 )
 
-// FinishTimes gives when the last email of each scheduled or queued broadcast of
+// FinishTimes returns when the last email of each scheduled or queued broadcast of
 // rows leaves, by id; those of which nobody can say, as those that a guardrail holds
 // back, are absent. Emails that were
 // put off count with their next try: whether it succeeds nobody knows.

@@ -39,14 +39,10 @@ func (s *Service) SendBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	})
 }
 
-// sendDraft counts and plans a draft and then sends it. Error: errMoved where its
+// sendDraft counts and plans a draft and then sends it. Error: mail.ErrMoved where its
 // audience or sender was changed meanwhile.
 func (s *Service) sendDraft(ctx context.Context, key *app.Key, id string, at time.Time, keep mail.Keeper[BroadcastView]) (v BroadcastView, err error) {
-	var b app.Broadcast
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		b, err = r.BroadcastHead(key.TeamID, id)
-		return err
-	})
+	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Broadcast, error) { return r.BroadcastHead(key.TeamID, id) })
 	if err != nil {
 		return v, service.Lookup("broadcast", err)
 	}
@@ -189,7 +185,7 @@ func (s *Service) dispatch(tx *db.Tx, b *app.Broadcast) error {
 	if err := s.broadcastFits(tx, b); err != nil {
 		return err
 	}
-	tx.AfterCommit(s.broadcaster.wake)
+	tx.AfterCommit(s.broadcaster.woken.Ring)
 	if !b.ScheduledAt.After(tx.Now) {
 		return s.queueBroadcast(tx, b)
 	}

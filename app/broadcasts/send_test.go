@@ -48,7 +48,7 @@ func TestASentBroadcastFreezesWhatCouldChange(t *testing.T) {
 	})
 	_, err := w.Server.Domains.UpdateDomain(ctx, w.Key, domain.ID, app.DomainPatch{OpenTracking: &open})
 	world.Must(t, err)
-	sent := w.SendNews(newsTo(segment.ID), "")
+	sent := sendNews(w, newsTo(segment.ID), "")
 	var newest string
 	var got *app.Broadcast
 	w.Read(func(r *db.Reader) (err error) {
@@ -70,7 +70,7 @@ func TestASentBroadcastFreezesWhatCouldChange(t *testing.T) {
 
 func TestWhoComesWhileABroadcastToNobodyLeavesGetsNothing(t *testing.T) {
 	w := world.Idle(t)
-	sent := w.SendNews(newsTo(""), "")
+	sent := sendNews(w, newsTo(""), "")
 	w.People(1)
 	var whom app.Audience
 	var got int
@@ -96,7 +96,7 @@ func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
 		w := world.Serving(t, relay)
 		w.People(2)
 		segment := w.Segment(world.Only("email", app.OpContains, "@"))
-		sent := w.SendNews(newsTo(segment.ID), "in 1 hour")
+		sent := sendNews(w, newsTo(segment.ID), "in 1 hour")
 		if sent.Status != app.ScheduledBroadcast || sent.Audience != 2 {
 			t.Errorf("scheduled as %+v", sent)
 		}
@@ -206,7 +206,7 @@ func TestALargeAudienceIsCountedInHalves(t *testing.T) {
 		if !errors.Is(err, db.ErrLong) {
 			t.Fatalf("the audience is not long: %v", err)
 		}
-		if sent := w.SendNews(newsTo(segment), "in 1 hour"); sent.Audience != int64(want) {
+		if sent := sendNews(w, newsTo(segment), "in 1 hour"); sent.Audience != int64(want) {
 			t.Errorf("counted %d, want %d", sent.Audience, want)
 		}
 	}

@@ -31,6 +31,3 @@ func New(base *service.Base, owners *teams.Service, people *audience.Service, em
 
 // Start sets the worker going.
 func (s *Service) Start() { s.Workers.Go(s.broadcast) }
-
-// Wake has the worker look for what is due; it never blocks.
-func (s *Service) Wake() { s.broadcaster.wake() }

@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// ListBroadcastRecipients gives a page of a broadcast's recipients that a query
+// ListBroadcastRecipients returns a page of a broadcast's recipients that a query
 // picks, the last ones in the order of sending first, and whether there are more;
 // none of one that has not been queued. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id string, q app.RecipientQuery, page app.Page) (rows []app.RecipientRow, more bool, err error) {
@@ -76,7 +76,7 @@ func recipientRow(r *db.Reader, b *app.Broadcast, rec *app.BroadcastRecipient, k
 	return row, err
 }
 
-// ListClickedLinks gives a page of the links of a broadcast that somebody
+// ListClickedLinks returns a page of the links of a broadcast that somebody
 // followed, those followed most often first, and whether there are more. Errors:
 // CodeNotFound, CodeValidation.
 func (s *Service) ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error) {

@@ -218,7 +218,7 @@ func TestListsOfRecipientsShowWhatTheirTypeIsAbout(t *testing.T) {
 		}
 		_, _, err = w.Server.Broadcasts.ListClickedLinks(t.Context(), w.Key, b.ID, app.Page{Limit: 1, Before: app.NewID()})
 		world.WantCode(t, err, app.CodeValidation)
-		w.WantFetches(two, "clicked1 prefetched", app.Clicked)
+		w.WantHits(two, "clicked1 prefetched", app.Clicked)
 	})
 }
 
@@ -324,7 +324,7 @@ func TestUnsubscribesThroughABroadcastAreCountedOnce(t *testing.T) {
 				})
 				world.Later(time.Minute)
 				id := w.MailTo(b, world.Person(1))
-				token := w.PageOf(id)
+				token := pageOf(w, id)
 				view, err := w.Server.Pages.UnsubscribePage(t.Context(), token)
 				world.Must(t, err)
 				if view.Unsubscribed || w.Broadcast(b.ID).Counts.Unsubscribed != 0 || w.Recipients(b, "unsubscribed") != "" {
@@ -355,7 +355,7 @@ func TestUnsubscribesThroughABroadcastAreCountedOnce(t *testing.T) {
 					if s, err := w.Server.Suppressions.GetSuppression(t.Context(), w.Key, world.Person(1)); err != nil || s.SourceID != id || w.Broadcast(b.ID).Counts.Unsubscribed != 1 {
 						t.Errorf("%+v, %v", s, err)
 					}
-					prefs, err := w.Server.Pages.UnsubscribePage(t.Context(), w.PageOf(w.MailTo(b, world.Person(2))))
+					prefs, err := w.Server.Pages.UnsubscribePage(t.Context(), pageOf(w, w.MailTo(b, world.Person(2))))
 					world.Must(t, err)
 					for _, choice := range []app.Subscription{app.OptIn, app.OptOut, app.OptOut} {
 						_, err = w.Server.Pages.SavePreferences(t.Context(), prefs.Preferences, map[string]app.Subscription{news.ID: choice})
@@ -379,7 +379,7 @@ func TestThePageOfABroadcastOutlivesItsContact(t *testing.T) {
 				b := w.Newsletter("<p>x</p>", nil)
 				world.Later(time.Minute)
 				id := w.MailTo(b, world.Person(1))
-				token := w.PageOf(id)
+				token := pageOf(w, id)
 				_, err := w.Server.Audience.DeleteContact(t.Context(), w.Key, world.Person(1), erase)
 				world.Must(t, err)
 				view, err := w.Server.Pages.UnsubscribePage(t.Context(), token)

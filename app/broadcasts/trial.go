@@ -14,7 +14,7 @@ import (
 )
 
 // TestBroadcast sends what a broadcast in any state says to 1 to
-// app.MaxBroadcastTests addresses, as ordinary emails, and gives their ids in the
+// app.MaxBroadcastTests addresses, as ordinary emails, and returns their ids in the
 // order of the addresses. Each is filled with the values of the contact of its
 // address, if there is one; opt-outs of the topic do not count. All are sent or
 // none. Errors: CodeValidation, those of idempotency, CodeNotFound,

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// Deliverability gives how well the mail of the key's team fared in the last 30 days,
+// Deliverability returns how well the mail of the key's team fared in the last 30 days,
 // and how the team stands to the guardrails at this moment.
 func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputation.Deliverability, err error) {
 	now := time.Now()

@@ -70,7 +70,7 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 // maxDoubts is how many doubts one call lists at most.
 const maxDoubts = 100_000
 
-// ListDoubts gives the transactions whose outcome was or is unknown, of all
+// ListDoubts returns the transactions whose outcome was or is unknown, of all
 // teams, oldest first. withDotted adds those that no process works on now: the
 // server that left them is down.
 func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app.Doubt, err error) {

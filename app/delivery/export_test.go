@@ -11,108 +11,105 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-func (x *Service) Guards() *guards { return &x.guards }
+const (
+	BreakerTrips  = breakerTrips
+	DayMinutes    = dayMinutes
+	MaxSuspects   = maxSuspects
+	PlanFresh     = planFresh
+	ReturnPathTTL = returnPathTTL
+	RulingFail    = rulingFail
+	RulingOpen    = rulingOpen
+	RulingWait    = rulingWait
+)
 
-func (x *Service) Lanes() []*lane { return x.lanes }
+type (
+	Breaker = breaker
+	Pass    = pass
+	Ruling  = ruling
+	Usage   = usage
+)
 
-type Breaker = breaker
+var (
+	NewGate          = newGate
+	RefusalSignature = refusalSignature
+)
 
-func (x *breaker) Accepted() { x.accepted() }
+func (b *breaker) Accepted() { b.accepted() }
 
-func (x *breaker) Burst() map[string]bool { return x.burst }
+func (b *breaker) Burst() map[string]bool { return b.burst }
 
-func (x *breaker) Refused(a0 string, a1 string) ruling { return x.refused(a0, a1) }
+func (b *breaker) Refused(emailID, signature string) ruling { return b.refused(emailID, signature) }
 
-func (x *breaker) Suspects() map[string]string { return x.suspects }
-
-const BreakerTrips = breakerTrips
-
-const DayMinutes = dayMinutes
-
-func (x *gate) Enter(a0 context.Context) (pass, bool) { return x.enter(a0) }
-
-func (x *gate) Healthy(a0 pass) bool { return x.healthy(a0) }
-
-func (x *gate) Room(a0 int) int { return x.room(a0) }
-
-func (x *gate) Shut() bool { return x.shut }
-
-func (x *gate) Trouble(a0 pass, a1 func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
-	return x.trouble(a0, a1)
-}
-
-func (x *gate) Unclear(a0 pass) { x.unclear(a0) }
-
-func (x *guards) Team(a0 string) reputation.Guardrail { return x.team(a0) }
-
-func (x *lane) Busy() int { return x.claims.busy() }
-
-func (x *lane) Claimed() map[string]bool { return x.claims.emails }
-
-func (x *lane) Dots() dots { return x.dots }
-
-func (x *lane) Gate() *gate { return x.gate }
-
-func (x *lane) Limits() *limits { return x.limits }
-
-func (x *lane) Mail() *line { return x.mail.line }
-
-func (x *lane) Plans() *forecaster { return x.forecaster }
-
-// RecordLeft records a result of an email whose dot left.
-func (x *lane) RecordLeft(id string, fn func(*db.Tx) error) {
-	x.record(&job{unit: app.Unit{EmailID: id}, state: stateLeft}, fn)
-}
-
-func (x *lane) Wake() { x.wake() }
-
-func (x *limits) Meter() *meter { return &x.meter }
-
-func (x *limits) Renew(a0 int64, a1 time.Time, a2 bool) int64 { return x.renew(a0, a1, a2) }
-
-func (x *limits) Reserve(a0 time.Time, a1 bool) (minute int64, free time.Time, ok bool) {
-	return x.reserve(a0, a1)
-}
-
-func (x *limits) Total() *usage { return &x.total }
-
-func (x *line) Jobs() chan *job { return x.jobs }
-
-const MaxSuspects = maxSuspects
-
-func (x *meter) Busy(a0 bool) { x.busy(a0) }
-
-var NewGate = newGate
-
-type Pass = pass
+func (b *breaker) Suspects() map[string]string { return b.suspects }
 
 // Age makes what was foretold older.
-func (x *forecaster) Age(by time.Duration) {
-	now := x.kept.Now
-	x.kept.Now = func() time.Time { return now().Add(by) }
+func (c *forecaster) Age(by time.Duration) {
+	now := c.kept.Now
+	c.kept.Now = func() time.Time { return now().Add(by) }
 }
 
-const PlanFresh = planFresh
+func (g *gate) Enter(ctx context.Context) (pass, bool) { return g.enter(ctx) }
 
-var RefusalSignature = refusalSignature
+func (g *gate) Healthy(p pass) bool { return g.healthy(p) }
 
-const ReturnPathTTL = returnPathTTL
+func (g *gate) Room(room int) int { return g.room(room) }
 
-type Ruling = ruling
+func (g *gate) Shut() bool { return g.shut }
 
-const RulingFail = rulingFail
+func (g *gate) Trouble(p pass, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
+	return g.trouble(p, delay)
+}
 
-const RulingOpen = rulingOpen
+func (g *gate) Unclear(p pass) { g.unclear(p) }
 
-const RulingWait = rulingWait
+func (g *guards) Team(id string) reputation.Guardrail { return g.team(id) }
 
-type Usage = usage
+func (l *lane) Busy() int { return l.claims.busy() }
 
-func (x *usage) Sent() int64 { return x.sent }
+func (l *lane) Claimed() map[string]bool { return l.claims.emails }
+
+func (l *lane) Dots() dots { return l.dots }
+
+func (l *lane) Gate() *gate { return l.gate }
+
+func (l *lane) Limits() *limits { return l.limits }
+
+func (l *lane) Mail() *line { return l.mail.line }
+
+func (l *lane) Plans() *forecaster { return l.forecaster }
+
+// RecordLeft records a result of an email whose dot left.
+func (l *lane) RecordLeft(id string, fn func(*db.Tx) error) {
+	l.record(&job{unit: app.Unit{EmailID: id}, state: stateLeft}, fn)
+}
+
+func (l *lane) Wake() { l.wake() }
 
 // Clear forgets what was counted.
-func (x *limits) Clear() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	x.minutes, x.total = [dayMinutes]usage{}, usage{}
+func (l *limits) Clear() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.minutes, l.total = [dayMinutes]usage{}, usage{}
 }
+
+func (l *limits) Meter() *meter { return &l.meter }
+
+func (l *limits) Renew(minute int64, now time.Time, bulk bool) int64 {
+	return l.renew(minute, now, bulk)
+}
+
+func (l *limits) Reserve(now time.Time, bulk bool) (minute int64, free time.Time, ok bool) {
+	return l.reserve(now, bulk)
+}
+
+func (l *limits) Total() *usage { return &l.total }
+
+func (n *line) Jobs() chan *job { return n.jobs }
+
+func (m *meter) Busy(running bool) { m.busy(running) }
+
+func (s *Service) Guards() *guards { return &s.guards }
+
+func (s *Service) Lanes() []*lane { return s.lanes }
+
+func (u *usage) Sent() int64 { return u.sent }

@@ -41,7 +41,7 @@ func (g *gate) enter(ctx context.Context) (pass, bool) {
 	}
 }
 
-// try gives a pass (wait < 0), or how long to wait at most.
+// try returns a pass (wait < 0), or how long to wait at most.
 func (g *gate) try() (p pass, wait time.Duration, change chan struct{}) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -63,7 +63,7 @@ func (g *gate) signal() {
 	g.change = make(chan struct{})
 }
 
-// healthy notes that the relay answered; it tells whether the gate was shut.
+// healthy notes that the relay answered; it reports whether the gate was shut.
 func (g *gate) healthy(p pass) (reopened bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -76,7 +76,7 @@ func (g *gate) healthy(p pass) (reopened bool) {
 	return true
 }
 
-// unclear gives a probe's right to another: its transaction ended without
+// unclear passes a probe's right to another: its transaction ended without
 // telling anything of the relay.
 func (g *gate) unclear(p pass) {
 	g.mu.Lock()

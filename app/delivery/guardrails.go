@@ -17,7 +17,7 @@ import (
 )
 
 // RatesEvery is how often states are looked at: a crossed line takes effect within
-// 10 s (decisions.md 12).
+// 10 s.
 const RatesEvery = 5 * time.Second
 
 // guards know the states of teams and regions. They follow from the counters in the
@@ -67,7 +67,7 @@ func (g *guards) team(teamID string) reputation.Guardrail {
 	return reputation.GuardrailOK
 }
 
-// region tells whether broadcasts of a region rest.
+// region reports whether broadcasts of a region rest.
 func (g *guards) region(name string) bool {
 	s := g.states.Load()
 	return s != nil && s.regions[name]
@@ -75,11 +75,7 @@ func (g *guards) region(name string) bool {
 
 // startGuards reads the states that an earlier process left and judges anew.
 func (s *Service) startGuards(ctx context.Context) error {
-	var teams map[string]reputation.Guardrail
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		teams, err = r.Guardrails()
-		return err
-	})
+	teams, err := db.Get(ctx, s.DB, (*db.Reader).Guardrails)
 	if err != nil {
 		return fmt.Errorf("read the states of teams: %w", err)
 	}
@@ -256,12 +252,12 @@ func (s *Service) MayBroadcast(r *db.Reader, teamID, region string) error {
 	return app.Errorf(app.CodeBroadcastsPaused, "Broadcasts of the region %s are paused while its bounce and complaint rates recover. Other mail leaves as ever, and the pause ends by itself", region)
 }
 
-// rests tells whether nothing of a team's broadcasts is begun in a region now.
+// rests reports whether nothing of a team's broadcasts is begun in a region now.
 func (s *Service) rests(teamID, region string) bool {
 	return s.Settings.Enforce && (s.guards.region(region) || s.guards.team(teamID) == reputation.GuardrailPaused)
 }
 
-// drips tells whether broadcasts of a team leave one a second.
+// drips reports whether broadcasts of a team leave one a second.
 func (s *Service) drips(teamID string) bool {
 	return s.Settings.Enforce && s.guards.team(teamID) == reputation.GuardrailWarning
 }

@@ -30,13 +30,13 @@ func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
 		other := w.AddTeam("other", "other.example")
-		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 9})
+		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})
 		soon()
 		w.Send("bob@example.net")
-		w.WantTold("deliverability.warning")
-		w.Suffered(reputation.Outcome{HardBounced: 2})
+		wantTold(w, "deliverability.warning")
+		suffered(w, reputation.Outcome{HardBounced: 2})
 		soon()
-		w.WantTold("deliverability.warning", "deliverability.paused")
+		wantTold(w, "deliverability.warning", "deliverability.paused")
 
 		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
 		world.WantCode(t, err, app.CodeSendingPaused)
@@ -58,15 +58,15 @@ func TestAPausedTeamSendsNothingUntilTheRatesAreDown(t *testing.T) {
 		w.Age(24) // neither today nor yesterday
 		soon()
 		w.Send("bob@example.net")
-		w.WantTold("deliverability.warning", "deliverability.paused")
+		wantTold(w, "deliverability.warning", "deliverability.paused")
 		w.Age(6 * 24)
 		soon()
 		if got := w.Server.Delivery.Guards().Team(w.Key.TeamID); got != reputation.GuardrailOK {
 			t.Errorf("after a week the team is %s", got)
 		}
-		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 9})
+		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 9})
 		soon()
-		w.WantTold("deliverability.warning", "deliverability.paused", "deliverability.warning")
+		wantTold(w, "deliverability.warning", "deliverability.paused", "deliverability.warning")
 	})
 }
 
@@ -74,7 +74,7 @@ func TestTheChecksBeforeThePauseComeFirst(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
-		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 20})
+		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		in := world.Letter("bob@example.net")
 		in.From = "ann@unknown.example"
@@ -95,9 +95,9 @@ func TestWithoutEnforcementNothingIsRefused(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Serving(t, relay)
-		w.Suffered(reputation.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
+		suffered(w, reputation.Outcome{Sent: 5000, HardBounced: 4000, Complained: 1000})
 		soon()
-		w.WantTold("deliverability.paused")
+		wantTold(w, "deliverability.paused")
 		w.Send("bob@example.net")
 		w.People(20)
 		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
@@ -113,7 +113,7 @@ func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
-		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 20})
+		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		next := w.Crash(world.NewRelay(nil))
 		_, err := next.Server.Mail.SendEmail(t.Context(), next.Key, world.Letter("bob@example.net"), mail.SendOptions{})
@@ -122,7 +122,7 @@ func TestAPauseSurvivesARestartAndIsToldOnce(t *testing.T) {
 		_, err = next.Server.Mail.SendEmail(t.Context(), next.Key, world.Letter("bob@example.net"), mail.SendOptions{})
 		world.WantCode(t, err, app.CodeSendingPaused)
 		soon()
-		next.WantTold("deliverability.paused")
+		wantTold(next, "deliverability.paused")
 	})
 }
 
@@ -135,7 +135,7 @@ func TestBroadcastsOfAPausedTeamRest(t *testing.T) {
 		view, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
 		world.Must(t, err)
 		time.Sleep(10 * time.Second)
-		w.Suffered(reputation.Outcome{Sent: 200, HardBounced: 20})
+		suffered(w, reputation.Outcome{Sent: 200, HardBounced: 20})
 		soon()
 		before := len(world.Received(relay))
 		time.Sleep(10 * time.Minute)
@@ -160,7 +160,7 @@ func TestATeamInWarningDrips(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := guarded(t, relay)
 		w.Start()
-		w.Suffered(reputation.Outcome{Sent: 1000, Complained: 2})
+		suffered(w, reputation.Outcome{Sent: 1000, Complained: 2})
 		soon()
 		w.People(200)
 		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
@@ -195,7 +195,7 @@ func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
 		if got := world.Received(relay); len(got) != 1 || got["bob@example.net"] != 1 {
 			t.Errorf("%d addresses got mail, want bob alone", len(got))
 		}
-		w.WantTold()
+		wantTold(w)
 		w.Age(24) // and they are still in the week
 		soon()
 		if got := len(world.Received(relay)); got != 1 {

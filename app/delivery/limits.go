@@ -27,7 +27,7 @@ type limits struct {
 	relay string
 	daily int64 // 0: no limit
 	share int64 // of daily, what broadcasts may use
-	// warned tells whether a team is in warning, so that its broadcasts drip; nil:
+	// warned reports whether a team is in warning, so that its broadcasts drip; nil:
 	// none is. It must not block, and is set before the lane starts.
 	warned func(teamID string) bool
 
@@ -195,7 +195,7 @@ func (l *limits) renew(minute int64, now time.Time, bulk bool) int64 {
 	return current
 }
 
-// unreserve gives a place back.
+// unreserve returns a place.
 func (l *limits) unreserve(minute int64, bulk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -214,7 +214,7 @@ func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
 	return tx.AddUsage(l.relay, time.Unix(minute*60, 0), 1, n)
 }
 
-// counted gives the minutes of the window that have messages, places that are only
+// counted returns the minutes of the window that have messages, places that are only
 // reserved with them.
 func (l *limits) counted(now time.Time) []pacing.UsageMinute {
 	l.mu.Lock()

@@ -164,7 +164,7 @@ func (l *limits) turns(now time.Time, queues []pacing.BulkQueue, pending int64, 
 	return turns
 }
 
-// drips tells whether a team is in warning.
+// drips reports whether a team is in warning.
 func (l *limits) drips(teamID string) bool { return l.warned != nil && l.warned(teamID) }
 
 // noteTurns has the teams rest that dripped, and the meter run while broadcasts

@@ -9,7 +9,7 @@ import (
 
 // Sender carries out one SMTP transaction. Just before the final dot it calls
 // hold with the DKIM-Signature field used (empty: unsigned); an error from hold
-// means that the dot must not be sent, and gives ResultWithdrawn. hold is
+// means that the dot must not be sent, and leads to ResultWithdrawn. hold is
 // called at most once, and not at all when the transaction ends earlier. Send
 // is safe for concurrent use and blocks while all connections are busy. When
 // ctx ends before the dot, the transaction is dropped with ResultTrouble.
@@ -26,6 +26,7 @@ type Route struct {
 	Sender Sender
 }
 
+// CloseSenders closes the senders of all lanes, as Sender says.
 func (s *Service) CloseSenders() {
 	for _, l := range s.lanes {
 		l.sender.Close()
@@ -43,5 +44,5 @@ func (s *Service) Relays() []string {
 	return names
 }
 
-// Captures tells whether no mail leaves.
+// Captures reports whether no mail leaves.
 func (s *Service) Captures() bool { return s.Settings.Capture }

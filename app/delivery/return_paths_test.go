@@ -18,7 +18,7 @@ func returning(t *testing.T, live app.Live, relay *world.FakeRelay) *world.World
 	t.Helper()
 	w := world.Idle(t, relay)
 	w.Server.Settings.BounceHost, w.Config.BounceHost = "mail.example.com", "mail.example.com"
-	w.SetMX(live)
+	setMX(w, live)
 	w.Start()
 	return w
 }
@@ -57,7 +57,7 @@ func TestReturnPathIsUsedOnlyWhereBouncesSurelyArrive(t *testing.T) {
 				relay := world.NewRelayOf(r, nil)
 				w := world.Idle(t, relay)
 				w.Server.Settings.BounceHost = c.host
-				w.SetMX(c.live)
+				setMX(w, c.live)
 				w.Start()
 				id := w.Send("bob@example.net")
 				synctest.Wait()
@@ -90,7 +90,7 @@ func TestANewMXIsUsedSoon(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := returning(t, app.LiveMissing, relay)
 		before := w.SentTo("bob@example.net")
-		w.SetMX(app.LiveFound)
+		setMX(w, app.LiveFound)
 		time.Sleep(delivery.ReturnPathTTL)
 		after := w.SentTo("bob@example.net")
 		if app.IsReturnPath(relay.Seen(before)[0].M.EnvelopeFrom) || !app.IsReturnPath(relay.Seen(after)[0].M.EnvelopeFrom) {

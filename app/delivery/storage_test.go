@@ -16,7 +16,7 @@ import (
 	"mailer/db"
 )
 
-// brokenStorage gives an error as SQLite does for a file that it can't open.
+// brokenStorage returns an error as SQLite does for a file that it can't open.
 func brokenStorage(t *testing.T) error {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "none", "x.db"))

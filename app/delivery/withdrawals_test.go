@@ -40,13 +40,13 @@ func TestACanceledEmailNeverLeaves(t *testing.T) {
 				if n := len(relay.Seen(id)); n != before {
 					t.Errorf("%d transactions after the cancel", n-before)
 				}
-				w.WantCanceled(id)
+				wantCanceled(w, id)
 				for _, d := range w.Doubts() {
 					if d.Settled != "canceled" {
 						t.Errorf("doubt %+v", d)
 					}
 				}
-				w.WantQuiet()
+				wantQuiet(w)
 			})
 		})
 	}
@@ -67,7 +67,7 @@ func TestAnEmailCanceledWhileTheRelayThinksNeverLeaves(t *testing.T) {
 				if n := len(relay.Seen(id)); n != 1 || len(w.Dotted()) != 0 {
 					t.Errorf("%d transactions, dotted %v", n, w.Dotted())
 				}
-				w.WantCanceled(id)
+				wantCanceled(w, id)
 				if n := len(w.Events(id)); name != "trouble" && n != 2 {
 					t.Errorf("%d events:\n%s", n, w.Story(id))
 				}
@@ -202,7 +202,7 @@ func TestADeletedEmailNeverLeavesAndLeavesNoTrace(t *testing.T) {
 				world.Must(t, err)
 				world.Sleep(5 * time.Second)
 				world.Must(t, w.Remove(id))
-				w.WantGone(id)
+				wantGone(w, id)
 				world.WantCode(t, w.Remove(id), app.CodeNotFound)
 				world.WantCode(t, w.Cancel(id), app.CodeNotFound)
 				world.WantCode(t, w.Move(id, "in 1 hour"), app.CodeNotFound)
@@ -212,8 +212,8 @@ func TestADeletedEmailNeverLeavesAndLeavesNoTrace(t *testing.T) {
 				if n := len(relay.Seen(id)); n != before {
 					t.Errorf("%d transactions after the end", n-before)
 				}
-				w.WantGone(id)
-				w.WantQuiet()
+				wantGone(w, id)
+				wantQuiet(w)
 			})
 		})
 	}
@@ -230,7 +230,7 @@ func TestADeleteWhileTheEmailLeavesIsAConflict(t *testing.T) {
 		synctest.Wait()
 		w.WantLast(id, app.Sent)
 		world.Must(t, w.Remove(id))
-		w.WantGone(id)
+		wantGone(w, id)
 	})
 }
 
@@ -246,7 +246,7 @@ func TestTheAttemptOfADeletedEmailEndsQuietly(t *testing.T) {
 				world.Must(t, w.Remove(id))
 				close(hang)
 				world.Sleep(10 * time.Minute)
-				w.WantGone(id)
+				wantGone(w, id)
 				if n := len(relay.Seen(id)); n != 1 || len(w.Dotted()) != 0 {
 					t.Errorf("%d transactions, dotted %v", n, w.Dotted())
 				}
@@ -278,9 +278,9 @@ func TestAnEmailDeletedBeforeItsContentIsReadEndsQuietly(t *testing.T) {
 		world.Must(t, w.Remove(ids[6]))
 		world.Must(t, w.Cancel(ids[7]))
 		world.Sleep(time.Minute)
-		w.WantQuiet()
-		w.WantGone(ids[6])
-		w.WantCanceled(ids[7])
+		wantQuiet(w)
+		wantGone(w, ids[6])
+		wantCanceled(w, ids[7])
 		if n := len(relay.Seen(ids[6])) + len(relay.Seen(ids[7])); n != 0 {
 			t.Errorf("%d transactions for emails that were withdrawn before", n)
 		}

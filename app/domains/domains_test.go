@@ -23,32 +23,32 @@ func TestADomainGoesTheWholeWay(t *testing.T) {
 		dns := world.NewDNS()
 		w := world.Resolving(t, dns, world.NewRelay(nil))
 		d := w.Add(app.DomainInput{Name: "acme.test"})
-		w.WantStatus(d.ID, app.DomainNotStarted)
+		wantStatus(w, d.ID, app.DomainNotStarted)
 		time.Sleep(2 * app.RecheckEvery)
 		if dns.Questions("") != 0 {
 			t.Error("a domain is checked that nobody wanted verified")
 		}
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
-		w.WantStatus(d.ID, app.DomainPending)
+		wantStatus(w, d.ID, app.DomainPending)
 		synctest.Wait()
-		w.WantStatus(d.ID, app.DomainPending)
+		wantStatus(w, d.ID, app.DomainPending)
 		dns.Publish(w.Server.Domains.DomainRecords(&d), "DKIM")
 		time.Sleep(app.RecheckEvery + time.Minute)
-		w.WantStatus(d.ID, app.DomainPending)
+		wantStatus(w, d.ID, app.DomainPending)
 		dns.Publish(w.Server.Domains.DomainRecords(&d), "SPF")
 		time.Sleep(app.RecheckEvery + time.Minute)
-		w.WantStatus(d.ID, app.DomainVerified)
+		wantStatus(w, d.ID, app.DomainVerified)
 		dns.Silent(true)
 		time.Sleep(2 * app.RecheckEvery)
-		w.WantStatus(d.ID, app.DomainVerified) // silence proves nothing
+		wantStatus(w, d.ID, app.DomainVerified) // silence proves nothing
 		dns.Silent(false)
 		dns.Remove("TXT send.acme.test")
 		time.Sleep(app.RecheckEvery + time.Minute)
-		w.WantStatus(d.ID, app.DomainPending)
-		w.Away(app.GiveUpVerifying - app.RecheckEvery)
-		w.WantStatus(d.ID, app.DomainPending)
+		wantStatus(w, d.ID, app.DomainPending)
+		away(w, app.GiveUpVerifying-app.RecheckEvery)
+		wantStatus(w, d.ID, app.DomainPending)
 		time.Sleep(2 * app.RecheckEvery)
-		w.WantStatus(d.ID, app.DomainFailed)
+		wantStatus(w, d.ID, app.DomainFailed)
 		asked := dns.Questions("")
 		time.Sleep(2 * app.RecheckEvery)
 		if dns.Questions("") != asked {
@@ -57,10 +57,10 @@ func TestADomainGoesTheWholeWay(t *testing.T) {
 		dns.Publish(w.Server.Domains.DomainRecords(&d))
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
-		w.WantStatus(d.ID, app.DomainVerified)
+		wantStatus(w, d.ID, app.DomainVerified)
 		want := []string{"domain.created not_started", "domain.updated pending", "domain.updated verified", "domain.updated pending",
 			"domain.updated failed", "domain.updated pending", "domain.updated verified"}
-		if got := w.Statuses(); !slices.Equal(got, want) {
+		if got := statuses(w); !slices.Equal(got, want) {
 			t.Errorf("webhooks heard %q", got)
 		}
 	})
@@ -74,11 +74,11 @@ func TestVerifyTakesALostVerificationAwayAtOnce(t *testing.T) {
 		dns.Publish(w.Server.Domains.DomainRecords(&d))
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
-		w.WantStatus(d.ID, app.DomainVerified)
+		wantStatus(w, d.ID, app.DomainVerified)
 		dns.Remove("TXT mailer._domainkey.acme.test")
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
-		w.WantStatus(d.ID, app.DomainPending)
+		wantStatus(w, d.ID, app.DomainPending)
 		world.WantCode(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, app.NewID()), app.CodeNotFound)
 	})
 }
@@ -89,8 +89,8 @@ func TestATrustedDomainStaysVerified(t *testing.T) {
 		d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		time.Sleep(2 * app.RecheckEvery)
-		w.Away(100 * time.Hour)
-		w.WantStatus(d.ID, app.DomainVerified)
+		away(w, 100*time.Hour)
+		wantStatus(w, d.ID, app.DomainVerified)
 		if records := w.Server.Domains.DomainRecords(new(w.Domain(d.ID))); records[0].Live != app.LiveMissing {
 			t.Errorf("it was not looked at: %+v", records[0])
 		}
@@ -111,7 +111,7 @@ func TestAStartChecksWhatFellDueMeanwhile(t *testing.T) {
 		w.Open()
 		w.Start()
 		synctest.Wait()
-		w.WantStatus(d.ID, app.DomainVerified)
+		wantStatus(w, d.ID, app.DomainVerified)
 	})
 }
 
@@ -152,7 +152,7 @@ func TestAWishToVerifyIsNotLostInARunningCheck(t *testing.T) {
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		close(answered)
 		synctest.Wait()
-		w.WantStatus(d.ID, app.DomainVerified)
+		wantStatus(w, d.ID, app.DomainVerified)
 	})
 }
 
@@ -256,7 +256,7 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 			t.Errorf("it signs with %s before the record is there", signer(second))
 		}
 		time.Sleep(app.RecheckEvery)
-		heard := len(w.Statuses())
+		heard := len(statuses(w))
 		_, err = w.SendFrom("a.test")
 		world.Must(t, err)
 		synctest.Wait()
@@ -269,14 +269,14 @@ func TestEachDomainSignsWithItsOwnKeyAndARotationChangesIt(t *testing.T) {
 		if signer(third) != "mailer2._domainkey.a.test" {
 			t.Errorf("it still signs with %s", signer(third))
 		}
-		if got := w.Statuses()[heard:]; !slices.Equal(got, []string{"domain.updated verified"}) {
+		if got := statuses(w)[heard:]; !slices.Equal(got, []string{"domain.updated verified"}) {
 			t.Errorf("webhooks heard %q of the change of keys", got)
 		}
 		if got := signer(fromA); relay.Seen(fromA)[1].M.Signature == "" {
 			t.Errorf("the second try of old mail has lost its signature and is signed with %s", got)
 		}
 		w.WantLast(fromA, app.Sent)
-		w.WantStatus(a.ID, app.DomainVerified)
+		wantStatus(w, a.ID, app.DomainVerified)
 		names := func() (out []string) {
 			for _, r := range w.Server.Domains.DomainRecords(new(w.Domain(a.ID))) {
 				if r.Record == "DKIM" {
@@ -338,7 +338,7 @@ func TestMailOfADeletedDomainFailsAndNeverLeavesUnsigned(t *testing.T) {
 		world.Must(t, err)
 		synctest.Wait()
 		w.WantLast(id, app.Sent)
-		if got := w.Statuses(); !slices.Equal(got, []string{"domain.created verified", "domain.deleted verified", "domain.created verified"}) {
+		if got := statuses(w); !slices.Equal(got, []string{"domain.created verified", "domain.deleted verified", "domain.created verified"}) {
 			t.Errorf("webhooks heard %q", got)
 		}
 	})
@@ -352,7 +352,7 @@ func TestUpdateDomainChangesTrackingAndLooksForTheNewHost(t *testing.T) {
 		dns.Publish(w.Server.Domains.DomainRecords(&d))
 		world.Must(t, w.Server.Domains.VerifyDomain(t.Context(), w.Key, d.ID))
 		synctest.Wait()
-		heard := len(w.Statuses())
+		heard := len(statuses(w))
 		on := true
 		links := app.DomainPatch{ClickTracking: &on, TrackingSubdomain: app.Change[string]{Set: true, Value: "links"}}
 		changed, err := w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, links)
@@ -380,7 +380,7 @@ func TestUpdateDomainChangesTrackingAndLooksForTheNewHost(t *testing.T) {
 		if r := tracking(); r.Type == "CNAME" || w.Domain(d.ID).TrackingSubdomain != "" || !w.Domain(d.ID).ClickTracking {
 			t.Errorf("cleared: %+v", w.Domain(d.ID))
 		}
-		if got := len(w.Statuses()) - heard; got != 2 {
+		if got := len(statuses(w)) - heard; got != 2 {
 			t.Errorf("webhooks heard of %d changes", got)
 		}
 		_, err = w.Server.Domains.UpdateDomain(t.Context(), w.Key, d.ID, app.DomainPatch{TrackingSubdomain: app.Change[string]{Set: true, Value: "send"}})

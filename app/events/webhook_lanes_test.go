@@ -30,12 +30,12 @@ func TestADeadEndpointDelaysNoOther(t *testing.T) {
 					return status(200, ""), nil
 				})
 				begin := time.Now()
-				w.HappenAll(1000)
+				happenAll(w, 1000)
 				time.Sleep(time.Second)
 				synctest.Wait()
 				got := f.to("good.example.com")
-				if len(got) != 1000 || w.ToldAll(good) != "map[success:1000]" {
-					t.Fatalf("%d events came, %s", len(got), w.ToldAll(good))
+				if len(got) != 1000 || toldAll(w, good) != "map[success:1000]" {
+					t.Fatalf("%d events came, %s", len(got), toldAll(w, good))
 				}
 				if late := got[999].at.Sub(begin); late > 100*time.Millisecond {
 					t.Errorf("the last one came after %s", late)
@@ -57,15 +57,15 @@ func TestManyDeadEndpointsLeaveRoomForOthers(t *testing.T) {
 			}
 			return status(200, ""), nil
 		})
-		w.Happen("a", "b", "c")
+		happen(w, "a", "b", "c")
 		time.Sleep(time.Minute) // all of them are known to be dead by now
 		good := w.Webhook("good")
 		begin := time.Now()
-		w.Happen("d", "e", "f")
+		happen(w, "d", "e", "f")
 		time.Sleep(100 * time.Millisecond)
 		synctest.Wait()
-		if got := f.to("good.example.com"); len(got) != 3 || got[2].at.Sub(begin) > 100*time.Millisecond || w.ToldAll(good) != "map[success:3]" {
-			t.Errorf("%d events, %s", len(got), w.ToldAll(good))
+		if got := f.to("good.example.com"); len(got) != 3 || got[2].at.Sub(begin) > 100*time.Millisecond || toldAll(w, good) != "map[success:3]" {
+			t.Errorf("%d events, %s", len(got), toldAll(w, good))
 		}
 	})
 }
@@ -94,7 +94,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 			ofOne[r.host]--
 			return status(200, ""), nil
 		})
-		w.HappenAll(20)
+		happenAll(w, 20)
 		time.Sleep(10 * time.Minute)
 		synctest.Wait()
 		if len(f.got) != 2000 || most != events.MaxHooks {
@@ -119,7 +119,7 @@ func TestAnEndpointThatAsksToWaitIsLeftAlone(t *testing.T) {
 				f.set(func(context.Context, request) (*http.Response, error) {
 					return status(tt.code, "", "Retry-After", tt.after), nil
 				})
-				w.Happen("first")
+				happen(w, "first")
 				time.Sleep(tt.want + time.Second)
 				synctest.Wait()
 				wantGaps(t, f.to("busy.example.com"), tt.want)
@@ -134,7 +134,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 		hook := w.Webhook("down")
 		f.set(func(context.Context, request) (*http.Response, error) { return status(500, "broken"), nil })
 		for i := range 19 {
-			w.Happen(fmt.Sprint(i))
+			happen(w, fmt.Sprint(i))
 			time.Sleep(6 * time.Hour)
 		}
 		synctest.Wait()
@@ -146,19 +146,19 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 		if got := w.Hook(hook); got.Status != webhook.Disabled || !w.Log.Has("a webhook is disabled") {
 			t.Fatalf("after 5 days and 18 hours: %+v", got)
 		}
-		before, waiting := len(f.got), w.ToldAll(hook)
-		w.Happen("unheard")
+		before, waiting := len(f.got), toldAll(w, hook)
+		happen(w, "unheard")
 		time.Sleep(24 * time.Hour)
 		synctest.Wait()
-		if len(f.got) != before || w.ToldAll(hook) != waiting || !strings.Contains(waiting, "pending") {
-			t.Fatalf("disabled, it got %d requests: %s, before %s", len(f.got)-before, w.ToldAll(hook), waiting)
+		if len(f.got) != before || toldAll(w, hook) != waiting || !strings.Contains(waiting, "pending") {
+			t.Fatalf("disabled, it got %d requests: %s, before %s", len(f.got)-before, toldAll(w, hook), waiting)
 		}
 		f.set(nil)
-		w.Enable(hook, webhook.Enabled)
+		enable(w, hook, webhook.Enabled)
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		if got := w.Hook(hook); strings.Contains(w.ToldAll(hook), "pending") || !strings.Contains(w.ToldAll(hook), "success") || !got.FailingSince.IsZero() {
-			t.Errorf("enabled: %s %+v", w.ToldAll(hook), got)
+		if got := w.Hook(hook); strings.Contains(toldAll(w, hook), "pending") || !strings.Contains(toldAll(w, hook), "success") || !got.FailingSince.IsZero() {
+			t.Errorf("enabled: %s %+v", toldAll(w, hook), got)
 		}
 	})
 }
@@ -172,7 +172,7 @@ func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
 			if i == 5 {
 				f.set(nil)
 			}
-			w.Happen(fmt.Sprint(i))
+			happen(w, fmt.Sprint(i))
 			time.Sleep(12 * time.Hour)
 		}
 		synctest.Wait()
@@ -205,11 +205,11 @@ func TestAKilledServerTellsAgainWithTheSameID(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("slow")
 		f.set(hang)
-		w.Happen("first")
+		happen(w, "first")
 		time.Sleep(time.Second)
 		synctest.Wait()
-		if len(f.got) != 1 || w.ToldAll(hook) != "map[attempting:1]" {
-			t.Fatalf("%d requests, %s", len(f.got), w.ToldAll(hook))
+		if len(f.got) != 1 || toldAll(w, hook) != "map[attempting:1]" {
+			t.Fatalf("%d requests, %s", len(f.got), toldAll(w, hook))
 		}
 		next := w.Crash()
 		next.Config.Hooks = f
@@ -222,8 +222,8 @@ func TestAKilledServerTellsAgainWithTheSameID(t *testing.T) {
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		got := f.to("slow.example.com")
-		if next.ToldAll(hook) != "map[success:1]" || got[0].id() != got[len(got)-1].id() || got[0].body != got[len(got)-1].body {
-			t.Errorf("%s after %d requests", next.ToldAll(hook), len(got))
+		if toldAll(next, hook) != "map[success:1]" || got[0].id() != got[len(got)-1].id() || got[0].body != got[len(got)-1].body {
+			t.Errorf("%s after %d requests", toldAll(next, hook), len(got))
 		}
 	})
 }
@@ -233,7 +233,7 @@ func TestAStopCountsNoAttemptThatItEnded(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("slow")
 		f.set(hang)
-		w.Happen("first")
+		happen(w, "first")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		world.StopNow(w.Server)
@@ -253,14 +253,14 @@ func TestAStopLetsAttemptsEnd(t *testing.T) {
 			time.Sleep(5 * time.Second)
 			return status(200, ""), nil
 		})
-		w.Happen("first")
+		happen(w, "first")
 		time.Sleep(time.Second)
 		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 		defer cancel()
 		w.Server.Stop(ctx)
 		w.Over = true
-		if w.ToldAll(hook) != "map[success:1]" {
-			t.Error(w.ToldAll(hook))
+		if toldAll(w, hook) != "map[success:1]" {
+			t.Error(toldAll(w, hook))
 		}
 	})
 }
@@ -276,10 +276,10 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 			}
 			return status(204, ""), nil
 		})
-		w.Happen("first")
+		happen(w, "first")
 		for i := range 23 {
 			time.Sleep(time.Hour)
-			w.Happen(fmt.Sprint(i))
+			happen(w, fmt.Sprint(i))
 		}
 		time.Sleep(30 * time.Hour)
 		synctest.Wait()
@@ -324,7 +324,7 @@ func TestAnEventIsGivenUpAfterEightAttempts(t *testing.T) {
 		f.set(func(context.Context, request) (*http.Response, error) {
 			return status(302, "moved", "Location", "https://else.example"), nil
 		})
-		w.Happen("first")
+		happen(w, "first")
 		time.Sleep(40 * time.Hour)
 		synctest.Wait()
 		wantGaps(t, f.to("down.example.com"), 5*time.Second, 5*time.Minute, 30*time.Minute, 2*time.Hour, 5*time.Hour, 10*time.Hour, 10*time.Hour)

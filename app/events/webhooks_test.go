@@ -117,7 +117,7 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("in")
-		w.Happen("first")
+		happen(w, "first")
 		time.Sleep(time.Second)
 		d := w.Deliveries(hook)[0]
 		replay := func() {
@@ -139,17 +139,17 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		replay() // while the attempt is under way, and there is room for others
 		time.Sleep(5 * time.Second)
 		synctest.Wait()
-		if w.ToldAll(hook) != "map[success:1]" || len(f.got) != 4 {
-			t.Errorf("%s after %d requests", w.ToldAll(hook), len(f.got))
+		if toldAll(w, hook) != "map[success:1]" || len(f.got) != 4 {
+			t.Errorf("%s after %d requests", toldAll(w, hook), len(f.got))
 		}
 		f.set(refuse)
 		replay()
-		if w.ToldAll(hook) != "map[pending:1]" {
-			t.Errorf("replayed in vain: %s", w.ToldAll(hook))
+		if toldAll(w, hook) != "map[pending:1]" {
+			t.Errorf("replayed in vain: %s", toldAll(w, hook))
 		}
 		time.Sleep(48 * time.Hour)
-		if w.ToldAll(hook) != "map[failed:1]" || len(f.got) != 12 {
-			t.Errorf("%s after %d requests", w.ToldAll(hook), len(f.got))
+		if toldAll(w, hook) != "map[failed:1]" || len(f.got) != 12 {
+			t.Errorf("%s after %d requests", toldAll(w, hook), len(f.got))
 		}
 		f.set(func(context.Context, request) (*http.Response, error) {
 			time.Sleep(3 * time.Second)
@@ -159,10 +159,10 @@ func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 		replay() // while the attempt is under way
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
-		if w.ToldAll(hook) != "map[success:1]" || len(f.got) != 14 {
-			t.Errorf("%s after %d requests", w.ToldAll(hook), len(f.got))
+		if toldAll(w, hook) != "map[success:1]" || len(f.got) != 14 {
+			t.Errorf("%s after %d requests", toldAll(w, hook), len(f.got))
 		}
-		w.Enable(hook, webhook.Disabled)
+		enable(w, hook, webhook.Disabled)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, d.ID), app.CodeConflict)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, hook.ID, app.NewID()), app.CodeNotFound)
 		world.WantCode(t, w.Server.Events.ReplayWebhookEvent(t.Context(), w.Key, app.NewID(), d.ID), app.CodeNotFound)
@@ -178,9 +178,9 @@ func TestRequestsAreSignedByAllSecretsThatCount(t *testing.T) {
 		old := hook.Secrets[0]
 		rotated, err := w.Server.Events.RotateSigningSecret(t.Context(), w.Key, hook.ID, webhook.Rotation{})
 		world.Must(t, err)
-		w.Happen("during")
+		happen(w, "during")
 		time.Sleep(24 * time.Hour)
-		w.Happen("after")
+		happen(w, "after")
 		time.Sleep(time.Second)
 		synctest.Wait()
 		got := f.to("in.example.com")
@@ -209,22 +209,22 @@ func TestOnlyEnabledWebhooksOfTheTeamHearOfWhatTheyWant(t *testing.T) {
 	count := func(hook webhook.Webhook) int { t.Helper(); return len(w.Deliveries(hook)) }
 	topics := w.Webhook("topics")
 	other := w.Webhook("contacts", webhook.ContactCreated)
-	w.Happen("a")
+	happen(w, "a")
 	if count(topics) != 1 || count(other) != 0 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
 	_, err := w.Server.Events.UpdateWebhook(ctx, w.Key, other.ID, webhook.Patch{Events: []webhook.EventName{webhook.TopicCreated, webhook.TopicDeleted}})
 	world.Must(t, err)
-	w.Enable(topics, webhook.Disabled)
-	w.Happen("b")
+	enable(w, topics, webhook.Disabled)
+	happen(w, "b")
 	_, err = w.Server.Topics.CreateTopic(ctx, foreign, app.TopicInput{Name: "theirs", Default: app.OptIn})
 	world.Must(t, err)
 	if count(topics) != 1 || count(other) != 1 {
 		t.Errorf("%d and %d events", count(topics), count(other))
 	}
-	w.Enable(topics, webhook.Enabled)
+	enable(w, topics, webhook.Enabled)
 	world.Must(t, w.Server.Events.DeleteWebhook(ctx, w.Key, other.ID))
-	w.Happen("c")
+	happen(w, "c")
 	if got := w.Rows(`SELECT count(*) FROM deliveries WHERE webhook_id = '` + other.ID + `'`); count(topics) != 2 || got != "1\n" {
 		t.Errorf("%d events, and %s", count(topics), got)
 	}
@@ -244,7 +244,7 @@ func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
 		}
 		f.set(refuse)
 		gone, stays := w.Webhook("gone"), w.Webhook("stays")
-		w.HappenAll(1200)
+		happenAll(w, 1200)
 		time.Sleep(4 * time.Second)
 		synctest.Wait()
 		world.Must(t, w.Server.Events.DeleteWebhook(t.Context(), w.Key, gone.ID))
@@ -257,7 +257,7 @@ func TestWhatAWebhookWasToldGoesWithItAndWithTime(t *testing.T) {
 			t.Errorf("before 30 days: %s", count(stays))
 		}
 		w.Sql("UPDATE happenings SET created_at = created_at - ?", (webhook.EventsKept + time.Minute).Milliseconds())
-		w.Happen("new")
+		happen(w, "new")
 		world.Must(t, w.Server.Upkeep.Purge(t.Context()))
 		if count(stays) != "1 0\n" && count(stays) != "1 1\n" {
 			t.Errorf("after 30 days: %s", count(stays))
@@ -272,14 +272,14 @@ func TestAnswersOfEndpointsAreKeptInPart(t *testing.T) {
 		f.set(func(context.Context, request) (*http.Response, error) {
 			return status(500, "a\x00b\x1b[31m\xff\n"+strings.Repeat("é", 2000)), nil
 		})
-		w.Happen("first")
+		happen(w, "first")
 		time.Sleep(time.Second)
 		got := w.Attempts(w.Deliveries(hook)[0])[0]
 		if !strings.HasPrefix(got.Response, "ab[31m\né") || len(got.Response) > webhook.MaxResponse || strings.ContainsRune(got.Response, 0xfffd) {
 			t.Errorf("%q", got.Response)
 		}
 		f.set(hang)
-		w.Happen("second")
+		happen(w, "second")
 		time.Sleep(11 * time.Second)
 		if got := w.Attempts(w.Deliveries(hook)[1]); len(got) != 1 || got[0].HTTPStatus != 0 || got[0].Response != "No answer within 10 seconds" {
 			t.Errorf("%+v", got)
@@ -302,7 +302,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 	w.Start()
 	_, err = w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "ann@example.net"})
 	world.Must(t, err)
-	w.Until(func() bool { return w.ToldAll(hook) == "map[success:1]" })
+	w.Until(func() bool { return toldAll(w, hook) == "map[success:1]" })
 	if got := w.Attempts(w.Deliveries(hook)[0])[0].Response; !strings.Contains(got, "ann@example.net") {
 		t.Fatalf("the endpoint answered %q", got)
 	}

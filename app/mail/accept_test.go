@@ -28,7 +28,7 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 	if !errors.Is(err, boom) {
 		t.Fatal(err)
 	}
-	w.WantNothing()
+	wantNothing(w)
 	w.Read(func(r *db.Reader) error {
 		if _, _, err := r.IdempotentAnswer(w.Key.TeamID, mail.RouteEmails, "k", time.Time{}); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("an answer was kept: %v", err)
@@ -118,7 +118,7 @@ func TestRefusedSendsLeaveNothing(t *testing.T) {
 					t.Errorf("%v does not say %q", err, c.word)
 				}
 			}
-			w.WantNothing()
+			wantNothing(w)
 			if _, err := w.Server.Mail.SendEmail(t.Context(), w.Key, from("x@pending.example"), mail.SendOptions{IdempotencyKey: name, Payload: []byte("y")}); app.CodeOf(err) != app.CodeValidation {
 				t.Errorf("another payload after a refusal: %v", err)
 			}
@@ -283,5 +283,5 @@ func TestADrainingServerAcceptsNothing(t *testing.T) {
 	w.Server.Drain()
 	_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
 	world.WantCode(t, err, app.CodeServiceUnavailable)
-	w.WantNothing()
+	wantNothing(w)
 }

@@ -92,7 +92,7 @@ type batch struct {
 	refusals   []error      // found before the database was asked
 }
 
-// prepare makes the email of an item. The error it gives refuses the batch.
+// prepare makes the email of an item. Its error refuses the batch.
 func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 	err := item.Err
 	if err == nil {
@@ -103,7 +103,7 @@ func (b *batch) prepare(key *app.Key, i int, item BatchItem) error {
 	return whole
 }
 
-// render makes the email of an item that names a template. The error it gives
+// render makes the email of an item that names a template. Its error
 // refuses the batch.
 func (b *batch) render(ctx context.Context, r *renderer, i int, item BatchItem) error {
 	if b.refusals[i] != nil || item.Input.Template == nil {

@@ -68,7 +68,7 @@ func TestAPermissiveBatchOfBadItemsIsAnEmptyAnswer(t *testing.T) {
 	if result.IDs == nil || len(result.IDs) != 0 || len(result.Errors) != 2 || result.Errors[1].Index != 1 {
 		t.Errorf("result %+v", result)
 	}
-	w.WantNothing()
+	wantNothing(w)
 }
 
 func TestABatchHasOneToAHundredItems(t *testing.T) {
@@ -79,7 +79,7 @@ func TestABatchHasOneToAHundredItems(t *testing.T) {
 			world.WantCode(t, err, app.CodeValidation)
 		}
 	}
-	w.WantNothing()
+	wantNothing(w)
 }
 
 func TestABatchOfAHundredIsOneCommitAndKeepsItsOrder(t *testing.T) {
@@ -132,8 +132,8 @@ func TestAllOfABatchLeaves(t *testing.T) {
 
 func TestARepeatedBatchGivesTheSameIdsAndErrors(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
-	first := w.WantBatch("k", "permissive")
-	if again := w.WantBatch("k", "permissive"); !reflect.DeepEqual(first, again) || len(again.Errors) != 1 {
+	first := wantBatch(w, "k", "permissive")
+	if again := wantBatch(w, "k", "permissive"); !reflect.DeepEqual(first, again) || len(again.Errors) != 1 {
 		t.Errorf("first %+v, then %+v", first, again)
 	}
 	_, err := w.Batch("k", "strict")
@@ -154,9 +154,9 @@ func TestARepeatedBatchGivesTheSameIdsAndErrors(t *testing.T) {
 func TestABatchInFlightRefusesItsTwinAndACrashFreesItsKey(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		hang := w.BusyWriter()
+		hang := busyWriter(w)
 		first := make(chan *mail.BatchResult, 1)
-		go func() { first <- w.WantBatch("k", "x") }()
+		go func() { first <- wantBatch(w, "k", "x") }()
 		synctest.Wait()
 		_, err := w.Batch("k", "x")
 		world.WantCode(t, err, app.CodeConcurrentIdempotent)
@@ -164,18 +164,18 @@ func TestABatchInFlightRefusesItsTwinAndACrashFreesItsKey(t *testing.T) {
 		world.WantCode(t, err, app.CodeConcurrentIdempotent)
 
 		before := w.Crash(world.NewRelay(nil)) // the batch was not answered and is not on disk
-		fresh := before.WantBatch("k", "another body")
+		fresh := wantBatch(before, "k", "another body")
 		if n := before.Count("emails"); n != "2" || len(fresh.IDs) != 2 {
 			t.Errorf("%s emails after a crash before the commit, answer %+v", n, fresh)
 		}
 
 		close(hang)
 		answered := <-first
-		if again := w.WantBatch("k", "x"); !reflect.DeepEqual(answered, again) {
+		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(answered, again) {
 			t.Errorf("first %+v, then %+v", answered, again)
 		}
 		after := w.Crash(world.NewRelay(nil)) // answered: it is on disk with its key
-		if again := after.WantBatch("k", "x"); !reflect.DeepEqual(answered, again) {
+		if again := wantBatch(after, "k", "x"); !reflect.DeepEqual(answered, again) {
 			t.Errorf("before the crash %+v, after it %+v", answered, again)
 		}
 	})
@@ -184,22 +184,22 @@ func TestABatchInFlightRefusesItsTwinAndACrashFreesItsKey(t *testing.T) {
 func TestABatchsKeyEndsAfter24HoursWhateverTheClockDoes(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		first := w.WantBatch("k", "x")
+		first := wantBatch(w, "k", "x")
 		time.Sleep(24*time.Hour - time.Second)
 		world.Must(t, w.Server.Upkeep.Purge(t.Context()))
-		if again := w.WantBatch("k", "x"); !reflect.DeepEqual(first, again) {
+		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(first, again) {
 			t.Error("forgotten before 24 hours")
 		}
 		w.Sql("UPDATE idempotency SET created_at = created_at + 48*3600*1000") // the clock was set back by two days
-		if again := w.WantBatch("k", "x"); !reflect.DeepEqual(first, again) {
+		if again := wantBatch(w, "k", "x"); !reflect.DeepEqual(first, again) {
 			t.Error("forgotten when the clock was set back")
 		}
 		w.Sql("UPDATE idempotency SET created_at = created_at - 96*3600*1000") // and on by four
-		second := w.WantBatch("k", "y")
+		second := wantBatch(w, "k", "y")
 		if slices.Contains(second.IDs, first.IDs[0]) {
 			t.Error("kept beyond 24 hours")
 		}
-		if again := w.WantBatch("k", "y"); !reflect.DeepEqual(second, again) {
+		if again := wantBatch(w, "k", "y"); !reflect.DeepEqual(second, again) {
 			t.Error("the new answer is not kept")
 		}
 	})
@@ -210,5 +210,5 @@ func TestADrainingServerTakesNoBatch(t *testing.T) {
 	w.Server.Drain()
 	_, err := w.Batch("", "")
 	world.WantCode(t, err, app.CodeServiceUnavailable)
-	w.WantNothing()
+	wantNothing(w)
 }

@@ -17,7 +17,7 @@ import (
 // that is larger is kept alone.
 const broadcastMailBytes = 32 << 20
 
-// Broadcast is the content of one broadcast, parsed once.
+// BroadcastMail is the content of one broadcast, parsed once.
 type BroadcastMail struct {
 	*render.Broadcast
 	id       string
@@ -35,7 +35,7 @@ type broadcastMails struct {
 	drops int // how often one was dropped
 }
 
-// get gives a content that is kept, else nil.
+// get returns a content that is kept, else nil.
 func (m *broadcastMails) get(id string) *BroadcastMail {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,7 +86,7 @@ func (m *broadcastMails) put(c *BroadcastMail, state int) {
 	}
 }
 
-// Broadcast gives the compiled content of a broadcast that was queued.
+// BroadcastMail returns the compiled content of a broadcast that was queued.
 func (s *Service) BroadcastMail(ctx context.Context, teamID, id string) (*BroadcastMail, error) {
 	if c := s.mails.get(id); c != nil {
 		return c, nil

@@ -10,7 +10,7 @@ import (
 	"mailer/db"
 )
 
-// broadcastEmail gives an email to a recipient of a broadcast as it leaves, or
+// broadcastEmail returns an email to a recipient of a broadcast as it leaves, or
 // would leave, but for tracking: who reads it here opens nothing. Error:
 // db.ErrNotFound.
 func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*app.Email, error) {

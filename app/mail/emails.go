@@ -43,11 +43,11 @@ const (
 	routeBatch  = "POST /emails/batch"
 )
 
-// SendEmail accepts one email and answers its id once it is safe on disk. The
-// checks come in the order of decisions.md 4. Errors: CodeValidation,
-// CodeRestrictedAPIKey, CodeNotFound for topic or template, CodeSendingPaused, CodePayloadTooLarge,
-// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded,
-// those of idempotency, and CodeServiceUnavailable.
+// SendEmail accepts one email and returns its id once it is safe on disk. Errors, in
+// the order of the checks: CodeServiceUnavailable, CodeValidation,
+// CodeRestrictedAPIKey, those of idempotency, CodeNotFound for topic or template,
+// CodeValidation for the from-domain, CodeSendingPaused, CodePayloadTooLarge,
+// CodeAllRecipientsSuppressed, CodeDailyQuotaExceeded, CodeMonthlyQuotaExceeded.
 func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts SendOptions) (string, error) {
 	defer s.Load.Enter()()
 	if err := s.Ready(); err != nil {
@@ -183,7 +183,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 }
 
 // admit proves that the team may send an email now, whoever its recipients are, and
-// gives it its relay. It answers what DomainStatus tells of its domain.
+// sets its relay. It answers what DomainStatus tells of its domain.
 func (s *Service) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
 	if email.TopicID != "" {
 		if err := r.TopicExists(email.TeamID, email.TopicID); err != nil {
@@ -201,7 +201,7 @@ func (s *Service) admit(r *db.Reader, email *app.Email) (app.Domain, error) {
 	return domain, s.teams.AttachmentsFit(r, email)
 }
 
-// SendingRegion proves that a team may send from a domain and gives the relay
+// SendingRegion proves that a team may send from a domain and returns the relay
 // that its mail leaves through, and what DomainStatus tells of the domain.
 func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, app.Domain, error) {
 	d, err := r.DomainStatus(teamID, domain)
@@ -227,30 +227,24 @@ func (s *Service) unverified(r *db.Reader, teamID, name string) error {
 	return d.Unverified(s.domains.DomainRecords(&d))
 }
 
-// ListEmails gives a page of the team's emails, newest first, without bodies
+// ListEmails returns a page of the team's emails, newest first, without bodies
 // and attachments, and whether there are more.
 func (s *Service) ListEmails(ctx context.Context, key *app.Key, page app.Page) (emails []app.Email, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		emails, more, err = r.ListEmails(key.TeamID, page)
-		return err
-	})
+	emails, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Email, bool, error) { return r.ListEmails(key.TeamID, page) })
 	return emails, more, service.Cursor(page, err)
 }
 
-// GetEmail gives one email with its bodies and the metadata of its attachments.
+// GetEmail returns one email with its bodies and the metadata of its attachments.
 // An email to a recipient of a broadcast is as it leaves to that recipient.
 func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		email, err = r.Email(key.TeamID, id)
-		return err
-	})
+	email, err = db.Get(ctx, s.DB, func(r *db.Reader) (*app.Email, error) { return r.Email(key.TeamID, id) })
 	if errors.Is(err, db.ErrNotFound) {
 		email, err = s.broadcastEmail(ctx, key.TeamID, id)
 	}
 	return email, service.Lookup("email", err)
 }
 
-// ListAttachments gives a page of the metadata of an email's attachments.
+// ListAttachments returns a page of the metadata of an email's attachments.
 func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
 	email, err := s.GetEmail(ctx, key, emailID)
 	if err != nil {
@@ -259,23 +253,19 @@ func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID str
 	if email.BroadcastID != "" {
 		return service.Cut(rows, page, func(a *app.Attachment) string { return a.ID })
 	}
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListAttachments(key.TeamID, emailID, page)
-		return err
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Attachment, bool, error) {
+		return r.ListAttachments(key.TeamID, emailID, page)
 	})
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetAttachment gives the metadata of one attachment.
+// GetAttachment returns the metadata of one attachment.
 func (s *Service) GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
 	return s.attachment(ctx, key.TeamID, emailID, id, false)
 }
 
-func (s *Service) attachment(ctx context.Context, teamID, emailID, id string, content bool) (a *app.Attachment, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		a, err = r.Attachment(teamID, emailID, id, content)
-		return err
-	})
+func (s *Service) attachment(ctx context.Context, teamID, emailID, id string, content bool) (*app.Attachment, error) {
+	a, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Attachment, error) { return r.Attachment(teamID, emailID, id, content) })
 	return a, service.Lookup("attachment", err)
 }
 
@@ -293,7 +283,7 @@ func (s *Service) AttachmentToken(key *app.Key, emailID, id string) (token strin
 	return base64.RawURLEncoding.EncodeToString(append(message, s.Sealer.MAC(downloadPurpose, message)...)), expires
 }
 
-// OpenAttachment gives the attachment that a download token names, with its
+// OpenAttachment returns the attachment that a download token names, with its
 // content. Errors: CodeNotFound for a forged or ended token.
 func (s *Service) OpenAttachment(ctx context.Context, token string) (*app.Attachment, error) {
 	const idLen, macLen = 36, 16
@@ -309,7 +299,7 @@ func (s *Service) OpenAttachment(ctx context.Context, token string) (*app.Attach
 	return s.attachment(ctx, ids[:idLen], ids[idLen:2*idLen], ids[2*idLen:], true)
 }
 
-// GetCaptured gives the whole message as the capture transport kept it. Errors:
+// GetCaptured returns the whole message as the capture transport kept it. Errors:
 // CodeNotFound where nothing was captured.
 func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) (message []byte, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {

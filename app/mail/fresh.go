@@ -45,8 +45,8 @@ func (f *freshMail) put(e *app.Email, open []string) {
 	f.bytes += size
 }
 
-// take gives an email and its open recipients out, once; nil where it is not
-// kept.
+// take returns an email and its open recipients, once, and forgets them; nil where
+// it is not kept.
 func (f *freshMail) take(id string) (*app.Email, []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -58,7 +58,7 @@ func (f *freshMail) take(id string) (*app.Email, []string) {
 	return e.Email, e.open
 }
 
-// has tells whether an email is kept.
+// has reports whether an email is kept.
 func (f *freshMail) has(id string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -70,5 +70,5 @@ func (f *freshMail) has(id string) bool {
 // it was accepted for, and forgets it; nil: it has to be read.
 func (s *Service) TakeFresh(id string) (*app.Email, []string) { return s.fresh.take(id) }
 
-// IsFresh reports whether takeFresh has an email.
+// IsFresh reports whether TakeFresh has an email.
 func (s *Service) IsFresh(id string) bool { return s.fresh.has(id) }

@@ -31,7 +31,7 @@ type idempotencyClaim struct {
 	hash                [sha256.Size]byte
 }
 
-// claimIdempotency gives the kept answer of a repeated send, or the claim to
+// claimIdempotency returns the kept answer of a repeated send, or the claim to
 // make one. Errors: CodeInvalidIdempotencyKey, CodeConcurrentIdempotent,
 // CodeInvalidIdempotent.
 func (s *Service) claimIdempotency(ctx context.Context, teamID, route string, opts SendOptions) (*idempotencyClaim, string, error) {
@@ -84,7 +84,7 @@ func (f *inflight) take(k string) bool {
 	return true
 }
 
-// release gives the key free; a claim without a key has nothing to give.
+// release frees the key; a claim without a key has nothing to free.
 func (c *idempotencyClaim) release() {
 	if c.owner == nil {
 		return

@@ -13,7 +13,7 @@ func (s *Service) Inspect(email *app.Email) {
 	email.Insights = insights.OfMail(email.Sent(), false, s.Settings.BaseURL)
 }
 
-// GetInsights gives what was found in an email when it was accepted, or in the
+// GetInsights returns what was found in an email when it was accepted, or in the
 // broadcast that it is of. Errors: CodeNotFound, also for one that nobody looked at.
 func (s *Service) GetInsights(ctx context.Context, key *app.Key, emailID string) (*app.Insights, error) {
 	email, err := s.GetEmail(ctx, key, emailID)

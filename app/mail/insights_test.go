@@ -107,7 +107,7 @@ func lookBack(history []moment, now time.Time) (month, week, lately reputation.O
 	return month, week, lately
 }
 
-// state is that of the lines of decisions.md 9, in percent.
+// state is that of the lines between good, fair and poor, in percent.
 func stateOf(week, lately reputation.Outcome) reputation.Guardrail {
 	percent := func(n, of int64) float64 { return 100 * float64(n) / math.Max(1, float64(of)) }
 	switch {

@@ -38,7 +38,7 @@ func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked a
 	return nil
 }
 
-// withoutLeftOut gives an email's head with the last event that it would have if
+// withoutLeftOut returns an email's head with the last event that it would have if
 // nobody had been left out: one that waits for others can still be moved and
 // canceled, though it shows as suppressed.
 func withoutLeftOut(tx *db.Tx, email app.Email) (app.Email, error) {

@@ -21,7 +21,7 @@ const (
 type Keeper[T any] func(tx *db.Tx, answer *T) error
 
 // Once has answer make the answer to a call, or, where the call repeats one with
-// the same idempotency key, gives the first answer again. Errors: those of
+// the same idempotency key, returns the first answer again. Errors: those of
 // idempotency.
 func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, opts SendOptions, answer func(keep Keeper[T]) (T, error)) (out T, err error) {
 	claim, kept, err := s.claimIdempotency(ctx, key.TeamID, route, opts)

@@ -129,8 +129,8 @@ func UnlessOver(u app.Unit, fn func(*db.Tx) error) func(*db.Tx) error {
 	}
 }
 
-// ownEmail gives an email that the key may change: any of its team, or with
-// sending access those that it sent itself (decisions.md 3).
+// ownEmail returns an email that the key may change: any of its team, or with
+// sending access those that it sent itself.
 func ownEmail(tx *db.Tx, key *app.Key, id string) (app.Email, error) {
 	email, err := tx.EmailHead(key.TeamID, id)
 	if errors.Is(err, db.ErrNotFound) && key.Permission == app.FullAccess {

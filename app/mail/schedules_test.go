@@ -99,7 +99,7 @@ func TestThirtyDaysAheadAreTheMost(t *testing.T) {
 	if !strings.Contains(err.Error(), "`scheduled_at`") {
 		t.Errorf("%v names no field", err)
 	}
-	w.WantNothing()
+	wantNothing(w)
 	id := w.SendAt("in 30 days")
 	for _, bad := range []string{"in 31 days", "soon", "", " "} {
 		err := w.Move(id, bad)

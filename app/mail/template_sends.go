@@ -32,11 +32,12 @@ type renderer struct {
 	permit bool // to make app.MaxRendered
 }
 
+// NewRenderer makes the renderer of one request of a key; it must be closed.
 func (s *Service) NewRenderer(key *app.Key) *renderer {
 	return &renderer{s: s, key: key, found: map[string]*app.TemplateContent{}}
 }
 
-// Close gives the permit back.
+// Close returns the permit.
 func (r *renderer) Close() {
 	if r.permit {
 		<-r.s.renders
@@ -44,7 +45,7 @@ func (r *renderer) Close() {
 }
 
 // email makes the email of a send that names a template, after the checks that
-// come before the one of the from-domain (decisions.md 4). Errors: CodeNotFound
+// come before the one of the from-domain. Errors: CodeNotFound
 // for the topic or the template, CodeValidation, CodePayloadTooLarge,
 // CodeRestrictedAPIKey.
 func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, error) {
@@ -74,7 +75,7 @@ func (r *renderer) topic(ctx context.Context, id string) error {
 	return service.Lookup("topic", r.s.DB.Read(ctx, func(rd *db.Reader) error { return rd.TopicExists(r.key.TeamID, id) }))
 }
 
-// content gives the published version of a template. It is read outside of
+// content returns the published version of a template. It is read outside of
 // Write: a version never changes, so that nobody has to wait for it.
 func (r *renderer) content(ctx context.Context, name string) (*app.TemplateContent, error) {
 	if c := r.found[name]; c != nil {

@@ -38,18 +38,15 @@ func aliasTaken(err error) error {
 	return err
 }
 
-// ListTemplates gives a page of the team's templates, newest first and without
+// ListTemplates returns a page of the team's templates, newest first and without
 // content, and whether there are more. Errors: CodeValidation for a cursor that
 // is not in the list.
 func (s *Templates) ListTemplates(ctx context.Context, key *app.Key, page app.Page) (rows []app.Template, more bool, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		rows, more, err = r.ListTemplates(key.TeamID, page)
-		return err
-	})
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Template, bool, error) { return r.ListTemplates(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
-// GetTemplate gives one template, named by id or alias, with the version that is
+// GetTemplate returns one template, named by id or alias, with the version that is
 // edited. Errors: CodeNotFound.
 func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
@@ -62,13 +59,13 @@ func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) 
 	return t, service.Lookup("template", err)
 }
 
-// errMoved: somebody else changed the resource since it was read.
+// ErrMoved: somebody else changed the resource since it was read.
 var ErrMoved = errors.New("it was changed meanwhile")
 
 // MaxEdits is how often an edit begins anew because of others.
 const MaxEdits = 10
 
-// UpdateTemplate changes a template, named by id or alias, and gives it as it
+// UpdateTemplate changes a template, named by id or alias, and returns it as it
 // stands then. Content is checked outside of Write, since it may be megabytes;
 // whatever changes it makes another version, and sends keep the published one.
 // Errors: CodeNotFound, CodeValidation, CodeConflict for an alias that another
@@ -132,7 +129,7 @@ func replaceVersion(tx *db.Tx, old, t *app.Template) error {
 	return tx.InsertTemplateVersion(t)
 }
 
-// DeleteTemplate removes a template, named by id or alias, and gives its id.
+// DeleteTemplate removes a template, named by id or alias, and returns its id.
 // Mail that was sent by it stays as it is. Errors: CodeNotFound.
 func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error) {
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
@@ -165,7 +162,7 @@ func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name stri
 }
 
 // DuplicateTemplate makes a draft of what is edited of a template, named by id
-// or alias, and gives it. Errors: CodeNotFound.
+// or alias, and returns it. Errors: CodeNotFound.
 func (s *Templates) DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error) {
 	t, err := s.GetTemplate(ctx, key, name)
 	if err != nil {

@@ -14,19 +14,17 @@ import (
 	"mailer/db"
 )
 
+// NewEvent makes an event of a unit that happens in tx. recipient is empty where it is
+// about all of them.
 func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
 	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
-// ListEvents gives a page of an email's timeline, newest first. Three sources
+// ListEvents returns a page of an email's timeline, newest first. Three sources
 // make it: the email's own events, its acceptance (which is the email's row),
 // and the times when its relay could not be used while it waited.
 func (s *Service) ListEvents(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Event, bool, error) {
-	var events []app.Event
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		events, err = timeline(r, key.TeamID, emailID)
-		return err
-	})
+	events, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Event, error) { return timeline(r, key.TeamID, emailID) })
 	if err != nil {
 		return nil, false, service.Lookup("email", err)
 	}
@@ -50,7 +48,7 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	return events, nil
 }
 
-// timelineOf gives the events of an email and the troubles of its relay while it
+// timelineOf returns the events of an email and the troubles of its relay while it
 // waited.
 func timelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	emailID := email.ID

@@ -18,47 +18,47 @@ import (
 )
 
 const (
-	// trackQueue is how many fetches wait to be looked at; more are not counted.
+	// trackQueue is how many hits wait to be looked at; more are not counted.
 	trackQueue = 4096
-	// trackWaiting is how many fetches wait for others of their emails; then all
+	// trackWaiting is how many hits wait for others of their emails; then all
 	// are judged early.
 	trackWaiting = 10_000
-	// trackRecent is how many fetches are remembered so that they count once.
+	// trackRecent is how many hits are remembered so that they count once.
 	trackRecent = 50_000
-	// judgeEvery is how often fetches are looked for whose time has come.
+	// judgeEvery is how often hits are looked for whose time has come.
 	judgeEvery = 250 * time.Millisecond
-	// judgeAtOnce is how many fetches one Write records.
+	// judgeAtOnce is how many hits one Write records.
 	judgeAtOnce = 100
 )
 
-// tracker counts fetches of pixels and tracked links. They lie in memory until
-// they are judged, 12 seconds at most: a crash loses at most those seconds of
+// tracker counts opens and clicks, in short hits. They lie in memory until they
+// are judged, 12 seconds at most: a crash loses at most those seconds of
 // counting, and never a redirect, which needs nothing but its token.
 //
-// All but queue and dropped belong to the goroutine of Engine.track.
+// All but queue and dropped belong to the goroutine of track.
 type tracker struct {
 	queue   chan tracking.Hit
 	dropped atomic.Int64
 	waiting map[string]*tracking.Pending // by email
-	fetches int                          // in waiting
+	hits    int                          // in waiting
 	ready   []judged
-	recent  map[recentFetch]time.Time
+	recent  map[recentHit]time.Time
 }
 
-// judged is a fetch to record, and whether it came in a burst.
+// judged is a hit to record, and whether it came in a burst.
 type judged struct {
 	tracking.Hit
 	burst bool
 }
 
-// recentFetch is a fetch that was recorded a moment ago.
-type recentFetch struct {
+// recentHit is a hit that was recorded a moment ago.
+type recentHit struct {
 	tracking.HitKey
 	counted bool // as an open or a click
 }
 
 func newTracker() *tracker {
-	return &tracker{queue: make(chan tracking.Hit, trackQueue), waiting: map[string]*tracking.Pending{}, recent: map[recentFetch]time.Time{}}
+	return &tracker{queue: make(chan tracking.Hit, trackQueue), waiting: map[string]*tracking.Pending{}, recent: map[recentHit]time.Time{}}
 }
 
 // trackingOf is how an email is tracked: as its domain wants it now. nil: not at
@@ -70,9 +70,9 @@ func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	return tracking.ForDomain(d, s.Settings.BaseURL)
 }
 
-// FetchPixel notes that the pixel of an email was fetched; by nil notes nothing.
+// NoteOpen notes that the pixel of an email was fetched; by nil notes nothing.
 // It never waits. It answers false for a token that this server did not make.
-func (s *Service) FetchPixel(token string, by *tracking.Visitor) bool {
+func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	id, ok := tracking.ReadOpenToken(s.Sealer, token)
 	if ok && by != nil {
 		s.offer(tracking.NewHit(tracking.ClickLink{EmailID: id}, *by, time.Now()))
@@ -80,7 +80,7 @@ func (s *Service) FetchPixel(token string, by *tracking.Visitor) bool {
 	return ok
 }
 
-// FollowLink gives the Location that a tracked link leads to, and notes that it
+// FollowLink returns the Location that a tracked link leads to, and notes that it
 // was followed; by nil notes nothing. It never waits, and asks no database: the
 // links of deleted emails lead on. It answers false for a token that this server
 // did not make.
@@ -95,7 +95,7 @@ func (s *Service) FollowLink(token string, by *tracking.Visitor) (location strin
 	return tracking.Location(link.Target), true
 }
 
-// offer puts a fetch in the queue where there is room.
+// offer puts a hit in the queue where there is room.
 func (s *Service) offer(f tracking.Hit) {
 	select {
 	case s.tracker.queue <- f:
@@ -106,7 +106,7 @@ func (s *Service) offer(f tracking.Hit) {
 	}
 }
 
-// track judges fetches until the engine stops, then those that wait.
+// track judges hits until the service stops, then those that wait.
 func (s *Service) track() {
 	t := s.tracker
 	var tick <-chan time.Time
@@ -119,12 +119,12 @@ func (s *Service) track() {
 		case <-s.Taking.Done():
 			t.drain()
 			t.judgeAll()
-			s.recordFetches()
+			s.recordHits()
 			return
 		}
 		t.drain()
 		t.judgeDue(time.Now())
-		s.recordFetches()
+		s.recordHits()
 		if tick == nil && len(t.waiting) > 0 {
 			tick = time.After(judgeEvery)
 		}
@@ -143,8 +143,8 @@ func (t *tracker) drain() {
 	}
 }
 
-// take has a fetch wait for others of its email. The only link of an email has
-// none to wait for. A repeated fetch of one of several links waits too: it may
+// take has a hit wait for others of its email. The only link of an email has
+// none to wait for. A repeated hit of one of several links waits too: it may
 // belong to a burst.
 func (t *tracker) take(f tracking.Hit) {
 	if f.Links <= 1 && t.repeats(f, f.Scanner == "") {
@@ -160,21 +160,21 @@ func (t *tracker) take(f tracking.Hit) {
 		t.waiting[f.EmailID] = g
 	}
 	if g.Add(f) {
-		t.fetches++
+		t.hits++
 	}
-	if t.fetches > trackWaiting {
+	if t.hits > trackWaiting {
 		t.judgeAll()
 	}
 }
 
-// repeats tells whether a fetch repeats one that was recorded within the last
+// repeats reports whether a hit repeats one that was recorded within the last
 // minute as counted, or as not counted.
 func (t *tracker) repeats(f tracking.Hit, counted bool) bool {
-	at, ok := t.recent[recentFetch{f.Key(), counted}]
+	at, ok := t.recent[recentHit{f.Key(), counted}]
 	return ok && f.At.Sub(at) < tracking.RepeatWindow
 }
 
-// judgeDue makes those fetches ready whose time has come.
+// judgeDue makes those hits ready whose time has come.
 func (t *tracker) judgeDue(now time.Time) {
 	for id, g := range t.waiting {
 		if !g.Due().After(now) {
@@ -194,13 +194,13 @@ func (t *tracker) judge(id string, g *tracking.Pending) {
 	for _, f := range g.Hits() {
 		t.ready = append(t.ready, judged{f, burst})
 	}
-	t.fetches -= len(g.Hits())
+	t.hits -= len(g.Hits())
 	delete(t.waiting, id)
 }
 
-// recordFetches writes down what is ready. What can't be written is not counted:
+// recordHits writes down what is ready. What can't be written is not counted:
 // nothing waits for it, and the disk may be full.
-func (s *Service) recordFetches() {
+func (s *Service) recordHits() {
 	t := s.tracker
 	defer func() {
 		if r := recover(); r != nil {
@@ -211,39 +211,39 @@ func (s *Service) recordFetches() {
 	t.ready = nil
 	slices.SortFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
 	for part := range slices.Chunk(ready, judgeAtOnce) {
-		var done map[recentFetch]time.Time
+		var done map[recentHit]time.Time
 		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
 			done, err = s.record(tx, part)
 			return err
 		})
 		if err != nil {
-			s.Log.Error("opens and clicks are not counted", "fetches", len(part), "err", err)
+			s.Log.Error("opens and clicks are not counted", "hits", len(part), "err", err)
 			continue
 		}
 		t.remember(done)
 	}
 	if n := t.dropped.Swap(0); n > 1 {
-		s.Log.Warn("too many opens and clicks at once: some were not counted", "fetches", n)
+		s.Log.Warn("too many opens and clicks at once: some were not counted", "hits", n)
 	}
 }
 
 // remember keeps what was recorded, so that it counts once.
-func (t *tracker) remember(done map[recentFetch]time.Time) {
+func (t *tracker) remember(done map[recentHit]time.Time) {
 	maps.Copy(t.recent, done)
 	if len(t.recent) <= trackRecent {
 		return
 	}
-	maps.DeleteFunc(t.recent, func(_ recentFetch, at time.Time) bool { return time.Since(at) >= tracking.RepeatWindow })
+	maps.DeleteFunc(t.recent, func(_ recentHit, at time.Time) bool { return time.Since(at) >= tracking.RepeatWindow })
 	if len(t.recent) > trackRecent {
 		clear(t.recent)
 	}
 }
 
-// record writes the events of fetches and gives those that count as recorded,
+// record writes the events of hits and returns those that count as recorded,
 // with their times.
-func (s *Service) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time, error) {
-	done := map[recentFetch]time.Time{}
-	for _, f := range fetches {
+func (s *Service) record(tx *db.Tx, hits []judged) (map[recentHit]time.Time, error) {
+	done := map[recentHit]time.Time{}
+	for _, f := range hits {
 		email, err := tx.TrackedEmail(f.EmailID, f.At)
 		if errors.Is(err, db.ErrNotFound) { // deleted
 			continue
@@ -252,11 +252,11 @@ func (s *Service) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 			return nil, fmt.Errorf("read tracked email: %w", err)
 		}
 		kind, why := f.Judge(email.Taken, f.burst)
-		r := recentFetch{f.Key(), kind != app.EventPrefetched}
+		r := recentHit{f.Key(), kind != app.EventPrefetched}
 		if _, twice := done[r]; twice || s.tracker.repeats(f.Hit, r.counted) {
 			continue
 		}
-		if err := s.recordFetch(tx, &f.Hit, email, kind, why); err != nil {
+		if err := s.recordHit(tx, &f.Hit, email, kind, why); err != nil {
 			return nil, err
 		}
 		done[r] = f.At
@@ -264,9 +264,9 @@ func (s *Service) record(tx *db.Tx, fetches []judged) (map[recentFetch]time.Time
 	return done, nil
 }
 
-// recordFetch writes the event of a fetch, where the timeline has room, and
+// recordHit writes the event of a hit, where the timeline has room, and
 // moves last_event.
-func (s *Service) recordFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
+func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
 	if tracking.HasRoom(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
 			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
@@ -275,7 +275,7 @@ func (s *Service) recordFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail,
 		if err != nil {
 			return fmt.Errorf("insert event: %w", err)
 		}
-		if err := s.announceFetch(tx, f, email, kind); err != nil {
+		if err := s.announceHit(tx, f, email, kind); err != nil {
 			return err
 		}
 	}
@@ -283,15 +283,15 @@ func (s *Service) recordFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail,
 		return nil
 	}
 	if email.Broadcast != "" {
-		return countFetch(tx, f, email, app.LastEvent(kind))
+		return countHit(tx, f, email, app.LastEvent(kind))
 	}
 	return tx.SetLastEvent(f.EmailID, app.LastEvent(kind))
 }
 
-// countFetch counts an open or a click of a broadcast. Of mail whose outcome at
+// countHit counts an open or a click of a broadcast. Of mail whose outcome at
 // the relay is in doubt it is the proof that it arrived, so that it is not sent
 // again.
-func countFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
+func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEvent) error {
 	if email.Waits {
 		if err := arrived(tx, f.EmailID, email, kind); err != nil {
 			return err
@@ -322,8 +322,8 @@ func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEven
 	return tx.DeleteUnit(unit)
 }
 
-// announceFetch notes an open or a click for webhooks.
-func (s *Service) announceFetch(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType) error {
+// announceHit notes an open or a click for webhooks.
+func (s *Service) announceHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType) error {
 	extra := webhook.EmailExtra{Recipient: email.Recipient}
 	switch kind {
 	case app.EventType(app.Opened):

@@ -20,7 +20,7 @@ func TestEveryAttemptHasTheSameTrackedBytes(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.Says(app.StageData, 451, "later"), world.Says(app.StageDot, 451, "later")))
 		w := world.Tracked(t, relay)
 		const html = `<body><a href="https://a.test/0">x</a></body>`
-		id := w.SendHTML(html, "bo@example.org")
+		id := sendHTML(w, html, "bo@example.org")
 		w.SetTracking(app.Domain{}) // what was accepted keeps its tracking
 		world.Later(time.Hour)
 		tries := relay.Seen(id)
@@ -60,7 +60,7 @@ func TestMailIsTrackedAsItsDomainWants(t *testing.T) {
 				&app.Tracking{Base: "https://links." + world.TestDomain, Click: true, Pages: world.TrackBase}},
 		} {
 			w.SetTracking(c.domain)
-			got := w.Email(w.SendHTML(c.html, "bo@example.org")).Tracking
+			got := w.Email(sendHTML(w, c.html, "bo@example.org")).Tracking
 			if (got == nil) != (c.want == nil) || got != nil && *got != *c.want {
 				t.Errorf("%s: %+v, want %+v", c.name, got, c.want)
 			}
@@ -75,7 +75,7 @@ func TestACommandBesideAServerTracksToItsAddress(t *testing.T) {
 		var err error
 		w.Server, err = server.New(t.Context(), server.Config{DB: w.DB, Sealer: w.Config.Sealer})
 		world.Must(t, err)
-		if got := w.Email(w.SendHTML(world.Links(1), "bo@example.org")).Tracking; got == nil || got.Base != world.TrackBase {
+		if got := w.Email(sendHTML(w, world.Links(1), "bo@example.org")).Tracking; got == nil || got.Base != world.TrackBase {
 			t.Errorf("tracked at %+v", got)
 		}
 	})
@@ -85,7 +85,7 @@ func TestHostedPagesAreNotTracked(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Tracked(t, relay)
-		id := w.SendHTML(`<a href="{{{UNSUBSCRIBE_URL}}}">off</a>`+world.Links(1), "bo@example.org")
+		id := sendHTML(w, `<a href="{{{UNSUBSCRIBE_URL}}}">off</a>`+world.Links(1), "bo@example.org")
 		page := w.Email(id).Unsubscribe
 		if got := relay.Seen(id)[0].M.Mail.HTML; page == "" || !strings.Contains(got, `<a href="`+page+`">off</a><a href="`+world.TrackBase+`/t/c/`) {
 			t.Errorf("the html left as %s", got)
@@ -96,17 +96,17 @@ func TestHostedPagesAreNotTracked(t *testing.T) {
 func TestOpensAndClicksAreRecorded(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(3), "bo@example.org")
+		id := sendHTML(w, world.Links(3), "bo@example.org")
 		world.Later(time.Minute)
 		w.Look(id, world.Chrome)
 		synctest.Wait()
-		w.WantFetches(id, "", app.Sent) // it waits for others
+		w.WantHits(id, "", app.Sent) // it waits for others
 		opened := time.Now()
 		world.Later(4 * time.Second)
-		w.WantFetches(id, "opened", app.Opened)
+		w.WantHits(id, "opened", app.Opened)
 		w.Click(id, 1, 3, world.Chrome)
 		world.Later(4 * time.Second)
-		w.WantFetches(id, "opened clicked1", app.Clicked)
+		w.WantHits(id, "opened clicked1", app.Clicked)
 		open, click := w.EventOf(id, app.EventType(app.Opened)), w.EventOf(id, app.EventType(app.Clicked))
 		if !open.CreatedAt.Equal(opened) || open.Recipient != "bo@example.org" || open.Detail.Link != "" || open.Detail.IPAddress != "192.0.2.1" || open.Detail.UserAgent != world.Chrome {
 			t.Errorf("opened %+v", open)
@@ -119,14 +119,14 @@ func TestOpensAndClicksAreRecorded(t *testing.T) {
 		world.Later(time.Minute)
 		w.Look(id, world.Chrome)
 		world.Later(4 * time.Second)
-		w.WantFetches(id, "opened clicked1 opened", app.Clicked) // within a minute once; last_event by rank
+		w.WantHits(id, "opened clicked1 opened", app.Clicked) // within a minute once; last_event by rank
 	})
 }
 
 func TestFetchesOfAnEmailToSeveralNameNobody(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(1), "bo@example.org", "cy@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org", "cy@example.org")
 		world.Later(time.Minute)
 		w.Look(id, world.Chrome)
 		world.Later(4 * time.Second)
@@ -139,49 +139,49 @@ func TestFetchesOfAnEmailToSeveralNameNobody(t *testing.T) {
 func TestTheOnlyLinkIsJudgedAtOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Minute)
 		w.Click(id, 0, 1, world.Chrome)
 		synctest.Wait()
-		w.WantFetches(id, "clicked0", app.Clicked)
+		w.WantHits(id, "clicked0", app.Clicked)
 		for range 5 {
 			w.Click(id, 0, 1, world.Chrome)
 		}
 		synctest.Wait()
-		w.WantFetches(id, "clicked0", app.Clicked)
+		w.WantHits(id, "clicked0", app.Clicked)
 	})
 }
 
 func TestWhatNoReaderFetchesIsPrefetched(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		soon := w.SendHTML(world.Links(1), "bo@example.org")
+		soon := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(9 * time.Second)
 		w.Look(soon, world.Chrome)
 		w.Click(soon, 0, 1, world.Chrome)
 		world.Later(4 * time.Second)
-		w.WantFetches(soon, "prefetched prefetched0", app.Sent)
+		w.WantHits(soon, "prefetched prefetched0", app.Sent)
 		w.Click(soon, 0, 1, world.Chrome) // the reader comes after the scanner
 		world.Later(time.Second)
-		w.WantFetches(soon, "prefetched prefetched0 clicked0", app.Clicked)
+		w.WantHits(soon, "prefetched prefetched0 clicked0", app.Clicked)
 
-		proxied := w.SendHTML(world.Links(2), "bo@example.org")
+		proxied := sendHTML(w, world.Links(2), "bo@example.org")
 		world.Later(time.Hour)
 		w.Look(proxied, world.ImageProxy)
 		w.Click(proxied, 0, 2, "")
 		world.Later(4 * time.Second)
-		w.WantFetches(proxied, "prefetched prefetched0", app.Sent)
+		w.WantHits(proxied, "prefetched prefetched0", app.Sent)
 	})
 }
 
 func TestAFetchBeforeTheRelayTookTheMailIsPrefetched(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, world.NewRelay(world.Always(world.Says(app.StageData, 451, "later"))))
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Second)
 		w.Click(id, 0, 1, world.Chrome)
 		world.Later(time.Second)
-		w.WantFetches(id, "prefetched0", app.Queued)
+		w.WantHits(id, "prefetched0", app.Queued)
 	})
 }
 
@@ -189,18 +189,18 @@ func TestAFetchBeforeTheRelayTookTheMailIsPrefetched(t *testing.T) {
 func TestMailInDoubtCanBeOpened(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t, world.NewRelay(world.Always(world.Lost)))
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(30 * time.Second)
 		w.Click(id, 0, 1, world.Chrome)
 		synctest.Wait()
-		w.WantFetches(id, "clicked0", app.Clicked)
+		w.WantHits(id, "clicked0", app.Clicked)
 	})
 }
 
 func TestABurstOverAllLinksIsPrefetched(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(3), "bo@example.org")
+		id := sendHTML(w, world.Links(3), "bo@example.org")
 		world.Later(time.Hour)
 		w.Look(id, world.Chrome)
 		for i := range 3 {
@@ -208,12 +208,12 @@ func TestABurstOverAllLinksIsPrefetched(t *testing.T) {
 			world.Later(2 * time.Second)
 		}
 		world.Later(4 * time.Second)
-		w.WantFetches(id, "prefetched prefetched0 prefetched1 prefetched2", app.Sent)
+		w.WantHits(id, "prefetched prefetched0 prefetched1 prefetched2", app.Sent)
 		world.Later(time.Hour)
 		w.Click(id, 0, 3, world.Chrome)
 		w.Click(id, 2, 3, world.Chrome)
 		world.Later(4 * time.Second)
-		w.WantFetches(id, "prefetched prefetched0 prefetched1 prefetched2 clicked0 clicked2", app.Clicked)
+		w.WantHits(id, "prefetched prefetched0 prefetched1 prefetched2 clicked0 clicked2", app.Clicked)
 	})
 }
 
@@ -222,7 +222,7 @@ func TestABurstOverAllLinksIsPrefetched(t *testing.T) {
 func TestAScannerAfterAReaderIsStillABurst(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(3), "bo@example.org")
+		id := sendHTML(w, world.Links(3), "bo@example.org")
 		world.Later(time.Hour)
 		w.Click(id, 1, 3, world.Chrome)
 		world.Later(20 * time.Second)
@@ -231,54 +231,54 @@ func TestAScannerAfterAReaderIsStillABurst(t *testing.T) {
 			world.Later(time.Millisecond) // the order of the events
 		}
 		world.Later(4 * time.Second)
-		w.WantFetches(id, "clicked1 prefetched0 prefetched1 prefetched2", app.Clicked)
+		w.WantHits(id, "clicked1 prefetched0 prefetched1 prefetched2", app.Clicked)
 	})
 }
 
 func TestALinkWaitsForOthersForTwelveSecondsAtMost(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(30), "bo@example.org")
+		id := sendHTML(w, world.Links(30), "bo@example.org")
 		world.Later(time.Hour)
 		for i := range 6 {
 			w.Click(id, i, 30, world.Chrome)
 			world.Later(1900 * time.Millisecond)
-			if got := w.Fetches(id); got != "" {
+			if got := w.Hits(id); got != "" {
 				t.Fatalf("recorded %q after the click at %d s", got, 2*i)
 			}
 			world.Later(100 * time.Millisecond)
 		}
 		world.Later(mail.JudgeEvery)
-		w.WantFetches(id, "clicked0 clicked1 clicked2 clicked3 clicked4 clicked5", app.Clicked)
+		w.WantHits(id, "clicked0 clicked1 clicked2 clicked3 clicked4 clicked5", app.Clicked)
 	})
 }
 
 func TestStopJudgesWhatWaits(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id, burst := w.SendHTML(world.Links(3), "bo@example.org"), w.SendHTML(world.Links(2), "cy@example.org")
+		id, burst := sendHTML(w, world.Links(3), "bo@example.org"), sendHTML(w, world.Links(2), "cy@example.org")
 		world.Later(time.Minute)
 		w.Click(id, 0, 3, world.Chrome)
 		w.Click(burst, 0, 2, world.Chrome)
 		w.Click(burst, 1, 2, world.Chrome)
 		w.Stop()
 		w.Open()
-		w.WantFetches(id, "clicked0", app.Clicked)
-		w.WantFetches(burst, "prefetched0 prefetched1", app.Sent)
+		w.WantHits(id, "clicked0", app.Clicked)
+		w.WantHits(burst, "prefetched0 prefetched1", app.Sent)
 	})
 }
 
 func TestStopJudgesAlsoWhatIsQueued(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Minute)
 		w.Server.StopTaking()
 		w.Server.Workers.Wait()
 		for i := range 20 { // which of its doors it looks at first is left to chance
 			w.Look(id, world.Chrome)
 			w.Server.Mail.Track()
-			if got := strings.Count(w.Fetches(id), "opened"); got != i+1 {
+			if got := strings.Count(w.Hits(id), "opened"); got != i+1 {
 				t.Fatalf("%d of %d fetches are recorded", got, i+1)
 			}
 			time.Sleep(2 * time.Minute)
@@ -289,7 +289,7 @@ func TestStopJudgesAlsoWhatIsQueued(t *testing.T) {
 func TestATimelineKeepsAHundredFetchesAndTheRankRises(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Minute)
 		for range tracking.MaxPrefetchEvents + 5 {
 			w.Look(id, world.ImageProxy)
@@ -320,13 +320,13 @@ func TestATimelineKeepsAHundredFetchesAndTheRankRises(t *testing.T) {
 func TestLinksOfADeletedEmailLeadOn(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id, other := w.SendHTML(world.Links(1), "bo@example.org"), w.SendHTML(world.Links(1), "bo@example.org")
+		id, other := sendHTML(w, world.Links(1), "bo@example.org"), sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Minute)
 		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, id))
 		w.Click(id, 0, 1, world.Chrome)
 		w.Click(other, 0, 1, world.Chrome)
 		world.Later(time.Second)
-		w.WantFetches(other, "clicked0", app.Clicked) // the gone one harms no other
+		w.WantHits(other, "clicked0", app.Clicked) // the gone one harms no other
 		if w.Log.Has("not counted") {
 			t.Error("a deleted email is an error in the log")
 		}
@@ -336,13 +336,13 @@ func TestLinksOfADeletedEmailLeadOn(t *testing.T) {
 func TestForeignTokensLeadNowhere(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		for _, token := range []string{"", "x", tracking.OpenToken(w.Server.Sealer, id)} {
 			if got, ok := w.Server.Mail.FollowLink(token, nil); ok || got != "" {
 				t.Errorf("%q leads to %q", token, got)
 			}
 		}
-		if w.Server.Mail.FetchPixel("x", nil) {
+		if w.Server.Mail.NoteOpen("x", nil) {
 			t.Error("a made-up pixel is known")
 		}
 	})
@@ -351,16 +351,16 @@ func TestForeignTokensLeadNowhere(t *testing.T) {
 func TestUncountedFetchesLeaveNothing(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Tracked(t)
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Minute)
-		if !w.Server.Mail.FetchPixel(tracking.OpenToken(w.Server.Sealer, id), nil) {
+		if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), nil) {
 			t.Error("the pixel is unknown")
 		}
 		if got, ok := w.Server.Mail.FollowLink(tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{EmailID: id, Links: 1, Target: "https://a.test/ü"}), nil); !ok || got != "https://a.test/%C3%BC" {
 			t.Errorf("leads to %q, %v", got, ok)
 		}
 		world.Later(time.Minute)
-		w.WantFetches(id, "", app.Sent)
+		w.WantHits(id, "", app.Sent)
 	})
 }
 
@@ -369,12 +369,12 @@ func TestTooManyFetchesAreDroppedWithAWord(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil)) // nobody takes from the queue
 		token := tracking.OpenToken(w.Server.Sealer, app.NewID())
 		for range mail.TrackQueue {
-			w.Server.Mail.FetchPixel(token, &tracking.Visitor{})
+			w.Server.Mail.NoteOpen(token, &tracking.Visitor{})
 		}
 		if w.Log.Has("not counted") {
 			t.Fatal("dropped while there is room")
 		}
-		if !w.Server.Mail.FetchPixel(token, &tracking.Visitor{}) || !w.Log.Has("some are not counted") {
+		if !w.Server.Mail.NoteOpen(token, &tracking.Visitor{}) || !w.Log.Has("some are not counted") {
 			t.Error("a full queue is not told, or holds up the answer")
 		}
 	})
@@ -384,7 +384,7 @@ func TestAReadersClickMovesNoTroubleIntoTheTimeline(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := world.Tracked(t, relay)
-		id := w.SendHTML(world.Links(1), "bo@example.org")
+		id := sendHTML(w, world.Links(1), "bo@example.org")
 		world.Later(time.Hour)
 		relay.Follow(world.Firstly(world.Trouble(app.StageConnect, "down")))
 		w.Send("cy@example.org") // meets the trouble, an hour after the first left

@@ -52,7 +52,7 @@ func TestWebhooksHearWhatBecomesOfEmails(t *testing.T) {
 					time.Sleep(60 * time.Hour)
 				}
 				synctest.Wait()
-				w.WantHears(hook, id, tt.want...)
+				wantHears(w, hook, id, tt.want...)
 			})
 		})
 	}
@@ -175,13 +175,13 @@ func TestWebhooksHearOfOpensAndClicksButNotOfPrefetches(t *testing.T) {
 			if err != nil {
 				return err
 			}
-			if err := w.Server.Mail.RecordFetch(tx, &f, tracked, kind, "why"); err != nil {
+			if err := w.Server.Mail.RecordHit(tx, &f, tracked, kind, "why"); err != nil {
 				return err
 			}
 		}
 		return nil
 	}))
-	w.WantHears(hook, id, "email.clicked ann@example.net https://example.com/a", "email.opened ann@example.net")
+	wantHears(w, hook, id, "email.clicked ann@example.net https://example.com/a", "email.opened ann@example.net")
 	want := webhook.ClickData{IPAddress: "192.0.2.7", Link: "https://example.com/a", Timestamp: "2027-01-15T08:00:00.000Z", UserAgent: "Reader/1"}
 	if got := w.Hears(hook, id)[0].Data.Click; got == nil || *got != want {
 		t.Errorf("%+v", got)

@@ -59,7 +59,7 @@ func grave(f feedback.Report) bool {
 	return f.Kind == feedback.Bounced || f.Kind == feedback.Complained || f.Kind == feedback.Failed
 }
 
-// takeReport records one report; a repeated one changes nothing. It tells whether
+// takeReport records one report; a repeated one changes nothing. It reports whether
 // the email is known.
 func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err error) {
 	f = f.Tidy(time.Time{}, tx.Now)
@@ -114,7 +114,7 @@ func emailOfProvider(r *db.Reader, id string) (string, error) {
 	return r.EmailOfProvider(id)
 }
 
-// subject gives what feedback can be about by the id that its message carries: an
+// subject returns what feedback can be about by the id that its message carries: an
 // email, or that of a broadcast's recipient. Error: db.ErrNotFound.
 func subject(r *db.Reader, id string) (*db.Subject, error) {
 	id, ok := app.ParseID(id)
@@ -286,7 +286,7 @@ type IngestDoor struct {
 	URL    string // a path alone where the server's address is not known
 }
 
-// IngestDoors gives the addresses of all sources. Those with a secret prove by it
+// IngestDoors returns the addresses of all sources. Those with a secret prove by it
 // who reports: whoever has them can suppress addresses of every team.
 func (s *Service) IngestDoors() []IngestDoor {
 	doors := []IngestDoor{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}

@@ -11,7 +11,7 @@ import (
 	"mailer/db"
 )
 
-// event makes the line of the timeline, and tells whether the timeline has room
+// event makes the line of the timeline, and reports whether the timeline has room
 // for it.
 func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	kind, words := r.words()
@@ -24,14 +24,14 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	if r.Kind == feedback.Taken { // news only where the relay's reply is not known
 		return ev, r.of != nil && r.of.State == app.Queued, nil
 	}
-	if !isFetch(r.Kind) {
+	if !isHit(r.Kind) {
 		return ev, true, nil
 	}
 	all, prefetched, err := tx.CountTrackingEvents(ev.EmailID)
 	return ev, tracking.HasRoom(kind, all, prefetched), err
 }
 
-func isFetch(k feedback.Kind) bool {
+func isHit(k feedback.Kind) bool {
 	return k == feedback.Opened || k == feedback.Clicked
 }
 
@@ -41,8 +41,8 @@ func (r *report) words() (app.EventType, string) {
 	if r.Source == "bounce" {
 		who = "A message to the bounce address reports"
 	}
-	if isFetch(r.Kind) {
-		kind, what := r.fetch()
+	if isHit(r.Kind) {
+		kind, what := r.hit()
 		return kind, who + ": " + what
 	}
 	kind := app.EventType(r.Kind.LastEvent())
@@ -68,10 +68,10 @@ func (r *report) quoted() string {
 	return ": " + r.Diagnostic
 }
 
-// fetch judges an open or a click by the rules for our own pixel and links, so
+// hit judges an open or a click by the rules for our own pixel and links, so
 // far as the report tells enough; nothing else is asked, so that the order of
 // reports changes nothing.
-func (r *report) fetch() (app.EventType, string) {
+func (r *report) hit() (app.EventType, string) {
 	taken := r.Taken
 	if taken.Before(r.subject.AcceptedAt) {
 		taken = r.subject.AcceptedAt

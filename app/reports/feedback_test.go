@@ -123,7 +123,7 @@ func TestReportsFindTheirEmail(t *testing.T) {
 	})
 }
 
-// permutations gives all orders of n things.
+// permutations returns all orders of n things.
 func permutations(n int) [][]int {
 	if n == 0 {
 		return [][]int{nil}

@@ -64,9 +64,9 @@ func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testi
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := cloud(t, plan.Input{Name: plan.Free}, relay)
-		ids := w.SendTo(0, 400)
+		ids := sendTo(w, 0, 400)
 		w.Elapse(time.Hour)
-		w.WantToday(100)
+		wantToday(w, 100)
 		w.WantBacklog(300, 0)
 		if got := len(took(relay)); got != 100 {
 			t.Fatalf("%d messages left on the first day", got)
@@ -76,7 +76,7 @@ func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testi
 		if ev := w.EventOf(ids[100], app.EventQuotaWait); ev.Detail.NextAttemptAt != "2000-01-02T00:00:00.000Z" {
 			t.Errorf("the wait is told as %+v", ev.Detail)
 		}
-		err := w.TrySend(1)
+		err := trySend(w, 1)
 		world.WantCode(t, err, app.CodeDailyQuotaExceeded)
 		if refusal := err.(*app.Error); refusal.RetryAfter != 23*time.Hour {
 			t.Errorf("try again after %s", refusal.RetryAfter)
@@ -90,7 +90,7 @@ func TestADailyPlanSendsItsQuotaEachDayAndRefusesWhatTheBacklogCantHold(t *testi
 			if got := len(took(relay)); got != 100*day {
 				t.Fatalf("%d messages left by the first minute of day %d", got, day)
 			}
-			w.WantToday(100)
+			wantToday(w, 100)
 			w.WantBacklog(int64(400-100*day), 0)
 		}
 		for i, id := range ids {
@@ -107,53 +107,53 @@ func TestMidnightReleasesTheBacklogInOrderAndBeforeNewMail(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := oneAtATime()
 		w := cloud(t, plan.Input{Name: plan.Free}, relay)
-		w.SendTo(0, 220)
+		sendTo(w, 0, 220)
 		w.Elapse(time.Minute)
 		w.Stop()
 		time.Sleep(24 * time.Hour)
 		relay.Reopen()
 		w.Open()
-		w.SendTo(220, 225) // after midnight, before the backlog was looked at
+		sendTo(w, 220, 225) // after midnight, before the backlog was looked at
 		w.Start()
 		w.Elapse(time.Minute)
 		wantTook(t, relay, 200)
-		w.SendTo(225, 226)
+		sendTo(w, 225, 226)
 		w.Elapse(24 * time.Hour)
 		wantTook(t, relay, 226)
 		w.WantBacklog(0, 0)
-		w.WantToday(26)
+		wantToday(w, 26)
 	})
 }
 
 func TestTheEndOfTheBacklogIsCountedToTheRecipient(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := accepting(t, plan.Input{Name: plan.Free}, world.NewRelay(nil))
-		world.Must(t, w.TrySend(50))
-		world.Must(t, w.TrySend(49))
-		w.WantToday(99)
-		world.Must(t, w.TrySend(2)) // does not fit, and waits whole
-		w.WantToday(99)
+		world.Must(t, trySend(w, 50))
+		world.Must(t, trySend(w, 49))
+		wantToday(w, 99)
+		world.Must(t, trySend(w, 2)) // does not fit, and waits whole
+		wantToday(w, 99)
 		w.WantBacklog(2, 0)
-		world.Must(t, w.TrySend(1)) // fits
-		w.WantToday(100)
+		world.Must(t, trySend(w, 1)) // fits
+		wantToday(w, 100)
 		for range 5 {
-			world.Must(t, w.TrySend(50))
+			world.Must(t, trySend(w, 50))
 		}
-		world.Must(t, w.TrySend(47))
+		world.Must(t, trySend(w, 47))
 		w.WantBacklog(299, 0)
-		world.WantCode(t, w.TrySend(2), app.CodeDailyQuotaExceeded)
-		world.Must(t, w.TrySend(1))
-		world.WantCode(t, w.TrySend(1), app.CodeDailyQuotaExceeded)
+		world.WantCode(t, trySend(w, 2), app.CodeDailyQuotaExceeded)
+		world.Must(t, trySend(w, 1))
+		world.WantCode(t, trySend(w, 1), app.CodeDailyQuotaExceeded)
 		w.WantBacklog(300, 0)
 		w.Elapse(24 * time.Hour)
-		world.Must(t, w.TrySend(1)) // midnight makes room before the lane looked
+		world.Must(t, trySend(w, 1)) // midnight makes room before the lane looked
 	})
 }
 
 func TestABatchIsAcceptedOrRefusedWholeForTheQuota(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := accepting(t, plan.Input{Name: plan.Pro, Included: 5}, world.NewRelay(nil))
-		w.SendTo(0, 3)
+		sendTo(w, 0, 3)
 		batch := func(permissive bool, inputs ...*app.EmailInput) error {
 			var items []mail.BatchItem
 			for _, in := range inputs {
@@ -169,7 +169,7 @@ func TestABatchIsAcceptedOrRefusedWholeForTheQuota(t *testing.T) {
 			if strings.Contains(err.Error(), "emails.") || !strings.Contains(err.Error(), "2000-02-01") {
 				t.Errorf("refused with %q", err)
 			}
-			w.WantToday(3)
+			wantToday(w, 3)
 			if got := w.Count("emails"); got != "3" {
 				t.Errorf("%s emails are kept", got)
 			}
@@ -178,7 +178,7 @@ func TestABatchIsAcceptedOrRefusedWholeForTheQuota(t *testing.T) {
 		world.Must(t, err)
 		world.WantCode(t, batch(false, good, good, good, world.Letter("s@x.test")), app.CodeAllRecipientsSuppressed) // the quota comes last
 		world.Must(t, batch(true, good, bad, good))
-		w.WantToday(5)
+		wantToday(w, 5)
 	})
 }
 
@@ -201,18 +201,18 @@ func TestScheduledMailTakesThePlaceOfTheDayOnWhichItLeaves(t *testing.T) {
 		world.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, canceled))
 		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, deleted))
 		w.WantBacklog(0, 2)
-		w.SendTo(0, 100)
+		sendTo(w, 0, 100)
 		w.Elapse(2 * time.Hour)
 		w.WantLast(first, app.Scheduled) // its day was used
 		w.WantBacklog(1, 1)
 		w.EventOf(first, app.EventQuotaWait)
 		w.Elapse(22*time.Hour + time.Minute)
 		w.WantLast(first, app.Sent)
-		w.WantToday(1)
+		wantToday(w, 1)
 		w.WantLast(second, app.Scheduled)
 		w.Elapse(time.Hour)
 		w.WantLast(second, app.Sent)
-		w.WantToday(2)
+		wantToday(w, 2)
 		w.WantBacklog(0, 0)
 	})
 }
@@ -221,7 +221,7 @@ func TestMailThatWaitsForTheQuotaCanBeCanceledAndDeleted(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := cloud(t, plan.Input{Name: plan.Free}, relay)
-		ids := w.SendTo(0, 103)
+		ids := sendTo(w, 0, 103)
 		w.WantBacklog(3, 0)
 		world.Must(t, w.Server.Mail.CancelEmail(t.Context(), w.Key, ids[100]))
 		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, ids[101]))
@@ -231,32 +231,32 @@ func TestMailThatWaitsForTheQuotaCanBeCanceledAndDeleted(t *testing.T) {
 		if got[world.Person(100)] != 0 || got[world.Person(101)] != 0 || got[world.Person(102)] != 1 {
 			t.Errorf("of the three that waited left %v", got)
 		}
-		w.WantToday(1)
+		wantToday(w, 1)
 	})
 }
 
 func TestAMonthlyPlanEndsAtWhatItIncludesAndOverageAtItsStop(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := accepting(t, plan.Input{Name: plan.Pro, Included: 10}, world.NewRelay(nil))
-		w.SendTo(0, 6)
+		sendTo(w, 0, 6)
 		w.Elapse(24 * time.Hour)
-		w.SendTo(0, 4)
-		err := w.TrySend(1)
+		sendTo(w, 0, 4)
+		err := trySend(w, 1)
 		world.WantCode(t, err, app.CodeMonthlyQuotaExceeded)
 		if !strings.Contains(err.Error(), "2000-02-01") {
 			t.Errorf("the renewal is not named: %v", err)
 		}
 		w.SetPlan(plan.Input{Name: plan.Pro, Included: 10, Overage: true})
-		world.Must(t, w.TrySend(39))
-		world.WantCode(t, w.TrySend(2), app.CodeMonthlyQuotaExceeded)
-		world.Must(t, w.TrySend(1))
-		world.WantCode(t, w.TrySend(1), app.CodeMonthlyQuotaExceeded)
+		world.Must(t, trySend(w, 39))
+		world.WantCode(t, trySend(w, 2), app.CodeMonthlyQuotaExceeded)
+		world.Must(t, trySend(w, 1))
+		world.WantCode(t, trySend(w, 1), app.CodeMonthlyQuotaExceeded)
 		u := w.Usage()
 		if u.Period != 50 || u.Today != 44 || app.FormatTime(u.Starts) != "2000-01-01T00:00:00.000Z" || app.FormatTime(u.Ends) != "2000-02-01T00:00:00.000Z" {
 			t.Errorf("usage %+v", u)
 		}
 		w.Elapse(time.Until(u.Ends))
-		world.Must(t, w.TrySend(1))
+		world.Must(t, trySend(w, 1))
 		if u := w.Usage(); u.Period != 1 || app.FormatTime(u.Ends) != "2000-03-01T00:00:00.000Z" {
 			t.Errorf("in the next period: %+v", u)
 		}
@@ -278,11 +278,11 @@ func TestAPeriodKeepsThePlacesOfMailThatWaitsAndOfBroadcasts(t *testing.T) {
 		in.ScheduledAt = later.ScheduledAt
 		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		world.Must(t, err)
-		world.WantCode(t, w.TrySend(3), app.CodeMonthlyQuotaExceeded)
-		world.Must(t, w.TrySend(2))
-		world.WantCode(t, w.TrySend(1), app.CodeMonthlyQuotaExceeded)
+		world.WantCode(t, trySend(w, 3), app.CodeMonthlyQuotaExceeded)
+		world.Must(t, trySend(w, 2))
+		world.WantCode(t, trySend(w, 1), app.CodeMonthlyQuotaExceeded)
 		w.Elapse(2 * time.Hour)
-		w.WantToday(10)
+		wantToday(w, 10)
 		w.WantBacklog(0, 0)
 	})
 }
@@ -292,17 +292,17 @@ func TestABroadcastOnADailyPlanLeavesBehindOtherMailThatWaits(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := cloud(t, plan.Input{Name: plan.Free}, relay)
 		w.People(150)
-		w.SendTo(150, 180)
+		sendTo(w, 150, 180)
 		b := w.Draft()
 		w.Queue(b)
 		w.Elapse(time.Hour)
-		w.WantToday(100)
+		wantToday(w, 100)
 		if got := len(took(relay)); got != 100 {
 			t.Errorf("%d messages left on the first day", got)
 		}
-		w.SendTo(180, 230) // wait for the next day, and leave before the rest of the broadcast
+		sendTo(w, 180, 230) // wait for the next day, and leave before the rest of the broadcast
 		w.Elapse(23*time.Hour + time.Minute)
-		w.WantToday(100)
+		wantToday(w, 100)
 		got := world.Received(relay)
 		for i := 180; i < 230; i++ {
 			if got[world.Person(i)] != 1 {
@@ -313,7 +313,7 @@ func TestABroadcastOnADailyPlanLeavesBehindOtherMailThatWaits(t *testing.T) {
 			t.Errorf("%d of the broadcast left", left.Counts.Sent)
 		}
 		w.Elapse(24 * time.Hour)
-		w.WantToday(30)
+		wantToday(w, 30)
 		world.WantEachOnce(t, world.Received(relay), 230)
 		if got := w.Broadcast(b.ID).Status; got != app.SentBroadcast {
 			t.Errorf("the broadcast is %s", got)
@@ -325,15 +325,15 @@ func TestAnotherPlanSetsFreeWhatWaits(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(nil)
 		w := cloud(t, plan.Input{Name: plan.Free}, relay)
-		w.SendTo(0, 150)
+		sendTo(w, 0, 150)
 		w.Elapse(time.Minute)
 		w.SetPlan(plan.Input{Name: plan.Starter})
 		w.Elapse(3 * time.Second)
 		world.WantEachOnce(t, world.Received(relay), 150)
 		w.WantBacklog(0, 0)
-		w.WantToday(150)
+		wantToday(w, 150)
 		w.SetPlan(plan.Input{Name: plan.Free})
-		world.Must(t, w.TrySend(1))
+		world.Must(t, trySend(w, 1))
 		w.WantBacklog(1, 0)
 	})
 }
@@ -341,17 +341,17 @@ func TestAnotherPlanSetsFreeWhatWaits(t *testing.T) {
 func TestQuotaEventsAreToldOnceADay(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := cloud(t, plan.Input{Name: plan.Free}, world.NewRelay(nil))
-		w.SendTo(0, 79)
-		if got := w.QuotaTold(); len(got) != 0 {
+		sendTo(w, 0, 79)
+		if got := quotaTold(w); len(got) != 0 {
 			t.Errorf("told too early: %q", got)
 		}
-		w.SendTo(0, 121)
+		sendTo(w, 0, 121)
 		w.Elapse(24*time.Hour + time.Minute)
 		want := []string{
 			"quota.warning day 80/100 2000-01-02T00:00:00.000Z", "quota.reached day 100/100 2000-01-02T00:00:00.000Z",
 			"quota.warning day 80/100 2000-01-03T00:00:00.000Z", "quota.reached day 100/100 2000-01-03T00:00:00.000Z",
 		}
-		if got := w.QuotaTold(); !slices.Equal(got, want) {
+		if got := quotaTold(w); !slices.Equal(got, want) {
 			t.Errorf("told %q", got)
 		}
 	})
@@ -360,16 +360,16 @@ func TestQuotaEventsAreToldOnceADay(t *testing.T) {
 func TestQuotaEventsAreToldOnceAPeriod(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := accepting(t, plan.Input{Name: plan.Scale, Included: 10, Overage: true}, world.NewRelay(nil))
-		w.SendTo(0, 8)
+		sendTo(w, 0, 8)
 		w.Elapse(24 * time.Hour)
-		w.SendTo(0, 8)
+		sendTo(w, 0, 8)
 		want := []string{"quota.warning month 8/10 2000-02-01T00:00:00.000Z", "quota.reached month 10/10 2000-02-01T00:00:00.000Z"}
-		if got := w.QuotaTold(); !slices.Equal(got, want) {
+		if got := quotaTold(w); !slices.Equal(got, want) {
 			t.Errorf("told %q", got)
 		}
 		w.Elapse(31 * 24 * time.Hour)
-		world.Must(t, w.TrySend(9))
-		if got := w.QuotaTold(); len(got) != 3 || got[2] != "quota.warning month 9/10 2000-03-01T00:00:00.000Z" {
+		world.Must(t, trySend(w, 9))
+		if got := quotaTold(w); len(got) != 3 || got[2] != "quota.warning month 9/10 2000-03-01T00:00:00.000Z" {
 			t.Errorf("in the next period told %q", got)
 		}
 	})
@@ -450,7 +450,7 @@ func TestTheForecastOfABroadcastObeysTheDailyQuota(t *testing.T) {
 		w.People(250)
 		news := app.BroadcastInput{From: "ann@" + world.TestDomain, Subject: "News", HTML: "<p>x</p>", Send: true}
 		news.ScheduledAt = app.FormatTime(time.Now().Add(time.Hour))
-		w.SendTo(0, 40)
+		sendTo(w, 0, 40)
 		v, err := w.Server.Broadcasts.CreateBroadcast(t.Context(), w.Key, news, mail.SendOptions{})
 		world.Must(t, err)
 		want := time.Date(2000, 1, 3, 0, 0, 0, 0, time.UTC) // 60, 100, 90

@@ -13,21 +13,21 @@ import (
 func TestUsageCountsEachRecipientOfAnAcceptedEmailOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		w.WantToday(0)
+		wantToday(w, 0)
 		in := world.Letter("a@x.test", "b@x.test", "A@x.test")
 		in.Cc, in.Bcc = []string{"b@x.test", "c@x.test"}, []string{"d@x.test"}
 		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
 		world.Must(t, err)
-		w.WantToday(4)
+		wantToday(w, 4)
 		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{IdempotencyKey: "k", Payload: []byte("x")})
 		world.Must(t, err)
 		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("nobody"), mail.SendOptions{})
 		world.WantCode(t, err, app.CodeValidation)
-		w.WantToday(4)
+		wantToday(w, 4)
 		_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "s@x.test"})
 		world.Must(t, err)
 		w.Send("e@x.test", "s@x.test")
-		w.WantToday(5)
+		wantToday(w, 5)
 		other := w.AddTeam("Other", "other.test")
 		if u, err := w.Server.Teams.Usage(t.Context(), other); err != nil || u.Today != 0 || u.Team.Name != "Other" || u.Team.ID != other.TeamID {
 			t.Errorf("another team's usage: %+v, %v", u, err)
@@ -37,7 +37,7 @@ func TestUsageCountsEachRecipientOfAnAcceptedEmailOnce(t *testing.T) {
 			t.Errorf("usage %+v", u)
 		}
 		time.Sleep(24 * time.Hour)
-		w.WantToday(0)
+		wantToday(w, 0)
 	})
 }
 
@@ -48,11 +48,11 @@ func TestScheduledMailCountsOnTheDayItLeaves(t *testing.T) {
 		in.ScheduledAt = app.FormatTime(time.Now().Add(30 * time.Hour))
 		_, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
 		world.Must(t, err)
-		w.WantToday(0)
+		wantToday(w, 0)
 		w.Elapse(29 * time.Hour)
-		w.WantToday(0)
+		wantToday(w, 0)
 		w.Elapse(time.Hour + 2*time.Second)
-		w.WantToday(2)
+		wantToday(w, 2)
 	})
 }
 
@@ -69,6 +69,6 @@ func TestARecipientOfABroadcastCountsWhenItsTurnComes(t *testing.T) {
 		if got := w.Broadcast(b.ID).Status; got != app.SentBroadcast {
 			t.Errorf("the broadcast is %s", got)
 		}
-		w.WantToday(6)
+		wantToday(w, 6)
 	})
 }

@@ -94,11 +94,7 @@ func (w *eraseWalker) broadcasts(ctx context.Context) error {
 	const few = 20
 	span := db.Span{Until: w.team.Until()}
 	for {
-		var page []app.Broadcast
-		err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			page, err = r.BroadcastsOf(w.team.ID, span, few)
-			return err
-		})
+		page, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.BroadcastsOf(w.team.ID, span, few) })
 		if err != nil {
 			return err
 		}

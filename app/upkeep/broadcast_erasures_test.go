@@ -242,7 +242,7 @@ func TestBroadcastsOfAnotherTeamKeepAnErasedAddress(t *testing.T) {
 	before := w.Rows(`SELECT id, name, subject, reply_to FROM broadcasts ORDER BY id`) + w.Rows(`SELECT id, email, coalesce(fields, ''), '' FROM broadcast_recipients ORDER BY id`)
 	c := w.Person(w.Key.TeamID, world.Victim)
 	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{c}))
-	w.WantErased()
+	wantErased(w)
 	if after := w.Rows(`SELECT id, name, subject, reply_to FROM broadcasts ORDER BY id`) + w.Rows(`SELECT id, email, coalesce(fields, ''), '' FROM broadcast_recipients ORDER BY id`); after != before {
 		t.Errorf("what the other team has is now\n%s\nwas\n%s", after, before)
 	}

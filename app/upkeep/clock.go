@@ -50,7 +50,7 @@ func (c *clock) moved(wall, monotonic time.Duration) time.Duration {
 	return step
 }
 
-// watchClock makes steps of the wall clock good until the engine stops. It has a
+// watchClock makes steps of the wall clock good until the service stops. It has a
 // ticker of its own: cron is one of those that a step confuses.
 func (s *Service) watchClock() {
 	tick := time.NewTicker(clockEvery)
@@ -120,11 +120,7 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 // that is scheduled it finds none.
 func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 	for after := ""; ; {
-		var late []string
-		err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			late, err = r.LateUnits(after, time.Now(), service.PurgeChunk)
-			return err
-		})
+		late, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.LateUnits(after, time.Now(), service.PurgeChunk) })
 		if err != nil || len(late) == 0 {
 			return err
 		}
@@ -145,11 +141,7 @@ func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 
 // ResumeClock makes good that the clock was put back since an earlier server.
 func (s *Service) ResumeClock(ctx context.Context) error {
-	var noted []byte
-	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		noted, err = r.Setting(ClockSetting)
-		return err
-	})
+	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(ClockSetting) })
 	if errors.Is(err, db.ErrNotFound) {
 		return s.UnlessFull(s.noteClock(ctx))
 	}

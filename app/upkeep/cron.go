@@ -17,28 +17,39 @@ import (
 	"mailer/db"
 )
 
-// StartCron sets the pacemaker going. Every job is idempotent and derived from
-// the database; a missed tick costs a delay and nothing else.
+// cronJob is done again and again. It is idempotent and derived from the database: a
+// missed tick costs a delay and nothing else.
+type cronJob struct {
+	every time.Duration
+	what  string
+	run   func(context.Context) error
+}
+
+// jobs are all that cron does.
+func (s *Service) jobs() []cronJob {
+	return []cronJob{
+		{delivery.RatesEvery, "judge the rates of teams and regions", s.delivery.Judge},
+		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
+		{time.Minute, "note the time for the next server", s.noteClock},
+		{time.Minute, "sweep up what a wake-up missed", s.sweepSeldom},
+		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
+		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
+		{time.Hour, "remove what is out of date", s.Purge},
+	}
+}
+
+// StartCron sets the pacemaker going, and does at once what a new server must not
+// wait for.
 func (s *Service) StartCron() error {
 	s.cron = cron.New(cron.WithLocation(time.UTC), cron.WithChain(cron.Recover(cronLog{s}), cron.SkipIfStillRunning(cronLog{s})))
-	for _, job := range []struct {
-		spec string
-		run  func(context.Context) error
-	}{
-		{"@every " + delivery.RatesEvery.String(), s.delivery.Judge},
-		{"@every " + teams.KeysFlushEvery.String(), s.teams.FlushKeys},
-		{"@every 1m", s.noteClock},
-		{"@every 1m", s.sweepSeldom},
-		{"@every 1m", s.domains.CheckDue},
-		{"@every 5m", s.audience.Clean},
-		{"@every 1h", s.Purge},
-	} {
-		if _, err := s.cron.AddFunc(job.spec, func() {
+	for _, job := range s.jobs() {
+		spec := "@every " + job.every.String()
+		if _, err := s.cron.AddFunc(spec, func() {
 			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
-				s.Log.Error("cron job", "every", job.spec, "err", err)
+				s.Log.Error("cron job", "job", job.what, "every", spec, "err", err)
 			}
 		}); err != nil {
-			return fmt.Errorf("set cron job %s: %w", job.spec, err)
+			return fmt.Errorf("set cron job %s: %w", job.what, err)
 		}
 	}
 	s.cron.Start()
@@ -118,7 +129,7 @@ func (s *Service) Purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	err = s.InPieces(ctx, "old happenings", func(tx *db.Tx) (bool, error) {
+	err = s.InPieces(ctx, "old webhook events", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeWebhookEvents(tx.Now.Add(-webhook.EventsKept), service.PurgeChunk)
 	})
 	if err != nil {
@@ -127,7 +138,7 @@ func (s *Service) Purge(ctx context.Context) error {
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx))
 }
 
-// cronLog gives cron's own messages to our log.
+// cronLog writes cron's own messages to our log.
 type cronLog struct{ s *Service }
 
 func (l cronLog) Info(msg string, kv ...any) { l.s.Log.Debug("cron: "+msg, kv...) }

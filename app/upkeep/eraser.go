@@ -111,7 +111,7 @@ func (w *eraseWalker) run(ctx context.Context) error {
 		return err
 	}
 	if w.s.broadcasts.ExpandsAny(w.expansions) {
-		return nil // unerased needs to know of this erasure
+		return nil // audience.Unerased needs to know of this erasure
 	}
 	return w.finish(ctx)
 }
@@ -398,11 +398,7 @@ func (w *eraseWalker) contact(ctx context.Context, id string) error {
 // fails as one without an address, and an import that was under way brings
 // nobody back.
 func (w *eraseWalker) imports(ctx context.Context) error {
-	var ids []string
-	err := w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		ids, err = r.ImportsWithPieces(w.team.ID, w.team.Until())
-		return err
-	})
+	ids, err := db.Get(ctx, w.s.DB, func(r *db.Reader) ([]string, error) { return r.ImportsWithPieces(w.team.ID, w.team.Until()) })
 	if err != nil {
 		return err
 	}

@@ -29,31 +29,23 @@ const (
 // It is the background's, and a caller's where there is none.
 type eraser struct {
 	turn    chan struct{} // holds a token while somebody erases
-	woken   chan struct{}
+	woken   service.Bell
 	started atomic.Bool
 	waiting []*eraseWalker // for mail that is leaving, or for readers; whoever has the turn owns it
 }
 
 func newEraser() *eraser {
-	return &eraser{turn: make(chan struct{}, 1), woken: make(chan struct{}, 1)}
+	return &eraser{turn: make(chan struct{}, 1), woken: service.NewBell()}
 }
 
-// wake has the background erase what is left; it never blocks.
-func (x *eraser) wake() {
-	select {
-	case x.woken <- struct{}{}:
-	default:
-	}
-}
-
-// FinishErasure carries out an erasure that was begun, as eraseContacts promises.
+// FinishErasure carries out an erasure that was begun, as audience.Service.EraseContacts promises.
 func (s *Service) FinishErasure(ctx context.Context, teamID string, job audience.Erasure) error {
 	ctx, cancel := context.WithTimeout(ctx, eraseWait)
 	defer cancel()
 	// The answer promises that nothing leaves: that much a caller who went away
 	// gets as well.
 	if err := s.withdrawErased(context.WithoutCancel(ctx), teamID, job); err != nil {
-		s.eraser.wake()
+		s.eraser.woken.Ring()
 		return service.Unavailable(err)
 	}
 	if !s.eraser.started.Load() { // a command beside a server
@@ -62,7 +54,7 @@ func (s *Service) FinishErasure(ctx context.Context, teamID string, job audience
 		}
 		return nil
 	}
-	s.eraser.wake()
+	s.eraser.woken.Ring()
 	s.awaitErasure(ctx, teamID, job.ID)
 	return nil
 }
@@ -70,10 +62,8 @@ func (s *Service) FinishErasure(ctx context.Context, teamID string, job audience
 // awaitErasure waits until the background is done with an erasure, or ctx ends.
 func (s *Service) awaitErasure(ctx context.Context, teamID, id string) {
 	for open := true; open && service.Pause(ctx, doneLook, nil) && s.Taking.Err() == nil; {
-		err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-			open, err = r.HasErasure(teamID, id)
-			return err
-		})
+		var err error
+		open, err = db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasErasure(teamID, id) })
 		if err != nil {
 			return // the answer does not depend on it
 		}
@@ -201,7 +191,7 @@ func (s *Service) StartEraser(ctx context.Context) error {
 		}
 	}
 	if len(teams) > 0 {
-		s.eraser.wake()
+		s.eraser.woken.Ring()
 	}
 	s.eraser.started.Store(true)
 	s.Workers.Go(func() {
@@ -237,7 +227,7 @@ func (s *Service) sweepErasures(ctx context.Context) error {
 	return s.DB.Read(ctx, func(r *db.Reader) error {
 		open, err := r.Erasures(1)
 		if len(open) > 0 {
-			s.eraser.wake()
+			s.eraser.woken.Ring()
 		}
 		return err
 	})

@@ -53,7 +53,7 @@ func (s *steps) ended() bool { return s.Err() != nil }
 
 func TestAnErasureGoesOnAfterACrashAtAnyStep(t *testing.T) {
 	base := world.Idle(t)
-	c := base.Scatter(base.Key, "ann@"+world.TestDomain, 60)
+	c := scatter(base, base.Key, "ann@"+world.TestDomain, 60)
 	stopped := 0
 	for n := 0; ; n++ {
 		if n > 500 {

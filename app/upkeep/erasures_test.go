@@ -35,15 +35,15 @@ func quoting(m *app.Outgoing, n int) world.Answer {
 
 func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(quoting))
-	c := w.Scatter(w.Key, "ann@"+world.TestDomain, 1500)
+	c := scatter(w, w.Key, "ann@"+world.TestDomain, 1500)
 	w.Start()
-	w.WantSettled()
+	wantSettled(w)
 	if n := w.Traces(world.Victim); n < 1000 {
 		t.Fatalf("only %d traces before", n)
 	}
-	crowd := w.CrowdOf(w.Key, 2000)
+	crowd := crowdOf(w, w.Key, 2000)
 	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, append([]app.Contact{c}, crowd...)))
-	w.WantErased()
+	wantErased(w)
 	if n := w.Traces(world.Victim); n != 0 {
 		t.Errorf("%d traces while the server runs", n)
 	}
@@ -65,12 +65,12 @@ func TestAnErasedAddressLeavesNoTraceInTheFiles(t *testing.T) {
 func TestAnotherTeamKeepsWhatItHasOfAnErasedAddress(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
 	other := w.AddTeam("Other", "other.example")
-	mine := w.Scatter(w.Key, "ann@"+world.TestDomain, 300)
-	theirs := w.Scatter(other, "x@other.example", 300)
-	before := w.Everything(other)
+	mine := scatter(w, w.Key, "ann@"+world.TestDomain, 300)
+	theirs := scatter(w, other, "x@other.example", 300)
+	before := everything(w, other)
 	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), w.Key.TeamID, []app.Contact{mine}))
-	w.WantErased()
-	if after := w.Everything(other); after != before {
+	wantErased(w)
+	if after := everything(w, other); after != before {
 		t.Error("what the other team has changed")
 	}
 	w.Read(func(r *db.Reader) error {
@@ -80,11 +80,11 @@ func TestAnotherTeamKeepsWhatItHasOfAnErasedAddress(t *testing.T) {
 		}
 		return err
 	})
-	if got := w.Everything(w.Key); strings.Contains(strings.ToLower(got), "vic.tim@") {
+	if got := everything(w, w.Key); strings.Contains(strings.ToLower(got), "vic.tim@") {
 		t.Error("the team still sees the address")
 	}
 	world.Must(t, w.Server.Audience.EraseContacts(t.Context(), other.TeamID, []app.Contact{theirs}))
-	w.WantErased()
+	wantErased(w)
 	if n := w.Traces(world.Victim); n != 0 {
 		t.Errorf("%d traces after both erased it", n)
 	}

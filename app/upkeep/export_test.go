@@ -9,22 +9,22 @@ import (
 
 // What the tests of this package from outside reach into it for.
 
-func (x *Service) Advance(a0 context.Context, a1 time.Duration) error { return x.advance(a0, a1) }
-
-func (x *Service) CheckClock(a0 context.Context, a1 time.Time) error { return x.checkClock(a0, a1) }
-
-func (x *Service) Clock() *clock { return x.clock }
-
-func (x *Service) EraseOpen(a0 context.Context) error { return x.eraseOpen(a0) }
-
-func (x *Service) RewindCron() { x.rewindCron() }
-
-func (x *Service) WithdrawErased(a0 context.Context, a1 string, a2 audience.Erasure) error {
-	return x.withdrawErased(a0, a1, a2)
-}
-
-func (x *clock) SetAhead(d time.Duration) { x.ahead = d }
-
-func (x *clock) Moved(a0 time.Duration, a1 time.Duration) time.Duration { return x.moved(a0, a1) }
-
 var NewClock = newClock
+
+func (c *clock) Moved(wall, monotonic time.Duration) time.Duration { return c.moved(wall, monotonic) }
+
+func (c *clock) SetAhead(by time.Duration) { c.ahead = by }
+
+func (s *Service) Advance(ctx context.Context, by time.Duration) error { return s.advance(ctx, by) }
+
+func (s *Service) CheckClock(ctx context.Context, now time.Time) error { return s.checkClock(ctx, now) }
+
+func (s *Service) Clock() *clock { return s.clock }
+
+func (s *Service) EraseOpen(ctx context.Context) error { return s.eraseOpen(ctx) }
+
+func (s *Service) RewindCron() { s.rewindCron() }
+
+func (s *Service) WithdrawErased(ctx context.Context, teamID string, job audience.Erasure) error {
+	return s.withdrawErased(ctx, teamID, job)
+}

@@ -2,11 +2,13 @@ package world
 
 import (
 	"database/sql"
+	"encoding/json"
 	"fmt"
 	"strings"
 
 	"mailer/app"
-	"mailer/app/mail"
+	"mailer/app/importing"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
@@ -18,6 +20,7 @@ func (w *World) Topic(name string, def app.Subscription, visibility app.Visibili
 	return t
 }
 
+// Hash is what the database knows an address of the team by.
 func (w *World) Hash(address string) app.AddressHash {
 	return w.Config.Sealer.AddressHash(w.Key.TeamID, app.FoldAddress(address))
 }
@@ -30,14 +33,6 @@ func (w *World) Contact(email string, unsubscribed bool) *app.Contact {
 	return c
 }
 
-func (w *World) Choose(t *app.Topic, address string, s app.Subscription) {
-	w.T.Helper()
-	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		_, err := tx.SetChoice(t.ID, w.Hash(address), s)
-		return err
-	}))
-}
-
 // About is a send that belongs to a topic.
 func About(t *app.Topic, to ...string) *app.EmailInput {
 	in := Letter(to...)
@@ -45,23 +40,7 @@ func About(t *app.Topic, to ...string) *app.EmailInput {
 	return in
 }
 
-func (w *World) SendAbout(t *app.Topic, to ...string) string {
-	w.T.Helper()
-	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, About(t, to...), mail.SendOptions{})
-	Must(w.T, err)
-	return id
-}
-
-// LinkOf is the token of the page that an email leads to.
-func (w *World) LinkOf(id string) string {
-	w.T.Helper()
-	token, ok := strings.CutPrefix(w.Email(id).Unsubscribe, w.Config.BaseURL+"/unsubscribe/")
-	if !ok {
-		w.T.Fatalf("email %s leads to %q", id, w.Email(id).Unsubscribe)
-	}
-	return token
-}
-
+// Link is a link to a page of l, of the world's team unless l says more.
 func (w *World) Link(page string, l app.PageLink) string {
 	if l.TeamID == "" {
 		l.TeamID = w.Key.TeamID
@@ -100,4 +79,93 @@ func (w *World) Told() string { return w.Rows(`SELECT type, payload FROM happeni
 // Audience is everything that a hosted page could change.
 func (w *World) Audience() string {
 	return w.Rows(`SELECT * FROM choices`) + w.Rows(`SELECT * FROM contacts`) + w.Rows(`SELECT * FROM suppressions`) + w.Told()
+}
+
+// AddContacts puts contacts into the team's audience, and counts them, as
+// c0@example.net and so on. Every other one is unsubscribed.
+func (w *World) AddContacts(n int) (ids []string) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		ids = nil
+		for i := range n {
+			email := fmt.Sprintf("c%d@example.net", i)
+			c := app.Contact{ID: app.NewID(), TeamID: w.Key.TeamID, Email: email, Unsubscribed: i%2 == 0, CreatedAt: tx.Now, UpdatedAt: tx.Now,
+				Hash: w.Config.Sealer.AddressHash(w.Key.TeamID, email)}
+			if err := tx.InsertContact(&c); err != nil {
+				return err
+			}
+			ids = append(ids, c.ID)
+		}
+		return tx.CountContacts(w.Key.TeamID, n)
+	}))
+	return ids
+}
+
+// Only is a filter with one condition.
+func Only(field, op, value string) *app.Filter {
+	return &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: field, Op: op, Value: value}}}
+}
+
+// Segment adds a segment.
+func (w *World) Segment(f *app.Filter) app.Segment {
+	w.T.Helper()
+	s, err := w.Server.Audience.CreateSegment(w.T.Context(), w.Key, app.SegmentInput{Name: "S", Filter: f})
+	Must(w.T, err)
+	return s
+}
+
+// Change changes the database beside the server.
+func (w *World) Change(fn func(tx *db.Tx) error) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), fn))
+}
+
+// heard is what webhooks will carry of a team, oldest first.
+type heard struct {
+	Type      webhook.EventName
+	CreatedAt string `json:"created_at"`
+	Data      map[string]any
+}
+
+// Heard returns the webhook events of a team in their order.
+func (w *World) Heard(teamID string) (all []heard) {
+	w.T.Helper()
+	for _, payload := range w.Sql("SELECT payload FROM happenings WHERE team_id = ? ORDER BY id", teamID) {
+		var one heard
+		Must(w.T, json.Unmarshal([]byte(payload), &one))
+		all = append(all, one)
+	}
+	return all
+}
+
+// Imported reads an import and its row errors.
+func (w *World) Imported(id string) (importing.Import, []importing.RowError) {
+	w.T.Helper()
+	i, flaws, err := w.Server.Imports.GetImport(w.T.Context(), w.Key, id)
+	Must(w.T, err)
+	return i, flaws
+}
+
+// Contacts counts the team's contacts one by one and by the counter.
+func (w *World) Contacts() (n int) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) error {
+		page := app.Page{Limit: 100}
+		for more := true; more; {
+			var rows []app.Contact
+			var err error
+			if rows, more, err = r.ListContacts(w.Key.TeamID, page); err != nil {
+				return err
+			}
+			if n += len(rows); more {
+				page.After = rows[len(rows)-1].ID
+			}
+		}
+		counter, err := r.ContactCount(w.Key.TeamID)
+		if counter != n {
+			w.T.Errorf("the counter says %d of %d contacts", counter, n)
+		}
+		return err
+	})
+	return n
 }

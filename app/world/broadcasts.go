@@ -2,11 +2,14 @@ package world
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 	"time"
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/mail"
+	"mailer/app/pacing"
 	"mailer/db"
 )
 
@@ -23,6 +26,7 @@ func (w *World) People(n int) {
 	}
 }
 
+// Person is the address of a broadcast's i-th person.
 func Person(i int) string { return fmt.Sprintf("p%d@example.net", i) }
 
 // Draft adds a broadcast to everybody.
@@ -56,6 +60,7 @@ func (w *World) queueNow(b *app.Broadcast) error {
 	})
 }
 
+// Broadcast reads a broadcast, which must be there.
 func (w *World) Broadcast(id string) app.Broadcast {
 	w.T.Helper()
 	var b app.Broadcast
@@ -79,6 +84,7 @@ func Received(relays ...*FakeRelay) map[string]int {
 	return got
 }
 
+// WantEachOnce checks that got counts one message for each of n persons.
 func WantEachOnce(t *testing.T, got map[string]int, n int) {
 	t.Helper()
 	for i := range n {
@@ -89,4 +95,119 @@ func WantEachOnce(t *testing.T, got map[string]int, n int) {
 	if len(got) != n {
 		t.Errorf("%d addresses got mail, want %d", len(got), n)
 	}
+}
+
+// Newsletter adds a draft with that html and sends it, and returns it as it is then.
+func (w *World) Newsletter(html string, change func(*app.Broadcast)) *app.Broadcast {
+	w.T.Helper()
+	from, err := app.ParseAddress("Ann <ann@" + TestDomain + ">")
+	Must(w.T, err)
+	b := &app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, Name: "News", From: from, Subject: "News for {{{FIRST_NAME|you}}}", CreatedAt: time.Now(),
+		BroadcastContent: app.BroadcastContent{HTML: html}}
+	if change != nil {
+		change(b)
+	}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertBroadcast(b) }))
+	_, err = w.Server.Broadcasts.SendBroadcast(w.T.Context(), w.Key, b.ID, "", mail.SendOptions{})
+	Must(w.T, err)
+	head := w.Broadcast(b.ID)
+	return &head
+}
+
+// MailTo is the id of a broadcast's email to an address.
+func (w *World) MailTo(b *app.Broadcast, address string) string {
+	w.T.Helper()
+	rows, _, err := w.Server.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Email: address}, app.Page{Limit: 2})
+	Must(w.T, err)
+	if len(rows) != 1 {
+		w.T.Fatalf("%d recipients %s", len(rows), address)
+	}
+	return rows[0].ID
+}
+
+// Recipients are the addresses that a list of a type returns.
+func (w *World) Recipients(b *app.Broadcast, kind string) string {
+	w.T.Helper()
+	rows, more, err := w.Server.Broadcasts.ListBroadcastRecipients(w.T.Context(), w.Key, b.ID, app.RecipientQuery{Type: kind}, app.Page{Limit: 100})
+	Must(w.T, err)
+	if more {
+		w.T.Error("there are more than a page")
+	}
+	var out []string
+	for _, row := range rows {
+		out = append(out, row.Email)
+	}
+	return strings.Join(out, " ")
+}
+
+// SentBroadcast stores a broadcast that was sent to so many contacts: queued, or
+// scheduled where at is to come.
+func (w *World) SentBroadcast(relay string, audience int64, at time.Time) *app.Broadcast {
+	w.T.Helper()
+	now := time.Now()
+	b := &app.Broadcast{ID: app.NewID(), TeamID: w.Key.TeamID, From: app.Address{Local: "ann", Domain: TestDomain}, CreatedAt: now,
+		Status: app.QueuedBroadcast, Relay: relay, Audience: audience, QueuedAt: at, Mails: app.NewMails()}
+	if at.After(now) {
+		b.Status, b.ScheduledAt, b.QueuedAt = app.ScheduledBroadcast, at, time.Time{}
+	}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		if err := tx.InsertBroadcast(b); err != nil {
+			return err
+		}
+		return tx.SendBroadcast(b)
+	}))
+	return b
+}
+
+// Begin moves a broadcast on by n emails, of which some wait, put off until since
+// is not zero, and some are dotted.
+func (w *World) Begin(b *app.Broadcast, n, waiting, dotted int, putOff time.Duration) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		if err := tx.BeginRecipients(b, n, waiting+dotted); err != nil {
+			return err
+		}
+		for i := range waiting + dotted {
+			u := app.Unit{EmailID: app.MailID(b.Mails, int64(i+1)), TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, NextAt: tx.Now.Add(putOff), Size: 1}
+			if putOff > 0 {
+				u.Since = tx.Now
+			}
+			if err := tx.InsertUnit(u); err != nil {
+				return err
+			}
+			if i < waiting {
+				continue
+			}
+			if err := tx.MarkDotted(u, ""); err != nil {
+				return err
+			}
+		}
+		return tx.AddUsage(b.Relay, tx.Now, int64(n-waiting), int64(n-waiting))
+	}))
+}
+
+// Plan foretells a broadcast that is about to be sent.
+func (w *World) Plan(b *app.Broadcast) (plan pacing.Plan) {
+	w.T.Helper()
+	Must(w.T, w.DB.Read(w.T.Context(), func(r *db.Reader) (err error) {
+		plan, err = w.Server.Delivery.PlanBroadcast(r, b)
+		return err
+	}))
+	return plan
+}
+
+// Finishes returns how long from now on broadcasts take, by id.
+func (w *World) Finishes(rows ...*app.Broadcast) map[string]time.Duration {
+	w.T.Helper()
+	var list []app.Broadcast
+	for _, b := range rows {
+		list = append(list, *b)
+	}
+	times, err := w.Server.Broadcasts.FinishTimes(w.T.Context(), list)
+	Must(w.T, err)
+	out := map[string]time.Duration{}
+	for id, at := range times {
+		out[id] = time.Until(at)
+	}
+	return out
 }

@@ -6,8 +6,6 @@ import (
 	"slices"
 	"sync"
 	"testing"
-	"testing/synctest"
-	"time"
 
 	"mailer/app"
 	"mailer/app/mail"
@@ -22,8 +20,10 @@ type fakeDNS struct {
 	Gate    chan struct{} // every question waits for it, where set
 }
 
+// NewDNS makes a DNS that knows nothing.
 func NewDNS() *fakeDNS { return &fakeDNS{records: map[string][]string{}} }
 
+// Lookup answers with the records that were set, or as a server that is silent.
 func (f *fakeDNS) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
 	if f.Gate != nil {
 		select {
@@ -60,12 +60,14 @@ func (f *fakeDNS) Publish(records []app.DNSRecord, kinds ...string) {
 	}
 }
 
+// Remove takes away what stands under a key.
 func (f *fakeDNS) Remove(key string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.records, key)
 }
 
+// Silent has the DNS answer nothing (down), or again.
 func (f *fakeDNS) Silent(down bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -94,18 +96,7 @@ func Resolving(t *testing.T, dns *fakeDNS, relays ...*FakeRelay) *World {
 	return w
 }
 
-// Away stops the server for a time, which costs a test less than its running,
-// and starts it again.
-func (w *World) Away(d time.Duration) {
-	w.T.Helper()
-	w.Stop()
-	time.Sleep(d)
-	w.Relays = []*FakeRelay{NewRelay(nil)}
-	w.Open()
-	w.Start()
-	synctest.Wait()
-}
-
+// Add adds a domain, which must be possible.
 func (w *World) Add(in app.DomainInput) app.Domain {
 	w.T.Helper()
 	d, err := w.Server.Domains.AddDomain(w.T.Context(), w.Key.TeamID, in)
@@ -113,6 +104,7 @@ func (w *World) Add(in app.DomainInput) app.Domain {
 	return d
 }
 
+// Domain reads a domain, which must be there.
 func (w *World) Domain(id string) app.Domain {
 	w.T.Helper()
 	d, err := w.Server.Domains.GetDomain(w.T.Context(), w.Key, id)
@@ -120,24 +112,7 @@ func (w *World) Domain(id string) app.Domain {
 	return d
 }
 
-func (w *World) WantStatus(id string, want app.DomainStatus) {
-	w.T.Helper()
-	if d := w.Domain(id); d.Status != want {
-		w.T.Errorf("status %s, want %s; records %+v", d.Status, want, w.Server.Domains.DomainRecords(&d))
-	}
-}
-
-// Statuses are the states that webhooks heard of, with the events' names.
-func (w *World) Statuses() (all []string) {
-	w.T.Helper()
-	for _, one := range w.Heard(w.Key.TeamID) {
-		if status, ok := one.Data["status"].(string); ok {
-			all = append(all, string(one.Type)+" "+status)
-		}
-	}
-	return all
-}
-
+// SendFrom sends one email from a domain.
 func (w *World) SendFrom(domain string) (string, error) {
 	in := Letter("bob@example.net")
 	in.From = "ann@" + domain

@@ -3,16 +3,11 @@ package world
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"os"
 	"strings"
-	"time"
-
-	"github.com/google/uuid"
 
 	"mailer/app"
 	"mailer/app/mail"
-	"mailer/app/service"
 	"mailer/db"
 )
 
@@ -63,42 +58,7 @@ func (w *World) Traces(address string) int {
 		bytes.Count(all, []byte(local+"%40"+domain))
 }
 
-// WantErased waits until no erasure is open: a loaded machine may take longer
-// than a caller waits.
-func (w *World) WantErased() {
-	w.T.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); w.OpenErasures() > 0; {
-		if time.Now().After(deadline) {
-			w.T.Fatalf("an erasure does not end:\n%s", w.Log.Text.String())
-		}
-		service.Pause(w.T.Context(), 10*time.Millisecond, nil)
-	}
-}
-
-// CrowdOf makes n suppressed contacts in random order of their rows and gives
-// every 20th.
-func (w *World) CrowdOf(key *app.Key, n int) (picked []app.Contact) {
-	w.T.Helper()
-	for from := 0; from < n; from += 250 {
-		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-			for i := from; i < from+250; i++ {
-				email := fmt.Sprintf("a%d@crowd.example", i)
-				c := app.Contact{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: w.Config.Sealer.AddressHash(key.TeamID, email),
-					FirstName: strings.Repeat("n", i%200), CreatedAt: tx.Now, UpdatedAt: tx.Now}
-				_, err := tx.AddSuppression(app.Suppression{ID: uuid.NewString(), TeamID: key.TeamID, Email: email, Hash: c.Hash, Origin: app.OriginManual, CreatedAt: tx.Now})
-				if err := errors.Join(err, tx.InsertContact(&c), tx.CountContacts(key.TeamID, 1)); err != nil {
-					return err
-				}
-				if i%20 == 0 {
-					picked = append(picked, c)
-				}
-			}
-			return nil
-		}))
-	}
-	return picked
-}
-
+// OpenErasures counts the erasures that are not done.
 func (w *World) OpenErasures() int {
 	w.T.Helper()
 	n := 0
@@ -110,7 +70,7 @@ func (w *World) OpenErasures() int {
 	return n
 }
 
-// Crowd writes n emails of a team in a few Writes; to gives the recipients of
+// Crowd writes n emails of a team in a few Writes; to returns the recipients of
 // each and fill adds what it says.
 func (w *World) Crowd(key *app.Key, n int, fill func(i int, in *app.EmailInput)) {
 	w.T.Helper()
@@ -129,120 +89,77 @@ func (w *World) Crowd(key *app.Key, n int, fill func(i int, in *app.EmailInput))
 	}
 }
 
-// WantSettled waits until nothing waits to be sent.
-func (w *World) WantSettled() {
-	w.T.Helper()
-	for deadline := time.Now().Add(time.Minute); ; {
-		var relays []string
-		w.Read(func(r *db.Reader) (err error) {
-			relays, err = r.UnitRelays()
-			return err
-		})
-		if len(relays) == 0 {
-			return
-		}
-		if time.Now().After(deadline) {
-			w.T.Fatal("mail still waits")
-		}
-		service.Pause(w.T.Context(), 20*time.Millisecond, nil)
-	}
-}
-
+// Victim is an address that tests erase.
 const Victim = "Vic.Tim@erase.example"
 
-// Scatter puts an address wherever a team's things can hold one.
-func (w *World) Scatter(key *app.Key, from string, n int) app.Contact {
+// ScatterBroadcast puts the victim's address wherever a broadcast that was sent
+// can hold one, and a draft.
+func (w *World) ScatterBroadcast(key *app.Key, from string) {
 	w.T.Helper()
-	spellings := []string{Victim, strings.ToUpper(Victim), strings.ToLower(Victim), "vIC.tIM@Erase.Example"}
-	w.Crowd(key, n, func(i int, in *app.EmailInput) {
-		in.From = from
-		in.To = []string{fmt.Sprintf("u%d@example.net", i), fmt.Sprintf("w%d@example.net", i)}
-		in.HTML = strings.Repeat("<p>Hi there</p>", i%700)
-		who := spellings[i%len(spellings)]
-		switch i % 15 {
-		case 0:
-			in.To = append(in.To, "Vic Tim <"+who+">")
-		case 1:
-			in.Cc, in.ReplyTo = []string{who}, []string{who}
-		case 2:
-			in.Bcc = []string{who}
-		case 3:
-			in.Subject = "Offer for " + who
-		case 4:
-			in.HTML += "<a href='https://x.example/?e=" + strings.Replace(who, "@", "%40", 1) + "'>" + who + "</a>" + strings.Repeat("long ", 2000)
-		case 5:
-			in.Headers, in.Tags = map[string]string{"X-For": "<" + who + ">"}, []app.Tag{{Name: "who", Value: "x"}}
-		case 6:
-			in.Attachments = []app.Attachment{{Filename: "a.csv", ContentType: "text/csv", Content: []byte("email," + who + ",x")},
-				{Filename: "b.bin", ContentType: "application/octet-stream", Content: []byte("\x00\x01" + who + "\x00" + strings.Repeat("z", 9000))}}
-			for k := range in.Attachments {
-				in.Attachments[k].ID, in.Attachments[k].Size = app.NewID(), int64(len(in.Attachments[k].Content))
-			}
-		case 7:
-			in.To = []string{who}
-		}
-	})
-	for i := range n / 3 {
-		if i%3 == 0 {
-			w.Person(key.TeamID, fmt.Sprintf("c%d@example.net", i))
-		}
-	}
-	c := w.Person(key.TeamID, Victim)
-	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		friend, err := tx.ContactByAddress(key.TeamID, w.Config.Sealer.AddressHash(key.TeamID, "c0@example.net"))
-		if err != nil {
-			return err
-		}
-		friend.Properties = app.Properties{"friend": {Type: app.StringProperty, Text: Victim}}
-		return errors.Join(tx.UpdateContact(&friend),
-			tx.InsertSegment(&app.Segment{ID: app.NewID(), TeamID: key.TeamID, Name: "like " + Victim, CreatedAt: tx.Now,
-				Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: "equals", Value: Victim}}}}),
-			tx.InsertTopic(&app.Topic{ID: app.NewID(), TeamID: key.TeamID, Name: "by " + Victim, Description: Victim + "'s", Default: app.OptIn, Visibility: app.PublicTopic, CreatedAt: tx.Now, UpdatedAt: tx.Now}),
-			tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: app.DefaultRegion, StartedAt: tx.Now, EndedAt: tx.Now, Detail: app.EventDetail{Message: "no mail for " + Victim}}),
-			tx.KeepAnswer(key.TeamID, "POST /emails", "welcome/"+Victim, []byte("x"), "id"))
-	}))
-	_, _, err := w.Server.Teams.CreateKey(w.T.Context(), key.TeamID, app.KeyInput{Name: "key of " + Victim, Permission: app.FullAccess, Role: app.RoleAdmin})
-	Must(w.T, err)
-	_, err = w.Server.Suppressions.AddSuppression(w.T.Context(), key, app.SuppressionInput{Email: Victim})
+	sender, err := app.ParseAddress(from)
 	Must(w.T, err)
 	text := "Ask " + Victim
-	t, err := w.Server.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "Mail of " + Victim, TemplateContent: app.TemplateContent{
-		From: Victim, ReplyTo: []string{Victim}, Subject: "From " + Victim, HTML: "<p>" + strings.Repeat("long ", 3000) + Victim + " {{{WHO}}}</p>", Text: &text,
-		Variables: []app.TemplateVariable{{Key: "WHO", Type: app.StringProperty, Fallback: &app.PropertyValue{Type: app.StringProperty, Text: Victim}}},
-	}})
-	Must(w.T, err)
-	_, err = w.Server.Templates.PublishTemplate(w.T.Context(), key, t.ID)
-	Must(w.T, err)
-	w.ScatterBroadcast(key, from)
-	return c
-}
-
-// Everything is what a team sees of its mail, in one text.
-func (w *World) Everything(key *app.Key) string {
-	w.T.Helper()
-	var b strings.Builder
-	w.Read(func(r *db.Reader) error {
-		for page := (app.Page{Limit: 100}); ; {
-			emails, more, err := r.ListEmails(key.TeamID, page)
-			if err != nil {
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		for _, sent := range []bool{false, true} {
+			b := &app.Broadcast{ID: app.NewID(), TeamID: key.TeamID, Name: "of " + Victim, Subject: "Hi from " + Victim, From: sender, CreatedAt: tx.Now,
+				ReplyTo:          []app.Address{{Name: "Vic", Local: "Vic.Tim", Domain: "erase.example"}},
+				BroadcastContent: app.BroadcastContent{Preview: Victim, HTML: "<p>" + strings.Repeat("long ", 3000) + Victim + "</p>", Text: &text}}
+			if err := tx.InsertBroadcast(b); err != nil {
 				return err
 			}
-			for _, row := range emails {
-				email, open, err := r.Outgoing(key.TeamID, row.ID)
-				if err != nil {
-					return err
-				}
-				events, err := r.Events(row.ID)
-				if err != nil {
-					return err
-				}
-				fmt.Fprintf(&b, "%+v %+v %+v\n", *email, open, events)
+			if !sent {
+				continue
 			}
-			if !more {
-				return nil
+			if err := scatterSent(tx, b); err != nil {
+				return err
 			}
-			page.After = emails[len(emails)-1].ID
 		}
-	})
-	return b.String()
+		return nil
+	}))
+}
+
+func scatterSent(tx *db.Tx, b *app.Broadcast) error {
+	b.Status, b.Relay, b.Mails, b.QueuedAt = app.QueuedBroadcast, app.DefaultRegion, app.NewMails(), tx.Now
+	b.Frozen = &app.BroadcastFrozen{Fallbacks: map[string]string{"who": Victim}, Pages: "https://p.example",
+		Filter: &app.Filter{Match: app.MatchAll, Conditions: []app.Condition{{Field: "email", Op: app.OpEquals, Value: Victim}}}}
+	rows := []app.BroadcastRecipient{
+		{ContactID: app.NewID(), Email: strings.ToUpper(Victim), Fields: map[string]string{"first_name": "Bobby"}},
+		{ContactID: app.NewID(), Email: "friend@example.net", Fields: map[string]string{"property:friend": Victim}},
+		{ContactID: app.NewID(), Email: "other@example.net"},
+		{ContactID: app.NewID(), Email: "last@example.net"}, // the content alone tells of the victim
+	}
+	err := errors.Join(tx.SendBroadcast(b), tx.AppendRecipients(b, rows), tx.EndExpansion(b.ID), tx.InsertBroadcastLinks(b.ID, []string{"https://a.test/?e=" + Victim}))
+	for i := range rows {
+		id := app.MailID(b.Mails, int64(i+1))
+		_, merr := tx.MarkRecipient(b.ID, id, app.SeenSent)
+		err = errors.Join(err, merr, tx.InsertCapture(id, []byte("To: "+Victim)))
+		if rows[i].Email == "last@example.net" {
+			continue
+		}
+		err = errors.Join(err,
+			tx.InsertEvent(app.Event{ID: app.NewID(), EmailID: id, BroadcastID: b.ID, Type: "sent", CreatedAt: tx.Now, Detail: app.EventDetail{Message: "x", Reply: "taken for <" + Victim + ">"}}),
+			tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: b.TeamID, EmailID: id, BroadcastID: b.ID, Recipients: []string{rows[i].Email}, Relay: "r", CreatedAt: tx.Now}))
+	}
+	return errors.Join(err, tx.BeginRecipients(b, len(rows), 0))
+}
+
+// Erase erases a contact by its address and waits until all traces are gone.
+func (w *World) Erase(address string) {
+	w.T.Helper()
+	_, err := w.Server.Audience.DeleteContact(w.T.Context(), w.Key, address, true)
+	Must(w.T, err)
+}
+
+// WantNoTrace checks that no erasure is open and the files hold no trace of an address.
+func (w *World) WantNoTrace(address string) {
+	w.T.Helper()
+	if n := w.OpenErasures(); n != 0 {
+		w.T.Errorf("%d erasures are open", n)
+	}
+	if n := w.Traces(address); n != 0 {
+		w.T.Errorf("%d traces of %s", n, address)
+	}
+	if w.Log.Has("level=ERROR") {
+		w.T.Errorf("log:\n%s", w.Log.Text.String())
+	}
 }

@@ -1,15 +1,17 @@
 package world
 
 import (
+	"database/sql"
 	"strings"
 	"testing/synctest"
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/reputation"
 	"mailer/db"
 )
 
-// Take has the engine take reports; they come from SES unless they say more.
+// Take has the server take reports; they come from SES unless they say more.
 func (w *World) Take(reports ...feedback.Report) {
 	w.T.Helper()
 	for i := range reports {
@@ -37,6 +39,7 @@ func (w *World) States(id string) string {
 	return strings.Join(out, ", ")
 }
 
+// WantStates checks the states of an email's recipients.
 func (w *World) WantStates(id, want string) {
 	w.T.Helper()
 	if got := w.States(id); got != want {
@@ -54,7 +57,7 @@ func (w *World) Suppressed(address string) app.Suppression {
 	return s
 }
 
-// SentTo gives an email that the relay took.
+// SentTo returns an email that the relay took.
 func (w *World) SentTo(to ...string) string {
 	w.T.Helper()
 	id := w.Send(to...)
@@ -63,12 +66,13 @@ func (w *World) SentTo(to ...string) string {
 	return id
 }
 
+// Bounce is a report of a hard bounce with an enhanced status code.
 func Bounce(id, recipient, code string) feedback.Report {
 	return feedback.Report{EmailID: id, Recipient: recipient, Kind: feedback.Bounced, Bounce: app.BouncePermanent, SubType: "General", Enhanced: code,
 		Diagnostic: "smtp; 550 " + code + " sorry"}
 }
 
-// BroadcastRecipients gives the recipients of a broadcast as the database has
+// BroadcastRecipients returns the recipients of a broadcast as the database has
 // them, in their order.
 func (w *World) BroadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipient) {
 	w.T.Helper()
@@ -83,4 +87,46 @@ func (w *World) BroadcastRecipients(b app.Broadcast) (all []app.BroadcastRecipie
 		return nil
 	})
 	return all
+}
+
+// Outcome is what the counters of the world's team say.
+func (w *World) Outcome() (o reputation.Outcome) {
+	w.T.Helper()
+	w.Read(func(r *db.Reader) (err error) {
+		o, err = r.TeamOutcome(w.Key.TeamID, 0)
+		return err
+	})
+	return o
+}
+
+// SufferedBy counts outcomes of a team.
+func (w *World) SufferedBy(teamID string, o reputation.Outcome) {
+	w.T.Helper()
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		w.Server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: teamID, Region: app.DefaultRegion, Domain: TestDomain}, o)
+		return nil
+	}))
+}
+
+// Age moves everything that was counted some hours back, which is faster than to
+// wait for it.
+func (w *World) Age(hours int) {
+	w.T.Helper()
+	pool, err := sql.Open("sqlite", "file:"+w.Path+"?_busy_timeout=5000")
+	Must(w.T, err)
+	defer pool.Close()
+	for _, table := range []string{"outcomes", "region_outcomes"} {
+		_, err = pool.ExecContext(w.T.Context(), `UPDATE `+table+` SET hour = hour - ?`, hours)
+		Must(w.T, err)
+	}
+}
+
+// Came has a message come to the return path of an email's n-th transaction.
+func (w *World) Came(mailbox, raw string) error {
+	w.T.Helper()
+	path, ok := w.Server.Reports.ReadReturnPath(mailbox)
+	if !ok {
+		w.T.Fatalf("%s is no return path", mailbox)
+	}
+	return w.Server.Reports.TakeBounce(w.T.Context(), path, feedback.ReadBounce([]byte(raw), true))
 }

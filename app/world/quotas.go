@@ -1,39 +1,18 @@
 package world
 
 import (
-	"fmt"
 	"testing/synctest"
 	"time"
 
-	"mailer/app/mail"
 	"mailer/app/plan"
 	"mailer/db"
 )
 
+// SetPlan sets the plan of the world's team.
 func (w *World) SetPlan(in plan.Input) {
 	w.T.Helper()
 	_, err := w.Server.Teams.SetPlan(w.T.Context(), w.Key.TeamID, in)
 	Must(w.T, err)
-}
-
-// SendTo sends one email to each of persons [from, to) and gives the ids.
-func (w *World) SendTo(from, to int) (ids []string) {
-	w.T.Helper()
-	for i := from; i < to; i++ {
-		ids = append(ids, w.Send(Person(i)))
-	}
-	return ids
-}
-
-// TrySend gives the error of a send to n addresses.
-func (w *World) TrySend(n int) error {
-	w.T.Helper()
-	var to []string
-	for i := range n {
-		to = append(to, fmt.Sprintf("t%d@example.net", i))
-	}
-	_, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, Letter(to...), mail.SendOptions{})
-	return err
 }
 
 // Elapse lets time pass, and what is due then be done. Of hours the server sleeps
@@ -71,6 +50,7 @@ func (w *World) backlog() (b plan.Backlog) {
 	return b
 }
 
+// WantBacklog checks how many recipients wait for another day, and for their time.
 func (w *World) WantBacklog(late, scheduled int64) {
 	w.T.Helper()
 	if got := w.backlog(); got != (plan.Backlog{Late: late, Scheduled: scheduled}) {
@@ -78,9 +58,10 @@ func (w *World) WantBacklog(late, scheduled int64) {
 	}
 }
 
-// QuotaTold gives what webhooks were told of quotas.
-func (w *World) QuotaTold() []string {
+// Usage reads what the team used of its plan.
+func (w *World) Usage() plan.Usage {
 	w.T.Helper()
-	return w.Sql(`SELECT type || ' ' || (payload ->> '$.data.period') || ' ' || (payload ->> '$.data.emails_sent') || '/' || (payload ->> '$.data.limit')
-		|| ' ' || (payload ->> '$.data.resets_at') FROM happenings WHERE type LIKE 'quota%' ORDER BY id`)
+	u, err := w.Server.Teams.Usage(w.T.Context(), w.Key)
+	Must(w.T, err)
+	return u
 }

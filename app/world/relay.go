@@ -26,33 +26,35 @@ type FakeRelay struct {
 	Gone    chan struct{} // closed by Close
 }
 
-// Try is one transaction that the engine asked for.
+// Try is one transaction that the server asked for.
 type Try struct {
 	At time.Time
 	M  app.Outgoing
 }
 
-// Script gives the answer to an email's n-th transaction (1 is the first); nil
+// Script returns the answer to an email's n-th transaction (1 is the first); nil
 // takes it.
 type Script func(m *app.Outgoing, n int) Answer
 
 // Answer plays the relay's part in one transaction.
 type Answer func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result
 
+// NewRelay makes a relay of the default region without limits.
 func NewRelay(script Script) *FakeRelay {
 	return NewRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "relay.test", Port: 587, Connections: 4}, script)
 }
 
+// NewRelayOf makes a relay.
 func NewRelayOf(relay relays.Relay, script Script) *FakeRelay {
 	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, Gone: make(chan struct{})}
 }
 
-// Always gives the same answer to everything.
+// Always answers with the same to everything.
 func Always(a Answer) Script {
 	return func(*app.Outgoing, int) Answer { return a }
 }
 
-// Firstly gives an email's n-th transaction the n-th answer, and takes it
+// Firstly answers an email's n-th transaction with the n-th answer, and takes it
 // afterwards.
 func Firstly(answers ...Answer) Script {
 	return func(_ *app.Outgoing, n int) Answer {
@@ -63,6 +65,7 @@ func Firstly(answers ...Answer) Script {
 	}
 }
 
+// Send implements delivery.Sender by the script.
 func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	select {
 	case r.conns <- struct{}{}:
@@ -120,6 +123,7 @@ func (r *FakeRelay) end() {
 	r.open--
 }
 
+// Close implements delivery.Sender.
 func (r *FakeRelay) Close() {
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
@@ -220,7 +224,7 @@ func After(ch <-chan struct{}, a Answer) Answer {
 	}
 }
 
-// DotThen sends the dot and gives the reply once the channel is closed; when
+// DotThen sends the dot and returns the reply once the channel is closed; when
 // the context ends before, the reply is lost.
 func DotThen(ch <-chan struct{}) Answer {
 	return func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {

@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/mail"
 	"mailer/app/tracking"
 	"mailer/db"
 )
@@ -32,7 +31,7 @@ func Tracked(t testing.TB, relays ...*FakeRelay) *World {
 	return w
 }
 
-// SetTracking gives the test domain the tracking of d.
+// SetTracking sets the tracking of the test domain to that of d.
 func (w *World) SetTracking(d app.Domain) {
 	w.T.Helper()
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
@@ -57,26 +56,15 @@ func Links(n int) string {
 	return b.String()
 }
 
-// SendHTML has an email with that html accepted and, where a relay is due to,
-// taken.
-func (w *World) SendHTML(html string, to ...string) string {
-	w.T.Helper()
-	in := Letter(to...)
-	in.HTML = html
-	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
-	Must(w.T, err)
-	synctest.Wait()
-	return id
-}
-
 // Look loads the pixel of an email, click follows one of its links.
 func (w *World) Look(id, agent string) {
 	w.T.Helper()
-	if !w.Server.Mail.FetchPixel(tracking.OpenToken(w.Server.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
+	if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}) {
 		w.T.Error("the pixel is unknown")
 	}
 }
 
+// Click follows one of an email's tracked links, of which it has of.
 func (w *World) Click(id string, link, of int, agent string) {
 	w.T.Helper()
 	target := fmt.Sprintf("https://a.test/%d", link)
@@ -86,9 +74,9 @@ func (w *World) Click(id string, link, of int, agent string) {
 	}
 }
 
-// Fetches are the types of the events that fetches left, oldest first, with the
+// Hits are the types of the events that fetches left, oldest first, with the
 // numbers of their links.
-func (w *World) Fetches(id string) string {
+func (w *World) Hits(id string) string {
 	w.T.Helper()
 	var out []string
 	for _, ev := range w.Events(id) {
@@ -100,9 +88,10 @@ func (w *World) Fetches(id string) string {
 	return strings.Join(out, " ")
 }
 
-func (w *World) WantFetches(id, want string, last app.LastEvent) {
+// WantHits checks the opens and clicks of an email, and its last event.
+func (w *World) WantHits(id, want string, last app.LastEvent) {
 	w.T.Helper()
-	if got := w.Fetches(id); got != want {
+	if got := w.Hits(id); got != want {
 		w.T.Errorf("recorded %q, want %q; timeline:\n%s", got, want, w.Story(id))
 	}
 	w.WantLast(id, last)

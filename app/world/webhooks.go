@@ -1,13 +1,14 @@
 package world
 
 import (
+	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	"mailer/app"
 	"mailer/app/webhook"
-	"mailer/db"
 )
 
 // Webhook makes one that hears of topics, at https://NAME.example.com.
@@ -19,29 +20,6 @@ func (w *World) Webhook(name string, events ...webhook.EventName) webhook.Webhoo
 	hook, err := w.Server.Events.CreateWebhook(w.T.Context(), w.Key, webhook.Input{Endpoint: "https://" + name + ".example.com/in", Events: events})
 	Must(w.T, err)
 	return hook
-}
-
-// Happen has n topics made, which webhooks hear of.
-func (w *World) Happen(names ...string) {
-	w.T.Helper()
-	for _, name := range names {
-		_, err := w.Server.Topics.CreateTopic(w.T.Context(), w.Key, app.TopicInput{Name: name, Default: app.OptIn})
-		Must(w.T, err)
-	}
-}
-
-// HappenAll is happen for n topics in one Write.
-func (w *World) HappenAll(n int) {
-	w.T.Helper()
-	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		for i := range n {
-			topic := app.Topic{ID: app.NewID(), TeamID: w.Key.TeamID, Name: fmt.Sprint("topic ", i), CreatedAt: tx.Now, UpdatedAt: tx.Now}
-			if err := w.Server.Audience.AnnounceTopic(tx, webhook.TopicCreated, &topic); err != nil {
-				return err
-			}
-		}
-		return nil
-	}))
 }
 
 // Deliveries are all events of a webhook, oldest first.
@@ -60,16 +38,7 @@ func (w *World) Deliveries(hook webhook.Webhook) []webhook.Delivery {
 	}
 }
 
-// ToldAll counts the events of a webhook by status.
-func (w *World) ToldAll(hook webhook.Webhook) string {
-	w.T.Helper()
-	counts := map[webhook.DeliveryStatus]int{}
-	for _, d := range w.Deliveries(hook) {
-		counts[d.Status]++
-	}
-	return fmt.Sprint(counts)
-}
-
+// Attempts reads the attempts of a delivery.
 func (w *World) Attempts(d webhook.Delivery) []webhook.Attempt {
 	w.T.Helper()
 	rows, _, err := w.Server.Events.ListWebhookAttempts(w.T.Context(), w.Key, d.WebhookID, d.ID, app.Page{Limit: 100})
@@ -78,17 +47,12 @@ func (w *World) Attempts(d webhook.Delivery) []webhook.Attempt {
 	return rows
 }
 
+// Hook reads a webhook anew.
 func (w *World) Hook(hook webhook.Webhook) webhook.Webhook {
 	w.T.Helper()
 	got, err := w.Server.Events.GetWebhook(w.T.Context(), w.Key, hook.ID)
 	Must(w.T, err)
 	return got
-}
-
-func (w *World) Enable(hook webhook.Webhook, status webhook.Status) {
-	w.T.Helper()
-	_, err := w.Server.Events.UpdateWebhook(w.T.Context(), w.Key, hook.ID, webhook.Patch{Status: status})
-	Must(w.T, err)
 }
 
 // Until waits for something that workers do.
@@ -103,4 +67,42 @@ func (w *World) Until(done func() bool) {
 			w.T.Fatal("it does not come about")
 		}
 	}
+}
+
+// Hearing is a webhook's event with its data.
+type Hearing struct {
+	Type webhook.EventName
+	Data webhook.EmailData
+}
+
+// String is a hearing in a line.
+func (h Hearing) String() string {
+	text := string(h.Type) + " " + h.Data.Recipient
+	switch x := h.Data; {
+	case x.Bounce != nil:
+		text += fmt.Sprint(" ", x.Bounce.Type, " ", x.Bounce.SubType, " ", x.Bounce.Diagnostic)
+	case x.Suppressed != nil:
+		text += " " + x.Suppressed.Type
+	case x.Failed != nil && x.Failed.Reason != "":
+		text += " with a reason"
+	case x.Click != nil:
+		text += " " + x.Click.Link
+	}
+	return strings.TrimSpace(text)
+}
+
+// Hears returns what a webhook heard of an email, in the order of their texts.
+func (w *World) Hears(hook webhook.Webhook, emailID string) (all []Hearing) {
+	w.T.Helper()
+	for _, row := range w.Deliveries(hook) {
+		d, err := w.Server.Events.GetWebhookEvent(w.T.Context(), w.Key, hook.ID, row.ID)
+		Must(w.T, err)
+		var one Hearing
+		Must(w.T, json.Unmarshal(d.Payload, &one))
+		if one.Data.EmailID == emailID {
+			all = append(all, one)
+		}
+	}
+	slices.SortFunc(all, func(a, b Hearing) int { return strings.Compare(a.String(), b.String()) })
+	return all
 }

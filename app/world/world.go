@@ -25,9 +25,10 @@ import (
 	"mailer/db"
 )
 
+// TestDomain is the domain that each team of a world sends from.
 const TestDomain = "example.com"
 
-// World is an engine on a database file of its own, with fake relays. The team
+// World is a server on a database file of its own, with fake relays. The team
 // is the first one; its domain is testDomain, verified.
 type World struct {
 	T             testing.TB
@@ -49,7 +50,7 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 	synctest.Test(t, fn)
 }
 
-// Idle makes a world whose engine accepts and does not send yet.
+// Idle makes a world whose server accepts and does not send yet.
 func Idle(t testing.TB, relays ...*FakeRelay) *World {
 	t.Helper()
 	return IdleWith(t, server.Config{}, relays...)
@@ -78,7 +79,7 @@ func (w *World) listen(key *app.Key) {
 	Must(w.T, err)
 }
 
-// Serving makes a world whose engine sends.
+// Serving makes a world whose server sends.
 func Serving(t testing.TB, relays ...*FakeRelay) *World {
 	t.Helper()
 	w := Idle(t, relays...)
@@ -86,7 +87,7 @@ func Serving(t testing.TB, relays ...*FakeRelay) *World {
 	return w
 }
 
-// Open opens database and engine; the test's end closes them.
+// Open opens database and server; the test's end closes them.
 func (w *World) Open() {
 	w.T.Helper()
 	schema, err := os.ReadFile("../../schema.sql")
@@ -107,6 +108,7 @@ func (w *World) Open() {
 	w.started, w.Over = false, false
 }
 
+// Start sets the server's workers to work.
 func (w *World) Start() {
 	w.T.Helper()
 	Must(w.T, w.Server.Start(w.T.Context()))
@@ -126,7 +128,7 @@ func StopNow(e *server.Server) {
 	e.Stop(ctx)
 }
 
-// Beside gives an engine as a command has it that runs beside the server: on its own
+// Beside returns a server as a command has it that runs beside the server: on its own
 // connections to the database, without workers.
 func (w *World) Beside() *server.Server {
 	w.T.Helper()
@@ -142,7 +144,7 @@ func (w *World) Beside() *server.Server {
 	return e
 }
 
-// Stop ends the engine in order and closes the database.
+// Stop ends the server in order and closes the database.
 func (w *World) Stop() {
 	w.T.Helper()
 	ctx, cancel := context.WithTimeout(w.T.Context(), 30*time.Second)
@@ -152,8 +154,8 @@ func (w *World) Stop() {
 	Must(w.T, w.DB.Close())
 }
 
-// Crash leaves the old process as it stands and gives a world on what the disk
-// holds at this moment, its engine not yet started. The old one goes on with
+// Crash leaves the old process as it stands and returns a world on what the disk
+// holds at this moment, its server not yet started. The old one goes on with
 // its own files.
 func (w *World) Crash(relays ...*FakeRelay) *World {
 	w.T.Helper()
@@ -167,6 +169,7 @@ func (w *World) Crash(relays ...*FakeRelay) *World {
 	return next
 }
 
+// AddDomain adds a domain in that status.
 func (w *World) AddDomain(teamID, name, region string, status app.DomainStatus) {
 	w.T.Helper()
 	_, private, err := ed25519.GenerateKey(rand.Reader)
@@ -180,7 +183,7 @@ func (w *World) AddDomain(teamID, name, region string, status app.DomainStatus) 
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.InsertDomain(&d) }))
 }
 
-// AddTeam makes another team with a verified domain and gives a key of it.
+// AddTeam makes another team with a verified domain and returns a key of it.
 func (w *World) AddTeam(name, domain string) *app.Key {
 	w.T.Helper()
 	team, err := w.Server.Teams.CreateTeam(w.T.Context(), name)
@@ -197,7 +200,7 @@ func Letter(to ...string) *app.EmailInput {
 	return &app.EmailInput{From: "Ann <ann@" + TestDomain + ">", To: to, Subject: "Hi", Text: &text}
 }
 
-// Send has an email accepted and gives its id.
+// Send has an email accepted and returns its id.
 func (w *World) Send(to ...string) string {
 	w.T.Helper()
 	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, Letter(to...), mail.SendOptions{})
@@ -205,11 +208,13 @@ func (w *World) Send(to ...string) string {
 	return id
 }
 
+// Read reads the database, which must be possible.
 func (w *World) Read(fn func(r *db.Reader) error) {
 	w.T.Helper()
 	Must(w.T, w.DB.Read(context.Background(), fn))
 }
 
+// Email reads an email, which must be there.
 func (w *World) Email(id string) *app.Email {
 	w.T.Helper()
 	email, err := w.Server.Mail.GetEmail(w.T.Context(), w.Key, id)
@@ -217,6 +222,7 @@ func (w *World) Email(id string) *app.Email {
 	return email
 }
 
+// WantLast checks an email's last event.
 func (w *World) WantLast(id string, want app.LastEvent) {
 	w.T.Helper()
 	if got := w.Email(id).LastEvent; got != want {
@@ -235,7 +241,7 @@ func (w *World) Events(id string) []app.Event {
 	return events
 }
 
-// EventOf gives the only event of that type.
+// EventOf returns the only event of that type.
 func (w *World) EventOf(id string, kind app.EventType) app.Event {
 	w.T.Helper()
 	var found []app.Event
@@ -250,6 +256,7 @@ func (w *World) EventOf(id string, kind app.EventType) app.Event {
 	return found[0]
 }
 
+// Story is the timeline of an email, an event on a line.
 func (w *World) Story(id string) string {
 	var b strings.Builder
 	for _, ev := range w.Events(id) {
@@ -258,7 +265,7 @@ func (w *World) Story(id string) string {
 	return b.String()
 }
 
-// Unit gives the open work of an email, nil where it is over.
+// Unit returns the open work of an email, nil where it is over.
 func (w *World) Unit(id string) *app.Unit {
 	w.T.Helper()
 	var found *app.Unit
@@ -278,6 +285,7 @@ func (w *World) Unit(id string) *app.Unit {
 	return found
 }
 
+// Dotted returns the units that are marked dotted.
 func (w *World) Dotted() (units []app.Unit) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) (err error) {
@@ -287,6 +295,7 @@ func (w *World) Dotted() (units []app.Unit) {
 	return units
 }
 
+// Doubts returns all doubts, oldest first.
 func (w *World) Doubts() []app.Doubt {
 	w.T.Helper()
 	doubts, err := w.Server.Delivery.ListDoubts(w.T.Context(), false)
@@ -301,6 +310,7 @@ func (w *World) Due(id string) {
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now) }))
 }
 
+// Must ends the test at an error.
 func Must(t testing.TB, err error) {
 	t.Helper()
 	if err != nil {
@@ -308,6 +318,7 @@ func Must(t testing.TB, err error) {
 	}
 }
 
+// WantCode checks that an error is an *app.Error of a code.
 func WantCode(t testing.TB, err error, want app.Code) {
 	t.Helper()
 	var refusal *app.Error
@@ -322,12 +333,14 @@ type LogBook struct {
 	Text strings.Builder
 }
 
+// Write implements io.Writer.
 func (b *LogBook) Write(p []byte) (int, error) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.Text.Write(p)
 }
 
+// Has reports whether something was logged in these words.
 func (b *LogBook) Has(words string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -20,7 +20,7 @@ import (
 // TrackingService is what the addresses in tracked mail need of the engine.
 // Neither method waits for anything; no visitor: nothing is counted.
 type TrackingService interface {
-	FetchPixel(token string, by *tracking.Visitor) bool
+	NoteOpen(token string, by *tracking.Visitor) bool
 	FollowLink(token string, by *tracking.Visitor) (location string, ok bool)
 }
 
@@ -103,7 +103,7 @@ func (t *trackedMail) open(x *rest.Exchange, token string, by *tracking.Visitor)
 	head := x.Header()
 	private(head)
 	head.Set("Content-Type", "image/gif")
-	if !t.service.FetchPixel(token, by) {
+	if !t.service.NoteOpen(token, by) {
 		head.Set("Content-Length", "0")
 		x.WriteHeader(http.StatusNotFound)
 		return

@@ -1,15 +1,72 @@
 package world
 
 import (
+	"context"
 	"database/sql"
 	"encoding/binary"
 	"os"
 	"testing/synctest"
+	"time"
 
 	"mailer/app"
 	"mailer/app/mail"
-	"mailer/db"
 )
+
+// SendAt has an email to bob accepted for a time.
+func (w *World) SendAt(at string) string {
+	w.T.Helper()
+	in := Letter("bob@example.net")
+	in.ScheduledAt = at
+	id, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, in, mail.SendOptions{})
+	Must(w.T, err)
+	return id
+}
+
+// Move moves a scheduled email.
+func (w *World) Move(id, at string) error {
+	return w.Server.Mail.RescheduleEmail(w.T.Context(), w.Key, id, at)
+}
+
+// Cancel cancels an email.
+func (w *World) Cancel(id string) error {
+	return w.Server.Mail.CancelEmail(context.Background(), w.Key, id)
+}
+
+// Remove takes away what stands under a key.
+func (w *World) Remove(id string) error {
+	return w.Server.Mail.DeleteEmail(w.T.Context(), w.Key, id)
+}
+
+// Sleep lets time pass and everything that it brings about happen.
+func Sleep(d time.Duration) {
+	time.Sleep(d)
+	synctest.Wait()
+}
+
+// BeforeTheDot are the ways in which an attempt may end without a dot. Each
+// waits for the channel first.
+func BeforeTheDot(hang chan struct{}) map[string]Answer {
+	return map[string]Answer{
+		"the dot": After(hang, Accept), "trouble": After(hang, Trouble(app.StageRcpt, "connection reset")),
+		"deferred": After(hang, Says(app.StageData, 451, "later")), "refused": After(hang, Says(app.StageData, 554, "no")),
+		"recipient refused":  After(hang, ByName(map[string]int{"bob@example.net": 550})),
+		"recipient deferred": After(hang, ByName(map[string]int{"bob@example.net": 450})),
+		"refused locally":    After(hang, RefuseLocally),
+		"panic": After(hang, func(context.Context, *app.Outgoing, func() error) app.Result {
+			panic("boom")
+		}),
+	}
+}
+
+// Template makes one of a team and publishes it.
+func (w *World) Template(key *app.Key, alias string, c app.TemplateContent) app.Template {
+	w.T.Helper()
+	t, err := w.Server.Templates.CreateTemplate(w.T.Context(), key, app.TemplateInput{Name: "x", Alias: alias, TemplateContent: c})
+	Must(w.T, err)
+	t, err = w.Server.Templates.PublishTemplate(w.T.Context(), key, t.ID)
+	Must(w.T, err)
+	return t
+}
 
 // Good are batch items that nothing is wrong with, one a recipient.
 func Good(to ...string) []mail.BatchItem {
@@ -20,7 +77,7 @@ func Good(to ...string) []mail.BatchItem {
 	return items
 }
 
-// Sql runs a statement beside the engine; where it is a query, the first column
+// Sql runs a statement beside the server; where it is a query, the first column
 // of its rows comes back.
 func (w *World) Sql(query string, args ...any) (out []string) {
 	w.T.Helper()
@@ -93,6 +150,7 @@ type badItem struct {
 	Words  string
 }
 
+// Key is key, or one that the item makes of it.
 func (b badItem) Key(key *app.Key) *app.Key {
 	k := *key
 	if b.scoped {
@@ -105,19 +163,4 @@ func (b badItem) Key(key *app.Key) *app.Key {
 func (w *World) Batch(k, payload string) (*mail.BatchResult, error) {
 	items := append(Good("a@example.net"), mail.BatchItem{Input: Letter("bad")}, Good("c@example.net")[0])
 	return w.Server.Mail.SendBatch(w.T.Context(), w.Key, items, true, mail.SendOptions{IdempotencyKey: k, Payload: []byte(payload)})
-}
-
-func (w *World) WantBatch(k, payload string) *mail.BatchResult {
-	w.T.Helper()
-	result, err := w.Batch(k, payload)
-	Must(w.T, err)
-	return result
-}
-
-// BusyWriter keeps the writer busy until the channel is closed.
-func (w *World) BusyWriter() chan struct{} {
-	hang := make(chan struct{})
-	go func() { _ = w.DB.Write(w.T.Context(), func(*db.Tx) error { <-hang; return nil }) }()
-	synctest.Wait()
-	return hang
 }

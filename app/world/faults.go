@@ -4,12 +4,15 @@ import (
 	"context"
 	"database/sql"
 	"path/filepath"
+	"strconv"
 	"testing"
+	"time"
 
+	"mailer/app/upkeep"
 	"mailer/db"
 )
 
-// FullStorage gives an error as SQLite does on a full disk.
+// FullStorage returns an error as SQLite does on a full disk.
 func FullStorage(t *testing.T) error {
 	t.Helper()
 	pool, err := sql.Open("sqlite", "file:"+filepath.Join(t.TempDir(), "x.db"))
@@ -27,4 +30,17 @@ func FullStorage(t *testing.T) error {
 // Strike has a write meet that error of the disk.
 func (w *World) Strike(fault error) error {
 	return w.DB.Write(context.Background(), func(*db.Tx) error { return fault })
+}
+
+// Ahead writes into the database what a server with a clock that was ahead leaves
+// there: units to be tried at a time of that clock, and the clock itself.
+func (w *World) Ahead(by time.Duration, ids ...string) {
+	w.T.Helper()
+	for _, id := range ids {
+		u := *w.Unit(id)
+		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now.Add(by)) }))
+	}
+	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
+		return tx.SetSetting(upkeep.ClockSetting, strconv.AppendInt(nil, tx.Now.Add(by).UnixMilli(), 10))
+	}))
 }

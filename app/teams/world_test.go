@@ -1,0 +1,45 @@
+package teams_test
+
+import (
+	"fmt"
+
+	"mailer/app/mail"
+	"mailer/app/world"
+)
+
+// What only the tests of this package do with a world.
+
+// wantToday checks what GET /usage says of the day.
+func wantToday(w *world.World, want int64) {
+	w.T.Helper()
+	if got := w.Usage().Today; got != want {
+		w.T.Errorf("%d recipients counted today, want %d", got, want)
+	}
+}
+
+// sendTo sends one email to each of persons [from, to) and returns the ids.
+func sendTo(w *world.World, from, to int) (ids []string) {
+	w.T.Helper()
+	for i := from; i < to; i++ {
+		ids = append(ids, w.Send(world.Person(i)))
+	}
+	return ids
+}
+
+// trySend returns the error of a send to n addresses.
+func trySend(w *world.World, n int) error {
+	w.T.Helper()
+	var to []string
+	for i := range n {
+		to = append(to, fmt.Sprintf("t%d@example.net", i))
+	}
+	_, err := w.Server.Mail.SendEmail(w.T.Context(), w.Key, world.Letter(to...), mail.SendOptions{})
+	return err
+}
+
+// quotaTold returns what webhooks were told of quotas.
+func quotaTold(w *world.World) []string {
+	w.T.Helper()
+	return w.Sql(`SELECT type || ' ' || (payload ->> '$.data.period') || ' ' || (payload ->> '$.data.emails_sent') || '/' || (payload ->> '$.data.limit')
+		|| ' ' || (payload ->> '$.data.resets_at') FROM happenings WHERE type LIKE 'quota%' ORDER BY id`)
+}
