@@ -407,8 +407,10 @@ func CutText(s string, limit int) string {
 	return s[:limit]
 }
 
-const EmailField = "email"
-
-const FirstNameField = "first_name"
-
-const LastNameField = "last_name"
+// The names of a contact's own fields, as the API and headings of imports have
+// them.
+const (
+	EmailField     = "email"
+	FirstNameField = "first_name"
+	LastNameField  = "last_name"
+)

@@ -33,7 +33,7 @@ func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 }
 
 // Expired tells that a retired key's record is not needed any longer.
-func (p *DKIMPair) Expired(now time.Time) bool {
+func (p *DKIMPair) expired(now time.Time) bool {
 	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
 }
 
@@ -41,7 +41,7 @@ func (p *DKIMPair) Expired(now time.Time) bool {
 // any longer.
 func (d *Domain) WithoutExpired(now time.Time) *Domain {
 	out := *d
-	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.Expired(now) })
+	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.expired(now) })
 	return &out
 }
 

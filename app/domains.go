@@ -32,8 +32,8 @@ const (
 // are mailer2, mailer3 and so on.
 const DKIMSelector = "mailer"
 
-// DefaultReturnPath is the label of a domain's return path where none is given.
-const DefaultReturnPath = "send"
+// defaultReturnPath is the label of a domain's return path where none is given.
+const defaultReturnPath = "send"
 
 // Domain is a domain that a team sends from. Names are lower-case A-labels.
 type Domain struct {
@@ -158,7 +158,7 @@ func (d *Domain) NextSelector() string {
 type DomainInput struct {
 	Name              string
 	Region            string // empty: the default region
-	ReturnPath        string // empty: DefaultReturnPath
+	ReturnPath        string // empty: defaultReturnPath
 	OpenTracking      bool
 	ClickTracking     bool
 	TrackingSubdomain string
@@ -213,7 +213,7 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if in.Name == "" {
 		return Domain{}, Invalid("name", "is required")
 	}
-	name, err := ParseSendingDomain(in.Name)
+	name, err := parseSendingDomain(in.Name)
 	if err != nil {
 		return Domain{}, Invalid("name", "%s", err)
 	}
@@ -221,13 +221,13 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if d.Region, err = chooseRegion(in.Region, regions); err != nil {
 		return Domain{}, Invalid("region", "%s", err)
 	}
-	if d.ReturnPath, err = ParseReturnPath(in.ReturnPath); err != nil {
+	if d.ReturnPath, err = parseReturnPath(in.ReturnPath); err != nil {
 		return Domain{}, Invalid("custom_return_path", "%s", err)
 	}
-	if d.TrackingSubdomain, err = ParseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
+	if d.TrackingSubdomain, err = parseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
 		return Domain{}, Invalid("tracking_subdomain", "%s", err)
 	}
-	return d, d.CheckNames()
+	return d, d.checkNames()
 }
 
 // chooseRegion gives the region that a domain is for.
@@ -258,12 +258,12 @@ func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	if !p.TrackingSubdomain.Set {
 		return d, nil
 	}
-	labels, err := ParseTrackingSubdomain(p.TrackingSubdomain.Value, d.Name)
+	labels, err := parseTrackingSubdomain(p.TrackingSubdomain.Value, d.Name)
 	if err != nil {
 		return d, Invalid("tracking_subdomain", "%s", err)
 	}
 	d.TrackingSubdomain = labels
-	return d, d.CheckNames()
+	return d, d.checkNames()
 }
 
 // KeyIsLive tells whether the checks found the record of a key pair.

@@ -182,15 +182,3 @@ func checkTagText(field, s string) error {
 	}
 	return nil
 }
-
-// MaxIdempotencyKey bounds an Idempotency-Key, in characters.
-const MaxIdempotencyKey = 256
-
-// CheckIdempotencyKey checks a key that a request brought. Errors:
-// CodeInvalidIdempotencyKey.
-func CheckIdempotencyKey(key string) error {
-	if key == "" || utf8.RuneCountInString(key) > MaxIdempotencyKey {
-		return Errorf(CodeInvalidIdempotencyKey, "`Idempotency-Key` must be 1 to %d characters long", MaxIdempotencyKey)
-	}
-	return nil
-}

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"encoding/base64"
-	"errors"
 	"html"
 	"slices"
 	"strings"
@@ -28,7 +26,6 @@ const (
 const (
 	pageTokenVersion = 1
 	pageTokenSize    = 1 + 4*16 // without its MAC
-	MacSize          = 16
 )
 
 // PageToken signs a link for a page: 108 characters of base64url.
@@ -64,56 +61,6 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	}
 	copy(l.Address[:], message[1+3*16:])
 	return l, true
-}
-
-// maxPlaceholders bounds how often one body can ask for its link, which is
-// several times as long: a message must not outgrow what was accepted.
-const maxPlaceholders = 100
-
-// CutPlaceholder splits s around its first unsubscribe placeholder:
-// {{{UNSUBSCRIBE_URL}}} or {{{RESEND_UNSUBSCRIBE_URL}}}, white space inside the
-// braces allowed. It takes linear time.
-func CutPlaceholder(s string) (before, after string, found bool) {
-	for at := 0; ; at++ {
-		i := strings.Index(s[at:], "{{{")
-		if i < 0 {
-			return s, "", false
-		}
-		at += i
-		rest := strings.TrimLeft(s[at+3:], blanks)
-		rest = strings.TrimPrefix(rest, "RESEND_")
-		if rest, found = strings.CutPrefix(rest, "UNSUBSCRIBE_URL"); !found {
-			continue
-		}
-		if rest, found = strings.CutPrefix(strings.TrimLeft(rest, blanks), "}}}"); found {
-			return s[:at], rest, true
-		}
-	}
-}
-
-const blanks = " \t\r\n"
-
-// Placeholders counts the unsubscribe placeholders of a body.
-func Placeholders(s string) (n int) {
-	for _, s, found := CutPlaceholder(s); found; _, s, found = CutPlaceholder(s) {
-		n++
-	}
-	return n
-}
-
-// fillPlaceholders puts link in the place of each unsubscribe placeholder.
-func fillPlaceholders(s, link string) string {
-	before, after, found := CutPlaceholder(s)
-	if !found {
-		return s
-	}
-	var b strings.Builder
-	for ; found; before, after, found = CutPlaceholder(after) {
-		b.WriteString(before)
-		b.WriteString(link)
-	}
-	b.WriteString(before)
-	return b.String()
 }
 
 // LeadsToPage tells whether a mail needs the address of its unsubscribe page:
@@ -174,14 +121,4 @@ func (s *Standing) Reason() string {
 		return notSent + "opted out of the topic " + s.Topic
 	}
 	return notSent + "never opted in to the topic " + s.Topic + ", which is sent only to those who do"
-}
-
-// DecodeToken reads base64url without padding in the one way that it is written:
-// the decoder by itself leaves out line breaks, so that one token would have many
-// spellings.
-func DecodeToken(token string) ([]byte, error) {
-	if strings.ContainsAny(token, "\r\n") {
-		return nil, errors.New("a token has no line breaks")
-	}
-	return base64.RawURLEncoding.Strict().DecodeString(token)
 }

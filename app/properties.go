@@ -163,12 +163,12 @@ func (in *PropertyInput) Validate() error {
 	if in.Type != StringProperty && in.Type != NumberProperty {
 		return Invalid("type", "must be string or number")
 	}
-	return CheckFallback(in.Type, in.Fallback)
+	return checkFallback(in.Type, in.Fallback)
 }
 
-// CheckFallback checks a fallback_value against its property's type; nil is
+// checkFallback checks a fallback_value against its property's type; nil is
 // none.
-func CheckFallback(t PropertyType, v *PropertyValue) error {
+func checkFallback(t PropertyType, v *PropertyValue) error {
 	if v == nil {
 		return nil
 	}
@@ -203,5 +203,5 @@ func (p *PropertyPatch) Apply(old Property) (Property, error) {
 	case p.Fallback.Set && !p.Fallback.Value.Empty():
 		old.Fallback = &p.Fallback.Value
 	}
-	return old, CheckFallback(old.Type, old.Fallback)
+	return old, checkFallback(old.Type, old.Fallback)
 }

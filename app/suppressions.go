@@ -22,7 +22,7 @@ const (
 // Blocks tells whether a suppression of this origin keeps a send from its
 // address. Who unsubscribed still gets what belongs to no topic (api.md, Sending
 // rule 6).
-func (o SuppressionOrigin) Blocks(hasTopic bool) bool {
+func (o SuppressionOrigin) blocks(hasTopic bool) bool {
 	return o != OriginUnsubscribe || hasTopic
 }
 
@@ -48,7 +48,7 @@ type Suppression struct {
 }
 
 // Reason says in words why a recipient was left out.
-func (s *Suppression) Reason() string {
+func (s *Suppression) reason() string {
 	return fmt.Sprintf("Not sent to this recipient: the address is on the suppression list since %s (origin %s)", FormatTime(s.CreatedAt), s.Origin)
 }
 
@@ -60,8 +60,8 @@ type Blocked map[string]string
 func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	out := make(Blocked, len(list))
 	for i := range list {
-		if list[i].Origin.Blocks(hasTopic) {
-			out[list[i].Address] = list[i].Reason()
+		if list[i].Origin.blocks(hasTopic) {
+			out[list[i].Address] = list[i].reason()
 		}
 	}
 	return out

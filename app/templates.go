@@ -372,3 +372,45 @@ func (t *Template) Copy(now time.Time) Template {
 }
 
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// MaxRendered is how many bytes of HTML and text the templates that one request
+// renders may come to, and what one template may hold: as much as a request
+// could have carried itself. Without it, a short request could ask for gigabytes.
+const MaxRendered = 40 << 20
+
+// TemplateUse is what a send says about its template.
+type TemplateUse struct {
+	ID        string // or alias
+	Variables map[string]PropertyValue
+}
+
+// Validate checks the values for themselves. Errors: CodeValidation.
+func (u *TemplateUse) Validate() error {
+	if u.ID == "" {
+		return Invalid("template.id", "is required")
+	}
+	if len(u.Variables) > MaxTemplateVariables {
+		return Invalid("template.variables", "can hold at most %d variables", MaxTemplateVariables)
+	}
+	for _, key := range SortedKeys(u.Variables) {
+		if err := checkVariableValue(u.Variables[key]); err != nil {
+			return Invalid("template.variables."+Excerpt(key), "%s", err)
+		}
+	}
+	return nil
+}
+
+// checkVariableValue wants a text of at most maxVariableText characters or a
+// number that JavaScript holds exactly (clients.md 3).
+func checkVariableValue(v PropertyValue) error {
+	const most = 1<<53 - 1
+	switch {
+	case v.Type == NumberProperty && !(v.Number >= -most && v.Number <= most):
+		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
+	case utf8.RuneCountInString(v.Text) > maxVariableText:
+		return fmt.Errorf("can have at most %d characters", maxVariableText)
+	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
+		return fmt.Errorf("must be valid UTF-8 without the character NUL")
+	}
+	return nil
+}

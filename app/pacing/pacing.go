@@ -19,6 +19,10 @@ const DayMinutes = 24*60 + 1
 // DripRate is how many messages a second a team in warning may begin.
 const DripRate = 1
 
+// MaxBroadcastRecipients is how many recipients one broadcast can have: the ids of
+// their emails end in 32 bits that number them, from 1.
+const MaxBroadcastRecipients = 1<<32 - 1
+
 // BulkShare is how many messages of a daily limit broadcasts may use, who may use
 // that part of it.
 func BulkShare(daily int64, part float64) int64 {

@@ -271,16 +271,16 @@ func parseRelaySPF(value string) (string, error) {
 	if value == "" || strings.ContainsAny(value[:1], "+-~?") { // a sign would be no permission, or is needless
 		return "", wrong
 	}
-	t, err := dnscheck.ParseSPFTerm(value)
+	name, domain, err := dnscheck.SPFTerm(value)
 	if err != nil {
 		return "", wrong
 	}
-	switch t.Name {
+	switch name {
 	case "ip4", "ip6":
 		return strings.ToLower(value), nil
 	case "include", "a", "mx":
-		if host, err := app.ParseDomain(t.Domain); err == nil && strings.EqualFold(value, t.Name+":"+t.Domain) {
-			return t.Name + ":" + host, nil
+		if host, err := app.ParseDomain(domain); err == nil && strings.EqualFold(value, name+":"+domain) {
+			return name + ":" + host, nil
 		}
 	}
 	return "", wrong

@@ -380,3 +380,8 @@ func escapeBare(s string) string {
 }
 
 var bareEscaper = strings.NewReplacer(" ", "&#32;", "\t", "&#9;", "\n", "&#10;", "\f", "&#12;", "\r", "&#13;", "=", "&#61;", "`", "&#96;")
+
+// Subject is the subject of the mail to one recipient of a broadcast.
+func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
+	return app.CutText(b.subject.body(&filling{mail: b, recipient: r}).String(), app.MaxSubject)
+}

@@ -127,9 +127,12 @@ const (
 	clickPurpose = "click token"
 )
 
-const openTokenSize = 1 + 16 // without its MAC
-
-const clickTokenSize = 1 + 16 + 2 + 2 // without target and MAC
+// Sizes of the messages that tokens carry, in bytes: version, email, numbers.
+const (
+	tokenVersion   = 1
+	openTokenSize  = 1 + 16
+	clickTokenSize = 1 + 16 + 2 + 2 // without the target
+)
 
 // ClickLink is what a tracked link stands for.
 type ClickLink struct {
@@ -141,12 +144,12 @@ type ClickLink struct {
 
 // OpenToken signs the address of an email's pixel: 44 characters of base64url.
 func OpenToken(s *app.Sealer, emailID string) string {
-	return s.SealToken(openPurpose, app.AppendEmailID(nil, emailID))
+	return s.SealToken(openPurpose, appendEmailID(nil, emailID))
 }
 
 // ClickToken signs a tracked link: at most 2,716 characters of base64url.
 func ClickToken(s *app.Sealer, l ClickLink) string {
-	b := app.AppendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
+	b := appendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxLinks
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Links))
 	return s.SealToken(clickPurpose, append(b, l.Target...))
@@ -156,7 +159,7 @@ func ClickToken(s *app.Sealer, l ClickLink) string {
 // any other text.
 func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	b, ok := s.OpenToken(openPurpose, token, openTokenSize, openTokenSize)
-	if !ok {
+	if !ok || b[0] != tokenVersion {
 		return "", false
 	}
 	return uuid.UUID(b[1:17]).String(), true
@@ -166,7 +169,7 @@ func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 // any other text.
 func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
 	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTarget)
-	if !ok {
+	if !ok || b[0] != tokenVersion {
 		return l, false
 	}
 	l = ClickLink{
@@ -175,4 +178,10 @@ func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
 		Target: string(b[clickTokenSize:]),
 	}
 	return l, l.Link < l.Links && Trackable(l.Target)
+}
+
+// appendEmailID begins the message of a token: its version and the email.
+func appendEmailID(b []byte, id string) []byte {
+	raw := uuid.MustParse(id)
+	return append(append(b, tokenVersion), raw[:]...)
 }
