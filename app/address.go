@@ -302,7 +302,7 @@ func IsAtext(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`()<>[]:;@\,."`, r)
 }
 
-// ParseDomain reads a host name with at least one dot and gives it in lower-case
+// ParseDomain reads a host name with at least one dot and returns it in lower-case
 // A-labels (RFC 5890, RFC 1123 2.1). It refuses IP addresses, a trailing dot,
 // labels over 63 and names over 253 octets.
 func ParseDomain(s string) (string, error) {
@@ -371,6 +371,6 @@ func HasControl(s string) bool {
 // parsed, sent to or found.
 const Erased = "[erased]"
 
-// IsErased tells whether this is what an erasure left of an address: no mail can
+// IsErased reports whether this is what an erasure left of an address: no mail can
 // go to it, and no header may show it.
 func (a Address) IsErased() bool { return a == Address{Local: Erased} }

@@ -104,7 +104,7 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	return out, nil
 }
 
-// lastChoices gives one choice for each topic: the last that was made.
+// lastChoices returns one choice for each topic: the last that was made.
 func lastChoices(choices []TopicChoice) []TopicChoice {
 	var out []TopicChoice
 	at := make(map[string]int, len(choices))
@@ -166,13 +166,13 @@ func (p *ContactPatch) Means(c *Contact) error {
 	return nil
 }
 
-// OptsOut tells whether the patch asks to unsubscribe the contact.
+// OptsOut reports whether the patch asks to unsubscribe the contact.
 func (p *ContactPatch) OptsOut() bool { return p.Unsubscribed != nil && *p.Unsubscribed }
 
-// OptsIn tells whether the patch asks to subscribe the contact again.
+// OptsIn reports whether the patch asks to subscribe the contact again.
 func (p *ContactPatch) OptsIn() bool { return p.Unsubscribed != nil && !*p.Unsubscribed }
 
-// Apply gives the contact as the patch leaves it. Errors: CodeValidation for
+// Apply returns the contact as the patch leaves it. Errors: CodeValidation for
 // more properties than a contact can have.
 func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 	for _, m := range []struct {
@@ -191,7 +191,7 @@ func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 	return c, err
 }
 
-// Merge gives a contact as an upsert leaves it: names only where provided,
+// Merge returns a contact as an upsert leaves it: names only where provided,
 // properties merged, and never re-subscribed (api.md, POST /contacts/batch 2).
 // Errors: CodeValidation.
 func (n *NewContact) Merge(c Contact) (Contact, error) {
@@ -269,7 +269,7 @@ type ContactRead struct {
 	Include  []string
 }
 
-// Validate checks the input by itself and gives a key for each contact, in
+// Validate checks the input by itself and returns a key for each contact, in
 // their order.
 func (in *ContactRead) Validate() ([]ContactKey, Include, error) {
 	if err := checkBatch("contacts", len(in.Contacts)); err != nil {
@@ -327,7 +327,7 @@ type ContactRemoval struct {
 	Erase  bool
 }
 
-// Validate checks the input by itself and gives the keys, each once, ids first.
+// Validate checks the input by itself and returns the keys, each once, ids first.
 func (in *ContactRemoval) Validate() ([]ContactKey, error) {
 	if len(in.IDs) == 0 && len(in.Emails) == 0 {
 		return nil, Invalid("ids", "or `emails` is required")

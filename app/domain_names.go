@@ -9,7 +9,7 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// parseSendingDomain reads the name of a domain to send from and gives it in
+// parseSendingDomain reads the name of a domain to send from and returns it in
 // lower-case A-labels. Beyond what ParseDomain refuses it refuses a public suffix
 // (publicsuffix.org, both sections), which belongs to nobody alone. The error
 // says what is wrong and does not name a field.

@@ -37,7 +37,7 @@ func (p *DKIMPair) expired(now time.Time) bool {
 	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
 }
 
-// WithoutExpired gives the domain without the keys whose records are not needed
+// WithoutExpired returns the domain without the keys whose records are not needed
 // any longer.
 func (d *Domain) WithoutExpired(now time.Time) *Domain {
 	out := *d
@@ -83,7 +83,7 @@ func (d *Domain) sortedKeys() []DKIMPair {
 	return keys
 }
 
-// TakesBounces tells whether bounces of the domain's mail surely come to the host
+// TakesBounces reports whether bounces of the domain's mail surely come to the host
 // of its return path: the last check found its MX, or the operator vouches for the
 // domain. Receivers refuse mail whose return path has no MX. It also fits: an
 // address with it is not too long.

@@ -80,7 +80,7 @@ type DKIMPair struct {
 	RetiredAt time.Time
 }
 
-// LacksDMARC tells whether the last check proved that receivers find no DMARC policy
+// LacksDMARC reports whether the last check proved that receivers find no DMARC policy
 // of the domain.
 func (d *Domain) LacksDMARC() bool {
 	return slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
@@ -133,7 +133,7 @@ type RelayNeeds struct {
 	Feedback string // host of the MX of the return path; empty: none
 }
 
-// Key gives the key pair of a state; nil: none.
+// Key returns the key pair of a state; nil: none.
 func (d *Domain) Key(state DKIMState) *DKIMPair {
 	for i := range d.Keys {
 		if d.Keys[i].State == state {
@@ -207,7 +207,7 @@ func SendingOnly() DomainCapabilities {
 
 // Validate checks the input against the regions that are served, the first of
 // which is the default; none: any is taken (a command before any server). It
-// gives the domain without id, team, keys, status and time. Errors:
+// returns the domain without id, team, keys, status and time. Errors:
 // CodeValidation.
 func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if in.Name == "" {
@@ -230,7 +230,7 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	return d, d.checkNames()
 }
 
-// chooseRegion gives the region that a domain is for.
+// chooseRegion returns the region that a domain is for.
 func chooseRegion(region string, regions []string) (string, error) {
 	switch {
 	case len(regions) == 0 && region == "":
@@ -247,7 +247,7 @@ func chooseRegion(region string, regions []string) (string, error) {
 	return region, nil
 }
 
-// Apply gives the domain as the patch leaves it. Errors: CodeValidation.
+// Apply returns the domain as the patch leaves it. Errors: CodeValidation.
 func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	if p.OpenTracking != nil {
 		d.OpenTracking = *p.OpenTracking
@@ -266,7 +266,7 @@ func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	return d, d.checkNames()
 }
 
-// KeyIsLive tells whether the checks found the record of a key pair.
+// KeyIsLive reports whether the checks found the record of a key pair.
 func (d *Domain) KeyIsLive(k *DKIMPair, checks []RecordCheck) bool {
 	return liveOf(checks, RecordDKIM, d.DKIMName(k.Selector)) == LiveFound
 }

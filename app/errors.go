@@ -56,7 +56,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Message)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf makes an Error of the given code.
@@ -74,7 +74,7 @@ func NotFound(kind string) *Error {
 	return Errorf(CodeNotFound, "The requested %s was not found", kind)
 }
 
-// CodeOf gives the code of err, or CodeInternal when err is no *Error.
+// CodeOf returns the code of err, or CodeInternal when err is no *Error.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {

@@ -102,7 +102,7 @@ const (
 	AtRisk         Band = "at_risk"
 )
 
-// BandOf gives the band of a score.
+// BandOf returns the band of a score.
 func BandOf(score float64) Band {
 	switch {
 	case score >= 9:

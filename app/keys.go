@@ -155,7 +155,7 @@ func (k *Key) Matches(hash []byte) bool {
 	return subtle.ConstantTimeCompare(k.Hash, hash) == 1
 }
 
-// randomText gives n characters of [0-9A-Za-z], each equally likely.
+// randomText returns n characters of [0-9A-Za-z], each equally likely.
 func randomText(n int) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, 2*n)

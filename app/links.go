@@ -2,7 +2,7 @@ package app
 
 import "strings"
 
-// CutScheme gives what follows http:// or https://.
+// CutScheme returns what follows http:// or https://.
 func CutScheme(target string) (rest string, ok bool) {
 	for _, scheme := range []string{"https://", "http://"} {
 		if len(target) >= len(scheme) && strings.EqualFold(target[:len(scheme)], scheme) {
@@ -31,7 +31,7 @@ func HostOfLink(target string) string {
 	return strings.ToLower(strings.TrimSuffix(host, "."))
 }
 
-// OwnHost tells whether a host is of the organization of a domain.
+// OwnHost reports whether a host is of the organization of a domain.
 func OwnHost(host, domain string) bool {
 	return host == domain || OrganizationalDomain(host) == OrganizationalDomain(domain)
 }

@@ -43,7 +43,7 @@ func (s *Sealer) PageToken(page string, l PageLink) string {
 	return s.SealToken(page, b)
 }
 
-// ReadPageToken gives back the link of a token that PageToken made for the same
+// ReadPageToken returns the link of a token that PageToken made for the same
 // page; ok is false for any other text.
 func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	b, err := DecodeToken(token)
@@ -63,7 +63,7 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	return l, true
 }
 
-// LeadsToPage tells whether a mail needs the address of its unsubscribe page:
+// LeadsToPage reports whether a mail needs the address of its unsubscribe page:
 // for a placeholder in a body, or for the header pair of one with a topic whose
 // caller brought none (api.md, Sending rule 5).
 func (m *Mail) LeadsToPage() bool {
@@ -83,7 +83,7 @@ func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {
 }
 
 // Sent is the mail as it leaves: its placeholders filled and the unsubscribe
-// pair (RFC 8058) added where it needs one. The same email always gives the
+// pair (RFC 8058) added where it needs one. The same email always becomes the
 // same; what is kept stays as it was given.
 func (e *Email) Sent() *Mail {
 	if e.Unsubscribe == "" {

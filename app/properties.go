@@ -55,7 +55,7 @@ type Properties map[string]PropertyValue
 // PropertyChanges are values to set by key; nil removes.
 type PropertyChanges map[string]*PropertyValue
 
-// Keys gives the keys in order.
+// Keys returns the keys in order.
 func (c PropertyChanges) Keys() []string {
 	return slices.Sorted(maps.Keys(c))
 }
@@ -90,7 +90,7 @@ func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// Apply gives old with the changes, nil where nothing is left, and leaves old as
+// Apply returns old with the changes, nil where nothing is left, and leaves old as
 // it is. Errors: CodeValidation for more than MaxProperties keys.
 func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	if len(c) == 0 {
@@ -191,7 +191,7 @@ type PropertyPatch struct {
 	Type     PropertyType          // likewise
 }
 
-// Apply gives the property as the patch leaves it. Errors: CodeValidation.
+// Apply returns the property as the patch leaves it. Errors: CodeValidation.
 func (p *PropertyPatch) Apply(old Property) (Property, error) {
 	switch {
 	case p.Key != "" && p.Key != old.Key:

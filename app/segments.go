@@ -97,7 +97,7 @@ func (p *SegmentPatch) Validate() error {
 	return p.Filter.Value.Validate()
 }
 
-// Apply gives the segment as the patch leaves it.
+// Apply returns the segment as the patch leaves it.
 func (p *SegmentPatch) Apply(s Segment) Segment {
 	if p.Name != "" {
 		s.Name = p.Name
@@ -229,7 +229,7 @@ func (f *Filter) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// NumberValue gives the value as a finite number, where it is one in decimal
+// NumberValue returns the value as a finite number, where it is one in decimal
 // notation. There is no negative zero.
 func (c *Condition) NumberValue() (n float64, ok bool) {
 	if strings.Trim(c.Value, "0123456789.+-eE") != "" {

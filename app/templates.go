@@ -43,7 +43,7 @@ type Template struct {
 	TemplateContent
 }
 
-// Status tells whether the template was published.
+// Status reports whether the template was published.
 func (t *Template) Status() TemplateStatus {
 	if t.PublishedID == "" {
 		return DraftTemplate
@@ -51,7 +51,7 @@ func (t *Template) Status() TemplateStatus {
 	return PublishedTemplate
 }
 
-// Edited tells whether there is a version that was never published.
+// Edited reports whether there is a version that was never published.
 func (t *Template) Edited() bool { return t.CurrentID != t.PublishedID }
 
 // TemplateContent is one version of a template; it never changes.
@@ -89,7 +89,7 @@ type TemplateInput struct {
 	TemplateContent
 }
 
-// Validate checks the input and gives the template without id, team and times,
+// Validate checks the input and returns the template without id, team and times,
 // its variables with all of theirs. Errors: CodeValidation.
 func (in *TemplateInput) Validate(now time.Time) (Template, error) {
 	t := Template{Name: in.Name, Alias: in.Alias, TemplateContent: in.TemplateContent}
@@ -264,7 +264,7 @@ func (c *TemplateContent) checkParts() error {
 	return nil
 }
 
-// withIDs gives variables with ids and times: a key that was there keeps its id.
+// withIDs returns variables with ids and times: a key that was there keeps its id.
 func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariable {
 	out := slices.Clone(variables)
 	for i := range out {
@@ -282,7 +282,7 @@ func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariabl
 	return out
 }
 
-// same tells whether two variables say the same.
+// same reports whether two variables say the same.
 func (v *TemplateVariable) same(o *TemplateVariable) bool {
 	return v.Key == o.Key && v.Type == o.Type && equalPtr(v.Fallback, o.Fallback)
 }
@@ -294,7 +294,7 @@ func equalPtr[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// Equal tells whether two versions say the same.
+// Equal reports whether two versions say the same.
 func (c *TemplateContent) Equal(o *TemplateContent) bool {
 	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && equalPtr(c.Text, o.Text) &&
 		slices.Equal(c.ReplyTo, o.ReplyTo) &&
@@ -314,7 +314,7 @@ type TemplatePatch struct {
 	Variables Change[[]TemplateVariable]
 }
 
-// ApplyHead gives the template with the patch's name and alias. Errors:
+// ApplyHead returns the template with the patch's name and alias. Errors:
 // CodeValidation.
 func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 	if p.Name != "" {
@@ -324,7 +324,7 @@ func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 	return t, t.checkHead()
 }
 
-// ApplyContent gives the content as the patch leaves it. Errors: CodeValidation.
+// ApplyContent returns the content as the patch leaves it. Errors: CodeValidation.
 func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (TemplateContent, error) {
 	c := old
 	if p.HTML != "" {

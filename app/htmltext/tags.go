@@ -141,7 +141,7 @@ func attributeEntity(s string) (text string, width int) {
 // maxEntity bounds the name of an entity; the longest has 32 bytes.
 const maxEntity = 40
 
-// isWhole tells whether text is what a whole name stands for: of one that only
+// isWhole reports whether text is what a whole name stands for: of one that only
 // begins like an entity the rest is left as it is.
 func isWhole(text, name string, closed bool) bool {
 	switch {

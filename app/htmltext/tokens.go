@@ -76,7 +76,7 @@ func (t *Tokens) Text() string {
 	return visibleNUL(s)
 }
 
-// markupAt tells whether what stands at a place is no text: a less-than sign before
+// markupAt reports whether what stands at a place is no text: a less-than sign before
 // a letter, a slash, an exclamation or a question mark.
 func markupAt(s string, at int) bool {
 	if at+1 >= len(s) || s[at] != '<' {
@@ -208,7 +208,7 @@ func (t *Tokens) startTag() html.TokenType {
 	return html.StartTagToken
 }
 
-// tag reads a tag whose name begins at that place, and tells where its last
+// tag reads a tag whose name begins at that place, and returns where its last
 // attribute begins; -1: the tag has no end.
 func (t *Tokens) tag(from int) (last int) {
 	s := t.Source
@@ -228,7 +228,7 @@ func (t *Tokens) tag(from int) (last int) {
 	return last
 }
 
-// endsInValue tells whether the slash before the end of a tag belongs to a value
+// endsInValue reports whether the slash before the end of a tag belongs to a value
 // without quotes: that of its last attribute, which begins at that place, unless
 // another had its name before.
 func (t *Tokens) endsInValue(last int) bool {
@@ -245,7 +245,7 @@ func (t *Tokens) endsInValue(last int) bool {
 	return true
 }
 
-// attributes gives the attributes of a tag as they are written, in their order.
+// attributes returns the attributes of a tag as they are written, in their order.
 // Of several of a name only the first one counts.
 func (t *Tokens) attributes(yield func(key, value string) bool) {
 	tag := t.Source[:t.At]
@@ -258,7 +258,7 @@ func (t *Tokens) attributes(yield func(key, value string) bool) {
 	}
 }
 
-// Value gives what the attribute of that name means; ok is false where there is
+// Value returns what the attribute of that name means; ok is false where there is
 // none.
 func (t *Tokens) Value(name string) (value string, ok bool) {
 	for key, value := range t.attributes {
@@ -269,7 +269,7 @@ func (t *Tokens) Value(name string) (value string, ok bool) {
 	return "", false
 }
 
-// textOnly tells whether what follows the start tag of an element is text up to
+// textOnly reports whether what follows the start tag of an element is text up to
 // its end tag.
 func textOnly(name string) bool {
 	switch name {

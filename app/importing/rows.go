@@ -61,7 +61,7 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read begins to read a file and gives its headings: the cells of its
+// Read begins to read a file and returns its headings: the cells of its
 // first row that is not empty. Errors: io.EOF for a file without rows,
 // *FileError, and those of r.
 func Read(r io.Reader) (rows *Rows, headings []string, err error) {
@@ -115,7 +115,7 @@ func separator(start []byte) rune {
 	return best
 }
 
-// Next gives the next row that holds anything. Errors: io.EOF at the end of the
+// Next returns the next row that holds anything. Errors: io.EOF at the end of the
 // file, *FileError where its rows can't be told apart any more, and those of
 // the file's reader.
 func (r *Rows) Next() (Row, error) {

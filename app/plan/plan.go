@@ -27,7 +27,7 @@ type Terms struct {
 	Attachments int64 // bytes in one email, decoded
 }
 
-// Terms gives what a plan allows, and false for a name that is none.
+// Terms returns what a plan allows, and false for a name that is none.
 func (n Name) Terms() (Terms, bool) {
 	switch n {
 	case Free:
@@ -94,7 +94,7 @@ func (p *Plan) Terms() Terms {
 	return terms
 }
 
-// Daily tells whether the plan has a quota a day, and not a month.
+// Daily reports whether the plan has a quota a day, and not a month.
 func (p *Plan) Daily() bool { return p.Terms().PerDay > 0 }
 
 // Included is what a period of a monthly plan includes.
@@ -116,7 +116,7 @@ func (p *Plan) Most() int64 {
 	return p.Included()
 }
 
-// Period gives the period of a monthly plan that a time is in: from the midnight
+// Period returns the period of a monthly plan that a time is in: from the midnight
 // of the day of the month on which the plan began, or of the month's last one where
 // it has no such day.
 func (p *Plan) Period(now time.Time) (start, end time.Time) {

@@ -42,11 +42,11 @@ type Backlog struct {
 	Scheduled int64 // of mail that waits for its time
 }
 
-// DayFits tells whether mail of n recipients may leave on a day of which a part is
+// DayFits reports whether mail of n recipients may leave on a day of which a part is
 // used.
 func (t *Terms) DayFits(used, n int64) bool { return used+n <= t.PerDay }
 
-// TakesLate tells whether the backlog has a place for n more, of which as many as
+// TakesLate reports whether the backlog has a place for n more, of which as many as
 // the day has left are about to go.
 func (t *Terms) TakesLate(late, used, n int64) bool {
 	return late+n-max(0, t.PerDay-used) <= maxBacklogDays*t.PerDay

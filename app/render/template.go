@@ -95,7 +95,7 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 	}
 }
 
-// fill gives what stands in the place of a placeholder.
+// fill returns what stands in the place of a placeholder.
 func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.PropertyValue, escape func(string) string) (string, error) {
 	if app.IsUnsubscribeKey(p.Key) {
 		return unsubscribeToken, nil
@@ -147,7 +147,7 @@ func breakOthers(s string, links []int) string {
 	return b.String()
 }
 
-// StandIn gives the send as it can be checked before its template is known: with
+// StandIn returns the send as it can be checked before its template is known: with
 // a sender of domain (or any), a subject and a body where they may come from the
 // template. Errors: CodeValidation.
 func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
@@ -174,7 +174,7 @@ func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	return &whole, nil
 }
 
-// Fill gives the send with what its template says: sender, subject and reply_to
+// Fill returns the send with what its template says: sender, subject and reply_to
 // of the send go before the template's. limit is as Render has it. Errors:
 // CodeValidation (for a draft too), CodePayloadTooLarge.
 func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {

@@ -48,7 +48,7 @@ func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	return d
 }
 
-// InsufficientOutcomes tells whether too little was sent for rates to mean anything.
+// InsufficientOutcomes reports whether too little was sent for rates to mean anything.
 func (d *Deliverability) InsufficientOutcomes() bool { return d.Sent < MinTeamSends }
 
 // Band is that of the score; empty: there is none.

@@ -17,7 +17,7 @@ const (
 	GuardrailPaused  Guardrail = "paused"  // nothing new is accepted from it
 )
 
-// Worse tells whether g is a worse state than other.
+// Worse reports whether g is a worse state than other.
 func (g Guardrail) Worse(other Guardrail) bool {
 	order := []Guardrail{GuardrailOK, GuardrailWarning, GuardrailPaused}
 	return slices.Index(order, g) > slices.Index(order, other)
@@ -47,18 +47,18 @@ const (
 	minRegionSends = 1_000
 )
 
-// crossed tells whether one of the rates reaches the line.
+// crossed reports whether one of the rates reaches the line.
 func (l line) crossed(o Outcome, leastSends int64) bool {
 	return o.Sent >= leastSends && (reaches(o.HardBounced, o.Sent, l.bounces, l.leastBounces) || reaches(o.Complained, o.Sent, l.complaints, l.leastComplaints))
 }
 
-// reaches tells whether n, which are at least so many, are at least a rate of sent,
+// reaches reports whether n, which are at least so many, are at least a rate of sent,
 // in hundred thousandths.
 func reaches(n, sent, rate, least int64) bool {
 	return n >= least && n*100_000 >= sent*rate
 }
 
-// JudgeTeam gives the state of a team by what became of its mail in the last 7 days,
+// JudgeTeam returns the state of a team by what became of its mail in the last 7 days,
 // and today and yesterday. It follows from the counts alone, so that it clears by
 // itself.
 func JudgeTeam(week, lately Outcome) Guardrail {
@@ -71,7 +71,7 @@ func JudgeTeam(week, lately Outcome) Guardrail {
 	return GuardrailOK
 }
 
-// JudgeRegion tells whether broadcasts of a region rest, by what became of all its
+// JudgeRegion reports whether broadcasts of a region rest, by what became of all its
 // mail in the last 24 hours and in 7 days.
 func JudgeRegion(day, week Outcome) (paused bool) {
 	return regionLine.crossed(day, minRegionSends) || regionLine.crossed(week, minRegionSends)

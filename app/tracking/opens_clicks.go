@@ -107,7 +107,7 @@ func (f *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	return kind, what + " was " + done
 }
 
-// HasRoom tells whether the timeline of an email takes one more event of a
+// HasRoom reports whether the timeline of an email takes one more event of a
 // kind; all and prefetched count those that it has.
 func HasRoom(kind app.EventType, all, prefetched int) bool {
 	return all < MaxHitEvents && (kind != app.EventPrefetched || prefetched < MaxPrefetchEvents)
@@ -124,7 +124,7 @@ type Pending struct {
 	links int
 }
 
-// Add puts a fetch to the others. It tells whether it is a new one, and not the
+// Add puts a fetch to the others. It reports whether it is a new one, and not the
 // same as one that waits.
 func (g *Pending) Add(f Hit) bool {
 	if g.first == nil {
@@ -155,7 +155,7 @@ func (g *Pending) Due() time.Time { return g.due }
 // Fetches are those that wait, each of its kind once, in the order of Add.
 func (g *Pending) Hits() []Hit { return g.hits }
 
-// Burst tells whether all links of an email that has several were fetched within
+// Burst reports whether all links of an email that has several were fetched within
 // burstWindow of each other, by whomever.
 func (g *Pending) Burst() bool {
 	if g.links < 2 || len(g.first) < g.links {

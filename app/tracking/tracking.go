@@ -43,7 +43,7 @@ func bracketed(u *url.URL) string {
 
 // Track is the mail of an email with its links led through this server and the
 // pixel in its html; the mail itself where neither is wanted. What it was given
-// does not change, and the same input always gives the same.
+// does not change, and the same input always makes the same.
 func Track(s *app.Sealer, m *app.Mail, emailID string, t *app.Tracking) *app.Mail {
 	if t == nil || m.HTML == "" {
 		return m
@@ -68,7 +68,7 @@ func Pixel(t *app.Tracking) (before, after string) {
 	return `<img src="` + html.EscapeString(t.Base+"/t/o/"), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 }
 
-// clickLinks numbers the distinct targets that are tracked and gives the
+// clickLinks numbers the distinct targets that are tracked and returns the
 // function that leads them through this server.
 func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, except []string) func(string) string {
 	numbers := map[string]int{}
@@ -92,7 +92,7 @@ func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, excep
 	}
 }
 
-// IsPage tells whether a target is a hosted page of this server.
+// IsPage reports whether a target is a hosted page of this server.
 func IsPage(t *app.Tracking, target string) bool {
 	for _, base := range []string{t.Base, t.Pages} {
 		if base == "" || len(target) < len(base) || !strings.EqualFold(target[:len(base)], base) {
@@ -155,7 +155,7 @@ func ClickToken(s *app.Sealer, l ClickLink) string {
 	return s.SealToken(clickPurpose, append(b, l.Target...))
 }
 
-// ReadOpenToken gives the email of a token that OpenToken made; ok is false for
+// ReadOpenToken returns the email of a token that OpenToken made; ok is false for
 // any other text.
 func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	b, ok := s.OpenToken(openPurpose, token, openTokenSize, openTokenSize)
@@ -165,7 +165,7 @@ func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	return uuid.UUID(b[1:17]).String(), true
 }
 
-// ReadClickToken gives the link of a token that ClickToken made; ok is false for
+// ReadClickToken returns the link of a token that ClickToken made; ok is false for
 // any other text.
 func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
 	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTarget)

@@ -62,7 +62,7 @@ type Input struct {
 	Secret   string // whsec_…
 }
 
-// Validate checks the fields and gives the webhook without id, team, and time, its
+// Validate checks the fields and returns the webhook without id, team, and time, its
 // secret in place. allow are the ranges in which endpoints may be private and
 // plain http.
 func (in *Input) Validate(allow []netip.Prefix) (Webhook, error) {
@@ -91,7 +91,7 @@ type Patch struct {
 	Status   Status
 }
 
-// Apply checks the fields and gives the webhook as it is then. One that is
+// Apply checks the fields and returns the webhook as it is then. One that is
 // enabled, or that got another endpoint, begins without failures. allow is that
 // of Input.Validate.
 func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
@@ -118,7 +118,7 @@ func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 	return w, nil
 }
 
-// eventNames checks a list of names and gives each of them once.
+// eventNames checks a list of names and returns each of them once.
 func eventNames(names []EventName) ([]EventName, error) {
 	switch {
 	case len(names) == 0:
@@ -182,7 +182,7 @@ func checkTarget(u *url.URL, allow []netip.Prefix) error {
 	return nil
 }
 
-// plainHost tells whether a host is an IP address without a zone, or a name of
+// plainHost reports whether a host is an IP address without a zone, or a name of
 // letters, digits, hyphens and underscores between dots.
 func plainHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -253,7 +253,7 @@ const (
 
 const maxSecrets = 10 // of one webhook, the newest and old ones
 
-// Apply gives the secrets of a webhook after the rotation. None of the old ones
+// Apply returns the secrets of a webhook after the rotation. None of the old ones
 // signs longer than this one says.
 func (r *Rotation) Apply(secrets []SigningSecret, now time.Time) ([]SigningSecret, error) {
 	hours := DefaultOverlapHours

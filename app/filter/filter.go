@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// Matches tells whether the filter picks a contact, as the store's scans do. A
+// Matches reports whether the filter picks a contact, as the store's scans do. A
 // nil filter picks nobody.
 func Matches(f *app.Filter, c *app.Contact) bool {
 	if f == nil {
@@ -54,7 +54,7 @@ func matchesTime(c *app.Condition, created time.Time) bool {
 	return created.After(t)
 }
 
-// valueOf gives what a contact has in the field of the condition.
+// valueOf returns what a contact has in the field of the condition.
 func valueOf(c *app.Condition, contact *app.Contact) (v app.PropertyValue, set bool) {
 	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
 		v, set = contact.Properties[key]
