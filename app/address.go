@@ -335,6 +335,8 @@ func ParseDomain(s string) (string, error) {
 	return ascii, nil
 }
 
+// IsHostLabel reports whether s is a label of a host name in lower-case A-labels
+// (RFC 1123 2.1).
 func IsHostLabel(s string) bool {
 	if s == "" || len(s) > maxLabel || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
@@ -348,6 +350,7 @@ func IsHostLabel(s string) bool {
 	return true
 }
 
+// IsASCII reports whether s has ASCII characters alone.
 func IsASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {

@@ -16,7 +16,7 @@ const (
 	// MaxBroadcastContent is how many bytes html and text may have together: every
 	// message on its way holds as much.
 	MaxBroadcastContent = 5 << 20
-	// MaxBroadcastTests is how many addresses one test send takes (decisions.md 8).
+	// MaxBroadcastTests is how many addresses one test send takes.
 	MaxBroadcastTests = 5
 )
 

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BroadcastStatus says how far a broadcast is (decisions.md 8).
+// BroadcastStatus says how far a broadcast is.
 type BroadcastStatus string
 
 // The states of a broadcast. A draft can be edited and deleted; a scheduled or

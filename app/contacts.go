@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of contacts (decisions.md 5; api.md, Limits).
+// Limits of contacts.
 const (
 	MaxContactBatch = 1000 // items of one batch call
 	MaxContactName  = 255  // characters of a first or last name
@@ -131,8 +131,8 @@ func checkContactNames(first, last string) error {
 	return nil
 }
 
-// ContactPatch changes a contact (decisions.md 5). ID and Email change nothing:
-// clients repeat there whom they mean (clients.md 1.2).
+// ContactPatch changes a contact. ID and Email change nothing:
+// clients repeat there whom they mean.
 type ContactPatch struct {
 	ID           string // empty, or the contact's own
 	Email        string
@@ -192,7 +192,7 @@ func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 }
 
 // Merge returns a contact as an upsert leaves it: names only where provided,
-// properties merged, and never re-subscribed (api.md, POST /contacts/batch 2).
+// properties merged, and never re-subscribed.
 // Errors: CodeValidation.
 func (n *NewContact) Merge(c Contact) (Contact, error) {
 	if n.Contact.FirstName != "" {
@@ -208,7 +208,7 @@ func (n *NewContact) Merge(c Contact) (Contact, error) {
 }
 
 // Fold takes a later item for the same address into this one: later scalars
-// win, associations are united (api.md, POST /contacts/batch 1). What the two
+// win, associations are united. What the two
 // share with others stays as it is.
 func (n *NewContact) Fold(later *NewContact) {
 	if later.Contact.FirstName != "" {
@@ -230,7 +230,7 @@ func (n *NewContact) Fold(later *NewContact) {
 // contact already.
 type OnConflict string
 
-// The ways (api.md, POST /contacts/batch 1).
+// The ways.
 const (
 	ConflictError  OnConflict = "error"
 	ConflictSkip   OnConflict = "skip"

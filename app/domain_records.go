@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The kinds of records of a domain (api.md, Domain).
+// The kinds of records of a domain.
 const (
 	RecordDKIM     = "DKIM"
 	RecordSPF      = "SPF"

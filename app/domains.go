@@ -12,7 +12,7 @@ import (
 // DomainStatus is how far the DNS records of a domain are proven.
 type DomainStatus string
 
-// The states of a domain (decisions.md 7).
+// The states of a domain.
 const (
 	DomainNotStarted DomainStatus = "not_started"
 	DomainPending    DomainStatus = "pending"
@@ -20,7 +20,7 @@ const (
 	DomainFailed     DomainStatus = "failed"
 )
 
-// Rhythm of the checks of a domain (decisions.md 7).
+// Rhythm of the checks of a domain.
 const (
 	// RecheckEvery is how often a domain that is verified or pending is checked.
 	RecheckEvery = 15 * time.Minute
@@ -91,7 +91,7 @@ func (d *Domain) LacksDMARC() bool {
 // Live says what the DNS holds where a record should be.
 type Live string
 
-// The values (decisions.md 7).
+// The values.
 const (
 	LiveFound    Live = "found"
 	LiveMissing  Live = "missing"
@@ -111,7 +111,7 @@ type RecordCheck struct {
 	Policy        string `json:"policy,omitzero"`
 }
 
-// DNSRecord is a row that the owner of a domain publishes (api.md, Domain).
+// DNSRecord is a row that the owner of a domain publishes.
 type DNSRecord struct {
 	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking"`
 	Name          string       `json:"name" doc:"Fully qualified, without a final dot"`
@@ -178,8 +178,7 @@ type DomainCapabilities struct {
 	Receiving string `json:"receiving" enum:"enabled,disabled"`
 }
 
-// DomainData is the data of domain.created, .updated and .deleted (clients.md
-// 4.1).
+// DomainData is the data of domain.created, .updated and .deleted.
 type DomainData struct {
 	ID           string             `json:"id"`
 	Name         string             `json:"name"`

@@ -8,8 +8,8 @@ import (
 	"mailer/app/htmltext"
 )
 
-// Validate checks everything about a send that needs no database (api.md,
-// Sending rules 1 to 4) and returns it in the form that is kept and sent: parsed
+// Validate checks everything about a send that needs no database and
+// returns it in the form that is kept and sent: parsed
 // addresses, sorted headers, a text part made of the HTML where none was given
 // (nil; "" opts out), attachments with ids. Every error is a validation_error
 // that names the field. The ceiling on attachments is not checked here.

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Code is the stable name of an error, as clients see it in the member "name"
-// (api.md, Errors).
+// Code is the stable name of an error, as clients see it in the member "name".
 type Code string
 
 // The codes that Mailer answers with; the HTTP status of each is web's affair.

@@ -65,7 +65,7 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 
 // LeadsToPage reports whether a mail needs the address of its unsubscribe page:
 // for a placeholder in a body, or for the header pair of one with a topic whose
-// caller brought none (api.md, Sending rule 5).
+// caller brought none.
 func (m *Mail) LeadsToPage() bool {
 	return m.needsPair() || Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0
 }

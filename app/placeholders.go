@@ -83,12 +83,15 @@ func isPlaceholderKey(key string) bool {
 	return CheckPropertyKey(strings.TrimPrefix(key, "contact."), MaxPropertyKey) == nil
 }
 
-// The names that stand for something else than a variable (clients.md 3).
+// ReservedKey reports whether a key stands for something else than a variable: the
+// unsubscribe link, or a field of the contact.
 func ReservedKey(key string) bool {
 	return IsUnsubscribeKey(key) || strings.HasPrefix(key, "contact.") ||
 		slices.Contains([]string{"FIRST_NAME", "LAST_NAME", "EMAIL", "contact", "this"}, key)
 }
 
+// IsUnsubscribeKey reports whether a key stands for the link to the unsubscribe
+// page.
 func IsUnsubscribeKey(key string) bool {
 	return key == "UNSUBSCRIBE_URL" || key == "RESEND_UNSUBSCRIBE_URL"
 }

@@ -14,7 +14,7 @@ import (
 // PropertyType is the type of a contact property's values.
 type PropertyType string
 
-// The types (decisions.md 5).
+// The types.
 const (
 	StringProperty PropertyType = "string"
 	NumberProperty PropertyType = "number"

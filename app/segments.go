@@ -11,7 +11,7 @@ import (
 	"mailer/app/schedule"
 )
 
-// Limits of segments (decisions.md 5).
+// Limits of segments.
 const (
 	MaxSegmentName    = 255 // characters
 	MaxConditions     = 50
@@ -83,7 +83,7 @@ func checkSegmentName(name string) error {
 	return nil
 }
 
-// SegmentPatch changes a segment (decisions.md 5).
+// SegmentPatch changes a segment.
 type SegmentPatch struct {
 	Name   string          // empty: as it is
 	Filter Change[*Filter] // null: by hand alone
@@ -149,7 +149,7 @@ func opsOf(field string) ([]string, bool) {
 }
 
 // Validate checks match, fields, operators and values, and drops values that
-// their operator ignores (decisions.md 12). A nil filter is fine.
+// their operator ignores. A nil filter is fine.
 func (f *Filter) Validate() error {
 	if f == nil {
 		return nil

@@ -11,7 +11,7 @@ import (
 // SuppressionOrigin says why an address is on a team's suppression list.
 type SuppressionOrigin string
 
-// The origins (api.md, Suppression).
+// The origins.
 const (
 	OriginBounce      SuppressionOrigin = "bounce"
 	OriginComplaint   SuppressionOrigin = "complaint"
@@ -19,9 +19,8 @@ const (
 	OriginUnsubscribe SuppressionOrigin = "unsubscribe"
 )
 
-// Blocks reports whether a suppression of this origin keeps a send from its
-// address. Who unsubscribed still gets what belongs to no topic (api.md, Sending
-// rule 6).
+// blocks reports whether a suppression of this origin keeps a send from its
+// address. Who unsubscribed still gets what belongs to no topic.
 func (o SuppressionOrigin) blocks(hasTopic bool) bool {
 	return o != OriginUnsubscribe || hasTopic
 }
@@ -84,7 +83,7 @@ func (b Blocked) Open(mailboxes []string) []string {
 }
 
 // Refuses reports whether a send is to be refused: every recipient in to is
-// left out, whoever else gets a copy (api.md, Sending rule 6).
+// left out, whoever else gets a copy.
 func (b Blocked) Refuses(to []Address) bool {
 	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Of(a.Mailbox()) == "" })
 }

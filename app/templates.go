@@ -12,14 +12,14 @@ import (
 // TemplateStatus says whether a template can be sent.
 type TemplateStatus string
 
-// The states of a template (decisions.md 8). An edited template stays published:
+// The states of a template. An edited template stays published:
 // sends use what was published last.
 const (
 	DraftTemplate     TemplateStatus = "draft"
 	PublishedTemplate TemplateStatus = "published"
 )
 
-// Limits of templates (decisions.md 8, clients.md 3).
+// Limits of templates.
 const (
 	MaxTemplateVariables = 50
 	MaxTemplateName      = 255 // characters
@@ -401,7 +401,7 @@ func (u *TemplateUse) Validate() error {
 }
 
 // checkVariableValue wants a text of at most maxVariableText characters or a
-// number that JavaScript holds exactly (clients.md 3).
+// number that JavaScript holds exactly.
 func checkVariableValue(v PropertyValue) error {
 	const most = 1<<53 - 1
 	switch {

@@ -11,7 +11,7 @@ import (
 // Subscription is a choice about a topic.
 type Subscription string
 
-// The choices (api.md, Contact-topic row).
+// The choices.
 const (
 	OptIn  Subscription = "opt_in"
 	OptOut Subscription = "opt_out"
@@ -22,13 +22,13 @@ func (s Subscription) valid() bool { return s == OptIn || s == OptOut }
 // Visibility says whether the hosted preference page lists a topic.
 type Visibility string
 
-// The visibilities (decisions.md 5: private where nothing is said).
+// The visibilities. A topic whose creator says nothing is private.
 const (
 	PublicTopic  Visibility = "public"
 	PrivateTopic Visibility = "private"
 )
 
-// Limits of topics, in characters (decisions.md 5).
+// Limits of topics, in characters.
 const (
 	MaxTopicName        = 50
 	MaxTopicDescription = 200

@@ -24,7 +24,7 @@ const (
 // Status says how far an import of contacts is.
 type Status string
 
-// The statuses (clients.md 2.5). One that is still arriving is seen by nobody.
+// The statuses. One that is still arriving is seen by nobody.
 const (
 	Uploading  Status = "uploading"
 	Queued     Status = "queued"

@@ -5,9 +5,6 @@ import (
 	"slices"
 )
 
-// Pacing of broadcasts (decisions.md 8): pure rules, by which the pacer goes and
-// the planner foretells.
-
 // DefaultBulkShare is the part of a relay's daily limit that broadcasts may use;
 // the rest stays for transactional mail.
 const DefaultBulkShare = 0.7

@@ -6,7 +6,7 @@ import (
 	"mailer/app"
 )
 
-// Name names a plan of cloud mode (decisions.md 9).
+// Name names a plan of cloud mode.
 type Name string
 
 // The plans. A team that was given none is on Free.

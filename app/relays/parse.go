@@ -46,7 +46,7 @@ func Parse(list []string) ([]Relay, error) {
 	return out, nil
 }
 
-// ParseOne reads `[REGION=]URL` (decisions.md 2): smtp://user:pass@host:587 or
+// ParseOne reads `[REGION=]URL`: smtp://user:pass@host:587 or
 // smtps://user:pass@host:465, with the options tls, rate, daily, connections,
 // ca, profile, dkim, spf and timeout. No error repeats any of the text.
 func ParseOne(s string) (Relay, error) {

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Guardrail is how a team stands to the rates at which providers act
-// (decisions.md 9).
+// Guardrail is how a team stands to the rates at which providers act.
 type Guardrail string
 
 // The states, the best first.
@@ -34,7 +33,7 @@ const (
 // least that many.
 type line struct{ bounces, leastBounces, complaints, leastComplaints int64 }
 
-// The lines of decisions.md 9 and the sends without which no rate means anything.
+// The rates that a team or region must not reach, and the sends without which no rate means anything.
 var (
 	warningLine = line{4_000, 1, 50, 2}
 	pausedLine  = line{5_000, 10, 100, 3}

@@ -9,7 +9,7 @@ import (
 	"mailer/app"
 )
 
-// Rules of counting (decisions.md 7).
+// Rules of counting.
 const (
 	// tooSoon is how soon after the relay took the mail nobody can have read it.
 	tooSoon = 10 * time.Second

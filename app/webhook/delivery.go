@@ -74,7 +74,7 @@ const Timeout = 10 * time.Second
 // DisableAfter is how long an endpoint may fail before it is disabled.
 const DisableAfter = 5 * 24 * time.Hour
 
-// webhookDelays are the pauses after failed attempts (decisions.md 10).
+// webhookDelays are the pauses after failed attempts.
 var webhookDelays = [...]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }
