@@ -295,6 +295,8 @@ func CheckLocalPart(local string) error {
 	return nil
 }
 
+// IsAtext reports whether r may stand between the dots of a local part: atext of
+// RFC 5322 3.2.3, or a printable character beyond ASCII (RFC 6532).
 func IsAtext(r rune) bool {
 	if r >= utf8.RuneSelf {
 		return r != utf8.RuneError && unicode.IsPrint(r)

@@ -45,6 +45,9 @@ func (d *Domain) WithoutExpired(now time.Time) *Domain {
 	return &out
 }
 
+// WantedRecords are the records that the domain is to publish, in the order in which
+// they are shown, not yet checked. trackingTarget is the host that the tracking
+// record is to name.
 func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	var records []DNSRecord
 	for _, k := range d.sortedKeys() {

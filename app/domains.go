@@ -277,6 +277,8 @@ const DefaultRegion = "us-east-1"
 // configured and nothing leaves the machine.
 const CaptureRegion = "capture"
 
+// IsRegion reports whether s can name a relay: 1 to 40 lower-case ASCII letters,
+// digits and dashes.
 func IsRegion(s string) bool {
 	if s == "" || len(s) > 40 {
 		return false

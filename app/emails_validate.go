@@ -55,7 +55,7 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 	return nil
 }
 
-// present: [""] is what an empty string becomes where a string or a list may
+// Present returns a list, nil for [""]: that is what an empty string becomes where a string or a list may
 // stand, so it is absent too.
 func Present(list []string) []string {
 	if len(list) == 1 && list[0] == "" {

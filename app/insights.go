@@ -129,6 +129,8 @@ func (i *Insights) SentBy(domain string, noDMARC bool, t *Tracking) *Insights {
 	return NewInsights(found)
 }
 
+// NewInsights makes insights of ids of penalties, in any order; unknown ones are
+// left out.
 func NewInsights(found []string) *Insights {
 	i := &Insights{Version: ScoreVersion}
 	for _, p := range penalties {

@@ -139,6 +139,8 @@ func validAlias(s string) bool {
 	return true
 }
 
+// Check checks the content by itself: addresses, bodies, variables and the
+// placeholders of all parts. Errors: CodeValidation.
 func (c *TemplateContent) Check() error {
 	for _, check := range []func() error{c.checkAddresses, c.checkBodies, c.checkVariables, c.checkParts} {
 		if err := check(); err != nil {
@@ -371,6 +373,7 @@ func (t *Template) Copy(now time.Time) Template {
 	return out
 }
 
+// SortedKeys are the keys of a map in order.
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
 
 // MaxRendered is how many bytes of HTML and text the templates that one request

@@ -1,3 +1,10 @@
+// Package erase takes the addresses of people who asked for it out of everything that
+// is stored about others' mail: texts, JSON, lists, attachments. The store and the
+// services may import it; it does no I/O and keeps no state, and a Set never changes.
+//
+// Failure policy: what can't be read as what it should be is an error where it stands
+// in the store as JSON; foreign text is scrubbed as far as it can be read, and never
+// fails.
 package erase
 
 import (

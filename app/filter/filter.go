@@ -1,3 +1,9 @@
+// Package filter says which contacts a segment's filter picks, one at a time, as the
+// store's statements do for many; a test of the store compares the two. Packages from
+// the store on upward may import it; it does no I/O and keeps no state.
+//
+// Failure policy: it can't fail. With a condition that can't be read, which
+// Filter.Validate refuses, no comparison holds.
 package filter
 
 import (

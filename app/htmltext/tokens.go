@@ -28,6 +28,7 @@ type Tokens struct {
 	pending bool   // that text was not read yet
 }
 
+// NewTokens stands before the first token of a source.
 func NewTokens(source string) Tokens {
 	return Tokens{Source: source, returns: strings.IndexByte(source, '\r') >= 0}
 }
@@ -100,6 +101,8 @@ func markupIndex(s string, at int) int {
 	}
 }
 
+// IsLetter reports whether c is an ASCII letter, with which the name of a tag must
+// begin.
 func IsLetter(c byte) bool {
 	c |= 0x20
 	return c >= 'a' && c <= 'z'

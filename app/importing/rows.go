@@ -1,3 +1,10 @@
+// Package importing reads files of contacts: which column holds what, and row by row
+// the contacts. The store, the services and the doors may import it; it does no I/O
+// but reading from the file that it is handed, and holds one row at a time.
+//
+// Failure policy: a row that is wrong says so and the next one follows; only a file
+// whose rows can't be told apart any more is an error (*FileError). No message holds
+// anything of a row, since rows are about people.
 package importing
 
 import (

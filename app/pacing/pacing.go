@@ -1,3 +1,10 @@
+// Package pacing divides what a relay may send among the broadcasts that wait for it,
+// and foretells when each will be done by the same rules. It imports nothing of ours,
+// so that any package may use it; it does no I/O, keeps no state, and is told the
+// time and all counts.
+//
+// Failure policy: it can't fail. Where nothing can be foretold (the relay's speed is
+// not known), the time is zero.
 package pacing
 
 import (

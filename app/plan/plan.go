@@ -1,3 +1,9 @@
+// Package plan has the plans of cloud mode: what each allows, periods, quotas and
+// backlogs. The store, the services and the doors may import it; it does no I/O,
+// keeps no state, and is told the time.
+//
+// Failure policy: input of the operator is refused with an *app.Error; a stored plan
+// of an unknown name has the terms of the free one.
 package plan
 
 import (

@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"mailer/app/schedule"
 	"mailer/app/webhook"
 )
 
@@ -34,7 +35,7 @@ const maxBacklogDays = 3
 
 // MaxScheduledDays is how many days' quotas of mail may be scheduled: as many as
 // lie before the latest time that mail can be scheduled for.
-const MaxScheduledDays = 30
+const MaxScheduledDays = int64(schedule.MaxAhead / schedule.Day)
 
 // Backlog are a team's recipients that were accepted and have not counted yet.
 type Backlog struct {

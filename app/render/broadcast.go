@@ -1,3 +1,10 @@
+// Package render fills templates, and makes of a broadcast the mail of each recipient.
+// Packages from insights on upward may import it; it does no I/O, and what it compiled
+// never changes.
+//
+// Failure policy: what the author wrote is checked when a template is filled or a
+// broadcast compiled: errors are refusals that name the field. After that no value of
+// a recipient can make a mail fail.
 package render
 
 import (

@@ -1,3 +1,9 @@
+// Package reputation judges by counts how mail fares: of a team, for its guardrail and
+// its score, and of a region. The store, the services and the doors may import it; it
+// does no I/O, keeps no state, and is told the counts and the time.
+//
+// Failure policy: it can't fail. Where too little was sent for a rate to mean
+// anything, nothing is concluded.
 package reputation
 
 import (

@@ -1,3 +1,9 @@
+// Package schedule reads the times that callers write: ISO 8601, and a few English
+// phrases. It imports nothing of ours, so that any package may use it; it does no
+// I/O, keeps no state, and is told what time it is.
+//
+// Failure policy: what has two readings is refused, and so is every word that it does
+// not know. Errors are fit to be shown to the caller and name no field.
 package schedule
 
 import (
@@ -8,12 +14,16 @@ import (
 	"time"
 )
 
+// Lengths of time.
 const (
-	maxScheduleInput = 100 // bytes
-	maxScheduleAhead = 30 * Day
+	// MaxAhead is how far ahead mail can be scheduled.
+	MaxAhead = 30 * Day
 
+	// Day is 24 hours, whatever clocks do.
 	Day  = 24 * time.Hour
 	week = 7 * Day
+
+	maxScheduleInput = 100 // bytes
 )
 
 // The refusals of Parse that more than one place has.
@@ -74,7 +84,7 @@ func Parse(s string, now time.Time) (time.Time, error) {
 		return time.Time{}, err
 	case t.Year() < 1: // an offset can lead out of the years that timestamps can show
 		return time.Time{}, errors.New(scheduleNoSuch)
-	case t.After(now.Add(maxScheduleAhead)):
+	case t.After(now.Add(MaxAhead)):
 		return time.Time{}, errors.New(scheduleTooFar)
 	}
 	return t, nil
@@ -200,7 +210,7 @@ func parseDelay(words []string, now time.Time) (time.Time, error) {
 		return time.Time{}, errors.New(scheduleForm)
 	}
 	n, err := strconv.Atoi(words[0])
-	if err != nil || n > int(maxScheduleAhead/unit) { // checked before the product can overflow
+	if err != nil || n > int(MaxAhead/unit) { // checked before the product can overflow
 		return time.Time{}, errors.New(scheduleTooFar)
 	}
 	return now.Add(time.Duration(n) * unit), nil

@@ -1,3 +1,11 @@
+// Package tracking leads links of a mail through this server and adds the pixel, makes
+// and reads the tokens that stand in their addresses, and judges the requests that
+// come back: whether a person opened or clicked, or a program did. Packages from
+// insights on upward may import it, and render beside it; it does no I/O and keeps no
+// state but in a Pending, which its owner holds.
+//
+// Failure policy: rewriting never fails: a link that can't be tracked stays as it is.
+// A token that was not made here is no token, whatever is wrong with it.
 package tracking
 
 import (

@@ -1,3 +1,11 @@
+// Package webhook has the rules of telling others' servers of events: endpoints and
+// their secrets, names and data of events, signatures, and when to try again. Plans
+// (package plan) and everything from the store on upward may import it; it does no
+// I/O and keeps no state.
+//
+// Failure policy: what a caller sent is refused with an *app.Error that names the
+// field; what an endpoint answered is never an error, and unreadable parts of it count
+// as absent.
 package webhook
 
 import (
