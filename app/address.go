@@ -295,6 +295,8 @@ func CheckLocalPart(local string) error {
 	return nil
 }
 
+// IsAtext reports whether r may stand between the dots of a local part: atext of
+// RFC 5322 3.2.3, or a printable character beyond ASCII (RFC 6532).
 func IsAtext(r rune) bool {
 	if r >= utf8.RuneSelf {
 		return r != utf8.RuneError && unicode.IsPrint(r)
@@ -302,7 +304,7 @@ func IsAtext(r rune) bool {
 	return r > ' ' && r < 0x7f && !strings.ContainsRune(`()<>[]:;@\,."`, r)
 }
 
-// ParseDomain reads a host name with at least one dot and gives it in lower-case
+// ParseDomain reads a host name with at least one dot and returns it in lower-case
 // A-labels (RFC 5890, RFC 1123 2.1). It refuses IP addresses, a trailing dot,
 // labels over 63 and names over 253 octets.
 func ParseDomain(s string) (string, error) {
@@ -335,6 +337,8 @@ func ParseDomain(s string) (string, error) {
 	return ascii, nil
 }
 
+// IsHostLabel reports whether s is a label of a host name in lower-case A-labels
+// (RFC 1123 2.1).
 func IsHostLabel(s string) bool {
 	if s == "" || len(s) > maxLabel || s[0] == '-' || s[len(s)-1] == '-' {
 		return false
@@ -348,6 +352,7 @@ func IsHostLabel(s string) bool {
 	return true
 }
 
+// IsASCII reports whether s has ASCII characters alone.
 func IsASCII(s string) bool {
 	for i := 0; i < len(s); i++ {
 		if s[i] >= utf8.RuneSelf {
@@ -371,6 +376,6 @@ func HasControl(s string) bool {
 // parsed, sent to or found.
 const Erased = "[erased]"
 
-// IsErased tells whether this is what an erasure left of an address: no mail can
+// IsErased reports whether this is what an erasure left of an address: no mail can
 // go to it, and no header may show it.
 func (a Address) IsErased() bool { return a == Address{Local: Erased} }

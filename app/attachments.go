@@ -94,7 +94,7 @@ func attachmentType(field string, a Attachment) (string, error) {
 	return normal, nil
 }
 
-// typeByName gives the media type that the ending of a file name stands for.
+// typeByName returns the media type that the ending of a file name stands for.
 func typeByName(name string) string {
 	ending := strings.ToLower(name[strings.LastIndexByte(name, '.')+1:])
 	if known, ok := typesByEnding[ending]; ok {

@@ -16,7 +16,7 @@ const (
 	// MaxBroadcastContent is how many bytes html and text may have together: every
 	// message on its way holds as much.
 	MaxBroadcastContent = 5 << 20
-	// MaxBroadcastTests is how many addresses one test send takes (decisions.md 8).
+	// MaxBroadcastTests is how many addresses one test send takes.
 	MaxBroadcastTests = 5
 )
 
@@ -39,7 +39,7 @@ type BroadcastInput struct {
 	ScheduledAt string
 }
 
-// Validate checks the input and gives the draft without id, team and times but
+// Validate checks the input and returns the draft without id, team and times but
 // for that of a schedule: ScheduledAt is zero where nothing has to wait. Errors:
 // CodeValidation.
 func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
@@ -249,10 +249,10 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 	return b.checkSize()
 }
 
-// NamesSegment tells whether the change puts a segment into the broadcast.
+// NamesSegment reports whether the change puts a segment into the broadcast.
 func (c *BroadcastChange) NamesSegment() bool { return c.patch.SegmentID.Value != "" }
 
-// NamesTopic tells whether the change puts a topic into the broadcast.
+// NamesTopic reports whether the change puts a topic into the broadcast.
 func (c *BroadcastChange) NamesTopic() bool { return c.patch.TopicID.Value != "" }
 
 func (c *BroadcastContent) checkSize() error {

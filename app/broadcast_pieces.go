@@ -31,7 +31,7 @@ type SharedText struct {
 }
 
 // Wire is what encode makes of the text. encode is asked once, so it is to be
-// the same function each time; nobody may change what it gave.
+// the same function each time; nobody may change what it returned.
 func (t *SharedText) Wire(encode func(text string) []byte) []byte {
 	t.once.Do(func() { t.wire = encode(t.Text) })
 	return t.wire
@@ -47,7 +47,7 @@ func (b *Body) String() string {
 	return out.String()
 }
 
-// texts gives the texts of all pieces in order.
+// texts returns the texts of all pieces in order.
 func (b *Body) texts() func(yield func(string) bool) {
 	return func(yield func(string) bool) {
 		if b == nil {
@@ -77,7 +77,7 @@ func (b *Bodies) Size() int {
 	return int(b.HTML.size() + b.Text.size())
 }
 
-// HasBody tells whether the mail says anything.
+// HasBody reports whether the mail says anything.
 func (m *Mail) HasBody() bool {
 	if m.Bodies != nil {
 		return m.Bodies.HTML != nil || m.Bodies.Text != nil

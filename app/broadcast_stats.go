@@ -63,10 +63,10 @@ func (q *RecipientQuery) Bit() Seen {
 	return SeenOf(LastEvent(q.Type))
 }
 
-// Waiting tells whether the query picks those that still wait.
+// Waiting reports whether the query picks those that still wait.
 func (q *RecipientQuery) Waiting() bool { return q.Type == queuedRecipients }
 
-// Unbegun gives the number behind which the recipients of a canceled broadcast
+// Unbegun returns the number behind which the recipients of a canceled broadcast
 // are canceled without any trace of their own; ok is false for any other one.
 func (b *Broadcast) Unbegun() (n int64, ok bool) {
 	return b.Begun, b.Status == CanceledBroadcast

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// BroadcastStatus says how far a broadcast is (decisions.md 8).
+// BroadcastStatus says how far a broadcast is.
 type BroadcastStatus string
 
 // The states of a broadcast. A draft can be edited and deleted; a scheduled or
@@ -103,11 +103,11 @@ type Audience struct {
 // what follows is the recipient's number in 8 hexadecimal digits.
 const mailsLength = 28
 
-// NewMails gives what the email ids of one broadcast begin with: all but the last
+// NewMails returns what the email ids of one broadcast begin with: all but the last
 // 32 bits of a new UUID v7.
 func NewMails() string { return NewID()[:mailsLength] }
 
-// MailsOf gives what the ids of a broadcast's emails begin with, from one of them.
+// MailsOf returns what the ids of a broadcast's emails begin with, from one of them.
 func MailsOf(emailID string) string { return emailID[:min(len(emailID), mailsLength)] }
 
 // MailID is the id of the email to a broadcast's n-th recipient, from 1.
@@ -144,7 +144,7 @@ var seenEvents = []struct {
 	{SeenClicked, Clicked}, {SeenOpened, Opened}, {SeenDelivered, Delivered}, {SeenDelayed, DeliveryDelayed}, {SeenSent, Sent},
 }
 
-// SeenOf gives the bit of an event; 0: it has none.
+// SeenOf returns the bit of an event; 0: it has none.
 func SeenOf(event LastEvent) Seen {
 	for _, s := range seenEvents {
 		if s.event == event {

@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Limits of contacts (decisions.md 5; api.md, Limits).
+// Limits of contacts.
 const (
 	MaxContactBatch = 1000 // items of one batch call
 	MaxContactName  = 255  // characters of a first or last name
@@ -104,7 +104,7 @@ func (in *ContactInput) Validate() (*NewContact, error) {
 	return out, nil
 }
 
-// lastChoices gives one choice for each topic: the last that was made.
+// lastChoices returns one choice for each topic: the last that was made.
 func lastChoices(choices []TopicChoice) []TopicChoice {
 	var out []TopicChoice
 	at := make(map[string]int, len(choices))
@@ -131,8 +131,8 @@ func checkContactNames(first, last string) error {
 	return nil
 }
 
-// ContactPatch changes a contact (decisions.md 5). ID and Email change nothing:
-// clients repeat there whom they mean (clients.md 1.2).
+// ContactPatch changes a contact. ID and Email change nothing:
+// clients repeat there whom they mean.
 type ContactPatch struct {
 	ID           string // empty, or the contact's own
 	Email        string
@@ -166,13 +166,13 @@ func (p *ContactPatch) Means(c *Contact) error {
 	return nil
 }
 
-// OptsOut tells whether the patch asks to unsubscribe the contact.
+// OptsOut reports whether the patch asks to unsubscribe the contact.
 func (p *ContactPatch) OptsOut() bool { return p.Unsubscribed != nil && *p.Unsubscribed }
 
-// OptsIn tells whether the patch asks to subscribe the contact again.
+// OptsIn reports whether the patch asks to subscribe the contact again.
 func (p *ContactPatch) OptsIn() bool { return p.Unsubscribed != nil && !*p.Unsubscribed }
 
-// Apply gives the contact as the patch leaves it. Errors: CodeValidation for
+// Apply returns the contact as the patch leaves it. Errors: CodeValidation for
 // more properties than a contact can have.
 func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 	for _, m := range []struct {
@@ -191,8 +191,8 @@ func (p *ContactPatch) Apply(c Contact) (Contact, error) {
 	return c, err
 }
 
-// Merge gives a contact as an upsert leaves it: names only where provided,
-// properties merged, and never re-subscribed (api.md, POST /contacts/batch 2).
+// Merge returns a contact as an upsert leaves it: names only where provided,
+// properties merged, and never re-subscribed.
 // Errors: CodeValidation.
 func (n *NewContact) Merge(c Contact) (Contact, error) {
 	if n.Contact.FirstName != "" {
@@ -208,7 +208,7 @@ func (n *NewContact) Merge(c Contact) (Contact, error) {
 }
 
 // Fold takes a later item for the same address into this one: later scalars
-// win, associations are united (api.md, POST /contacts/batch 1). What the two
+// win, associations are united. What the two
 // share with others stays as it is.
 func (n *NewContact) Fold(later *NewContact) {
 	if later.Contact.FirstName != "" {
@@ -230,7 +230,7 @@ func (n *NewContact) Fold(later *NewContact) {
 // contact already.
 type OnConflict string
 
-// The ways (api.md, POST /contacts/batch 1).
+// The ways.
 const (
 	ConflictError  OnConflict = "error"
 	ConflictSkip   OnConflict = "skip"
@@ -269,7 +269,7 @@ type ContactRead struct {
 	Include  []string
 }
 
-// Validate checks the input by itself and gives a key for each contact, in
+// Validate checks the input by itself and returns a key for each contact, in
 // their order.
 func (in *ContactRead) Validate() ([]ContactKey, Include, error) {
 	if err := checkBatch("contacts", len(in.Contacts)); err != nil {
@@ -327,7 +327,7 @@ type ContactRemoval struct {
 	Erase  bool
 }
 
-// Validate checks the input by itself and gives the keys, each once, ids first.
+// Validate checks the input by itself and returns the keys, each once, ids first.
 func (in *ContactRemoval) Validate() ([]ContactKey, error) {
 	if len(in.IDs) == 0 && len(in.Emails) == 0 {
 		return nil, Invalid("ids", "or `emails` is required")
@@ -407,8 +407,10 @@ func CutText(s string, limit int) string {
 	return s[:limit]
 }
 
-const EmailField = "email"
-
-const FirstNameField = "first_name"
-
-const LastNameField = "last_name"
+// The names of a contact's own fields, as the API and headings of imports have
+// them.
+const (
+	EmailField     = "email"
+	FirstNameField = "first_name"
+	LastNameField  = "last_name"
+)

@@ -9,11 +9,11 @@ import (
 	"golang.org/x/net/publicsuffix"
 )
 
-// ParseSendingDomain reads the name of a domain to send from and gives it in
+// parseSendingDomain reads the name of a domain to send from and returns it in
 // lower-case A-labels. Beyond what ParseDomain refuses it refuses a public suffix
 // (publicsuffix.org, both sections), which belongs to nobody alone. The error
 // says what is wrong and does not name a field.
-func ParseSendingDomain(name string) (string, error) {
+func parseSendingDomain(name string) (string, error) {
 	if strings.ContainsAny(name, "/@:") {
 		return "", errors.New("must be a bare domain name like example.com, not a URL or an address")
 	}
@@ -36,11 +36,11 @@ func OrganizationalDomain(name string) string {
 	return name
 }
 
-// ParseReturnPath reads the label of a return path: letters, digits and dashes,
-// 63 at most. Empty is DefaultReturnPath. The error does not name a field.
-func ParseReturnPath(label string) (string, error) {
+// parseReturnPath reads the label of a return path: letters, digits and dashes,
+// 63 at most. Empty is defaultReturnPath. The error does not name a field.
+func parseReturnPath(label string) (string, error) {
 	if label == "" {
-		return DefaultReturnPath, nil
+		return defaultReturnPath, nil
 	}
 	label = strings.ToLower(label)
 	if !IsHostLabel(label) {
@@ -49,10 +49,10 @@ func ParseReturnPath(label string) (string, error) {
 	return label, nil
 }
 
-// ParseTrackingSubdomain reads the labels of a tracking host, which stand below
+// parseTrackingSubdomain reads the labels of a tracking host, which stand below
 // domain; the whole host name is taken too. Empty is none. The result leaves
 // domain out. The error does not name a field.
-func ParseTrackingSubdomain(s, domain string) (string, error) {
+func parseTrackingSubdomain(s, domain string) (string, error) {
 	if s == "" {
 		return "", nil
 	}
@@ -80,10 +80,10 @@ func ParseTrackingSubdomain(s, domain string) (string, error) {
 	return ascii, nil
 }
 
-// CheckNames refuses names that can't stand together: a return path that is the
+// checkNames refuses names that can't stand together: a return path that is the
 // tracking host too, since no other record may stand beside a CNAME (RFC 1034
 // 3.6.2), and names that grow too long. Errors: CodeValidation.
-func (d *Domain) CheckNames() error {
+func (d *Domain) checkNames() error {
 	if d.TrackingSubdomain != "" && d.TrackingSubdomain == d.ReturnPath {
 		return Invalid("tracking_subdomain", "must differ from the return path %s, since no other record can stand beside its CNAME", d.ReturnPath)
 	}

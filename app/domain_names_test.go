@@ -11,7 +11,7 @@ func TestParseSendingDomain(t *testing.T) {
 		"bücher.example": "xn--bcher-kva.example", "acme.github.io": "acme.github.io", "acme.test": "acme.test",
 		"a.b.internal": "a.b.internal",
 	} {
-		if got, err := ParseSendingDomain(in); err != nil || got != want {
+		if got, err := parseSendingDomain(in); err != nil || got != want {
 			t.Errorf("%s: %q, %v", in, got, err)
 		}
 	}
@@ -21,7 +21,7 @@ func TestParseSendingDomain(t *testing.T) {
 		"example.com.": "not valid", "exa mple.com": "not valid", "_dmarc.example.com": "not valid", "1.2.3.4": "IP address",
 		strings.Repeat("a", 64) + ".com": "not valid",
 	} {
-		if got, err := ParseSendingDomain(in); err == nil || !strings.Contains(err.Error(), words) {
+		if got, err := parseSendingDomain(in); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%s: %q, %v", in, got, err)
 		}
 	}
@@ -40,12 +40,12 @@ func TestOrganizationalDomain(t *testing.T) {
 
 func TestParseReturnPath(t *testing.T) {
 	for in, want := range map[string]string{"": "send", "Bounces": "bounces", "a-1": "a-1", "9": "9"} {
-		if got, err := ParseReturnPath(in); err != nil || got != want {
+		if got, err := parseReturnPath(in); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"a.b", ".", "-a", "a-", "a_b", "ü", " a", "@", strings.Repeat("a", 64)} {
-		if got, err := ParseReturnPath(in); err == nil {
+		if got, err := parseReturnPath(in); err == nil {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
@@ -56,12 +56,12 @@ func TestParseTrackingSubdomain(t *testing.T) {
 		"": "", "links": "links", "LINKS.go": "links.go", "links.example.com": "links", "a.links.Example.com": "a.links",
 		"bücher": "xn--bcher-kva",
 	} {
-		if got, err := ParseTrackingSubdomain(in, "example.com"); err != nil || got != want {
+		if got, err := parseTrackingSubdomain(in, "example.com"); err != nil || got != want {
 			t.Errorf("%q: %q, %v", in, got, err)
 		}
 	}
 	for _, in := range []string{"example.com", ".links", "links.", "a..b", "-a", "a_b", "https://a", "*", ".example.com", strings.Repeat("a.", 130) + "a"} {
-		if got, err := ParseTrackingSubdomain(in, "example.com"); err == nil {
+		if got, err := parseTrackingSubdomain(in, "example.com"); err == nil {
 			t.Errorf("%q: %q", in, got)
 		}
 	}
@@ -78,7 +78,7 @@ func TestCheckNames(t *testing.T) {
 		"long path": {Domain{Name: long + "example.com", ReturnPath: strings.Repeat("d", 60)}, "`custom_return_path`"},
 		"long name": {Domain{Name: long + strings.Repeat("d", 50) + ".com", ReturnPath: "s"}, "`name`"},
 	} {
-		err := test.d.CheckNames()
+		err := test.d.checkNames()
 		if test.field == "" && err != nil || test.field != "" && (err == nil || !strings.Contains(err.Error(), test.field)) {
 			t.Errorf("%s: %v", name, err)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// The kinds of records of a domain (api.md, Domain).
+// The kinds of records of a domain.
 const (
 	RecordDKIM     = "DKIM"
 	RecordSPF      = "SPF"
@@ -33,18 +33,21 @@ func (d *Domain) Records(needs RelayNeeds, trackingTarget string) []DNSRecord {
 }
 
 // Expired tells that a retired key's record is not needed any longer.
-func (p *DKIMPair) Expired(now time.Time) bool {
+func (p *DKIMPair) expired(now time.Time) bool {
 	return p.State == DKIMRetired && !now.Before(p.RetiredAt.Add(DKIMRetention))
 }
 
-// WithoutExpired gives the domain without the keys whose records are not needed
+// WithoutExpired returns the domain without the keys whose records are not needed
 // any longer.
 func (d *Domain) WithoutExpired(now time.Time) *Domain {
 	out := *d
-	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.Expired(now) })
+	out.Keys = slices.DeleteFunc(slices.Clone(d.Keys), func(p DKIMPair) bool { return p.expired(now) })
 	return &out
 }
 
+// WantedRecords are the records that the domain is to publish, in the order in which
+// they are shown, not yet checked. trackingTarget is the host that the tracking
+// record is to name.
 func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRecord {
 	var records []DNSRecord
 	for _, k := range d.sortedKeys() {
@@ -83,7 +86,7 @@ func (d *Domain) sortedKeys() []DKIMPair {
 	return keys
 }
 
-// TakesBounces tells whether bounces of the domain's mail surely come to the host
+// TakesBounces reports whether bounces of the domain's mail surely come to the host
 // of its return path: the last check found its MX, or the operator vouches for the
 // domain. Receivers refuse mail whose return path has no MX. It also fits: an
 // address with it is not too long.

@@ -79,10 +79,10 @@ func TestRecordsShowWhatTheCheckFound(t *testing.T) {
 func TestRetiredKeysExpire(t *testing.T) {
 	now := time.Date(2026, 11, 21, 0, 0, 0, 0, time.UTC)
 	k := DKIMPair{State: DKIMRetired, RetiredAt: now.Add(-DKIMRetention)}
-	if !k.Expired(now) || k.Expired(now.Add(-1)) {
+	if !k.expired(now) || k.expired(now.Add(-1)) {
 		t.Error("the edge of the retention is wrong")
 	}
-	if k.State = DKIMSigning; k.Expired(now) {
+	if k.State = DKIMSigning; k.expired(now) {
 		t.Error("a signing key has expired")
 	}
 }

@@ -12,7 +12,7 @@ import (
 // DomainStatus is how far the DNS records of a domain are proven.
 type DomainStatus string
 
-// The states of a domain (decisions.md 7).
+// The states of a domain.
 const (
 	DomainNotStarted DomainStatus = "not_started"
 	DomainPending    DomainStatus = "pending"
@@ -20,7 +20,7 @@ const (
 	DomainFailed     DomainStatus = "failed"
 )
 
-// Rhythm of the checks of a domain (decisions.md 7).
+// Rhythm of the checks of a domain.
 const (
 	// RecheckEvery is how often a domain that is verified or pending is checked.
 	RecheckEvery = 15 * time.Minute
@@ -32,8 +32,8 @@ const (
 // are mailer2, mailer3 and so on.
 const DKIMSelector = "mailer"
 
-// DefaultReturnPath is the label of a domain's return path where none is given.
-const DefaultReturnPath = "send"
+// defaultReturnPath is the label of a domain's return path where none is given.
+const defaultReturnPath = "send"
 
 // Domain is a domain that a team sends from. Names are lower-case A-labels.
 type Domain struct {
@@ -80,7 +80,7 @@ type DKIMPair struct {
 	RetiredAt time.Time
 }
 
-// LacksDMARC tells whether the last check proved that receivers find no DMARC policy
+// LacksDMARC reports whether the last check proved that receivers find no DMARC policy
 // of the domain.
 func (d *Domain) LacksDMARC() bool {
 	return slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
@@ -91,7 +91,7 @@ func (d *Domain) LacksDMARC() bool {
 // Live says what the DNS holds where a record should be.
 type Live string
 
-// The values (decisions.md 7).
+// The values.
 const (
 	LiveFound    Live = "found"
 	LiveMissing  Live = "missing"
@@ -111,7 +111,7 @@ type RecordCheck struct {
 	Policy        string `json:"policy,omitzero"`
 }
 
-// DNSRecord is a row that the owner of a domain publishes (api.md, Domain).
+// DNSRecord is a row that the owner of a domain publishes.
 type DNSRecord struct {
 	Record        string       `json:"record" enum:"DKIM,SPF,DMARC,Tracking"`
 	Name          string       `json:"name" doc:"Fully qualified, without a final dot"`
@@ -133,7 +133,7 @@ type RelayNeeds struct {
 	Feedback string // host of the MX of the return path; empty: none
 }
 
-// Key gives the key pair of a state; nil: none.
+// Key returns the key pair of a state; nil: none.
 func (d *Domain) Key(state DKIMState) *DKIMPair {
 	for i := range d.Keys {
 		if d.Keys[i].State == state {
@@ -158,7 +158,7 @@ func (d *Domain) NextSelector() string {
 type DomainInput struct {
 	Name              string
 	Region            string // empty: the default region
-	ReturnPath        string // empty: DefaultReturnPath
+	ReturnPath        string // empty: defaultReturnPath
 	OpenTracking      bool
 	ClickTracking     bool
 	TrackingSubdomain string
@@ -178,8 +178,7 @@ type DomainCapabilities struct {
 	Receiving string `json:"receiving" enum:"enabled,disabled"`
 }
 
-// DomainData is the data of domain.created, .updated and .deleted (clients.md
-// 4.1).
+// DomainData is the data of domain.created, .updated and .deleted.
 type DomainData struct {
 	ID           string             `json:"id"`
 	Name         string             `json:"name"`
@@ -207,13 +206,13 @@ func SendingOnly() DomainCapabilities {
 
 // Validate checks the input against the regions that are served, the first of
 // which is the default; none: any is taken (a command before any server). It
-// gives the domain without id, team, keys, status and time. Errors:
+// returns the domain without id, team, keys, status and time. Errors:
 // CodeValidation.
 func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if in.Name == "" {
 		return Domain{}, Invalid("name", "is required")
 	}
-	name, err := ParseSendingDomain(in.Name)
+	name, err := parseSendingDomain(in.Name)
 	if err != nil {
 		return Domain{}, Invalid("name", "%s", err)
 	}
@@ -221,16 +220,16 @@ func (in *DomainInput) Validate(regions []string) (Domain, error) {
 	if d.Region, err = chooseRegion(in.Region, regions); err != nil {
 		return Domain{}, Invalid("region", "%s", err)
 	}
-	if d.ReturnPath, err = ParseReturnPath(in.ReturnPath); err != nil {
+	if d.ReturnPath, err = parseReturnPath(in.ReturnPath); err != nil {
 		return Domain{}, Invalid("custom_return_path", "%s", err)
 	}
-	if d.TrackingSubdomain, err = ParseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
+	if d.TrackingSubdomain, err = parseTrackingSubdomain(in.TrackingSubdomain, name); err != nil {
 		return Domain{}, Invalid("tracking_subdomain", "%s", err)
 	}
-	return d, d.CheckNames()
+	return d, d.checkNames()
 }
 
-// chooseRegion gives the region that a domain is for.
+// chooseRegion returns the region that a domain is for.
 func chooseRegion(region string, regions []string) (string, error) {
 	switch {
 	case len(regions) == 0 && region == "":
@@ -247,7 +246,7 @@ func chooseRegion(region string, regions []string) (string, error) {
 	return region, nil
 }
 
-// Apply gives the domain as the patch leaves it. Errors: CodeValidation.
+// Apply returns the domain as the patch leaves it. Errors: CodeValidation.
 func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	if p.OpenTracking != nil {
 		d.OpenTracking = *p.OpenTracking
@@ -258,15 +257,15 @@ func (p *DomainPatch) Apply(d Domain) (Domain, error) {
 	if !p.TrackingSubdomain.Set {
 		return d, nil
 	}
-	labels, err := ParseTrackingSubdomain(p.TrackingSubdomain.Value, d.Name)
+	labels, err := parseTrackingSubdomain(p.TrackingSubdomain.Value, d.Name)
 	if err != nil {
 		return d, Invalid("tracking_subdomain", "%s", err)
 	}
 	d.TrackingSubdomain = labels
-	return d, d.CheckNames()
+	return d, d.checkNames()
 }
 
-// KeyIsLive tells whether the checks found the record of a key pair.
+// KeyIsLive reports whether the checks found the record of a key pair.
 func (d *Domain) KeyIsLive(k *DKIMPair, checks []RecordCheck) bool {
 	return liveOf(checks, RecordDKIM, d.DKIMName(k.Selector)) == LiveFound
 }
@@ -278,6 +277,8 @@ const DefaultRegion = "us-east-1"
 // configured and nothing leaves the machine.
 const CaptureRegion = "capture"
 
+// IsRegion reports whether s can name a relay: 1 to 40 lower-case ASCII letters,
+// digits and dashes.
 func IsRegion(s string) bool {
 	if s == "" || len(s) > 40 {
 		return false

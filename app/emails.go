@@ -154,3 +154,15 @@ type Email struct {
 	Unsubscribe string
 	Mail
 }
+
+// Tracking says how the opens and clicks of one email are seen. It is fixed at
+// acceptance, so that every attempt has the same bytes.
+type Tracking struct {
+	// Base is where the links and the pixel lead, without a slash at its end.
+	Base  string `json:"base"`
+	Open  bool   `json:"open,omitzero"`
+	Click bool   `json:"click,omitzero"`
+	// Pages is where hosted pages are reached, whose links are never tracked;
+	// empty: at Base.
+	Pages string `json:"pages,omitzero"`
+}

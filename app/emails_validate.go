@@ -8,8 +8,8 @@ import (
 	"mailer/app/htmltext"
 )
 
-// Validate checks everything about a send that needs no database (api.md,
-// Sending rules 1 to 4) and gives it in the form that is kept and sent: parsed
+// Validate checks everything about a send that needs no database and
+// returns it in the form that is kept and sent: parsed
 // addresses, sorted headers, a text part made of the HTML where none was given
 // (nil; "" opts out), attachments with ids. Every error is a validation_error
 // that names the field. The ceiling on attachments is not checked here.
@@ -55,7 +55,7 @@ func (in *EmailInput) addresses(m *Mail) (err error) {
 	return nil
 }
 
-// present: [""] is what an empty string becomes where a string or a list may
+// Present returns a list, nil for [""]: that is what an empty string becomes where a string or a list may
 // stand, so it is absent too.
 func Present(list []string) []string {
 	if len(list) == 1 && list[0] == "" {
@@ -179,18 +179,6 @@ func checkTagText(field, s string) error {
 	}
 	if !ok {
 		return Invalid(field, "must be 1 to %d ASCII letters, digits, dashes and underscores", MaxTagLength)
-	}
-	return nil
-}
-
-// MaxIdempotencyKey bounds an Idempotency-Key, in characters.
-const MaxIdempotencyKey = 256
-
-// CheckIdempotencyKey checks a key that a request brought. Errors:
-// CodeInvalidIdempotencyKey.
-func CheckIdempotencyKey(key string) error {
-	if key == "" || utf8.RuneCountInString(key) > MaxIdempotencyKey {
-		return Errorf(CodeInvalidIdempotencyKey, "`Idempotency-Key` must be 1 to %d characters long", MaxIdempotencyKey)
 	}
 	return nil
 }

@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// Code is the stable name of an error, as clients see it in the member "name"
-// (api.md, Errors).
+// Code is the stable name of an error, as clients see it in the member "name".
 type Code string
 
 // The codes that Mailer answers with; the HTTP status of each is web's affair.
@@ -56,7 +55,7 @@ func (e *Error) Error() string {
 	return fmt.Sprintf("%s: %s", e.Code, e.Message)
 }
 
-// Unwrap gives the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
 // Errorf makes an Error of the given code.
@@ -74,7 +73,7 @@ func NotFound(kind string) *Error {
 	return Errorf(CodeNotFound, "The requested %s was not found", kind)
 }
 
-// CodeOf gives the code of err, or CodeInternal when err is no *Error.
+// CodeOf returns the code of err, or CodeInternal when err is no *Error.
 func CodeOf(err error) Code {
 	var e *Error
 	if errors.As(err, &e) {

@@ -110,7 +110,7 @@ const (
 // LastEvent is the furthest thing that happened to an email.
 type LastEvent string
 
-// The values of last_event, by rank (decisions.md 4).
+// The values of last_event, by rank.
 const (
 	Queued          LastEvent = "queued"
 	Scheduled       LastEvent = "scheduled"

@@ -15,6 +15,8 @@ const (
 	maxHeaderValue = 997
 )
 
+// The headers of unsubscribing in lower case (RFC 2369 3.2, RFC 8058), and the one
+// value that the second may have.
 const (
 	ListUnsubscribe     = "list-unsubscribe"
 	listUnsubscribePost = "list-unsubscribe-post"

@@ -2,7 +2,6 @@ package app
 
 import (
 	"slices"
-	"strings"
 )
 
 // ScoreVersion is the version of the rules that scores follow.
@@ -103,7 +102,7 @@ const (
 	AtRisk         Band = "at_risk"
 )
 
-// BandOf gives the band of a score.
+// BandOf returns the band of a score.
 func BandOf(score float64) Band {
 	switch {
 	case score >= 9:
@@ -130,6 +129,8 @@ func (i *Insights) SentBy(domain string, noDMARC bool, t *Tracking) *Insights {
 	return NewInsights(found)
 }
 
+// NewInsights makes insights of ids of penalties, in any order; unknown ones are
+// left out.
 func NewInsights(found []string) *Insights {
 	i := &Insights{Version: ScoreVersion}
 	for _, p := range penalties {
@@ -138,28 +139,4 @@ func NewInsights(found []string) *Insights {
 		}
 	}
 	return i
-}
-
-// HostOfLink is the host of an http or https address, in lower case and without its
-// port; empty: it is none.
-func HostOfLink(target string) string {
-	rest, ok := CutScheme(target)
-	if !ok {
-		return ""
-	}
-	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
-		rest = rest[:i]
-	}
-	rest = rest[strings.LastIndexByte(rest, '@')+1:]
-	if strings.HasPrefix(rest, "[") {
-		host, _, _ := strings.Cut(rest[1:], "]")
-		return strings.ToLower(host)
-	}
-	host, _, _ := strings.Cut(rest, ":")
-	return strings.ToLower(strings.TrimSuffix(host, "."))
-}
-
-// OwnHost tells whether a host is of the organization of a domain.
-func OwnHost(host, domain string) bool {
-	return host == domain || OrganizationalDomain(host) == OrganizationalDomain(domain)
 }

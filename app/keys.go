@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 )
 
-// Permission says what an API key may do (api.md, Authentication 2).
+// Permission says what an API key may do.
 type Permission string
 
 // The two permissions.
@@ -19,7 +19,7 @@ const (
 	SendingAccess Permission = "sending_access"
 )
 
-// Role is what the holder of a key may change within the team (decisions.md 3).
+// Role is what the holder of a key may change within the team.
 type Role string
 
 // The roles, highest first.
@@ -46,7 +46,7 @@ func (r Role) rank() int {
 func (r Role) Above(other Role) bool { return r.rank() > other.rank() }
 
 // Manages says whether r may change domains, webhooks and API keys, which
-// members only read (decisions.md 3).
+// members only read.
 func (r Role) Manages() bool { return !RoleAdmin.Above(r) }
 
 // Key is an API key as it is kept: never the secret itself.
@@ -155,7 +155,7 @@ func (k *Key) Matches(hash []byte) bool {
 	return subtle.ConstantTimeCompare(k.Hash, hash) == 1
 }
 
-// randomText gives n characters of [0-9A-Za-z], each equally likely.
+// randomText returns n characters of [0-9A-Za-z], each equally likely.
 func randomText(n int) string {
 	out := make([]byte, 0, n)
 	buf := make([]byte, 2*n)

@@ -1,8 +1,6 @@
 package app
 
 import (
-	"encoding/base64"
-	"errors"
 	"html"
 	"slices"
 	"strings"
@@ -28,7 +26,6 @@ const (
 const (
 	pageTokenVersion = 1
 	pageTokenSize    = 1 + 4*16 // without its MAC
-	MacSize          = 16
 )
 
 // PageToken signs a link for a page: 108 characters of base64url.
@@ -46,7 +43,7 @@ func (s *Sealer) PageToken(page string, l PageLink) string {
 	return s.SealToken(page, b)
 }
 
-// ReadPageToken gives back the link of a token that PageToken made for the same
+// ReadPageToken returns the link of a token that PageToken made for the same
 // page; ok is false for any other text.
 func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	b, err := DecodeToken(token)
@@ -66,59 +63,9 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 	return l, true
 }
 
-// maxPlaceholders bounds how often one body can ask for its link, which is
-// several times as long: a message must not outgrow what was accepted.
-const maxPlaceholders = 100
-
-// CutPlaceholder splits s around its first unsubscribe placeholder:
-// {{{UNSUBSCRIBE_URL}}} or {{{RESEND_UNSUBSCRIBE_URL}}}, white space inside the
-// braces allowed. It takes linear time.
-func CutPlaceholder(s string) (before, after string, found bool) {
-	for at := 0; ; at++ {
-		i := strings.Index(s[at:], "{{{")
-		if i < 0 {
-			return s, "", false
-		}
-		at += i
-		rest := strings.TrimLeft(s[at+3:], blanks)
-		rest = strings.TrimPrefix(rest, "RESEND_")
-		if rest, found = strings.CutPrefix(rest, "UNSUBSCRIBE_URL"); !found {
-			continue
-		}
-		if rest, found = strings.CutPrefix(strings.TrimLeft(rest, blanks), "}}}"); found {
-			return s[:at], rest, true
-		}
-	}
-}
-
-const blanks = " \t\r\n"
-
-// Placeholders counts the unsubscribe placeholders of a body.
-func Placeholders(s string) (n int) {
-	for _, s, found := CutPlaceholder(s); found; _, s, found = CutPlaceholder(s) {
-		n++
-	}
-	return n
-}
-
-// fillPlaceholders puts link in the place of each unsubscribe placeholder.
-func fillPlaceholders(s, link string) string {
-	before, after, found := CutPlaceholder(s)
-	if !found {
-		return s
-	}
-	var b strings.Builder
-	for ; found; before, after, found = CutPlaceholder(after) {
-		b.WriteString(before)
-		b.WriteString(link)
-	}
-	b.WriteString(before)
-	return b.String()
-}
-
-// LeadsToPage tells whether a mail needs the address of its unsubscribe page:
+// LeadsToPage reports whether a mail needs the address of its unsubscribe page:
 // for a placeholder in a body, or for the header pair of one with a topic whose
-// caller brought none (api.md, Sending rule 5).
+// caller brought none.
 func (m *Mail) LeadsToPage() bool {
 	return m.needsPair() || Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0
 }
@@ -136,7 +83,7 @@ func (s *Sealer) UnsubscribeURL(base string, l PageLink) string {
 }
 
 // Sent is the mail as it leaves: its placeholders filled and the unsubscribe
-// pair (RFC 8058) added where it needs one. The same email always gives the
+// pair (RFC 8058) added where it needs one. The same email always becomes the
 // same; what is kept stays as it was given.
 func (e *Email) Sent() *Mail {
 	if e.Unsubscribe == "" {
@@ -174,14 +121,4 @@ func (s *Standing) Reason() string {
 		return notSent + "opted out of the topic " + s.Topic
 	}
 	return notSent + "never opted in to the topic " + s.Topic + ", which is sent only to those who do"
-}
-
-// DecodeToken reads base64url without padding in the one way that it is written:
-// the decoder by itself leaves out line breaks, so that one token would have many
-// spellings.
-func DecodeToken(token string) ([]byte, error) {
-	if strings.ContainsAny(token, "\r\n") {
-		return nil, errors.New("a token has no line breaks")
-	}
-	return base64.RawURLEncoding.Strict().DecodeString(token)
 }

@@ -1,7 +1,6 @@
 package app
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -15,19 +14,6 @@ func CheckBroadcastPlaceholders(field, text string) error {
 	return checkPlaceholders(field, text, func(string) bool { return true })
 }
 
-// String spells a placeholder.
-func (p Placeholder) String() string {
-	if p.HasFallback {
-		return "{{{" + p.Key + "|" + p.Fallback + "}}}"
-	}
-	return "{{{" + p.Key + "}}}"
-}
-
-// MaxRendered is how many bytes of HTML and text the templates that one request
-// renders may come to, and what one template may hold: as much as a request
-// could have carried itself. Without it, a short request could ask for gigabytes.
-const MaxRendered = 40 << 20
-
 // Placeholder is one {{{KEY}}} or {{{KEY|fallback}}} of a template.
 type Placeholder struct {
 	Key         string
@@ -35,7 +21,13 @@ type Placeholder struct {
 	HasFallback bool
 }
 
-const UnsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"
+// String spells a placeholder.
+func (p Placeholder) String() string {
+	if p.HasFallback {
+		return "{{{" + p.Key + "|" + p.Fallback + "}}}"
+	}
+	return "{{{" + p.Key + "}}}"
+}
 
 // placeholderError says what is wrong with a text's placeholders, in words that
 // follow the name of its field.
@@ -91,12 +83,15 @@ func isPlaceholderKey(key string) bool {
 	return CheckPropertyKey(strings.TrimPrefix(key, "contact."), MaxPropertyKey) == nil
 }
 
-// The names that stand for something else than a variable (clients.md 3).
+// ReservedKey reports whether a key stands for something else than a variable: the
+// unsubscribe link, or a field of the contact.
 func ReservedKey(key string) bool {
 	return IsUnsubscribeKey(key) || strings.HasPrefix(key, "contact.") ||
 		slices.Contains([]string{"FIRST_NAME", "LAST_NAME", "EMAIL", "contact", "this"}, key)
 }
 
+// IsUnsubscribeKey reports whether a key stands for the link to the unsubscribe
+// page.
 func IsUnsubscribeKey(key string) bool {
 	return key == "UNSUBSCRIBE_URL" || key == "RESEND_UNSUBSCRIBE_URL"
 }
@@ -127,13 +122,6 @@ func checkPlaceholders(field, s string, known func(key string) bool) error {
 	}
 }
 
-func TooLarge(field string) error {
-	if field == "subject" {
-		return Invalid(field, "must not be longer than %d bytes", MaxSubject)
-	}
-	return Errorf(CodePayloadTooLarge, "The templates of a request may come to %d bytes together once they are filled", MaxRendered)
-}
-
 // OneLine turns what could end a header's line, or is no text, into blanks.
 func OneLine(s string) string {
 	return strings.Map(func(r rune) rune {
@@ -144,39 +132,52 @@ func OneLine(s string) string {
 	}, s)
 }
 
-// TemplateUse is what a send says about its template.
-type TemplateUse struct {
-	ID        string // or alias
-	Variables map[string]PropertyValue
-}
+// maxPlaceholders bounds how often one body can ask for its link, which is
+// several times as long: a message must not outgrow what was accepted.
+const maxPlaceholders = 100
 
-// Validate checks the values for themselves. Errors: CodeValidation.
-func (u *TemplateUse) Validate() error {
-	if u.ID == "" {
-		return Invalid("template.id", "is required")
-	}
-	if len(u.Variables) > MaxTemplateVariables {
-		return Invalid("template.variables", "can hold at most %d variables", MaxTemplateVariables)
-	}
-	for _, key := range SortedKeys(u.Variables) {
-		if err := checkVariableValue(u.Variables[key]); err != nil {
-			return Invalid("template.variables."+Excerpt(key), "%s", err)
+// CutPlaceholder splits s around its first unsubscribe placeholder:
+// {{{UNSUBSCRIBE_URL}}} or {{{RESEND_UNSUBSCRIBE_URL}}}, white space inside the
+// braces allowed. It takes linear time.
+func CutPlaceholder(s string) (before, after string, found bool) {
+	for at := 0; ; at++ {
+		i := strings.Index(s[at:], "{{{")
+		if i < 0 {
+			return s, "", false
+		}
+		at += i
+		rest := strings.TrimLeft(s[at+3:], blanks)
+		rest = strings.TrimPrefix(rest, "RESEND_")
+		if rest, found = strings.CutPrefix(rest, "UNSUBSCRIBE_URL"); !found {
+			continue
+		}
+		if rest, found = strings.CutPrefix(strings.TrimLeft(rest, blanks), "}}}"); found {
+			return s[:at], rest, true
 		}
 	}
-	return nil
 }
 
-// checkVariableValue wants a text of at most maxVariableText characters or a
-// number that JavaScript holds exactly (clients.md 3).
-func checkVariableValue(v PropertyValue) error {
-	const most = 1<<53 - 1
-	switch {
-	case v.Type == NumberProperty && !(v.Number >= -most && v.Number <= most):
-		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
-	case utf8.RuneCountInString(v.Text) > maxVariableText:
-		return fmt.Errorf("can have at most %d characters", maxVariableText)
-	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
-		return fmt.Errorf("must be valid UTF-8 without the character NUL")
+const blanks = " \t\r\n"
+
+// Placeholders counts the unsubscribe placeholders of a body.
+func Placeholders(s string) (n int) {
+	for _, s, found := CutPlaceholder(s); found; _, s, found = CutPlaceholder(s) {
+		n++
 	}
-	return nil
+	return n
+}
+
+// fillPlaceholders puts link in the place of each unsubscribe placeholder.
+func fillPlaceholders(s, link string) string {
+	before, after, found := CutPlaceholder(s)
+	if !found {
+		return s
+	}
+	var b strings.Builder
+	for ; found; before, after, found = CutPlaceholder(after) {
+		b.WriteString(before)
+		b.WriteString(link)
+	}
+	b.WriteString(before)
+	return b.String()
 }

@@ -14,7 +14,7 @@ import (
 // PropertyType is the type of a contact property's values.
 type PropertyType string
 
-// The types (decisions.md 5).
+// The types.
 const (
 	StringProperty PropertyType = "string"
 	NumberProperty PropertyType = "number"
@@ -55,7 +55,7 @@ type Properties map[string]PropertyValue
 // PropertyChanges are values to set by key; nil removes.
 type PropertyChanges map[string]*PropertyValue
 
-// Keys gives the keys in order.
+// Keys returns the keys in order.
 func (c PropertyChanges) Keys() []string {
 	return slices.Sorted(maps.Keys(c))
 }
@@ -90,7 +90,7 @@ func (c PropertyChanges) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// Apply gives old with the changes, nil where nothing is left, and leaves old as
+// Apply returns old with the changes, nil where nothing is left, and leaves old as
 // it is. Errors: CodeValidation for more than MaxProperties keys.
 func (c PropertyChanges) Apply(old Properties) (Properties, error) {
 	if len(c) == 0 {
@@ -163,12 +163,12 @@ func (in *PropertyInput) Validate() error {
 	if in.Type != StringProperty && in.Type != NumberProperty {
 		return Invalid("type", "must be string or number")
 	}
-	return CheckFallback(in.Type, in.Fallback)
+	return checkFallback(in.Type, in.Fallback)
 }
 
-// CheckFallback checks a fallback_value against its property's type; nil is
+// checkFallback checks a fallback_value against its property's type; nil is
 // none.
-func CheckFallback(t PropertyType, v *PropertyValue) error {
+func checkFallback(t PropertyType, v *PropertyValue) error {
 	if v == nil {
 		return nil
 	}
@@ -191,7 +191,7 @@ type PropertyPatch struct {
 	Type     PropertyType          // likewise
 }
 
-// Apply gives the property as the patch leaves it. Errors: CodeValidation.
+// Apply returns the property as the patch leaves it. Errors: CodeValidation.
 func (p *PropertyPatch) Apply(old Property) (Property, error) {
 	switch {
 	case p.Key != "" && p.Key != old.Key:
@@ -203,5 +203,5 @@ func (p *PropertyPatch) Apply(old Property) (Property, error) {
 	case p.Fallback.Set && !p.Fallback.Value.Empty():
 		old.Fallback = &p.Fallback.Value
 	}
-	return old, CheckFallback(old.Type, old.Fallback)
+	return old, checkFallback(old.Type, old.Fallback)
 }

@@ -35,7 +35,7 @@ var specialPrefixes = [...]netip.Prefix{
 // globalUnicast is all of IPv6 that has been given out (RFC 4291 2.4).
 var globalUnicast = netip.MustParsePrefix("2000::/3")
 
-// IsPublicAddress tells whether a is an address of a host on the Internet: not
+// IsPublicAddress reports whether a is an address of a host on the Internet: not
 // of this machine, of a private or special network, nor a wrapped IPv4 address.
 func IsPublicAddress(a netip.Addr) bool {
 	if !a.IsValid() || a.Zone() != "" {

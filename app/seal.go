@@ -63,7 +63,7 @@ func NewSealer(master []byte) (*Sealer, error) {
 // for each team.
 type AddressHash [16]byte
 
-// AddressHash gives the hash of a folded address (FoldAddress).
+// AddressHash returns the hash of a folded address (FoldAddress).
 func (s *Sealer) AddressHash(teamID, folded string) AddressHash {
 	message := make([]byte, 0, 128)
 	message = append(append(append(message, teamID...), 0), folded...)
@@ -95,7 +95,7 @@ func (s *Sealer) Seal(purpose, context string, plain []byte) []byte {
 	return s.aead(purpose).Seal(nil, nil, plain, []byte(context))
 }
 
-// Open gives back what Seal was given. Error: ErrSeal.
+// Open returns what Seal was given. Error: ErrSeal.
 func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
 	plain, err := s.aead(purpose).Open(nil, nil, sealed, []byte(context))
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"mailer/app/schedule"
 )
 
-// Limits of segments (decisions.md 5).
+// Limits of segments.
 const (
 	MaxSegmentName    = 255 // characters
 	MaxConditions     = 50
@@ -83,7 +83,7 @@ func checkSegmentName(name string) error {
 	return nil
 }
 
-// SegmentPatch changes a segment (decisions.md 5).
+// SegmentPatch changes a segment.
 type SegmentPatch struct {
 	Name   string          // empty: as it is
 	Filter Change[*Filter] // null: by hand alone
@@ -97,7 +97,7 @@ func (p *SegmentPatch) Validate() error {
 	return p.Filter.Value.Validate()
 }
 
-// Apply gives the segment as the patch leaves it.
+// Apply returns the segment as the patch leaves it.
 func (p *SegmentPatch) Apply(s Segment) Segment {
 	if p.Name != "" {
 		s.Name = p.Name
@@ -149,7 +149,7 @@ func opsOf(field string) ([]string, bool) {
 }
 
 // Validate checks match, fields, operators and values, and drops values that
-// their operator ignores (decisions.md 12). A nil filter is fine.
+// their operator ignores. A nil filter is fine.
 func (f *Filter) Validate() error {
 	if f == nil {
 		return nil
@@ -229,7 +229,7 @@ func (f *Filter) Fits(declared map[string]PropertyType) error {
 	return nil
 }
 
-// NumberValue gives the value as a finite number, where it is one in decimal
+// NumberValue returns the value as a finite number, where it is one in decimal
 // notation. There is no negative zero.
 func (c *Condition) NumberValue() (n float64, ok bool) {
 	if strings.Trim(c.Value, "0123456789.+-eE") != "" {

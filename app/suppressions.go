@@ -11,7 +11,7 @@ import (
 // SuppressionOrigin says why an address is on a team's suppression list.
 type SuppressionOrigin string
 
-// The origins (api.md, Suppression).
+// The origins.
 const (
 	OriginBounce      SuppressionOrigin = "bounce"
 	OriginComplaint   SuppressionOrigin = "complaint"
@@ -19,10 +19,9 @@ const (
 	OriginUnsubscribe SuppressionOrigin = "unsubscribe"
 )
 
-// Blocks tells whether a suppression of this origin keeps a send from its
-// address. Who unsubscribed still gets what belongs to no topic (api.md, Sending
-// rule 6).
-func (o SuppressionOrigin) Blocks(hasTopic bool) bool {
+// blocks reports whether a suppression of this origin keeps a send from its
+// address. Who unsubscribed still gets what belongs to no topic.
+func (o SuppressionOrigin) blocks(hasTopic bool) bool {
 	return o != OriginUnsubscribe || hasTopic
 }
 
@@ -48,7 +47,7 @@ type Suppression struct {
 }
 
 // Reason says in words why a recipient was left out.
-func (s *Suppression) Reason() string {
+func (s *Suppression) reason() string {
 	return fmt.Sprintf("Not sent to this recipient: the address is on the suppression list since %s (origin %s)", FormatTime(s.CreatedAt), s.Origin)
 }
 
@@ -60,8 +59,8 @@ type Blocked map[string]string
 func NewBlocked(list []Suppression, hasTopic bool) Blocked {
 	out := make(Blocked, len(list))
 	for i := range list {
-		if list[i].Origin.Blocks(hasTopic) {
-			out[list[i].Address] = list[i].Reason()
+		if list[i].Origin.blocks(hasTopic) {
+			out[list[i].Address] = list[i].reason()
 		}
 	}
 	return out
@@ -75,7 +74,7 @@ func (b Blocked) Of(mailbox string) string {
 	return b[FoldAddress(mailbox)]
 }
 
-// Open gives the mailboxes that nothing keeps mail from, in their order.
+// Open returns the mailboxes that nothing keeps mail from, in their order.
 func (b Blocked) Open(mailboxes []string) []string {
 	if len(b) == 0 {
 		return mailboxes
@@ -83,8 +82,8 @@ func (b Blocked) Open(mailboxes []string) []string {
 	return slices.DeleteFunc(slices.Clone(mailboxes), func(mailbox string) bool { return b.Of(mailbox) != "" })
 }
 
-// Refuses tells whether a send is to be refused: every recipient in to is
-// left out, whoever else gets a copy (api.md, Sending rule 6).
+// Refuses reports whether a send is to be refused: every recipient in to is
+// left out, whoever else gets a copy.
 func (b Blocked) Refuses(to []Address) bool {
 	return len(b) > 0 && !slices.ContainsFunc(to, func(a Address) bool { return b.Of(a.Mailbox()) == "" })
 }
@@ -98,7 +97,7 @@ type SuppressionInput struct {
 	Origin SuppressionOrigin
 }
 
-// Validate checks address and origin and gives the suppression without id, team
+// Validate checks address and origin and returns the suppression without id, team
 // and time.
 func (in *SuppressionInput) Validate() (Suppression, error) {
 	if in.Email == "" {
@@ -118,7 +117,7 @@ type SuppressionBatch struct {
 	Origin SuppressionOrigin
 }
 
-// Validate checks all addresses and the origin and gives a suppression for each
+// Validate checks all addresses and the origin and returns a suppression for each
 // address in their order, without ids, team and times.
 func (in *SuppressionBatch) Validate() ([]Suppression, error) {
 	if err := checkBatch("emails", len(in.Emails)); err != nil {
@@ -145,7 +144,7 @@ type SuppressionRemoval struct {
 }
 
 // Validate checks that one of the two lists is given and that its items can be
-// what they stand for. It gives folded addresses or ids, each once.
+// what they stand for. It returns folded addresses or ids, each once.
 func (in *SuppressionRemoval) Validate() (addresses, ids []string, err error) {
 	switch {
 	case len(in.Emails) > 0 && len(in.IDs) > 0:

@@ -19,8 +19,8 @@ func TestWhichOriginsBlock(t *testing.T) {
 		{OriginManual, true, true},
 		{OriginUnsubscribe, false, true},
 	} {
-		if c.origin.Blocks(false) != c.plain || c.origin.Blocks(true) != c.inTopic {
-			t.Errorf("%s blocks %v without and %v with a topic", c.origin, c.origin.Blocks(false), c.origin.Blocks(true))
+		if c.origin.blocks(false) != c.plain || c.origin.blocks(true) != c.inTopic {
+			t.Errorf("%s blocks %v without and %v with a topic", c.origin, c.origin.blocks(false), c.origin.blocks(true))
 		}
 		if err := c.origin.Validate(); err != nil {
 			t.Error(err)
@@ -79,7 +79,7 @@ func TestWhoIsBlocked(t *testing.T) {
 
 func TestTheReasonSaysOriginAndTime(t *testing.T) {
 	s := Suppression{Origin: OriginComplaint, CreatedAt: time.Date(2026, 8, 17, 12, 0, 0, 0, time.UTC)}
-	if got := s.Reason(); !strings.Contains(got, "complaint") || !strings.Contains(got, "2026-08-17T12:00:00.000Z") {
+	if got := s.reason(); !strings.Contains(got, "complaint") || !strings.Contains(got, "2026-08-17T12:00:00.000Z") {
 		t.Error(got)
 	}
 }

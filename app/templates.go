@@ -12,14 +12,14 @@ import (
 // TemplateStatus says whether a template can be sent.
 type TemplateStatus string
 
-// The states of a template (decisions.md 8). An edited template stays published:
+// The states of a template. An edited template stays published:
 // sends use what was published last.
 const (
 	DraftTemplate     TemplateStatus = "draft"
 	PublishedTemplate TemplateStatus = "published"
 )
 
-// Limits of templates (decisions.md 8, clients.md 3).
+// Limits of templates.
 const (
 	MaxTemplateVariables = 50
 	MaxTemplateName      = 255 // characters
@@ -43,7 +43,7 @@ type Template struct {
 	TemplateContent
 }
 
-// Status tells whether the template was published.
+// Status reports whether the template was published.
 func (t *Template) Status() TemplateStatus {
 	if t.PublishedID == "" {
 		return DraftTemplate
@@ -51,7 +51,7 @@ func (t *Template) Status() TemplateStatus {
 	return PublishedTemplate
 }
 
-// Edited tells whether there is a version that was never published.
+// Edited reports whether there is a version that was never published.
 func (t *Template) Edited() bool { return t.CurrentID != t.PublishedID }
 
 // TemplateContent is one version of a template; it never changes.
@@ -89,7 +89,7 @@ type TemplateInput struct {
 	TemplateContent
 }
 
-// Validate checks the input and gives the template without id, team and times,
+// Validate checks the input and returns the template without id, team and times,
 // its variables with all of theirs. Errors: CodeValidation.
 func (in *TemplateInput) Validate(now time.Time) (Template, error) {
 	t := Template{Name: in.Name, Alias: in.Alias, TemplateContent: in.TemplateContent}
@@ -139,6 +139,8 @@ func validAlias(s string) bool {
 	return true
 }
 
+// Check checks the content by itself: addresses, bodies, variables and the
+// placeholders of all parts. Errors: CodeValidation.
 func (c *TemplateContent) Check() error {
 	for _, check := range []func() error{c.checkAddresses, c.checkBodies, c.checkVariables, c.checkParts} {
 		if err := check(); err != nil {
@@ -264,7 +266,7 @@ func (c *TemplateContent) checkParts() error {
 	return nil
 }
 
-// withIDs gives variables with ids and times: a key that was there keeps its id.
+// withIDs returns variables with ids and times: a key that was there keeps its id.
 func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariable {
 	out := slices.Clone(variables)
 	for i := range out {
@@ -282,7 +284,7 @@ func withIDs(variables, old []TemplateVariable, now time.Time) []TemplateVariabl
 	return out
 }
 
-// same tells whether two variables say the same.
+// same reports whether two variables say the same.
 func (v *TemplateVariable) same(o *TemplateVariable) bool {
 	return v.Key == o.Key && v.Type == o.Type && equalPtr(v.Fallback, o.Fallback)
 }
@@ -294,7 +296,7 @@ func equalPtr[T comparable](a, b *T) bool {
 	return *a == *b
 }
 
-// Equal tells whether two versions say the same.
+// Equal reports whether two versions say the same.
 func (c *TemplateContent) Equal(o *TemplateContent) bool {
 	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && equalPtr(c.Text, o.Text) &&
 		slices.Equal(c.ReplyTo, o.ReplyTo) &&
@@ -314,7 +316,7 @@ type TemplatePatch struct {
 	Variables Change[[]TemplateVariable]
 }
 
-// ApplyHead gives the template with the patch's name and alias. Errors:
+// ApplyHead returns the template with the patch's name and alias. Errors:
 // CodeValidation.
 func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 	if p.Name != "" {
@@ -324,7 +326,7 @@ func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 	return t, t.checkHead()
 }
 
-// ApplyContent gives the content as the patch leaves it. Errors: CodeValidation.
+// ApplyContent returns the content as the patch leaves it. Errors: CodeValidation.
 func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (TemplateContent, error) {
 	c := old
 	if p.HTML != "" {
@@ -371,4 +373,47 @@ func (t *Template) Copy(now time.Time) Template {
 	return out
 }
 
+// SortedKeys are the keys of a map in order.
 func SortedKeys[T any](m map[string]T) []string { return slices.Sorted(maps.Keys(m)) }
+
+// MaxRendered is how many bytes of HTML and text the templates that one request
+// renders may come to, and what one template may hold: as much as a request
+// could have carried itself. Without it, a short request could ask for gigabytes.
+const MaxRendered = 40 << 20
+
+// TemplateUse is what a send says about its template.
+type TemplateUse struct {
+	ID        string // or alias
+	Variables map[string]PropertyValue
+}
+
+// Validate checks the values for themselves. Errors: CodeValidation.
+func (u *TemplateUse) Validate() error {
+	if u.ID == "" {
+		return Invalid("template.id", "is required")
+	}
+	if len(u.Variables) > MaxTemplateVariables {
+		return Invalid("template.variables", "can hold at most %d variables", MaxTemplateVariables)
+	}
+	for _, key := range SortedKeys(u.Variables) {
+		if err := checkVariableValue(u.Variables[key]); err != nil {
+			return Invalid("template.variables."+Excerpt(key), "%s", err)
+		}
+	}
+	return nil
+}
+
+// checkVariableValue wants a text of at most maxVariableText characters or a
+// number that JavaScript holds exactly.
+func checkVariableValue(v PropertyValue) error {
+	const most = 1<<53 - 1
+	switch {
+	case v.Type == NumberProperty && !(v.Number >= -most && v.Number <= most):
+		return fmt.Errorf("must be a number between -(2^53-1) and 2^53-1")
+	case utf8.RuneCountInString(v.Text) > maxVariableText:
+		return fmt.Errorf("can have at most %d characters", maxVariableText)
+	case !utf8.ValidString(v.Text) || strings.Contains(v.Text, "\x00"):
+		return fmt.Errorf("must be valid UTF-8 without the character NUL")
+	}
+	return nil
+}

@@ -11,7 +11,7 @@ import (
 // Subscription is a choice about a topic.
 type Subscription string
 
-// The choices (api.md, Contact-topic row).
+// The choices.
 const (
 	OptIn  Subscription = "opt_in"
 	OptOut Subscription = "opt_out"
@@ -22,13 +22,13 @@ func (s Subscription) valid() bool { return s == OptIn || s == OptOut }
 // Visibility says whether the hosted preference page lists a topic.
 type Visibility string
 
-// The visibilities (decisions.md 5: private where nothing is said).
+// The visibilities. A topic whose creator says nothing is private.
 const (
 	PublicTopic  Visibility = "public"
 	PrivateTopic Visibility = "private"
 )
 
-// Limits of topics, in characters (decisions.md 5).
+// Limits of topics, in characters.
 const (
 	MaxTopicName        = 50
 	MaxTopicDescription = 200
@@ -54,7 +54,7 @@ type TopicInput struct {
 	Visibility  Visibility // empty: private
 }
 
-// Validate checks the input and gives the topic without id, team and times.
+// Validate checks the input and returns the topic without id, team and times.
 // Errors: CodeValidation.
 func (in *TopicInput) Validate() (Topic, error) {
 	t := Topic{Name: in.Name, Description: in.Description, Default: in.Default, Visibility: in.Visibility}
@@ -101,7 +101,7 @@ type TopicPatch struct {
 	Default     Subscription   // empty, or what the topic has: nothing else can be asked for
 }
 
-// Apply gives the topic as the patch leaves it. Errors: CodeValidation.
+// Apply returns the topic as the patch leaves it. Errors: CodeValidation.
 func (p *TopicPatch) Apply(t Topic) (Topic, error) {
 	if p.Default != "" && p.Default != t.Default {
 		return t, Invalid("default_subscription", "is fixed when the topic is created and can't be changed")
@@ -131,7 +131,7 @@ type TopicChoice struct {
 	Subscription Subscription `json:"subscription"`
 }
 
-// ValidateChoices checks choices for themselves and gives them with ids in lower
+// ValidateChoices checks choices for themselves and returns them with ids in lower
 // case.
 func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error) {
 	if len(choices) > MaxContactLinks {
@@ -151,7 +151,7 @@ func ValidateChoices(field string, choices []TopicChoice) ([]TopicChoice, error)
 	return out, nil
 }
 
-// LastChoices gives each topic once, where it is named first, with the choice
+// LastChoices returns each topic once, where it is named first, with the choice
 // that is made last.
 func LastChoices(choices []TopicChoice) []TopicChoice {
 	var out []TopicChoice

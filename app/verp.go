@@ -50,7 +50,7 @@ func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
 	return returnPathPrefix + returnPathText().EncodeToString(append(b, s.returnPathMAC(b, host)...)) + "@" + host
 }
 
-// ReadReturnPath gives back what an address stands for that ReturnPath made, in
+// ReadReturnPath returns what an address stands for that ReturnPath made, in
 // any case; ok is false for every other address.
 func (s *Sealer) ReadReturnPath(mailbox string) (p ReturnPath, ok bool) {
 	if !IsReturnPath(mailbox) || len(mailbox) > MaxMailbox {
@@ -76,8 +76,8 @@ func (s *Sealer) returnPathMAC(b []byte, host string) []byte {
 	return s.MAC(returnPathPurpose, append(b[:len(b):len(b)], host...))
 }
 
-// IsReturnPath tells whether an address has the look of a return path; only
-// ReadReturnPath tells whether it is one.
+// IsReturnPath reports whether an address has the look of a return path; only
+// ReadReturnPath reports whether it is one.
 func IsReturnPath(mailbox string) bool {
 	return len(mailbox) >= len(returnPathPrefix) && strings.EqualFold(mailbox[:len(returnPathPrefix)], returnPathPrefix)
 }

@@ -39,7 +39,7 @@ func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
 			return d, err
 		}
 		if d.BroadcastID, d.MessageID = broadcast.String, message.String; len(from) == 1 {
-			d.MessageID = d.EmailID + "@" + from[0].Domain
+			d.MessageID = app.EmailMessageID(d.EmailID, from[0].Domain)
 		}
 		d.CreatedAt, d.SettledAt, d.Settled = fromMilli(created), fromMilli(settledAt.Int64), settled.String
 		return d, fromJSON(recipients, &d.Recipients)

@@ -106,7 +106,7 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 		return nil, fmt.Errorf("sender of broadcast %s: %w", s.BroadcastID, err)
 	}
 	if len(from) == 1 {
-		s.MessageID = emailID + "@" + from[0].Domain
+		s.MessageID = app.EmailMessageID(emailID, from[0].Domain)
 	}
 	s.AcceptedAt = fromMilli(created)
 	if queued.Valid {

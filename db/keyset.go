@@ -24,7 +24,7 @@ func listPage[T any](r *Reader, page app.Page, exists func(cursor string) error,
 // keyset reads one row more than the page to know whether there are more, and
 // turns a page that was walked backwards into the order of the list.
 func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) ([]T, bool, error) {
-	if cursor := page.After + page.Before; cursor != "" {
+	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
 		if err := exists(cursor); err != nil {
 			return nil, false, err
 		}

@@ -19,6 +19,7 @@ var htmlPieces = []string{
 	"<!-- c -->", "<!--", "-->", "--!>", "<!-->", "<!--->", "<!---->", "<!doctype html>", "<!DOCTYPE", "<![if x]>", "<![endif]-->", "<![CDATA[x]]>", "<?php", "?>", "<!", "</>", "</ x>", "<>", "< p>", "<1>", "<", "</", ">", "/>", "=", `"`, "'", "<p", "<p a", "<p a=", `<p a="`, "<body>", "</body>", "<html>", "<head>", "</head>", "{{{UNSUBSCRIBE_URL}}}", "Unsubscribe", "www.bank.com", "https://a.test/x",
 }
 
+// GeneratedMail is an HTML text put together of pieces that parsers stumble over.
 func GeneratedMail(r *rand.Rand) string {
 	var b strings.Builder
 	for range 1 + r.IntN(40) {

@@ -1,3 +1,12 @@
+// Package dnscheck judges what stands in the DNS for a domain against the records that
+// it should publish, in words that say what to change. Packages from relays on upward
+// may import it. It asks the DNS through the function that it is handed, a few
+// questions at once in goroutines that end before Check returns, and keeps no state
+// between checks.
+//
+// Failure policy: where nobody answers, a record is unknown and never missing.
+// Records are written by strangers: the number of questions is bounded, what is shown
+// of them is cut and printable, and a panic over one makes that record unknown.
 package dnscheck
 
 import (

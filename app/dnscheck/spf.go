@@ -22,8 +22,8 @@ type spfRecord struct {
 type spfTerm struct {
 	text      string
 	qualifier byte // + - ~ ?
-	Name      string
-	Domain    string       // as written, without the final dot, lower case
+	name      string
+	domain    string       // as written, without the final dot, lower case
 	addrs     netip.Prefix // ip4, ip6
 }
 
@@ -58,7 +58,7 @@ func parseSPF(text string) (*spfRecord, error) {
 			}
 			continue
 		}
-		term, err := ParseSPFTerm(word)
+		term, err := parseSPFTerm(word)
 		if err != nil {
 			return nil, spfFault(word, err)
 		}
@@ -96,8 +96,8 @@ func isModifierName(s string) bool {
 	return s != ""
 }
 
-// ParseSPFTerm reads one mechanism (RFC 7208 5).
-func ParseSPFTerm(word string) (spfTerm, error) {
+// parseSPFTerm reads one mechanism (RFC 7208 5).
+func parseSPFTerm(word string) (spfTerm, error) {
 	t := spfTerm{text: word, qualifier: '+'}
 	rest := word
 	if strings.ContainsRune("+-~?", rune(rest[0])) {
@@ -107,33 +107,41 @@ func ParseSPFTerm(word string) (spfTerm, error) {
 	if i < 0 {
 		i = len(rest)
 	}
-	t.Name = strings.ToLower(rest[:i])
+	t.name = strings.ToLower(rest[:i])
 	value, hasValue := strings.CutPrefix(rest[i:], ":")
 	var err error
-	switch t.Name {
+	switch t.name {
 	case "all":
 		if i != len(rest) {
 			err = errors.New("nothing may follow all")
 		}
 	case "ip4", "ip6":
-		t.addrs, err = spfAddresses(t.Name, value, hasValue)
+		t.addrs, err = spfAddresses(t.name, value, hasValue)
 	case "a", "mx":
-		t.Domain, err = spfHost(value, hasValue)
+		t.domain, err = spfHost(value, hasValue)
 	case "include", "exists":
 		if !hasValue {
 			return t, errors.New("it needs a domain after a colon")
 		}
-		t.Domain, err = foldHost(value), checkDomainSpec(value)
+		t.domain, err = foldHost(value), checkDomainSpec(value)
 	case "ptr":
 		if hasValue {
-			t.Domain, err = foldHost(value), checkDomainSpec(value)
+			t.domain, err = foldHost(value), checkDomainSpec(value)
 		} else if value != "" {
 			err = errors.New("nothing but a colon and a domain may follow ptr")
 		}
 	default:
-		err = unknownMechanism(word, t.Name)
+		err = unknownMechanism(word, t.name)
 	}
 	return t, err
+}
+
+// SPFTerm reads one mechanism of an SPF record (RFC 7208 5) for its name, in
+// lower case, and its domain as written but in lower case; empty: it names none.
+// Errors: what is wrong with it, in words.
+func SPFTerm(word string) (name, domain string, err error) {
+	t, err := parseSPFTerm(word)
+	return t.name, t.domain, err
 }
 
 // unknownMechanism guesses what was meant.
@@ -152,7 +160,7 @@ func unknownMechanism(word, name string) error {
 		return errors.New("quotation marks and backslashes do not belong there")
 	}
 	if addr, err := netip.ParseAddr(word); err == nil {
-		return fmt.Errorf("write %s instead", SpfLiteral(addr))
+		return fmt.Errorf("write %s instead", SPFAddress(addr))
 	}
 	if host, err := app.ParseDomain(word); err == nil {
 		return fmt.Errorf("write a:%s or include:%s instead", host, host)
@@ -160,7 +168,8 @@ func unknownMechanism(word, name string) error {
 	return errors.New("there is no such mechanism")
 }
 
-func SpfLiteral(addr netip.Addr) string {
+// SPFAddress is the mechanism of one address: ip4 or ip6.
+func SPFAddress(addr netip.Addr) string {
 	if addr.Is4() {
 		return "ip4:" + addr.String()
 	}
@@ -231,7 +240,7 @@ func checkDomainSpec(s string) error {
 		return nil
 	}
 	if addr, err := netip.ParseAddr(s); err == nil {
-		return fmt.Errorf("an address is no domain; write %s instead", SpfLiteral(addr))
+		return fmt.Errorf("an address is no domain; write %s instead", SPFAddress(addr))
 	}
 	s = strings.TrimSuffix(s, ".")
 	i := strings.LastIndexByte(s, '.')
@@ -283,7 +292,7 @@ func hasMacro(domain string) bool { return strings.Contains(domain, "%") }
 // beforeAll returns the mechanisms that are read: those up to the first all, with
 // it; nothing behind that is (RFC 7208 5.1).
 func (r *spfRecord) beforeAll() (read, unread []spfTerm) {
-	i := slices.IndexFunc(r.terms, func(t spfTerm) bool { return t.Name == "all" })
+	i := slices.IndexFunc(r.terms, func(t spfTerm) bool { return t.name == "all" })
 	if i < 0 {
 		return r.terms, nil
 	}
@@ -293,7 +302,7 @@ func (r *spfRecord) beforeAll() (read, unread []spfTerm) {
 // all returns the qualifier of the all mechanism; 0: there is none.
 func (r *spfRecord) all() byte {
 	read, _ := r.beforeAll()
-	if len(read) > 0 && read[len(read)-1].Name == "all" {
+	if len(read) > 0 && read[len(read)-1].name == "all" {
 		return read[len(read)-1].qualifier
 	}
 	return 0
@@ -301,11 +310,11 @@ func (r *spfRecord) all() byte {
 
 // covers reports whether t names at least what want does, whatever its qualifier.
 func (t spfTerm) covers(want spfTerm) bool {
-	if t.Name != want.Name {
+	if t.name != want.name {
 		return false
 	}
 	if want.addrs.IsValid() {
 		return t.addrs.Bits() <= want.addrs.Bits() && t.addrs.Contains(want.addrs.Addr())
 	}
-	return t.Domain == want.Domain
+	return t.domain == want.domain
 }

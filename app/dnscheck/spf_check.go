@@ -85,9 +85,9 @@ func (c *checker) wantedTerm() (want spfTerm, needed bool) {
 	if c.needs.SPF == "" {
 		return spfTerm{}, false
 	}
-	want, err := ParseSPFTerm(c.needs.SPF)
+	want, err := parseSPFTerm(c.needs.SPF)
 	if err != nil { // not one of ours: compare the words
-		want = spfTerm{Name: c.needs.SPF}
+		want = spfTerm{name: c.needs.SPF}
 	}
 	return want, true
 }
@@ -109,7 +109,7 @@ func (c *checker) judgeSPF(ctx context.Context, r app.DNSRecord, where, text str
 		return verdict(r, app.LiveMismatch, "The SPF record at %s (%s) %s", where, quoted(text), c.missingTerm(rec, w))
 	case rec.all() == '+':
 		return verdict(r, app.LiveFound, "The SPF record at %s lets everybody send: replace +all by ~all.", where)
-	case !w.needed && !slices.ContainsFunc(rec.terms, func(t spfTerm) bool { return t.Name != "all" }) && rec.redirect == "":
+	case !w.needed && !slices.ContainsFunc(rec.terms, func(t spfTerm) bool { return t.name != "all" }) && rec.redirect == "":
 		return verdict(r, app.LiveFound, "The SPF record at %s names no sender. The address that receivers see is not known here: if mail leaves through a host of your own network, add its public address, like ip4:ADDRESS, before all.", where)
 	}
 	return verdict(r, app.LiveFound, "")

@@ -54,11 +54,11 @@ func (w *spfWalk) record(ctx context.Context, domain string, rec *spfRecord, pas
 }
 
 func (w *spfWalk) term(ctx context.Context, domain string, t spfTerm, pass bool) (fault string, err error) {
-	host := t.Domain
+	host := t.domain
 	if host == "" {
 		host = domain
 	}
-	switch t.Name {
+	switch t.name {
 	case "include":
 		return w.nested(ctx, "include:", host, pass && t.qualifier == '+')
 	case "a", "exists":
@@ -78,16 +78,16 @@ func (w *spfWalk) term(ctx context.Context, domain string, t spfTerm, pass bool)
 // wanted counts the look-ups of the mechanism that the relay needs, as far as
 // they can be known: what is wrong behind it is not the owner's to mend.
 func (w *spfWalk) wanted(ctx context.Context, t spfTerm) (fault string, err error) {
-	if t.Name != "include" {
-		if t.Name == "a" || t.Name == "mx" {
+	if t.name != "include" {
+		if t.name == "a" || t.name == "mx" {
 			fault = w.count()
 		}
 		return fault, nil
 	}
-	if answer, err := w.lookup(ctx, t.Domain, app.DNSText); err != nil || len(spfTexts(answer)) != 1 {
+	if answer, err := w.lookup(ctx, t.domain, app.DNSText); err != nil || len(spfTexts(answer)) != 1 {
 		return w.count(), nil
 	}
-	return w.nested(ctx, "include:", t.Domain, true)
+	return w.nested(ctx, "include:", t.domain, true)
 }
 
 func (w *spfWalk) count() string {
@@ -109,7 +109,7 @@ func (w *spfWalk) void(t spfTerm, host string) string {
 // the sender's kind, so that it surely finds nothing only where there is neither.
 func (w *spfWalk) hostTerm(ctx context.Context, t spfTerm, host string) (string, error) {
 	types := []app.DNSType{app.DNSA, app.DNSAAAA}
-	if t.Name == "exists" {
+	if t.name == "exists" {
 		types = types[:1]
 	}
 	for _, kind := range types {

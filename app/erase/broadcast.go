@@ -8,7 +8,7 @@ import (
 	"mailer/app"
 )
 
-// ScrubBroadcast scrubs all that a broadcast says to everybody and tells whether
+// ScrubBroadcast scrubs all that a broadcast says to everybody and reports whether
 // that changed anything. Errors: those of a frozen part that can't be read.
 func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 	b.ReplyTo, changed = e.scrubList(b.ReplyTo)
@@ -48,7 +48,7 @@ func (e *Set) scrubFrozen(f *app.BroadcastFrozen) (*app.BroadcastFrozen, bool, e
 }
 
 // ScrubRecipient takes a recipient's address and values out where the address is
-// one of the set, and else addresses of the set out of the values. It tells
+// one of the set, and else addresses of the set out of the values. It reports
 // whether that changed anything.
 func (e *Set) ScrubRecipient(r *app.BroadcastRecipient) (changed bool) {
 	if e.Has(r.Email) {

@@ -1,3 +1,10 @@
+// Package erase takes the addresses of people who asked for it out of everything that
+// is stored about others' mail: texts, JSON, lists, attachments. The store and the
+// services may import it; it does no I/O and keeps no state, and a Set never changes.
+//
+// Failure policy: what can't be read as what it should be is an error where it stands
+// in the store as JSON; foreign text is scrubbed as far as it can be read, and never
+// fails.
 package erase
 
 import (
@@ -38,7 +45,7 @@ func NewSet(folded []string) *Set {
 	return e
 }
 
-// Has tells whether a mailbox is one of the set, however it is written.
+// Has reports whether a mailbox is one of the set, however it is written.
 func (e *Set) Has(mailbox string) bool {
 	local, domain, found := strings.Cut(mailbox, "@")
 	return found && e.has(local, foldDomain(domain))
@@ -55,7 +62,7 @@ func (e *Set) has(local, domain string) bool {
 	return e.addresses[local+"@"+domain]
 }
 
-// foldDomain gives a domain in lower-case A-labels; empty for what is none.
+// foldDomain returns a domain in lower-case A-labels; empty for what is none.
 func foldDomain(s string) string {
 	if app.IsASCII(s) {
 		return strings.ToLower(s)
@@ -67,7 +74,7 @@ func foldDomain(s string) string {
 	return strings.ToLower(ascii)
 }
 
-// In tells whether Scrub would change the text.
+// In reports whether Scrub would change the text.
 func (e *Set) In(text string) bool {
 	_, _, found := e.find(text, 0)
 	return found
@@ -96,7 +103,7 @@ func (e *Set) Scrub(text string) string {
 }
 
 // Mask writes x over each address of the set in content, so that no other byte
-// moves, and tells whether there was one.
+// moves, and reports whether there was one.
 func (e *Set) Mask(content []byte) (changed bool) {
 	text := string(content)
 	for begin, end, found := e.find(text, 0); found; begin, end, found = e.find(text, end) {
@@ -108,7 +115,7 @@ func (e *Set) Mask(content []byte) (changed bool) {
 	return changed
 }
 
-// find gives the first address of the set at or after from.
+// find returns the first address of the set at or after from.
 func (e *Set) find(s string, from int) (begin, end int, found bool) {
 	for {
 		sign, size := nextAt(s, from)
@@ -237,7 +244,7 @@ func isBreak(r rune) bool {
 		unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana, unicode.Hangul, unicode.Thai, unicode.Lao, unicode.Khmer, unicode.Myanmar)
 }
 
-// pastHex gives where an escape that begins at p ends, %3D or =3C, when it
+// pastHex returns where an escape that begins at p ends, %3D or =3C, when it
 // stands for no letter or digit; else -1.
 func pastHex(s string, p, sign int) int {
 	if s[p] != '%' && s[p] != '=' || p+3 > sign {
@@ -250,7 +257,7 @@ func pastHex(s string, p, sign int) int {
 	return p + 3
 }
 
-// escapedUntil gives where the escape of a character ends whose backslash stands
+// escapedUntil returns where the escape of a character ends whose backslash stands
 // before start, as in program text and JSON: \n, \x3c, \u003c; else -1.
 func escapedUntil(s string, from, start, sign int) int {
 	if start <= from || start >= sign || s[start-1] != '\\' {

@@ -31,7 +31,7 @@ func (e *Set) scrubList(list []app.Address) (out []app.Address, changed bool) {
 	return out, changed
 }
 
-// scrubAddress gives an erased entry for an address of the set, and any other
+// scrubAddress returns an erased entry for an address of the set, and any other
 // with its name scrubbed.
 func (e *Set) scrubAddress(a app.Address) app.Address {
 	if e.has(a.Local, a.Domain) {
@@ -41,7 +41,7 @@ func (e *Set) scrubAddress(a app.Address) app.Address {
 	return a
 }
 
-// InList tells whether an address list in JSON, as Address is written, holds an
+// InList reports whether an address list in JSON, as Address is written, holds an
 // address of the set.
 func (e *Set) InList(text string) bool {
 	if text == "" || !e.mayHold(text) {
@@ -70,7 +70,7 @@ func (e *Set) mayHold(list string) bool {
 }
 
 // ScrubMail scrubs all that an email says: addresses with their names, subject,
-// bodies, headers, tags and attachments, which must have their content. It tells
+// bodies, headers, tags and attachments, which must have their content. It reports
 // what changed.
 func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachment) {
 	lists := []*[]app.Address{&m.To, &m.Cc, &m.Bcc, &m.ReplyTo}
@@ -137,7 +137,7 @@ func isText(a *app.Attachment) bool {
 	return kind == "application/json" || kind == "application/xml"
 }
 
-// ScrubContact scrubs names and properties of a contact and tells whether that
+// ScrubContact scrubs names and properties of a contact and reports whether that
 // changed anything. Its own address stays.
 func (e *Set) ScrubContact(c *app.Contact) (changed bool) {
 	for _, name := range []*string{&c.FirstName, &c.LastName} {
@@ -160,7 +160,7 @@ func mayHoldJSON(text string) bool {
 	return strings.ContainsAny(text, "@&\\%")
 }
 
-// InJSON tells whether ScrubJSON would change the text.
+// InJSON reports whether ScrubJSON would change the text.
 func (e *Set) InJSON(text string) bool {
 	if !mayHoldJSON(text) {
 		return false
@@ -279,7 +279,7 @@ func writeMembers(object bool, names []string, values []jsontext.Value, person b
 	return bytes.TrimSpace(buf.Bytes()), nil
 }
 
-// InBytes tells whether raw bytes of a file hold an address of the set, or what
+// InBytes reports whether raw bytes of a file hold an address of the set, or what
 // Address is in JSON, with whatever stands around it.
 func (e *Set) InBytes(b []byte) bool {
 	if !bytes.Contains(b, []byte("@")) && !bytes.Contains(b, []byte(`"domain":"`)) && !bytes.Contains(b, []byte("%40")) {

@@ -1,3 +1,12 @@
+// Package feedback reads what the outside reports of mail: event hooks of providers,
+// bounces and complaints that came to a return path, the generic form of our own; and
+// says what follows from a report. Package sns, the services and the doors may
+// import it; it does no I/O and keeps no state.
+//
+// Failure policy: a body that is not what its source sends is refused
+// (CodeInvalidPayload); events and mail that say nothing about a message are left out
+// without a word. Nothing that was read is believed here: its door proves where it
+// comes from, and Believe what a return path proves.
 package feedback
 
 import (

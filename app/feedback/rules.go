@@ -150,7 +150,7 @@ func bounceTypeOf(enhanced string) app.BounceType {
 }
 
 // fingerprint stands for an id where the sender of a report has none: the same
-// words give the same one.
+// words make the same one.
 func (f Report) fingerprint() string {
 	h := sha256.New()
 	for _, part := range []string{string(f.Kind), f.EmailID, f.ProviderID, f.MessageID, f.Recipient, string(f.Bounce), f.SubType,

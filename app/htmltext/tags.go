@@ -22,6 +22,8 @@ func TagName(s string) string {
 
 func isBlank(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' && c != '\v' }
 
+// SkipBlanks returns the first place at or after at where no blank stands: at most
+// the length of s.
 func SkipBlanks(s string, at int) int {
 	for at < len(s) && isBlank(s[at]) {
 		at++
@@ -29,6 +31,7 @@ func SkipBlanks(s string, at int) int {
 	return at
 }
 
+// TrimBlanks returns s without Blanks at its ends.
 func TrimBlanks(s string) string {
 	for s != "" && isBlank(s[0]) {
 		s = s[1:]
@@ -141,7 +144,7 @@ func attributeEntity(s string) (text string, width int) {
 // maxEntity bounds the name of an entity; the longest has 32 bytes.
 const maxEntity = 40
 
-// isWhole tells whether text is what a whole name stands for: of one that only
+// isWhole reports whether text is what a whole name stands for: of one that only
 // begins like an entity the rest is left as it is.
 func isWhole(text, name string, closed bool) bool {
 	switch {

@@ -1,3 +1,9 @@
+// Package htmltext reads HTML as browsers do, without building a tree: it takes the
+// text out of a mail and finds tags and their attributes. It imports nothing of
+// ours, so that any package may use it; it does no I/O and keeps no state.
+//
+// Failure policy: any input is HTML. Nothing here fails, and everything takes linear
+// time whatever the source is.
 package htmltext
 
 import (
@@ -331,6 +337,8 @@ func linkTarget(href string) string {
 	return ""
 }
 
+// IsSkipped reports whether an element by that name, in lower case, has no content
+// that is shown as text.
 func IsSkipped(name string) bool {
 	switch name {
 	case "script", "style", "title", "template", "noscript", "svg", "iframe", "object", "noembed", "noframes":

@@ -28,6 +28,7 @@ type Tokens struct {
 	pending bool   // that text was not read yet
 }
 
+// NewTokens stands before the first token of a source.
 func NewTokens(source string) Tokens {
 	return Tokens{Source: source, returns: strings.IndexByte(source, '\r') >= 0}
 }
@@ -76,7 +77,7 @@ func (t *Tokens) Text() string {
 	return visibleNUL(s)
 }
 
-// markupAt tells whether what stands at a place is no text: a less-than sign before
+// markupAt reports whether what stands at a place is no text: a less-than sign before
 // a letter, a slash, an exclamation or a question mark.
 func markupAt(s string, at int) bool {
 	if at+1 >= len(s) || s[at] != '<' {
@@ -100,6 +101,8 @@ func markupIndex(s string, at int) int {
 	}
 }
 
+// IsLetter reports whether c is an ASCII letter, with which the name of a tag must
+// begin.
 func IsLetter(c byte) bool {
 	c |= 0x20
 	return c >= 'a' && c <= 'z'
@@ -208,7 +211,7 @@ func (t *Tokens) startTag() html.TokenType {
 	return html.StartTagToken
 }
 
-// tag reads a tag whose name begins at that place, and tells where its last
+// tag reads a tag whose name begins at that place, and returns where its last
 // attribute begins; -1: the tag has no end.
 func (t *Tokens) tag(from int) (last int) {
 	s := t.Source
@@ -228,7 +231,7 @@ func (t *Tokens) tag(from int) (last int) {
 	return last
 }
 
-// endsInValue tells whether the slash before the end of a tag belongs to a value
+// endsInValue reports whether the slash before the end of a tag belongs to a value
 // without quotes: that of its last attribute, which begins at that place, unless
 // another had its name before.
 func (t *Tokens) endsInValue(last int) bool {
@@ -245,7 +248,7 @@ func (t *Tokens) endsInValue(last int) bool {
 	return true
 }
 
-// attributes gives the attributes of a tag as they are written, in their order.
+// attributes returns the attributes of a tag as they are written, in their order.
 // Of several of a name only the first one counts.
 func (t *Tokens) attributes(yield func(key, value string) bool) {
 	tag := t.Source[:t.At]
@@ -258,7 +261,7 @@ func (t *Tokens) attributes(yield func(key, value string) bool) {
 	}
 }
 
-// Value gives what the attribute of that name means; ok is false where there is
+// Value returns what the attribute of that name means; ok is false where there is
 // none.
 func (t *Tokens) Value(name string) (value string, ok bool) {
 	for key, value := range t.attributes {
@@ -269,7 +272,7 @@ func (t *Tokens) Value(name string) (value string, ok bool) {
 	return "", false
 }
 
-// textOnly tells whether what follows the start tag of an element is text up to
+// textOnly reports whether what follows the start tag of an element is text up to
 // its end tag.
 func textOnly(name string) bool {
 	switch name {

@@ -24,7 +24,7 @@ const (
 // Status says how far an import of contacts is.
 type Status string
 
-// The statuses (clients.md 2.5). One that is still arriving is seen by nobody.
+// The statuses. One that is still arriving is seen by nobody.
 const (
 	Uploading  Status = "uploading"
 	Queued     Status = "queued"
@@ -179,7 +179,7 @@ var fieldHeadings = map[string]string{
 // headingSet is the first row of a file.
 type headingSet []string
 
-// field gives the field that a heading stands for, "" for none.
+// field returns the field that a heading stands for, "" for none.
 func (h headingSet) field(i int) string {
 	plain := strings.Map(func(r rune) rune {
 		if r == '_' || r == '-' || unicode.IsSpace(r) {
@@ -330,7 +330,7 @@ func (h headingSet) property(key string, c PropertyColumn, declared app.Property
 	return column, nil
 }
 
-// find gives the column with a heading: as it is written, or else but for upper
+// find returns the column with a heading: as it is written, or else but for upper
 // and lower case.
 func (h headingSet) find(field, heading string) (int, error) {
 	heading = strings.TrimSpace(heading)
@@ -344,7 +344,7 @@ func (h headingSet) find(field, heading string) (int, error) {
 	return 0, app.Invalid(field, "names a column that the file does not have")
 }
 
-// propertyType is the type of the values that the column gives.
+// propertyType is the type of the values that the column holds.
 func (c *Column) propertyType() app.PropertyType {
 	if c.Type == string(app.NumberProperty) {
 		return app.NumberProperty

@@ -1,3 +1,10 @@
+// Package importing reads files of contacts: which column holds what, and row by row
+// the contacts. The store, the services and the doors may import it; it does no I/O
+// but reading from the file that it is handed, and holds one row at a time.
+//
+// Failure policy: a row that is wrong says so and the next one follows; only a file
+// whose rows can't be told apart any more is an error (*FileError). No message holds
+// anything of a row, since rows are about people.
 package importing
 
 import (
@@ -61,7 +68,7 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Read begins to read a file and gives its headings: the cells of its
+// Read begins to read a file and returns its headings: the cells of its
 // first row that is not empty. Errors: io.EOF for a file without rows,
 // *FileError, and those of r.
 func Read(r io.Reader) (rows *Rows, headings []string, err error) {
@@ -115,7 +122,7 @@ func separator(start []byte) rune {
 	return best
 }
 
-// Next gives the next row that holds anything. Errors: io.EOF at the end of the
+// Next returns the next row that holds anything. Errors: io.EOF at the end of the
 // file, *FileError where its rows can't be told apart any more, and those of
 // the file's reader.
 func (r *Rows) Next() (Row, error) {

@@ -1,3 +1,8 @@
+// Package insights looks at a mail for what keeps mail from inboxes. Everything
+// from the store on upward may import it; it does no I/O, asks nobody and keeps no state.
+//
+// Failure policy: any mail can be looked at, in linear time; only a broadcast that
+// can't be compiled is an error.
 package insights
 
 import (

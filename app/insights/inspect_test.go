@@ -149,7 +149,7 @@ func TestABroadcastIsInspectedAsItLeaves(t *testing.T) {
 	}
 }
 
-// The points of decisions.md 9, a second time.
+// decided are the points of each penalty, a second time.
 var decided = map[string]float64{
 	"no_dmarc": 3.5, "no_one_click": 1.5, "no_sender_link": 1.25, "link_shortener": 1.25, "html_too_large": 1, "no_text_part": 1,
 	"no_unsubscribe_link": 1, "phishing_link": 1,

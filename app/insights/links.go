@@ -191,7 +191,7 @@ func isIPHost(host string) bool {
 	return last != "" && (strings.Trim(last, "0123456789") == "" || strings.HasPrefix(last, "0x"))
 }
 
-// namesAnother tells whether the text of a link names a domain that its target is
+// namesAnother reports whether the text of a link names a domain that its target is
 // not of.
 func namesAnother(shown, host string) bool {
 	if !strings.Contains(shown, ".") {

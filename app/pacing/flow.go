@@ -223,7 +223,7 @@ func (p *planner) room() float64 {
 	return max(0, min(p.share-p.total.bulk, float64(p.Daily)-p.total.sent))
 }
 
-// forget turns to the next minute and gives back to the window what was sent a day
+// forget turns to the next minute and returns to the window what was sent a day
 // ago.
 func (p *planner) forget() {
 	p.minute++

@@ -1,12 +1,16 @@
+// Package pacing divides what a relay may send among the broadcasts that wait for it,
+// and foretells when each will be done by the same rules. It imports nothing of ours,
+// so that any package may use it; it does no I/O, keeps no state, and is told the
+// time and all counts.
+//
+// Failure policy: it can't fail. Where nothing can be foretold (the relay's speed is
+// not known), the time is zero.
 package pacing
 
 import (
 	"math"
 	"slices"
 )
-
-// Pacing of broadcasts (decisions.md 8): pure rules, by which the pacer goes and
-// the planner foretells.
 
 // DefaultBulkShare is the part of a relay's daily limit that broadcasts may use;
 // the rest stays for transactional mail.
@@ -18,6 +22,10 @@ const DayMinutes = 24*60 + 1
 
 // DripRate is how many messages a second a team in warning may begin.
 const DripRate = 1
+
+// MaxBroadcastRecipients is how many recipients one broadcast can have: the ids of
+// their emails end in 32 bits that number them, from 1.
+const MaxBroadcastRecipients = 1<<32 - 1
 
 // BulkShare is how many messages of a daily limit broadcasts may use, who may use
 // that part of it.

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// MaxPlan is how far ahead a broadcast may finish (api.md, Limits).
+// MaxPlan is how far ahead a broadcast may finish.
 const MaxPlan = 24 * 24 * time.Hour
 
 // Plan is what the planner foretells of a broadcast.
@@ -26,7 +26,7 @@ type PlanWarning struct {
 	Message string `json:"message"`
 }
 
-// The codes of a PlanWarning (api.md, Broadcasts).
+// The codes of a PlanWarning.
 const (
 	WarningPaced        = "paced"         // a part can leave now
 	WarningQueuedBehind = "queued_behind" // nothing can leave now

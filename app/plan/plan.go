@@ -1,3 +1,9 @@
+// Package plan has the plans of cloud mode: what each allows, periods, quotas and
+// backlogs. The store, the services and the doors may import it; it does no I/O,
+// keeps no state, and is told the time.
+//
+// Failure policy: input of the operator is refused with an *app.Error; a stored plan
+// of an unknown name has the terms of the free one.
 package plan
 
 import (
@@ -6,7 +12,7 @@ import (
 	"mailer/app"
 )
 
-// Name names a plan of cloud mode (decisions.md 9).
+// Name names a plan of cloud mode.
 type Name string
 
 // The plans. A team that was given none is on Free.
@@ -27,7 +33,7 @@ type Terms struct {
 	Attachments int64 // bytes in one email, decoded
 }
 
-// Terms gives what a plan allows, and false for a name that is none.
+// Terms returns what a plan allows, and false for a name that is none.
 func (n Name) Terms() (Terms, bool) {
 	switch n {
 	case Free:
@@ -94,7 +100,7 @@ func (p *Plan) Terms() Terms {
 	return terms
 }
 
-// Daily tells whether the plan has a quota a day, and not a month.
+// Daily reports whether the plan has a quota a day, and not a month.
 func (p *Plan) Daily() bool { return p.Terms().PerDay > 0 }
 
 // Included is what a period of a monthly plan includes.
@@ -116,7 +122,7 @@ func (p *Plan) Most() int64 {
 	return p.Included()
 }
 
-// Period gives the period of a monthly plan that a time is in: from the midnight
+// Period returns the period of a monthly plan that a time is in: from the midnight
 // of the day of the month on which the plan began, or of the month's last one where
 // it has no such day.
 func (p *Plan) Period(now time.Time) (start, end time.Time) {

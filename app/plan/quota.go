@@ -3,6 +3,7 @@ package plan
 import (
 	"time"
 
+	"mailer/app/schedule"
 	"mailer/app/webhook"
 )
 
@@ -34,7 +35,7 @@ const maxBacklogDays = 3
 
 // MaxScheduledDays is how many days' quotas of mail may be scheduled: as many as
 // lie before the latest time that mail can be scheduled for.
-const MaxScheduledDays = 30
+const MaxScheduledDays = int64(schedule.MaxAhead / schedule.Day)
 
 // Backlog are a team's recipients that were accepted and have not counted yet.
 type Backlog struct {
@@ -42,11 +43,11 @@ type Backlog struct {
 	Scheduled int64 // of mail that waits for its time
 }
 
-// DayFits tells whether mail of n recipients may leave on a day of which a part is
+// DayFits reports whether mail of n recipients may leave on a day of which a part is
 // used.
 func (t *Terms) DayFits(used, n int64) bool { return used+n <= t.PerDay }
 
-// TakesLate tells whether the backlog has a place for n more, of which as many as
+// TakesLate reports whether the backlog has a place for n more, of which as many as
 // the day has left are about to go.
 func (t *Terms) TakesLate(late, used, n int64) bool {
 	return late+n-max(0, t.PerDay-used) <= maxBacklogDays*t.PerDay

@@ -17,7 +17,7 @@ func DayStart(t time.Time) time.Time { return time.Unix(UnixDay(t)*secondsADay, 
 // DayEnd is the UTC midnight that ends the day of a time.
 func DayEnd(t time.Time) time.Time { return time.Unix((UnixDay(t)+1)*secondsADay, 0).UTC() }
 
-// Usage is what a team used of what it may (api.md, Usage). Quotas count distinct
+// Usage is what a team used of what it may. Quotas count distinct
 // recipients of accepted emails, and those of broadcasts; mail that waits for its
 // time counts on the day it leaves.
 type Usage struct {

@@ -47,7 +47,7 @@ func (r *Relay) usualSPF() string {
 	case !app.IsPublicAddress(addr.Unmap()):
 		return ""
 	}
-	return dnscheck.SpfLiteral(addr.Unmap())
+	return dnscheck.SPFAddress(addr.Unmap())
 }
 
 // sesRegion is the region in the host's name, since the relay's own may be any

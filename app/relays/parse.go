@@ -46,7 +46,7 @@ func Parse(list []string) ([]Relay, error) {
 	return out, nil
 }
 
-// ParseOne reads `[REGION=]URL` (decisions.md 2): smtp://user:pass@host:587 or
+// ParseOne reads `[REGION=]URL`: smtp://user:pass@host:587 or
 // smtps://user:pass@host:465, with the options tls, rate, daily, connections,
 // ca, profile, dkim, spf and timeout. No error repeats any of the text.
 func ParseOne(s string) (Relay, error) {
@@ -271,16 +271,16 @@ func parseRelaySPF(value string) (string, error) {
 	if value == "" || strings.ContainsAny(value[:1], "+-~?") { // a sign would be no permission, or is needless
 		return "", wrong
 	}
-	t, err := dnscheck.ParseSPFTerm(value)
+	name, domain, err := dnscheck.SPFTerm(value)
 	if err != nil {
 		return "", wrong
 	}
-	switch t.Name {
+	switch name {
 	case "ip4", "ip6":
 		return strings.ToLower(value), nil
 	case "include", "a", "mx":
-		if host, err := app.ParseDomain(t.Domain); err == nil && strings.EqualFold(value, t.Name+":"+t.Domain) {
-			return t.Name + ":" + host, nil
+		if host, err := app.ParseDomain(domain); err == nil && strings.EqualFold(value, name+":"+domain) {
+			return name + ":" + host, nil
 		}
 	}
 	return "", wrong

@@ -1,3 +1,9 @@
+// Package relays reads what the operator wrote about outgoing SMTP servers and says
+// what each of them needs: of the DNS, and in a message. Transports, services and the
+// program itself may import it; it does no I/O and keeps no state.
+//
+// Failure policy: a relay that is not understood is an error that names it by its
+// place and repeats nothing of its text, since that holds a password.
 package relays
 
 import (

@@ -1,3 +1,10 @@
+// Package render fills templates, and makes of a broadcast the mail of each recipient.
+// Packages from insights on upward may import it; it does no I/O, and what it compiled
+// never changes.
+//
+// Failure policy: what the author wrote is checked when a template is filled or a
+// broadcast compiled: errors are refusals that name the field. After that no value of
+// a recipient can make a mail fail.
 package render
 
 import (
@@ -380,3 +387,8 @@ func escapeBare(s string) string {
 }
 
 var bareEscaper = strings.NewReplacer(" ", "&#32;", "\t", "&#9;", "\n", "&#10;", "\f", "&#12;", "\r", "&#13;", "=", "&#61;", "`", "&#96;")
+
+// Subject is the subject of the mail to one recipient of a broadcast.
+func (b *Broadcast) Subject(r *app.BroadcastRecipient) string {
+	return app.CutText(b.subject.body(&filling{mail: b, recipient: r}).String(), app.MaxSubject)
+}

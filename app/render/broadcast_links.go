@@ -10,7 +10,7 @@ import (
 	"mailer/app/tracking"
 )
 
-// mayTrack tells whether a link can be tracked, for a target with marks: for
+// mayTrack reports whether a link can be tracked, for a target with marks: for
 // some recipient at least.
 func (h *htmlCompiler) mayTrack(target string) bool {
 	before, p, after, found := h.marks.cut(target)
@@ -33,7 +33,7 @@ type numberedLink struct {
 	number int
 }
 
-// numbered numbers the distinct targets and gives their links.
+// numbered numbers the distinct targets and returns their links.
 func (h *htmlCompiler) numbered(links []tracking.LinkValue) (out []numberedLink) {
 	numbers := map[string]int{}
 	for _, link := range links {
@@ -108,7 +108,7 @@ func (h *htmlCompiler) filledLink(link numberedLink, before, after string) *fill
 	return l
 }
 
-// fill gives the value of the link: led through this server where its target
+// fill returns the value of the link: led through this server where its target
 // can be, else what its author wrote.
 func (l *filledLink) fill(f *filling) string {
 	var value strings.Builder

@@ -26,7 +26,7 @@ func newMarks(texts ...string) *marks {
 	return &marks{prefix: "x" + hex.EncodeToString(h.Sum(nil)[:12]) + "n", numbers: map[app.Placeholder]int{}}
 }
 
-// put gives s with a mark for each placeholder. plain makes HTML of s and of
+// put returns s with a mark for each placeholder. plain makes HTML of s and of
 // its fallbacks; nil: they are HTML. Errors: a placeholderError.
 func (m *marks) put(s string, plain func(string) string) (string, error) {
 	if plain == nil {
@@ -72,7 +72,7 @@ func (m *marks) cut(s string) (before string, p app.Placeholder, after string, f
 	return before, m.list[n], after, true
 }
 
-// replaced gives s with something else in the place of its marks.
+// replaced returns s with something else in the place of its marks.
 func (m *marks) replaced(s string, by func(p app.Placeholder) string) string {
 	var b strings.Builder
 	for {

@@ -81,7 +81,7 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 			}
 		}
 		if b.Len()+len(before)+len(text) > limit {
-			return "", app.TooLarge(field)
+			return "", tooLarge(field)
 		}
 		b.WriteString(before)
 		if app.IsUnsubscribeKey(p.Key) {
@@ -95,10 +95,10 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 	}
 }
 
-// fill gives what stands in the place of a placeholder.
+// fill returns what stands in the place of a placeholder.
 func fill(c *app.TemplateContent, p app.Placeholder, values map[string]app.PropertyValue, escape func(string) string) (string, error) {
 	if app.IsUnsubscribeKey(p.Key) {
-		return app.UnsubscribeToken, nil
+		return unsubscribeToken, nil
 	}
 	if v, ok := values[p.Key]; ok {
 		return escape(v.String()), nil
@@ -147,7 +147,7 @@ func breakOthers(s string, links []int) string {
 	return b.String()
 }
 
-// StandIn gives the send as it can be checked before its template is known: with
+// StandIn returns the send as it can be checked before its template is known: with
 // a sender of domain (or any), a subject and a body where they may come from the
 // template. Errors: CodeValidation.
 func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
@@ -174,7 +174,7 @@ func StandIn(in *app.EmailInput, domain string) (*app.EmailInput, error) {
 	return &whole, nil
 }
 
-// Fill gives the send with what its template says: sender, subject and reply_to
+// Fill returns the send with what its template says: sender, subject and reply_to
 // of the send go before the template's. limit is as Render has it. Errors:
 // CodeValidation (for a draft too), CodePayloadTooLarge.
 func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInput, error) {
@@ -202,3 +202,16 @@ func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInpu
 	whole.HTML, whole.Text = r.HTML, r.Text
 	return &whole, nil
 }
+
+// tooLarge is the refusal of a part that grew too long. Errors: CodeValidation
+// for the subject, CodePayloadTooLarge for a body.
+func tooLarge(field string) error {
+	if field == "subject" {
+		return app.Invalid(field, "must not be longer than %d bytes", app.MaxSubject)
+	}
+	return app.Errorf(app.CodePayloadTooLarge, "The templates of a request may come to %d bytes together once they are filled", app.MaxRendered)
+}
+
+// unsubscribeToken is how the link to the unsubscribe page is spelled until a
+// mail leaves.
+const unsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"

@@ -10,7 +10,7 @@ import (
 // DeliverabilityWindow is what a team's deliverability looks back on.
 const DeliverabilityWindow = 30 * 24 * time.Hour
 
-// Deliverability is how well a team's mail fares (decisions.md 9). Scores are 0 to
+// Deliverability is how well a team's mail fares. Scores are 0 to
 // 10, rates parts of 1; nil: not known.
 type Deliverability struct {
 	Score, ContentScore, OutcomeScore *float64
@@ -48,7 +48,7 @@ func NewDeliverability(o Outcome, state Guardrail) Deliverability {
 	return d
 }
 
-// InsufficientOutcomes tells whether too little was sent for rates to mean anything.
+// InsufficientOutcomes reports whether too little was sent for rates to mean anything.
 func (d *Deliverability) InsufficientOutcomes() bool { return d.Sent < MinTeamSends }
 
 // Band is that of the score; empty: there is none.

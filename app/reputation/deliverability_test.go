@@ -22,7 +22,7 @@ func along(x float64, points [][2]float64) float64 {
 	return points[len(points)-1][1]
 }
 
-// secondOpinion is decisions.md 9 once more, in percent and by lines.
+// secondOpinion is the rule once more, in percent and by lines.
 func secondOpinion(o Outcome, state Guardrail) (score, content, outcome float64, known [3]bool) {
 	if o.Scored > 0 {
 		content, known[1] = float64(o.Points)/float64(100*o.Scored), true

@@ -1,3 +1,9 @@
+// Package reputation judges by counts how mail fares: of a team, for its guardrail and
+// its score, and of a region. The store, the services and the doors may import it; it
+// does no I/O, keeps no state, and is told the counts and the time.
+//
+// Failure policy: it can't fail. Where too little was sent for a rate to mean
+// anything, nothing is concluded.
 package reputation
 
 import (
@@ -6,8 +12,7 @@ import (
 	"time"
 )
 
-// Guardrail is how a team stands to the rates at which providers act
-// (decisions.md 9).
+// Guardrail is how a team stands to the rates at which providers act.
 type Guardrail string
 
 // The states, the best first.
@@ -17,7 +22,7 @@ const (
 	GuardrailPaused  Guardrail = "paused"  // nothing new is accepted from it
 )
 
-// Worse tells whether g is a worse state than other.
+// Worse reports whether g is a worse state than other.
 func (g Guardrail) Worse(other Guardrail) bool {
 	order := []Guardrail{GuardrailOK, GuardrailWarning, GuardrailPaused}
 	return slices.Index(order, g) > slices.Index(order, other)
@@ -34,7 +39,7 @@ const (
 // least that many.
 type line struct{ bounces, leastBounces, complaints, leastComplaints int64 }
 
-// The lines of decisions.md 9 and the sends without which no rate means anything.
+// The rates that a team or region must not reach, and the sends without which no rate means anything.
 var (
 	warningLine = line{4_000, 1, 50, 2}
 	pausedLine  = line{5_000, 10, 100, 3}
@@ -47,18 +52,18 @@ const (
 	minRegionSends = 1_000
 )
 
-// crossed tells whether one of the rates reaches the line.
+// crossed reports whether one of the rates reaches the line.
 func (l line) crossed(o Outcome, leastSends int64) bool {
 	return o.Sent >= leastSends && (reaches(o.HardBounced, o.Sent, l.bounces, l.leastBounces) || reaches(o.Complained, o.Sent, l.complaints, l.leastComplaints))
 }
 
-// reaches tells whether n, which are at least so many, are at least a rate of sent,
+// reaches reports whether n, which are at least so many, are at least a rate of sent,
 // in hundred thousandths.
 func reaches(n, sent, rate, least int64) bool {
 	return n >= least && n*100_000 >= sent*rate
 }
 
-// JudgeTeam gives the state of a team by what became of its mail in the last 7 days,
+// JudgeTeam returns the state of a team by what became of its mail in the last 7 days,
 // and today and yesterday. It follows from the counts alone, so that it clears by
 // itself.
 func JudgeTeam(week, lately Outcome) Guardrail {
@@ -71,7 +76,7 @@ func JudgeTeam(week, lately Outcome) Guardrail {
 	return GuardrailOK
 }
 
-// JudgeRegion tells whether broadcasts of a region rest, by what became of all its
+// JudgeRegion reports whether broadcasts of a region rest, by what became of all its
 // mail in the last 24 hours and in 7 days.
 func JudgeRegion(day, week Outcome) (paused bool) {
 	return regionLine.crossed(day, minRegionSends) || regionLine.crossed(week, minRegionSends)

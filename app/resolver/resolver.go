@@ -210,7 +210,7 @@ func question(name string, qtype uint16, recursive bool) *dns.Msg {
 	return q.SetEdns0(ednsSize, false)
 }
 
-// askAny asks one server after the other, each twice at most, until one gives a
+// askAny asks one server after the other, each twice at most, until one returns a
 // reply that can be used; fit, when set, refuses more of them.
 func (r *Resolver) askAny(ctx context.Context, servers []string, q *dns.Msg, fit func(*dns.Msg) error) (*dns.Msg, string, error) {
 	err := errors.New("there is no server to ask")

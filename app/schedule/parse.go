@@ -1,3 +1,9 @@
+// Package schedule reads the times that callers write: ISO 8601, and a few English
+// phrases. It imports nothing of ours, so that any package may use it; it does no
+// I/O, keeps no state, and is told what time it is.
+//
+// Failure policy: what has two readings is refused, and so is every word that it does
+// not know. Errors are fit to be shown to the caller and name no field.
 package schedule
 
 import (
@@ -8,15 +14,19 @@ import (
 	"time"
 )
 
+// Lengths of time.
 const (
-	maxScheduleInput = 100 // bytes
-	maxScheduleAhead = 30 * Day
+	// MaxAhead is how far ahead mail can be scheduled.
+	MaxAhead = 30 * Day
 
+	// Day is 24 hours, whatever clocks do.
 	Day  = 24 * time.Hour
 	week = 7 * Day
+
+	maxScheduleInput = 100 // bytes
 )
 
-// The refusals of ParseSchedule that more than one place gives.
+// The refusals of Parse that more than one place has.
 const (
 	scheduleForm = "must be an ISO 8601 time such as 2026-08-05T11:52:01Z, or a phrase such as in 1 hour, " +
 		"tomorrow at 9am or Friday at 3pm ET"
@@ -74,13 +84,13 @@ func Parse(s string, now time.Time) (time.Time, error) {
 		return time.Time{}, err
 	case t.Year() < 1: // an offset can lead out of the years that timestamps can show
 		return time.Time{}, errors.New(scheduleNoSuch)
-	case t.After(now.Add(maxScheduleAhead)):
+	case t.After(now.Add(MaxAhead)):
 		return time.Time{}, errors.New(scheduleTooFar)
 	}
 	return t, nil
 }
 
-// Words gives the words in lower case, at least one. Only printable ASCII
+// Words returns the words in lower case, at least one. Only printable ASCII
 // passes: lower-casing makes ASCII of some other letters.
 func Words(s string) ([]string, error) {
 	if len(s) > maxScheduleInput {
@@ -122,7 +132,7 @@ func ParseISO(s string) (time.Time, error) {
 	return z.instant(wall.Add(seconds))
 }
 
-// wallTime gives what a clock shows as if it stood in UTC; a zone turns it into
+// wallTime returns what a clock shows as if it stood in UTC; a zone turns it into
 // an instant.
 func wallTime(year, month, dayOfMonth, hour, minute int) (time.Time, error) {
 	t := time.Date(year, time.Month(month), dayOfMonth, hour, minute, 0, 0, time.UTC)
@@ -200,7 +210,7 @@ func parseDelay(words []string, now time.Time) (time.Time, error) {
 		return time.Time{}, errors.New(scheduleForm)
 	}
 	n, err := strconv.Atoi(words[0])
-	if err != nil || n > int(maxScheduleAhead/unit) { // checked before the product can overflow
+	if err != nil || n > int(MaxAhead/unit) { // checked before the product can overflow
 		return time.Time{}, errors.New(scheduleTooFar)
 	}
 	return now.Add(time.Duration(n) * unit), nil
@@ -271,7 +281,7 @@ func readWeekday(word string) (time.Weekday, bool) {
 	return 0, false
 }
 
-// at gives the instant at which clocks in zone z show clock on that day.
+// at returns the instant at which clocks in zone z show clock on that day.
 func (d dayPhrase) at(clock time.Duration, z zone, now time.Time) (time.Time, error) {
 	local := z.wall(now)
 	today := local.Truncate(Day)
@@ -318,7 +328,7 @@ func readClock(words []string, tonight bool) (clock time.Duration, rest []string
 	return clock, rest, err
 }
 
-// halfOfDay gives "am" or "pm", or "" for any other word.
+// halfOfDay returns "am" or "pm", or "" for any other word.
 func halfOfDay(word string) string {
 	switch word {
 	case "am", "a.m.":
@@ -382,7 +392,7 @@ func firstSunday(year int, month time.Month) time.Time {
 	return first.AddDate(0, 0, (7-int(first.Weekday()))%7)
 }
 
-// instant gives the first moment at which clocks in the zone show wall, or an
+// instant returns the first moment at which clocks in the zone show wall, or an
 // error if they skip it.
 func (z zone) instant(wall time.Time) (time.Time, error) {
 	t := wall.Add(-z.offset)
@@ -399,7 +409,7 @@ func (z zone) instant(wall time.Time) (time.Time, error) {
 	return t.Add(-time.Hour), nil
 }
 
-// wall gives what clocks in the zone show at t.
+// wall returns what clocks in the zone show at t.
 func (z zone) wall(t time.Time) time.Time {
 	winter := t.UTC().Add(z.offset)
 	if !z.summer {
@@ -489,7 +499,7 @@ func hasShape(s, shape string) bool {
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// number gives the value of a few digits, 0 for none.
+// number returns the value of a few digits, 0 for none.
 func number(digits string) int {
 	n := 0
 	for i := 0; i < len(digits); i++ {

@@ -195,7 +195,7 @@ func TestParseScheduleRefuses(t *testing.T) {
 		{strings.Repeat("x", 101), "100 bytes"},
 		{strings.Repeat("9", 100), form},
 
-		// what libraries read all the same (libraries.md, part 12)
+		// what libraries read all the same
 		{"banana", form},
 		{"hello tomorrow my friend", form},
 		{"25 December 2026 08:00", form},

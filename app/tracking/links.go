@@ -38,7 +38,7 @@ type Places struct {
 
 // Rewrite puts wrapped targets and the pixel in their places: each link to an
 // absolute http or https address becomes what wrap makes of that address, entities
-// resolved. Where wrap gives the address back nothing changes, and no byte outside
+// resolved. Where wrap returns the address itself nothing changes, and no byte outside
 // of the replaced values ever does. Links in comments, scripts, styles, templates
 // and other text that is not shown are left alone; so are targets that Trackable
 // refuses and all links after MaxLinks. It takes linear time.
@@ -141,7 +141,7 @@ func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 	}
 }
 
-// Trackable tells whether a link may be led through this server: it has an
+// Trackable reports whether a link may be led through this server: it has an
 // absolute http or https target of at most MaxTarget bytes with an ASCII
 // host, and nothing in it that a browser would drop or escape beyond what
 // Location does.

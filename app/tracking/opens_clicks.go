@@ -9,19 +9,18 @@ import (
 	"mailer/app"
 )
 
-// Rules of counting (decisions.md 7).
+// Rules of counting opens and clicks.
 const (
 	// tooSoon is how soon after the relay took the mail nobody can have read it.
 	tooSoon = 10 * time.Second
-	// burstWindow is how close together all links of an email are fetched by a
-	// scanner.
+	// burstWindow is how close together a scanner opens all links of an email.
 	burstWindow = 10 * time.Second
-	// gatherPause is how long a fetch waits for others of its email, from the
-	// last link that was new on.
+	// gatherPause is how long a hit waits for others of its email, from the last
+	// link that was new on.
 	gatherPause = 3 * time.Second
 	// gatherMost is how long it waits at most.
 	gatherMost = 12 * time.Second
-	// RepeatWindow is how long the same fetch again counts as the same.
+	// RepeatWindow is how long the same hit again counts as the same.
 	RepeatWindow = time.Minute
 	// MaxHitEvents is how many opens, clicks and prefetches the timeline of an
 	// email keeps; MaxPrefetchEvents of them may be prefetches, so that a
@@ -38,12 +37,12 @@ type Visitor struct {
 	IPAddress string // empty: unknown
 }
 
-// Fetch is one request for the pixel or a tracked link of an email.
+// Hit is one request for the pixel or a tracked link of an email.
 type Hit struct {
 	ID        string // of its event
 	EmailID   string
 	Link      int    // number of the link
-	Links     int    // how many distinct links the email has; 0: the pixel was fetched
+	Links     int    // how many distinct links the email has; 0: it asked for the pixel
 	Target    string // of the link
 	Scanner   string // who it is known to be; empty: a reader, for all that is known
 	UserAgent string // at most 300 bytes, printable
@@ -51,7 +50,7 @@ type Hit struct {
 	At        time.Time
 }
 
-// NewHit is the fetch of a link; of the pixel where l has no Links.
+// NewHit is the hit of a link; of the pixel where l has no Links.
 func NewHit(l ClickLink, v Visitor, at time.Time) Hit {
 	return Hit{
 		ID: app.NewID(), EmailID: l.EmailID, Link: l.Link, Links: l.Links, Target: l.Target, Scanner: ScannerName(v.UserAgent),
@@ -69,37 +68,37 @@ func AgentText(s string) string {
 	}, s[:min(len(s), maxUserAgent)])
 }
 
-// HitKey tells fetches apart that count on their own.
+// HitKey is what hits have in common that count once.
 type HitKey struct {
 	EmailID string
 	Link    int // -1: the pixel
 	Scanner bool
 }
 
-// Key is what the fetch is told apart by.
-func (f *Hit) Key() HitKey {
-	k := HitKey{f.EmailID, f.Link, f.Scanner != ""}
-	if f.Links == 0 {
+// Key returns what the hit has in common with those that count as the same.
+func (h *Hit) Key() HitKey {
+	k := HitKey{h.EmailID, h.Link, h.Scanner != ""}
+	if h.Links == 0 {
 		k.Link = -1
 	}
 	return k
 }
 
-// Judge tells as what a fetch is recorded, and why in words. taken is the last
-// time, not after the fetch, that the relay took the mail or may have taken it;
-// zero: it had not. burst says that all links of the email were fetched at once.
-func (f *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
+// Judge returns as what a hit is recorded, and why in words. taken is the last
+// time, not after the hit, that the relay took the mail or may have taken it;
+// zero: it had not. burst says that all links of the email were hit at once.
+func (h *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	what, done, kind := "The pixel of this email", "loaded", app.EventType(app.Opened)
-	if f.Links > 0 {
+	if h.Links > 0 {
 		what, done, kind = "A link of this email", "followed", app.EventType(app.Clicked)
 	}
 	const reader = ", which is no reader's doing"
 	switch {
-	case f.Scanner != "":
-		return app.EventPrefetched, what + " was fetched by " + f.Scanner + reader
+	case h.Scanner != "":
+		return app.EventPrefetched, what + " was fetched by " + h.Scanner + reader
 	case taken.IsZero():
 		return app.EventPrefetched, what + " was fetched before the relay had taken the mail" + reader
-	case f.At.Sub(taken) < tooSoon:
+	case h.At.Sub(taken) < tooSoon:
 		return app.EventPrefetched, what + " was fetched within 10 seconds after the relay took the mail" + reader
 	case burst:
 		return app.EventPrefetched, what + " was fetched together with all the others" + reader
@@ -107,13 +106,13 @@ func (f *Hit) Judge(taken time.Time, burst bool) (app.EventType, string) {
 	return kind, what + " was " + done
 }
 
-// HasRoom tells whether the timeline of an email takes one more event of a
+// HasRoom reports whether the timeline of an email takes one more event of a
 // kind; all and prefetched count those that it has.
 func HasRoom(kind app.EventType, all, prefetched int) bool {
 	return all < MaxHitEvents && (kind != app.EventPrefetched || prefetched < MaxPrefetchEvents)
 }
 
-// Gathering is the fetches of one email that wait to be judged together: what
+// Pending are the hits of one email that wait to be judged together: what
 // they have in common shows only after the last. The zero value is empty.
 type Pending struct {
 	hits  []Hit // each key once
@@ -124,44 +123,44 @@ type Pending struct {
 	links int
 }
 
-// Add puts a fetch to the others. It tells whether it is a new one, and not the
-// same as one that waits.
-func (g *Pending) Add(f Hit) bool {
-	if g.first == nil {
-		g.due, g.end = f.At.Add(gatherPause), f.At.Add(gatherMost)
-		g.first, g.last = map[int]time.Time{}, map[int]time.Time{}
+// Add puts a hit to the others. It reports whether it is a new one, and not the same
+// as one that waits.
+func (p *Pending) Add(h Hit) bool {
+	if p.first == nil {
+		p.due, p.end = h.At.Add(gatherPause), h.At.Add(gatherMost)
+		p.first, p.last = map[int]time.Time{}, map[int]time.Time{}
 	}
-	if f.Links > 0 {
-		g.links = f.Links
-		if g.first[f.Link].IsZero() {
-			g.first[f.Link] = f.At
-			g.due = f.At.Add(gatherPause)
-			if g.due.After(g.end) {
-				g.due = g.end
+	if h.Links > 0 {
+		p.links = h.Links
+		if p.first[h.Link].IsZero() {
+			p.first[h.Link] = h.At
+			p.due = h.At.Add(gatherPause)
+			if p.due.After(p.end) {
+				p.due = p.end
 			}
 		}
-		g.last[f.Link] = f.At
+		p.last[h.Link] = h.At
 	}
-	if slices.ContainsFunc(g.hits, func(w Hit) bool { return w.Key() == f.Key() }) {
+	if slices.ContainsFunc(p.hits, func(w Hit) bool { return w.Key() == h.Key() }) {
 		return false
 	}
-	g.hits = append(g.hits, f)
+	p.hits = append(p.hits, h)
 	return true
 }
 
-// Due is when the fetches are to be judged.
-func (g *Pending) Due() time.Time { return g.due }
+// Due is when the hits are to be judged.
+func (p *Pending) Due() time.Time { return p.due }
 
-// Fetches are those that wait, each of its kind once, in the order of Add.
-func (g *Pending) Hits() []Hit { return g.hits }
+// Hits are those that wait, each HitKey once, in the order of Add.
+func (p *Pending) Hits() []Hit { return p.hits }
 
-// Burst tells whether all links of an email that has several were fetched within
+// Burst reports whether all links of an email that has several were hit within
 // burstWindow of each other, by whomever.
-func (g *Pending) Burst() bool {
-	if g.links < 2 || len(g.first) < g.links {
+func (p *Pending) Burst() bool {
+	if p.links < 2 || len(p.first) < p.links {
 		return false
 	}
-	return span(g.first) <= burstWindow || span(g.last) <= burstWindow
+	return span(p.first) <= burstWindow || span(p.last) <= burstWindow
 }
 
 // span is the time from the first to the last of some times.

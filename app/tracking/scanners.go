@@ -10,7 +10,7 @@ type scanner struct {
 }
 
 // scanners are known by their User-Agent. The list is short on purpose: what
-// hides behind a browser's name is found by its haste (Fetch.Judge). Sources:
+// hides behind a browser's name is found by its haste (Hit.Judge). Sources:
 // the operators' own pages where a line names one; for gateways, the field
 // guides of deliverability tools (suped.com, live-direct-marketing.online),
 // read in 2026.

@@ -1,3 +1,11 @@
+// Package tracking leads links of a mail through this server and adds the pixel, makes
+// and reads the tokens that stand in their addresses, and judges the requests that
+// come back: whether a person opened or clicked, or a program did. Packages from
+// insights on upward may import it, and render beside it; it does no I/O and keeps no
+// state but in a Pending, which its owner holds.
+//
+// Failure policy: rewriting never fails: a link that can't be tracked stays as it is.
+// A token that was not made here is no token, whatever is wrong with it.
 package tracking
 
 import (
@@ -43,7 +51,7 @@ func bracketed(u *url.URL) string {
 
 // Track is the mail of an email with its links led through this server and the
 // pixel in its html; the mail itself where neither is wanted. What it was given
-// does not change, and the same input always gives the same.
+// does not change, and the same input always makes the same.
 func Track(s *app.Sealer, m *app.Mail, emailID string, t *app.Tracking) *app.Mail {
 	if t == nil || m.HTML == "" {
 		return m
@@ -68,7 +76,7 @@ func Pixel(t *app.Tracking) (before, after string) {
 	return `<img src="` + html.EscapeString(t.Base+"/t/o/"), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 }
 
-// clickLinks numbers the distinct targets that are tracked and gives the
+// clickLinks numbers the distinct targets that are tracked and returns the
 // function that leads them through this server.
 func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, except []string) func(string) string {
 	numbers := map[string]int{}
@@ -92,7 +100,7 @@ func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, excep
 	}
 }
 
-// IsPage tells whether a target is a hosted page of this server.
+// IsPage reports whether a target is a hosted page of this server.
 func IsPage(t *app.Tracking, target string) bool {
 	for _, base := range []string{t.Base, t.Pages} {
 		if base == "" || len(target) < len(base) || !strings.EqualFold(target[:len(base)], base) {
@@ -127,9 +135,12 @@ const (
 	clickPurpose = "click token"
 )
 
-const openTokenSize = 1 + 16 // without its MAC
-
-const clickTokenSize = 1 + 16 + 2 + 2 // without target and MAC
+// Sizes of the messages that tokens carry, in bytes: version, email, numbers.
+const (
+	tokenVersion   = 1
+	openTokenSize  = 1 + 16
+	clickTokenSize = 1 + 16 + 2 + 2 // without the target
+)
 
 // ClickLink is what a tracked link stands for.
 type ClickLink struct {
@@ -141,32 +152,32 @@ type ClickLink struct {
 
 // OpenToken signs the address of an email's pixel: 44 characters of base64url.
 func OpenToken(s *app.Sealer, emailID string) string {
-	return s.SealToken(openPurpose, app.AppendEmailID(nil, emailID))
+	return s.SealToken(openPurpose, appendEmailID(nil, emailID))
 }
 
 // ClickToken signs a tracked link: at most 2,716 characters of base64url.
 func ClickToken(s *app.Sealer, l ClickLink) string {
-	b := app.AppendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
+	b := appendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxLinks
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Links))
 	return s.SealToken(clickPurpose, append(b, l.Target...))
 }
 
-// ReadOpenToken gives the email of a token that OpenToken made; ok is false for
+// ReadOpenToken returns the email of a token that OpenToken made; ok is false for
 // any other text.
 func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	b, ok := s.OpenToken(openPurpose, token, openTokenSize, openTokenSize)
-	if !ok {
+	if !ok || b[0] != tokenVersion {
 		return "", false
 	}
 	return uuid.UUID(b[1:17]).String(), true
 }
 
-// ReadClickToken gives the link of a token that ClickToken made; ok is false for
+// ReadClickToken returns the link of a token that ClickToken made; ok is false for
 // any other text.
 func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
 	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTarget)
-	if !ok {
+	if !ok || b[0] != tokenVersion {
 		return l, false
 	}
 	l = ClickLink{
@@ -175,4 +186,10 @@ func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
 		Target: string(b[clickTokenSize:]),
 	}
 	return l, l.Link < l.Links && Trackable(l.Target)
+}
+
+// appendEmailID begins the message of a token: its version and the email.
+func appendEmailID(b []byte, id string) []byte {
+	raw := uuid.MustParse(id)
+	return append(append(b, tokenVersion), raw[:]...)
 }

@@ -50,7 +50,7 @@ type Attempt struct {
 	SentAt     time.Time
 }
 
-// Success tells whether the webhook took the event.
+// Success reports whether the webhook took the event.
 func (a *Attempt) Success() bool { return a.HTTPStatus >= 200 && a.HTTPStatus < 300 }
 
 // messagePrefix begins the id of an event on its way to webhooks.
@@ -59,7 +59,7 @@ const messagePrefix = "msg_"
 // MessageID is the id of a happening as webhooks see it, the same for each attempt.
 func MessageID(eventID string) string { return messagePrefix + eventID }
 
-// ParseMessageID gives the id of the happening that MessageID was given.
+// ParseMessageID returns the id of the happening that MessageID was given.
 func ParseMessageID(s string) (eventID string, ok bool) {
 	id, ok := strings.CutPrefix(s, messagePrefix)
 	if !ok {
@@ -74,7 +74,7 @@ const Timeout = 10 * time.Second
 // DisableAfter is how long an endpoint may fail before it is disabled.
 const DisableAfter = 5 * 24 * time.Hour
 
-// webhookDelays are the pauses after failed attempts (decisions.md 10).
+// webhookDelays are the pauses after failed attempts.
 var webhookDelays = [...]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }
@@ -128,7 +128,7 @@ func isDigits(s string) bool {
 	return s != "" && strings.Trim(s, "0123456789") == ""
 }
 
-// Sign gives the signatures of a message by all secrets that sign at that time,
+// Sign returns the signatures of a message by all secrets that sign at that time,
 // as Standard Webhooks has them: "v1,…" with spaces between.
 func Sign(secrets []SigningSecret, messageID string, at time.Time, body []byte) string {
 	var out []string

@@ -7,10 +7,10 @@ import (
 	"mailer/app"
 )
 
-// EventName is the name of an event that webhooks carry (decisions.md 10).
+// EventName is the name of an event that webhooks carry.
 type EventName string
 
-// The names of all events (decisions.md 10).
+// The names of all events.
 const (
 	EmailSent             EventName = "email.sent"
 	EmailScheduled        EventName = "email.scheduled"
@@ -65,8 +65,7 @@ type Event struct {
 // EventsKept is how long happenings are kept.
 const EventsKept = 30 * 24 * time.Hour
 
-// ContactData is the data of contact.created, .updated and .deleted
-// (clients.md 4.1).
+// ContactData is the data of contact.created, .updated and .deleted.
 type ContactData struct {
 	ID           string   `json:"id"`
 	AudienceID   *string  `json:"audience_id"` // the first of SegmentIDs
@@ -135,7 +134,7 @@ type EmailExtra struct {
 type BounceData struct {
 	Message    string         `json:"message"`
 	Type       app.BounceType `json:"type"`
-	SubType    string         `json:"subType"`        // like "General", "NoEmail", "MailboxFull" (clients.md 4.1)
+	SubType    string         `json:"subType"`        // like "General", "NoEmail", "MailboxFull"
 	Diagnostic []string       `json:"diagnosticCode"` // the other server's words
 }
 

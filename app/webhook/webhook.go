@@ -1,3 +1,11 @@
+// Package webhook has the rules of telling others' servers of events: endpoints and
+// their secrets, names and data of events, signatures, and when to try again. Plans
+// (package plan) and everything from the store on upward may import it; it does no
+// I/O and keeps no state.
+//
+// Failure policy: what a caller sent is refused with an *app.Error that names the
+// field; what an endpoint answered is never an error, and unreadable parts of it count
+// as absent.
 package webhook
 
 import (
@@ -62,7 +70,7 @@ type Input struct {
 	Secret   string // whsec_…
 }
 
-// Validate checks the fields and gives the webhook without id, team, and time, its
+// Validate checks the fields and returns the webhook without id, team, and time, its
 // secret in place. allow are the ranges in which endpoints may be private and
 // plain http.
 func (in *Input) Validate(allow []netip.Prefix) (Webhook, error) {
@@ -91,7 +99,7 @@ type Patch struct {
 	Status   Status
 }
 
-// Apply checks the fields and gives the webhook as it is then. One that is
+// Apply checks the fields and returns the webhook as it is then. One that is
 // enabled, or that got another endpoint, begins without failures. allow is that
 // of Input.Validate.
 func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
@@ -118,7 +126,7 @@ func (p *Patch) Apply(w Webhook, allow []netip.Prefix) (Webhook, error) {
 	return w, nil
 }
 
-// eventNames checks a list of names and gives each of them once.
+// eventNames checks a list of names and returns each of them once.
 func eventNames(names []EventName) ([]EventName, error) {
 	switch {
 	case len(names) == 0:
@@ -182,7 +190,7 @@ func checkTarget(u *url.URL, allow []netip.Prefix) error {
 	return nil
 }
 
-// plainHost tells whether a host is an IP address without a zone, or a name of
+// plainHost reports whether a host is an IP address without a zone, or a name of
 // letters, digits, hyphens and underscores between dots.
 func plainHost(host string) bool {
 	if address, err := netip.ParseAddr(host); err == nil {
@@ -253,7 +261,7 @@ const (
 
 const maxSecrets = 10 // of one webhook, the newest and old ones
 
-// Apply gives the secrets of a webhook after the rotation. None of the old ones
+// Apply returns the secrets of a webhook after the rotation. None of the old ones
 // signs longer than this one says.
 func (r *Rotation) Apply(secrets []SigningSecret, now time.Time) ([]SigningSecret, error) {
 	hours := DefaultOverlapHours

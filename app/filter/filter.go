@@ -1,3 +1,9 @@
+// Package filter says which contacts a segment's filter picks, one at a time, as the
+// store's statements do for many; a test of the store compares the two. Packages from
+// the store on upward may import it; it does no I/O and keeps no state.
+//
+// Failure policy: it can't fail. With a condition that can't be read, which
+// Filter.Validate refuses, no comparison holds.
 package filter
 
 import (
@@ -8,7 +14,7 @@ import (
 	"mailer/app"
 )
 
-// Matches tells whether the filter picks a contact, as the store's scans do. A
+// Matches reports whether the filter picks a contact, as the store's scans do. A
 // nil filter picks nobody.
 func Matches(f *app.Filter, c *app.Contact) bool {
 	if f == nil {
@@ -54,7 +60,7 @@ func matchesTime(c *app.Condition, created time.Time) bool {
 	return created.After(t)
 }
 
-// valueOf gives what a contact has in the field of the condition.
+// valueOf returns what a contact has in the field of the condition.
 func valueOf(c *app.Condition, contact *app.Contact) (v app.PropertyValue, set bool) {
 	if key, ok := strings.CutPrefix(c.Field, app.PropertyPrefix); ok {
 		v, set = contact.Properties[key]
