@@ -61,20 +61,34 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 
 // collect is list for a statement at hand that may end with ctx.
 func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
-	rows, err := stmt.QueryContext(ctx, args...)
+	var out []T
+	err := each(ctx, stmt, args, func(row scanner) error {
+		v, err := scan(row)
+		if err == nil {
+			out = append(out, v)
+		}
+		return err
+	})
 	if err != nil {
 		return nil, err
 	}
-	defer rows.Close()
-	var out []T
-	for rows.Next() {
-		v, err := scan(rows)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, v)
+	return out, nil
+}
+
+// each hands every row of a statement to take, until it fails. It knows no type of
+// row, so that it is compiled once and not with each collect.
+func each(ctx context.Context, stmt *sql.Stmt, args []any, take func(scanner) error) error {
+	rows, err := stmt.QueryContext(ctx, args...)
+	if err != nil {
+		return err
 	}
-	return out, rows.Err()
+	defer rows.Close()
+	for rows.Next() {
+		if err := take(rows); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
 }
 
 // scanText scans a row of one text.

@@ -151,7 +151,7 @@ func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, 
 			open = append(open, o)
 		}
 	}
-	slices.SortFunc(open, openBroadcast.compare)
+	slices.SortStableFunc(open, openBroadcast.compare)
 	return open, nil
 }
 

@@ -76,7 +76,7 @@ func timelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 
 // sortTimeline puts the newest first.
 func sortTimeline(events []app.Event) {
-	slices.SortFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
+	slices.SortStableFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 }
 
 // lastOfDelivery is when the newest event happened that is none of a reader's;

@@ -209,7 +209,7 @@ func (s *Service) recordHits() {
 	}()
 	ready := t.ready
 	t.ready = nil
-	slices.SortFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
+	slices.SortStableFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
 	for part := range slices.Chunk(ready, judgeAtOnce) {
 		var done map[recentHit]time.Time
 		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {
