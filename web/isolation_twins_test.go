@@ -29,7 +29,7 @@ func newIsolation(t *testing.T) *isolation {
 	return m
 }
 
-// furnish gives a team something of every kind, and several of what is deleted
+// furnish makes a team something of every kind, and several of what is deleted
 // in more than one way.
 func (m *isolation) furnish(of twinTeam) {
 	m.t.Helper()
@@ -68,7 +68,7 @@ func (m *isolation) furnish(of twinTeam) {
 	m.eventually(of.full, "/webhooks/"+hook+"/events/"+event+"/attempts", `"thanks`)
 }
 
-// furnishMail gives a team emails and broadcasts: sent ones, and as the newest
+// furnishMail makes a team emails and broadcasts: sent ones, and as the newest
 // ones that can still be changed.
 func (m *isolation) furnishMail(of twinTeam, segment string, post func(target, body string, header ...string) string) {
 	m.t.Helper()

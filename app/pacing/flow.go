@@ -277,7 +277,7 @@ func (p *planner) window() int64 {
 	return int64(p.room() + dust)
 }
 
-// divide gives each open queue its part of what was sent in a block of so many
+// divide hands each open queue its part of what was sent in a block of so many
 // seconds, in which the window was open to so many messages: all flow in equal
 // parts, as in ShareBulk, until one has had what it may.
 func (p *planner) divide(sent, window, seconds float64) {

@@ -146,7 +146,7 @@ func fill(total int64, needs, got []int64, first int) (next int) {
 	return first
 }
 
-// odd gives one message each to total of those who need one, from first on.
+// odd hands one message each to total of those who need one, from first on.
 func odd(total int64, needs, got []int64, first int) (next int) {
 	next = first
 	for k := range needs {

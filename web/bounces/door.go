@@ -25,7 +25,7 @@ func newDoor(l limits) *door {
 	return &door{limits: l, conns: map[*conn]bool{}, from: map[netip.Prefix]int{}}
 }
 
-// Accept gives the next connection that there is room for.
+// Accept returns the next connection that there is room for.
 func (d *door) Accept() (net.Conn, error) {
 	for {
 		raw, err := d.Listener.Accept()
@@ -131,7 +131,7 @@ type conn struct {
 	ended   bool
 }
 
-// Read gives up when the peer sent nothing for too long, when the session is too
+// Read fails when the peer sent nothing for too long, when the session is too
 // old, when too much came, and between messages when the server stops.
 func (c *conn) Read(b []byte) (int, error) {
 	if c.ended || c.left <= 0 {

@@ -136,7 +136,7 @@ var setHumaGlobals = sync.OnceFunc(func() {
 	huma.DefaultArrayNullable = false
 })
 
-// humaError gives huma's own refusals their name. They have fixed words, for
+// humaError names huma's own refusals. They have fixed words, for
 // huma is left nothing to refuse that a caller could mend: parameters are strings
 // that the inputs check, and bodies are decoded by decodeBody, whose errors carry
 // field and reason as values. So no text of huma's is read or passed on.

@@ -74,7 +74,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
 
-// finish gives back what the exchange held, turns a panic into a 500 and writes
+// finish hands back what the exchange held, turns a panic into a 500 and writes
 // the one log line of the request.
 func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 	p := recover()

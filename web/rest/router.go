@@ -99,7 +99,7 @@ func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 	return nil
 }
 
-// base gives the embedded field a name that is not the name of its method.
+// base is there to give the embedded field a name that is not the name of its method.
 type base = huma.Context
 
 // humaContext is huma's own context for net/http with the parameters of
