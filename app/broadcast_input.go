@@ -34,7 +34,7 @@ type BroadcastInput struct {
 	HTML       string
 	Text       *string
 	// Send has the broadcast leave at once, or at ScheduledAt: a time as
-	// ParseSchedule reads it.
+	// schedule.Parse reads it.
 	Send        bool
 	ScheduledAt string
 }

@@ -117,7 +117,7 @@ func (m *Mail) Recipients() []string {
 	return out
 }
 
-// Size is roughly what the message weighs on the wire, in bytes; the engine
+// Size is roughly what the message weighs on the wire, in bytes. Delivery
 // bounds memory with it.
 func (m *Mail) Size() int64 {
 	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.Size() + 2048)

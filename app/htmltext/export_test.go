@@ -2,12 +2,13 @@ package htmltext
 
 import "golang.org/x/net/html"
 
-// What the tests of this package from outside reach into it for.
+// What the external tests of this package need of its inside.
 
-func (x *Tokens) Attributes(a0 func(key string, value string) bool) { x.attributes(a0) }
+var (
+	LowerASCII = lowerASCII
+	VisibleNUL = visibleNUL
+)
 
-func (x *Tokens) Kind() html.TokenType { return x.kind }
+func (t *Tokens) Attributes(yield func(key, value string) bool) { t.attributes(yield) }
 
-var LowerASCII = lowerASCII
-
-var VisibleNUL = visibleNUL
+func (t *Tokens) Kind() html.TokenType { return t.kind }

@@ -54,8 +54,8 @@ type flowTeam struct {
 }
 
 const (
-	// dust is what counts as nothing: less than rounding makes of a message.
-	dust = 1e-6
+	// epsilon is what counts as nothing: less than rounding makes of a message.
+	epsilon = 1e-6
 	// maxLook bounds the work of one forecast.
 	maxLook = 100 * 24 * time.Hour
 	// maxBlock is in minutes.
@@ -176,7 +176,7 @@ func (p *planner) block(minutes int, next float64) {
 			break
 		}
 	}
-	if sent > dust {
+	if sent > epsilon {
 		p.divide(sent, p.room()+sent, p.at-from)
 	}
 }
@@ -244,7 +244,7 @@ func (p *planner) begin() (next float64) {
 			next = min(next, q.from)
 		case q.remaining == 0:
 			q.done, q.atOnce = max(q.done, p.at), 0
-		case q.left >= dust:
+		case q.left >= epsilon:
 			p.open = append(p.open, q)
 		}
 	}
@@ -256,7 +256,7 @@ func (p *planner) begin() (next float64) {
 func (p *planner) noteAtOnce() {
 	waiting := make([]BulkQueue, len(p.open))
 	for i, q := range p.open {
-		waiting[i] = BulkQueue{TeamID: p.ids[q.team], Remaining: int64(math.Ceil(q.left - dust)), Drip: p.teams[q.team].drip}
+		waiting[i] = BulkQueue{TeamID: p.ids[q.team], Remaining: int64(math.Ceil(q.left - epsilon)), Drip: p.teams[q.team].drip}
 	}
 	teams := bulkTeams(waiting)
 	openWindow(waiting, teams, p.window(), 0)
@@ -274,7 +274,7 @@ func (p *planner) window() int64 {
 	if p.Daily == 0 {
 		return -1
 	}
-	return int64(p.room() + dust)
+	return int64(p.room() + epsilon)
 }
 
 // divide hands each open queue its part of what was sent in a block of so many
@@ -283,7 +283,7 @@ func (p *planner) window() int64 {
 func (p *planner) divide(sent, window, seconds float64) {
 	p.divideWindow(window, seconds)
 	gone := 0.0
-	for sent-gone > dust {
+	for sent-gone > epsilon {
 		teams := p.flowing()
 		if teams == 0 {
 			break
@@ -306,7 +306,7 @@ func (p *planner) divide(sent, window, seconds float64) {
 		}
 		gone += n
 	}
-	p.open = slices.DeleteFunc(p.open, func(q *flow) bool { return q.left < dust })
+	p.open = slices.DeleteFunc(p.open, func(q *flow) bool { return q.left < epsilon })
 	p.unsend(sent - gone)
 }
 
@@ -314,11 +314,11 @@ func (p *planner) divide(sent, window, seconds float64) {
 // Its last message leaves when it begins to flow: the first one leaves at once too.
 func (p *planner) advance(q *flow, gone, n, part float64) {
 	own := min(n*part, q.may)
-	if q.done < 0 && q.left-own < 1-dust {
+	if q.done < 0 && q.left-own < 1-epsilon {
 		q.done = p.when(gone + max(0, q.left-1)/part)
 	}
 	q.left -= own
-	if q.may -= own; q.may < dust {
+	if q.may -= own; q.may < epsilon {
 		q.may = 0
 	}
 }
@@ -331,7 +331,7 @@ func (p *planner) when(sent float64) float64 {
 			continue
 		}
 		at = c.at + min(sent, c.sent)/c.speed
-		if sent < c.sent-dust {
+		if sent < c.sent-epsilon {
 			break
 		}
 		sent -= c.sent
@@ -341,7 +341,7 @@ func (p *planner) when(sent float64) float64 {
 
 // unsend takes back what nobody could have: teams that drip used less than flowed.
 func (p *planner) unsend(n float64) {
-	for i := len(p.pieces) - 1; i >= 0 && n > dust; i-- {
+	for i := len(p.pieces) - 1; i >= 0 && n > epsilon; i-- {
 		c := &p.pieces[i]
 		back := min(n, c.sent, p.used[c.minute%DayMinutes].bulk)
 		p.count(c.minute, 0, -back)
@@ -368,7 +368,7 @@ func (p *planner) divideWindow(window, seconds float64) {
 		t := &p.teams[q.team]
 		q.may = min(q.left, t.part)
 		t.part -= q.may
-		if q.may < dust {
+		if q.may < epsilon {
 			q.may = 0
 		}
 	}
@@ -383,10 +383,10 @@ func (p *planner) divideParts(window float64) {
 			t.left = min(t.left, DripRate*24*60*60)
 		}
 	}
-	for window > dust {
+	for window > epsilon {
 		waiting, least := 0, math.Inf(1)
 		for i := range p.teams {
-			if d := p.teams[i].left - p.teams[i].part; d > dust {
+			if d := p.teams[i].left - p.teams[i].part; d > epsilon {
 				waiting++
 				least = min(least, d)
 			}
@@ -396,7 +396,7 @@ func (p *planner) divideParts(window float64) {
 		}
 		part := min(least, window/float64(waiting))
 		for i := range p.teams {
-			if t := &p.teams[i]; t.left-t.part > dust {
+			if t := &p.teams[i]; t.left-t.part > epsilon {
 				t.part += part
 			}
 		}
@@ -410,7 +410,7 @@ func (p *planner) flowing() (teams float64) {
 		p.teams[i].open = 0
 	}
 	for _, q := range p.open {
-		if q.may > 0 && p.teams[q.team].slow >= dust {
+		if q.may > 0 && p.teams[q.team].slow >= epsilon {
 			p.teams[q.team].open++
 		}
 	}

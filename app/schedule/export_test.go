@@ -2,14 +2,16 @@ package schedule
 
 import "time"
 
-// What the tests of this package from outside reach into it for.
+// What the external tests of this package need of its inside.
 
-const MaxScheduleInput = maxScheduleInput
+const (
+	MaxScheduleInput = maxScheduleInput
+	Week             = week
+)
 
-var ReadZone = readZone
+var (
+	ReadZone   = readZone
+	SummerTime = summerTime
+)
 
-var SummerTime = summerTime
-
-const Week = week
-
-func (x zone) Wall(a0 time.Time) time.Time { return x.wall(a0) }
+func (z zone) Wall(t time.Time) time.Time { return z.wall(t) }

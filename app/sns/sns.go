@@ -9,15 +9,17 @@ package sns
 
 import (
 	"context"
+	"crypto/x509"
 	"fmt"
 	"net/http"
 	"slices"
+	"sync"
 	"time"
 
-	"golang.org/x/sync/singleflight"
-
 	"mailer/app"
+	"mailer/app/cache"
 	"mailer/app/feedback"
+	"mailer/app/window"
 )
 
 // maxEnvelope is how large an envelope can be, in bytes: SNS carries 256 KiB, and
@@ -47,8 +49,10 @@ type Receiver struct {
 	topics []topic
 	client *http.Client
 	now    func() time.Time
-	certs  certificates
-	flight singleflight.Group // of certificates
+	certs  *cache.Cache[string, *x509.Certificate] // by their address
+
+	mu        sync.Mutex
+	downloads window.Counter // of certificates
 }
 
 // New makes a Receiver for the topics with those ARNs. client reaches Amazon and
@@ -58,7 +62,8 @@ func New(arns []string, client *http.Client) (*Receiver, error) {
 	own := *client
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	own.Jar = nil
-	r := &Receiver{client: &own, now: time.Now}
+	r := &Receiver{client: &own, now: time.Now, certs: cache.New[string, *x509.Certificate](maxCertificates, certificateLife)}
+	r.certs.Now = func() time.Time { return r.now() }
 	for _, arn := range arns {
 		topic, err := parseTopic(arn)
 		if err != nil {

@@ -10,10 +10,7 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
-	"sync"
 	"time"
-
-	"mailer/app/window"
 )
 
 // Bounds on certificates: Amazon has one a region, and a new one now and then.
@@ -55,18 +52,6 @@ func (r *Receiver) verify(ctx context.Context, t topic, e *envelope) error {
 	return nil
 }
 
-// certificates are those that were fetched. The zero value is empty.
-type certificates struct {
-	mu        sync.Mutex
-	known     map[string]certificate
-	downloads window.Counter
-}
-
-type certificate struct {
-	*x509.Certificate
-	fetched time.Time
-}
-
 // errBusy: too many certificates were asked for. An address that was checked is
 // still one of Amazon's, which nobody should be made to flood.
 var errBusy = errors.New("too many certificates were fetched in this minute")
@@ -74,22 +59,20 @@ var errBusy = errors.New("too many certificates were fetched in this minute")
 // certificate returns the certificate at an address that was checked. That it came
 // over TLS from SNS is what it is trusted for: SNS publishes no chain with it.
 func (r *Receiver) certificate(ctx context.Context, address string) (*x509.Certificate, error) {
-	cert, fresh := r.certs.find(address, r.now())
-	if fresh {
+	cert, err := r.certs.Load(ctx, address, func(ctx context.Context) (*x509.Certificate, error) { return r.fetch(ctx, address) })
+	if err == nil {
 		return cert, nil
 	}
-	fetched, err, _ := r.flight.Do(address, func() (any, error) { return r.fetch(context.WithoutCancel(ctx), address) })
-	switch {
-	case err == nil:
-		return fetched.(*x509.Certificate), nil
-	case cert != nil: // the one of yesterday is as good
-		return cert, nil
+	if yesterdays, known := r.certs.Last(address); known {
+		return yesterdays, nil // it is as good
 	}
 	return nil, fmt.Errorf("fetch the certificate: %w", err)
 }
 
+// fetch downloads the certificate at an address. Errors: errBusy, and whatever came
+// in the place of a certificate.
 func (r *Receiver) fetch(ctx context.Context, address string) (*x509.Certificate, error) {
-	if !r.certs.admit(r.now()) {
+	if !r.mayDownload() {
 		return nil, errBusy
 	}
 	text, err := r.get(ctx, address)
@@ -100,35 +83,12 @@ func (r *Receiver) fetch(ctx context.Context, address string) (*x509.Certificate
 	if block == nil || block.Type != "CERTIFICATE" {
 		return nil, errors.New("there is none in the answer")
 	}
-	cert, err := x509.ParseCertificate(block.Bytes)
-	if err != nil {
-		return nil, err
-	}
-	r.certs.keep(address, cert, r.now())
-	return cert, nil
+	return x509.ParseCertificate(block.Bytes)
 }
 
-// find returns the certificate of an address, nil where none is known, and reports
-// whether it was fetched lately.
-func (c *certificates) find(address string, now time.Time) (*x509.Certificate, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	known, ok := c.known[address]
-	return known.Certificate, ok && now.Sub(known.fetched) < certificateLife
-}
-
-// admit counts a download, where this minute has room for one more.
-func (c *certificates) admit(now time.Time) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.downloads.Add(now, time.Minute) <= fetchesAMinute
-}
-
-func (c *certificates) keep(address string, cert *x509.Certificate, now time.Time) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.known == nil || len(c.known) >= maxCertificates {
-		c.known = map[string]certificate{}
-	}
-	c.known[address] = certificate{cert, now}
+// mayDownload counts a download, where this minute has room for one more.
+func (r *Receiver) mayDownload() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.downloads.Add(r.now(), time.Minute) <= fetchesAMinute
 }

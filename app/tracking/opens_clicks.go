@@ -15,11 +15,11 @@ const (
 	tooSoon = 10 * time.Second
 	// burstWindow is how close together a scanner opens all links of an email.
 	burstWindow = 10 * time.Second
-	// gatherPause is how long a hit waits for others of its email, from the last
+	// quietPause is how long a hit waits for others of its email, from the last
 	// link that was new on.
-	gatherPause = 3 * time.Second
-	// gatherMost is how long it waits at most.
-	gatherMost = 12 * time.Second
+	quietPause = 3 * time.Second
+	// maxWait is how long it waits at most.
+	maxWait = 12 * time.Second
 	// RepeatWindow is how long the same hit again counts as the same.
 	RepeatWindow = time.Minute
 	// MaxHitEvents is how many opens, clicks and prefetches the timeline of an
@@ -127,14 +127,14 @@ type Pending struct {
 // as one that waits.
 func (p *Pending) Add(h Hit) bool {
 	if p.first == nil {
-		p.due, p.end = h.At.Add(gatherPause), h.At.Add(gatherMost)
+		p.due, p.end = h.At.Add(quietPause), h.At.Add(maxWait)
 		p.first, p.last = map[int]time.Time{}, map[int]time.Time{}
 	}
 	if h.Links > 0 {
 		p.links = h.Links
 		if p.first[h.Link].IsZero() {
 			p.first[h.Link] = h.At
-			p.due = h.At.Add(gatherPause)
+			p.due = h.At.Add(quietPause)
 			if p.due.After(p.end) {
 				p.due = p.end
 			}

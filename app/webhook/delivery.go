@@ -56,10 +56,10 @@ func (a *Attempt) Success() bool { return a.HTTPStatus >= 200 && a.HTTPStatus < 
 // messagePrefix begins the id of an event on its way to webhooks.
 const messagePrefix = "msg_"
 
-// MessageID is the id of a happening as webhooks see it, the same for each attempt.
+// MessageID is the id of an event as webhooks see it, the same for each attempt.
 func MessageID(eventID string) string { return messagePrefix + eventID }
 
-// ParseMessageID returns the id of the happening that MessageID was given.
+// ParseMessageID returns the id of the event that MessageID was given.
 func ParseMessageID(s string) (eventID string, ok bool) {
 	id, ok := strings.CutPrefix(s, messagePrefix)
 	if !ok {

@@ -62,7 +62,7 @@ type Event struct {
 	CreatedAt time.Time
 }
 
-// EventsKept is how long happenings are kept.
+// EventsKept is how long events are kept.
 const EventsKept = 30 * 24 * time.Hour
 
 // ContactData is the data of contact.created, .updated and .deleted.
