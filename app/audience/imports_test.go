@@ -46,8 +46,7 @@ func work(w *world.World, n int) (id string) {
 		run = audience.NewImportRun(w.Server.Imports, i)
 		return err
 	})
-	var err error
-	err = run.Open(w.T.Context())
+	err := run.Open(w.T.Context())
 	world.Must(w.T, err)
 	world.Must(w.T, run.Skip(run.I().Total()))
 	for range n {

@@ -1,6 +1,6 @@
 // Package domains is the domains that teams send from: their records in the DNS,
-// the checks of them, and the keys that sign their mail. audience and all above
-// it may import it.
+// the checks of them, and the keys that sign their mail. mail and all above it
+// may import it.
 //
 // Failure policy: a check that could not ask the DNS changes nothing; a private
 // key exists in the clear only in memory.

@@ -77,7 +77,8 @@ func (h *hooks) putOff(j *hookJob, next time.Time) {
 // drainHook is how much of an answer is read for the sake of its connection.
 const drainHook = 16 << 10
 
-// post sends one request and returns the attempt. wait is what the endpoint asks for in Retry-After.
+// post sends one request and returns the attempt. wait is what the endpoint asks for
+// in Retry-After.
 func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attempt, wait time.Duration) {
 	a = webhook.Attempt{ID: app.NewID(), SentAt: time.Now()}
 	ctx, cancel := context.WithTimeout(h.s.Sending, webhook.Timeout)

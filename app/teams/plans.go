@@ -62,10 +62,10 @@ func readPlan(r *db.Reader, teamID string) (plan.Plan, error) {
 	return p, nil
 }
 
-// SetPlan sets the plan of a team and returns it as it holds from now on; a running server goes by it at once, and within a
-// second or two looks at the mail that waits for a daily quota anew. The period of a monthly
-// plan goes on where another monthly plan follows. Errors: CodeValidation,
-// CodeNotFound.
+// SetPlan sets the plan of a team and returns it as it holds from now on; a running
+// server goes by it at once, and within a second or two looks at the mail that waits
+// for a daily quota anew. The period of a monthly plan goes on where another monthly
+// plan follows. Errors: CodeValidation, CodeNotFound.
 func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (next plan.Plan, err error) {
 	if err := in.Validate(); err != nil {
 		return next, err
