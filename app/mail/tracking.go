@@ -70,7 +70,7 @@ func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	return tracking.ForDomain(d, s.Settings.BaseURL)
 }
 
-// NoteOpen notes that the pixel of an email was fetched; by nil notes nothing.
+// NoteOpen notes that the pixel of an email was loaded; by nil notes nothing.
 // It never waits. It answers false for a token that this server did not make.
 func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	id, ok := tracking.ReadOpenToken(s.Sealer, token)

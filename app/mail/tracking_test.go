@@ -279,7 +279,7 @@ func TestStopJudgesAlsoWhatIsQueued(t *testing.T) {
 			w.Look(id, world.Chrome)
 			w.Server.Mail.Track()
 			if got := strings.Count(w.Hits(id), "opened"); got != i+1 {
-				t.Fatalf("%d of %d fetches are recorded", got, i+1)
+				t.Fatalf("%d of %d opens are recorded", got, i+1)
 			}
 			time.Sleep(2 * time.Minute)
 		}

@@ -74,7 +74,7 @@ func (w *World) Click(id string, link, of int, agent string) {
 	}
 }
 
-// Hits are the types of the events that fetches left, oldest first, with the
+// Hits are the types of the events that opens and clicks left, oldest first, with the
 // numbers of their links.
 func (w *World) Hits(id string) string {
 	w.T.Helper()

@@ -1,3 +1,8 @@
+// Package world is what tests of the services share: a server on a database file of its
+// own, with fake relays, a fake DNS and a log that can be read. Only tests import it;
+// what one package alone needs stands in its own world_test.go.
+//
+// Failure policy: a helper that meets an error ends the test.
 package world
 
 import (
