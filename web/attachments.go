@@ -62,7 +62,7 @@ type (
 	}
 )
 
-// attachmentService is what the routes of attachments need of the engine.
+// attachmentService is what the routes of attachments need of the services.
 type attachmentService interface {
 	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
 	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)

@@ -50,7 +50,7 @@ type (
 )
 
 // broadcastStatsService is what the routes of recipients and links need of the
-// engine.
+// services.
 type broadcastStatsService interface {
 	ListBroadcastRecipients(ctx context.Context, key *app.Key, id string, q app.RecipientQuery, page app.Page) ([]app.RecipientRow, bool, error)
 	ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error)

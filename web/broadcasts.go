@@ -106,7 +106,7 @@ type (
 
 var broadcastTags = []string{"Broadcasts"}
 
-// broadcastService is what the routes of broadcasts need of the engine.
+// broadcastService is what the routes of broadcasts need of the services.
 type broadcastService interface {
 	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (broadcasts.BroadcastView, error)
 	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]broadcasts.BroadcastView, bool, error)

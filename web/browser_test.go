@@ -298,7 +298,7 @@ func TestBrowserShowsEveryLanguageAndHostileNamesWithinThePage(t *testing.T) {
 	b.shoot(dir, "hostile")
 }
 
-// realPages is a real engine with a contact and the topic Weekly news, and the
+// realPages is a real server with a contact and the topic Weekly news, and the
 // tokens of both pages, unsubscribe first, for the topic's link and a bare one.
 type realPages struct {
 	*real

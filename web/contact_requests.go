@@ -25,7 +25,7 @@ type createContactRequest struct {
 	AudienceID string `json:"audience_id,omitempty" hidden:"true"` // repeats the path
 }
 
-// input is the request in the words of the engine. audienceID is that of the
+// input is the request in the words of the service. audienceID is that of the
 // path, if it has one.
 func (r *createContactRequest) input(audienceID string) (*app.ContactInput, error) {
 	if err := audienceEcho(audienceID, r.AudienceID); err != nil {
@@ -50,7 +50,7 @@ type updateContactRequest struct {
 	AudienceID string `json:"audience_id,omitempty" hidden:"true"`
 }
 
-// patch is the request in the words of the engine.
+// patch is the request in the words of the service.
 func (r *updateContactRequest) patch(audienceID string) (*app.ContactPatch, error) {
 	if err := audienceEcho(audienceID, r.AudienceID); err != nil {
 		return nil, err

@@ -81,7 +81,7 @@ type (
 )
 
 // contactTopicService is what the routes of a contact's topics need of the
-// engine.
+// services.
 type contactTopicService interface {
 	ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) ([]app.ContactTopic, bool, error)
 	SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error)

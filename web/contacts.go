@@ -119,7 +119,7 @@ type (
 
 var contactTags = []string{"Contacts"}
 
-// contactService is what the routes of contacts need of the engine.
+// contactService is what the routes of contacts need of the services.
 type contactService interface {
 	CreateContact(ctx context.Context, key *app.Key, in app.ContactInput) (id string, err error)
 	ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) ([]app.Contact, bool, error)

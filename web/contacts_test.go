@@ -9,7 +9,7 @@ import (
 )
 
 // ListContacts answers a contact whose address tells what was asked for; the
-// scenarios run on a real engine.
+// scenarios run on a real server.
 func (f *fakeService) ListContacts(_ context.Context, _ *app.Key, segmentID string, include app.Include, page app.Page) ([]app.Contact, bool, error) {
 	f.page = page
 	asked := fmt.Sprint(segmentID, " ", include.Properties, " ", include.Topics)

@@ -106,7 +106,7 @@ type (
 	domainPageInput     struct{ rest.PageParams }
 )
 
-// domainService is what the routes of domains need of the engine.
+// domainService is what the routes of domains need of the services.
 type domainService interface {
 	AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error)
 	ListDomains(ctx context.Context, teamID string, page app.Page) ([]app.Domain, bool, error)

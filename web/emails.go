@@ -78,7 +78,7 @@ type (
 
 var emailTags = []string{"Emails"}
 
-// emailService is what the routes of emails need of the engine.
+// emailService is what the routes of emails need of the services.
 type emailService interface {
 	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts mail.SendOptions) (string, error)
 	SendBatch(ctx context.Context, key *app.Key, items []mail.BatchItem, permissive bool, opts mail.SendOptions) (*mail.BatchResult, error)

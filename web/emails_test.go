@@ -59,7 +59,7 @@ func TestSendAccepted(t *testing.T) {
 			w := b.auth("POST", "/emails", member(tt.extra))
 			wantJSON(t, w, `{"id":"`+emailID+`"}`)
 			if !reflect.DeepEqual(*b.service.sent, tt.want) {
-				t.Errorf("engine got %+v\nwant %+v", *b.service.sent, tt.want)
+				t.Errorf("service got %+v\nwant %+v", *b.service.sent, tt.want)
 			}
 		})
 	}
@@ -126,7 +126,7 @@ func TestSendRefused(t *testing.T) {
 			w := b.auth("POST", "/emails", tt.body)
 			wantError(t, w, tt.status, tt.code, tt.message)
 			if b.service.sent != nil {
-				t.Error("the engine was asked")
+				t.Error("the service was asked")
 			}
 		})
 	}

@@ -274,6 +274,6 @@ func faulty(t *testing.T, _ *real) *httptest.ResponseRecorder {
 
 func draining(t *testing.T, _ *real) *httptest.ResponseRecorder {
 	r := refusing(t)
-	r.engine.Drain()
+	r.server.Drain()
 	return r.as(r.full, "POST", "/emails", goodSend)
 }

@@ -20,7 +20,7 @@ const (
 	events = "01920000-0000-7000-8000-0000000000a3"
 )
 
-// fakePages is an engine for the pages of one address. Its tokens are "all", of
+// fakePages is a service for the pages of one address. Its tokens are "all", of
 // a bare link, "topic", of a link for weekly, and "many", of a link for several
 // addresses.
 type fakePages struct {

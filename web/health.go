@@ -16,7 +16,7 @@ type healthStatus struct {
 
 type healthOutput struct{ Body healthStatus }
 
-// healthService is what the probes need of the engine.
+// healthService is what the probes need of the services.
 type healthService interface {
 	Ready() error
 }

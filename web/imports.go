@@ -132,7 +132,7 @@ type (
 
 var importTags = []string{"Contacts"}
 
-// importService is what the routes of imports need of the engine.
+// importService is what the routes of imports need of the services.
 type importService interface {
 	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (id string, err error)
 	ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) ([]importing.Import, bool, error)

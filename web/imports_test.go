@@ -184,7 +184,7 @@ func TestAnImportTakesOnlyWhatTheColumnMapNames(t *testing.T) {
 func TestAnImportSkipsOrMergesWhatIsThere(t *testing.T) {
 	r := newReal(t, captured())
 	hook := webhook.Input{Endpoint: "https://hooks.example.com", Events: webhook.EventNames()}
-	if _, err := r.engine.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
+	if _, err := r.server.Events.CreateWebhook(t.Context(), &app.Key{TeamID: r.team.ID}, hook); err != nil {
 		t.Fatal(err)
 	}
 	segment, topic := r.segment(r.team.ID), r.topic(r.team.ID)

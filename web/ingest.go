@@ -24,7 +24,7 @@ const (
 	refusalsLogged = 10
 )
 
-// ingestService is what the doors of providers need of the engine.
+// ingestService is what the doors of providers need of the services.
 type ingestService interface {
 	OpensIngest(source, secret string) bool
 	TakeFeedback(ctx context.Context, reports []feedback.Report) error

@@ -41,7 +41,7 @@ func (m *isolation) furnish(of twinTeam) {
 		}
 		return decoded[struct{ ID string }](m.t, w).ID
 	}
-	domain, err := m.engine.Domains.AddDomain(m.t.Context(), of.team.ID, app.DomainInput{Name: of.name + ".example", Trusted: true, ClickTracking: true})
+	domain, err := m.server.Domains.AddDomain(m.t.Context(), of.team.ID, app.DomainInput{Name: of.name + ".example", Trusted: true, ClickTracking: true})
 	if err != nil {
 		m.t.Fatal(err)
 	}

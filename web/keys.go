@@ -69,7 +69,7 @@ type (
 
 var keyTags = []string{"API keys"}
 
-// keyService is what the routes of API keys need of the engine.
+// keyService is what the routes of API keys need of the services.
 type keyService interface {
 	CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error)
 	ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) ([]app.Key, bool, error)

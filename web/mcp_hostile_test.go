@@ -41,12 +41,12 @@ func TestMCPNeedsAKeyAndAnswersOnlyPOST(t *testing.T) {
 
 func TestMCPRevokedKeyStops(t *testing.T) {
 	r := newReal(t, captured())
-	token, key, err := r.engine.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+	token, key, err := r.server.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.ok(token, "list_topics", m{}, nil)
-	if err := r.engine.Teams.RevokeKey(t.Context(), key.ID); err != nil {
+	if err := r.server.Teams.RevokeKey(t.Context(), key.ID); err != nil {
 		t.Fatal(err)
 	}
 	tick := time.NewTicker(5 * time.Millisecond)

@@ -204,7 +204,7 @@ func (r *real) tools() map[string]*rest.Operation {
 // TestMCPRolesBindTools calls what only owners and admins may do.
 func TestMCPRolesBindTools(t *testing.T) {
 	r := newReal(t, captured())
-	member, _, err := r.engine.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
+	member, _, err := r.server.Teams.CreateKey(t.Context(), r.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)
 	}

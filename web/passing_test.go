@@ -14,7 +14,7 @@ import (
 	"mailer/web/rest"
 )
 
-// keeping is an engine that keeps all that is sent.
+// keeping is a service that keeps all that is sent.
 type keeping struct {
 	*fakeService
 	kept []*app.EmailInput

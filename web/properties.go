@@ -127,7 +127,7 @@ type (
 
 var propertyTags = []string{"Contact properties"}
 
-// propertyService is what the routes of contact properties need of the engine.
+// propertyService is what the routes of contact properties need of the services.
 type propertyService interface {
 	CreateProperty(ctx context.Context, key *app.Key, in app.PropertyInput) (app.Property, error)
 	ListProperties(ctx context.Context, key *app.Key, page app.Page) ([]app.Property, bool, error)

@@ -444,7 +444,7 @@ func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
 	a := newPeople(t)
 	sending := a.key(a.team.ID, app.KeyInput{Permission: app.SendingAccess})
 	wantError(t, a.as(sending, "POST", "/broadcasts", news("")), 403, app.CodeRestrictedAPIKey)
-	member, _, err := a.engine.Teams.CreateKey(t.Context(), a.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
+	member, _, err := a.server.Teams.CreateKey(t.Context(), a.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -454,7 +454,7 @@ func TestBroadcastsNeedAFullKeyAndAnyRole(t *testing.T) {
 func TestAStoppingServerSendsNoBroadcast(t *testing.T) {
 	a := newPeople(t)
 	id := a.draft("").ID
-	a.engine.Drain()
+	a.server.Drain()
 	for _, w := range []*httptest.ResponseRecorder{a.call("POST", "/broadcasts/"+id+"/send", ""), a.call("POST", "/broadcasts", news(`,"send":true`))} {
 		wantError(t, w, 503, app.CodeServiceUnavailable, "shutting down")
 	}

@@ -66,7 +66,7 @@ func (b *contactBench) create(body string) string {
 // created returns created_at of a contact.
 func (b *contactBench) created(id string) string {
 	b.t.Helper()
-	c, err := b.engine.Audience.GetContact(b.t.Context(), &app.Key{TeamID: b.team.ID}, id)
+	c, err := b.server.Audience.GetContact(b.t.Context(), &app.Key{TeamID: b.team.ID}, id)
 	if err != nil {
 		b.t.Fatal(err)
 	}

@@ -75,7 +75,7 @@ func TestRealBouncesPauseATeam(t *testing.T) {
 	for _, e := range batch.Data[:10] {
 		events = append(events, fmt.Sprintf(`{"type":"bounced","email_id":%q,"enhanced_code":"5.1.1"}`, e.ID))
 	}
-	for _, door := range r.engine.Reports.IngestDoors() {
+	for _, door := range r.server.Reports.IngestDoors() {
 		if door.Source == "generic" {
 			at := strings.Index(door.URL, "/ingest/")
 			if w := r.as("", http.MethodPost, door.URL[at:], "["+strings.Join(events, ",")+"]"); w.Code != http.StatusOK {

@@ -232,7 +232,7 @@ func TestMembersReadDomainsAndDontChangeThem(t *testing.T) {
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID
 	keyOf := func(role app.Role) string {
-		token, _, err := d.engine.Teams.CreateKey(t.Context(), d.team.ID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: role})
+		token, _, err := d.server.Teams.CreateKey(t.Context(), d.team.ID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: role})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -16,7 +16,7 @@ import (
 // role makes a full-access key of a role.
 func (r *real) role(teamID string, role app.Role) string {
 	r.t.Helper()
-	token, _, err := r.engine.Teams.CreateKey(r.t.Context(), teamID, app.KeyInput{Name: string(role), Permission: app.FullAccess, Role: role})
+	token, _, err := r.server.Teams.CreateKey(r.t.Context(), teamID, app.KeyInput{Name: string(role), Permission: app.FullAccess, Role: role})
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -225,7 +225,7 @@ func TestRealBatchStatuses(t *testing.T) {
 	if got := r.batchBody(w); len(got.Data) != 1 || len(got.Errors) != 1 || got.Errors[0].Index != 0 {
 		t.Errorf("%+v", got)
 	}
-	r.engine.Drain()
+	r.server.Drain()
 	wantError(t, r.as(r.full, "POST", "/emails/batch", array(goodSend)), 503, app.CodeServiceUnavailable)
 }
 

@@ -28,11 +28,11 @@ import (
 	"mailer/web/rest"
 )
 
-// real is a handler on the real engine, a real database and a transport that
+// real is a handler on the real server, a real database and a transport that
 // sends nothing.
 type real struct {
 	*bench
-	engine *server.Server
+	server *server.Server
 	store  *db.DB
 	sealer *app.Sealer
 	team   app.Team
@@ -98,7 +98,7 @@ func newReal(t *testing.T, cfg server.Config, change ...func(*Config, *rest.Limi
 		defer cancel()
 		e.Stop(ctx)
 	})
-	r := &real{bench: &bench{t: t, clock: testTime}, engine: e, store: store, sealer: cfg.Sealer}
+	r := &real{bench: &bench{t: t, clock: testTime}, server: e, store: store, sealer: cfg.Sealer}
 	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
 	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, nil), &r.route})
 	l := rest.DefaultLimits()
@@ -121,7 +121,7 @@ func (r *real) key(teamID string, in app.KeyInput) string {
 	if in.Permission == "" {
 		in.Permission = app.FullAccess
 	}
-	token, _, err := r.engine.Teams.CreateKey(r.t.Context(), teamID, in)
+	token, _, err := r.server.Teams.CreateKey(r.t.Context(), teamID, in)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -130,7 +130,7 @@ func (r *real) key(teamID string, in app.KeyInput) string {
 
 func (r *real) newTeam(name string) (app.Team, string) {
 	r.t.Helper()
-	team, err := r.engine.Teams.CreateTeam(r.t.Context(), name)
+	team, err := r.server.Teams.CreateTeam(r.t.Context(), name)
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -139,7 +139,7 @@ func (r *real) newTeam(name string) (app.Team, string) {
 
 func (r *real) domain(teamID, name string, trust bool) app.Domain {
 	r.t.Helper()
-	d, err := r.engine.Domains.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
+	d, err := r.server.Domains.AddDomain(r.t.Context(), teamID, app.DomainInput{Name: name, Trusted: trust})
 	if err != nil {
 		r.t.Fatal(err)
 	}
@@ -474,7 +474,7 @@ func TestRealDraining(t *testing.T) {
 	r := newReal(t, captured())
 	id := r.send(r.full, goodSend)
 	wantStatus(t, r.do("GET", "/readyz", ""), 200)
-	r.engine.Drain()
+	r.server.Drain()
 	wantError(t, r.as(r.full, "POST", "/emails", goodSend), 503, app.CodeServiceUnavailable, "shutting down")
 	wantError(t, r.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable)
 	wantStatus(t, r.as(r.full, "GET", "/emails/"+id, ""), 200)

@@ -68,7 +68,7 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 		t.Errorf("retry-after is %q with %s left of the day", w.Header().Get("Retry-After"), left)
 	}
 
-	if _, err := r.engine.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Scale, Included: 500, Overage: true}); err != nil {
+	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Scale, Included: 500, Overage: true}); err != nil {
 		t.Fatal(err)
 	}
 	r.eventually(r.full, "/usage", `"emails_sent":400`) // the backlog left
@@ -81,7 +81,7 @@ func TestRealQuotasOfACloudServer(t *testing.T) {
 	if *u.Plan != "scale" || *u.Limits != (usageLimits{EmailsPerMonth: 500}) {
 		t.Errorf("on scale: %+v", u)
 	}
-	if _, err := r.engine.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Pro, Included: 400}); err != nil {
+	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Pro, Included: 400}); err != nil {
 		t.Fatal(err)
 	}
 	w = r.as(r.full, "POST", "/emails", goodSend)

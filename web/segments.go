@@ -126,7 +126,7 @@ type (
 var segmentTags = []string{"Segments"}
 
 // segmentService is what the routes of segments and audiences need of the
-// engine.
+// services.
 type segmentService interface {
 	CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (app.Segment, error)
 	ListSegments(ctx context.Context, key *app.Key, page app.Page) ([]app.Segment, bool, error)
@@ -273,7 +273,7 @@ func (r segmentRoutes) removeFromSegment(ctx context.Context, key *app.Key, in *
 	}}, nil
 }
 
-// input is the filter as the engine takes it; nil stays nil.
+// input is the filter as the service takes it; nil stays nil.
 func (f *segmentFilter) input() *app.Filter {
 	if f == nil {
 		return nil

@@ -44,7 +44,7 @@ type attachmentRequest struct {
 	InlineContentID contentID  `json:"inline_content_id" hidden:"true"`
 }
 
-// input is the request in the words of the engine.
+// input is the request in the words of the service.
 func (r *sendEmailRequest) input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,

@@ -86,7 +86,7 @@ type (
 
 var suppressionTags = []string{"Suppressions"}
 
-// suppressionService is what the routes of suppressions need of the engine.
+// suppressionService is what the routes of suppressions need of the services.
 type suppressionService interface {
 	AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error)
 	AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error)

@@ -13,7 +13,7 @@ import (
 	"mailer/app"
 )
 
-// The fake engine keeps no list; the scenarios run on a real one.
+// The fake service keeps no list; the scenarios run on a real one.
 
 func (f *fakeService) AddSuppression(context.Context, *app.Key, app.SuppressionInput) (app.Suppression, error) {
 	return app.Suppression{}, f.err

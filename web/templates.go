@@ -129,7 +129,7 @@ type (
 
 var templateTags = []string{"Templates"}
 
-// templateService is what the routes of templates need of the engine.
+// templateService is what the routes of templates need of the services.
 type templateService interface {
 	CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error)
 	ListTemplates(ctx context.Context, key *app.Key, page app.Page) ([]app.Template, bool, error)

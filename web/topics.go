@@ -64,7 +64,7 @@ type (
 
 var topicTags = []string{"Topics"}
 
-// topicService is what the routes of topics need of the engine.
+// topicService is what the routes of topics need of the services.
 type topicService interface {
 	CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error)
 	ListTopics(ctx context.Context, key *app.Key, page app.Page) ([]app.Topic, bool, error)

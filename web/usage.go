@@ -53,7 +53,7 @@ type usageTeam struct {
 
 type usageOutput struct{ Body usageRecord }
 
-// usageService is what the route of usage needs of the engine.
+// usageService is what the route of usage needs of the services.
 type usageService interface {
 	Usage(ctx context.Context, key *app.Key) (plan.Usage, error)
 }

@@ -83,7 +83,7 @@ func servicesOf(s everyService) Services {
 	}
 }
 
-// fakeService is an engine that keeps one email and remembers the last send.
+// fakeService is a service that keeps one email and remembers the last send.
 type fakeService struct {
 	everyService            // what the tests of the handler do not reach: real_test.go does
 	mu           sync.Mutex // of sent and opts

@@ -98,7 +98,7 @@ type (
 
 var webhookTags = []string{"Webhooks"}
 
-// webhookService is what the routes of webhooks need of the engine.
+// webhookService is what the routes of webhooks need of the services.
 type webhookService interface {
 	CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error)
 	ListWebhooks(ctx context.Context, key *app.Key, page app.Page) ([]webhook.Webhook, bool, error)

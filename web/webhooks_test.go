@@ -63,7 +63,7 @@ func newHooked(t *testing.T) *hookedServer {
 	cfg := captured()
 	cfg.Hooks = s
 	s.real = newReal(t, cfg)
-	token, _, err := s.engine.Teams.CreateKey(t.Context(), s.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
+	token, _, err := s.server.Teams.CreateKey(t.Context(), s.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,7 @@ import (
 
 // Store is the way of the commands to the database, beside a server or alone.
 type Store struct {
-	// Open opens store and engine; done closes them. The flags were read already.
+	// Open opens store and services; done closes them. The flags were read already.
 	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
 	// InUse tells whether a server runs on the database.
 	InUse func(path string) bool
@@ -75,7 +75,7 @@ func group(use, short string, sub ...*cobra.Command) *cobra.Command {
 	return cmd
 }
 
-// with runs fn on an engine beside a server.
+// with runs fn on services beside a server.
 func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Context, e *server.Server) error) error {
 	e, done, err := c.Open(cmd.Context(), c.flags, create)
 	if err != nil {

@@ -41,7 +41,7 @@ const (
 	shownTopic = "topic"
 )
 
-// Service is what the hosted pages need of the engine.
+// Service is what the hosted pages need of the services.
 type Service interface {
 	UnsubscribePage(ctx context.Context, token string) (*audience.PageView, error)
 	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)

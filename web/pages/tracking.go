@@ -17,7 +17,7 @@ import (
 	"mailer/web/rest"
 )
 
-// TrackingService is what the addresses in tracked mail need of the engine.
+// TrackingService is what the addresses in tracked mail need of the services.
 // Neither method waits for anything; no visitor: nothing is counted.
 type TrackingService interface {
 	NoteOpen(token string, by *tracking.Visitor) bool
