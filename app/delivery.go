@@ -38,7 +38,11 @@ type DKIMKey struct {
 // Outgoing is one SMTP transaction to carry out: a message and those of its
 // recipients that still need it.
 type Outgoing struct {
-	EmailID      string
+	EmailID string
+	TeamID  string
+	// Shared: mail of other teams may want the relay too, so that this team's must not
+	// hold all of its connections for long.
+	Shared       bool
 	EnvelopeFrom string
 	Recipients   []string
 	MessageID    string    // without angle brackets
@@ -59,9 +63,11 @@ type ResultKind string
 const (
 	// ResultDone: every recipient has a verdict of its own.
 	ResultDone ResultKind = "done"
-	// ResultTrouble: the relay itself can't be used (dial, TLS, banner, AUTH,
-	// 421, 454, a timeout, a connection lost before the dot). It says nothing of
-	// the message and counts no attempt.
+	// ResultTrouble: nothing was decided on the recipients that it does not name. At
+	// StageConnect, StageTLS and StageAuth the relay itself can't be used: no
+	// connection works. At a later stage one connection ended in the midst of the
+	// transaction (421 and its like, a timeout, a line that dropped before the dot);
+	// who was answered before keeps the answer.
 	ResultTrouble ResultKind = "trouble"
 	// ResultWithdrawn: hold answered an error, the dot was not sent.
 	ResultWithdrawn ResultKind = "withdrawn"

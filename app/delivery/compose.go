@@ -26,6 +26,7 @@ func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
+	m.TeamID = j.unit.TeamID
 	m.counts = OutcomeKey(j.unit.TeamID, c.relay.Region, m.MessageID)
 	return m, nil
 }

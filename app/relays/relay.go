@@ -47,6 +47,8 @@ type Relay struct {
 	Timeout     time.Duration // for each reply but that to the final dot; default 30 s
 	Profile     Profile
 	DKIM        bool   // sign before handing over; default true
+	SoftBounce  bool   // 5xx waits like 4xx
+	Hello       string // name that EHLO says; empty: this machine's
 	SPF         string // mechanism that covers its outgoing addresses; empty: by profile and host
 }
 
