@@ -175,27 +175,31 @@ CREATE INDEX attachments_email ON attachments (email_id, id);
 
 -- Units: open work only. One SMTP transaction for an email, or for one recipient
 -- of a broadcast, whose id stands in email_id then; the row goes when nothing is
--- left to try. 'dotted' means that the final dot may have been sent and its reply
--- is not recorded: found at start, it is a doubt. What belongs to an email goes
--- with it by DeleteEmail.
+-- left to try. 'later' waits for its time, 'due' for its turn; 'begun' is in work:
+-- found at start, the process died in it, before its final dot. 'dotted' means that
+-- the dot may have been sent and its reply is not recorded: found at start, it is a
+-- doubt. What belongs to an email goes with it by DeleteEmail.
 CREATE TABLE units (
   email_id  TEXT NOT NULL PRIMARY KEY,
   team_id   TEXT NOT NULL,
   broadcast_id TEXT REFERENCES broadcasts (id), -- NULL: an email
   topic_id  TEXT,             -- NULL: belongs to none
   relay     TEXT NOT NULL,
+  domain    TEXT NOT NULL,    -- of the sender
   bulk      INTEGER NOT NULL CHECK (bulk = (broadcast_id IS NOT NULL)), -- leaves after all that is not
-  state     TEXT NOT NULL CHECK (state IN ('queued', 'dotted')),
+  state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted')),
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
-  next_at   INTEGER NOT NULL,
+  next_at   INTEGER NOT NULL, -- when it is due; of what is begun: since when
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
   dated     INTEGER,          -- of a broadcast: the message's Date
   owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
   late      INTEGER NOT NULL DEFAULT 0 CHECK (late IN (0, 1)), -- it is in the backlog of a daily quota
+  crashes   INTEGER NOT NULL DEFAULT 0, -- the latest ones in a row, at each of which it was begun
   signature TEXT              -- DKIM-Signature of the first dot, for the same bytes again
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX units_due ON units (relay, bulk, team_id, next_at);
+CREATE INDEX units_due ON units (relay, bulk, team_id, domain, next_at) WHERE state = 'due';
+CREATE INDEX units_later ON units (relay, bulk, next_at) WHERE state = 'later';
 CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
@@ -255,16 +259,20 @@ CREATE TABLE doubts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX doubts_email ON doubts (email_id, id);
 
--- Times when a relay could not be used; every email that waited shows them.
+-- Times when a relay took nothing, or nothing of one team or of one of its domains;
+-- every email that waited shows them.
 CREATE TABLE relay_troubles (
   id         TEXT NOT NULL PRIMARY KEY,
   relay      TEXT NOT NULL,
+  team_id    TEXT,    -- whose mail it is about; NULL: everybody's
+  domain     TEXT,    -- of the sender; NULL: all of the team's
   started_at INTEGER NOT NULL,
   ended_at   INTEGER, -- NULL: still
   failures   INTEGER NOT NULL,
   detail     TEXT NOT NULL -- JSON: the latest failure
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
+CREATE INDEX relay_troubles_open ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
 
 -- Messages per relay and minute, kept for relays with a daily limit.
 CREATE TABLE relay_usage (

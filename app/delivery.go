@@ -121,7 +121,8 @@ type Unit struct {
 	TeamID      string
 	TopicID     string // empty: none
 	Relay       string
-	Attempts    int // begun; relay-wide trouble is not counted
+	Domain      string // of the sender
+	Attempts    int    // begun; relay-wide trouble is not counted
 	NextAt      time.Time
 	Since       time.Time // when the 48 hours of GiveUpAfter began; zero: never put off yet
 	Size        int64     // bytes on the wire, roughly
@@ -134,14 +135,19 @@ type Unit struct {
 	Owed int64
 	// Late: it is in the backlog of its team's daily quota.
 	Late bool
+	// Crashes is at how many crashes, the latest ones in a row, it was in work.
+	Crashes int
 }
 
-// RelayTrouble is a time during which a relay could not be used.
+// RelayTrouble is a time during which a relay took nothing, or nothing of one team or
+// of one of its domains.
 type RelayTrouble struct {
 	ID        string
 	Relay     string
+	TeamID    string // whose mail it is about; empty: everybody's
+	Domain    string // of the sender; empty: all of the team's
 	StartedAt time.Time
-	EndedAt   time.Time // zero: still
-	Failures  int
+	EndedAt   time.Time   // zero: still
+	Failures  int         // 0: nothing was tried
 	Detail    EventDetail // the latest failure
 }

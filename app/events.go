@@ -18,6 +18,8 @@ const (
 	EventDeferred EventType = "deferred"
 	// EventInDoubt: the final dot was sent and no reply came back.
 	EventInDoubt EventType = "in_doubt"
+	// EventInterrupted: the server stopped in the midst of an attempt, before its dot.
+	EventInterrupted EventType = "interrupted"
 	// EventQuotaWait: the day's quota is used; the email waits for another day's.
 	EventQuotaWait EventType = "quota_wait"
 	// EventRescheduled: the caller moved a scheduled email to another time.

@@ -34,7 +34,7 @@ func (tx *Tx) BacklogIsDue(teamID string) (due bool, err error) {
 
 // ReleaseBacklog has the backlog of a team be looked at now.
 func (tx *Tx) ReleaseBacklog(teamID string) error {
-	_, err := tx.exec(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'queued'`,
+	_, err := tx.exec(`UPDATE units SET next_at = ? WHERE team_id = ? AND owed > 0 AND late = 1 AND next_at > ? AND state = 'later'`,
 		milli(tx.Now), teamID, milli(tx.Now))
 	return err
 }
@@ -42,7 +42,7 @@ func (tx *Tx) ReleaseBacklog(teamID string) error {
 // DeferUnit has a unit that has not counted yet wait in the backlog until next.
 // Error: ErrNotFound when it is gone or no longer as it was read.
 func (tx *Tx) DeferUnit(u app.Unit, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET late = 1, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?`,
+	n, err := tx.exec(`UPDATE units SET late = 1, state = 'later', next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
 		milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }

@@ -51,8 +51,8 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}
-	_, err = tx.exec(`UPDATE units SET attempts = CASE WHEN state = 'queued' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
-		next_at = next_at + CASE state WHEN 'queued' THEN 1 ELSE 0 END, signature = NULL WHERE broadcast_id = ?`, b.ID)
+	_, err = tx.exec(`UPDATE units SET attempts = CASE WHEN state <> 'dotted' AND attempts > 0 THEN attempts + 1 ELSE attempts END,
+		next_at = next_at + CASE state WHEN 'dotted' THEN 0 ELSE 1 END, state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE broadcast_id = ?`, b.ID)
 	if err != nil {
 		return fmt.Errorf("outdate units: %w", err)
 	}

@@ -142,7 +142,7 @@ func (tx *Tx) endBroadcastUnit(broadcastID string) error {
 
 // WaitingUnits returns up to limit open units of a broadcast that are not dotted.
 func (r *Reader) WaitingUnits(broadcastID string, limit int) ([]app.Unit, error) {
-	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state = 'queued' LIMIT ?`, broadcastID, limit)
+	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE broadcast_id = ? AND state <> 'dotted' LIMIT ?`, broadcastID, limit)
 }
 
 // CountDotted says how many units of a broadcast are past their final dot without

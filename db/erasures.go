@@ -172,8 +172,8 @@ func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err 
 // changes when the unit is due by more than a millisecond. Error: ErrNotFound
 // when it is dotted or gone.
 func (tx *Tx) OutdateUnit(emailID string) error {
-	n, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1, signature = NULL
-		WHERE email_id = ? AND state = 'queued'`, emailID)
+	n, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
+		state = CASE state WHEN 'begun' THEN 'later' ELSE state END, signature = NULL WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return oneRow(n, err, ErrNotFound)
 }
 

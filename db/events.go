@@ -51,40 +51,57 @@ func scanEvent(s scanner) (app.Event, error) {
 	return ev, err
 }
 
-// OpenTrouble notes that a relay can't be used from now on.
+// OpenTrouble notes that a relay takes nothing from now on of whom t is about.
 func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 	detail, err := json.Marshal(t.Detail)
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO relay_troubles (id, relay, started_at, failures, detail) VALUES (?, ?, ?, ?, ?)
+	_, err = tx.exec(`INSERT INTO relay_troubles (id, relay, team_id, domain, started_at, failures, detail) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (id) DO UPDATE SET failures = excluded.failures, detail = excluded.detail`,
-		t.ID, t.Relay, milli(t.StartedAt), t.Failures, string(detail))
+		t.ID, t.Relay, nullText(t.TeamID), nullText(t.Domain), milli(t.StartedAt), t.Failures, string(detail))
 	return err
 }
 
-// CloseTroubles notes that a relay takes mail again.
+// CloseTrouble notes that a trouble is over.
+func (tx *Tx) CloseTrouble(id string) error {
+	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
+	return err
+}
+
+// CloseTroubles notes that all troubles of a relay are over.
 func (tx *Tx) CloseTroubles(relay string) error {
 	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
 	return err
 }
 
+const troubleColumns = `id, relay, team_id, domain, started_at, ended_at, failures, detail`
+
 // Troubles returns the latest troubles of a relay that touch the time from from
-// to to, newest first, at most 200.
-func (r *Reader) Troubles(relay string, from, to time.Time) ([]app.RelayTrouble, error) {
-	return list(&r.session, scanTrouble, `SELECT id, relay, started_at, ended_at, failures, detail FROM relay_troubles
-		WHERE relay = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?) ORDER BY started_at DESC LIMIT 200`,
-		relay, milli(to), milli(from))
+// to to and concern a team's domain, newest first, at most 200.
+func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
+	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+		WHERE relay = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
+		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY started_at DESC LIMIT 200`,
+		relay, milli(to), milli(from), teamID, domain)
+}
+
+// DomainTroubles returns the troubles of a team's domain that are not over, at all
+// relays.
+func (r *Reader) DomainTroubles(teamID, domain string) ([]app.RelayTrouble, error) {
+	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+		WHERE team_id = ? AND domain = ? AND ended_at IS NULL ORDER BY id`, teamID, domain)
 }
 
 func scanTrouble(s scanner) (app.RelayTrouble, error) {
 	var t app.RelayTrouble
 	var started int64
 	var ended sql.NullInt64
-	var detail sql.NullString
-	if err := s.Scan(&t.ID, &t.Relay, &started, &ended, &t.Failures, &detail); err != nil {
+	var team, domain, detail sql.NullString
+	if err := s.Scan(&t.ID, &t.Relay, &team, &domain, &started, &ended, &t.Failures, &detail); err != nil {
 		return t, err
 	}
+	t.TeamID, t.Domain = team.String, domain.String
 	t.StartedAt, t.EndedAt = fromMilli(started), fromMilli(ended.Int64)
 	return t, fromJSON(detail, &t.Detail)
 }

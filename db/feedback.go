@@ -150,8 +150,8 @@ func (tx *Tx) MoveRecipient(s *Subject, v *Recipient, happened, state app.LastEv
 // the unit is due by more than a millisecond, nor what is sent to the others. A
 // unit that is dotted or gone stays as it is.
 func (tx *Tx) OutdateAttempt(emailID string) error {
-	_, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1
-		WHERE email_id = ? AND state = 'queued'`, emailID)
+	_, err := tx.exec(`UPDATE units SET attempts = CASE WHEN attempts > 0 THEN attempts + 1 ELSE 0 END, next_at = next_at + 1,
+		state = CASE state WHEN 'begun' THEN 'later' ELSE state END WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return err
 }
 

@@ -82,3 +82,20 @@ func (tx *Tx) PurgeRegionOutcomes(before int64) error {
 	_, err := tx.exec(`DELETE FROM region_outcomes WHERE hour < ?`, before)
 	return err
 }
+
+// TeamUse is what a team sent through a region in one hour.
+type TeamUse struct {
+	TeamID string
+	Hour   int64 // Unix hours
+	Sent   int64
+}
+
+// RegionUse returns what each team sent through a region from an hour on. It reads the
+// counters of a month: it is asked at start.
+func (r *Reader) RegionUse(region string, hour int64) ([]TeamUse, error) {
+	return list(&r.session, func(s scanner) (TeamUse, error) {
+		var u TeamUse
+		err := s.Scan(&u.TeamID, &u.Hour, &u.Sent)
+		return u, err
+	}, `SELECT team_id, hour, sum(sent) FROM outcomes WHERE region = ? AND hour >= ? GROUP BY team_id, hour`, region, hour)
+}

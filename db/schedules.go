@@ -10,7 +10,7 @@ import (
 // attempt that is under way finds itself out of date. at must not be before
 // tx.Now. Error: ErrNotFound when it is dotted or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
-	n, err := tx.exec(`UPDATE units SET attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state = 'queued'`, milli(at), emailID)
+	n, err := tx.exec(`UPDATE units SET state = 'later', attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -23,7 +23,7 @@ func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
 // WithdrawUnit ends the work on an email that waits. Error: ErrNotFound when it
 // is dotted or gone.
 func (tx *Tx) WithdrawUnit(emailID string) error {
-	n, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state = 'queued'`, emailID)
+	n, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
 	return oneRow(n, err, ErrNotFound)
 }
 

@@ -35,3 +35,15 @@ func scanTeam(s scanner) (app.Team, error) {
 func (r *Reader) ListTeams() ([]app.Team, error) {
 	return list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id`)
 }
+
+// SeveralTeams reports whether there is more than one team.
+func (r *Reader) SeveralTeams() (several bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM teams ORDER BY id LIMIT 1 OFFSET 1)`, nil, &several)
+	return several, err
+}
+
+// CountTeams returns how many teams there are.
+func (r *Reader) CountTeams() (n int64, err error) {
+	err = r.row(`SELECT count(*) FROM teams`, nil, &n)
+	return n, err
+}

@@ -3,52 +3,112 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"mailer/app"
 )
 
-// InsertUnit adds the open work of an email that was just accepted, or of a
-// recipient of a broadcast whose turn it is.
+// InsertUnit adds the open work of an email that was just accepted: due now, or
+// later. A recipient of a broadcast whose turn it is comes with its first attempt
+// begun.
 func (tx *Tx) InsertUnit(u app.Unit) error {
-	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, bulk, state, attempts, next_at, since, size, dated, owed, late)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?3 IS NOT NULL, 'queued', ?6, ?7, ?8, ?9, ?10, ?11, ?12)`,
-		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late)
+	state := "due"
+	switch {
+	case u.Attempts > 0:
+		state = "begun"
+	case u.NextAt.After(tx.Now):
+		state = "later"
+	}
+	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?3 IS NOT NULL, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
+		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late)
 	return err
 }
 
-// TeamDue is the earliest open unit of a team at a relay.
-type TeamDue struct {
-	TeamID string
-	NextAt time.Time
-}
-
-// DueTeams returns each team that has open units at a relay, of broadcasts (bulk) or
-// of emails, and when its first is due: one probe of the index a team, however
-// long the queues are.
-func (r *Reader) DueTeams(relay string, bulk bool) ([]TeamDue, error) {
-	return list(&r.session, func(s scanner) (TeamDue, error) {
-		var t TeamDue
-		var next int64
-		err := s.Scan(&t.TeamID, &next)
-		t.NextAt = fromMilli(next)
-		return t, err
-	}, `WITH RECURSIVE teams_open (team_id) AS (
-			SELECT (SELECT team_id FROM units WHERE relay = ?1 AND bulk = ?2 ORDER BY team_id LIMIT 1)
+// DueTeams returns teams behind one in the order of their ids that have due units at
+// a relay, of broadcasts (bulk) or of emails, at most limit: one probe of the index a
+// team, however long the queues are.
+func (r *Reader) DueTeams(relay string, bulk bool, after string, limit int) ([]string, error) {
+	return list(&r.session, scanText, `WITH RECURSIVE teams_open (team_id) AS (
+			SELECT (SELECT team_id FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id > ?3 ORDER BY team_id LIMIT 1)
 			UNION ALL
-			SELECT (SELECT u.team_id FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.team_id > o.team_id ORDER BY u.team_id LIMIT 1)
+			SELECT (SELECT u.team_id FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.state = 'due' AND u.team_id > o.team_id ORDER BY u.team_id LIMIT 1)
 			FROM teams_open AS o WHERE o.team_id IS NOT NULL)
-		SELECT o.team_id, (SELECT min(u.next_at) FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.team_id = o.team_id)
-		FROM teams_open AS o WHERE o.team_id IS NOT NULL`, relay, bulk)
+		SELECT team_id FROM teams_open WHERE team_id IS NOT NULL LIMIT ?4`, relay, bulk, after, limit)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, attempts, next_at, since, size, dated, signature, owed, late`
+// maxDueSenders bounds how many domains of a team are looked at for one claim.
+const maxDueSenders = 1000
 
-// DueUnits returns a team's units, of broadcasts (bulk) or of emails, that are due
-// at a relay, earliest first.
-func (r *Reader) DueUnits(relay string, bulk bool, teamID string, now time.Time, limit int) ([]app.Unit, error) {
+// DueSenders returns the senders' domains of a team's due units at a relay.
+func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, error) {
+	return list(&r.session, scanText, `WITH RECURSIVE domains_open (domain) AS (
+			SELECT (SELECT domain FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id = ?3 ORDER BY domain LIMIT 1)
+			UNION ALL
+			SELECT (SELECT u.domain FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.state = 'due' AND u.team_id = ?3 AND u.domain > o.domain ORDER BY u.domain LIMIT 1)
+			FROM domains_open AS o WHERE o.domain IS NOT NULL)
+		SELECT domain FROM domains_open WHERE domain IS NOT NULL LIMIT ?4`, relay, bulk, teamID, maxDueSenders)
+}
+
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes`
+
+// DueUnits returns units of a team's domain, of broadcasts (bulk) or of emails, that
+// are due at a relay, earliest first: those that were in work at no more than so many
+// crashes in a row.
+func (r *Reader) DueUnits(relay string, bulk bool, teamID, domain string, crashes, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units
-		WHERE relay = ? AND bulk = ? AND team_id = ? AND next_at <= ? ORDER BY next_at LIMIT ?`, relay, bulk, teamID, milli(now), limit)
+		WHERE relay = ? AND bulk = ? AND state = 'due' AND team_id = ? AND domain = ? AND crashes <= ? ORDER BY next_at LIMIT ?`,
+		relay, bulk, teamID, domain, crashes, limit)
+}
+
+// NextLater returns when the next of a relay's units is due that waits for its time, of
+// broadcasts (bulk) or of emails. Error: ErrNotFound where none does.
+func (r *Reader) NextLater(relay string, bulk bool) (time.Time, error) {
+	var next int64
+	err := r.row(`SELECT next_at FROM units WHERE relay = ? AND bulk = ? AND state = 'later' ORDER BY next_at LIMIT 1`, []any{relay, bulk}, &next)
+	return fromMilli(next), err
+}
+
+// SetDue has units be due whose time has come, earliest first, and returns how many:
+// limit at most.
+func (tx *Tx) SetDue(relay string, bulk bool, limit int) (int64, error) {
+	return tx.exec(`UPDATE units SET state = 'due' WHERE email_id IN (SELECT email_id FROM units
+		WHERE relay = ? AND bulk = ? AND state = 'later' AND next_at <= ? ORDER BY next_at LIMIT ?)`, relay, bulk, milli(tx.Now), limit)
+}
+
+// CountWaiting returns how many units wait for a relay, limit at most: those of all, of
+// a team, or of its domain.
+func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64, err error) {
+	err = r.row(`SELECT count(*) FROM (
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
+			UNION ALL
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
+			LIMIT ?4) AS waiting`, []any{relay, nullText(teamID), nullText(domain), limit}, &n)
+	return n, err
+}
+
+// BegunUnits returns units whose attempt began and did not end, and is not past its
+// final dot. While a server runs these are transactions in progress. It reads all open
+// units, as DottedUnits does.
+func (r *Reader) BegunUnits() ([]app.Unit, error) {
+	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE state = 'begun' ORDER BY email_id`)
+}
+
+// ResumeUnit has a unit that was in work when the process died tried again at next,
+// its attempt not counted, and notes at how many crashes in a row it was in work.
+// Error: ErrNotFound when it is gone, or dotted.
+func (tx *Tx) ResumeUnit(u app.Unit, crashes int, next time.Time) error {
+	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = CASE WHEN attempts > 0 THEN attempts - 1 ELSE 0 END,
+		next_at = ?1, crashes = ?3 WHERE email_id = ?4 AND state = 'begun'`, milli(next), milli(tx.Now), crashes, u.EmailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// ClearCrashes has no unit under suspicion that is not in work. It reads all open
+// units.
+func (tx *Tx) ClearCrashes() error {
+	_, err := tx.exec(`UPDATE units SET crashes = 0 WHERE crashes > 0 AND state <> 'begun'`)
+	return err
 }
 
 // DottedUnits returns units whose final dot may have been sent without its reply
@@ -64,24 +124,26 @@ func scanUnit(s scanner) (app.Unit, error) {
 	var next int64
 	var since, dated sql.NullInt64
 	var broadcast, topic, signature sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
 	u.Dated = fromMilli(dated.Int64)
 	return u, err
 }
 
-// BeginAttempt stores that a unit's next attempt begins and when another one is
-// due if this process dies in it. Error: ErrNotFound when the unit is gone or no
-// longer as it was read, or its broadcast is canceled.
-func (tx *Tx) BeginAttempt(u app.Unit, next time.Time) error {
+// openBroadcast is what must hold of a broadcast's unit besides.
+const openBroadcast = ` AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`
+
+// BeginAttempt stores that a unit's next attempt begins. Error: ErrNotFound when the
+// unit is gone or no longer as it was read, or its broadcast is canceled.
+func (tx *Tx) BeginAttempt(u app.Unit) error {
 	if u.BroadcastID != "" {
-		n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?
+		n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
-			u.Attempts+1, milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
+			u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
 		return oneRow(n, err, ErrNotFound)
 	}
-	n, err := tx.exec(`UPDATE units SET attempts = ?, next_at = ? WHERE email_id = ? AND state = 'queued' AND attempts = ? AND next_at = ?`,
-		u.Attempts+1, milli(next), u.EmailID, u.Attempts, milli(u.NextAt))
+	n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
+		u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -91,12 +153,12 @@ func (tx *Tx) BeginAttempt(u app.Unit, next time.Time) error {
 // canceled.
 func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
-		n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued' AND attempts = ?
+		n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
 			nullText(signature), u.EmailID, u.Attempts)
 		return oneRow(n, err, ErrNotFound)
 	}
-	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'queued' AND attempts = ?`,
+	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?`,
 		nullText(signature), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -105,8 +167,8 @@ func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 // attempts counted. Error: ErrNotFound when the unit is gone, or was moved to
 // another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = 'queued', attempts = ?, next_at = ? WHERE email_id = ? AND attempts = ?`,
-		attempts, milli(next), u.EmailID, u.Attempts)
+	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, crashes = 0
+		WHERE email_id = ?4 AND attempts = ?5`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -168,14 +230,26 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	return e, open, err
 }
 
-// UnitRelays returns the names of relays that have open units.
+// UnitRelays returns the names of relays that units wait for.
 func (r *Reader) UnitRelays() ([]string, error) {
-	return list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
-			SELECT (SELECT relay FROM units ORDER BY relay LIMIT 1)
+	due, err := list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
+			SELECT (SELECT relay FROM units WHERE state = 'due' ORDER BY relay LIMIT 1)
 			UNION ALL
-			SELECT (SELECT u.relay FROM units AS u WHERE u.relay > o.relay ORDER BY u.relay LIMIT 1)
+			SELECT (SELECT u.relay FROM units AS u WHERE u.state = 'due' AND u.relay > o.relay ORDER BY u.relay LIMIT 1)
 			FROM relays_open AS o WHERE o.relay IS NOT NULL)
 		SELECT relay FROM relays_open WHERE relay IS NOT NULL`)
+	if err != nil {
+		return nil, err
+	}
+	later, err := list(&r.session, scanText, `WITH RECURSIVE relays_open (relay) AS (
+			SELECT (SELECT relay FROM units WHERE state = 'later' ORDER BY relay LIMIT 1)
+			UNION ALL
+			SELECT (SELECT u.relay FROM units AS u WHERE u.state = 'later' AND u.relay > o.relay ORDER BY u.relay LIMIT 1)
+			FROM relays_open AS o WHERE o.relay IS NOT NULL)
+		SELECT relay FROM relays_open WHERE relay IS NOT NULL`)
+	relays := append(due, later...)
+	slices.Sort(relays)
+	return slices.Compact(relays), err
 }
 
 // MoveUnits hands all open units of one relay to another, and its broadcasts.

@@ -358,9 +358,12 @@ func TestAWithdrawnEmailIsNotSettledAsSuppressed(t *testing.T) {
 					m.Errorf("events %+v", events)
 				}
 				m.must(m.store.Read(m.Context(), func(r *db.Reader) error {
-					units, err := r.DueUnits(app.CaptureRegion, false, m.key.TeamID, time.Now().Add(2*time.Hour), 10)
-					if name == "moved" && (len(units) != 1 || time.Until(units[0].NextAt) < 50*time.Minute) {
-						m.Errorf("units %+v", units)
+					next, err := r.NextLater(app.CaptureRegion, false)
+					if name == "moved" && time.Until(next) < 50*time.Minute {
+						m.Errorf("due at %v", next)
+					}
+					if errors.Is(err, db.ErrNotFound) {
+						return nil
 					}
 					return err
 				}))

@@ -21,7 +21,7 @@ func TestWhatIsReadAheadAndThenWithdrawnNeverLeaves(t *testing.T) {
 			ids = append(ids, w.Send(to))
 		}
 		hang := make(chan struct{})
-		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 1}, world.Firstly(world.After(hang, world.Accept)))
+		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 1, Rate: 6}, world.Firstly(world.After(hang, world.Accept)))
 		w = w.Crash(relay) // no copy is left from their acceptance
 		w.Start()
 		synctest.Wait()

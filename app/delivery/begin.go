@@ -21,7 +21,7 @@ func (s *Service) beginUnit(tx *db.Tx, u app.Unit) (begun bool, err error) {
 			return false, err
 		}
 	}
-	err = tx.BeginAttempt(u, tx.Now.Add(app.CrashDelay(u.Attempts+1)))
+	err = tx.BeginAttempt(u)
 	if errors.Is(err, db.ErrNotFound) {
 		return false, nil
 	}

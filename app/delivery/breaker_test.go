@@ -4,50 +4,121 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/app/delivery"
 )
 
-func TestABreakerTellsTheRelayFromTheMessage(t *testing.T) {
+func TestABreakerTellsTheSenderFromTheMessage(t *testing.T) {
 	var b delivery.Breaker
+	s := delivery.From("team", "a.test")
 	refused := func(email, signature string, want delivery.Ruling) {
 		t.Helper()
-		if got := b.Refused(email, signature); got != want {
+		if got := b.Refused(s, email, signature, true); got != want {
 			t.Errorf("%s, %s: ruling %d, want %d", email, signature, got, want)
 		}
 	}
 	refused("a", "one", delivery.RulingWait)
 	refused("a", "one", delivery.RulingFail) // twice while nothing else was refused
-	refused("a", "one", delivery.RulingWait) // nothing of it is left
 	refused("b", "one", delivery.RulingWait)
-	refused("c", "one", delivery.RulingOpen) // the third email
-	refused("a", "one", delivery.RulingOpen)
+	refused("c", "one", delivery.RulingRest) // the third email
+	refused("b", "one", delivery.RulingRest)
 	refused("a", "two", delivery.RulingWait) // another refusal begins anew
 	refused("b", "two", delivery.RulingWait)
 	refused("b", "two", delivery.RulingFail)
-	b.Accepted()
+	b.Accepted(s)
 	refused("c", "two", delivery.RulingWait)
 	refused("a", "two", delivery.RulingFail) // met before the success, and still its second time
 }
 
-func TestATrippedBreakerStaysSoUntilAMessagePasses(t *testing.T) {
+func TestABreakerTellsTheRelayFromTheSender(t *testing.T) {
+	first, second, third := delivery.From("a", "a.test"), delivery.From("a", "b.test"), delivery.From("b", "c.test")
+	for _, c := range []struct {
+		what          string
+		alone, passed bool // between the two
+		other         delivery.Whose
+		want          delivery.Ruling
+	}{
+		{"another team", false, false, third, delivery.RulingRelay},
+		{"another domain of the one team", true, false, second, delivery.RulingRelay},
+		{"another domain of a team that has neighbours", false, false, second, delivery.RulingRest},
+		{"another team, but somebody's mail passed in between", false, true, third, delivery.RulingRest},
+	} {
+		var b delivery.Breaker
+		for i := range delivery.BreakerTrips {
+			b.Refused(first, fmt.Sprint("first ", i), "s", c.alone)
+		}
+		if c.passed {
+			b.Accepted(delivery.From("c", "d.test"))
+		}
+		var got delivery.Ruling
+		for i := range delivery.BreakerTrips {
+			got = b.Refused(c.other, fmt.Sprint("other ", i), "s", c.alone)
+		}
+		if got != c.want {
+			t.Errorf("%s: ruling %d, want %d", c.what, got, c.want)
+		}
+		stranger := delivery.From("e", "e.test")
+		if got == delivery.RulingRelay {
+			if !b.Innocent(stranger) || b.Innocent(first) {
+				t.Errorf("%s: who has not met it: %v, who has: %v", c.what, b.Innocent(stranger), b.Innocent(first))
+			}
+			if r := b.Refused(stranger, "x", "s", c.alone); r != delivery.RulingRelay || b.Innocent(stranger) {
+				t.Errorf("%s: a stranger's single email is ruled %d, innocent %v", c.what, r, b.Innocent(stranger))
+			}
+		}
+	}
+}
+
+func TestARestingSenderStaysSoUntilAMessagePasses(t *testing.T) {
 	var b delivery.Breaker
+	s := delivery.From("team", "a.test")
 	for i := range 3 * delivery.MaxSuspects {
-		want := delivery.RulingOpen
+		want := delivery.RulingRest
 		if i < delivery.BreakerTrips-1 {
 			want = delivery.RulingWait
 		}
-		if got := b.Refused(fmt.Sprint("email ", i), "s"); got != want {
+		if got := b.Refused(s, fmt.Sprint("email ", i), "s", false); got != want {
 			t.Fatalf("email %d: ruling %d, want %d", i, got, want)
 		}
 	}
-	if len(b.Burst()) > delivery.BreakerTrips || len(b.Suspects()) > delivery.MaxSuspects {
-		t.Errorf("%d and %d emails are remembered", len(b.Burst()), len(b.Suspects()))
-	}
-	b.Accepted()
-	if got := b.Refused("email x", "s"); got != delivery.RulingWait {
+	b.Accepted(s)
+	if got := b.Refused(s, "email x", "s", false); got != delivery.RulingWait {
 		t.Errorf("after a success: ruling %d", got)
+	}
+}
+
+func TestABreakerRemembersOnlySoMuch(t *testing.T) {
+	var b delivery.Breaker
+	for i := range 5 * delivery.MaxSuspects {
+		b.Refused(delivery.From("team", fmt.Sprint(i)), fmt.Sprint(i), "s", false)
+	}
+	if suspects, accused := b.Known(); suspects > 2*delivery.MaxSuspects || accused > 10_000 {
+		t.Errorf("%d emails and %d senders are remembered", suspects, accused)
+	}
+}
+
+func TestWhoHasNotMetARefusalMayTryBeforeThePauseIsOver(t *testing.T) {
+	var g delivery.Gate
+	pause := func(int) time.Duration { return time.Hour }
+	p, _ := g.Enter(true)
+	if _, _, fresh := g.Close(p, true, pause); !fresh || g.Open() {
+		t.Fatal("the gate is not shut")
+	}
+	if _, ok := g.Enter(false); ok {
+		t.Error("who has met it passes")
+	}
+	early, ok := g.Enter(true)
+	if _, again := g.Enter(true); !ok || again {
+		t.Errorf("a first stranger passes: %v, a second beside it: %v", ok, again)
+	}
+	if failures, _, fresh := g.Close(early, true, pause); fresh || failures != 1 {
+		t.Errorf("an early probe that is refused makes the pause longer: %d failures", failures)
+	}
+	next, ok := g.Enter(true)
+	if !ok || !g.Healthy(next) || !g.Open() {
+		t.Error("an early probe that is taken does not open the gate")
 	}
 }
 

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"time"
 
@@ -21,23 +20,22 @@ import (
 const idleBulk = time.Minute
 
 // bulkLine is the line of broadcasts.
-type bulkLine struct {
-	*line
-	limits *limits
-	rate   float64 // messages a second that the relay allows; 0: any
-}
+type bulkLine struct{ *line }
 
 // claim takes up to room messages of broadcasts: those that are to be tried
 // again, up to half of it, then those whose turn it is. It stores that their
 // attempts begin and hands them to the workers. It answers how long to sleep.
 func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
-	room = q.most(room)
-	if room == 0 {
-		return service.SweepEvery, nil
-	}
-	again, next, err := q.claimAgain(ctx, max(1, room/2))
+	again, next, err := q.claimAgain(ctx, (room+1)/2)
 	if err != nil {
 		return 0, err
+	}
+	o, _, _ := q.gate.look()
+	if room -= again; o == probe {
+		room = min(room, 1)
+	}
+	if room <= 0 || o < probe {
+		return min(next, service.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)
 	if err != nil {
@@ -58,7 +56,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 		return min(next, now.Truncate(time.Minute).Add(time.Minute).Sub(now)), nil // when more is free at the soonest
 	}
 	var failed []error
-	for _, turn := range q.limits.turns(now, queues, 0, room-again) {
+	for _, turn := range q.limits.turns(now, queues, 0, room) {
 		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
 		if err := q.beginBroadcast(ctx, b, turn.N); err != nil {
 			failed = append(failed, fmt.Errorf("broadcast %s: %w", b.ID, err))
@@ -67,22 +65,14 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	return min(next, service.SweepEvery), errors.Join(failed...)
 }
 
-// most is how many of room messages may be begun now: at most what the rate
-// lets leave in two seconds is claimed, so that who comes later gets a fair share
-// soon.
-func (q *bulkLine) most(room int) int {
-	if q.rate == 0 {
-		return room
-	}
-	ahead := max(2, int(math.Ceil(2*q.rate))) - int(q.flight.Load())
-	return max(0, min(room, ahead))
-}
-
 // queuedBroadcasts returns the queued broadcasts of this relay that no guardrail holds
-// back.
+// back and that the relay takes.
 func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(app.QueuedBroadcast) })
-	return slices.DeleteFunc(open, func(b app.Broadcast) bool { return b.Relay != q.region || q.s.rests(b.TeamID, q.region) }), err
+	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
+		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
+		return n == 0 || b.Relay != q.name || q.s.rests(b.TeamID, q.name)
+	}), err
 }
 
 // bulkQueues is how pacing sees queued broadcasts, in the order in which they were
@@ -106,29 +96,32 @@ func (q *bulkLine) claimAgain(ctx context.Context, room int) (n int, next time.D
 	if err != nil || len(units) == 0 {
 		return 0, next, err
 	}
-	minutes := q.reserve(len(units))
-	q.claims.release(units[len(minutes):]...)
-	begun, err := q.begin(ctx, units[:len(minutes)])
-	for i, minute := range minutes {
-		if i >= len(begun) {
-			q.limits.unreserve(minute, true)
-			continue
-		}
-		q.send(&job{unit: begun[i], minute: minute})
-	}
-	return len(begun), next, err
-}
-
-// reserve takes up to want places in the daily limit and returns their minutes.
-func (q *bulkLine) reserve(want int) (minutes []int64) {
-	for range want {
-		minute, _, ok := q.limits.reserve(time.Now(), true)
-		if !ok {
+	var jobs []*job
+	for _, u := range units {
+		j := &job{unit: u}
+		if !q.place(j) {
 			break
 		}
-		minutes = append(minutes, minute)
+		jobs = append(jobs, j)
 	}
-	return minutes
+	q.claims.release(units[len(jobs):]...)
+	begun, err := q.begin(ctx, units[:len(jobs)])
+	n = len(begun)
+	for _, j := range jobs {
+		if len(begun) == 0 || begun[0].EmailID != j.unit.EmailID {
+			q.unplace(j)
+			continue
+		}
+		j.unit, begun = begun[0], begun[1:]
+		q.send(j)
+	}
+	return n, next, err
+}
+
+// place takes a place in the daily limit for a job.
+func (q *bulkLine) place(j *job) bool {
+	j.minute, _, j.placed = q.limits.reserve(time.Now(), j.unit.TeamID, true)
+	return j.placed
 }
 
 // beginBroadcast begins the next n recipients of a broadcast: those that are
@@ -138,11 +131,17 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 	if err != nil {
 		return err
 	}
-	minutes := q.reserve(n)
-	var jobs []*job
-	if len(minutes) > 0 {
+	var places, jobs []*job
+	for range n {
+		j := &job{unit: app.Unit{TeamID: b.TeamID, BroadcastID: b.ID}}
+		if !q.place(j) {
+			break
+		}
+		places = append(places, j)
+	}
+	if len(places) > 0 {
 		err = q.s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
-			jobs, err = q.beginRecipients(tx, b, content, len(minutes))
+			jobs, err = q.beginRecipients(tx, b, content, len(places))
 			return service.IgnoreGone(err)
 		})
 	}
@@ -150,12 +149,12 @@ func (q *bulkLine) beginBroadcast(ctx context.Context, b *app.Broadcast, n int) 
 		jobs = nil
 	}
 	q.claims.hold(jobs)
-	for i, minute := range minutes {
+	for i, place := range places {
 		if i >= len(jobs) {
-			q.limits.unreserve(minute, true)
+			q.unplace(place)
 			continue
 		}
-		jobs[i].minute = minute
+		jobs[i].minute, jobs[i].placed = place.minute, true
 		q.send(jobs[i])
 	}
 	return err
@@ -175,8 +174,8 @@ func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.Br
 	var jobs []*job
 	for i := range next {
 		to := &next[i]
-		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.region, Attempts: 1,
-			NextAt: tx.Now.Add(app.CrashDelay(1)), Size: content.Size(), Dated: tx.Now}
+		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
+			NextAt: tx.Now, Size: content.Size(), Dated: tx.Now}
 		waits, err := q.s.beginRecipient(tx, u, to)
 		if err != nil {
 			return nil, err

@@ -2,33 +2,48 @@ package delivery
 
 import (
 	"sync"
+	"sync/atomic"
 
 	"mailer/app"
 )
 
 // claims are the units of a lane that somebody works on.
 type claims struct {
+	alone *atomic.Bool // a suspect is in work, in whichever lane
+
 	mu     sync.Mutex
 	emails map[string]bool // by id
 }
 
-// busy is how many units are claimed.
-func (c *claims) busy() int {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return len(c.emails)
+// suspects is the number of crashes in a row from which on a unit that was in work at
+// each of them leaves while no other such one does: it may be what ends the process.
+const suspectCrashes = 2
+
+func suspected(u app.Unit) bool { return u.Crashes >= suspectCrashes }
+
+// crashes is at how many crashes in a row a unit may have been in work that is to be
+// claimed now.
+func (c *claims) crashes() int {
+	if c.alone.Load() {
+		return suspectCrashes - 1
+	}
+	return 1 << 30
 }
 
-// take claims up to n of the units that nobody works on.
+// take claims up to n of the units that nobody works on, and one suspect at most.
 func (c *claims) take(units []app.Unit, n int) []app.Unit {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var out []app.Unit
 	for _, u := range units {
-		if len(out) < n && !c.emails[u.EmailID] {
-			c.emails[u.EmailID] = true
-			out = append(out, u)
+		if len(out) == n {
+			break
 		}
+		if c.emails[u.EmailID] || suspected(u) && !c.alone.CompareAndSwap(false, true) {
+			continue
+		}
+		c.emails[u.EmailID] = true
+		out = append(out, u)
 	}
 	return out
 }
@@ -42,11 +57,21 @@ func (c *claims) hold(jobs []*job) {
 	}
 }
 
+// busy is how many units are claimed.
+func (c *claims) busy() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.emails)
+}
+
 // release lets others claim units.
 func (c *claims) release(units ...app.Unit) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, u := range units {
 		delete(c.emails, u.EmailID)
+		if suspected(u) {
+			c.alone.Store(false)
+		}
 	}
 }

@@ -13,7 +13,7 @@ func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 	l := newLimits(relays.Relay{Region: "r", Daily: 3}, 0)
 	take := func(at time.Time, want bool) int64 {
 		t.Helper()
-		minute, _, ok := l.reserve(at, false)
+		minute, _, ok := l.reserve(at, "team", false)
 		if ok != want {
 			t.Errorf("a place at %s: %v, want %v", at, ok, want)
 		}
@@ -29,7 +29,7 @@ func TestTheDayOfARelayGoesOnWhenTheClockIsPutBack(t *testing.T) {
 	take(now.Add(23*time.Hour+time.Minute), true)
 	take(now.Add(23*time.Hour+time.Minute), false)
 	take(now.Add(24*time.Hour+time.Minute), true)
-	l.unreserve(early, false) // of a minute that has not come by now
+	l.unreserve(early, "team", false) // of a minute that has not come by now
 	sum := usage{}
 	for _, u := range l.minutes {
 		sum.sent += u.sent

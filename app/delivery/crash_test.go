@@ -27,16 +27,12 @@ func TestACrashBeforeTheClaimLosesNothing(t *testing.T) {
 	})
 }
 
-func TestACrashBeforeTheDotIsTriedAgainWithinSecondsAndCounted(t *testing.T) {
+func TestAnEmailThatAloneWasInWorkAtCrashesWaitsLongerEachTime(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Serving(t, world.NewRelay(world.Always(world.After(nil, world.Accept))))
 		id := w.Send("bob@example.net")
 		synctest.Wait()
-		for n := 1; n <= 3; n++ {
-			u := w.Unit(id)
-			if want := time.Second << (2 * (n - 1)); u.Attempts != n || time.Until(u.NextAt).Round(time.Second/10) != want {
-				t.Fatalf("crash %d: %d attempts, next in %v, want %v", n, u.Attempts, time.Until(u.NextAt), want)
-			}
+		for n := 1; n <= 4; n++ {
 			relay := world.NewRelay(world.Always(world.After(nil, world.Accept)))
 			w = w.Crash(relay)
 			w.Start()
@@ -44,7 +40,14 @@ func TestACrashBeforeTheDotIsTriedAgainWithinSecondsAndCounted(t *testing.T) {
 			if got := len(relay.Seen(id)); got != 0 {
 				t.Errorf("crash %d: tried at once", n)
 			}
-			time.Sleep(time.Second<<(2*(n-1)) + 10*time.Millisecond)
+			wait := time.Second << (2 * (n - 1))
+			if u := w.Unit(id); u.Attempts != 0 || u.Crashes != n || time.Until(u.NextAt) != wait {
+				t.Fatalf("crash %d: %d attempts, %d crashes, next in %v, want %v", n, u.Attempts, u.Crashes, time.Until(u.NextAt), wait)
+			}
+			if story := w.Story(id); strings.Count(story, "it alone was in work, so it waits a while; next try at") != n {
+				t.Errorf("crash %d: timeline:\n%s", n, story)
+			}
+			time.Sleep(wait + 10*time.Millisecond)
 			synctest.Wait()
 			if got := len(relay.Seen(id)); got != 1 {
 				t.Errorf("crash %d: tried %d times", n, got)
@@ -52,6 +55,98 @@ func TestACrashBeforeTheDotIsTriedAgainWithinSecondsAndCounted(t *testing.T) {
 		}
 		if d := w.Doubts(); len(d) != 0 {
 			t.Errorf("doubts %+v", d)
+		}
+	})
+}
+
+func TestWhatWasInWorkAtACrashLeavesAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(world.Always(world.After(nil, world.Accept))))
+		var ids []string
+		for range 12 {
+			ids = append(ids, w.Send("bob@example.net"))
+		}
+		synctest.Wait()
+		for range 5 {
+			w = w.Crash(world.NewRelay(world.Always(world.After(nil, world.Accept))))
+			w.Start()
+			synctest.Wait()
+		}
+		relay := world.NewRelay(nil)
+		w = w.Crash(relay)
+		w.Start()
+		time.Sleep(20 * time.Second)
+		synctest.Wait()
+		for _, id := range ids {
+			w.WantLast(id, app.Sent)
+			if n := len(relay.Seen(id)); n != 1 {
+				t.Errorf("sent %d times", n)
+			}
+		}
+	})
+}
+
+func TestSuspectsLeaveOneAtATimeUntilALifeEndsWell(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := world.Always(world.After(nil, world.Accept))
+		w := world.Serving(t, world.NewRelay(hang))
+		for range 4 {
+			w.Send("bob@example.net")
+		}
+		synctest.Wait()
+		second := world.NewRelay(hang)
+		w = w.Crash(second)
+		w.Start()
+		synctest.Wait()
+		if second.MaxOpen != 4 {
+			t.Errorf("after one crash %d are tried at once", second.MaxOpen)
+		}
+		third := world.NewRelay(hang)
+		w = w.Crash(third)
+		w.Start()
+		fresh := w.Send("eve@example.net")
+		synctest.Wait()
+		if n := len(third.Seen("")); third.MaxOpen != 2 || len(third.Seen(fresh)) != 1 {
+			t.Errorf("after two crashes %d are tried, %d at once, of them the new email %d times", n, third.MaxOpen, len(third.Seen(fresh)))
+		}
+		slow := world.NewRelay(world.Always(func(ctx context.Context, m *app.Outgoing, hold func() error) app.Result {
+			time.Sleep(time.Second)
+			return world.Accept(ctx, m, hold)
+		}))
+		w = w.Crash(slow)
+		w.Start()
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		if n := len(slow.Seen("")); n != 5 {
+			t.Errorf("%d sent", n)
+		}
+		w.Stop()
+		if n := w.Sql("SELECT count(*) FROM units")[0]; n != "0" {
+			t.Errorf("%s units are left", n)
+		}
+	})
+}
+
+func TestACleanStopLeavesNoSuspicion(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Always(world.After(nil, world.Accept)))
+		w := world.Serving(t, relay)
+		id := w.Send("bob@example.net")
+		synctest.Wait()
+		for range 3 {
+			w.Stop()
+			w.Open()
+			w.Start()
+			synctest.Wait()
+		}
+		if u := w.Unit(id); u.Attempts != 1 || u.Crashes != 0 {
+			t.Errorf("%+v", u)
+		}
+		if strings.Contains(w.Story(id), "interrupted") {
+			t.Errorf("timeline:\n%s", w.Story(id))
+		}
+		if n := len(relay.Seen(id)); n != 4 {
+			t.Errorf("tried %d times", n)
 		}
 	})
 }

@@ -14,64 +14,97 @@ import (
 )
 
 // run carries one claimed unit through one transaction and records what came of
-// it. It waits while the relay rests, its rate is used up or memory is short.
+// it. It waits while the relay's rate is used up or memory is short. Where the relay
+// takes nothing of the sender for now, the unit goes back to the queue.
 func (l *lane) run(j *job) {
-	p, ok := l.gate.enter(l.s.Taking)
-	if !ok {
-		if j.bulk() {
-			l.limits.unreserve(j.minute, true)
-		}
+	v, ok := l.enter(j.unit)
+	if !ok || l.s.Taking.Err() != nil {
+		l.unclear(v)
+		l.unplace(j)
 		l.handBack(j)
 		return
 	}
-	defer l.gate.unclear(p)
-	if !l.admit(p, j) {
+	if v.probes() {
+		defer l.wake() // the others wait for how it ends
+	}
+	defer l.unclear(v)
+	if !l.admit(v, j) {
 		return
 	}
 	weight := min(j.unit.Size, laneMemory)
 	if l.memory.Acquire(l.s.Taking, weight) != nil {
-		l.limits.unreserve(j.minute, j.bulk())
+		l.unplace(j)
 		l.handBack(j)
 		return
 	}
 	defer l.memory.Release(weight)
-	l.transact(p, j)
+	l.transact(v, j)
 }
 
-// handBack returns a unit whose transaction did not take place because the
-// server stops: a restart counts no attempt.
+// handBack returns a unit whose transaction did not take place, since the server stops
+// or the relay rests: no attempt is counted, and it keeps its place in the queue.
 func (l *lane) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
 		return service.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
 	})
 }
 
+// unplace returns the place that a job has in the daily limit.
+func (l *lane) unplace(j *job) {
+	if j.placed {
+		l.limits.unreserve(j.minute, j.unit.TeamID, j.bulk())
+		j.placed = false
+	}
+}
+
 // admit waits for the relay's rate and takes a place in its daily limit.
-func (l *lane) admit(p pass, j *job) (ok bool) {
-	if !j.bulk() { // a broadcast's has its place since it was claimed
+func (l *lane) admit(v leave, j *job) (ok bool) {
+	if !j.placed { // a broadcast's has its place since it was claimed
+		if ok, err := l.mayUse(j); err != nil || !ok {
+			if err != nil {
+				l.broken(j, err)
+				return false
+			}
+			l.shareUsed(v, j)
+			return false
+		}
 		var free time.Time
-		if j.minute, free, ok = l.limits.reserve(time.Now(), false); !ok {
-			l.dailyUsed(p, j, free)
+		if j.minute, free, j.placed = l.limits.reserve(time.Now(), j.unit.TeamID, false); !j.placed {
+			l.dailyUsed(v, j, free)
 			return false
 		}
 	}
 	if !l.limits.wait(l.s.Taking, j.bulk()) {
-		l.limits.unreserve(j.minute, j.bulk())
+		l.unplace(j)
 		l.handBack(j)
 		return false
 	}
+	j.line.paced(j)
 	return true
 }
 
+// mayUse reports whether a job's team may have another place in the daily limit.
+func (l *lane) mayUse(j *job) (bool, error) {
+	if !l.several.Load() || !l.limits.short(time.Now()) {
+		return true, nil
+	}
+	teams, err := db.Get(l.s.Sending, l.s.DB, (*db.Reader).CountTeams)
+	if err != nil {
+		return false, fmt.Errorf("count teams: %w", err)
+	}
+	return l.limits.mayUse(time.Now(), j.unit.TeamID, teams), nil
+}
+
 // transact loads the message, has it sent and records the result.
-func (l *lane) transact(p pass, j *job) {
+func (l *lane) transact(v leave, j *job) {
 	defer l.ended(j)
+	j.began = time.Now()
 	out, err := l.composer.compose(l.s.Sending, j)
 	if err != nil {
 		l.broken(j, err)
 		return
 	}
-	j.letter = out
+	j.letter, out.Shared = out, l.several.Load()
 	if len(out.Recipients) == 0 { // canceled meanwhile; sending to nobody would tell nothing of the relay
 		l.record(j, func(tx *db.Tx) error { return service.IgnoreGone(tx.DeleteUnit(j.unit)) })
 		return
@@ -81,11 +114,11 @@ func (l *lane) transact(p pass, j *job) {
 	}
 	if out.DKIM == nil && !l.s.Settings.Capture {
 		l.settle(j, app.Result{Kind: app.ResultRefused, Stage: app.StageCompose,
-			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused)
+			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
 		return
 	}
 	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(j, signature) })
-	l.conclude(p, j, res)
+	l.conclude(v, j, res)
 }
 
 // ended tidies up after a transaction, also after one that panicked: its unit
@@ -101,7 +134,7 @@ func (l *lane) ended(j *job) {
 		})
 	}
 	if !j.mayHaveLeft() {
-		l.limits.unreserve(j.minute, j.bulk())
+		l.unplace(j)
 	}
 	j.dot.giveBack()
 }

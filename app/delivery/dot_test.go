@@ -232,7 +232,7 @@ func TestAPanicInADeliveryStopsNothingElse(t *testing.T) {
 	}
 }
 
-func TestALostReplyRestsTheRelayAndSendsTheSameBytesOnce(t *testing.T) {
+func TestALostReplyRestsTheSenderAndSendsTheSameBytesOnce(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Firstly(world.Lost))
 		w := world.Serving(t, relay)
@@ -245,8 +245,8 @@ func TestALostReplyRestsTheRelayAndSendsTheSameBytesOnce(t *testing.T) {
 			t.Errorf("event %+v", ev)
 		}
 		w.WantLast(id, app.Queued)
-		if !w.Server.Delivery.Lanes()[0].Gate().Shut() {
-			t.Error("the relay does not rest")
+		if l := w.Server.Delivery.Lanes()[0]; l.Gate().Shut() || l.Resting() != 1 {
+			t.Error("the sender does not rest, or the relay does")
 		}
 		time.Sleep(59 * time.Second)
 		synctest.Wait()

@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"context"
-	"fmt"
 
 	"mailer/app"
 	"mailer/app/mail"
@@ -10,30 +9,19 @@ import (
 	"mailer/db"
 )
 
-// RecoverDoubts turns the transactions that an earlier process left between
-// their dot and its reply into doubts. Everything else is surely unsent.
-func (s *Service) RecoverDoubts(ctx context.Context) error {
-	n := 0
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		units, err := tx.DottedUnits()
-		if err != nil {
-			return err
-		}
-		n = len(units)
-		for _, u := range units {
-			if err := s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply"); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+// recoverDoubts makes doubts of what an earlier process left past its dot, and returns
+// how many.
+func (s *Service) recoverDoubts(tx *db.Tx) (int, error) {
+	units, err := tx.DottedUnits()
 	if err != nil {
-		return fmt.Errorf("settle doubts: %w", err)
+		return 0, err
 	}
-	if n > 0 {
-		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", n, "sent again after", s.DoubtDelay)
+	for _, u := range units {
+		if err := s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply"); err != nil {
+			return 0, err
+		}
 	}
-	return nil
+	return len(units), nil
 }
 
 // doubt records that the outcome of a unit's transaction is unknown and has it
@@ -97,7 +85,7 @@ func (s *Service) ListDoubts(ctx context.Context, withDotted bool) (doubts []app
 // abandoned is the doubt that a unit becomes when a server starts. Its time is
 // that of the attempt.
 func abandoned(r *db.Reader, u app.Unit) (app.Doubt, error) {
-	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt.Add(-app.CrashDelay(u.Attempts))}
+	d := app.Doubt{TeamID: u.TeamID, EmailID: u.EmailID, Relay: u.Relay, CreatedAt: u.NextAt}
 	if u.BroadcastID != "" {
 		b, err := r.BroadcastHead(u.TeamID, u.BroadcastID)
 		if err != nil {

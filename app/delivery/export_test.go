@@ -1,7 +1,6 @@
 package delivery
 
 import (
-	"context"
 	"time"
 
 	"mailer/app"
@@ -18,29 +17,38 @@ const (
 	PlanFresh     = planFresh
 	ReturnPathTTL = returnPathTTL
 	RulingFail    = rulingFail
-	RulingOpen    = rulingOpen
+	RulingRelay   = rulingRelay
+	RulingRest    = rulingRest
 	RulingWait    = rulingWait
 )
 
 type (
 	Breaker = breaker
+	Gate    = gate
 	Pass    = pass
+	Whose   = sender
 	Ruling  = ruling
 	Usage   = usage
 )
 
-var (
-	NewGate          = newGate
-	RefusalSignature = refusalSignature
-)
+// RefusalSignature is what emails of one sender are compared by.
+func RefusalSignature(stage app.Stage, r app.Reply) string { return refusalOf(stage, r).signature }
 
-func (b *breaker) Accepted() { b.accepted() }
+// From is a sender.
+func From(team, domain string) sender { return sender{team, domain} }
 
-func (b *breaker) Burst() map[string]bool { return b.burst }
+func (b *breaker) Accepted(s sender) { b.accepted(s) }
 
-func (b *breaker) Refused(emailID, signature string) ruling { return b.refused(emailID, signature) }
+func (b *breaker) Innocent(s sender) bool { return b.innocent(s) }
 
-func (b *breaker) Suspects() map[string]string { return b.suspects }
+func (b *breaker) Refused(s sender, emailID, signature string, alone bool) ruling {
+	return b.refused(s, emailID, refusal{signature: signature, class: "554"}, alone)
+}
+
+// Known is how many emails and senders are remembered.
+func (b *breaker) Known() (suspects, accused int) {
+	return len(b.suspects) + len(b.older), len(b.accused)
+}
 
 // Age makes what was foretold older.
 func (c *forecaster) Age(by time.Duration) {
@@ -48,16 +56,16 @@ func (c *forecaster) Age(by time.Duration) {
 	c.kept.Now = func() time.Time { return now().Add(by) }
 }
 
-func (g *gate) Enter(ctx context.Context) (pass, bool) { return g.enter(ctx) }
+func (g *gate) Enter(innocent bool) (pass, bool) { return g.enter(innocent) }
 
 func (g *gate) Healthy(p pass) bool { return g.healthy(p) }
 
-func (g *gate) Room(room int) int { return g.room(room) }
+func (g *gate) Open() bool { return g.opening() == open }
 
 func (g *gate) Shut() bool { return g.shut }
 
-func (g *gate) Trouble(p pass, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
-	return g.trouble(p, delay)
+func (g *gate) Close(p pass, refusing bool, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
+	return g.close(p, trouble{refusing: refusing, delay: delay})
 }
 
 func (g *gate) Unclear(p pass) { g.unclear(p) }
@@ -70,7 +78,10 @@ func (l *lane) Claimed() map[string]bool { return l.claims.emails }
 
 func (l *lane) Dots() dots { return l.dots }
 
-func (l *lane) Gate() *gate { return l.gate }
+func (l *lane) Gate() *gate { return &l.gate.gate }
+
+// Resting is how many senders rest.
+func (l *lane) Resting() int64 { return l.rests.n.Load() }
 
 func (l *lane) Limits() *limits { return l.limits }
 
@@ -99,12 +110,12 @@ func (l *limits) Renew(minute int64, now time.Time, bulk bool) int64 {
 }
 
 func (l *limits) Reserve(now time.Time, bulk bool) (minute int64, free time.Time, ok bool) {
-	return l.reserve(now, bulk)
+	return l.reserve(now, "team", bulk)
 }
 
 func (l *limits) Total() *usage { return &l.total }
 
-func (n *line) Jobs() chan *job { return n.jobs }
+func (n *line) Places() int { return n.jobs.places }
 
 func (m *meter) Busy(running bool) { m.busy(running) }
 

@@ -1,78 +1,90 @@
 package delivery
 
 import (
-	"context"
 	"sync"
 	"time"
-
-	"mailer/app/service"
 )
 
-// gate stands before a relay: open while it takes mail, shut for a pause after
-// trouble, then open for one probe whose outcome opens or shuts it again.
+// gate stands before a relay, or before what it takes of one sender: open while mail
+// is taken, shut for a pause after trouble, then open for one probe whose outcome opens
+// or shuts it again. Nobody waits at it: what may not pass goes back to the queue.
 type gate struct {
 	mu       sync.Mutex
 	shut     bool
 	probing  bool
+	refusing bool   // mail was refused: who has not met that may try before the pause is over
+	blamed   sender // whose mail met the trouble last
 	until    time.Time
 	failures int
-	epoch    int           // counts pauses; an outcome of an earlier epoch is old news
-	change   chan struct{} // closed and renewed at each change
+	epoch    int // counts pauses; an outcome of an earlier epoch is old news
 }
-
-func newGate() *gate { return &gate{change: make(chan struct{})} }
 
 // pass is the leave to begin one transaction.
 type pass struct {
 	epoch int
 	probe bool
+	early bool // a probe of one who has not met the refusals
 }
 
-// enter waits until a transaction may begin. It answers false when ctx ends.
-func (g *gate) enter(ctx context.Context) (pass, bool) {
-	for {
-		p, wait, change := g.try()
-		if wait < 0 {
-			return p, true
-		}
-		if !service.Pause(ctx, wait, change) {
-			return pass{}, false
-		}
-	}
-}
+// opening says who may pass a gate.
+type opening int
 
-// try returns a pass (wait < 0), or how long to wait at most.
-func (g *gate) try() (p pass, wait time.Duration, change chan struct{}) {
+const (
+	closed    opening = iota
+	innocents         // one probe of a sender that has not met the refusals
+	probe             // one probe
+	open
+)
+
+// look says who may pass now; where nobody may, or not everybody, again is when that
+// changes by itself.
+func (g *gate) look() (o opening, blamed sender, again time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	switch {
-	case !g.shut:
-		return pass{epoch: g.epoch}, -1, nil
-	case g.probing:
-		return pass{}, time.Hour, g.change
-	}
-	if d := time.Until(g.until); d > 0 {
-		return pass{}, d, g.change
-	}
-	g.probing = true
-	return pass{epoch: g.epoch, probe: true}, -1, nil
+	return g.opening(), g.blamed, g.until
 }
 
-func (g *gate) signal() {
-	close(g.change)
-	g.change = make(chan struct{})
+func (g *gate) opening() opening {
+	switch {
+	case !g.shut:
+		return open
+	case g.probing:
+		return closed
+	case !g.until.After(time.Now()):
+		return probe
+	case g.refusing:
+		return innocents
+	}
+	return closed
+}
+
+// enter returns a pass for a transaction, of a sender that has not met the refusals
+// (innocent) or of any.
+func (g *gate) enter(innocent bool) (pass, bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch o := g.opening(); {
+	case o == open:
+		return pass{epoch: g.epoch}, true
+	case o == probe, o == innocents && innocent:
+		g.probing = true
+		return pass{epoch: g.epoch, probe: true, early: o == innocents}, true
+	}
+	return pass{}, false
 }
 
 // healthy notes that the relay answered; it reports whether the gate was shut.
 func (g *gate) healthy(p pass) (reopened bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if !g.shut || !p.probe {
+	if !g.shut {
 		g.failures = 0
 		return false
 	}
+	if !p.probe || p.epoch != g.epoch {
+		return false
+	}
 	g.shut, g.probing, g.failures = false, false, 0
-	g.signal()
 	return true
 }
 
@@ -81,26 +93,35 @@ func (g *gate) healthy(p pass) (reopened bool) {
 func (g *gate) unclear(p pass) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if p.probe && g.probing && p.epoch == g.epoch {
+	if p.probe && p.epoch == g.epoch {
 		g.probing = false
-		g.signal()
 	}
 }
 
-// trouble shuts the gate for a pause that delay makes of the number of failures
-// in a row. Troubles of transactions that began before the last pause are part
-// of it and count once.
-func (g *gate) trouble(p pass, delay func(failures int) time.Duration) (failures int, until time.Time, fresh bool) {
+// trouble is what shuts a gate.
+type trouble struct {
+	sender   sender // whose mail met it
+	refusing bool   // it was refused; else the relay could not be used
+	// delay is the pause after a number of failures in a row.
+	delay func(failures int) time.Duration
+}
+
+// close shuts the gate for a pause. Troubles of transactions that began before the last
+// pause are part of it and count once, and so is what a probe met that came early.
+func (g *gate) close(p pass, t trouble) (failures int, until time.Time, fresh bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if p.epoch != g.epoch {
 		return g.failures, g.until, false
 	}
+	if g.shut && p.early && t.refusing {
+		g.probing = false
+		return g.failures, g.until, false
+	}
 	g.failures++
 	g.epoch++
-	g.shut, g.probing = true, false
-	g.until = time.Now().Add(delay(g.failures))
-	g.signal()
+	g.shut, g.probing, g.refusing, g.blamed = true, false, t.refusing, t.sender
+	g.until = time.Now().Add(t.delay(g.failures))
 	return g.failures, g.until, true
 }
 
@@ -110,20 +131,5 @@ func (g *gate) again() {
 	defer g.mu.Unlock()
 	if g.shut && !g.probing {
 		g.until = time.Now()
-		g.signal()
 	}
-}
-
-// room is how many units may be claimed of room: one, for the probe, once the
-// pause is over; none before.
-func (g *gate) room(room int) int {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	switch {
-	case !g.shut:
-		return room
-	case g.probing || time.Until(g.until) > 0:
-		return 0
-	}
-	return min(room, 1)
 }

@@ -1,14 +1,20 @@
 package delivery
 
 import (
+	"time"
+
 	"mailer/app"
 	"mailer/app/reputation"
 )
 
 // job is a claimed unit on its way through one transaction.
 type job struct {
-	unit   app.Unit // Attempts counts the one that begins now
-	minute int64    // whose place it has in the daily limit
+	unit   app.Unit  // Attempts counts the one that begins now
+	line   *line     // that it was claimed by
+	paced  bool      // it waits for the relay's rate no more
+	began  time.Time // its transaction
+	minute int64     // whose place it has in the daily limit
+	placed bool      // it has one
 	state  state
 	dot    dot                     // taken before its mark is written
 	letter *letter                 // its message; nil: not read yet
@@ -23,8 +29,9 @@ func (j *job) bulk() bool { return j.unit.BroadcastID != "" }
 func (j *job) mayHaveLeft() bool { return j.state == stateLeft }
 
 // dueAgain reports whether the unit may be due sooner than its line looks: at once
-// for the recipients that are left, or with the next turn of its broadcast.
-func (j *job) dueAgain() bool { return j.state == stateSpared || j.bulk() }
+// for the recipients that are left, or what it was moved to, or with the next turn of
+// its broadcast.
+func (j *job) dueAgain() bool { return j.state == stateSpared || j.state == stateGone || j.bulk() }
 
 // state is how far a job came. One whose dot was asked for ends in one of the last
 // four, and stays there.

@@ -4,13 +4,14 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sync/semaphore"
 
-	"mailer/app"
 	"mailer/app/relays"
 	"mailer/app/service"
+	"mailer/db"
 )
 
 // laneMemory bounds the bytes of messages that a lane works on at once; a
@@ -24,7 +25,8 @@ type lane struct {
 	name       string
 	relay      relays.Relay
 	sender     Sender
-	gate       *gate
+	gate       *rest
+	rests      rests
 	breaker    breaker
 	limits     *limits
 	forecaster *forecaster
@@ -33,12 +35,12 @@ type lane struct {
 	memory     *semaphore.Weighted
 	dots       dots
 	claims     *claims
+	several    atomic.Bool // there is more than one team
 	mail       *mailLine
 	bulk       *bulkLine
 
 	mu      sync.Mutex
 	strikes map[string]int // troubles in a row that an email met after MAIL
-	trouble *app.RelayTrouble
 }
 
 func newLane(s *Service, route Route) *lane {
@@ -47,19 +49,22 @@ func newLane(s *Service, route Route) *lane {
 	limits := newLimits(relay, s.BulkShare)
 	limits.warned = s.drips
 	l := &lane{
-		s: s, name: relay.Region, relay: relay, sender: route.Sender, gate: newGate(), limits: limits,
+		s: s, name: relay.Region, relay: relay, sender: route.Sender, gate: &rest{}, limits: limits,
 		forecaster: newForecaster(s.DB, relay.Region, limits), composer: &composer{s, relay}, ledger: &ledger{s, relay},
-		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, connections), claims: &claims{emails: map[string]bool{}}, strikes: map[string]int{},
+		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, connections), claims: &claims{alone: &s.suspect, emails: map[string]bool{}}, strikes: map[string]int{},
 	}
-	places := 4 * (connections + s.Builders)
-	l.mail = &mailLine{l.newLine(places, idleMail)}
-	l.bulk = &bulkLine{line: l.newLine(places, idleBulk), limits: limits, rate: relay.Rate}
-	l.bulk.bulk = true
+	l.mail = &mailLine{l.newLine(false, idleMail)}
+	l.bulk = &bulkLine{l.newLine(true, idleBulk)}
 	return l
 }
 
-func (l *lane) newLine(places int, idle time.Duration) *line {
-	return &line{s: l.s, region: l.name, idle: idle, claims: l.claims, jobs: make(chan *job, places), woken: service.NewBell()}
+// newLine makes a line with two workers for each connection, since one stores what
+// came of its message while the other sends, and as many more as messages are composed
+// and signed at once.
+func (l *lane) newLine(bulk bool, idle time.Duration) *line {
+	connections := cap(l.dots)
+	return &line{lane: l, bulk: bulk, idle: idle, woken: service.NewBell(),
+		jobs: newQueue(4*(connections+l.s.Builders), 2*connections+l.s.Builders, l.several.Load)}
 }
 
 // start sets the dispatchers and the workers to work.
@@ -67,7 +72,8 @@ func (l *lane) start(ctx context.Context) error {
 	if err := l.limits.load(ctx, l.s.DB); err != nil {
 		return err
 	}
-	if err := l.closeTroubles(); err != nil { // of an earlier process: how the relay is now shows soon
+	// Of an earlier process: how the relay is now shows soon.
+	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTroubles(l.name) }); err != nil {
 		return fmt.Errorf("close old troubles: %w", err)
 	}
 	l.staff(l.mail.line, l.mail.claim)
@@ -75,18 +81,16 @@ func (l *lane) start(ctx context.Context) error {
 	return nil
 }
 
-// staff sets a line's dispatcher to work, which claims by claim, and its workers:
-// two for each connection, since one stores what came of its message while the other
-// sends, and as many more as messages are composed and signed at once.
+// staff sets a line's dispatcher to work, which claims by claim, and its workers.
 func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	l.s.Workers.Go(func() {
-		defer close(n.jobs)
+		defer n.jobs.end()
 		l.dispatch(l.s.Taking, n, claim)
 	})
-	for range 2*cap(l.dots) + l.s.Builders {
+	for range n.jobs.workers {
 		l.s.Workers.Go(func() {
-			for j := range n.jobs {
-				if 2*len(n.jobs) < cap(n.jobs) {
+			for j := n.jobs.take(); j != nil; j = n.jobs.take() {
+				if n.jobs.low() {
 					n.woken.Ring()
 				}
 				l.run(j)
@@ -106,15 +110,16 @@ func (l *lane) wake() {
 func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
 	for {
 		next := service.SweepEvery
-		// Half the places at once: a claim costs a commit, however many it takes.
-		if room := cap(n.jobs) - len(n.jobs); 2*room >= cap(n.jobs) && l.gate.room(room) > 0 {
-			due, err := claim(ctx, l.gate.room(room))
+		if room := n.room(); room > 0 {
+			due, err := claim(ctx, room)
 			if err != nil && ctx.Err() == nil {
 				l.s.Log.Error("claim units", "relay", l.name, "err", err)
+				due = service.SweepEvery
 			}
-			if err == nil {
-				next = due
-			}
+			next = due
+		}
+		if _, _, until := l.gate.look(); until.After(time.Now()) {
+			next = min(next, time.Until(until))
 		}
 		if !service.Pause(ctx, next, n.woken) {
 			return

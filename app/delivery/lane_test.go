@@ -45,7 +45,7 @@ func TestALongQueueOfOneTeamDoesNotDelayAnother(t *testing.T) {
 		synctest.Wait()
 		at := slices.IndexFunc(relay.Seen(""), func(s world.Try) bool { return s.M.EmailID == id })
 		l := w.Server.Delivery.Lanes()[0]
-		if limit := cap(l.Mail().Jobs()) + cap(l.Dots()) + 4; at < 0 || at-ahead > limit {
+		if limit := l.Mail().Places() + cap(l.Dots()) + 4; at < 0 || at-ahead > limit {
 			t.Errorf("the other team's email came after %d of the long queue, at most %d are fine", at-ahead, limit)
 		}
 	})
@@ -80,7 +80,7 @@ func TestManyTeamsTakeTurns(t *testing.T) {
 			}
 		}
 		for i, at := range first {
-			if limit := 2*teams + 2*cap(w.Server.Delivery.Lanes()[0].Mail().Jobs()); at > limit {
+			if limit := 2*teams + 2*w.Server.Delivery.Lanes()[0].Mail().Places(); at > limit {
 				t.Errorf("team %d waited for %d messages, at most %d are fair", i, at, limit)
 			}
 		}
@@ -265,7 +265,7 @@ func TestAStaleClaimBeginsNoAttempt(t *testing.T) {
 		id := w.Send("bob@example.net")
 		stale := *w.Unit(id)
 		begin := func(u app.Unit) error {
-			return w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.BeginAttempt(u, tx.Now.Add(time.Second)) })
+			return w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.BeginAttempt(u) })
 		}
 		world.Must(t, begin(stale))
 		if err := begin(stale); !errors.Is(err, db.ErrNotFound) {

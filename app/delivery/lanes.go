@@ -128,6 +128,8 @@ func (s *Service) PutBackLanes(now time.Time, by time.Duration) {
 func (s *Service) ReopenLanes() {
 	for _, l := range s.lanes {
 		l.gate.again()
+		l.rests.again()
+		l.wake()
 	}
 }
 

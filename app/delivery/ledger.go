@@ -56,8 +56,9 @@ func (l *ledger) label() string {
 	return l.relay.String()
 }
 
-// settleRecipient records the verdict on one recipient.
-func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time) error {
+// settleRecipient records the verdict on one recipient; of one that is postponed, why
+// says more than the reply.
+func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next time.Time, why string) error {
 	u := j.unit
 	if sim, ok := simulated[v.Verdict]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
@@ -83,15 +84,24 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 		}
 		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
-	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.detail(u, v.Stage, v.Reply, next)))
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.because(u, v.Stage, v.Reply, next, why)))
+}
+
+// because is detail with why in more words; empty: none.
+func (l *ledger) because(u app.Unit, stage app.Stage, r app.Reply, next time.Time, why string) app.EventDetail {
+	d := l.detail(u, stage, r, next)
+	if why != "" {
+		d.Message += "; " + why
+	}
+	return d
 }
 
 // settleEach records what was decided on each recipient, and the message where
 // the capture transport kept it.
-func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Verdict, next time.Time) error {
+func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Verdict, next time.Time, why string) error {
 	u := j.unit
 	for _, v := range res.Recipients {
-		if err := l.settleRecipient(tx, j, v, next); err != nil {
+		if err := l.settleRecipient(tx, j, v, next, why); err != nil {
 			return err
 		}
 	}
@@ -110,16 +120,16 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 			return err
 		}
 	}
-	return l.settleRest(tx, u, open, res, rest, next)
+	return l.settleRest(tx, u, open, res, rest, next, why)
 }
 
 // settleRest applies the verdict on the message to the recipients that have
 // none of their own. A refused message is failed, not bounced: no recipient
 // refused it.
-func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Verdict, next time.Time) error {
+func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result, rest app.Verdict, next time.Time, why string) error {
 	switch rest {
 	case app.Postponed:
-		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.detail(u, res.Stage, res.Reply, next)))
+		return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, "", l.because(u, res.Stage, res.Reply, next, why)))
 	case app.Refused:
 		for _, address := range open {
 			if err := l.finish(tx, u, address, app.Failed, l.detail(u, res.Stage, res.Reply, time.Time{})); err != nil {

@@ -36,6 +36,7 @@ type limits struct {
 	latest  int64             // the last minute that is counted
 	total   usage             // of all minutes
 	mailDue time.Time         // until then, free places are those of mail that waits
+	teams   map[string]*teamUse
 	meter   meter
 	after   string               // broadcast that the last round of turns ended with
 	dripped map[string]time.Time // team -> when it may have its next message
@@ -58,7 +59,7 @@ func newLimits(r relays.Relay, part float64) *limits {
 		part = pacing.DefaultBulkShare
 	}
 	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
-		meter: newMeter(r), dripped: map[string]time.Time{}}
+		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
 }
 
 // load reads what was sent in the last 24 hours.
@@ -75,7 +76,10 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 			l.move(minute, row.Sent-row.Bulk, false)
 			l.move(minute, row.Bulk, true)
 		}
-		return err
+		if err != nil {
+			return err
+		}
+		return l.loadTeams(r)
 	})
 	if err != nil {
 		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
@@ -83,10 +87,10 @@ func (l *limits) load(ctx context.Context, store *db.DB) error {
 	return nil
 }
 
-// reserve takes a place in the daily limit, for a message of a broadcast (bulk) in
-// the share of broadcasts too; without one it answers when the next is free. The
-// place must be given back (unreserve) unless a dot follows.
-func (l *limits) reserve(now time.Time, bulk bool) (minute int64, free time.Time, ok bool) {
+// reserve takes a place in the daily limit for a team's message, for one of a broadcast
+// (bulk) in the share of broadcasts too; without one it answers when the next is free.
+// The place must be given back (unreserve) unless a dot follows.
+func (l *limits) reserve(now time.Time, team string, bulk bool) (minute int64, free time.Time, ok bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	minute = l.forget(now.Unix() / 60)
@@ -101,6 +105,7 @@ func (l *limits) reserve(now time.Time, bulk bool) (minute int64, free time.Time
 	case bulk && now.Before(l.mailDue):
 		return minute, l.mailDue, false
 	}
+	l.use(team, now, 1)
 	l.move(minute, 1, bulk)
 	return minute, time.Time{}, true
 }
@@ -195,10 +200,11 @@ func (l *limits) renew(minute int64, now time.Time, bulk bool) int64 {
 	return current
 }
 
-// unreserve returns a place.
-func (l *limits) unreserve(minute int64, bulk bool) {
+// unreserve returns a team's place.
+func (l *limits) unreserve(minute int64, team string, bulk bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	l.use(team, time.Unix(minute*60, 0), -1)
 	l.move(minute, -1, bulk)
 }
 

@@ -47,7 +47,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 			switch n := random.IntN(8); {
 			case n == 0 && len(held) > 0:
 				i := random.IntN(len(held))
-				l.unreserve(held[i].minute, held[i].bulk)
+				l.unreserve(held[i].minute, "team", held[i].bulk)
 				held = slices.Delete(held, i, i+1)
 			case n == 1 && len(held) > 0 && held[len(held)-1].minute > minute-dayMinutes:
 				p := &held[len(held)-1]
@@ -55,7 +55,7 @@ func TestLimitsCountTheLastDay(t *testing.T) {
 			default:
 				p := heldPlace{minute, n%2 == 0}
 				want := all < 20 && (!p.bulk || bulk < 10 && !now.Before(l.mailDue))
-				_, free, ok := l.reserve(now, p.bulk)
+				_, free, ok := l.reserve(now, "team", p.bulk)
 				if ok != want || !ok && !free.After(now) {
 					t.Fatalf("%d places, %d of broadcasts, are taken: reserve(bulk=%v) is %v, free %v", all, bulk, p.bulk, ok, free.Sub(now))
 				}
@@ -76,22 +76,22 @@ func TestBroadcastsLeaveAReserveToMail(t *testing.T) {
 	l := newLimits(relays.Relay{Daily: 100}, 0)
 	start := time.Unix(1_800_000_000, 0).Truncate(time.Minute)
 	for range 10 {
-		l.reserve(start.Add(-time.Hour), false)
+		l.reserve(start.Add(-time.Hour), "team", false)
 	}
 	for i := range 70 {
-		if _, _, ok := l.reserve(start, true); !ok {
+		if _, _, ok := l.reserve(start, "team", true); !ok {
 			t.Fatalf("message %d of broadcasts was refused", i)
 		}
 	}
-	if _, free, ok := l.reserve(start, true); ok || !free.Equal(start.Add(dayMinutes*time.Minute)) {
+	if _, free, ok := l.reserve(start, "team", true); ok || !free.Equal(start.Add(dayMinutes*time.Minute)) {
 		t.Errorf("a broadcast may use more than its share: %v, free at %v", ok, free)
 	}
 	for i := range 20 {
-		if _, _, ok := l.reserve(start, false); !ok {
+		if _, _, ok := l.reserve(start, "team", false); !ok {
 			t.Fatalf("mail %d was refused", i)
 		}
 	}
-	_, free, ok := l.reserve(start, false)
+	_, free, ok := l.reserve(start, "team", false)
 	if want := start.Add(dayMinutes*time.Minute - time.Hour); ok || !free.Equal(want) {
 		t.Errorf("mail 21: %v, free at %v, want %v", ok, free, want)
 	}
@@ -106,16 +106,16 @@ func TestMailThatWaitsForThePlacesOfADayComesFirst(t *testing.T) {
 	l := newLimits(relays.Relay{Daily: 10}, 0.9)
 	start := time.Unix(1_800_000_000, 0)
 	for range 10 {
-		l.reserve(start, false)
+		l.reserve(start, "team", false)
 	}
-	_, free, _ := l.reserve(start.Add(time.Hour), false)
-	if _, _, ok := l.reserve(free, true); ok || l.window(free) != 0 {
+	_, free, _ := l.reserve(start.Add(time.Hour), "team", false)
+	if _, _, ok := l.reserve(free, "team", true); ok || l.window(free) != 0 {
 		t.Error("a broadcast took the place that mail waits for")
 	}
-	if _, _, ok := l.reserve(free.Add(time.Second), false); !ok {
+	if _, _, ok := l.reserve(free.Add(time.Second), "team", false); !ok {
 		t.Error("mail does not get the place that it was told of")
 	}
-	if _, _, ok := l.reserve(free.Add(mailFirst), true); !ok {
+	if _, _, ok := l.reserve(free.Add(mailFirst), "team", true); !ok {
 		t.Error("broadcasts get nothing though no mail waits any more")
 	}
 }
@@ -125,14 +125,14 @@ func TestAClockThatIsPutBackOpensNoWindow(t *testing.T) {
 	l := newLimits(relays.Relay{Daily: 10}, 0.5)
 	now := time.Unix(1_800_000_000, 0)
 	for range 4 {
-		l.reserve(now, true)
+		l.reserve(now, "team", true)
 	}
 	before := now.Add(-10 * time.Hour)
-	minute, _, ok := l.reserve(before, true)
+	minute, _, ok := l.reserve(before, "team", true)
 	if !ok || minute != now.Unix()/60 || l.window(before) != 0 {
 		t.Errorf("counted in minute %d of %d, %d places are open", minute, now.Unix()/60, l.window(before))
 	}
-	l.unreserve(minute, true)
+	l.unreserve(minute, "team", true)
 	if n := l.window(now); n != 1 {
 		t.Errorf("%d places are open", n)
 	}
@@ -166,13 +166,13 @@ func BenchmarkReserve(b *testing.B) {
 	l := newLimits(relays.Relay{Daily: 1 << 60}, 0)
 	now := time.Unix(1_800_000_000, 0)
 	for range dayMinutes {
-		l.reserve(now, true)
+		l.reserve(now, "team", true)
 		now = now.Add(time.Minute)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
 		now = now.Add(time.Second)
-		minute, _, _ := l.reserve(now, true)
+		minute, _, _ := l.reserve(now, "team", true)
 		l.renew(minute, now, true)
 	}
 }

@@ -2,7 +2,8 @@ package delivery
 
 import (
 	"context"
-	"slices"
+	"errors"
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -14,31 +15,58 @@ import (
 // line leads the units of emails, or those of broadcasts, of one relay to workers of
 // their own, so that none waits behind the other's.
 type line struct {
-	s      *Service
-	region string
-	bulk   bool          // its units are of broadcasts
-	idle   time.Duration // how long it sleeps at most where nothing is due
-	claims *claims       // of its lane
+	*lane
+	bulk bool          // its units are of broadcasts
+	idle time.Duration // how long it sleeps at most where nothing is due
 
-	jobs   chan *job
+	jobs   *queue
 	woken  service.Bell
-	flight atomic.Int64 // jobs that were sent to the workers and have not ended
-	turn   string       // the team that the last round ended with
+	ahead  atomic.Int64 // jobs that were claimed and have no token of the rate yet
+	shares shares
 }
 
-// send hands a job to the workers; there is room, since only the dispatcher fills
-// it.
+// send hands a job to the workers.
 func (n *line) send(j *job) {
-	n.flight.Add(1)
-	n.jobs <- j
+	n.ahead.Add(1)
+	j.line = n
+	n.jobs.put(j)
+}
+
+// paced notes that a job waits for the relay's rate no more.
+func (n *line) paced(j *job) {
+	if j.paced {
+		return
+	}
+	j.paced = true
+	if 2*n.ahead.Add(-1) <= n.mostAhead() && n.relay.Rate > 0 {
+		n.woken.Ring()
+	}
+}
+
+// mostAhead is how many jobs may wait for the relay's rate: no more than it lets leave
+// in a second is claimed ahead, so that who comes later gets a fair share soon.
+func (n *line) mostAhead() int64 {
+	if n.relay.Rate == 0 {
+		return math.MaxInt64
+	}
+	return max(1, int64(n.relay.Rate))
+}
+
+// room is how many units may be claimed now.
+func (n *line) room() int {
+	return int(max(0, min(int64(n.jobs.room()), n.mostAhead()-n.ahead.Load())))
 }
 
 // ended has a job's unit free for others.
 func (n *line) ended(j *job) {
+	n.paced(j)
 	n.claims.release(j.unit)
-	n.flight.Add(-1)
+	n.jobs.done(j)
 	if j.dueAgain() {
 		n.woken.Ring()
+	}
+	if suspected(j.unit) { // the next one may leave, through whichever lane
+		n.s.WakeLanes()
 	}
 }
 
@@ -72,58 +100,68 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	return begun, nil
 }
 
+// dueAtOnce is how many units whose time has come are made due by one Write.
+const dueAtOnce = 2000
+
+// setDue makes units due whose time has come. It returns when the next one's comes,
+// after idle at the latest.
+func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
+	for {
+		at, err := db.Get(ctx, n.s.DB, func(r *db.Reader) (time.Time, error) { return r.NextLater(n.name, n.bulk) })
+		if errors.Is(err, db.ErrNotFound) {
+			return n.idle, nil
+		}
+		if err != nil {
+			return 0, err
+		}
+		if d := time.Until(at); d > 0 {
+			return min(d, n.idle), nil
+		}
+		err = n.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
+			_, err := tx.SetDue(n.name, n.bulk, dueAtOnce)
+			return err
+		})
+		if err != nil {
+			return 0, err
+		}
+	}
+}
+
 // due reads what of the line may be sent now, at most room units, each team in
 // turn, and marks them claimed. next is when to look again: after idle at the latest.
 func (n *line) due(ctx context.Context, room int) (units []app.Unit, next time.Duration, err error) {
-	now := time.Now()
-	next = n.idle
-	var waiting []string
+	if next, err = n.setDue(ctx); err != nil || room == 0 {
+		return nil, next, err
+	}
+	o, blamed, again := n.gate.look()
+	switch o {
+	case closed:
+		return nil, next, nil // the outcome of the probe wakes us, or the pause's end
+	case probe, innocents:
+		room = 1
+	}
+	l := &look{line: n, opening: o, room: room, next: next}
+	if o == innocents {
+		l.until(again)
+	}
 	err = n.s.DB.Read(ctx, func(r *db.Reader) error {
-		teams, err := r.DueTeams(n.region, n.bulk)
+		several, err := r.SeveralTeams()
 		if err != nil {
 			return err
 		}
-		for _, t := range teams {
-			if n.bulk && n.s.rests(t.TeamID, n.region) {
-				continue
-			}
-			if d := t.NextAt.Sub(now); d > 0 {
-				next = min(next, d)
-				continue
-			}
-			waiting = append(waiting, t.TeamID)
+		n.several.Store(several)
+		if o == probe { // another sender tells more of the relay than the one that met the trouble
+			l.avoid = blamed
 		}
-		units, err = n.shares(r, waiting, now, room)
-		return err
+		if err := n.shares.take(r, l); err != nil || len(l.units) > 0 || l.avoid == (sender{}) {
+			return err
+		}
+		l.avoid = sender{}
+		return n.shares.take(r, l)
 	})
-	switch {
-	case len(units) == room:
-		next = n.idle // a worker that takes one wakes us
-	case len(units) == 0 && len(waiting) > 0:
-		next = min(next, service.SweepEvery) // its attempt still runs, or just ended
+	if err != nil {
+		n.claims.release(l.units...)
+		return nil, 0, err
 	}
-	return units, next, err
-}
-
-// shares claims for each waiting team an equal part of room, beginning after the team
-// that the last round ended with, so that a long queue of one does not delay
-// the others. teams are in the order of their ids.
-func (n *line) shares(r *db.Reader, teams []string, now time.Time, room int) ([]app.Unit, error) {
-	var out []app.Unit
-	first := max(0, slices.IndexFunc(teams, func(id string) bool { return id > n.turn }))
-	for i := range teams {
-		if len(out) >= room {
-			break
-		}
-		share := max(1, (room-len(out))/(len(teams)-i))
-		team := teams[(first+i)%len(teams)]
-		units, err := r.DueUnits(n.region, n.bulk, team, now, share+n.claims.busy())
-		if err != nil {
-			n.claims.release(out...)
-			return nil, err
-		}
-		out = append(out, n.claims.take(units, share)...)
-		n.turn = team
-	}
-	return out, nil
+	return l.units, l.next, nil
 }

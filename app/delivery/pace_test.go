@@ -189,7 +189,7 @@ func TestTheSpeedOfALaneIsMeasured(t *testing.T) {
 			now := time.Unix(1_800_000_000, 0)
 			for range 5000 {
 				l.turns(now, test.queues, 0, 10)
-				minute, _, _ := l.reserve(now, true)
+				minute, _, _ := l.reserve(now, "team", true)
 				now = now.Add(test.every)
 				l.renew(minute, now, true)
 			}

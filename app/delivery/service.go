@@ -10,6 +10,7 @@ package delivery
 import (
 	"context"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"mailer/app"
@@ -41,6 +42,7 @@ type Service struct {
 	audience *audience.Service
 	mail     *mail.Service
 	lanes    []*lane
+	suspect  atomic.Bool // a unit that may be what ends the process is in work
 	guards   guards
 	paths    returnPathHosts
 }

@@ -206,10 +206,10 @@ func (s *simulation) sendMails(random *rand.Rand) {
 // mailOne is one transactional message. It must not wait for broadcasts longer than
 // for one of them.
 func (s *simulation) mailOne() {
-	minute, free, ok := s.l.reserve(time.Now(), false)
+	minute, free, ok := s.l.reserve(time.Now(), "team", false)
 	for !ok {
 		time.Sleep(time.Until(free))
-		minute, free, ok = s.l.reserve(time.Now(), false)
+		minute, free, ok = s.l.reserve(time.Now(), "team", false)
 	}
 	now := time.Now()
 	one := time.Duration(0)
@@ -373,7 +373,7 @@ func (s *simulation) queues() (queues []pacing.BulkQueue) {
 
 // sendOne sends one message of a broadcast.
 func (s *simulation) sendOne(id string, random *rand.Rand) bool {
-	minute, _, ok := s.l.reserve(time.Now(), true)
+	minute, _, ok := s.l.reserve(time.Now(), "team", true)
 	if !ok { // mail took the place
 		return false
 	}

@@ -3,44 +3,188 @@ package delivery
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"mailer/app"
-	"mailer/app/service"
+	"mailer/app/reputation"
+	"mailer/app/webhook"
 	"mailer/db"
 )
 
-// noteTrouble keeps the relay's trouble for the timelines of all emails that
-// wait for it.
-func (l *lane) noteTrouble(failures int, until time.Time, res app.Result) {
-	l.mu.Lock()
-	if l.trouble == nil {
-		l.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, StartedAt: time.Now()}
+// rest shuts the lane after a trouble that is nobody's but the relay's, for a pause
+// that grows with each one in a row, and notes why.
+func (l *lane) rest(v leave, s sender, res app.Result) {
+	l.shut(l.gate, v.relay, sender{}, trouble{sender: s, delay: l.relayPause}, res)
+}
+
+// shut closes a gate and notes why: the relay's, or that of whose mail it takes
+// nothing. It returns when the next try is.
+func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) time.Time {
+	failures, until, fresh := g.close(p, t)
+	if fresh {
+		l.noteTrouble(g, whose, failures, until, res)
+		l.wake() // it looks when the pause ends
 	}
-	l.trouble.Failures = failures
-	l.trouble.Detail = l.ledger.detail(app.Unit{}, res.Stage, res.Reply, until)
-	l.trouble.Detail.Message += "; no attempt is counted"
-	trouble := *l.trouble
-	l.mu.Unlock()
-	l.s.Log.Warn("relay can't be used", "relay", l.name, "stage", res.Stage, "code", res.Reply.Code, "reply", res.Reply.Text, "next try", until)
-	err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.OpenTrouble(trouble) })
+	return until
+}
+
+// healthy notes that the relay answered.
+func (l *lane) healthy(v leave) {
+	if l.gate.healthy(v.relay) {
+		l.endTrouble(l.gate, "relay takes mail again")
+	}
+	for _, own := range v.own {
+		if own.gate.healthy(own.pass) {
+			l.rests.drop(own.gate)
+			l.endTrouble(own.gate, "relay takes mail of the sender again")
+		}
+	}
+}
+
+// maxCounted bounds how many waiting units are counted for the log.
+const maxCounted = 1_000_000
+
+// noteTrouble keeps a trouble for the timelines of the emails that wait for its end, and
+// tells the operator, and the team where it is the team's.
+func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time, res app.Result) {
+	g.mu.Lock()
+	first := g.trouble == nil
+	if first {
+		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: time.Now()}
+	}
+	g.trouble.Failures = failures
+	g.trouble.Detail = l.troubleDetail(whose, res, until)
+	note := *g.trouble
+	g.mu.Unlock()
+	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) {
+		return r.CountWaiting(l.name, whose.team, whose.domain, maxCounted)
+	})
+	if err != nil {
+		l.s.Log.Error("count what waits for a relay", "relay", l.name, "err", err)
+	}
+	l.warn(whose, res, "waiting", waiting, "since", note.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
+	err = l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+		if err := tx.OpenTrouble(note); err != nil {
+			return err
+		}
+		if !first || whose.domain == "" {
+			return nil
+		}
+		return l.s.announceRest(tx, &note)
+	})
 	if err != nil {
 		l.s.Log.Error("note a relay's trouble", "relay", l.name, "err", err)
 	}
 }
 
-func (l *lane) closeTroubles() error {
-	return l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTroubles(l.name) })
+// warn tells the operator of a trouble.
+func (l *lane) warn(whose sender, res app.Result, more ...any) {
+	words := append([]any{"relay", l.name}, more...)
+	msg := "relay can't be used"
+	switch {
+	case whose.domain != "":
+		msg, words = "relay takes nothing of a sender's domain", append(words, "team", whose.team, "domain", whose.domain)
+	case whose.team != "":
+		msg, words = "a team has used its share of the relay's daily limit", append(words, "team", whose.team)
+	}
+	l.s.Log.Warn(msg, append(words, "stage", res.Stage, "code", res.Reply.Code, "enhanced_code", res.Reply.Enhanced, "reply", maskAddresses(res.Reply.Text))...)
+}
+
+// maskAddresses leaves the domains alone of the addresses in a relay's words.
+func maskAddresses(text string) string {
+	words := strings.Split(text, " ")
+	for i, w := range words {
+		if at := strings.LastIndexByte(w, '@'); at >= 0 {
+			words[i] = "***" + w[at:]
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// troubleDetail is what timelines show of a trouble. What the relay said in a
+// transaction is for those alone whose transaction it was: it may name others.
+func (l *lane) troubleDetail(whose sender, res app.Result, until time.Time) app.EventDetail {
+	reply := res.Reply
+	if whose.team == "" && reply.Code != 0 && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
+		reply.Text = ""
+	}
+	d := l.ledger.detail(app.Unit{}, res.Stage, reply, until)
+	d.Message += "; no attempt is counted"
+	return d
+}
+
+// announceRest tells a team's webhooks that a relay takes nothing of its domain.
+func (s *Service) announceRest(tx *db.Tx, t *app.RelayTrouble) error {
+	return s.events.Announce(tx, t.TeamID, webhook.DeliverabilityPaused, func() (any, error) {
+		return reputation.RestData{TeamID: t.TeamID, Status: reputation.GuardrailPaused, Domain: t.Domain, Region: t.Relay,
+			Reason: t.Detail.Message, ReplyCode: t.Detail.ReplyCode, EnhancedCode: t.Detail.EnhancedCode, NextAttemptAt: t.Detail.NextAttemptAt}, nil
+	})
+}
+
+// endTrouble notes that a gate is open again.
+func (l *lane) endTrouble(g *rest, msg string) {
+	l.wake()
+	g.mu.Lock()
+	t := g.trouble
+	g.trouble = nil
+	g.mu.Unlock()
+	if t == nil {
+		return
+	}
+	words := []any{"relay", l.name, "after", time.Since(t.StartedAt).Round(time.Second).String()}
+	if t.TeamID != "" {
+		words = append(words, "team", t.TeamID, "domain", t.Domain)
+	}
+	l.s.Log.Info(msg, words...)
+	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTrouble(t.ID) }); err != nil {
+		l.s.Log.Error("note the end of a relay's trouble", "relay", l.name, "err", err)
+	}
 }
 
 // dailyUsed rests the lane until the daily limit has a place again.
-func (l *lane) dailyUsed(p pass, j *job, free time.Time) {
-	_, until, fresh := l.gate.trouble(p, func(int) time.Duration { return time.Until(free) })
-	if fresh {
-		l.noteTrouble(1, until, app.Result{Stage: app.StageConnect, Reply: app.Reply{
-			Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
+func (l *lane) dailyUsed(v leave, j *job, free time.Time) {
+	l.shut(l.gate, v.relay, sender{}, trouble{delay: func(int) time.Duration { return time.Until(free) }},
+		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
+	l.handBack(j)
+}
+
+// shareLook is how soon a team that used its share of a daily limit is looked at again.
+const shareLook = time.Minute
+
+// shareUsed rests a team that used its share of the daily limit while little is left.
+func (l *lane) shareUsed(v leave, j *job) {
+	whose := sender{team: j.unit.TeamID}
+	g := l.rests.at(whose)
+	l.shut(g, v.through(g), whose, trouble{sender: whose, delay: func(int) time.Duration { return shareLook }},
+		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
+	l.handBack(j)
+}
+
+// tell writes a line for each recipient on whom the relay decided, and one for the
+// others: rest is the verdict on them.
+func (l *lane) tell(j *job, rest app.Verdict, res app.Result) {
+	for _, v := range res.Recipients {
+		switch v.Verdict {
+		case app.Accepted:
+			l.say("delivered", j, v.Address, v.Reply)
+		case app.Refused:
+			l.say("bounced", j, v.Address, v.Reply)
+		case app.Postponed:
+			l.say("deferred", j, v.Address, v.Reply)
+		}
 	}
-	l.record(j, func(tx *db.Tx) error {
-		return service.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, until))
-	})
+	msg := map[app.Verdict]string{app.Refused: "failed", app.Postponed: "deferred"}[rest]
+	if msg == "" {
+		return
+	}
+	for _, address := range undecided(j.letter.Recipients, res) {
+		l.say(msg, j, address, res.Reply)
+	}
+}
+
+func (l *lane) say(msg string, j *job, address string, r app.Reply) {
+	_, domain, _ := strings.Cut(address, "@")
+	l.s.Log.Info(msg, "email", j.unit.EmailID, "team", j.unit.TeamID, "relay", l.name, "to_domain", domain, "attempt", j.unit.Attempts,
+		"code", r.Code, "enhanced_code", r.Enhanced, "ms", time.Since(j.began).Milliseconds())
 }

@@ -173,8 +173,8 @@ func TestAPoisonEmailDoesNotStopOthersAndItsAttemptsCount(t *testing.T) {
 		if u.Attempts != 1 {
 			t.Errorf("%d attempts counted after %d troubles", u.Attempts, len(relay.Seen(poison)))
 		}
-		if ev := w.EventOf(poison, app.EventDeferred); !strings.Contains(ev.Detail.Message, "connection reset") {
-			t.Errorf("deferral %+v", ev.Detail)
+		if story := w.Story(poison); !strings.Contains(story, "connection reset") {
+			t.Errorf("timeline:\n%s", story)
 		}
 		time.Sleep(3 * time.Hour)
 		synctest.Wait()
@@ -206,22 +206,22 @@ func TestTroubleOfTwoRelaysIsTheirOwn(t *testing.T) {
 }
 
 func TestAnEarlierProbeDoesNotGiveAwayTheTurnOfALaterOne(t *testing.T) {
-	g := delivery.NewGate()
+	var g delivery.Gate
 	at := func(int) time.Duration { return 0 }
 	enter := func() delivery.Pass {
-		p, ok := g.Enter(t.Context())
+		p, ok := g.Enter(false)
 		if !ok {
 			t.Fatal("no pass")
 		}
 		return p
 	}
-	g.Trouble(enter(), at)
+	g.Close(enter(), false, at)
 	early := enter()
 	g.Healthy(early)
-	g.Trouble(enter(), at)
+	g.Close(enter(), false, at)
 	enter() // the probe of now
 	g.Unclear(early)
-	if n := g.Room(5); n != 0 {
-		t.Errorf("room for %d beside a probe", n)
+	if _, ok := g.Enter(false); ok {
+		t.Error("a second probe beside the first")
 	}
 }

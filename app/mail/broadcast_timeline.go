@@ -21,10 +21,12 @@ func ofBroadcast(tx *db.Tx, teamID, emailID string) error {
 
 // headOf is an email to a recipient of a broadcast without what it says.
 func headOf(b *app.Broadcast, rec *app.BroadcastRecipient) *app.Email {
-	return &app.Email{
+	head := &app.Email{
 		ID: rec.ID, TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, MessageID: app.EmailMessageID(rec.ID, cmp.Or(b.From.Domain, app.Erased)),
 		CreatedAt: b.QueuedAt, LastEvent: b.SeenOf(rec).LastEvent(),
 	}
+	head.From = b.From
+	return head
 }
 
 // broadcastTimeline is the timeline of an email to a recipient of a broadcast.

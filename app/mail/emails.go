@@ -153,7 +153,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, NextAt: charged.At, Size: email.Size(),
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: email.Size(),
 		Owed: charged.Owed, Late: charged.Late}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)

@@ -64,7 +64,7 @@ func timelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	if !open {
 		until = lastOfDelivery(events, until)
 	}
-	troubles, err := r.Troubles(email.Relay, email.CreatedAt, until)
+	troubles, err := r.Troubles(email.Relay, email.TeamID, email.From.Domain, email.CreatedAt, until)
 	if err != nil {
 		return nil, err
 	}

@@ -69,6 +69,7 @@ type Config struct {
 // Server is the whole service behind its doors.
 type Server struct {
 	*service.Base
+	started      bool // Start came as far as its workers
 	Events       *events.Service
 	Teams        *teams.Service
 	Domains      *domains.Service
@@ -137,12 +138,13 @@ func (s *Server) Start(ctx context.Context) error {
 		return err
 	}
 	for _, step := range []func(context.Context) error{
-		s.Upkeep.ResumeClock, s.Delivery.RecoverDoubts, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start,
+		s.Upkeep.ResumeClock, s.Delivery.Resume, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start,
 	} {
 		if err := step(ctx); err != nil {
 			return err
 		}
 	}
+	s.started = true
 	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
@@ -169,6 +171,11 @@ func (s *Server) Stop(ctx context.Context) {
 	}
 	s.Abort()
 	s.Delivery.CloseSenders()
+	if s.started {
+		if err := s.Delivery.EndWell(context.WithoutCancel(ctx)); err != nil {
+			s.Log.Warn("that this server ended well is not stored", "err", err)
+		}
+	}
 	if err := s.Teams.FlushKeys(context.WithoutCancel(ctx)); err != nil {
 		s.Log.Warn("last use of keys not stored", "err", err)
 	}

@@ -168,7 +168,7 @@ func (w *World) Begin(b *app.Broadcast, n, waiting, dotted int, putOff time.Dura
 			return err
 		}
 		for i := range waiting + dotted {
-			u := app.Unit{EmailID: app.MailID(b.Mails, int64(i+1)), TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, NextAt: tx.Now.Add(putOff), Size: 1}
+			u := app.Unit{EmailID: app.MailID(b.Mails, int64(i+1)), TeamID: b.TeamID, BroadcastID: b.ID, Relay: b.Relay, Domain: b.From.Domain, NextAt: tx.Now.Add(putOff), Size: 1}
 			if putOff > 0 {
 				u.Since = tx.Now
 			}
@@ -178,6 +178,10 @@ func (w *World) Begin(b *app.Broadcast, n, waiting, dotted int, putOff time.Dura
 			if i < waiting {
 				continue
 			}
+			if err := tx.BeginAttempt(u); err != nil {
+				return err
+			}
+			u.Attempts++
 			if err := tx.MarkDotted(u, ""); err != nil {
 				return err
 			}

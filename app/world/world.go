@@ -15,6 +15,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -273,21 +274,24 @@ func (w *World) Story(id string) string {
 // Unit returns the open work of an email, nil where it is over.
 func (w *World) Unit(id string) *app.Unit {
 	w.T.Helper()
-	var found *app.Unit
-	w.Read(func(r *db.Reader) error {
-		email, err := r.Email(w.Key.TeamID, id)
-		if err != nil {
-			return err
-		}
-		units, err := r.DueUnits(email.Relay, false, w.Key.TeamID, time.Now().AddDate(1, 0, 0), 100_000)
-		for _, u := range units {
-			if u.EmailID == id {
-				found = &u
-			}
-		}
-		return err
-	})
-	return found
+	rows := w.Sql(`SELECT team_id || '|' || coalesce(topic_id, '') || '|' || relay || '|' || domain || '|' || coalesce(signature, '') || '|' ||
+		attempts || '|' || next_at || '|' || coalesce(since, 0) || '|' || size || '|' || owed || '|' || late || '|' || crashes FROM units WHERE email_id = ?`, id)
+	if len(rows) == 0 {
+		return nil
+	}
+	text := strings.Split(rows[0], "|")
+	var n [7]int64
+	for i := range n {
+		var err error
+		n[i], err = strconv.ParseInt(text[5+i], 10, 64)
+		Must(w.T, err)
+	}
+	u := &app.Unit{EmailID: id, TeamID: text[0], TopicID: text[1], Relay: text[2], Domain: text[3], Signature: text[4], Attempts: int(n[0]),
+		NextAt: time.UnixMilli(n[1]).UTC(), Size: n[3], Owed: n[4], Late: n[5] != 0, Crashes: int(n[6])}
+	if n[2] != 0 {
+		u.Since = time.UnixMilli(n[2]).UTC()
+	}
+	return u
 }
 
 // Dotted returns the units that are marked dotted.

@@ -1,0 +1,128 @@
+package delivery
+
+import (
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// look is one look of a dispatcher at what is due.
+type look struct {
+	line    *line
+	opening opening
+	avoid   sender // is left out
+	room    int
+	units   []app.Unit // what was claimed
+	next    time.Duration
+}
+
+// until has the dispatcher look again at a time, or sooner.
+func (l *look) until(at time.Time) { l.next = min(l.next, max(0, time.Until(at))) }
+
+// may says how many of a sender's units may be claimed, want at most.
+func (l *look) may(s sender, want int) int {
+	if s == l.avoid || l.opening == innocents && !l.line.breaker.innocent(s) {
+		return 0
+	}
+	n, again := l.line.may(s, want)
+	if !again.IsZero() {
+		l.until(again)
+	}
+	return n
+}
+
+// shares remember whose turn it is.
+type shares struct {
+	team   string            // that the last round ended with
+	domain map[string]string // team -> the domain that its last share ended with
+}
+
+const (
+	// teamsAtOnce is how many teams one look asks for their mail at most.
+	teamsAtOnce = 256
+	// maxTurns bounds the memory of whose turn it is.
+	maxTurns = 10_000
+	// pastClaimed is how many units are read beyond what is wanted: those that somebody
+	// works on still are passed over.
+	pastClaimed = 8
+)
+
+// take claims for each team that has due mail an equal part of the room, beginning
+// after the one that the last round ended with, so that a long queue of one does not
+// delay the others.
+func (sh *shares) take(r *db.Reader, l *look) error {
+	n := l.line
+	teams, err := r.DueTeams(n.name, n.bulk, sh.team, teamsAtOnce)
+	if err != nil {
+		return err
+	}
+	if len(teams) < teamsAtOnce && sh.team != "" {
+		first, err := r.DueTeams(n.name, n.bulk, "", teamsAtOnce-len(teams))
+		if err != nil {
+			return err
+		}
+		for _, team := range first {
+			if team <= sh.team {
+				teams = append(teams, team)
+			}
+		}
+	}
+	for i, team := range teams {
+		left := l.room - len(l.units)
+		if left <= 0 {
+			return nil
+		}
+		want := n.jobs.roomOf(team, max(1, left/(len(teams)-i)), len(l.units))
+		if n.bulk && n.s.rests(team, n.name) {
+			want = 0
+		}
+		if want > 0 {
+			if err := sh.takeOf(r, l, team, want); err != nil {
+				return err
+			}
+		}
+		sh.team = team
+	}
+	if len(teams) == teamsAtOnce && len(l.units) < l.room { // there may be others
+		l.until(time.Now().Add(100 * time.Millisecond))
+	}
+	return nil
+}
+
+// takeOf claims up to want units of a team, of each of its domains in turn.
+func (sh *shares) takeOf(r *db.Reader, l *look, team string, want int) error {
+	n := l.line
+	domains, err := r.DueSenders(n.name, n.bulk, team)
+	if err != nil {
+		return err
+	}
+	first := max(0, slices.IndexFunc(domains, func(d string) bool { return d > sh.domain[team] }))
+	for i := range domains {
+		if want <= 0 {
+			break
+		}
+		domain := domains[(first+i)%len(domains)]
+		part := l.may(sender{team, domain}, max(1, want/(len(domains)-i)))
+		if part == 0 {
+			continue
+		}
+		units, err := r.DueUnits(n.name, n.bulk, team, domain, n.claims.crashes(), part+pastClaimed)
+		if err != nil {
+			return err
+		}
+		units = n.claims.take(units, part)
+		l.units = append(l.units, units...)
+		want -= len(units)
+		sh.note(team, domain)
+	}
+	return nil
+}
+
+func (sh *shares) note(team, domain string) {
+	if sh.domain == nil || len(sh.domain) >= maxTurns {
+		sh.domain = map[string]string{}
+	}
+	sh.domain[team] = domain
+}
