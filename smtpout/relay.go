@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -36,6 +37,7 @@ type Relay struct {
 	builder  *builder
 	pool     *pool
 	clean    cleaner
+	rules    rules
 	closing  context.Context // ends with Close
 	endClose context.CancelFunc
 }
@@ -47,7 +49,7 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	hello, err := helloName(opts.Hello)
+	hello, err := helloName(cmp.Or(cfg.Hello, opts.Hello))
 	if err != nil {
 		return nil, err
 	}
@@ -63,6 +65,7 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 		log:     opts.logger().With("relay", cfg.Region),
 		builder: newBuilder(opts, cfg.DKIM, cfg.Profile),
 		clean:   newCleaner(cfg.User, cfg.Password),
+		rules:   rules{soft: cfg.SoftBounce},
 	}
 	r.pool = newPool(cfg.Connections, r.log)
 	r.closing, r.endClose = context.WithCancel(context.Background())
