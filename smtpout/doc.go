@@ -17,7 +17,12 @@
 // Mail of broadcasts (app.Outgoing.Bulk) gives way to all other where it waits:
 // for its turn to be composed and signed, and for a connection. A transactional
 // message waits for bulk messages that have begun, one at most where it finds
-// every place taken, and never for those that queue.
+// every place taken, and never for those that queue. Among equals the place goes to
+// the team that holds the fewest; where teams share a relay (app.Outgoing.Shared),
+// one whose transactions take long leaves the last free connection to others.
+//
+// A relay that refuses one connection more while others work has no trouble: as many
+// are used as work, and one more is tried after a quiet minute.
 package smtpout
 
 import (

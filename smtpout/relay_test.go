@@ -216,7 +216,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		"..\r\n",
 		"Subject: x\r\n\r\n" + strings.Repeat(".\r\n", 5000),
 	} {
-		c, err := r.connect(t.Context(), false)
+		c, err := r.connect(t.Context(), claimant{})
 		if err != nil {
 			t.Fatal(err)
 		}
