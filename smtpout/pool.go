@@ -194,11 +194,12 @@ func (p *pool) tell() {
 
 // give hands a connection back for others to use.
 func (p *pool) give(c *conn) {
+	at := c.place // read before others may take c
 	if c.used >= p.connLimit || !p.keep(c) {
 		p.retire(c)
 		return
 	}
-	p.slots.give(c.place)
+	p.slots.give(at)
 }
 
 // keep puts c among the idle ones, unless the pool is closed.

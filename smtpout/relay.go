@@ -31,6 +31,7 @@ const (
 type Relay struct {
 	cfg      relays.Relay
 	addr     string
+	dial     func(context.Context) (net.Conn, error)
 	hello    string
 	tls      *tls.Config
 	log      *slog.Logger
@@ -67,6 +68,7 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 		clean:   newCleaner(cfg.User, cfg.Password),
 		rules:   rules{soft: cfg.SoftBounce},
 	}
+	r.dial = r.dialTCP
 	r.pool = newPool(cfg.Connections, r.log)
 	r.closing, r.endClose = context.WithCancel(context.Background())
 	return r, nil
