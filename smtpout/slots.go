@@ -201,7 +201,7 @@ func (s *slots) may(t *tenant, who claimant, now time.Time) bool {
 	if s.used >= limit {
 		return false
 	}
-	last := limit > 1 && s.used == limit-1
+	last := s.used == limit-1
 	return !last || !s.reserve || !who.shared || t.held == 0 || t.quick(now)
 }
 
