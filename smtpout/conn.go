@@ -86,6 +86,7 @@ type conn struct {
 	lines  []byte    // room for commands
 	used   int       // transactions begun
 	since  time.Time // idle since
+	place  *place    // that it holds in its pool while it is in use
 }
 
 // cut closes the socket under whatever stands on it. It is safe at any time and

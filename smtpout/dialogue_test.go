@@ -244,7 +244,7 @@ func (c *counted) SetWriteDeadline(at time.Time) error {
 func sendCounted(t *testing.T, ehlo string, m *app.Outgoing) *counted {
 	t.Helper()
 	r := relayTo(t, startFake(t, &fake{ehlo: []string{ehlo}}))
-	c, err := r.connect(t.Context(), false)
+	c, err := r.connect(t.Context(), claimant{})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,9 +2,10 @@
 // signs them and hands them to a relay by SMTP (RFC 5321), or keeps them where
 // no relay is configured.
 //
-// Failure policy: a message is refused only by a 5xx that was really received,
-// or because it can't be carried at all; whatever else goes wrong before the
-// final dot is trouble of the relay and says nothing of the message; whatever
+// Failure policy: a message is refused only by a 5xx that was really received (and
+// where a relay is soft on bounces not even then), or because it can't be carried
+// at all; whatever else goes wrong before the final dot is trouble, and says
+// nothing of the message but to the recipients that were answered before; whatever
 // goes wrong after it, short of a readable reply, is doubt. Nothing is retried
 // here, but for one thing: a pooled connection that the relay closed while it
 // was idle is replaced once, unseen. Results carry their reason in words, and no
@@ -16,7 +17,12 @@
 // Mail of broadcasts (app.Outgoing.Bulk) gives way to all other where it waits:
 // for its turn to be composed and signed, and for a connection. A transactional
 // message waits for bulk messages that have begun, one at most where it finds
-// every place taken, and never for those that queue.
+// every place taken, and never for those that queue. Among equals the place goes to
+// the team that holds the fewest; where teams share a relay (app.Outgoing.Shared),
+// one whose transactions take long leaves the last free connection to others.
+//
+// A relay that refuses one connection more while others work has no trouble: as many
+// are used as work, and one more is tried after a quiet minute.
 package smtpout
 
 import (
@@ -44,7 +50,7 @@ var (
 
 // Options are what all transports of a server share.
 type Options struct {
-	Hello    string       // our name in EHLO; empty: localhost
+	Hello    string       // our name in EHLO, where the relay has no other; empty: localhost
 	Log      *slog.Logger // nil: nothing is logged
 	Builders int          // messages composed and signed at once; 0: app.Builders
 	Load     *app.Load    // while callers wait, a quarter as many are; nil: nobody does

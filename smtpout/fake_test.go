@@ -71,11 +71,15 @@ type fake struct {
 
 func startFake(t *testing.T, f *fake) *fake {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	if f.listener == nil {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.listener = l
 	}
-	f.t, f.listener, f.changed = t, l, make(chan struct{})
+	l := f.listener
+	f.t, f.changed = t, make(chan struct{})
 	f.work.Go(f.accept)
 	t.Cleanup(func() {
 		l.Close()

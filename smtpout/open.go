@@ -41,8 +41,7 @@ var (
 
 // open dials the relay and goes as far as MAIL may be said.
 func (r *Relay) open(ctx context.Context) (*conn, error) {
-	dialer := net.Dialer{Timeout: r.cfg.Timeout}
-	socket, err := dialer.DialContext(ctx, "tcp", r.addr)
+	socket, err := r.dial(ctx)
 	if err != nil {
 		return nil, atStage(app.StageConnect, err)
 	}
@@ -58,6 +57,12 @@ func (r *Relay) open(ctx context.Context) (*conn, error) {
 	}
 	r.log.Debug("smtp: connected")
 	return c, nil
+}
+
+// dialTCP connects a socket to the relay.
+func (r *Relay) dialTCP(ctx context.Context) (net.Conn, error) {
+	dialer := net.Dialer{Timeout: r.cfg.Timeout}
+	return dialer.DialContext(ctx, "tcp", r.addr)
 }
 
 // prepare greets, encrypts and authenticates, in an order that lets no

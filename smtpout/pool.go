@@ -5,6 +5,8 @@ import (
 	"log/slog"
 	"sync"
 	"time"
+
+	"mailer/app"
 )
 
 const (
@@ -16,51 +18,188 @@ const (
 
 // pool bounds and keeps connections. A slot stands for one connection in use or
 // being opened or left; since a connection is opened only while none is idle,
-// used and idle ones together never outnumber the slots.
+// used and idle ones together never outnumber the slots. Where the relay refuses
+// one while others work, the slots become as many as those.
 type pool struct {
 	slots     *slots
+	ceiling   *ceiling
 	idleLimit time.Duration
 	connLimit int
 	log       *slog.Logger
 
-	mu     sync.Mutex
-	idle   []*conn // the last one was used last
-	timer  *time.Timer
-	closed bool
-	work   sync.WaitGroup // goodbyes being said
+	mu      sync.Mutex
+	idle    []*conn // the last one was used last
+	busy    int     // connections in use
+	opening int     // connections being opened
+	round   *round  // of openings
+	timer   *time.Timer
+	closed  bool
+	work    sync.WaitGroup // goodbyes being said
+
+	refusal app.Reply // that lowered the limit, not logged yet
+	logged  int       // limit that was logged last
+	told    time.Time // and when
+}
+
+// round are openings at one time, of which some were refused while it is not known
+// yet whether any succeeds.
+type round struct {
+	over   chan struct{}
+	worked bool
 }
 
 func newPool(n int, log *slog.Logger) *pool {
-	return &pool{slots: newSlots(n), idleLimit: idleLimit, connLimit: connLimit, log: log}
+	c := newCeiling(n)
+	more := func() bool {
+		raised := c.raise()
+		if raised {
+			log.Debug("smtp: one connection more is tried", "limit", c.limit())
+		}
+		return raised
+	}
+	return &pool{
+		slots:   &slots{limit: c.limit, more: more, reserve: true},
+		ceiling: c, idleLimit: idleLimit, connLimit: connLimit, log: log, logged: n,
+		round: newRound(),
+	}
 }
 
+func newRound() *round { return &round{over: make(chan struct{})} }
+
 // take waits for a slot and returns the connection that was used last; nil: the
-// caller opens one. Mail of a broadcast waits behind all other. Every take is
-// followed by one give, retire or drop.
-func (p *pool) take(ctx context.Context, bulk bool) (*conn, error) {
-	if err := p.slots.take(ctx, bulk); err != nil {
-		return nil, err
+// caller opens one at the place, and tells how that went by opened or refused.
+// Every connection taken or opened is followed by one give, drop or reopen.
+func (p *pool) take(ctx context.Context, who claimant) (*conn, *place, error) {
+	at, err := p.slots.take(ctx, who)
+	if err != nil {
+		return nil, nil, err
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for len(p.idle) > 0 {
 		c := p.idle[len(p.idle)-1]
 		p.idle = p.idle[:len(p.idle)-1]
-		if time.Since(c.since) < p.idleLimit {
-			return c, nil
+		if p.fresh(c) {
+			p.busy++
+			c.place = at
+			return c, nil, nil
 		}
 		c.cut()
 	}
-	return nil, nil
+	p.opening++
+	return nil, at, nil
+}
+
+func (p *pool) fresh(c *conn) bool { return time.Since(c.since) < p.idleLimit }
+
+// reopen ends a connection that was found dead; the caller opens another at its
+// place.
+func (p *pool) reopen(dead *conn) *place {
+	dead.cut()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy--
+	p.opening++
+	return dead.place
+}
+
+// opened notes a connection that was opened at a place.
+func (p *pool) opened(c *conn, at *place) {
+	c.place = at
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.busy++
+	p.logged = max(p.logged, p.works())
+	p.ended(true)
+	p.tell()
+}
+
+// refused notes a connection that could not be opened, and gives its place up. It
+// reports whether the relay works nevertheless, so that the caller is to wait for
+// one of the connections that it lets us have; it waits for those that are being
+// opened at the same time where none works yet.
+func (p *pool) refused(ctx context.Context, at *place, reply app.Reply) bool {
+	p.mu.Lock()
+	r, works := p.round, p.works() > 0
+	p.ended(false)
+	p.mu.Unlock()
+	if !works {
+		select {
+		case <-r.over:
+			works = r.worked
+		case <-ctx.Done():
+		}
+	}
+	stopped := ctx.Err() != nil // then the relay has refused nothing
+	if !stopped {
+		p.learn(works, reply)
+	}
+	p.slots.give(at)
+	return works && !stopped
+}
+
+// ended counts an opening that has ended. A round is over with its first success,
+// or when all have failed. p.mu is held.
+func (p *pool) ended(well bool) {
+	if p.opening--; well || p.opening == 0 {
+		p.round.worked = p.works() > 0
+		close(p.round.over)
+		p.round = newRound()
+	}
+}
+
+// works counts the connections that work. p.mu is held.
+func (p *pool) works() int {
+	n := p.busy
+	for _, c := range p.idle {
+		if p.fresh(c) {
+			n++
+		}
+	}
+	return n
+}
+
+// learn makes the slots as many as the connections that work, or may yet, after
+// one more was refused. A relay of which none works has other trouble than their
+// number: once it is over, all is as it was configured.
+func (p *pool) learn(works bool, reply app.Reply) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !works {
+		p.ceiling.reset()
+		p.logged, p.refusal = p.ceiling.limit(), app.Reply{}
+		return
+	}
+	p.ceiling.lower(p.works() + p.opening)
+	p.refusal = reply
+	p.tell()
+}
+
+// tell logs a limit that was lowered, once it is known how far. Where one
+// connection more was tried in vain, nothing has changed. p.mu is held.
+func (p *pool) tell() {
+	if p.opening > 0 || p.refusal == (app.Reply{}) {
+		return
+	}
+	level, limit := slog.LevelWarn, p.ceiling.limit()
+	if limit == p.logged || time.Since(p.told) < quietMinute {
+		level = slog.LevelDebug
+	} else {
+		p.logged, p.told = limit, time.Now()
+	}
+	p.log.Log(context.Background(), level, "smtp: the relay takes no more connections at once",
+		"limit", limit, "code", p.refusal.Code, "reply", p.refusal.Text)
+	p.refusal = app.Reply{}
 }
 
 // give hands a connection back for others to use.
 func (p *pool) give(c *conn) {
+	at := c.place // read before others may take c
 	if c.used >= p.connLimit || !p.keep(c) {
 		p.retire(c)
 		return
 	}
-	p.slots.give()
+	p.slots.give(at)
 }
 
 // keep puts c among the idle ones, unless the pool is closed.
@@ -70,6 +209,7 @@ func (p *pool) keep(c *conn) bool {
 	if p.closed {
 		return false
 	}
+	p.busy--
 	c.since = time.Now()
 	p.idle = append(p.idle, c)
 	if p.timer == nil {
@@ -78,12 +218,13 @@ func (p *pool) keep(c *conn) bool {
 	return true
 }
 
-// drop ends a connection (nil: none was opened) at once and frees its slot.
+// drop ends a connection at once and frees its slot.
 func (p *pool) drop(c *conn) {
-	if c != nil {
-		c.cut()
-	}
-	p.slots.give()
+	c.cut()
+	p.mu.Lock()
+	p.busy--
+	p.mu.Unlock()
+	p.slots.give(c.place)
 }
 
 // retire says QUIT on a connection in the background; the slot is free once the
@@ -92,6 +233,7 @@ func (p *pool) retire(c *conn) {
 	p.mu.Lock()
 	closed := p.closed
 	if !closed {
+		p.busy--
 		p.work.Add(1)
 	}
 	p.mu.Unlock()
@@ -101,7 +243,7 @@ func (p *pool) retire(c *conn) {
 	}
 	go func() {
 		defer p.work.Done()
-		defer p.slots.give()
+		defer p.slots.give(c.place)
 		p.leave(c)
 	}()
 }
@@ -138,11 +280,14 @@ func (p *pool) reap() {
 func (p *pool) ripe() []*conn {
 	var old []*conn
 	for len(p.idle) > 0 && time.Since(p.idle[0].since) >= p.idleLimit {
-		if !p.slots.tryTake() {
+		at := p.slots.tryTake()
+		if at == nil {
 			return old
 		}
-		old = append(old, p.idle[0])
-		p.idle = p.idle[1:]
+		c := p.idle[0]
+		c.place = at
+		p.busy++
+		old, p.idle = append(old, c), p.idle[1:]
 	}
 	return old
 }

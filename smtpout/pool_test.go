@@ -162,7 +162,7 @@ func TestConnectionWithAnUnaskedReplyIsReplaced(t *testing.T) {
 // even where the transaction came to a result of its own.
 func TestConnectionOfEndedContextIsDropped(t *testing.T) {
 	r := relayTo(t, startFake(t, &fake{}))
-	c, err := r.connect(t.Context(), false)
+	c, err := r.connect(t.Context(), claimant{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -292,7 +292,7 @@ func TestWaitForAConnectionEndsWithContext(t *testing.T) {
 
 func TestBuildersAreBounded(t *testing.T) {
 	b := newBuilder(Options{Builders: 1}, false, relays.ProfileGeneric)
-	if err := b.slots.take(t.Context(), true); err != nil {
+	if _, err := b.slots.take(t.Context(), claimant{}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"cmp"
 	"context"
 	"crypto/tls"
 	"crypto/x509"
@@ -25,17 +26,19 @@ const (
 	dotFactor = 10
 )
 
-// Relay hands messages to one SMTP server over a few pooled connections. It is
-// safe for concurrent use.
+// Relay hands messages to one SMTP server over a few pooled connections, as many as
+// it lets us have. It is safe for concurrent use.
 type Relay struct {
 	cfg      relays.Relay
 	addr     string
+	dial     func(context.Context) (net.Conn, error)
 	hello    string
 	tls      *tls.Config
 	log      *slog.Logger
 	builder  *builder
 	pool     *pool
 	clean    cleaner
+	rules    rules
 	closing  context.Context // ends with Close
 	endClose context.CancelFunc
 }
@@ -47,7 +50,7 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 	if err != nil {
 		return nil, err
 	}
-	hello, err := helloName(opts.Hello)
+	hello, err := helloName(cmp.Or(cfg.Hello, opts.Hello))
 	if err != nil {
 		return nil, err
 	}
@@ -63,7 +66,9 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 		log:     opts.logger().With("relay", cfg.Region),
 		builder: newBuilder(opts, cfg.DKIM, cfg.Profile),
 		clean:   newCleaner(cfg.User, cfg.Password),
+		rules:   rules{soft: cfg.SoftBounce},
 	}
+	r.dial = r.dialTCP
 	r.pool = newPool(cfg.Connections, r.log)
 	r.closing, r.endClose = context.WithCancel(context.Background())
 	return r, nil
@@ -151,46 +156,47 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 		return *bad
 	}
 	defer r.builder.release(message)
-	c, err := r.connect(ending, m.Bulk)
-	if err != nil {
-		return r.trouble(ending, app.StageConnect, err)
-	}
-	reused := c.used > 0
-	res, end := r.transact(ctx, ending, c, m, message, hold)
-	if end == connStale && reused {
-		if c, err = r.replace(ending, c); err != nil {
-			return r.trouble(ending, app.StageConnect, err)
+	who := claimant{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
+	c, err := r.connect(ending, who)
+	for err == nil {
+		reused := c.used > 0
+		res, end := r.transact(ctx, ending, c, m, message, hold)
+		if end == connStale && reused {
+			c, err = r.openAt(ending, who, r.pool.reopen(c))
+			continue
 		}
-		res, end = r.transact(ctx, ending, c, m, message, hold)
-	}
-	if end != connGood {
-		r.pool.drop(c)
+		if end == connGood {
+			r.pool.give(c)
+		} else {
+			r.pool.drop(c)
+		}
 		return res
 	}
-	r.pool.give(c)
-	return res
+	return r.trouble(ending, app.StageConnect, err)
 }
 
 // connect returns a pooled connection or a new one.
-func (r *Relay) connect(ctx context.Context, bulk bool) (*conn, error) {
-	c, err := r.pool.take(ctx, bulk)
+func (r *Relay) connect(ctx context.Context, who claimant) (*conn, error) {
+	c, at, err := r.pool.take(ctx, who)
 	if c != nil || err != nil {
 		return c, err
 	}
-	return r.replace(ctx, nil)
+	return r.openAt(ctx, who, at)
 }
 
-// replace opens a connection in the slot of one that was found dead.
-func (r *Relay) replace(ctx context.Context, dead *conn) (*conn, error) {
-	if dead != nil {
-		dead.cut()
-	}
+// openAt opens a connection at a place. Where the relay refuses it but lets us have
+// others, it waits for one of those.
+func (r *Relay) openAt(ctx context.Context, who claimant, at *place) (*conn, error) {
+	who.turn = at.turn
 	c, err := r.open(ctx)
-	if err != nil {
-		r.pool.drop(nil)
-		return nil, err
+	if err == nil {
+		r.pool.opened(c, at)
+		return c, nil
 	}
-	return c, nil
+	if r.pool.refused(ctx, at, r.replyTo(ctx, err, r.cfg.Timeout)) {
+		return r.connect(ctx, who)
+	}
+	return nil, err
 }
 
 // Close ends all connections: QUIT on the idle ones, the others at once. It

@@ -46,7 +46,7 @@ func TestSendResults(t *testing.T) {
 		{"too many recipients, called permanent", oneBad("552 5.5.3 too many"), three, "done/dot/250 a=accepted/250 b=postponed/552 c=accepted/250", 1, false},
 		{"mailbox full", oneBad("552 5.2.2 full"), three, "done/dot/250 a=accepted/250 b=refused/552 c=accepted/250", 1, false},
 		{"none accepted", on("RCPT", "550 5.1.1 unknown"), three[:2], "done/rcpt/0 a=refused/550 b=refused/550", 0, true},
-		{"421 at RCPT after a refusal", oneBad("421 4.3.2 later"), three, "trouble/rcpt/421", 0, false},
+		{"421 at RCPT", oneBad("421 4.3.2 later"), three, "trouble/rcpt/421", 0, false},
 		{"454 at RCPT", oneBad("454 4.7.0 later"), three, "trouble/rcpt/454", 0, false},
 		{"530 at RCPT", oneBad("530 5.7.0 authenticate"), three, "trouble/rcpt/530", 0, false},
 		{"nonsense at RCPT", oneBad("354 what"), three, "trouble/rcpt/354", 0, false},
@@ -68,9 +68,9 @@ func TestSendResults(t *testing.T) {
 
 		{"421 at DATA", on("DATA", "421 4.3.2 busy"), three, "trouble/data/421", 0, false},
 		{"451 at DATA", also(oneBad("550 5.1.1 unknown"), "DATA", "451 4.3.0 later"), three, "deferred/data/451 b=refused/550", 0, true},
-		{"454 at DATA", also(oneBad("550 5.1.1 unknown"), "DATA", "454 4.7.0 later"), three, "trouble/data/454", 0, false},
+		{"454 at DATA", also(oneBad("550 5.1.1 unknown"), "DATA", "454 4.7.0 later"), three, "trouble/data/454 b=refused/550", 0, false},
 		{"554 at DATA", also(oneBad("450 4.2.1 busy"), "DATA", "554 5.6.0 no"), three, "refused/data/554 b=postponed/450", 0, true},
-		{"dropped at DATA after a refusal", also(oneBad("550 5.1.1 unknown"), "DATA", hangUp), three, "trouble/data/0", 0, false},
+		{"dropped at DATA after a refusal", also(oneBad("550 5.1.1 unknown"), "DATA", hangUp), three, "trouble/data/0 b=refused/550", 0, false},
 
 		{"421 at the dot", also(oneBad("550 5.1.1 unknown"), "DOT", "421 4.3.2 busy"), three, "deferred/dot/421 b=refused/550", 1, false},
 		{"451 at the dot", on("DOT", "451 4.3.0 later"), three, "deferred/dot/451", 1, false},
@@ -216,7 +216,7 @@ func TestDotsArriveUnchanged(t *testing.T) {
 		"..\r\n",
 		"Subject: x\r\n\r\n" + strings.Repeat(".\r\n", 5000),
 	} {
-		c, err := r.connect(t.Context(), false)
+		c, err := r.connect(t.Context(), claimant{})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -132,27 +132,41 @@ func sayError(err error, timeout time.Duration) string {
 	return err.Error()
 }
 
+// rules say what the relay's replies mean.
+type rules struct {
+	soft bool // it is soft on bounces: 5xx is judged like 4xx
+}
+
 // kindOf sorts a reply that came before the final dot. Codes that speak of the
 // session (RFC 5321 4.2, RFC 4954 6, RFC 3207 4) say nothing of the message:
 // 421 and 454, a command out of order or unknown, authentication missing.
 // What is no error code at all means that the two sides lost step.
-func kindOf(code int) app.ResultKind {
+func (r rules) kindOf(code int) app.ResultKind {
 	switch code {
 	case 421, 454, 502, 503, 530, 534, 535, 538:
 		return app.ResultTrouble
 	}
-	return kindAtDot(code, app.ResultTrouble)
+	return r.kindAtDot(code, app.ResultTrouble)
 }
 
 // kindAtDot sorts a reply by its class alone.
-func kindAtDot(code int, other app.ResultKind) app.ResultKind {
-	switch code / 100 {
-	case 4:
+func (r rules) kindAtDot(code int, other app.ResultKind) app.ResultKind {
+	switch {
+	case code/100 == 4, code/100 == 5 && r.soft:
 		return app.ResultDeferred
-	case 5:
+	case code/100 == 5:
 		return app.ResultRefused
 	}
 	return other
+}
+
+// verdictOf sorts a 4xx or 5xx to RCPT. "Too many recipients" is about the
+// others, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
+func (r rules) verdictOf(reply app.Reply) app.Verdict {
+	if r.kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
+		return app.Refused
+	}
+	return app.Postponed
 }
 
 // answerIn finds a reply of the relay in err; nil: there was none.

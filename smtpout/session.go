@@ -54,7 +54,7 @@ func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, 
 		return withdrawn(), connBad
 	}
 	if !release() {
-		return r.trouble(ending, app.StageDot, ending.Err()), connBad
+		return x.trouble(app.StageDot, ending.Err()), connBad
 	}
 	return x.dot()
 }
@@ -208,25 +208,16 @@ func (x *exchange) recipients() error {
 		}
 		if _, err := x.ask(25); err != nil {
 			answer := answerIn(err)
-			if answer == nil || kindOf(answer.Code) == app.ResultTrouble {
+			if answer == nil || x.relay.rules.kindOf(answer.Code) == app.ResultTrouble {
 				return err
 			}
 			res.Reply = x.relay.clean.replyOf(answer)
-			res.Verdict = verdictOf(res.Reply)
+			res.Verdict = x.relay.rules.verdictOf(res.Reply)
 			continue
 		}
 		x.accepted++
 	}
 	return nil
-}
-
-// verdictOf sorts a 4xx or 5xx to RCPT. "Too many recipients" is about the
-// others, whatever its class (RFC 5321 4.5.3.1.10, RFC 3463 3.6).
-func verdictOf(reply app.Reply) app.Verdict {
-	if kindOf(reply.Code) == app.ResultRefused && reply.Enhanced != "5.5.3" {
-		return app.Refused
-	}
-	return app.Postponed
 }
 
 // clear makes the connection fit for the next transaction.
@@ -327,10 +318,20 @@ func dotLine(message []byte, from int) int {
 // failed is the result of an error that came before the final dot.
 func (x *exchange) failed(stage app.Stage, err error) (app.Result, connEnd) {
 	answer := answerIn(err)
-	if answer == nil || kindOf(answer.Code) == app.ResultTrouble {
-		return x.relay.trouble(x.ctx, stage, err), connBad
+	if answer == nil {
+		return x.trouble(stage, err), connBad
 	}
-	return x.ended(kindOf(answer.Code), stage, x.relay.clean.replyOf(answer)), connGood
+	kind := x.relay.rules.kindOf(answer.Code)
+	if kind == app.ResultTrouble {
+		return x.trouble(stage, err), connBad
+	}
+	return x.ended(kind, stage, x.relay.clean.replyOf(answer)), connGood
+}
+
+// trouble is the result of a connection that ended in the midst of a transaction:
+// whoever was answered before keeps the answer.
+func (x *exchange) trouble(stage app.Stage, err error) app.Result {
+	return x.ended(app.ResultTrouble, stage, x.relay.replyTo(x.ctx, err, x.relay.cfg.Timeout))
 }
 
 // dot sends the final dot and waits for what the relay makes of the message.
@@ -368,7 +369,7 @@ func (x *exchange) afterDot(text string, err error) (app.Result, connEnd) {
 	if refusal.Code/100 == 2 {
 		return x.done(reply), connGood
 	}
-	kind := kindAtDot(refusal.Code, app.ResultDoubt)
+	kind := x.relay.rules.kindAtDot(refusal.Code, app.ResultDoubt)
 	if kind == app.ResultDoubt || refusal.Code == 421 {
 		return x.ended(kind, app.StageDot, reply), connBad
 	}

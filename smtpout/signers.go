@@ -44,7 +44,8 @@ func (b *built) prepend(buf []byte) {
 
 // builder composes and signs, a bounded number of messages at once: signing
 // costs a millisecond of processor, and accepting mail must keep its share, so
-// that while callers wait a quarter as many are at it. Broadcasts come last.
+// that while callers wait a quarter as many are at it. Broadcasts come last, and
+// teams take turns.
 type builder struct {
 	slots   *slots
 	sign    bool
@@ -66,10 +67,11 @@ func newBuilder(opts Options, sign bool, profile relays.Profile) *builder {
 // build answers the message's bytes, or the result that ends the transaction.
 // Whoever has sent the bytes, and not before, gives them back by release.
 func (b *builder) build(ctx context.Context, m *app.Outgoing) (*built, *app.Result) {
-	if b.slots.take(ctx, m.Bulk) != nil {
+	place, err := b.slots.take(ctx, claimant{team: m.TeamID, bulk: m.Bulk})
+	if err != nil {
 		return nil, &app.Result{Kind: app.ResultTrouble, Stage: app.StageCompose, Reply: app.Reply{Text: "stopped before the message was composed"}}
 	}
-	defer b.slots.give()
+	defer b.slots.give(place)
 	out, err := b.make(m)
 	if err != nil {
 		text := cleaner{}.words("could not compose the message: " + err.Error())

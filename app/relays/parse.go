@@ -48,7 +48,8 @@ func Parse(list []string) ([]Relay, error) {
 
 // ParseOne reads `[REGION=]URL`: smtp://user:pass@host:587 or
 // smtps://user:pass@host:465, with the options tls, rate, daily, connections,
-// ca, profile, dkim, spf and timeout. No error repeats any of the text.
+// ca, profile, dkim, spf, timeout, soft_bounce and helo. No error repeats any of
+// the text.
 func ParseOne(s string) (Relay, error) {
 	region, address, err := cutRegion(s)
 	if err != nil {
@@ -71,10 +72,20 @@ func ParseOne(s string) (Relay, error) {
 			return Relay{}, err
 		}
 	}
+	if r.Password != "" && (r.TLS == TLSOff || r.TLS == TLSOpportunistic) && !isLoopback(r.Host) {
+		return Relay{}, errors.New("must have TLS with a password: tls=off and tls=opportunistic need a host on this machine " +
+			"(localhost, 127.0.0.1, [::1]), since a password never leaves unencrypted")
+	}
 	if r.Profile == "" {
 		r.Profile = profileOf(r.Host)
 	}
 	return r, nil
+}
+
+// isLoopback reports whether what is said to host stays on this machine.
+func isLoopback(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.Unmap().IsLoopback()
 }
 
 // profileOf knows the one provider whose rewriting would break signatures.
@@ -233,10 +244,14 @@ func (r *Relay) option(key, value string) error {
 			return errors.New("profile must be generic or ses")
 		}
 	case "dkim":
-		if value != "on" && value != "off" {
-			return errors.New("dkim must be on or off")
+		return onOff(&r.DKIM, key, value)
+	case "soft_bounce":
+		return onOff(&r.SoftBounce, key, value)
+	case "helo":
+		var err error
+		if r.Hello, err = parseHello(value); err != nil {
+			return err
 		}
-		r.DKIM = value == "on"
 	case "spf":
 		var err error
 		if r.SPF, err = parseRelaySPF(value); err != nil {
@@ -249,9 +264,48 @@ func (r *Relay) option(key, value string) error {
 		}
 		r.Timeout = d
 	default: // not named: it may be the rest of a password with a question mark
-		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout")
+		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo")
 	}
 	return nil
+}
+
+func onOff(option *bool, key, value string) error {
+	if value != "on" && value != "off" {
+		return fmt.Errorf("%s must be on or off", key)
+	}
+	*option = value == "on"
+	return nil
+}
+
+// parseHello reads what EHLO says (RFC 5321 4.1.3, 4.1.4): a host name, or an
+// address in brackets.
+func parseHello(value string) (string, error) {
+	wrong := errors.New("helo must be a host name, or an address like [192.0.2.1] or [IPv6:2001:db8::1]")
+	if inner, ok := strings.CutPrefix(value, "["); ok {
+		if inner, ok = strings.CutSuffix(inner, "]"); !ok {
+			return "", wrong
+		}
+		six := len(inner) > 5 && strings.EqualFold(inner[:5], "IPv6:")
+		if six {
+			inner = inner[5:]
+		}
+		addr, err := netip.ParseAddr(inner)
+		if err != nil || addr.Is4() == six || addr.Zone() != "" {
+			return "", wrong
+		}
+		if six {
+			return "[IPv6:" + addr.String() + "]", nil
+		}
+		return "[" + addr.String() + "]", nil
+	}
+	if _, err := netip.ParseAddr(value); err == nil {
+		return "", wrong
+	}
+	host, err := relayHost(value)
+	if err != nil || strings.Contains(host, "_") { // checked by relays that refuse mail
+		return "", wrong
+	}
+	return host, nil
 }
 
 func (r *Relay) tlsOption(value string) error {

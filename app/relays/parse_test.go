@@ -27,11 +27,25 @@ func TestParseRelay(t *testing.T) {
 		"smtp://mail.acme.test?rate=14.5&daily=50000&connections=256&ca=/etc/a+b%20c.pem&profile=ses&dkim=off&timeout=1m30s": with(func(r *Relay) {
 			r.Rate, r.Daily, r.Connections, r.CAFile, r.Profile, r.DKIM, r.Timeout = 14.5, 50000, 256, "/etc/a+b c.pem", ProfileSES, false, 90*time.Second
 		}),
-		"smtp://mail.acme.test?spf=include:SPF.acme.test": with(func(r *Relay) { r.SPF = "include:spf.acme.test" }),
-		"smtp://mail.acme.test?spf=a:out.acme.test":       with(func(r *Relay) { r.SPF = "a:out.acme.test" }),
-		"smtp://mail.acme.test?spf=mx:acme.test":          with(func(r *Relay) { r.SPF = "mx:acme.test" }),
-		"smtp://mail.acme.test?spf=ip4:198.51.100.0/24":   with(func(r *Relay) { r.SPF = "ip4:198.51.100.0/24" }),
-		"smtp://mail.acme.test?spf=ip6%3A2001:DB8::/32":   with(func(r *Relay) { r.SPF = "ip6:2001:db8::/32" }),
+		"smtp://mail.acme.test?spf=include:SPF.acme.test":         with(func(r *Relay) { r.SPF = "include:spf.acme.test" }),
+		"smtp://mail.acme.test?spf=a:out.acme.test":               with(func(r *Relay) { r.SPF = "a:out.acme.test" }),
+		"smtp://mail.acme.test?spf=mx:acme.test":                  with(func(r *Relay) { r.SPF = "mx:acme.test" }),
+		"smtp://mail.acme.test?spf=ip4:198.51.100.0/24":           with(func(r *Relay) { r.SPF = "ip4:198.51.100.0/24" }),
+		"smtp://mail.acme.test?spf=ip6%3A2001:DB8::/32":           with(func(r *Relay) { r.SPF = "ip6:2001:db8::/32" }),
+		"smtp://mail.acme.test?soft_bounce=on&helo=Out.acme.test": with(func(r *Relay) { r.SoftBounce, r.Hello = true, "out.acme.test" }),
+		"smtp://mail.acme.test?soft_bounce=off&helo=localhost":    with(func(r *Relay) { r.Hello = "localhost" }),
+		"smtp://mail.acme.test?helo=[192.0.2.1]":                  with(func(r *Relay) { r.Hello = "[192.0.2.1]" }),
+		"smtp://mail.acme.test?helo=%5Bipv6:2001:DB8::1%5D":       with(func(r *Relay) { r.Hello = "[IPv6:2001:db8::1]" }),
+		"smtp://mail.acme.test?helo=bücher.example":               with(func(r *Relay) { r.Hello = "xn--bcher-kva.example" }),
+		"smtp://u:p@localhost?tls=off": with(func(r *Relay) {
+			r.Host, r.User, r.Password, r.TLS = "localhost", "u", "p", TLSOff
+		}),
+		"smtp://u:p@127.8.0.1?tls=opportunistic": with(func(r *Relay) {
+			r.Host, r.User, r.Password, r.TLS = "127.8.0.1", "u", "p", TLSOpportunistic
+		}),
+		"smtp://u:p@[::1]?tls=off": with(func(r *Relay) {
+			r.Host, r.User, r.Password, r.TLS = "::1", "u", "p", TLSOff
+		}),
 		"smtp://localhost":                                  with(func(r *Relay) { r.Host = "localhost" }),
 		"smtp://mail_relay":                                 with(func(r *Relay) { r.Host = "mail_relay" }),
 		"smtp://127.0.0.1:25":                               with(func(r *Relay) { r.Host, r.Port = "127.0.0.1", 25 }),
@@ -78,6 +92,11 @@ func TestParseRelayRefuses(t *testing.T) {
 		"smtp://mail.acme.test?spf=include:a.test%20ip4:8.8.4.4", "smtp://mail.acme.test?spf=ip4:1.2.3", "smtp://mail.acme.test?spf=ip4:::1", "smtp://mail.acme.test?spf=a", "smtp://mail.acme.test?spf=a:b.test/24", "smtp://mail.acme.test?spf=include:localhost",
 		"smtp://mail.acme.test?spf=v=spf1", "smtp://mail.acme.test?spf=redirect=a.test", "smtp://mail.acme.test?spf=ptr:a.test", "smtp://mail.acme.test?spf=exists:a.test", "smtp://mail.acme.test?spf=" + secret + ":" + secret, "smtp://mail.acme.test?spf=" + secret,
 		"smtp://mail.acme.test?timeout=0s", "smtp://mail.acme.test?timeout=11m", "smtp://mail.acme.test?timeout=5",
+		"smtp://mail.acme.test?soft_bounce=yes", "smtp://mail.acme.test?soft_bounce=", "smtp://mail.acme.test?soft_bounce=1",
+		"smtp://mail.acme.test?helo=", "smtp://mail.acme.test?helo=a%20b", "smtp://mail.acme.test?helo=a%0D%0ARSET", "smtp://mail.acme.test?helo=192.0.2.1", "smtp://mail.acme.test?helo=::1",
+		"smtp://mail.acme.test?helo=[192.0.2.1", "smtp://mail.acme.test?helo=[IPv6:192.0.2.1]", "smtp://mail.acme.test?helo=[2001:db8::1]", "smtp://mail.acme.test?helo=[IPv6:fe80::1%25eth0]", "smtp://mail.acme.test?helo=[]",
+		"smtp://mail.acme.test?helo=a_b.test", "smtp://mail.acme.test?helo=a..b", "smtp://mail.acme.test?helo=" + secret + "%20", "smtp://mail.acme.test?helo=" + strings.Repeat("a.", 127) + "b",
+		"smtp://u:" + secret + "@mail.acme.test?tls=off", "smtp://u:" + secret + "@mail.acme.test?tls=opportunistic", "smtp://u:" + secret + "@10.0.0.1?tls=off", "smtp://u:" + secret + "@localhost.acme.test?tls=off",
 		"smtp://mail.acme.test?rate=1&rate=1", "smtp://mail.acme.test?Rate=1", "smtp://mail.acme.test?x=1", "smtp://mail.acme.test?rate=1&", "smtp://mail.acme.test?rate=1;daily=2",
 	} {
 		r, err := ParseOne(in)

@@ -48,7 +48,7 @@ type Relay struct {
 	Profile     Profile
 	DKIM        bool   // sign before handing over; default true
 	SoftBounce  bool   // 5xx waits like 4xx
-	Hello       string // name that EHLO says; empty: this machine's
+	Hello       string // name or [address] that EHLO says; empty: this machine's
 	SPF         string // mechanism that covers its outgoing addresses; empty: by profile and host
 }
 
