@@ -64,6 +64,7 @@ CREATE TABLE outcomes (
   points       INTEGER NOT NULL, -- the sum of these scores, in hundredths
   PRIMARY KEY (team_id, hour, region, domain)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX outcomes_bad ON outcomes (region, team_id, hour, hard_bounced, complained) WHERE hard_bounced + complained > 0;
 
 -- The same of all teams together.
 CREATE TABLE region_outcomes (

@@ -206,6 +206,7 @@ var mayScan = map[string]string{
 	"HasLeftovers":        "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":      "a row for each deleted topic or segment, soon gone",
 	"PurgeRegionOutcomes": "a month of hours for each region, once an hour",
+	"WorstOfRegion":       "the teams of a region with bounces or complaints, while its sum crosses a line",
 	"PurgeUsage":          "a day of minutes for each relay, once an hour",
 }
 
@@ -230,6 +231,7 @@ var hot = map[string][]string{
 	"AllKeys":             {"keys_team (team_id=?)"},
 	"ListKeys":            {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)"},
 	"TeamOutcome":         {"PRIMARY KEY (team_id=? AND hour>?)"},
+	"WorstOfRegion":       {"outcomes_bad (region=?)"},
 	"RegionOutcome":       {"PRIMARY KEY (region=? AND hour>?)"},
 	"DomainStatus":        {"(team_id=? AND name=?)"},
 	"DueDomains":          {"domains_due (check_at<?)"},
