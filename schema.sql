@@ -64,6 +64,7 @@ CREATE TABLE outcomes (
   points       INTEGER NOT NULL, -- the sum of these scores, in hundredths
   PRIMARY KEY (team_id, hour, region, domain)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX outcomes_bad ON outcomes (region, team_id, hour, hard_bounced, complained) WHERE hard_bounced + complained > 0;
 
 -- The same of all teams together.
 CREATE TABLE region_outcomes (
@@ -403,13 +404,13 @@ CREATE TABLE leftovers (
 
 -- Imports of contacts. The file is kept in pieces until it is worked off; row
 -- counts and contacts move in one transaction. How many rows are done is the sum
--- of the counts.
+-- of the counts. One that is deleted goes bit by bit.
 CREATE TABLE imports (
   id           TEXT NOT NULL PRIMARY KEY,
   team_id      TEXT NOT NULL REFERENCES teams (id),
-  status       TEXT NOT NULL CHECK (status IN ('uploading', 'queued', 'in_progress', 'completed', 'failed')),
+  status       TEXT NOT NULL CHECK (status IN ('uploading', 'queued', 'in_progress', 'completed', 'failed', 'deleted')),
   options      TEXT NOT NULL, -- JSON
-  stored       INTEGER NOT NULL CHECK (stored IN (0, 1)), -- there may be pieces of the file
+  stored       INTEGER NOT NULL CHECK (stored IN (0, 1)), -- there may be pieces of the file, or something of one that is deleted
   created      INTEGER NOT NULL,
   updated      INTEGER NOT NULL,
   skipped      INTEGER NOT NULL,
@@ -420,6 +421,8 @@ CREATE TABLE imports (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX imports_team ON imports (team_id, id);
 CREATE INDEX imports_stored ON imports (status, id) WHERE stored = 1;
+CREATE INDEX imports_waiting ON imports (team_id, status, id) WHERE status IN ('in_progress', 'queued', 'uploading');
+CREATE INDEX imports_over ON imports (completed_at) WHERE status IN ('completed', 'failed');
 
 CREATE TABLE import_pieces (
   import_id TEXT NOT NULL REFERENCES imports (id) ON DELETE CASCADE,

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"time"
 
 	"mailer/app"
 	"mailer/app/importing"
@@ -33,9 +34,12 @@ func (tx *Tx) InsertImport(i *importing.Import) error {
 	return nil
 }
 
-// AddPiece stores the n-th piece, from 0, of an import's file.
+// AddPiece stores the n-th piece, from 0, of an import's file. Error: ErrNotFound for
+// one that is not arriving.
 func (tx *Tx) AddPiece(importID string, n int, content []byte) error {
-	if _, err := tx.exec(`INSERT INTO import_pieces (import_id, n, content) VALUES (?, ?, ?)`, importID, n, content); err != nil {
+	stored, err := tx.exec(`INSERT INTO import_pieces (import_id, n, content) SELECT ?1, ?2, ?3
+		WHERE EXISTS (SELECT 1 FROM imports AS i WHERE i.id = ?1 AND i.status = 'uploading')`, importID, n, content)
+	if err := oneRow(stored, err, ErrNotFound); err != nil {
 		return fmt.Errorf("insert piece: %w", err)
 	}
 	return nil
@@ -79,33 +83,63 @@ func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
 	return nil
 }
 
-// DeletePieces removes at most limit pieces of an import's file and tells
-// whether there may be more. An import that is over counts as without a file
-// afterwards; one that never arrived goes with its last piece.
-func (tx *Tx) DeletePieces(importID string, limit int) (more bool, err error) {
+// DeleteImport marks an import as deleted: it is seen no more, and what is left of it can
+// go bit by bit. Error: ErrNotFound.
+func (tx *Tx) DeleteImport(teamID, id string) error {
+	n, err := tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND id = ? AND status <> 'deleted'`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteOldImports does so with at most limit imports of all teams that were over before
+// a time, and returns how many they were.
+func (tx *Tx) DeleteOldImports(before time.Time, limit int) (int64, error) {
+	return tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE id IN
+		(SELECT i.id FROM imports AS i WHERE i.status IN ('completed', 'failed') AND i.completed_at < ? LIMIT ?)`, milli(before), limit)
+}
+
+// PurgeImport removes at most so many pieces of an import's file, and then of one that
+// was deleted row errors, and tells whether there may be more. An import that is over
+// counts as without a file afterwards; one that never arrived or was deleted goes last.
+func (tx *Tx) PurgeImport(importID string, pieces, flaws int) (more bool, err error) {
 	n, err := tx.exec(`DELETE FROM import_pieces WHERE import_id = ?1 AND n IN
-		(SELECT n FROM import_pieces WHERE import_id = ?1 ORDER BY n LIMIT ?2)`, importID, limit)
+		(SELECT n FROM import_pieces WHERE import_id = ?1 ORDER BY n LIMIT ?2)`, importID, pieces)
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
-	if _, err := tx.exec(`DELETE FROM imports WHERE id = ? AND status = 'uploading'`, importID); err != nil {
+	n, err = tx.exec(`DELETE FROM import_errors WHERE import_id = ?1 AND id IN
+		(SELECT e.id FROM import_errors AS e WHERE e.import_id = ?1 ORDER BY e.id LIMIT ?2)
+		AND EXISTS (SELECT 1 FROM imports AS i WHERE i.id = ?1 AND i.status = 'deleted')`, importID, flaws)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	if _, err := tx.exec(`DELETE FROM imports WHERE id = ? AND status IN ('uploading', 'deleted')`, importID); err != nil {
 		return false, err
 	}
 	_, err = tx.exec(`UPDATE imports SET stored = 0 WHERE id = ? AND status IN ('completed', 'failed')`, importID)
 	return false, err
 }
 
-// NextImport returns the import of all teams that is at work, else the oldest that
-// waits. Error: ErrNotFound for none.
-func (r *Reader) NextImport() (importing.Import, error) {
-	for _, status := range []importing.Status{importing.InProgress, importing.Queued} {
-		found, err := list(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
-			WHERE i.status = ? AND i.stored = 1 ORDER BY i.id LIMIT 1`, string(status))
-		if err != nil || len(found) > 0 {
-			return append(found, importing.Import{})[0], err
-		}
-	}
-	return importing.Import{}, ErrNotFound
+// NextImport returns, of the first team after one, by id, that has imports to be worked
+// off, the one that was begun, else the oldest. Error: ErrNotFound for none.
+func (r *Reader) NextImport(afterTeam string) (importing.Import, error) {
+	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i
+		WHERE i.status IN ('in_progress', 'queued', 'uploading') AND i.status <> 'uploading' AND i.team_id > ?
+		ORDER BY i.team_id, i.status, i.id LIMIT 1`, afterTeam)
+}
+
+// WaitingImports returns how many imports of a team are not over, those that are
+// arriving among them.
+func (r *Reader) WaitingImports(teamID string) (n int, err error) {
+	err = r.row(`SELECT count(*) FROM imports AS i WHERE i.team_id = ? AND i.status IN ('in_progress', 'queued', 'uploading')`,
+		[]any{teamID}, &n)
+	return n, err
+}
+
+// NextImportOver returns the id of an import of any team that was deleted, or is over
+// with its file still stored. Error: ErrNotFound for none.
+func (r *Reader) NextImportOver() (id string, err error) {
+	err = r.row(`SELECT i.id FROM imports AS i WHERE i.stored = 1 AND i.status IN ('completed', 'failed', 'deleted') LIMIT 1`, nil, &id)
+	return id, err
 }
 
 // StoredImports returns the ids of imports of all teams in a status whose files
@@ -114,9 +148,9 @@ func (r *Reader) StoredImports(status importing.Status) ([]string, error) {
 	return list(&r.session, scanText, `SELECT i.id FROM imports AS i WHERE i.status = ? AND i.stored = 1 ORDER BY i.id`, string(status))
 }
 
-// Import returns one import of a team whose file has arrived.
+// Import returns one import of a team whose file has arrived. Error: ErrNotFound.
 func (r *Reader) Import(teamID, id string) (importing.Import, error) {
-	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status <> 'uploading'`, teamID, id)
+	return one(&r.session, scanImport, `SELECT `+importColumns+` FROM imports AS i WHERE i.team_id = ? AND i.id = ? AND i.status NOT IN ('uploading', 'deleted')`, teamID, id)
 }
 
 // ListImports returns a page of a team's imports, newest first, all or those of
@@ -130,9 +164,9 @@ func (r *Reader) ListImports(teamID string, status importing.Status, page app.Pa
 		return err
 	}, scanImport,
 		`SELECT `+importColumns+` FROM imports AS i
-			WHERE i.team_id = ?1 AND i.id < ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id DESC LIMIT ?4`,
+			WHERE i.team_id = ?1 AND i.id < ?3 AND i.status NOT IN ('uploading', 'deleted') AND (?2 = '' OR i.status = ?2) ORDER BY i.id DESC LIMIT ?4`,
 		`SELECT `+importColumns+` FROM imports AS i
-			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status <> 'uploading' AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
+			WHERE i.team_id = ?1 AND i.id > ?3 AND i.status NOT IN ('uploading', 'deleted') AND (?2 = '' OR i.status = ?2) ORDER BY i.id LIMIT ?4`, teamID, string(status))
 }
 
 func scanImportError(s scanner) (importing.RowError, error) {

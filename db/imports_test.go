@@ -114,26 +114,108 @@ func TestAnImportAdvancesFromWhereItStandsOnly(t *testing.T) {
 	})
 }
 
-func TestTheImportAtWorkComesBeforeTheOldestThatWaits(t *testing.T) {
+func TestTurnsGoFromTeamToTeam(t *testing.T) {
 	b := newImportBook(t)
-	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImport(); return err })
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImport(""); return err })
 	b.add(b.team, -1)
-	first, second := b.add(b.other, 1), b.add(b.team, 1)
-	next := func(want string) {
+	small, large := min(b.team, b.other), max(b.team, b.other)
+	first, second, third := b.add(large, 1), b.add(small, 1), b.add(small, 1)
+	next := func(after, want string) {
 		t.Helper()
 		b.read(nil, func(r *db.Reader) error {
-			i, err := r.NextImport()
+			i, err := r.NextImport(after)
 			if i.ID != want {
 				t.Errorf("next is %s, want %s", i.ID, want)
 			}
 			return err
 		})
 	}
-	next(first)
+	next("", second)
+	next(small, first)
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImport(large); return err })
 	b.write(nil, func(tx *db.Tx) error {
-		return tx.AdvanceImport(&importing.Import{ID: second, TeamID: b.team, Status: importing.InProgress}, 0)
+		return tx.AdvanceImport(&importing.Import{ID: third, TeamID: small, Status: importing.InProgress}, 0)
 	})
-	next(second)
+	next("", third)
+}
+
+func TestADeletedImportGoesBitByBit(t *testing.T) {
+	b := newImportBook(t)
+	arriving, running, over := b.add(b.team, -1), b.add(b.team, 3), b.add(b.other, 1)
+	b.write(nil, func(tx *db.Tx) error {
+		for line := range 3 {
+			if err := tx.InsertImportError(running, importing.RowError{ID: app.NewID(), Line: line, Message: "x"}); err != nil {
+				return err
+			}
+		}
+		return errors.Join(tx.AdvanceImport(&importing.Import{ID: running, TeamID: b.team, Status: importing.InProgress}, 0),
+			tx.AdvanceImport(&importing.Import{ID: over, TeamID: b.other, Status: importing.Completed, CompletedAt: tx.Now}, 0))
+	})
+	waiting := func(want int) {
+		t.Helper()
+		b.read(nil, func(r *db.Reader) error {
+			n, err := r.WaitingImports(b.team)
+			if n != want {
+				t.Errorf("%d are not over, want %d", n, want)
+			}
+			return err
+		})
+	}
+	waiting(2)
+	for _, id := range []string{arriving, running} {
+		b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.DeleteImport(b.other, id) })
+		b.write(nil, func(tx *db.Tx) error { return tx.DeleteImport(b.team, id) })
+		b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.DeleteImport(b.team, id) })
+		b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.Import(b.team, id); return err })
+	}
+	waiting(0)
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.AddPiece(arriving, 1, []byte("x")) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error { return tx.QueueImport(b.team, arriving, &importing.Plan{}) })
+	b.write(db.ErrNotFound, func(tx *db.Tx) error {
+		return tx.AdvanceImport(&importing.Import{ID: running, TeamID: b.team, Status: importing.InProgress}, 0)
+	})
+	b.read(nil, func(r *db.Reader) error {
+		rows, _, err := r.ListImports(b.team, "", app.Page{Limit: 5})
+		if len(rows) > 0 {
+			t.Errorf("listed %+v", rows)
+		}
+		return err
+	})
+	purge := func(id string, want ...bool) {
+		t.Helper()
+		for i, want := range want {
+			b.write(nil, func(tx *db.Tx) error {
+				more, err := tx.PurgeImport(id, 2, 2)
+				if more != want {
+					t.Errorf("purge %d: more is %v", i, more)
+				}
+				return err
+			})
+		}
+	}
+	purge(running, true, true, true, true, false)
+	purge(arriving, true, false)
+	purge(over, true, false)
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImportOver(); return err })
+	b.read(nil, func(r *db.Reader) error { _, err := r.Import(b.other, over); return err })
+	for _, limit := range []int64{1, 0} {
+		b.write(nil, func(tx *db.Tx) error {
+			n, err := tx.DeleteOldImports(tx.Now.Add(time.Hour), 5)
+			if n != limit {
+				t.Errorf("%d old imports, want %d", n, limit)
+			}
+			return err
+		})
+	}
+	b.read(nil, func(r *db.Reader) error {
+		id, err := r.NextImportOver()
+		if id != over {
+			t.Errorf("next to be removed is %q, want %q", id, over)
+		}
+		return err
+	})
+	purge(over, false)
+	b.read(db.ErrNotFound, func(r *db.Reader) error { _, err := r.NextImportOver(); return err })
 }
 
 func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
@@ -145,7 +227,7 @@ func TestPiecesAreDeletedAFewAtATime(t *testing.T) {
 	for _, id := range []string{arriving, over} {
 		for _, want := range []bool{true, true, false} {
 			b.write(nil, func(tx *db.Tx) error {
-				more, err := tx.DeletePieces(id, 2)
+				more, err := tx.PurgeImport(id, 2, 2)
 				if more != want {
 					t.Errorf("more is %v", more)
 				}

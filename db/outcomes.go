@@ -71,6 +71,15 @@ func (r *Reader) RegionOutcome(region string, from int64) (o reputation.Outcome,
 	return o, err
 }
 
+// WorstOfRegion returns the most hard bounces, and the most complaints, that one team
+// has in a region from an hour on.
+func (r *Reader) WorstOfRegion(region string, from int64) (hardBounced, complained int64, err error) {
+	err = r.row(`SELECT coalesce(max(hard_bounced), 0), coalesce(max(complained), 0) FROM
+		(SELECT sum(hard_bounced) AS hard_bounced, sum(complained) AS complained FROM outcomes
+			WHERE region = ? AND hour >= ? AND hard_bounced + complained > 0 GROUP BY team_id) AS t`, []any{region, from}, &hardBounced, &complained)
+	return hardBounced, complained, err
+}
+
 // PurgeOutcomes forgets a team's counters from before an hour.
 func (tx *Tx) PurgeOutcomes(teamID string, before int64) error {
 	_, err := tx.exec(`DELETE FROM outcomes WHERE team_id = ? AND hour < ?`, teamID, before)

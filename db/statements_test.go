@@ -213,6 +213,7 @@ var mayScan = map[string]string{
 	"HasLeftovers":        "a row for each that was deleted, soon gone",
 	"PurgeLeftovers":      "a row for each deleted topic or segment, soon gone",
 	"PurgeRegionOutcomes": "a month of hours for each region, once an hour",
+	"WorstOfRegion":       "the teams of a region with bounces or complaints, while its sum crosses a line",
 	"PurgeUsage":          "a day of minutes for each relay, once an hour",
 }
 
@@ -237,6 +238,7 @@ var hot = map[string][]string{
 	"AllKeys":             {"keys_team (team_id=?)"},
 	"ListKeys":            {"keys_team (team_id=? AND id<?)", "keys_team (team_id=? AND id>?)"},
 	"TeamOutcome":         {"PRIMARY KEY (team_id=? AND hour>?)"},
+	"WorstOfRegion":       {"outcomes_bad (region=?)"},
 	"RegionOutcome":       {"PRIMARY KEY (region=? AND hour>?)"},
 	"DomainStatus":        {"(team_id=? AND name=?)"},
 	"DueDomains":          {"domains_due (check_at<?)"},
@@ -303,7 +305,10 @@ var hot = map[string][]string{
 	"rangeUp":          {"PRIMARY KEY (team_id=? AND id>?)"},
 	"rangeDown":        {"PRIMARY KEY (team_id=? AND id<?)"},
 	"SegmentsOf":       {"members_contact (contact_id=?)"},
-	"NextImport":       {"imports_stored (status=?)"},
+	"NextImport":       {"imports_waiting (team_id>?)"},
+	"WaitingImports":   {"imports_waiting (team_id=?"},
+	"NextImportOver":   {"imports_stored (status=?)"},
+	"DeleteOldImports": {"imports_over (completed_at<?)"},
 	"StoredImports":    {"imports_stored (status=?)"},
 	"Piece":            {"(import_id=? AND n=?)"},
 	"ListImports":      {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)"},

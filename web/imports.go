@@ -62,6 +62,12 @@ type importRef struct {
 	ID     string `json:"id" format:"uuid"`
 }
 
+type removedImport struct {
+	Object  string `json:"object" enum:"contact_import"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
 // propertyColumn is where a property of a column map stands: an object, or the
 // heading alone.
 type propertyColumn struct {
@@ -126,8 +132,9 @@ type (
 		After  string         `query:"after" doc:"The id of the last error of the page before: later lines follow" format:"uuid"`
 		Before string         `query:"before" doc:"The id of the first error of the page after: earlier lines come" format:"uuid"`
 	}
-	importOutput    struct{ Body importRecord }
-	importRefOutput struct{ Body importRef }
+	importOutput        struct{ Body importRecord }
+	importRefOutput     struct{ Body importRef }
+	removedImportOutput struct{ Body removedImport }
 )
 
 var importTags = []string{"Contacts"}
@@ -137,6 +144,7 @@ type importService interface {
 	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (id string, err error)
 	ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) ([]importing.Import, bool, error)
 	GetImport(ctx context.Context, key *app.Key, id string) (importing.Import, []importing.RowError, error)
+	DeleteImport(ctx context.Context, key *app.Key, id string) error
 	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]importing.RowError, bool, error)
 }
 
@@ -146,7 +154,7 @@ type importRoutes struct{ service importService }
 func (r importRoutes) add(h *rest.Handler) {
 	create := rest.RegisterRaw(h, rest.Route{Stream: true}, huma.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
-		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound},
+		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound, http.StatusConflict},
 		Description: importDescription,
 	}, r.createImport)
 	documentImport(h, create)
@@ -159,6 +167,13 @@ func (r importRoutes) add(h *rest.Handler) {
 		Summary: "Get an import with its first row errors", Tags: importTags, Errors: []int{http.StatusNotFound},
 	}, r.getImport)
 	rest.Register(h, rest.Route{Early: true}, huma.Operation{
+		OperationID: "delete-contact-import", Method: http.MethodDelete, Path: "/contacts/imports/{id}",
+		Summary: "Cancel or remove an import", Tags: importTags,
+		Description: "One that waits or runs stops after the rows that are being stored, and its file goes; the contacts that it made stay. " +
+			"One that is over goes with its row errors.",
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.deleteImport)
+	rest.Register(h, rest.Route{Early: true}, huma.Operation{
 		OperationID: "list-contact-import-errors", Method: http.MethodGet, Path: "/contacts/imports/{id}/errors",
 		Summary: "List the rows that an import could not take, in the order of the file", Tags: importTags,
 		Description: "The first 10,000 are kept; `counts.failed` of the import is exact.",
@@ -170,7 +185,8 @@ const importDescription = "The first row of the file names its columns; comma, s
 	"Without `column_map` the columns email, first name, last name and unsubscribed are found by their names, " +
 	"and every other column becomes a property. A row that can't be taken is an error of that row; " +
 	"an import whose file can't be read further fails there, and what it did before stays. " +
-	"An import never re-subscribes anybody, and webhooks are told nothing of it."
+	"An import never re-subscribes anybody, and webhooks are told nothing of it. " +
+	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
 
 // documentImport puts the form into the document.
 func documentImport(h *rest.Handler, create *huma.Operation) {
@@ -379,6 +395,13 @@ func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 		out.Body.Errors[n] = ImportFlaw{f.Line, f.Message}
 	}
 	return out, nil
+}
+
+func (r importRoutes) deleteImport(ctx context.Context, key *app.Key, in *ImportPath) (*removedImportOutput, error) {
+	if err := r.service.DeleteImport(ctx, key, in.ID); err != nil {
+		return nil, err
+	}
+	return &removedImportOutput{removedImport{Object: "contact_import", ID: in.ID, Deleted: true}}, nil
 }
 
 func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*rest.ListOutput[ImportErrorItem], error) {

@@ -303,3 +303,37 @@ func TestAnImportReSubscribesNobody(t *testing.T) {
 	want("a@example.org", true, app.OptOut)
 	want("b@example.org", true, app.OptOut)
 }
+
+func TestAnImportIsDeletedByItsTeamAlone(t *testing.T) {
+	r := newReal(t, captured())
+	_, stranger := r.newTeam("Other")
+	i := r.imported(csvFile("email", "a@example.org", "nobody"))
+	path := "/contacts/imports/" + i.ID
+	wantError(t, r.as(stranger, "DELETE", path, ""), 404, app.CodeNotFound, "import")
+	wantError(t, r.as(r.full, "DELETE", "/contacts/imports/"+unknownID, ""), 404, app.CodeNotFound, "import")
+	wantJSON(t, r.as(r.full, "DELETE", path, ""), `{"object":"contact_import","id":"`+i.ID+`","deleted":true}`)
+	for _, method := range []string{"DELETE", "GET"} {
+		wantError(t, r.as(r.full, method, path, ""), 404, app.CodeNotFound, "import")
+	}
+	wantError(t, r.as(r.full, "GET", path+"/errors", ""), 404, app.CodeNotFound, "import")
+	if p := r.page(r.full, "/contacts/imports"); len(p.Data) != 0 {
+		t.Errorf("%d imports are listed", len(p.Data))
+	}
+	r.contact("a@example.org")
+}
+
+func TestTheEleventhFileIsRefusedUnread(t *testing.T) {
+	r := newReal(t, captured())
+	r.write(func(tx *db.Tx) error {
+		for range importing.MaxWaiting { // that arrive, which no worker takes
+			if err := tx.InsertImport(&importing.Import{ID: app.NewID(), TeamID: r.team.ID, CreatedAt: tx.Now}); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	wantError(t, r.as(r.full, "POST", "/contacts/imports", "no form at all", "Content-Type: multipart/form-data; boundary=x"),
+		409, app.CodeConflict, "at most 10 imports", "delete one")
+	_, other := r.newTeam("Other")
+	wantStatus(t, r.upload(other, csvFile("email", "a@example.org")), 201)
+}

@@ -81,6 +81,8 @@ var documentedWords = []string{
 	fmt.Sprintf("events of the last %d days that went", webhook.EventsKept/day),
 	fmt.Sprintf("the base64 of %d to %d bytes", webhook.MinSecretSize, webhook.MaxSecretSize),
 	fmt.Sprintf("beside the new one; %d where it is absent", webhook.DefaultOverlapHours),
+	fmt.Sprintf("A team can have %d that are not over", importing.MaxWaiting),
+	fmt.Sprintf("are kept for %d days", importing.Kept/day),
 	fmt.Sprintf("The first %d rows that could not be taken", importing.MaxErrorsShown),
 }
 

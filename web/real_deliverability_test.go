@@ -111,31 +111,35 @@ func TestRealBouncesPauseATeam(t *testing.T) {
 func guardrailRefusals() []refusal {
 	return []refusal{
 		{"sending_paused", 403, "an email of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, reputation.Outcome{Sent: 100, HardBounced: 20}, "/emails", goodSend)
+			return pausedBy(t, reputation.Outcome{Sent: 100, HardBounced: 20}, reputation.Outcome{}, "/emails", goodSend)
 		}},
 		{"sending_paused", 403, "a permissive batch of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, reputation.Outcome{Sent: 3000, Complained: 5}, "/emails/batch", array(goodSend), "x-batch-validation: permissive")
+			return pausedBy(t, reputation.Outcome{Sent: 3000, Complained: 5}, reputation.Outcome{}, "/emails/batch", array(goodSend), "x-batch-validation: permissive")
 		}},
 		{"sending_paused", 403, "a broadcast of a paused team", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, reputation.Outcome{Sent: 200, HardBounced: 12}, "/broadcasts", news(`,"send":true`))
+			return pausedBy(t, reputation.Outcome{Sent: 200, HardBounced: 12}, reputation.Outcome{}, "/broadcasts", news(`,"send":true`))
 		}},
 		{"broadcasts_paused", 403, "a broadcast in a region that recovers", nil, func(t *testing.T, _ *real) *httptest.ResponseRecorder {
-			return pausedBy(t, reputation.Outcome{Sent: 2000, HardBounced: 85}, "/broadcasts", news(`,"send":true`))
+			return pausedBy(t, reputation.Outcome{Sent: 2000, HardBounced: 85}, reputation.Outcome{Sent: 2000, HardBounced: 85}, "/broadcasts", news(`,"send":true`))
 		}},
 	}
 }
 
-// pausedBy is the answer to a POST once the rates took effect; before, it may
-// succeed. Tests of it wait beside each other.
-func pausedBy(t *testing.T, o reputation.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
+// pausedBy is the answer to a POST once the rates of the team, and of another one,
+// took effect; before, it may succeed. Tests of it wait beside each other.
+func pausedBy(t *testing.T, o, others reputation.Outcome, target, body string, headers ...string) *httptest.ResponseRecorder {
 	t.Helper()
 	t.Parallel()
 	cfg := relayed()
 	cfg.Enforce = true
 	r := newReal(t, cfg)
 	r.domain(r.team.ID, "example.com", true)
+	other, _ := r.newTeam("Other")
 	err := r.store.Write(t.Context(), func(tx *db.Tx) error {
 		tx.CountOutcome(reputation.OutcomeKey{TeamID: r.team.ID, Region: app.DefaultRegion, Domain: "example.com"}, o)
+		if others.Sent > 0 {
+			tx.CountOutcome(reputation.OutcomeKey{TeamID: other.ID, Region: app.DefaultRegion, Domain: "other.example"}, others)
+		}
 		return nil
 	})
 	if err != nil {

@@ -138,7 +138,7 @@ func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []a
 	}
 	var job Erasure
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
-		tx.AfterCommit(func() { s.erasuresBegun.Add(1) })
+		tx.AfterCommit(func() { s.erasuresBegun.add(teamID) })
 		job, err = s.BeginErasure(tx, teamID, contacts)
 		return err
 	})

@@ -12,14 +12,21 @@ import (
 // What the tests of this package from outside reach into it for.
 
 const (
-	ImportPiece   = importPiece
-	ImportRows    = importRows
-	ImportStrikes = importStrikes
-	ImportYield   = importYield
-	MaxScans      = maxScans
+	ImportPiece    = importPiece
+	ImportRows     = importRows
+	ImportStrikes  = importStrikes
+	ImportYield    = importYield
+	MaxOpenImports = maxOpenImports
+	MaxScans       = maxScans
 )
 
-var ErrErasing = errErasing
+var (
+	ErrErasing = errErasing
+	ErrGone    = errGone
+)
+
+// OpenImports is how many files are open. The importer must be idle.
+func (s *Imports) OpenImports() int { return len(s.imports.runs) }
 
 func (s *Service) Scans() *semaphore.Weighted { return s.scans }
 
@@ -36,16 +43,12 @@ func (run *importRun) S() *Imports { return run.s }
 
 func (run *importRun) I() *importing.Import { return &run.i }
 
-// Open sets the rows of the file to be read.
-func (run *importRun) Open(ctx context.Context) (err error) {
-	run.rows, _, err = importing.Read(run.s.importFile(ctx, run.i.ID))
-	return err
-}
-
-func (run *importRun) Skip(n int) error { return run.skip(n) }
+// Open sets the rows of the file to be read, after those that are done.
+func (run *importRun) Open(ctx context.Context) error { return run.open(ctx) }
 
 func (run *importRun) Read() (batch importBatch, err error) { return run.read() }
 
 func (run *importRun) Write(ctx context.Context, batch importBatch) error {
-	return run.write(ctx, batch)
+	run.batch = &batch
+	return run.write(ctx)
 }

@@ -18,12 +18,17 @@ const (
 
 // CreateImport stores a file of contacts while receive writes it, and queues its
 // import with what receive says about it in the end. What was stored of a file
-// that does not arrive whole, or is refused, is deleted at once. Errors: those
-// of receive, CodeValidation, CodeNotFound for an unknown segment or topic, and
+// that does not arrive whole, or is refused, is deleted at once. Nothing is received
+// where importing.MaxWaiting of the team's wait already. Errors: those of receive,
+// CodeConflict for too many, CodeValidation, CodeNotFound for an unknown segment or
+// topic and for an import that was deleted while it arrived, and
 // CodeServiceUnavailable.
 func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (string, error) {
 	if err := s.Ready(); err != nil {
 		return "", err
+	}
+	if err := s.DB.Read(ctx, func(r *db.Reader) error { return roomForImport(r, key.TeamID) }); err != nil {
+		return "", service.Unavailable(err)
 	}
 	u := &importUpload{s: s, ctx: ctx, id: app.NewID(), teamID: key.TeamID}
 	in, err := receive(u)
@@ -35,9 +40,22 @@ func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(f
 	}
 	if err != nil {
 		u.discard()
-		return "", service.Unavailable(err)
+		return "", service.Lookup("import", err)
 	}
 	return u.id, nil
+}
+
+// roomForImport refuses a file of a team of which as many wait as may. Error:
+// CodeConflict.
+func roomForImport(r *db.Reader, teamID string) error {
+	n, err := r.WaitingImports(teamID)
+	if err != nil {
+		return fmt.Errorf("count imports: %w", err)
+	}
+	if n >= importing.MaxWaiting {
+		return app.Errorf(app.CodeConflict, "A team can have at most %d imports that are not over; wait until one of them is, or delete one", importing.MaxWaiting)
+	}
+	return nil
 }
 
 // importUpload cuts a file into pieces.
@@ -74,6 +92,9 @@ func (u *importUpload) flush() error {
 	}
 	err := u.s.DB.WritePatient(u.ctx, func(tx *db.Tx) error {
 		if u.pieces == 0 {
+			if err := roomForImport(&tx.Reader, u.teamID); err != nil {
+				return err
+			}
 			if err := tx.InsertImport(&importing.Import{ID: u.id, TeamID: u.teamID, CreatedAt: tx.Now}); err != nil {
 				return err
 			}
@@ -143,7 +164,7 @@ func (u *importUpload) discard() {
 	if u.pieces == 0 {
 		return
 	}
-	if err := u.s.deletePieces(context.WithoutCancel(u.ctx), u.id); err != nil {
+	if err := u.s.purgeImport(context.WithoutCancel(u.ctx), u.id); err != nil {
 		u.s.Log.Warn("file of a refused import not deleted", "import", u.id, "err", err)
 	}
 }
@@ -196,6 +217,16 @@ func (s *Imports) GetImport(ctx context.Context, key *app.Key, id string) (i imp
 		return err
 	})
 	return i, flaws, service.Lookup("import", err)
+}
+
+// DeleteImport removes an import with its row errors. One that is not over stops after
+// the batch that is being stored; the contacts that it made stay. Error: CodeNotFound.
+func (s *Imports) DeleteImport(ctx context.Context, key *app.Key, id string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		tx.AfterCommit(s.imports.bell.Ring)
+		return tx.DeleteImport(key.TeamID, id)
+	})
+	return service.Lookup("import", err)
 }
 
 // ListImportErrors returns a page of an import's row errors, in the order of the

@@ -37,18 +37,22 @@ func sheet(n int) (csv string, want importing.Counts) {
 	return b.String(), want
 }
 
-// work does up to n Writes of an import, as the importer would.
-func work(w *world.World, n int) (id string) {
+// openRun opens the file of the import whose turn it is.
+func openRun(w *world.World) (run *audience.ImportRun) {
 	w.T.Helper()
-	var run *audience.ImportRun
 	w.Read(func(r *db.Reader) error {
-		i, err := r.NextImport()
+		i, err := r.NextImport("")
 		run = audience.NewImportRun(w.Server.Imports, i)
 		return err
 	})
-	err := run.Open(w.T.Context())
-	world.Must(w.T, err)
-	world.Must(w.T, run.Skip(run.I().Total()))
+	world.Must(w.T, run.Open(w.T.Context()))
+	return run
+}
+
+// work does up to n Writes of an import, as the importer would.
+func work(w *world.World, n int) (id string) {
+	w.T.Helper()
+	run := openRun(w)
 	for range n {
 		batch, err := run.Read()
 		world.Must(w.T, err)
@@ -319,15 +323,7 @@ func TestRowsThatWereReadBeforeAnErasureDoNotBringTheAddressBack(t *testing.T) {
 			csv += fmt.Sprintf("c%d@example.org\n", i)
 		}
 		id := upload(w, importing.Input{OnConflict: string(app.ConflictUpsert)}, csv+"Eve@erase.example\n")
-		var run *audience.ImportRun
-		w.Read(func(r *db.Reader) error {
-			i, err := r.NextImport()
-			run = audience.NewImportRun(w.Server.Imports, i)
-			return err
-		})
-		var err error
-		err = run.Open(t.Context())
-		world.Must(t, err)
+		run := openRun(w)
 		first, err := run.Read()
 		world.Must(t, err)
 		world.Must(t, run.Write(t.Context(), first))

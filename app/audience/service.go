@@ -10,7 +10,7 @@ package audience
 
 import (
 	"context"
-	"sync/atomic"
+	"sync"
 
 	"golang.org/x/sync/semaphore"
 
@@ -30,13 +30,36 @@ type Service struct {
 	// CarryErasure carries out an erasure that was begun: when it returns, nothing
 	// goes out to its addresses any more but what was leaving. Set before use.
 	CarryErasure  func(ctx context.Context, teamID string, job Erasure) error
-	erasuresBegun atomic.Uint64 // of this process
+	erasuresBegun tally // by team, of this process
 
 	Imports      *Imports
 	Pages        *Pages
 	Topics       *Topics
 	Properties   *Properties
 	Suppressions *Suppressions
+}
+
+// tally counts something by team.
+type tally struct {
+	mu sync.Mutex
+	n  map[string]uint64
+}
+
+// add counts one more of a team.
+func (t *tally) add(teamID string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.n == nil {
+		t.n = map[string]uint64{}
+	}
+	t.n[teamID]++
+}
+
+// of returns how many a team has.
+func (t *tally) of(teamID string) uint64 {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.n[teamID]
 }
 
 // Imports is files of contacts on their way into the audience.
@@ -61,7 +84,7 @@ type Suppressions struct{ *Service }
 func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {
 	s := &Service{Base: base, events: told, teams: owners, scans: semaphore.NewWeighted(maxScans),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
-	s.Imports = &Imports{Service: s, imports: importer{bell: service.NewBell()}}
+	s.Imports = &Imports{Service: s, imports: newImporter()}
 	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s}, &Topics{s}, &Properties{s}, &Suppressions{s}
 	return s
 }

@@ -20,7 +20,13 @@ import (
 // upload imports a file and returns the import's id.
 func upload(w *world.World, in importing.Input, csv string) string {
 	w.T.Helper()
-	id, err := w.Server.Imports.CreateImport(w.T.Context(), w.Key, func(file io.Writer) (importing.Input, error) {
+	return uploadAs(w, w.Key, in, csv)
+}
+
+// uploadAs does so for any team.
+func uploadAs(w *world.World, key *app.Key, in importing.Input, csv string) string {
+	w.T.Helper()
+	id, err := w.Server.Imports.CreateImport(w.T.Context(), key, func(file io.Writer) (importing.Input, error) {
 		_, err := io.WriteString(file, csv)
 		return in, err
 	})
@@ -45,7 +51,7 @@ func wantImport(w *world.World, id string, status importing.Status, words string
 func wantNoFiles(w *world.World, ids ...string) {
 	w.T.Helper()
 	w.Read(func(r *db.Reader) error {
-		for _, status := range []importing.Status{importing.Uploading, importing.Queued, importing.InProgress, importing.Completed, importing.Failed} {
+		for _, status := range []importing.Status{importing.Uploading, importing.Queued, importing.InProgress, importing.Completed, importing.Failed, importing.Deleted} {
 			if left, err := r.StoredImports(status); err != nil || len(left) > 0 {
 				w.T.Errorf("files of %s imports %q, %v", status, left, err)
 			}
@@ -62,10 +68,16 @@ func wantNoFiles(w *world.World, ids ...string) {
 // plant queues an import whose plan no upload would have.
 func plant(w *world.World, plan *importing.Plan, csv string) string {
 	w.T.Helper()
+	return plantAs(w, w.Key.TeamID, plan, csv)
+}
+
+// plantAs does so for any team.
+func plantAs(w *world.World, teamID string, plan *importing.Plan, csv string) string {
+	w.T.Helper()
 	id := app.NewID()
 	world.Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		err := tx.InsertImport(&importing.Import{ID: id, TeamID: w.Key.TeamID, CreatedAt: tx.Now})
-		return errors.Join(err, tx.AddPiece(id, 0, []byte(csv)), tx.QueueImport(w.Key.TeamID, id, plan))
+		err := tx.InsertImport(&importing.Import{ID: id, TeamID: teamID, CreatedAt: tx.Now})
+		return errors.Join(err, tx.AddPiece(id, 0, []byte(csv)), tx.QueueImport(teamID, id, plan))
 	}))
 	return id
 }

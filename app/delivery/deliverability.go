@@ -21,7 +21,7 @@ func (s *Service) Deliverability(ctx context.Context, key *app.Key) (d reputatio
 			return fmt.Errorf("read outcomes: %w", err)
 		}
 		week, lately, err := teamRates(r, key.TeamID, now)
-		d = reputation.NewDeliverability(month, reputation.JudgeTeam(week, lately))
+		d = reputation.NewDeliverability(month, reputation.JudgeTeam(s.guards.team(key.TeamID), week, lately).State)
 		return err
 	})
 	return d, service.Unavailable(err)

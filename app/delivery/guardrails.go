@@ -148,13 +148,11 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 		week, lately, err = teamRates(r, teamID, now)
 		return err
 	})
-	before, state := s.guards.team(teamID), reputation.JudgeTeam(week, lately)
+	before := s.guards.team(teamID)
+	judged := reputation.JudgeTeam(before, week, lately)
+	state := judged.State
 	if err != nil || state == before {
 		return err
-	}
-	rates := week
-	if state == reputation.GuardrailPaused {
-		rates = lately
 	}
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		if err := tx.SetGuardrail(teamID, state); err != nil {
@@ -168,42 +166,39 @@ func (s *Service) judgeTeam(ctx context.Context, teamID string) error {
 				}
 			})
 		})
-		return s.announceGuardrail(tx, teamID, before, state, rates)
+		return s.announceGuardrail(tx, teamID, before, judged)
 	})
 	if err != nil {
 		return err
 	}
-	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "rates", rates.Words(), "enforced", s.Settings.Enforce)
+	s.Log.Warn("the rates of a team changed its state", "team", teamID, "from", before, "to", state, "window", judged.Window, "rates", judged.Rates.Words(), "enforced", s.Settings.Enforce)
 	s.wakeBulk()
 	return nil
 }
 
 // announceGuardrail tells of a line that was crossed.
-func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before, state reputation.Guardrail, rates reputation.Outcome) error {
-	if !state.Worse(before) {
+func (s *Service) announceGuardrail(tx *db.Tx, teamID string, before reputation.Guardrail, j reputation.Judgement) error {
+	if !j.State.Worse(before) {
 		return nil
 	}
-	name, window := webhook.DeliverabilityWarning, "7_days"
-	if state == reputation.GuardrailPaused {
-		name, window = webhook.DeliverabilityPaused, "today_and_yesterday"
+	name := webhook.DeliverabilityWarning
+	if j.State == reputation.GuardrailPaused {
+		name = webhook.DeliverabilityPaused
 	}
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
-		return reputation.GuardrailData{TeamID: teamID, Status: state, Window: window, EmailsSent: rates.Sent, HardBounced: rates.HardBounced,
-			Complained: rates.Complained, HardBounceRate: rates.HardBounceRate(), ComplaintRate: rates.ComplaintRate(), Enforced: s.Settings.Enforce}, nil
+		return reputation.GuardrailData{TeamID: teamID, Status: j.State, Window: j.Window, EmailsSent: j.Rates.Sent, HardBounced: j.Rates.HardBounced,
+			Complained: j.Rates.Complained, HardBounceRate: j.Rates.HardBounceRate(), ComplaintRate: j.Rates.ComplaintRate(), Enforced: s.Settings.Enforce}, nil
 	})
 }
 
 func (s *Service) judgeRegion(ctx context.Context, region string) error {
-	var day, week reputation.Outcome
+	var day, week reputation.RegionOutcome
+	var paused bool
 	now := time.Now()
 	err := s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		if day, err = r.RegionOutcome(region, reputation.OutcomesOver(reputation.GuardrailDay, now)); err != nil {
-			return err
-		}
-		week, err = r.RegionOutcome(region, reputation.OutcomesOver(reputation.GuardrailWeek, now))
+		day, week, paused, err = regionState(r, region, now)
 		return err
 	})
-	paused := reputation.JudgeRegion(day, week)
 	if err != nil || paused == s.guards.region(region) {
 		return err
 	}
@@ -212,6 +207,27 @@ func (s *Service) judgeRegion(ctx context.Context, region string) error {
 		"day", day.Words(), "week", week.Words(), "enforced", s.Settings.Enforce)
 	s.wakeBulk()
 	return nil
+}
+
+// regionState judges a region. Its teams are looked at only where the rates of all of
+// them together cross a line, which is seldom: the sums are cheap, the teams may be many.
+func regionState(r *db.Reader, region string, now time.Time) (day, week reputation.RegionOutcome, paused bool, err error) {
+	sums := []*reputation.RegionOutcome{&day, &week}
+	from := []int64{reputation.OutcomesOver(reputation.GuardrailDay, now), reputation.OutcomesOver(reputation.GuardrailWeek, now)}
+	for i, sum := range sums {
+		if sum.Outcome, err = r.RegionOutcome(region, from[i]); err != nil {
+			return day, week, false, err
+		}
+	}
+	if !reputation.JudgeRegion(day, week) {
+		return day, week, false, nil
+	}
+	for i, sum := range sums {
+		if sum.WorstBounced, sum.WorstComplained, err = r.WorstOfRegion(region, from[i]); err != nil {
+			return day, week, false, err
+		}
+	}
+	return day, week, reputation.JudgeRegion(day, week), nil
 }
 
 // wakeBulk has broadcasts go on that rested.
@@ -237,7 +253,7 @@ func (s *Service) MayAccept(r *db.Reader, teamID string) error {
 	if state != reputation.GuardrailPaused {
 		return nil
 	}
-	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of today and yesterday bounced or complained. It goes on by itself once the rates are down; GET /deliverability has them")
+	return app.Errorf(app.CodeSendingPaused, "Sending is paused: too many recipients of the last days bounced or complained. It goes on by itself once fewer of them are recent; GET /deliverability has the rates")
 }
 
 // MayBroadcast refuses broadcasts of a paused team, or in a region that recovers.

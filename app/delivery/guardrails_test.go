@@ -10,6 +10,7 @@ import (
 	"mailer/app/relays"
 	"mailer/app/reputation"
 	"mailer/app/server"
+	"mailer/app/webhook"
 	"mailer/app/world"
 )
 
@@ -179,10 +180,10 @@ func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
 		w := guarded(t, relay)
 		w.Start()
 		// Of many teams, none of which is over a line for itself.
-		for _, name := range []string{"a", "b", "c", "d", "e"} {
-			w.SufferedBy(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 20})
+		for _, name := range []string{"a", "b", "c", "d", "e", "f", "g"} {
+			w.SufferedBy(w.AddTeam(name, name+".example").TeamID, reputation.Outcome{Sent: 99, HardBounced: 9})
 		}
-		w.SufferedBy(w.AddTeam("f", "f.example").TeamID, reputation.Outcome{Sent: 505})
+		w.SufferedBy(w.AddTeam("h", "h.example").TeamID, reputation.Outcome{Sent: 505})
 		soon()
 		w.People(20)
 		draft := w.Draft()
@@ -210,11 +211,88 @@ func TestARegionThatRecoversHoldsBroadcastsOfAllTeams(t *testing.T) {
 	})
 }
 
+// broadcastsRest checks whether the region refuses broadcasts of the world's team.
+func broadcastsRest(w *world.World) bool {
+	w.T.Helper()
+	_, err := w.Server.Broadcasts.SendBroadcast(w.T.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})
+	if err != nil {
+		world.WantCode(w.T, err, app.CodeBroadcastsPaused)
+	}
+	return err != nil
+}
+
+func TestThreeComplaintsOnATeamsOwnThreeMailsPauseThatTeamAlone(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := guarded(t, relay)
+		w.Start()
+		w.People(20)
+		free := w.AddTeam("free", "free.example")
+		text := "Hello"
+		send := func() error {
+			_, err := w.Server.Mail.SendEmail(t.Context(), free, &app.EmailInput{From: "x@free.example", To: []string{"bob@example.net"}, Subject: "Hi", Text: &text}, mail.SendOptions{})
+			return err
+		}
+		suffered(w, reputation.Outcome{Sent: 3000})
+		w.SufferedBy(free.TeamID, reputation.Outcome{Sent: 3, Complained: 3})
+		soon()
+		world.WantCode(t, send(), app.CodeSendingPaused)
+		if broadcastsRest(w) {
+			t.Error("the other team's broadcasts are refused")
+		}
+		soon()
+		if got := len(world.Received(relay)); got != 20 {
+			t.Errorf("%d recipients of the other's broadcast had mail, want 20", got)
+		}
+		told := w.Heard(free.TeamID)
+		if len(told) != 1 || told[0].Type != webhook.DeliverabilityPaused || told[0].Data["window"] != "7_days" ||
+			told[0].Data["emails_sent"] != 3.0 || told[0].Data["complained"] != 3.0 || told[0].Data["complaint_rate"] != 1.0 {
+			t.Errorf("the team was told %+v", told)
+		}
+		w.Age(6 * 24)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		world.WantCode(t, send(), app.CodeSendingPaused)
+		w.Age(24)
+		time.Sleep(time.Hour) // windows move with the hour
+		synctest.Wait()
+		world.Must(t, send())
+	})
+}
+
+func TestTwoBadTeamsPauseARegionAndOneDoesNot(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := guarded(t, world.NewRelay(nil))
+		w.Start()
+		w.People(2)
+		first, second := w.AddTeam("first", "first.example"), w.AddTeam("second", "second.example")
+		suffered(w, reputation.Outcome{Sent: 1000})
+		w.SufferedBy(second.TeamID, reputation.Outcome{Sent: 9000})
+		w.SufferedBy(first.TeamID, reputation.Outcome{Sent: 10_000, HardBounced: 2000, Complained: 100})
+		soon()
+		if broadcastsRest(w) {
+			t.Error("a bad team of half the region's volume paused it alone")
+		}
+		w.SufferedBy(second.TeamID, reputation.Outcome{Complained: 100})
+		soon()
+		if !broadcastsRest(w) {
+			t.Error("two bad teams did not pause the region")
+		}
+		w.Age(7 * 24)
+		time.Sleep(time.Hour)
+		synctest.Wait()
+		if broadcastsRest(w) {
+			t.Error("the region is paused after a week")
+		}
+	})
+}
+
 func TestARegionUnderItsFloorIsOpen(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := guarded(t, world.NewRelay(nil))
 		w.Start()
-		w.SufferedBy(w.AddTeam("a", "a.example").TeamID, reputation.Outcome{Sent: 999, HardBounced: 999})
+		w.SufferedBy(w.AddTeam("a", "a.example").TeamID, reputation.Outcome{Sent: 500, HardBounced: 500})
+		w.SufferedBy(w.AddTeam("b", "b.example").TeamID, reputation.Outcome{Sent: 499, HardBounced: 499})
 		soon()
 		w.People(2)
 		_, err := w.Server.Broadcasts.SendBroadcast(t.Context(), w.Key, w.Draft().ID, "", mail.SendOptions{})

@@ -17,20 +17,26 @@ import (
 const (
 	MaxErrors         = 10_000  // row errors that are kept of one import
 	MaxErrorsShown    = 100     // of them, with the import itself
+	MaxWaiting        = 10      // imports of a team that are not over
 	MaxRecord         = 1 << 20 // bytes of one row, its line breaks included
 	maxImportHeadings = 1000    // columns of a file
 )
 
+// Kept is for how long an import that is over is kept with its row errors.
+const Kept = 30 * 24 * time.Hour
+
 // Status says how far an import of contacts is.
 type Status string
 
-// The statuses. One that is still arriving is seen by nobody.
+// The statuses. One that is still arriving, or was deleted and is being removed, is
+// seen by nobody.
 const (
 	Uploading  Status = "uploading"
 	Queued     Status = "queued"
 	InProgress Status = "in_progress"
 	Completed  Status = "completed"
 	Failed     Status = "failed"
+	Deleted    Status = "deleted"
 )
 
 // ParseStatus reads the filter of a list; empty stands for all.

@@ -111,6 +111,8 @@ func lookBack(history []moment, now time.Time) (month, week, lately reputation.O
 func stateOf(week, lately reputation.Outcome) reputation.Guardrail {
 	percent := func(n, of int64) float64 { return 100 * float64(n) / math.Max(1, float64(of)) }
 	switch {
+	case week.Sent < 100 && (week.HardBounced >= 10 || week.Complained >= 3):
+		return reputation.GuardrailPaused
 	case lately.Sent >= 100 && (lately.HardBounced >= 10 && percent(lately.HardBounced, lately.Sent) >= 5 ||
 		lately.Complained >= 3 && percent(lately.Complained, lately.Sent) >= 0.1):
 		return reputation.GuardrailPaused

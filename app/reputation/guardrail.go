@@ -29,10 +29,19 @@ func (g Guardrail) Worse(other Guardrail) bool {
 }
 
 // The windows of guardrails. A team is paused for what happened on this UTC day and
-// the one before.
+// the one before; one that sends little, for that of a week.
 const (
 	GuardrailWeek = 7 * 24 * time.Hour
 	GuardrailDay  = 24 * time.Hour
+)
+
+// Window names what a state of a team follows from, in the data of its event.
+type Window string
+
+// The windows by which teams are judged.
+const (
+	WindowWeek   Window = "7_days"
+	WindowLately Window = "today_and_yesterday"
 )
 
 // line is where a rate becomes too high: per sends in a hundred thousand, of at
@@ -52,6 +61,17 @@ const (
 	minRegionSends = 1_000
 )
 
+// What pauses a team with fewer than MinTeamSends in a week: of so few, no rate means
+// anything, and its mail still leaves from the addresses of all.
+const (
+	smallTeamBounces    = 10
+	smallTeamComplaints = 3
+	// smallTeamHeld is below how many sends a team that is paused stays judged by
+	// numbers. What it had under way when it was paused, and a week that moves on by an
+	// hour, would else let it out and in again.
+	smallTeamHeld = MinTeamSends * 6 / 5
+)
+
 // crossed reports whether one of the rates reaches the line.
 func (l line) crossed(o Outcome, leastSends int64) bool {
 	return o.Sent >= leastSends && (reaches(o.HardBounced, o.Sent, l.bounces, l.leastBounces) || reaches(o.Complained, o.Sent, l.complaints, l.leastComplaints))
@@ -63,23 +83,71 @@ func reaches(n, sent, rate, least int64) bool {
 	return n >= least && n*100_000 >= sent*rate
 }
 
-// JudgeTeam returns the state of a team by what became of its mail in the last 7 days,
-// and today and yesterday. It follows from the counts alone, so that it clears by
-// itself.
-func JudgeTeam(week, lately Outcome) Guardrail {
+// Judgement is the state of a team and what it follows from.
+type Judgement struct {
+	State  Guardrail
+	Window Window
+	Rates  Outcome // of the window
+}
+
+// JudgeTeam returns the state of a team, which was before, by what became of its mail
+// in the last 7 days, and today and yesterday. A team with fewer than 100 sends in 7
+// days is judged by numbers, any other by rates. It follows from the counts, so that
+// it clears by itself.
+func JudgeTeam(before Guardrail, week, lately Outcome) Judgement {
 	switch {
+	case isSmall(before, week) && (week.HardBounced >= smallTeamBounces || week.Complained >= smallTeamComplaints):
+		return Judgement{GuardrailPaused, WindowWeek, week}
 	case pausedLine.crossed(lately, MinTeamSends):
-		return GuardrailPaused
+		return Judgement{GuardrailPaused, WindowLately, lately}
 	case warningLine.crossed(week, MinTeamSends):
-		return GuardrailWarning
+		return Judgement{GuardrailWarning, WindowWeek, week}
 	}
-	return GuardrailOK
+	return Judgement{GuardrailOK, WindowWeek, week}
+}
+
+// isSmall reports whether a team sent too little for rates in a week.
+func isSmall(before Guardrail, week Outcome) bool {
+	if before == GuardrailPaused {
+		return week.Sent < smallTeamHeld
+	}
+	return week.Sent < MinTeamSends
+}
+
+// RegionOutcome counts what became of all recipients of a region.
+type RegionOutcome struct {
+	Outcome
+	// WorstBounced are the most hard bounces, and WorstComplained the most complaints,
+	// that any one of its teams has: not always the same one.
+	WorstBounced, WorstComplained int64
 }
 
 // JudgeRegion reports whether broadcasts of a region rest, by what became of all its
 // mail in the last 24 hours and in 7 days.
-func JudgeRegion(day, week Outcome) (paused bool) {
-	return regionLine.crossed(day, minRegionSends) || regionLine.crossed(week, minRegionSends)
+//
+// A region rests to keep the relay's account, which all its teams share. But where all
+// that is bad comes from one team, to pause that team is enough, and the others need not
+// wait for it. So in the sum no team's bounces or complaints count for more than those
+// of all others together, which is half. A region rests, then, when its rate crosses the
+// line and the teams beside the worst bring half of what the line takes: one team alone,
+// big or small, never pauses it, nor does the only team of a region, and two that are as
+// bad as each other do. Sends count in full, as the provider counts them.
+func JudgeRegion(day, week RegionOutcome) (paused bool) {
+	return regionLine.crossed(day.shared(), minRegionSends) || regionLine.crossed(week.shared(), minRegionSends)
+}
+
+// shared returns the counts in which no team has more than half of what is bad.
+func (o RegionOutcome) shared() Outcome {
+	sum := o.Outcome
+	sum.HardBounced = atMostHalf(o.HardBounced, o.WorstBounced)
+	sum.Complained = atMostHalf(o.Complained, o.WorstComplained)
+	return sum
+}
+
+// atMostHalf returns a sum whose largest part is cut to what the others are together.
+func atMostHalf(sum, largest int64) int64 {
+	others := sum - largest
+	return others + min(largest, others)
 }
 
 // HardBounceRate is a part of 1; 0 where nothing was sent.
@@ -105,7 +173,7 @@ func (o Outcome) Words() string {
 type GuardrailData struct {
 	TeamID         string    `json:"team_id"`
 	Status         Guardrail `json:"guardrail_status"`
-	Window         string    `json:"window"` // "7_days", or "today_and_yesterday"
+	Window         Window    `json:"window"`
 	EmailsSent     int64     `json:"emails_sent"`
 	HardBounced    int64     `json:"hard_bounced"`
 	Complained     int64     `json:"complained"`

@@ -91,6 +91,8 @@ func checkOwnContacts(t *testing.T, api client) {
 		status, b := api.do(t, "GET", "/contacts/imports/"+made.ID+"/errors", nil)
 		return status == 200 && strings.Contains(string(b), `"line":3`), string(b)
 	})
+	api.ask(t, "DELETE", "/contacts/imports/"+made.ID, nil, 200, `"deleted":true`)
+	api.ask(t, "GET", "/contacts/imports/"+made.ID, nil, 404, "not_found")
 }
 
 func checkOwnBroadcasts(t *testing.T, api client) {

@@ -1,0 +1,273 @@
+package audience
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"runtime/debug"
+	"time"
+
+	"mailer/app"
+	"mailer/app/importing"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+const (
+	importRows  = 200  // of one Write
+	importLinks = 2000 // memberships and choices of one Write, about
+	// importYield is how long the import stands back between two Writes while
+	// callers wait.
+	importYield = 10 * time.Millisecond
+)
+
+// importRun is an import at work, whose file is open.
+type importRun struct {
+	s      *Imports
+	i      importing.Import // as it is stored
+	rows   *importing.Rows  // nil: not open yet
+	batch  *importBatch     // read and not stored; nil: none
+	erased uint64           // erasures of the team that began before the file was read
+}
+
+// errErasing: rows that were read may hold addresses that are erased since. The
+// file is read anew once they are masked in it.
+var errErasing = errors.New("audience: addresses are being erased")
+
+// errGone: the import was deleted meanwhile, and is no trouble.
+var errGone = errors.New("audience: the import is gone")
+
+// gone returns errGone for an import that is not there, or not to be worked on, any more.
+// Other errors pass.
+func gone(err error) error {
+	if errors.Is(err, db.ErrNotFound) {
+		return errGone
+	}
+	return err
+}
+
+// importBatch is what one Write takes of a file.
+type importBatch struct {
+	rows  []importRow
+	over  bool   // nothing comes after them
+	fault string // why; empty: the file ends
+}
+
+type importRow struct {
+	line    int
+	contact *app.NewContact
+	flaw    string // why there is no contact
+}
+
+// step works off a batch. A fault of the program fails the import, since it would come
+// again; any other error is the store's, and leaves the rest of the import to be done.
+// Errors: errErasing, errGone, those of the store.
+func (run *importRun) step(ctx context.Context) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			run.s.Log.Error("panic in an import", "import", run.i.ID, "panic", p, "stack", string(debug.Stack()))
+			err = run.fail(ctx, "The server met a fault of its own; its log has the details")
+		}
+	}()
+	if run.rows == nil {
+		err := run.open(ctx)
+		if errors.Is(err, io.EOF) {
+			return run.fail(ctx, "The file is not stored any more")
+		}
+		if err != nil {
+			return fmt.Errorf("open file: %w", err)
+		}
+	}
+	if run.batch == nil {
+		batch, err := run.read()
+		if err != nil {
+			return fmt.Errorf("read file: %w", err)
+		}
+		run.batch = &batch
+	}
+	return run.write(ctx)
+}
+
+// open begins to read the file, and reads over the rows that are done.
+func (run *importRun) open(ctx context.Context) error {
+	rows, _, err := importing.Read(run.s.importFile(ctx, run.i.ID))
+	if err != nil {
+		return err
+	}
+	for range run.i.Total() {
+		if _, err := rows.Next(); err != nil {
+			return err
+		}
+	}
+	run.rows = rows
+	return nil
+}
+
+// read takes the next rows of the file.
+func (run *importRun) read() (batch importBatch, err error) {
+	plan := &run.i.Plan
+	limit := max(1, min(importRows, importLinks/(1+len(plan.Segments)+len(plan.Topics))))
+	for len(batch.rows) < limit {
+		row, err := run.rows.Next()
+		var fault *importing.FileError
+		switch {
+		case errors.Is(err, io.EOF):
+			batch.over = true
+			return batch, nil
+		case errors.As(err, &fault):
+			batch.over, batch.fault = true, fault.Error()
+			return batch, nil
+		case err != nil:
+			return batch, err
+		}
+		contact, flaw := plan.Contact(row)
+		batch.rows = append(batch.rows, importRow{line: row.Line, contact: contact, flaw: flaw})
+	}
+	return batch, nil
+}
+
+// write stores the batch. Afterwards it stands back a little if callers wait.
+func (run *importRun) write(ctx context.Context) error {
+	var next importing.Import
+	err := run.s.DB.WritePatient(ctx, func(tx *db.Tx) (err error) {
+		next, err = run.put(tx, *run.batch)
+		return err
+	})
+	var link *linkGone
+	if errors.As(err, &link) {
+		return run.fail(ctx, link.Error())
+	}
+	if err != nil {
+		return fmt.Errorf("store rows: %w", err)
+	}
+	run.i, run.batch = next, nil
+	if run.s.Load.Busy() {
+		service.Pause(ctx, importYield, nil)
+	}
+	return ctx.Err()
+}
+
+// linkGone says that a segment or topic of an import was deleted meanwhile.
+type linkGone struct {
+	line  int
+	cause error
+}
+
+// Error implements error.
+func (g *linkGone) Error() string {
+	kind := "segment or topic"
+	var refusal *app.Error
+	if errors.As(g.cause, &refusal) {
+		kind = refusal.Message
+	}
+	return fmt.Sprintf("Line %d: %s; it was deleted while the import ran", g.line, kind)
+}
+
+// put writes the contacts of a batch, and counts them in the same Write. It
+// returns the import as it is stored then. Errors: *linkGone, errErasing, errGone.
+func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error) {
+	i := run.i
+	erasing, err := tx.HasErasures(i.TeamID)
+	if err != nil || erasing || run.erased != run.s.erasuresBegun.of(i.TeamID) {
+		return i, cmp.Or(err, errErasing)
+	}
+	w, err := run.s.NewContactWriter(tx, i.TeamID, true)
+	if err != nil {
+		return i, err
+	}
+	for _, row := range batch.rows {
+		flaw := row.flaw
+		if row.contact != nil {
+			if flaw, err = putRow(w, &i, row); err != nil {
+				return i, err
+			}
+		}
+		if flaw == "" {
+			continue
+		}
+		if i.Failed < importing.MaxErrors {
+			if err := tx.InsertImportError(i.ID, importing.RowError{ID: app.NewID(), Line: row.line, Message: flaw}); err != nil {
+				return i, err
+			}
+		}
+		i.Failed++
+	}
+	if err := w.Finish(); err != nil {
+		return i, err
+	}
+	i.Status = importing.InProgress
+	if batch.over {
+		i.Status, i.Error, i.CompletedAt = importing.Completed, batch.fault, tx.Now
+		if batch.fault != "" {
+			i.Status = importing.Failed
+		}
+	}
+	return i, gone(tx.AdvanceImport(&i, run.i.Total()))
+}
+
+// putRow writes one contact and counts it in i, or says why it can't be taken.
+func putRow(w *ContactWriter, i *importing.Import, row importRow) (flaw string, err error) {
+	contact, err := keepOptOuts(w, row.contact)
+	if err != nil {
+		return "", fmt.Errorf("line %d: %w", row.line, err)
+	}
+	_, status, err := w.Put(contact, i.Plan.Conflict)
+	var refusal *app.Error
+	switch {
+	case errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached:
+		return refusal.Message, nil
+	case errors.As(err, &refusal) && refusal.Code == app.CodeValidation:
+		return i.Plan.Words(err), nil
+	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:
+		return "", &linkGone{row.line, err}
+	case err != nil:
+		return "", fmt.Errorf("line %d: %w", row.line, err)
+	}
+	switch status {
+	case contactCreated:
+		i.Created++
+	case contactUpdated:
+		i.Updated++
+	default:
+		i.Skipped++
+	}
+	return "", nil
+}
+
+// keepOptOuts leaves out of a contact's topics those to opt in to that its
+// address opted out of: an import, of an old list maybe, re-subscribes nobody.
+func keepOptOuts(w *ContactWriter, n *app.NewContact) (*app.NewContact, error) {
+	if len(n.Topics) == 0 {
+		return n, nil
+	}
+	out := *n
+	out.Topics = nil
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Folded)
+	for _, choice := range n.Topics {
+		stands, err := w.tx.TopicFor(w.teamID, choice.ID, hash)
+		if err != nil && !errors.Is(err, db.ErrNotFound) { // put finds that it is gone
+			return nil, fmt.Errorf("look up choice: %w", err)
+		}
+		if choice.Subscription == app.OptIn && stands.Explicit && stands.Subscription == app.OptOut {
+			continue
+		}
+		out.Topics = append(out.Topics, choice)
+	}
+	return &out, nil
+}
+
+// fail ends an import where it stands; what it did stays. Error: errGone.
+func (run *importRun) fail(ctx context.Context, why string) error {
+	i := run.i
+	err := run.s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		i.Status, i.Error, i.CompletedAt = importing.Failed, why, tx.Now
+		return gone(tx.AdvanceImport(&i, run.i.Total()))
+	})
+	if err != nil {
+		return fmt.Errorf("note failure: %w", err)
+	}
+	run.i = i
+	return nil
+}
