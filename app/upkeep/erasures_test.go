@@ -21,7 +21,7 @@ func quoting(m *app.Outgoing, n int) world.Answer {
 		for i, address := range m.Recipients {
 			v := app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: app.Reply{Code: 250, Text: "taken for <" + address + ">"}}
 			if i == 0 && len(address)%2 == 0 {
-				v.Verdict, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: 550, Text: "no such user: " + address}
+				v.Verdict, v.Stage, v.Reply = app.Refused, app.StageRcpt, app.Reply{Code: 550, Enhanced: "5.1.1", Text: "no such user: " + address}
 			}
 			res.Recipients = append(res.Recipients, v)
 		}
