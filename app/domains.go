@@ -46,13 +46,14 @@ type Domain struct {
 	ReturnPath        string // one label; the return path is ReturnPath.Name
 	OpenTracking      bool
 	ClickTracking     bool
-	TrackingSubdomain string        // labels under Name; empty: none
-	Keys              []DKIMPair    // in no order
-	Checks            []RecordCheck // what the last check found
-	NoDMARC           bool          // LacksDMARC; only of DomainStatus
-	CheckedAt         time.Time     // zero: never
-	CheckAt           time.Time     // zero: not due
-	PendingSince      time.Time     // when the 72 hours began; zero: not pending
+	TrackingSubdomain string         // labels under Name; empty: none
+	Keys              []DKIMPair     // in no order
+	Checks            []RecordCheck  // what the last check found
+	NoDMARC           bool           // LacksDMARC; only of DomainStatus
+	CheckedAt         time.Time      // zero: never
+	CheckAt           time.Time      // zero: not due
+	PendingSince      time.Time      // when the 72 hours began; zero: not pending
+	Pauses            []RelayTrouble // relays that take nothing of it for now; only of one domain
 	CreatedAt         time.Time
 }
 

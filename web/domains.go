@@ -28,6 +28,26 @@ type domainRecord struct {
 	DomainItem
 	CustomReturnPath string          `json:"custom_return_path"`
 	Records          []app.DNSRecord `json:"records" doc:"What to publish in the DNS, and what the last check found there"`
+	Paused           []domainPause   `json:"paused" doc:"Relays that take nothing of this domain for now: its mail waits and is tried again by itself. Told where one domain is asked for"`
+}
+
+// domainPause is a time during which a relay takes nothing of a domain.
+type domainPause struct {
+	Region        string `json:"region"`
+	Reason        string `json:"reason" doc:"With the relay's own words"`
+	ReplyCode     int    `json:"reply_code,omitempty"`
+	EnhancedCode  string `json:"enhanced_code,omitempty"`
+	Since         string `json:"since" format:"date-time"`
+	NextAttemptAt string `json:"next_attempt_at,omitempty" format:"date-time"`
+}
+
+func newDomainPauses(troubles []app.RelayTrouble) []domainPause {
+	out := make([]domainPause, 0, len(troubles))
+	for _, t := range troubles {
+		out = append(out, domainPause{Region: t.Relay, Reason: t.Detail.Message, ReplyCode: t.Detail.ReplyCode, EnhancedCode: t.Detail.EnhancedCode,
+			Since: app.FormatTime(t.StartedAt), NextAttemptAt: t.Detail.NextAttemptAt})
+	}
+	return out
 }
 
 type domainRef struct {
@@ -243,6 +263,7 @@ func (r domainRoutes) deleteDomain(ctx context.Context, key *app.Key, in *Domain
 func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {
 	return &domainOutput{domainRecord{
 		Object: "domain", DomainItem: newDomainItem(d), CustomReturnPath: d.ReturnPath, Records: r.service.DomainRecords(d),
+		Paused: newDomainPauses(d.Pauses),
 	}}
 }
 

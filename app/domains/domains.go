@@ -94,7 +94,13 @@ func (s *Service) ListDomains(ctx context.Context, teamID string, page app.Page)
 // GetDomain returns one domain of the key's team with its keys and what the last
 // check found. Errors: CodeNotFound.
 func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
-	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.Domain(key.TeamID, id) })
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if d, err = r.Domain(key.TeamID, id); err != nil {
+			return err
+		}
+		d.Pauses, err = r.DomainTroubles(d.TeamID, d.Name)
+		return err
+	})
 	return d, service.Lookup("domain", err)
 }
 
