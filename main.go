@@ -29,6 +29,7 @@ import (
 	"mailer/app/relays"
 	"mailer/app/resolver"
 	"mailer/app/server"
+	"mailer/app/service"
 	"mailer/app/sns"
 	"mailer/db"
 	"mailer/smtpout"
@@ -91,7 +92,7 @@ type options struct {
 	maxAttachments                   int64
 	reserve                          float64
 	drainTimeout, doubtDelay         time.Duration
-	dev, dryRun                      bool
+	dev, capture, dryRun             bool
 }
 
 func newRoot() *cobra.Command {
@@ -147,7 +148,7 @@ func serveCommand(o *options) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address of the HTTP API")
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
-	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is captured and never leaves")
+	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
 	cli.ResolverFlag(cmd, &o.Resolver)
 	f.StringVar(&o.bounceListen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
 	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
@@ -161,6 +162,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	return o.Bind(cmd)
 }
@@ -192,9 +194,10 @@ func (o *options) check(cmd *cobra.Command) error {
 	if err := o.checkBounces(); err != nil {
 		return err
 	}
-	if o.dev && len(o.relays) > 0 {
-		return errors.New("--dev captures all mail; it can't be used with --relay")
+	if (o.dev || o.capture) && len(o.relays) > 0 {
+		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
 	}
+	o.capture = o.capture || o.dev
 	if o.dev && !cmd.Flags().Changed("db") {
 		o.DB = "mailer-dev.db"
 	}
@@ -267,26 +270,27 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, s *server
 	}
 }
 
-// routes makes the relays' clients; without a relay, the capture transport.
-func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, capture bool, err error) {
+// routes makes the relays' clients, or the capture transport where it is asked for.
+// None: mail waits.
+func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, err error) {
 	parsed, err := relays.Parse(o.relays)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	hello, _ := os.Hostname() // unknown: smtpout says localhost
 	opts := smtpout.Options{Hello: hello, Log: log, Builders: builders, Load: load}
 	for _, r := range parsed {
 		client, err := smtpout.NewRelay(r, opts)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		routes = append(routes, delivery.Route{Relay: r, Sender: smtpout.WithSimulator(client)})
 	}
-	if len(routes) == 0 {
+	if o.capture {
 		relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
-		return []delivery.Route{{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))}}, true, nil
+		routes = append(routes, delivery.Route{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))})
 	}
-	return routes, false, nil
+	return routes, nil
 }
 
 // sns makes the receiver of messages of SNS; nil without a topic. allow are the
@@ -329,7 +333,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
 	load := &app.Load{}
-	routes, capture, err := o.routes(log, load, builders)
+	routes, err := o.routes(log, load, builders)
 	if err != nil {
 		return err
 	}
@@ -344,7 +348,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, Log: log,
-		Routes: routes, Capture: capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow,
@@ -416,8 +420,11 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
-	if s.Delivery.Captures() {
-		log.Info("no relay is configured: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
+	switch s.Settings.Relay() {
+	case service.RelayCapture:
+		log.Info("capturing: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
+	case service.RelayNone:
+		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, or --capture to try things out")
 	}
 	if !o.dev {
 		return nil

@@ -141,7 +141,7 @@ type RelayTrouble struct {
 	ID        string
 	Relay     string
 	StartedAt time.Time
-	EndedAt   time.Time // zero: still
-	Failures  int
+	EndedAt   time.Time   // zero: still
+	Failures  int         // 0: there is no relay, so nothing was tried
 	Detail    EventDetail // the latest failure
 }

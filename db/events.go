@@ -77,6 +77,11 @@ func (r *Reader) Troubles(relay string, from, to time.Time) ([]app.RelayTrouble,
 		relay, milli(to), milli(from))
 }
 
+// OpenTroubles returns the names of the relays that have an open trouble.
+func (r *Reader) OpenTroubles() ([]string, error) {
+	return list(&r.session, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL`)
+}
+
 func scanTrouble(s scanner) (app.RelayTrouble, error) {
 	var t app.RelayTrouble
 	var started int64

@@ -192,6 +192,7 @@ var mayScan = map[string]string{
 	"ListTeams":           "the operator's list of all teams",
 	"FindTeam":            "the first row of the primary key",
 	"UnitRelays":          "the first row of an index",
+	"OpenTroubles":        "a row for each relay that can't be used now",
 	"Erasures":            "a row for each erasure under way",
 	"HasErasures":         "a row for each erasure under way",
 	"ErasuresOf":          "a row for each erasure under way",

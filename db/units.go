@@ -178,14 +178,8 @@ func (r *Reader) UnitRelays() ([]string, error) {
 		SELECT relay FROM relays_open WHERE relay IS NOT NULL`)
 }
 
-// MoveUnits hands all open units of one relay to another, and its broadcasts.
-func (tx *Tx) MoveUnits(from, to string) error {
-	if _, err := tx.exec(`UPDATE broadcasts SET relay = ? WHERE relay = ? AND status IN ('scheduled', 'queued')`, to, from); err != nil {
-		return err
-	}
-	if _, err := tx.exec(`UPDATE emails SET relay = ? WHERE id IN (SELECT email_id FROM units WHERE relay = ?)`, to, from); err != nil {
-		return err
-	}
-	_, err := tx.exec(`UPDATE units SET relay = ? WHERE relay = ?`, to, from)
-	return err
+// CountUnits returns how many units are open at a relay, counting up to limit.
+func (r *Reader) CountUnits(relay string, limit int) (n int, err error) {
+	err = r.row(`SELECT count(*) FROM (SELECT 1 FROM units WHERE relay = ? LIMIT ?) AS units_open`, []any{relay, limit}, &n)
+	return n, err
 }

@@ -151,7 +151,7 @@ func TestOneLogLineWithoutSecrets(t *testing.T) {
 func TestHealth(t *testing.T) {
 	b := newBench(t)
 	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
-	wantJSON(t, b.do("GET", "/readyz", ""), `{"status":"ready"}`)
+	wantJSON(t, b.do("GET", "/readyz", ""), `{"status":"ready","relay":"configured"}`)
 	if b.log.Len() > 0 {
 		t.Errorf("health checks fill the log: %s", b.log.String())
 	}
