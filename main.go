@@ -116,6 +116,9 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if err != nil {
 		return nil, nil, err
 	}
+	if store.Made() {
+		fmt.Fprintln(os.Stderr, "mailer: made a new database", f.DB)
+	}
 	s, err := newServer(ctx, f, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
@@ -125,23 +128,30 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 
 // newServer makes the services with the master key beside the database.
 func newServer(ctx context.Context, f cli.StoreFlags, cfg server.Config) (*server.Server, error) {
-	path := f.MasterKey
-	if path == "" {
-		path = f.DB + ".key"
-	}
+	path := keyPath(f)
 	fresh, err := cfg.DB.Fresh(ctx)
 	if err != nil {
 		return nil, err
 	}
 	master, err := db.MasterKey(path, fresh)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the master key file %s is not there, and %s can't be read without it; put it back from where you keep it, or name it with --master-key-file", path, f.DB)
+	}
 	if err != nil {
 		return nil, err
 	}
 	if cfg.Sealer, err = app.NewSealer(master); err != nil {
 		return nil, err
 	}
-	return server.New(ctx, cfg)
+	s, err := server.New(ctx, cfg)
+	if errors.Is(err, app.ErrSeal) {
+		return nil, fmt.Errorf("%s holds another master key than the one that %s was made with; put the right file there, or name it with --master-key-file", path, f.DB)
+	}
+	return s, err
 }
+
+// keyPath is where the master key stands.
+func keyPath(f cli.StoreFlags) string { return cmp.Or(f.MasterKey, db.KeyPath(f.DB)) }
 
 func serveCommand(o *options) *cobra.Command {
 	cmd := command("serve", "Run the API and send mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })

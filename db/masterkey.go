@@ -25,7 +25,7 @@ func MasterKey(path string, create bool) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != app.MasterKeySize {
-		return nil, fmt.Errorf("master key file %s: must hold %d bytes in base64", path, app.MasterKeySize)
+		return nil, fmt.Errorf("the master key file %s must hold %d bytes in base64; put the right file there, or name it with --master-key-file", path, app.MasterKeySize)
 	}
 	return key, nil
 }
