@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mailer/app"
 	"mailer/app/cli"
@@ -83,25 +84,29 @@ func words(err error) string {
 // options are the values of all flags; each command binds those that it takes.
 type options struct {
 	cli.StoreFlags
-	asJSON                           bool
-	listen, baseURL, mode, logFormat string
-	guardrails                       string
-	relays, snsTopics, webhookAllow  []string
-	bounceListen, bounceHost         string
-	rateLimit                        int
-	maxAttachments                   int64
-	reserve                          float64
-	drainTimeout, doubtDelay         time.Duration
-	dev, capture, dryRun             bool
+	asJSON                          bool
+	listen, baseURL, mode           string
+	logFormat, logLevel             string
+	guardrails                      string
+	relays, snsTopics, webhookAllow []string
+	bounceListen, bounceHost        string
+	rateLimit                       int
+	maxAttachments                  int64
+	reserve                         float64
+	drainTimeout, doubtDelay        time.Duration
+	dev, capture, dryRun            bool
+	flags                           *pflag.FlagSet // of serve
+	hangups                         chan os.Signal
 }
 
 func newRoot() *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags(), "MAILER_") }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	cli.NameNearest(root)
 	return root
 }
 
@@ -119,39 +124,17 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if store.Made() {
 		fmt.Fprintln(os.Stderr, "mailer: made a new database", f.DB)
 	}
-	s, err := newServer(ctx, f, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
+	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return s, func() { store.Close() }, nil
 }
 
-// newServer makes the services with the master key beside the database.
-func newServer(ctx context.Context, f cli.StoreFlags, cfg server.Config) (*server.Server, error) {
-	path := keyPath(f)
-	fresh, err := cfg.DB.Fresh(ctx)
-	if err != nil {
-		return nil, err
-	}
-	master, err := db.MasterKey(path, fresh)
-	if errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("the master key file %s is not there, and %s can't be read without it; put it back from where you keep it, or name it with --master-key-file", path, f.DB)
-	}
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Sealer, err = app.NewSealer(master); err != nil {
-		return nil, err
-	}
-	s, err := server.New(ctx, cfg)
-	if errors.Is(err, app.ErrSeal) {
-		return nil, fmt.Errorf("%s holds another master key than the one that %s was made with; put the right file there, or name it with --master-key-file", path, f.DB)
-	}
-	return s, err
+// keyFile is the master key's file of a database.
+func keyFile(f cli.StoreFlags) *server.KeyFile {
+	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: f.DB}
 }
-
-// keyPath is where the master key stands.
-func keyPath(f cli.StoreFlags) string { return cmp.Or(f.MasterKey, db.KeyPath(f.DB)) }
 
 func serveCommand(o *options) *cobra.Command {
 	cmd := command("serve", "Run the API and send mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
@@ -172,19 +155,10 @@ func serveCommand(o *options) *cobra.Command {
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	return o.Bind(cmd)
-}
-
-func (o *options) logger() (*slog.Logger, error) {
-	switch o.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, nil)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, nil)), nil
-	}
-	return nil, fmt.Errorf("--log-format must be text or json, is %q", o.logFormat)
 }
 
 // check refuses settings that contradict each other, before anything is opened.
@@ -329,15 +303,24 @@ func overlapSyncs() (builders int) {
 	return app.Builders()
 }
 
+// outlive has a server go on where a terminal closes or the reader of its log ends.
+func (o *options) outlive(cmd *cobra.Command) {
+	o.flags, o.hangups = cmd.Flags(), make(chan os.Signal, 1)
+	signal.Notify(o.hangups, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE)
+}
+
 func (o *options) serve(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
 	}
 	builders := overlapSyncs()
-	log, err := o.logger()
+	log, err := cli.NewLogger(o.logFormat, o.logLevel)
 	if err != nil {
 		return err
 	}
+	o.outlive(cmd)
+	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
 		return fmt.Errorf("--webhook-allow: %w", err)
@@ -385,10 +368,12 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if bounced != nil {
 		defer bounced.Close()
 	}
-	s, err := newServer(ctx, o.StoreFlags, cfg)
+	key := keyFile(o.StoreFlags)
+	s, err := key.NewServer(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	key.Check(log)
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
@@ -399,7 +384,11 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	err = o.announce(ctx, log, listener, s)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
-		err = untilEnd(ctx, log, cfg.DB, ended)
+		err = untilEnd(ctx, log, cfg.DB, ended, o.hangups, func() {
+			cli.WarnChangedFiles(log, o.flags)
+			key.Check(log)
+			log.Info("read configuration again")
+		})
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()
@@ -411,16 +400,21 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	return err
 }
 
-// untilEnd waits for the reason to stop, and returns it; nil where somebody asked.
-func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan error) error {
-	select {
-	case <-ctx.Done():
-		log.Info("stopping")
-		return nil
-	case <-store.Failed():
-		return store.Err()
-	case err := <-ended:
-		return err
+// untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
+// each hangup it has the configuration read again.
+func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
+	for {
+		select {
+		case <-hangups:
+			reread()
+		case <-ctx.Done():
+			log.Info("stopping")
+			return nil
+		case <-store.Failed():
+			return store.Err()
+		case err := <-ended:
+			return err
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -136,7 +137,8 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 		return err
 	}
 	if d.made {
-		d.log.Info("made a new database", "path", path)
+		whole, _ := filepath.Abs(path) // without a working directory: empty
+		d.log.Info("made a new database", "path", cmp.Or(whole, path))
 	}
 	if err := d.openReaders(ctx); err != nil {
 		return fmt.Errorf("open readers: %w", err)

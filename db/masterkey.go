@@ -30,6 +30,19 @@ func MasterKey(path string, create bool) ([]byte, error) {
 	return key, nil
 }
 
+// OpenToOthers returns the mode of a file that others than its owner may read or
+// write; 0: none may.
+func OpenToOthers(path string) (os.FileMode, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("look at the mode of a file: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return mode, nil
+	}
+	return 0, nil
+}
+
 // newMasterKey writes the file under another name first: one that is seen before
 // its key stands in it would stop other processes, and after a kill every start.
 func newMasterKey(path string) ([]byte, error) {
