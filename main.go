@@ -20,6 +20,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"mailer/app"
 	"mailer/app/cli"
@@ -29,6 +30,7 @@ import (
 	"mailer/app/relays"
 	"mailer/app/resolver"
 	"mailer/app/server"
+	"mailer/app/service"
 	"mailer/app/sns"
 	"mailer/db"
 	"mailer/smtpout"
@@ -82,25 +84,29 @@ func words(err error) string {
 // options are the values of all flags; each command binds those that it takes.
 type options struct {
 	cli.StoreFlags
-	asJSON                           bool
-	listen, baseURL, mode, logFormat string
-	guardrails                       string
-	relays, snsTopics, webhookAllow  []string
-	bounceListen, bounceHost         string
-	rateLimit                        int
-	maxAttachments                   int64
-	reserve                          float64
-	drainTimeout, doubtDelay         time.Duration
-	dev, dryRun                      bool
+	asJSON                          bool
+	listen, baseURL, mode           string
+	logFormat, logLevel             string
+	guardrails                      string
+	relays, snsTopics, webhookAllow []string
+	bounceListen, bounceHost        string
+	rateLimit                       int
+	maxAttachments                  int64
+	reserve                         float64
+	drainTimeout, doubtDelay        time.Duration
+	dev, capture, dryRun            bool
+	flags                           *pflag.FlagSet // of serve
+	hangups                         chan os.Signal
 }
 
 func newRoot() *cobra.Command {
 	o := &options{}
 	root := &cobra.Command{Use: "mailer", Short: "A self-hosted email service in one binary", SilenceErrors: true, SilenceUsage: true}
 	root.CompletionOptions.DisableDefaultCmd = true
-	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags(), "MAILER_") }
+	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	cli.NameNearest(root)
 	return root
 }
 
@@ -115,31 +121,19 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := newServer(ctx, f, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
+	if store.Made() {
+		fmt.Fprintln(os.Stderr, "mailer: made a new database", f.DB)
+	}
+	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return s, func() { store.Close() }, nil
 }
 
-// newServer makes the services with the master key beside the database.
-func newServer(ctx context.Context, f cli.StoreFlags, cfg server.Config) (*server.Server, error) {
-	path := f.MasterKey
-	if path == "" {
-		path = f.DB + ".key"
-	}
-	fresh, err := cfg.DB.Fresh(ctx)
-	if err != nil {
-		return nil, err
-	}
-	master, err := db.MasterKey(path, fresh)
-	if err != nil {
-		return nil, err
-	}
-	if cfg.Sealer, err = app.NewSealer(master); err != nil {
-		return nil, err
-	}
-	return server.New(ctx, cfg)
+// keyFile is the master key's file of a database.
+func keyFile(f cli.StoreFlags) *server.KeyFile {
+	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: f.DB}
 }
 
 func serveCommand(o *options) *cobra.Command {
@@ -147,7 +141,7 @@ func serveCommand(o *options) *cobra.Command {
 	f := cmd.Flags()
 	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address of the HTTP API")
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
-	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is captured and never leaves")
+	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
 	cli.ResolverFlag(cmd, &o.Resolver)
 	f.StringVar(&o.bounceListen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
 	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
@@ -161,18 +155,10 @@ func serveCommand(o *options) *cobra.Command {
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
+	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
+	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	return o.Bind(cmd)
-}
-
-func (o *options) logger() (*slog.Logger, error) {
-	switch o.logFormat {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, nil)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, nil)), nil
-	}
-	return nil, fmt.Errorf("--log-format must be text or json, is %q", o.logFormat)
 }
 
 // check refuses settings that contradict each other, before anything is opened.
@@ -192,9 +178,10 @@ func (o *options) check(cmd *cobra.Command) error {
 	if err := o.checkBounces(); err != nil {
 		return err
 	}
-	if o.dev && len(o.relays) > 0 {
-		return errors.New("--dev captures all mail; it can't be used with --relay")
+	if (o.dev || o.capture) && len(o.relays) > 0 {
+		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
 	}
+	o.capture = o.capture || o.dev
 	if o.dev && !cmd.Flags().Changed("db") {
 		o.DB = "mailer-dev.db"
 	}
@@ -267,26 +254,27 @@ func (o *options) takeBounces(log *slog.Logger, listener net.Listener, s *server
 	}
 }
 
-// routes makes the relays' clients; without a relay, the capture transport.
-func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, capture bool, err error) {
+// routes makes the relays' clients, or the capture transport where it is asked for.
+// None: mail waits.
+func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, err error) {
 	parsed, err := relays.Parse(o.relays)
 	if err != nil {
-		return nil, false, err
+		return nil, err
 	}
 	hello, _ := os.Hostname() // unknown: smtpout says localhost
 	opts := smtpout.Options{Hello: hello, Log: log, Builders: builders, Load: load}
 	for _, r := range parsed {
 		client, err := smtpout.NewRelay(r, opts)
 		if err != nil {
-			return nil, false, err
+			return nil, err
 		}
 		routes = append(routes, delivery.Route{Relay: r, Sender: smtpout.WithSimulator(client)})
 	}
-	if len(routes) == 0 {
+	if o.capture {
 		relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
-		return []delivery.Route{{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))}}, true, nil
+		routes = append(routes, delivery.Route{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))})
 	}
-	return routes, false, nil
+	return routes, nil
 }
 
 // sns makes the receiver of messages of SNS; nil without a topic. allow are the
@@ -315,21 +303,30 @@ func overlapSyncs() (builders int) {
 	return app.Builders()
 }
 
+// outlive has a server go on where a terminal closes or the reader of its log ends.
+func (o *options) outlive(cmd *cobra.Command) {
+	o.flags, o.hangups = cmd.Flags(), make(chan os.Signal, 1)
+	signal.Notify(o.hangups, syscall.SIGHUP)
+	signal.Ignore(syscall.SIGPIPE)
+}
+
 func (o *options) serve(cmd *cobra.Command) error {
 	if err := o.check(cmd); err != nil {
 		return err
 	}
 	builders := overlapSyncs()
-	log, err := o.logger()
+	log, err := cli.NewLogger(o.logFormat, o.logLevel)
 	if err != nil {
 		return err
 	}
+	o.outlive(cmd)
+	cli.WarnUnknownVariables(log, cmd.Root(), os.Environ())
 	allow, err := app.ParseRanges(o.webhookAllow)
 	if err != nil {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
 	load := &app.Load{}
-	routes, capture, err := o.routes(log, load, builders)
+	routes, err := o.routes(log, load, builders)
 	if err != nil {
 		return err
 	}
@@ -344,7 +341,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, Log: log,
-		Routes: routes, Capture: capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow,
@@ -371,10 +368,12 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if bounced != nil {
 		defer bounced.Close()
 	}
-	s, err := newServer(ctx, o.StoreFlags, cfg)
+	key := keyFile(o.StoreFlags)
+	s, err := key.NewServer(ctx, cfg)
 	if err != nil {
 		return err
 	}
+	key.Check(log)
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
@@ -385,7 +384,11 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	err = o.announce(ctx, log, listener, s)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
-		err = untilEnd(ctx, log, cfg.DB, ended)
+		err = untilEnd(ctx, log, cfg.DB, ended, o.hangups, func() {
+			cli.WarnChangedFiles(log, o.flags)
+			key.Check(log)
+			log.Info("read configuration again")
+		})
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()
@@ -397,16 +400,21 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	return err
 }
 
-// untilEnd waits for the reason to stop, and returns it; nil where somebody asked.
-func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan error) error {
-	select {
-	case <-ctx.Done():
-		log.Info("stopping")
-		return nil
-	case <-store.Failed():
-		return store.Err()
-	case err := <-ended:
-		return err
+// untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
+// each hangup it has the configuration read again.
+func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan error, hangups <-chan os.Signal, reread func()) error {
+	for {
+		select {
+		case <-hangups:
+			reread()
+		case <-ctx.Done():
+			log.Info("stopping")
+			return nil
+		case <-store.Failed():
+			return store.Err()
+		case err := <-ended:
+			return err
+		}
 	}
 }
 
@@ -416,8 +424,11 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
-	if s.Delivery.Captures() {
-		log.Info("no relay is configured: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
+	switch s.Settings.Relay() {
+	case service.RelayCapture:
+		log.Info("capturing: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
+	case service.RelayNone:
+		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, or --capture to try things out")
 	}
 	if !o.dev {
 		return nil

@@ -220,7 +220,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(ts *testscript.TestScript, neg bool, args []string){
 			"serve": cmdServe, "end": cmdEnd, "http": cmdHTTP, "until": cmdUntil, "sees": cmdSees, "take": cmdTake, "sql": cmdSQL, "exits": cmdExits,
-			"dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
+			"signal": cmdSignal, "deaf": cmdDeaf, "dns": cmdDNS, "publish": cmdPublish, "replace": cmdReplace,
 		},
 	})
 }
@@ -232,6 +232,7 @@ type process struct {
 	cmd  *exec.Cmd
 	done chan error
 	log  string // file of its standard error
+	pipe io.Closer
 }
 
 func servers(ts *testscript.TestScript) map[string]*process {
@@ -269,7 +270,7 @@ func cmdServe(ts *testscript.TestScript, neg bool, args []string) {
 	pipe, err := cmd.StderrPipe()
 	ts.Check(err)
 	ts.Check(cmd.Start())
-	s := &process{cmd: cmd, done: make(chan error, 1), log: log.Name()}
+	s := &process{cmd: cmd, done: make(chan error, 1), log: log.Name(), pipe: pipe}
 	servers(ts)[name] = s
 	ts.Defer(func() { _ = cmd.Process.Kill() })
 	address := make(chan string, 1)
@@ -310,6 +311,23 @@ func cmdEnd(ts *testscript.TestScript, neg bool, args []string) {
 	if got := strconv.Itoa(s.cmd.ProcessState.ExitCode()); got != args[2] {
 		ts.Fatalf("exit code %s, want %s\n%s", got, args[2], ts.ReadFile(args[0]+".err"))
 	}
+}
+
+// cmdSignal: `signal NAME SIGNAL` signals a server that goes on.
+func cmdSignal(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 2 {
+		ts.Fatalf("usage: signal NAME SIGNAL")
+	}
+	signals := map[string]os.Signal{"HUP": syscall.SIGHUP, "PIPE": syscall.SIGPIPE}
+	ts.Check(servers(ts)[args[0]].cmd.Process.Signal(signals[args[1]]))
+}
+
+// cmdDeaf: `deaf NAME` ends the reader of a server's log.
+func cmdDeaf(ts *testscript.TestScript, neg bool, args []string) {
+	if neg || len(args) != 1 {
+		ts.Fatalf("usage: deaf NAME")
+	}
+	ts.Check(servers(ts)[args[0]].pipe.Close())
 }
 
 // cmdExits: `exits CODE ARGS…` runs mailer to its end and wants that exit code.
@@ -553,7 +571,7 @@ func has(cmd *cobra.Command) (facts []string) {
 			words = append(words, "--"+f.Name)
 		}
 	})
-	if cmd.Runnable() {
+	if cmd.Runnable() && !cmd.HasSubCommands() {
 		facts = append(facts, strings.Join(words, " "))
 	}
 	return facts

@@ -260,8 +260,8 @@ CREATE TABLE doubts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX doubts_email ON doubts (email_id, id);
 
--- Times when a relay took nothing, or nothing of one team or of one of its domains;
--- every email that waited shows them.
+-- Times when a relay was not there or took nothing, or nothing of one team or of one of
+-- its domains; every email that waited shows them.
 CREATE TABLE relay_troubles (
   id         TEXT NOT NULL PRIMARY KEY,
   relay      TEXT NOT NULL,
@@ -269,11 +269,12 @@ CREATE TABLE relay_troubles (
   domain     TEXT,    -- of the sender; NULL: all of the team's
   started_at INTEGER NOT NULL,
   ended_at   INTEGER, -- NULL: still
-  failures   INTEGER NOT NULL,
+  failures   INTEGER NOT NULL, -- 0: there was no relay
   detail     TEXT NOT NULL -- JSON: the latest failure
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
-CREATE INDEX relay_troubles_open ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
+CREATE INDEX relay_troubles_domain ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
+CREATE INDEX relay_troubles_open ON relay_troubles (relay) WHERE ended_at IS NULL;
 
 -- Messages per relay and minute, kept for relays with a daily limit.
 CREATE TABLE relay_usage (

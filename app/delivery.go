@@ -148,6 +148,6 @@ type RelayTrouble struct {
 	Domain    string // of the sender; empty: all of the team's
 	StartedAt time.Time
 	EndedAt   time.Time   // zero: still
-	Failures  int         // 0: nothing was tried
+	Failures  int         // 0: there is no relay, so nothing was tried
 	Detail    EventDetail // the latest failure
 }

@@ -145,7 +145,7 @@ func (r *Reader) dirtyPages(first int64, limit int, dirty func([]byte) bool) (fo
 		if err := rows.Scan(&last, &page); err != nil {
 			return nil, 0, err
 		}
-		if gap := unused(page, last == 1); len(gap) > 0 && dirty(gap) {
+		if gap := unused(page, last); len(gap) > 0 && dirty(gap) {
 			found = append(found, last)
 		}
 	}
@@ -157,12 +157,12 @@ func (r *Reader) dirtyPages(first int64, limit int, dirty func([]byte) bool) (fo
 
 // unused returns the part of a b-tree page between the cell pointers and the
 // content of the cells (the database file format, 1.6); nil for other pages.
-func unused(page []byte, firstPage bool) []byte {
+func unused(page []byte, number int64) []byte {
 	header := 0
-	if firstPage {
+	if number == 1 {
 		header = 100
 	}
-	if len(page) < header+12 {
+	if len(page) < header+12 || isPointerMap(number, int64(len(page))) {
 		return nil
 	}
 	size := 8
@@ -182,6 +182,20 @@ func unused(page []byte, firstPage bool) []byte {
 		return nil
 	}
 	return page[begin:end]
+}
+
+// isPointerMap reports whether a page holds pointers to parents (the database file
+// format, 1.8), which begin with bytes that could be those of a b-tree page. The
+// first is page 2; each tells of as many as follow it. The page at lockByte is
+// left empty by SQLite, and a map that would stand there stands behind it.
+func isPointerMap(number, size int64) bool {
+	const lockByte, entry = 1 << 30, 5
+	every := size/entry + 1
+	at := (number-2)/every*every + 2
+	if at == lockByte/size+1 {
+		at++
+	}
+	return number > 1 && number == at
 }
 
 // wipe zeroes the unused parts of pages. It takes a connection of its own, since
@@ -216,7 +230,7 @@ func wipeWith(conn *sql.Conn, pages []int64, dirty func([]byte) bool) error {
 		if err := tx.QueryRowContext(ctx, `SELECT data FROM sqlite_dbpage WHERE pgno = ?`, number).Scan(&page); err != nil {
 			return err
 		}
-		gap := unused(page, number == 1)
+		gap := unused(page, number)
 		if len(gap) == 0 || !dirty(gap) {
 			continue
 		}

@@ -17,6 +17,7 @@ import (
 	"log/slog"
 	"net/url"
 	"os"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -37,8 +38,12 @@ var (
 	// ErrInUse: another server holds the lock of this database.
 	ErrInUse = errors.New("db: in use by another server")
 	// ErrOld and ErrNew: the database is of another version of Mailer.
-	ErrOld = errors.New("db: of an older version; run mailer migrate")
+	ErrOld = errors.New("db: of an older version")
 	ErrNew = errors.New("db: of a newer version of mailer")
+	// ErrSchema: the database has the version of this program and another schema.
+	ErrSchema = errors.New("db: another schema")
+	// ErrNotDatabase: the file is something else.
+	ErrNotDatabase = errors.New("db: not a database")
 )
 
 // Options say how to open a database.
@@ -60,7 +65,8 @@ const readers = 6
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
 	log     *slog.Logger
-	path    string
+	path    string // without links
+	made    bool   // by this Open
 	lock    *os.File
 	pool    *sql.DB // writer's, one connection
 	ro      *sql.DB
@@ -83,12 +89,12 @@ type DB struct {
 	generations generations
 }
 
-// Open opens or makes the database and starts its writer. Errors: ErrInUse,
-// ErrOld, ErrNew, ErrNotFound (no file and not Create), or a storage error.
+// Open opens or makes the database and starts its writer. Errors, in words for who
+// starts the program: ErrInUse, ErrOld, ErrNew, ErrSchema, ErrNotDatabase,
+// ErrNotFound (no folder, or no file and not Create), or a storage error.
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{
 		log:     opts.Log,
-		path:    opts.Path,
 		readers: make(chan *Reader, readers),
 		queue:   make(chan *request, 4*maxGroup),
 		chores:  make(chan *chore),
@@ -108,28 +114,31 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 }
 
 func (d *DB) open(ctx context.Context, opts Options) error {
-	if _, err := os.Stat(opts.Path); err != nil && !opts.Create {
-		if errors.Is(err, os.ErrNotExist) {
-			return fmt.Errorf("%w: no database at %s", ErrNotFound, opts.Path)
-		}
-		return fmt.Errorf("open database: %w", err)
+	path, fresh, err := place(opts.Path, opts.Create)
+	if err != nil {
+		return err
 	}
+	d.path = path
 	if opts.Lock {
-		lock, err := lockFile(opts.Path+".lock", lockPatience)
-		if err != nil {
+		if d.lock, err = lockDatabase(opts.Path, path); err != nil {
 			return err
 		}
-		d.lock = lock
 	}
-	if err := createPrivate(opts.Path); err != nil {
-		return fmt.Errorf("create database: %w", err)
+	if fresh {
+		if err := createPrivate(path); err != nil {
+			return fmt.Errorf("create database: %w", err)
+		}
 	}
 	conn, err := d.openWriter(ctx)
 	if err != nil {
-		return fmt.Errorf("open database: %w", err)
+		return fmt.Errorf("open database %s: %w", opts.Path, err)
 	}
-	if err := prepareSchema(ctx, conn, opts.Schema); err != nil {
+	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
 		return err
+	}
+	if d.made {
+		whole, _ := filepath.Abs(path) // without a working directory: empty
+		d.log.Info("made a new database", "path", cmp.Or(whole, path))
 	}
 	if err := d.openReaders(ctx); err != nil {
 		return fmt.Errorf("open readers: %w", err)
@@ -158,7 +167,7 @@ func dsn(path, query string) string {
 }
 
 func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
-	pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_dqs=0&_defensive=1"+
+	pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_auto_vacuum=2&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_dqs=0&_defensive=1"+
 		"&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)&_pragma=journal_size_limit(67108864)"))
 	if err != nil {
 		return nil, err
@@ -254,6 +263,9 @@ func GetPage[T any](ctx context.Context, d *DB, fn func(*Reader) (rows []T, more
 	})
 	return rows, more, err
 }
+
+// Made reports whether Open made the database, since there was none.
+func (d *DB) Made() bool { return d.made }
 
 // Failed is closed when storage has failed for good; Err then says why.
 func (d *DB) Failed() <-chan struct{} { return d.failed }

@@ -93,6 +93,11 @@ func (r *Reader) DomainTroubles(teamID, domain string) ([]app.RelayTrouble, erro
 		WHERE team_id = ? AND domain = ? AND ended_at IS NULL ORDER BY id`, teamID, domain)
 }
 
+// OpenTroubles returns the names of the relays that have an open trouble.
+func (r *Reader) OpenTroubles() ([]string, error) {
+	return list(&r.session, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL`)
+}
+
 func scanTrouble(s scanner) (app.RelayTrouble, error) {
 	var t app.RelayTrouble
 	var started int64

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strconv"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -11,6 +13,31 @@ import (
 // lockPatience is how long a starting server waits for the lock: a command that
 // only looks (InUse) holds it for a moment.
 const lockPatience = 500 * time.Millisecond
+
+// lockDatabase takes the lock of the database at path, which was given as name, and
+// leaves the number of this process in it for those who are refused. Error: ErrInUse.
+func lockDatabase(name, path string) (*os.File, error) {
+	f, err := lockFile(path+".lock", lockPatience)
+	if errors.Is(err, ErrInUse) {
+		return nil, refuse(ErrInUse, "%s is in use by another mailer serve or migrate%s; stop that first, or name another file with --db", name, holder(path+".lock"))
+	}
+	if err != nil {
+		return nil, err
+	}
+	if err := f.Truncate(0); err == nil {
+		_, _ = fmt.Fprintln(f, os.Getpid()) // only a hint: a server starts on a full disk too
+	}
+	return f, nil
+}
+
+// holder names the process that holds a lock, as far as is known.
+func holder(lock string) string {
+	text, _ := os.ReadFile(lock)
+	if pid, err := strconv.Atoi(strings.TrimSpace(string(text))); err == nil {
+		return fmt.Sprintf(" (process %d)", pid)
+	}
+	return ""
+}
 
 // lockFile takes the exclusive lock that one server holds for life. The file
 // stays behind: removing it would let two servers lock two files of one name.
@@ -36,6 +63,10 @@ func lockFile(path string, patience time.Duration) (*os.File, error) {
 
 // InUse reports whether a server holds the lock of the database at path.
 func InUse(path string) bool {
+	path, _, err := place(path, false)
+	if err != nil {
+		return false
+	}
 	f, err := lockFile(path+".lock", 0)
 	if err != nil {
 		return errors.Is(err, ErrInUse)

@@ -25,9 +25,22 @@ func MasterKey(path string, create bool) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != app.MasterKeySize {
-		return nil, fmt.Errorf("master key file %s: must hold %d bytes in base64", path, app.MasterKeySize)
+		return nil, fmt.Errorf("the master key file %s must hold %d bytes in base64; put the right file there, or name it with --master-key-file", path, app.MasterKeySize)
 	}
 	return key, nil
+}
+
+// OpenToOthers returns the mode of a file that others than its owner may read or
+// write; 0: none may.
+func OpenToOthers(path string) (os.FileMode, error) {
+	info, err := os.Stat(path)
+	if err != nil {
+		return 0, fmt.Errorf("look at the mode of a file: %w", err)
+	}
+	if mode := info.Mode().Perm(); mode&0o077 != 0 {
+		return mode, nil
+	}
+	return 0, nil
 }
 
 // newMasterKey writes the file under another name first: one that is seen before

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
 	"strings"
 	"time"
 
@@ -46,47 +45,104 @@ func userVersion(ctx context.Context, conn *sql.Conn) (int, error) {
 	return v, nil
 }
 
-// prepareSchema makes the schema of an empty database and refuses one of
-// another version. Errors: ErrOld, ErrNew.
-func prepareSchema(ctx context.Context, conn *sql.Conn, schema string) error {
+// newer and older refuse a database of another version.
+func newer(path string, have, want int) error {
+	return refuse(ErrNew, "%s is of a newer version of mailer (its schema is %d, this program knows %d); start the newer program, or put back the copy that its mailer migrate made", path, have, want)
+}
+
+func older(path string, have, want int) error {
+	return refuse(ErrOld, "%s is of an older version of mailer (its schema is %d, this program needs %d); stop the server and run mailer migrate --db %s", path, have, want, path)
+}
+
+// strange refuses a database that no release made.
+func strange(path, difference string) error {
+	return refuse(ErrSchema, "%s does not have the schema of its version: %s. A build from before the first release made it, or it was changed by hand, and neither can be migrated; start with a new file (--db NAME), or put a backup in its place", path, difference)
+}
+
+// prepareSchema makes the schema of an empty database, which it reports, and refuses
+// one of another version. Errors: ErrOld, ErrNew, ErrSchema, ErrNotDatabase.
+func prepareSchema(ctx context.Context, conn *sql.Conn, opts Options) (made bool, err error) {
 	names, err := stepNames(steps)
 	if err != nil {
-		return err
+		return false, err
 	}
 	want := baseVersion + len(names)
 	have, err := userVersion(ctx, conn)
 	switch {
 	case err != nil:
-		return err
+		return false, fmt.Errorf("open database %s: %w", opts.Path, err)
 	case have == want:
-		return nil
+		return false, checkSchema(ctx, conn, opts)
 	case have > want:
-		return fmt.Errorf("%w: it has version %d, this program knows %d", ErrNew, have, want)
+		return false, newer(opts.Path, have, want)
 	case have > 0:
-		return fmt.Errorf("%w: it has version %d, this program needs %d", ErrOld, have, want)
+		return false, older(opts.Path, have, want)
 	}
-	return inTransaction(ctx, conn, func() error {
+	err = inTransaction(ctx, conn, func() error {
 		// Another process may have made it while we waited for the lock.
 		if have, err = userVersion(ctx, conn); err != nil || have == want {
 			return err
 		}
-		var tables int
-		if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
-			return fmt.Errorf("make schema: %w", err)
-		}
-		if tables > 0 {
-			return errors.New("db: the file is another program's database")
-		}
-		if _, err := conn.ExecContext(ctx, schema); err != nil {
-			return fmt.Errorf("make schema: %w", err)
-		}
-		if _, err := conn.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?)",
-			app.NewID(), app.DefaultTeam, time.Now().UnixMilli()); err != nil {
-			return fmt.Errorf("make first team: %w", err)
-		}
-		_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", want))
-		return err
+		made = true
+		return makeSchema(ctx, conn, opts, want)
 	})
+	if err == nil {
+		err = checkVacuum(ctx, conn, opts.Path)
+	}
+	return made && err == nil, err
+}
+
+func makeSchema(ctx context.Context, conn *sql.Conn, opts Options, version int) error {
+	var tables int
+	if err := conn.QueryRowContext(ctx, "SELECT count(*) FROM sqlite_schema").Scan(&tables); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	if tables > 0 {
+		return refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", opts.Path)
+	}
+	if _, err := conn.ExecContext(ctx, opts.Schema); err != nil {
+		return fmt.Errorf("make schema: %w", err)
+	}
+	if _, err := conn.ExecContext(ctx, "INSERT INTO teams (id, name, created_at) VALUES (?, ?, ?)",
+		app.NewID(), app.DefaultTeam, time.Now().UnixMilli()); err != nil {
+		return fmt.Errorf("make first team: %w", err)
+	}
+	_, err := conn.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", version))
+	return err
+}
+
+// checkSchema refuses a database that has the version of this program and not its
+// schema. Error: ErrSchema.
+func checkSchema(ctx context.Context, conn *sql.Conn, opts Options) error {
+	if err := checkVacuum(ctx, conn, opts.Path); err != nil {
+		return err
+	}
+	want, err := formOf(ctx, opts.Schema)
+	if err != nil {
+		return err
+	}
+	have, err := schemaForm(ctx, conn)
+	if err != nil {
+		return err
+	}
+	if difference := firstDifference(have, want); difference != "" {
+		return strange(opts.Path, difference)
+	}
+	return nil
+}
+
+// checkVacuum refuses a database that can't hand pages back to the disk one by one:
+// that is settled before the first table is made. Error: ErrSchema.
+func checkVacuum(ctx context.Context, conn *sql.Conn, path string) error {
+	var mode int
+	if err := conn.QueryRowContext(ctx, "PRAGMA auto_vacuum").Scan(&mode); err != nil {
+		return fmt.Errorf("read pragma auto_vacuum: %w", err)
+	}
+	const incremental = 2
+	if mode != incremental {
+		return strange(path, fmt.Sprintf("auto_vacuum is %d, must be %d", mode, incremental))
+	}
+	return nil
 }
 
 func inTransaction(ctx context.Context, conn *sql.Conn, fn func() error) error {
@@ -113,9 +169,19 @@ type Migration struct {
 
 // Migrate brings the database at opts.Path to this version, one step a
 // transaction, after copying it aside. It makes a missing database when
-// opts.Create. Errors: ErrInUse, ErrNew, ErrNotFound.
+// opts.Create. Errors: ErrInUse, ErrNew, ErrSchema, ErrNotDatabase, ErrNotFound.
 func Migrate(ctx context.Context, opts Options, dryRun bool) (Migration, error) {
-	return migrate(ctx, opts, dryRun, steps)
+	m, err := migrate(ctx, opts, dryRun, steps)
+	if err != nil || m.From == 0 || dryRun && len(m.Steps) > 0 {
+		return m, err
+	}
+	// What the steps made of it, or where there was none to run, what is there.
+	opts.Create = false
+	d, err := Open(ctx, opts)
+	if err != nil {
+		return m, err
+	}
+	return m, d.Close()
 }
 
 func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migration, error) {
@@ -123,15 +189,19 @@ func migrate(ctx context.Context, opts Options, dryRun bool, dir fs.FS) (Migrati
 	if err != nil {
 		return Migration{}, err
 	}
-	if _, err := os.Stat(opts.Path); errors.Is(err, os.ErrNotExist) {
+	path, fresh, err := place(opts.Path, opts.Create)
+	if err != nil {
+		return Migration{}, err
+	}
+	if fresh {
 		return createFresh(ctx, opts, dryRun, baseVersion+len(names))
 	}
-	lock, err := lockFile(opts.Path+".lock", lockPatience)
+	lock, err := lockDatabase(opts.Path, path)
 	if err != nil {
 		return Migration{}, err
 	}
 	defer lock.Close()
-	pool, err := sql.Open("sqlite", dsn(opts.Path, "_busy_timeout=5000&_foreign_keys=0"))
+	pool, err := sql.Open("sqlite", dsn(path, "_busy_timeout=5000&_foreign_keys=0"))
 	if err != nil {
 		return Migration{}, fmt.Errorf("open database: %w", err)
 	}
@@ -164,10 +234,13 @@ func runSteps(ctx context.Context, conn *sql.Conn, path string, dryRun bool, dir
 	}
 	m := Migration{From: have, To: baseVersion + len(names)}
 	if have > m.To {
-		return m, fmt.Errorf("%w: it has version %d, this program knows %d", ErrNew, have, m.To)
+		return m, newer(path, have, m.To)
 	}
 	if have < baseVersion {
-		return m, fmt.Errorf("migrate: %s is no database of mailer", path)
+		return m, refuse(ErrNotDatabase, "%s is another program's database, and was left as it is; name another file with --db", path)
+	}
+	if err := checkVacuum(ctx, conn, path); err != nil {
+		return m, err
 	}
 	m.Steps = names[have-baseVersion:]
 	if dryRun || len(m.Steps) == 0 {

@@ -251,15 +251,3 @@ func (r *Reader) UnitRelays() ([]string, error) {
 	slices.Sort(relays)
 	return slices.Compact(relays), err
 }
-
-// MoveUnits hands all open units of one relay to another, and its broadcasts.
-func (tx *Tx) MoveUnits(from, to string) error {
-	if _, err := tx.exec(`UPDATE broadcasts SET relay = ? WHERE relay = ? AND status IN ('scheduled', 'queued')`, to, from); err != nil {
-		return err
-	}
-	if _, err := tx.exec(`UPDATE emails SET relay = ? WHERE id IN (SELECT email_id FROM units WHERE relay = ?)`, to, from); err != nil {
-		return err
-	}
-	_, err := tx.exec(`UPDATE units SET relay = ? WHERE relay = ?`, to, from)
-	return err
-}

@@ -11,14 +11,23 @@ import (
 )
 
 type healthStatus struct {
-	Status string `json:"status" doc:"ok or ready"`
+	Status string `json:"status" doc:"ok"`
 }
 
-type healthOutput struct{ Body healthStatus }
+type readiness struct {
+	Status string `json:"status" doc:"ready"`
+	Relay  string `json:"relay" enum:"configured,capture,none" doc:"none: mail is accepted and waits for a relay; capture: it is kept and never leaves"`
+}
+
+type (
+	healthOutput    struct{ Body healthStatus }
+	readinessOutput struct{ Body readiness }
+)
 
 // healthService is what the probes need of the services.
 type healthService interface {
 	Ready() error
+	Relay() string
 }
 
 // healthRoutes are the routes of probes.
@@ -39,13 +48,13 @@ func (r healthRoutes) add(h *rest.Handler) {
 		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",
 		Summary: "Tell whether mail can be accepted", Tags: []string{"Health"},
 		Errors: []int{http.StatusServiceUnavailable},
-	}, func(context.Context, *struct{}) (*healthOutput, error) {
+	}, func(context.Context, *struct{}) (*readinessOutput, error) {
 		if r.draining() {
 			return nil, rest.NewError(app.CodeServiceUnavailable, "The server is shutting down")
 		}
 		if err := r.service.Ready(); err != nil {
 			return nil, err
 		}
-		return &healthOutput{healthStatus{"ready"}}, nil
+		return &readinessOutput{readiness{"ready", r.service.Relay()}}, nil
 	})
 }

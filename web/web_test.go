@@ -200,6 +200,8 @@ func (f *fakeService) GetCaptured(_ context.Context, _ *app.Key, id string) ([]b
 
 func (f *fakeService) Ready() error { return f.ready }
 
+func (f *fakeService) Relay() string { return "configured" }
+
 func (f *fakeService) Regions() []string { return []string{"us-east-1", "eu-west-1"} }
 
 // bench is a handler with everything around it that a test may want to look at.
@@ -217,7 +219,7 @@ type bench struct {
 func newBench(t testing.TB, change ...func(*Config, *rest.Limits)) *bench {
 	b := &bench{t: t, service: &fakeService{}, clock: testTime}
 	cfg := Config{BaseURL: "https://mail.example.com/", RateLimit: 1000}
-	cfg.Log = slog.New(routeSpy{slog.NewTextHandler(&b.log, nil), &b.route})
+	cfg.Log = slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
 	l := rest.DefaultLimits()
 	for _, f := range change {
 		f(&cfg, &l)

@@ -77,6 +77,8 @@ func startServerIn(tb testing.TB, g *group, dir, relay string) *server {
 	args := []string{"serve", "--db", s.db, "--listen", s.addr, "--rate-limit", "0"}
 	if relay != "" {
 		args = append(args, "--relay", relay)
+	} else {
+		args = append(args, "--capture")
 	}
 	s.cmd = exec.Command(bin, args...)
 	log, err := os.Create(filepath.Join(dir, "serve.log"))

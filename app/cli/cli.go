@@ -5,52 +5,14 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
-	"os"
 	"strings"
 	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
-	"github.com/spf13/pflag"
 )
-
-// ReadEnvironment sets each flag that was not set to the value of its variable:
-// with the prefix MAILER_, --base-url is MAILER_BASE_URL, or the content of the
-// file that MAILER_BASE_URL_FILE names. Lists are separated by spaces.
-func ReadEnvironment(flags *pflag.FlagSet, prefix string) error {
-	var errs []error
-	flags.VisitAll(func(f *pflag.Flag) {
-		if f.Changed || f.Name == "help" {
-			return
-		}
-		name := prefix + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
-		value := os.Getenv(name)
-		if path := os.Getenv(name + "_FILE"); value == "" && path != "" {
-			content, err := os.ReadFile(path)
-			if err != nil {
-				errs = append(errs, fmt.Errorf("%s_FILE: %w", name, err))
-				return
-			}
-			value = strings.TrimSpace(string(content))
-		}
-		if value == "" {
-			return
-		}
-		var err error
-		if list, ok := f.Value.(pflag.SliceValue); ok {
-			err = list.Replace(strings.Fields(value))
-		} else {
-			err = flags.Set(f.Name, value)
-		}
-		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", name, err))
-		}
-	})
-	return errors.Join(errs...)
-}
 
 // Row is one entry of a list: its JSON form and its cells.
 type Row struct {

@@ -194,8 +194,7 @@ func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 		eu := world.NewRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, nil)
 		w := world.Serving(t, us, eu)
 		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
-		w.AddDomain(w.Key.TeamID, "gone.example", "sa-east-1", app.DomainVerified)
-		for domain, relay := range map[string]*world.FakeRelay{world.TestDomain: us, "eu.example": eu, "gone.example": us} {
+		for domain, relay := range map[string]*world.FakeRelay{world.TestDomain: us, "eu.example": eu} {
 			in := world.Letter("bob@example.net")
 			in.From = "x@" + domain
 			id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
@@ -207,37 +206,6 @@ func TestMailLeavesThroughTheRelayOfItsDomainsRegion(t *testing.T) {
 			if got := w.Email(id).Relay; got != relay.Region {
 				t.Errorf("mail of %s names the relay %s", domain, got)
 			}
-		}
-	})
-}
-
-func TestUnitsOfARelayThatIsNoLongerConfiguredLeaveThroughTheDefault(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
-		eu := world.NewRelayOf(relays.Relay{Region: "eu-west-1", Connections: 1}, world.Always(world.DotThen(nil)))
-		w := world.Serving(t, world.NewRelay(nil), eu)
-		w.AddDomain(w.Key.TeamID, "eu.example", "eu-west-1", app.DomainVerified)
-		var ids []string
-		for range 3 {
-			in := world.Letter("bob@example.net")
-			in.From = "x@eu.example"
-			id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
-			world.Must(t, err)
-			ids = append(ids, id)
-		}
-		synctest.Wait()
-		relay := world.NewRelay(nil)
-		next := w.Crash(relay)
-		next.Start()
-		time.Sleep(2 * time.Minute)
-		synctest.Wait()
-		for _, id := range ids {
-			next.WantLast(id, app.Sent)
-			if len(relay.Seen(id)) != 1 {
-				t.Errorf("%s was sent %d times", id, len(relay.Seen(id)))
-			}
-		}
-		if d := next.Doubts(); len(d) != 1 {
-			t.Errorf("doubts %+v", d)
 		}
 	})
 }

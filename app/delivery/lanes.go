@@ -1,9 +1,7 @@
 package delivery
 
 import (
-	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"mailer/app/service"
@@ -35,46 +33,6 @@ func (s *Service) watchStore() {
 	}
 }
 
-// Adopt takes over units of relays that this server does not have: its
-// configuration changed, or a command wrote them for a default region.
-func (s *Service) Adopt(ctx context.Context) error {
-	if len(s.lanes) == 0 {
-		return nil
-	}
-	var foreign []string
-	err := s.DB.Read(ctx, func(r *db.Reader) error {
-		foreign = nil
-		relays, err := r.UnitRelays()
-		if err != nil {
-			return err
-		}
-		open, err := r.BroadcastRelays()
-		for _, name := range append(relays, open...) {
-			if s.laneOf(name) == nil && !slices.Contains(foreign, name) {
-				foreign = append(foreign, name)
-			}
-		}
-		return err
-	})
-	if err != nil || len(foreign) == 0 {
-		return err
-	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		for _, name := range foreign {
-			if err := tx.MoveUnits(name, s.lanes[0].name); err != nil {
-				return err
-			}
-		}
-		tx.AfterCommit(s.lanes[0].wake)
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("take over units: %w", err)
-	}
-	s.Log.Warn("units of relays that are not configured leave through the default relay", "relays", foreign, "relay", s.lanes[0].name)
-	return nil
-}
-
 // laneOf returns the lane of a region, nil where this process has none.
 func (s *Service) laneOf(region string) *lane {
 	for _, l := range s.lanes {
@@ -87,14 +45,6 @@ func (s *Service) laneOf(region string) *lane {
 
 // Carries implements Outlet.
 func (s *Service) Carries(region string) bool { return s.laneOf(region) != nil }
-
-// Region implements Outlet.
-func (s *Service) Region(region string) string {
-	if len(s.lanes) == 0 || s.Carries(region) {
-		return region
-	}
-	return s.lanes[0].name
-}
 
 // Wake implements Outlet.
 func (s *Service) Wake(region string) {

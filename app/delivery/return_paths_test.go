@@ -247,7 +247,7 @@ func TestRecordsListTheWayBackToThisServer(t *testing.T) {
 				t.Errorf("%q: %q, want %q", host, got, want)
 			}
 		}
-		ses := world.NewRelayOf(relays.Relay{Region: "eu-west-1", Host: "email-smtp.eu-west-1.amazonaws.com", Profile: relays.ProfileSES, Port: 587, Connections: 1}, nil)
+		ses := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Host: "email-smtp.eu-west-1.amazonaws.com", Profile: relays.ProfileSES, Port: 587, Connections: 1}, nil)
 		w := world.Idle(t, ses)
 		w.Config.BounceHost = "mail.example.com"
 		world.Must(t, w.DB.Close())

@@ -9,6 +9,7 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"mailer/app"
@@ -202,7 +203,15 @@ func (s *Service) announceDomain(tx *db.Tx, name webhook.EventName, d *app.Domai
 // check found.
 func (s *Service) DomainRecords(d *app.Domain) []app.DNSRecord {
 	needs, target := s.wants(d)
-	return d.WithoutExpired(time.Now()).Records(needs, target)
+	records := d.WithoutExpired(time.Now()).Records(needs, target)
+	if lack := s.Settings.Lack(s.Settings.RegionOf(d.Region)); lack != "" {
+		for i := range records {
+			if r := &records[i]; r.Record == app.RecordSPF && r.Type == string(app.DNSText) {
+				r.Detail = strings.TrimSpace(r.Detail + " What lets a relay send is missing in the value shown: " + lack + ".")
+			}
+		}
+	}
+	return records
 }
 
 const (

@@ -433,7 +433,10 @@ func TestRegionsAndRecordsComeFromTheRelaysAlsoBesideAServer(t *testing.T) {
 			if spf := spfOf(e.Domains.DomainRecords(&app.Domain{Name: "x.test", Region: "us-east-1"})); spf != "v=spf1 include:amazonses.com ~all" {
 				t.Errorf("SPF by the second relay: %q", spf)
 			}
-			if spf := spfOf(e.Domains.DomainRecords(&d)); spf != "v=spf1 a:relay.test ~all" { // its own is not configured
+			if spf := spfOf(e.Domains.DomainRecords(&d)); spf != "v=spf1 ~all" {
+				t.Errorf("SPF of a region that has no relay: %q", spf)
+			}
+			if spf := spfOf(e.Domains.DomainRecords(&app.Domain{Name: "x.test", Region: app.CaptureRegion})); spf != "v=spf1 a:relay.test ~all" {
 				t.Errorf("SPF by the default relay: %q", spf)
 			}
 			if _, target := e.Domains.Wants(&d); target != "mail.example.com" {

@@ -20,15 +20,16 @@ func (s *Service) Regions() []string {
 }
 
 // wants returns what the records of a domain depend on: what the relay of its
-// region needs (the default one where its own is no longer configured), with this server
+// region needs (nothing where there is no relay for it), with this server
 // as the host for feedback where it takes bounces and the relay names none, and
 // the host that its tracking host points to.
 func (s *Service) wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	if u, err := url.Parse(s.Settings.BaseURL); err == nil {
 		trackingTarget = u.Hostname()
 	}
-	for i, r := range s.Settings.Regions {
-		if i == 0 || r.Name == d.Region {
+	region := s.Settings.RegionOf(d.Region)
+	for _, r := range s.Settings.Regions {
+		if r.Name == region {
 			needs = r.Needs
 		}
 	}

@@ -26,9 +26,9 @@ type SendOptions struct {
 type Outlet interface {
 	// Carries reports whether this process sends the mail of a region.
 	Carries(region string) bool
-	// Region returns the region whose relay carries the mail of domains in a
-	// region: the default one where its own is no longer configured.
-	Region(region string) string
+	// Strand notes for timelines that what was just accepted waits for a region that
+	// has no relay. It runs inside Write.
+	Strand(tx *db.Tx, region string) error
 	// Wake has the lane of a region look for due mail of every kind; WakeMail for
 	// transactional mail alone. Neither blocks.
 	Wake(region string)
@@ -171,14 +171,21 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 			return err
 		}
 	}
-	if s.Outlet.Carries(email.Relay) {
-		tx.AfterCommit(func() {
-			if unit.Owed == 0 {
-				s.fresh.put(email, open)
-			}
-			s.Outlet.WakeMail(email.Relay)
-		})
+	return s.handOver(tx, email, unit, open)
+}
+
+// handOver has the lane of a new unit look for it. Where there is none, the timeline
+// says so.
+func (s *Service) handOver(tx *db.Tx, email *app.Email, unit app.Unit, open []string) error {
+	if !s.Outlet.Carries(unit.Relay) {
+		return s.Outlet.Strand(tx, unit.Relay)
 	}
+	tx.AfterCommit(func() {
+		if unit.Owed == 0 {
+			s.fresh.put(email, open)
+		}
+		s.Outlet.WakeMail(unit.Relay)
+	})
 	return nil
 }
 
@@ -215,7 +222,7 @@ func (s *Service) SendingRegion(r *db.Reader, teamID, domain string) (string, ap
 	case d.Status != app.DomainVerified:
 		return "", d, s.unverified(r, teamID, domain)
 	}
-	return s.Outlet.Region(d.Region), d, nil
+	return s.Settings.RegionOf(d.Region), d, nil
 }
 
 // unverified says why nothing may be sent from a domain yet.

@@ -106,13 +106,24 @@ func acceptedEvent(email *app.Email) app.Event {
 
 func troubleEvent(email *app.Email, t app.RelayTrouble) app.Event {
 	detail := t.Detail
-	if t.EndedAt.IsZero() {
+	switch {
+	case t.Failures == 0: // there is no relay, so nothing was tried
+		detail.Message += " (" + span(t) + ")"
+	case t.EndedAt.IsZero():
 		detail.Message += fmt.Sprintf(" (%d failed tries since %s)", t.Failures, app.FormatTime(t.StartedAt))
-	} else {
+	default:
 		detail.Message += fmt.Sprintf(" (%d failed tries, over at %s)", t.Failures, app.FormatTime(t.EndedAt))
 		detail.NextAttemptAt = ""
 	}
 	return app.Event{ID: t.ID, TeamID: email.TeamID, EmailID: email.ID, Type: app.EventRelayTrouble, CreatedAt: t.StartedAt, Detail: detail}
+}
+
+// span is when a trouble began or, once it is over, ended.
+func span(t app.RelayTrouble) string {
+	if t.EndedAt.IsZero() {
+		return "since " + app.FormatTime(t.StartedAt)
+	}
+	return "over at " + app.FormatTime(t.EndedAt)
 }
 
 // window cuts a page out of a timeline that stands newest first.

@@ -33,9 +33,11 @@ type Config struct {
 	DB     *db.DB
 	Sealer *app.Sealer
 	Log    *slog.Logger
-	// Routes: the first is the default region. None: no mail leaves and Start
-	// must not be called (the command line beside a server).
+	// Routes: the first is the default region. None: no mail leaves, and without
+	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route
+	// NoRelay: this is a server that has no relay; what it accepts waits for one.
+	NoRelay bool
 	// Capture: the one route is the capture transport, so a from-domain need not
 	// be verified.
 	Capture        bool
@@ -120,7 +122,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud}
+	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud}
 	for _, route := range cfg.Routes {
 		r := service.Region{Name: route.Relay.Region}
 		if !cfg.Capture {
@@ -128,12 +130,19 @@ func settingsOf(cfg *Config) service.Settings {
 		}
 		own.Regions = append(own.Regions, r)
 	}
+	if cfg.NoRelay {
+		own.Regions = []service.Region{{Name: app.DefaultRegion}}
+	}
 	return own
 }
 
 // Start settles what an earlier process left in doubt and sets the workers to
-// work.
+// work. One that captures refuses, and changes nothing, where mail waits for a real
+// relay.
 func (s *Server) Start(ctx context.Context) error {
+	if err := s.Delivery.MayCapture(ctx); err != nil {
+		return err
+	}
 	if err := s.UnlessFull(s.RememberServer(ctx)); err != nil {
 		return err
 	}

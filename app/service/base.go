@@ -28,6 +28,9 @@ func (s *Base) CheckMasterKey(ctx context.Context) error {
 	})
 }
 
+// Relay says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
+func (s *Base) Relay() string { return s.Settings.Relay() }
+
 // Ready returns nil while mail can be accepted, else an *app.Error of
 // CodeServiceUnavailable that says why.
 func (s *Base) Ready() error {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -18,12 +19,58 @@ const serverSetting = "server"
 // same rules.
 type Settings struct {
 	Capture bool     `json:"capture,omitzero"`
+	NoRelay bool     `json:"no_relay,omitzero"` // none is configured: mail is accepted and waits
 	BaseURL string   `json:"base_url,omitzero"` // without a slash at its end; empty: not known
 	Regions []Region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
 	// Enforce: a team or region over the line of a guardrail is held back.
 	Enforce    bool   `json:"enforce,omitzero"`
 	BounceHost string `json:"bounce_host,omitzero"` // under which bounces arrive; empty: they do not
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
+}
+
+// The words of Relay.
+const (
+	RelayNone       = "none"
+	RelayCapture    = "capture"
+	RelayConfigured = "configured"
+)
+
+// Relay says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
+func (s *Settings) Relay() string {
+	switch {
+	case s.Capture:
+		return RelayCapture
+	case s.NoRelay:
+		return RelayNone
+	}
+	return RelayConfigured
+}
+
+// RegionOf returns the region that mail of a domain leaves through: its own, also where
+// no relay is there for it, and the default one for a domain that was made while all
+// mail was captured.
+func (s *Settings) RegionOf(region string) string {
+	switch {
+	case s.Capture:
+		return app.CaptureRegion
+	case region != app.CaptureRegion:
+		return region
+	case len(s.Regions) > 0:
+		return s.Regions[0].Name
+	}
+	return app.DefaultRegion
+}
+
+// Lack says why no mail leaves through a region; empty: there is a relay for it, or
+// no server ran on this database yet.
+func (s *Settings) Lack(region string) string {
+	switch {
+	case s.NoRelay:
+		return "no relay is configured"
+	case len(s.Regions) == 0 || slices.ContainsFunc(s.Regions, func(r Region) bool { return r.Name == region }):
+		return ""
+	}
+	return "no relay for region " + region
 }
 
 // Region is a relay as the DNS sees it.

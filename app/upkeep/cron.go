@@ -33,6 +33,7 @@ func (s *Service) jobs() []cronJob {
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepSeldom},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
+		{time.Minute, "look for mail that no relay is there for", s.delivery.TellStranded},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
 		{time.Hour, "remove what is out of date", s.Purge},
 	}
@@ -54,7 +55,7 @@ func (s *Service) StartCron() error {
 	}
 	s.cron.Start()
 	s.Workers.Go(s.watchClock)
-	return errors.Join(s.UnlessFull(s.sweep(s.Taking)), s.UnlessFull(s.domains.CheckDue(s.Taking)))
+	return errors.Join(s.UnlessFull(s.sweep(s.Taking)), s.UnlessFull(s.delivery.TellStranded(s.Taking)), s.UnlessFull(s.domains.CheckDue(s.Taking)))
 }
 
 // rewindCron has cron reckon by the wall clock as it is now: it holds the next time
@@ -108,9 +109,6 @@ func (s *Service) sweepSeldom(ctx context.Context) error {
 
 // sweep finds what a wake-up could miss.
 func (s *Service) sweep(ctx context.Context) error {
-	if err := s.delivery.Adopt(ctx); err != nil {
-		return err
-	}
 	s.delivery.WakeLanes()
 	s.broadcasts.WakeBroadcaster()
 	s.events.WakeWebhooks()

@@ -23,7 +23,7 @@ type Exchange struct {
 	Body          []byte                  // of routes that take one
 	Stream        *Stream                 // of routes that read their body themselves
 	held          held                    // of the budget for bodies
-	quiet         bool                    // not worth a log line at info
+	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
 }
@@ -94,10 +94,14 @@ func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 	}
 }
 
+// slow is from when on a request is worth a line at info, as one that is refused.
+const slow = time.Second
+
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
-	level := slog.LevelInfo
-	if x.quiet {
-		level = slog.LevelDebug
+	took := h.now().Sub(start)
+	level := slog.LevelDebug
+	if !x.quiet && (x.status >= http.StatusBadRequest || took > slow) {
+		level = slog.LevelInfo
 	}
 	keyID := ""
 	if x.Key != nil {
@@ -107,7 +111,7 @@ func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 		slog.String("method", logMethod(r.Method)),
 		slog.String("route", x.Pattern),
 		slog.Int("status", x.status),
-		slog.Duration("duration", h.now().Sub(start)),
+		slog.Duration("duration", took),
 		slog.String("request_id", x.ID),
 		slog.String("key_id", keyID))
 }

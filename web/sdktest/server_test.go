@@ -65,7 +65,7 @@ func startBare(t *testing.T, args ...string) *instance {
 }
 
 // newInstance prepares a directory, a port and the arguments, without starting
-// anything.
+// anything. Without a relay among the arguments mail is captured.
 func newInstance(t *testing.T, args ...string) *instance {
 	t.Helper()
 	if binary.err != nil {
@@ -73,6 +73,9 @@ func newInstance(t *testing.T, args ...string) *instance {
 	}
 	dir := t.TempDir()
 	addr := freeAddr(t)
+	if !slices.Contains(args, "--relay") {
+		args = append([]string{"--capture"}, args...)
+	}
 	in := &instance{dir: dir, db: filepath.Join(dir, "mailer.db"), addr: addr, url: "http://" + addr, args: args}
 	t.Cleanup(func() {
 		in.stop(t)

@@ -1,0 +1,37 @@
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+)
+
+func TestOnlyRefusedAndSlowRequestsAreLoggedAtInfo(t *testing.T) {
+	now := coreTime
+	b := newCoreBench(t, func(c *Config) { c.Now = func() time.Time { return now } })
+	b.handler.log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	answer := func(path string, rt Route, took time.Duration, err error) {
+		RegisterPublic(b.handler, rt, huma.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {
+			now = now.Add(took)
+			return &struct{}{}, err
+		})
+	}
+	refused := app.NotFound("thing")
+	answer("/quick", Route{}, time.Second, nil)
+	answer("/slow", Route{}, time.Second+time.Millisecond, nil)
+	answer("/refused", Route{}, 0, refused)
+	answer("/probe", Route{Quiet: true}, time.Minute, refused)
+	for path, level := range map[string]string{"/quick": "DEBUG", "/slow": "INFO", "/refused": "INFO", "/probe": "DEBUG", "/nowhere": "INFO"} {
+		b.log.Reset()
+		getCore(b.handler, path)
+		if got := b.log.String(); strings.Count(got, "msg=request ") != 1 || !strings.Contains(got, "level="+level+" msg=request ") {
+			t.Errorf("%s, want %s: %s", path, level, got)
+		}
+	}
+}
