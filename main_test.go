@@ -611,7 +611,7 @@ func limits() []string {
 		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
 		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
-		fmt.Sprintf("is kept for %d days; %d a team |", webhook.EventsKept/day, webhook.MaxPerTeam),
+		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventsKept/day, webhook.DefaultPerTeam),
 		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportsKept/day, feedback.ProviderIDsKept/day),
 		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),
