@@ -28,3 +28,10 @@ func (s *subscriptions) To(teamID string, name webhook.EventName) (ids []string)
 	}
 	return ids
 }
+
+func NewPool(size int) *pool { return newPool(size) }
+
+func (p *pool) Room(team string) int    { return p.room(team) }
+func (p *pool) Take(team string, n int) { p.take(team, n) }
+func (p *pool) Held(team string) int    { return p.teams[team] }
+func (p *pool) Teams() int              { return len(p.teams) }

@@ -26,6 +26,7 @@ import (
 type request struct {
 	at     time.Time
 	host   string
+	path   string
 	header http.Header
 	body   string
 }
@@ -53,7 +54,7 @@ func (f *endpoints) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	one := request{time.Now(), r.URL.Host, r.Header, string(body)}
+	one := request{time.Now(), r.URL.Hostname(), r.URL.Path, r.Header, string(body)}
 	f.mu.Lock()
 	f.got = append(f.got, one)
 	answer := f.answer
