@@ -524,6 +524,21 @@ func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
 	}
 }
 
+func TestANumberOfWebhooksThatMakesNoSenseIsRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, n := range []string{"0", "-1", "501", "many"} {
+		root := newRoot()
+		root.SetArgs([]string{"serve", "--webhooks-per-team", n})
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--webhooks-per-team") {
+			t.Errorf("%s is refused with %v", n, err)
+		}
+	}
+	if made, _ := os.ReadDir("."); len(made) > 0 {
+		t.Errorf("it made %s", made[0].Name())
+	}
+}
+
 // told is what the tables of the manual say: each command with its flags, the
 // flags of serve with their defaults, the options of relays.
 func told(manual string) (facts []string) {
