@@ -32,6 +32,7 @@ import (
 	"mailer/app/server"
 	"mailer/app/service"
 	"mailer/app/sns"
+	"mailer/app/webhook"
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
@@ -90,7 +91,7 @@ type options struct {
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	bounceListen, bounceHost        string
-	rateLimit                       int
+	rateLimit, webhooksPerTeam      int
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
@@ -150,6 +151,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
+	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
@@ -174,6 +176,9 @@ func (o *options) check(cmd *cobra.Command) error {
 	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
+	}
+	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
+		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
 	if err := o.checkBounces(); err != nil {
 		return err
@@ -344,7 +349,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
-		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow,
+		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam,
 	})
 	return errors.Join(err, store.Close())
 }

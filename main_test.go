@@ -542,6 +542,21 @@ func TestEveryFlagHasAnEnvironmentVariable(t *testing.T) {
 	}
 }
 
+func TestANumberOfWebhooksThatMakesNoSenseIsRefused(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, n := range []string{"0", "-1", "501", "many"} {
+		root := newRoot()
+		root.SetArgs([]string{"serve", "--webhooks-per-team", n})
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--webhooks-per-team") {
+			t.Errorf("%s is refused with %v", n, err)
+		}
+	}
+	if made, _ := os.ReadDir("."); len(made) > 0 {
+		t.Errorf("it made %s", made[0].Name())
+	}
+}
+
 // told is what the tables of the manual say: each command with its flags, the
 // flags of serve with their defaults, the options of relays.
 func told(manual string) (facts []string) {
@@ -629,7 +644,7 @@ func limits() []string {
 		fmt.Sprintf("| a template | %d variables", app.MaxTemplateVariables),
 		fmt.Sprintf("| a contact | %d properties", app.MaxProperties),
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
-		fmt.Sprintf("is kept for %d days; %d a team |", webhook.EventsKept/day, webhook.MaxPerTeam),
+		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventsKept/day, webhook.DefaultPerTeam),
 		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportsKept/day, feedback.ProviderIDsKept/day),
 		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),

@@ -451,22 +451,43 @@ CREATE TABLE webhooks (
   status        TEXT NOT NULL CHECK (status IN ('enabled', 'disabled')),
   secrets       BLOB NOT NULL, -- sealed JSON: [{key,until}], the newest first
   failing_since INTEGER,       -- the first failure since the last success; NULL: it does not fail
+  reached       INTEGER NOT NULL, -- happenings.seq: what it wants up to there has a delivery
   created_at    INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX webhooks_team ON webhooks (team_id, id);
 
--- Webhook events, as their deliveries carry them: written where a webhook of the
--- team is enabled for their type, and kept 30 days.
+-- What a webhook wanted until it was changed, where it had not got that far. To an
+-- event belongs the first row that reaches it; without one, what the webhook wants
+-- now. Rows that it has passed go with time.
+CREATE TABLE webhook_terms (
+  webhook_id TEXT NOT NULL,
+  until      INTEGER NOT NULL, -- happenings.seq
+  events     TEXT NOT NULL,    -- JSON: names of events; none where it was disabled
+  PRIMARY KEY (webhook_id, until)
+) STRICT, WITHOUT ROWID;
+
+-- Webhook events, as their deliveries carry them: one row each, however many
+-- webhooks want it, written where one of the team that is enabled does, and kept 30
+-- days.
 CREATE TABLE happenings (
   id         TEXT NOT NULL PRIMARY KEY,
   team_id    TEXT NOT NULL,
+  seq        INTEGER NOT NULL, -- counts the team's events in the order of their commits
   type       TEXT NOT NULL,
   payload    TEXT NOT NULL, -- JSON: {type,created_at,data}
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX happenings_team ON happenings (team_id, id);
+CREATE INDEX happenings_type ON happenings (team_id, type, seq);
 
--- Webhook events on their way, and how that ended. An attempt and the time of the
+-- The last seq that a team's happenings were given. It outlives them.
+CREATE TABLE happening_counts (
+  team_id TEXT NOT NULL PRIMARY KEY,
+  last    INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Webhook events on their way, and how that ended: a row from the first attempt on.
+-- Before that an event waits behind webhooks.reached. An attempt and the time of the
 -- next one are written before the first byte leaves. No foreign keys: rows of
 -- deleted webhooks and of old events go piece by piece.
 CREATE TABLE deliveries (

@@ -61,7 +61,7 @@ func (tx *Tx) purgeRows(l *leftover, limit int) (more bool, err error) {
 	return choices+members+sent > 0, err
 }
 
-// purgeWebhook deletes deliveries and attempts of a deleted webhook.
+// purgeWebhook deletes deliveries, attempts and terms of a deleted webhook.
 func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 	deliveries, err := tx.exec(`DELETE FROM deliveries WHERE webhook_id = ?1 AND happening_id IN
 		(SELECT happening_id FROM deliveries WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
@@ -73,7 +73,12 @@ func (tx *Tx) purgeWebhook(webhookID string, limit int) (n int64, err error) {
 	if err != nil {
 		return 0, fmt.Errorf("purge attempts: %w", err)
 	}
-	return deliveries + attempts, nil
+	terms, err := tx.exec(`DELETE FROM webhook_terms WHERE webhook_id = ?1 AND until IN
+		(SELECT until FROM webhook_terms WHERE webhook_id = ?1 LIMIT ?2)`, webhookID, limit)
+	if err != nil {
+		return 0, fmt.Errorf("purge what a webhook wanted: %w", err)
+	}
+	return deliveries + attempts + terms, nil
 }
 
 // purgeValues takes a property from the next limit contacts. Contacts that came

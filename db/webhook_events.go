@@ -9,19 +9,19 @@ import (
 	"mailer/app/webhook"
 )
 
-// InsertWebhookEvent notes what happened, and that it is due at those webhooks.
-func (tx *Tx) InsertWebhookEvent(h *webhook.Event, webhooks []string) error {
-	_, err := tx.exec(`INSERT INTO happenings (id, team_id, type, payload, created_at) VALUES (?, ?, ?, ?, ?)`,
-		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
+// InsertWebhookEvent notes what happened, for all webhooks that want it, and sets the
+// event's Seq. Writes follow one another, so whoever has seen one Seq has seen all
+// smaller ones, whichever process they are of.
+func (tx *Tx) InsertWebhookEvent(h *webhook.Event) error {
+	err := tx.row(`INSERT INTO happening_counts (team_id, last) VALUES (?, 1)
+		ON CONFLICT (team_id) DO UPDATE SET last = happening_counts.last + 1 RETURNING last`, []any{h.TeamID}, &h.Seq)
+	if err != nil {
+		return fmt.Errorf("count webhook event: %w", err)
+	}
+	_, err = tx.exec(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		h.ID, h.TeamID, h.Seq, string(h.Type), string(h.Payload), milli(h.CreatedAt))
 	if err != nil {
 		return fmt.Errorf("insert webhook event: %w", err)
-	}
-	for _, id := range webhooks {
-		_, err := tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 0, ?)`,
-			id, h.ID, milli(tx.Now))
-		if err != nil {
-			return fmt.Errorf("insert delivery: %w", err)
-		}
 	}
 	return nil
 }
@@ -60,7 +60,7 @@ func (tx *Tx) PurgeDeliveries(webhookID string, limit int) (more bool, err error
 	if err != nil {
 		return false, fmt.Errorf("purge attempts: %w", err)
 	}
-	return deliveries == int64(limit) || attempts == int64(limit), nil
+	return deliveries == int64(limit) || attempts == int64(limit), tx.forgetTerms(webhookID)
 }
 
 // WebhookEmail returns what webhooks hear of an email: its head and its own

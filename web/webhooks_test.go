@@ -292,9 +292,9 @@ func TestSecretsOfWebhooksAreSealed(t *testing.T) {
 func TestATeamHasNoMoreWebhooksThanItMay(t *testing.T) {
 	s := newHooked(t)
 	err := s.store.Write(t.Context(), func(tx *db.Tx) error {
-		for range webhook.MaxPerTeam {
+		for range webhook.DefaultPerTeam {
 			w := webhook.Webhook{ID: app.NewID(), TeamID: s.team.ID, Endpoint: "https://a.example", Events: []webhook.EventName{webhook.EmailSent}, Status: webhook.Enabled, Sealed: []byte("x")}
-			if err := tx.InsertWebhook(&w); err != nil {
+			if err := tx.InsertWebhook(&w, webhook.DefaultPerTeam); err != nil {
 				return err
 			}
 		}
@@ -303,6 +303,6 @@ func TestATeamHasNoMoreWebhooksThanItMay(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantError(t, s.as(s.full, "POST", "/webhooks", goodHook), 409, app.CodeConflict, "500")
+	wantError(t, s.as(s.full, "POST", "/webhooks", goodHook), 409, app.CodeConflict, "at most 20 webhooks")
 	s.want(201, s.foreign, "POST", "/webhooks", goodHook)
 }

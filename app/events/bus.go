@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
@@ -14,27 +15,32 @@ import (
 	"mailer/db"
 )
 
-// hearers are the enabled webhooks that want an event: ids by team and name.
-type hearers map[string]map[webhook.EventName][]string
+// hearer is a webhook that is told of something.
+type hearer struct{ id, teamID, host string }
+
+func hearerOf(w *webhook.Webhook) hearer { return hearer{w.ID, w.TeamID, w.Host()} }
+
+// hearers are the enabled webhooks that want an event, by team and name.
+type hearers map[string]map[webhook.EventName][]hearer
 
 // subscriptions is who is told of what, so that an event that nobody wants costs
 // no look at the database. It changes with the Write that changes a webhook.
 type subscriptions struct{ all atomic.Pointer[hearers] }
 
 // to returns the webhooks that a team's event goes to.
-func (s *subscriptions) to(teamID string, name webhook.EventName) []string {
+func (s *subscriptions) to(teamID string, name webhook.EventName) []hearer {
 	return (*s.all.Load())[teamID][name]
 }
 
-// ids returns all webhooks that are told of something.
-func (s *subscriptions) ids() (ids []string) {
+// everybody returns all webhooks that are told of something.
+func (s *subscriptions) everybody() (all []hearer) {
 	for _, names := range *s.all.Load() {
 		for _, webhooks := range names {
-			ids = append(ids, webhooks...)
+			all = append(all, webhooks...)
 		}
 	}
-	slices.Sort(ids)
-	return slices.Compact(ids)
+	slices.SortFunc(all, func(a, b hearer) int { return strings.Compare(a.id, b.id) })
+	return slices.Compact(all)
 }
 
 // load reads the subscriptions of all teams.
@@ -54,11 +60,11 @@ func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
 func (a hearers) add(w *webhook.Webhook) {
 	names := a[w.TeamID]
 	if names == nil {
-		names = map[webhook.EventName][]string{}
+		names = map[webhook.EventName][]hearer{}
 		a[w.TeamID] = names
 	}
 	for _, name := range w.Events {
-		names[name] = append(names[name], w.ID)
+		names[name] = append(names[name], hearerOf(w))
 	}
 }
 
@@ -81,11 +87,10 @@ func (s *subscriptions) change(tx *db.Tx, teamID string) error {
 }
 
 // Announce notes an event for webhooks in the Write that made it happen, where a
-// webhook of the team wants it. data returns one of app's data types, or nil where
+// webhook of the team wants it; how many do makes no difference. data returns one of app's data types, or nil where
 // there is nothing to tell, and is asked only then; what it says is frozen here.
 func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, data func() (any, error)) error {
-	webhooks := s.listeners.to(teamID, name)
-	if len(webhooks) == 0 {
+	if len(s.listeners.to(teamID, name)) == 0 {
 		return nil
 	}
 	content, err := data()
@@ -101,9 +106,9 @@ func (s *Service) Announce(tx *db.Tx, teamID string, name webhook.EventName, dat
 		return fmt.Errorf("encode %s: %w", name, err)
 	}
 	h := &webhook.Event{ID: app.NewID(), TeamID: teamID, Type: name, Payload: payload, CreatedAt: tx.Now}
-	if err := tx.InsertWebhookEvent(h, webhooks); err != nil {
+	if err := tx.InsertWebhookEvent(h); err != nil {
 		return err
 	}
-	tx.AfterCommit(func() { s.hooks.wake(webhooks) })
+	tx.AfterCommit(func() { s.hooks.note(teamID, name) })
 	return nil
 }

@@ -9,6 +9,7 @@ import (
 
 const (
 	HookShare = hookShare
+	HostShare = hostShare
 	MaxHooks  = maxHooks
 )
 
@@ -20,4 +21,17 @@ func (h *hooks) WithoutErased(tx *db.Tx, d webhook.Delivery, a *webhook.Attempt)
 	return h.withoutErased(tx, d, a)
 }
 
-func (s *subscriptions) To(teamID string, name webhook.EventName) []string { return s.to(teamID, name) }
+// To returns the ids of the webhooks that a team's event goes to.
+func (s *subscriptions) To(teamID string, name webhook.EventName) (ids []string) {
+	for _, who := range s.to(teamID, name) {
+		ids = append(ids, who.id)
+	}
+	return ids
+}
+
+func NewPool(size int) *pool { return newPool(size) }
+
+func (p *pool) Room(team string) int    { return p.room(team) }
+func (p *pool) Take(team string, n int) { p.take(team, n) }
+func (p *pool) Held(team string) int    { return p.teams[team] }
+func (p *pool) Teams() int              { return len(p.teams) }

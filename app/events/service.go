@@ -8,11 +8,13 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"net/netip"
 
 	"mailer/app/service"
+	"mailer/app/webhook"
 )
 
 // Config is what the service needs beside the Base.
@@ -23,6 +25,8 @@ type Config struct {
 	Transport http.RoundTripper
 	// WebhookAllow are the ranges in which endpoints may be private and plain http.
 	WebhookAllow []netip.Prefix
+	// WebhooksPerTeam is how many a team can make; 0: webhook.DefaultPerTeam.
+	WebhooksPerTeam int
 }
 
 // Service is webhooks and what they are told.
@@ -36,6 +40,7 @@ type Service struct {
 // New makes the service and reads who listens.
 func New(ctx context.Context, base *service.Base, cfg Config) (*Service, error) {
 	s := &Service{Base: base, Config: cfg}
+	s.WebhooksPerTeam = cmp.Or(s.WebhooksPerTeam, webhook.DefaultPerTeam)
 	s.hooks = newHooks(s)
 	return s, s.listeners.load(ctx, base.DB)
 }

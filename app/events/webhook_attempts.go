@@ -167,12 +167,13 @@ func (h *hooks) fails(tx *db.Tx, hook webhook.Webhook) error {
 		return service.IgnoreGone(err)
 	}
 	if w.FailingSince.IsZero() {
-		return tx.SetFailing(w.TeamID, w.ID, tx.Now, w.Status)
+		return tx.SetFailing(w.TeamID, w.ID, tx.Now)
 	}
 	if tx.Now.Sub(w.FailingSince) < webhook.DisableAfter {
 		return nil
 	}
-	if err := tx.SetFailing(w.TeamID, w.ID, w.FailingSince, webhook.Disabled); err != nil {
+	w.Status = webhook.Disabled
+	if err := tx.UpdateWebhook(&w); err != nil {
 		return err
 	}
 	tx.AfterCommit(func() {

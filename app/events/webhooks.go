@@ -41,7 +41,7 @@ func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecr
 
 // CreateWebhook registers a webhook of the team and returns it with its secret.
 // Events from then on go to it. Errors: CodeValidation, CodeConflict for more than
-// webhook.MaxPerTeam.
+// WebhooksPerTeam.
 func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.Input) (webhook.Webhook, error) {
 	w, err := in.Validate(s.WebhookAllow)
 	if err != nil {
@@ -53,13 +53,14 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		w.CreatedAt = tx.Now
-		if err := tx.InsertWebhook(&w); err != nil {
+		if err := tx.InsertWebhook(&w, s.WebhooksPerTeam); err != nil {
 			return err
 		}
+		tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(&w)}) }) // of what happened in the same commit
 		return s.listeners.change(tx, w.TeamID)
 	})
 	if errors.Is(err, db.ErrConflict) {
-		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", webhook.MaxPerTeam)
+		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", s.WebhooksPerTeam)
 	}
 	return w, service.Unavailable(err)
 }
@@ -102,8 +103,8 @@ func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 	if err := tx.UpdateWebhook(w); err != nil {
 		return err
 	}
-	id := w.ID
-	tx.AfterCommit(func() { s.hooks.wake([]string{id}) })
+	who := hearerOf(w)
+	tx.AfterCommit(func() { s.hooks.wake([]hearer{who}) })
 	return s.listeners.change(tx, w.TeamID)
 }
 
@@ -146,8 +147,8 @@ func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id stri
 // first, without payloads, and whether there are more. Errors: CodeNotFound,
 // CodeValidation.
 func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string, page app.Page) (rows []webhook.Delivery, more bool, err error) {
-	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
-		rows, more, err = r.ListDeliveries(key.TeamID, id, page)
+	err = s.ofWebhook(ctx, key, id, func(r *db.Reader, w *webhook.Webhook) error {
+		rows, more, err = r.ListDeliveries(w, page)
 		return service.Cursor(page, err)
 	})
 	for i := range rows {
@@ -157,12 +158,13 @@ func (s *Service) ListWebhookEvents(ctx context.Context, key *app.Key, id string
 }
 
 // ofWebhook reads something of a webhook that must be the team's.
-func (s *Service) ofWebhook(ctx context.Context, key *app.Key, id string, fn func(r *db.Reader) error) error {
+func (s *Service) ofWebhook(ctx context.Context, key *app.Key, id string, fn func(r *db.Reader, w *webhook.Webhook) error) error {
 	return s.DB.Read(ctx, func(r *db.Reader) error {
-		if _, err := r.Webhook(key.TeamID, id); err != nil {
+		w, err := r.Webhook(key.TeamID, id)
+		if err != nil {
 			return err
 		}
-		return fn(r)
+		return fn(r, &w)
 	})
 }
 
@@ -176,7 +178,7 @@ func (s *Service) seen(d *webhook.Delivery) {
 // GetWebhookEvent returns one event that a webhook was told or will be, with its
 // payload. Errors: CodeNotFound.
 func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (d webhook.Delivery, err error) {
-	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
+	err = s.ofWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
 		d, err = r.Delivery(key.TeamID, id, eventID)
 		return service.Lookup("webhook event", err)
 	})
@@ -187,7 +189,7 @@ func (s *Service) GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID
 // ListWebhookAttempts returns a page of the attempts to tell a webhook of an event,
 // newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) (rows []webhook.Attempt, more bool, err error) {
-	err = s.ofWebhook(ctx, key, id, func(r *db.Reader) error {
+	err = s.ofWebhook(ctx, key, id, func(r *db.Reader, _ *webhook.Webhook) error {
 		if _, err := r.Delivery(key.TeamID, id, eventID); err != nil {
 			return service.Lookup("webhook event", err)
 		}
@@ -206,13 +208,17 @@ func (s *Service) ReplayWebhookEvent(ctx context.Context, key *app.Key, id, even
 		if err != nil {
 			return err
 		}
-		if _, err := tx.Delivery(key.TeamID, id, eventID); err != nil {
+		d, err := tx.Delivery(key.TeamID, id, eventID)
+		if err != nil {
 			return service.Lookup("webhook event", err)
 		}
 		if w.Status != webhook.Enabled {
 			return app.Errorf(app.CodeConflict, "This webhook is disabled; enable it, then replay the event")
 		}
-		tx.AfterCommit(func() { s.hooks.wake([]string{id}) })
+		if d.Seq > w.Reached { // it waits for its first attempt
+			return nil
+		}
+		tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(&w)}) })
 		return tx.ReplayDelivery(id, eventID)
 	})
 	return service.Lookup("webhook", err)
@@ -237,13 +243,13 @@ func (s *Service) PurgeDeliveries(ctx context.Context) error {
 }
 
 // WakeWebhooks has the deliveries of every webhook looked at.
-func (s *Service) WakeWebhooks() { s.hooks.wake(s.listeners.ids()) }
+func (s *Service) WakeWebhooks() { s.hooks.wake(s.listeners.everybody()) }
 
 // AdvanceDeliveries moves the next tries of all deliveries with a clock that was
 // put back.
 func (s *Service) AdvanceDeliveries(tx *db.Tx, by time.Duration) error {
-	for _, id := range s.listeners.ids() {
-		if err := tx.AdvanceDeliveries(id, by); err != nil {
+	for _, who := range s.listeners.everybody() {
+		if err := tx.AdvanceDeliveries(who.id, by); err != nil {
 			return fmt.Errorf("move deliveries: %w", err)
 		}
 	}

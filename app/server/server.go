@@ -66,6 +66,8 @@ type Config struct {
 	Hooks http.RoundTripper
 	// WebhookAllow are the ranges in which endpoints may be private and plain http.
 	WebhookAllow []netip.Prefix
+	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
+	WebhooksPerTeam int
 }
 
 // Server is the whole service behind its doors.
@@ -89,6 +91,10 @@ type Server struct {
 	Upkeep       *upkeep.Service
 }
 
+func eventsOf(cfg *Config) events.Config {
+	return events.Config{Transport: cfg.Hooks, WebhookAllow: cfg.WebhookAllow, WebhooksPerTeam: cfg.WebhooksPerTeam}
+}
+
 // New makes a Server and proves that the sealer fits the database. Error:
 // app.ErrSeal for another master key.
 func New(ctx context.Context, cfg Config) (*Server, error) {
@@ -101,7 +107,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s := &Server{Base: base}
-	if s.Events, err = events.New(ctx, base, events.Config{Transport: cfg.Hooks, WebhookAllow: cfg.WebhookAllow}); err != nil {
+	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})

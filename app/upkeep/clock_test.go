@@ -83,7 +83,17 @@ func TestADeliveryOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T
 		contact := app.ContactInput{Email: "carl@example.net"}
 		_, err := w.Server.Audience.CreateContact(t.Context(), w.Key, contact)
 		world.Must(t, err)
-		w.Sql("UPDATE deliveries SET next_at = next_at + 18000000 RETURNING webhook_id")
+		world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
+			hooks, err := tx.EnabledWebhooks(w.Key.TeamID)
+			if err != nil {
+				return err
+			}
+			due, err := tx.WaitingEvents(&hooks[0], hooks[0].Reached, 1)
+			if err != nil {
+				return err
+			}
+			return tx.BeginWaiting(hooks[0].ID, hooks[0].Reached, due, tx.Now.Add(5*time.Hour))
+		}))
 		world.Must(t, w.Server.Upkeep.Advance(t.Context(), 5*time.Hour))
 		now := strconv.FormatInt(time.Now().UnixMilli(), 10)
 		if n := w.Sql("SELECT count(*) FROM deliveries WHERE next_at <= ?", now)[0]; n != "1" {

@@ -57,6 +57,7 @@ func (n EventName) known() bool { return slices.Contains(EventNames(), n) }
 type Event struct {
 	ID        string
 	TeamID    string
+	Seq       int64 // its place among the team's events, in the order of their commits
 	Type      EventName
 	Payload   []byte // JSON: {type,created_at,data}
 	CreatedAt time.Time

@@ -50,15 +50,34 @@ type Webhook struct {
 	Sealed       []byte          // the secrets, as they are stored
 	Secrets      []SigningSecret // the newest first; none where they were not asked for
 	FailingSince time.Time       // the first failure since the last success; zero: it works
+	Reached      int64           // Event.Seq: what it wants up to there was attempted, or is
 	CreatedAt    time.Time
 }
 
-// Limits of webhooks. MaxPerTeam is how many a team can have: each of them costs
-// a row for every event that it wants.
+// Wants returns the names of the events that a webhook is to hear of as it stands.
+func (w *Webhook) Wants() []EventName {
+	if w.Status != Enabled {
+		return nil
+	}
+	return w.Events
+}
+
+// Host returns the host that a webhook's endpoint names, without its port.
+func (w *Webhook) Host() string {
+	u, err := url.Parse(w.Endpoint)
+	if err != nil {
+		return w.Endpoint
+	}
+	return strings.TrimSuffix(strings.ToLower(u.Hostname()), ".")
+}
+
+// Limits of webhooks. DefaultPerTeam is how many a team can have where the operator
+// says nothing else, and MaxPerTeam how many at most he can allow.
 const (
-	MaxPerTeam  = 500
-	MaxEndpoint = 2048 // bytes
-	MaxEvents   = 100  // names in one request, repeated ones counted
+	DefaultPerTeam = 20
+	MaxPerTeam     = 500
+	MaxEndpoint    = 2048 // bytes
+	MaxEvents      = 100  // names in one request, repeated ones counted
 )
 
 // Input is a webhook as its caller describes it. An empty status stands

@@ -1,0 +1,147 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"math"
+	"time"
+
+	"mailer/app"
+	"mailer/app/webhook"
+)
+
+const deliveryColumns = `d.webhook_id, d.happening_id, h.team_id, h.type, h.created_at, d.status, d.attempts, d.next_at`
+
+func deliveryDest(d *webhook.Delivery, created *int64, next *sql.NullInt64) []any {
+	return []any{&d.WebhookID, &d.ID, &d.TeamID, &d.Type, created, &d.Status, &d.Attempts, next}
+}
+
+func scanDelivery(s scanner) (webhook.Delivery, error) {
+	var d webhook.Delivery
+	var created int64
+	var next sql.NullInt64
+	err := s.Scan(deliveryDest(&d, &created, &next)...)
+	d.CreatedAt, d.NextAt = fromMilli(created), fromMilli(next.Int64)
+	return d, err
+}
+
+// Delivery returns an event of a team on its way to a webhook, with its payload.
+func (r *Reader) Delivery(teamID, webhookID, eventID string) (webhook.Delivery, error) {
+	var d webhook.Delivery
+	var created int64
+	var next sql.NullInt64
+	var payload string
+	err := r.row(`SELECT `+deliveryColumns+`, h.payload FROM deliveries AS d JOIN happenings AS h ON h.id = d.happening_id
+		WHERE d.webhook_id = ? AND d.happening_id = ? AND h.team_id = ?`, []any{webhookID, eventID, teamID},
+		append(deliveryDest(&d, &created, &next), &payload)...)
+	if errors.Is(err, ErrNotFound) {
+		return r.waitingDelivery(teamID, webhookID, eventID)
+	}
+	d.CreatedAt, d.NextAt, d.Payload = fromMilli(created), fromMilli(next.Int64), []byte(payload)
+	return d, err
+}
+
+// ListDeliveries returns a page of the events that a webhook was sent or will be,
+// newest first, without payloads: those that wait for their first attempt, then those
+// that have a delivery. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) ListDeliveries(w *webhook.Webhook, page app.Page) ([]webhook.Delivery, bool, error) {
+	var place int64 // of the cursor among those that wait; 0: it is none of them
+	exists := func(cursor string) error {
+		d, err := r.Delivery(w.TeamID, w.ID, cursor)
+		if d.Seq > w.Reached {
+			place = d.Seq
+		}
+		return err
+	}
+	return keyset(r, page, exists, func(limit int) ([]webhook.Delivery, error) {
+		if page.Before != "" {
+			return r.newerDeliveries(w, page.Before, place, limit)
+		}
+		return r.olderDeliveries(w, page.After, place, limit)
+	})
+}
+
+func (r *Reader) olderDeliveries(w *webhook.Webhook, cursor string, place int64, limit int) (rows []webhook.Delivery, err error) {
+	if cursor == "" || place > 0 {
+		before := term{w.Reached, math.MaxInt64, nil}
+		if place > 0 {
+			before.until = place - 1
+		}
+		if rows, err = r.waiting(w, before, true, limit); err != nil {
+			return nil, err
+		}
+		cursor = lastID
+	}
+	more, err := list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+		WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id < ? ORDER BY d.happening_id DESC LIMIT ?`, w.ID, w.TeamID, cursor, limit-len(rows))
+	return append(rows, more...), err
+}
+
+func (r *Reader) newerDeliveries(w *webhook.Webhook, cursor string, place int64, limit int) (rows []webhook.Delivery, err error) {
+	if place == 0 {
+		rows, err = list(&r.session, scanDelivery, `SELECT `+deliveryColumns+` FROM deliveries AS d CROSS JOIN happenings AS h ON h.id = d.happening_id
+			WHERE d.webhook_id = ? AND h.team_id = ? AND d.happening_id > ? ORDER BY d.happening_id LIMIT ?`, w.ID, w.TeamID, cursor, limit)
+		if err != nil {
+			return nil, err
+		}
+	}
+	more, err := r.waiting(w, term{max(w.Reached, place), math.MaxInt64, nil}, false, limit-len(rows))
+	return append(rows, more...), err
+}
+
+// DueDelivery is an event that is due at a webhook, or will be.
+type DueDelivery struct {
+	WebhookID, EventID string
+	Attempts           int
+	NextAt             time.Time
+	Seq                int64 // of an event that has no delivery yet; 0: it has one
+}
+
+// DueDeliveries returns the deliveries of a webhook that come next, at most limit;
+// what WaitingEvents returns is due besides.
+func (r *Reader) DueDeliveries(webhookID string, limit int) ([]DueDelivery, error) {
+	return list(&r.session, func(s scanner) (DueDelivery, error) {
+		d := DueDelivery{WebhookID: webhookID}
+		var next int64
+		err := s.Scan(&d.EventID, &d.Attempts, &next)
+		d.NextAt = fromMilli(next)
+		return d, err
+	}, `SELECT happening_id, attempts, next_at FROM deliveries WHERE webhook_id = ? AND next_at IS NOT NULL ORDER BY next_at LIMIT ?`, webhookID, limit)
+}
+
+// BeginDelivery counts an attempt that begins and notes when the next one is due
+// if nothing is heard of it. Error: ErrNotFound for a delivery that changed since
+// it was read.
+func (tx *Tx) BeginDelivery(d DueDelivery, next time.Time) error {
+	n, err := tx.exec(`UPDATE deliveries SET attempts = attempts + 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ? AND next_at = ?`,
+		milli(next), d.WebhookID, d.EventID, d.Attempts, milli(d.NextAt))
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeferDelivery has a delivery whose attempt was begun and did not take place
+// tried again at next; nothing is counted. One that changed meanwhile stays.
+func (tx *Tx) DeferDelivery(webhookID, eventID string, attempts int, next time.Time) error {
+	_, err := tx.exec(`UPDATE deliveries SET attempts = attempts - 1, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+		milli(next), webhookID, eventID, attempts)
+	return err
+}
+
+// EndDelivery notes how the attempt with that number ended: next is when another
+// one follows, zero: none. One that was replayed meanwhile stays as it is, and
+// current is false. Error: ErrNotFound: the delivery is gone.
+func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status webhook.DeliveryStatus, next time.Time) (current bool, err error) {
+	n, err := tx.exec(`UPDATE deliveries SET status = ?, next_at = ? WHERE webhook_id = ? AND happening_id = ? AND attempts = ?`,
+		string(status), nullTime(next), webhookID, eventID, attempts)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	return false, tx.exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
+}
+
+// ReplayDelivery has an event sent to a webhook once more, from the beginning of the
+// retry table. Error: ErrNotFound.
+func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {
+	n, err := tx.exec(`UPDATE deliveries SET status = 'pending', attempts = 0, next_at = ? WHERE webhook_id = ? AND happening_id = ?`,
+		milli(tx.Now), webhookID, eventID)
+	return oneRow(n, err, ErrNotFound)
+}

@@ -1,0 +1,212 @@
+package db
+
+import (
+	"cmp"
+	"database/sql"
+	"fmt"
+	"math"
+	"slices"
+	"time"
+
+	"mailer/app/webhook"
+)
+
+// A webhook has a place among its team's events, webhooks.reached. What it wants up
+// to there has a delivery; what it wants of the events behind waits, and costs nothing
+// until the first attempt moves the place. It wants what it wanted when an event came,
+// so a webhook that is changed while events wait keeps a term of what it wanted.
+
+// term is a stretch of a team's events of which a webhook wants the same.
+type term struct {
+	after, until int64 // webhook.Event.Seq
+	names        []webhook.EventName
+}
+
+// terms returns what a webhook wants of its team's events after one, oldest first.
+func (r *Reader) terms(w *webhook.Webhook, after int64) ([]term, error) {
+	all, err := list(&r.session, func(s scanner) (term, error) {
+		var t term
+		var names sql.NullString
+		if err := s.Scan(&t.until, &names); err != nil {
+			return t, err
+		}
+		return t, fromJSON(names, &t.names)
+	}, `SELECT until, events FROM webhook_terms WHERE webhook_id = ? AND until > ? ORDER BY until`, w.ID, after)
+	if err != nil {
+		return nil, fmt.Errorf("read what a webhook wanted: %w", err)
+	}
+	for i := range all {
+		all[i].after, after = after, all[i].until
+	}
+	return append(all, term{after, math.MaxInt64, w.Wants()}), nil
+}
+
+// waiting returns at most limit of the events inside a stretch that a webhook wants,
+// as deliveries without payloads, the oldest or the newest first. The stretch must
+// lie behind the webhook's place.
+func (r *Reader) waiting(w *webhook.Webhook, in term, newest bool, limit int) (rows []webhook.Delivery, err error) {
+	terms, err := r.terms(w, in.after)
+	if err != nil {
+		return nil, err
+	}
+	if newest {
+		slices.Reverse(terms)
+	}
+	for _, t := range terms {
+		if t.until = min(t.until, in.until); t.after >= t.until || len(rows) >= limit {
+			continue
+		}
+		more, err := r.eventsOf(w, t, newest, limit-len(rows))
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, more...)
+	}
+	return rows, nil
+}
+
+// eventsOf reads the events of a term: of each name the first ones, since those
+// between them may be of any number.
+func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (rows []webhook.Delivery, err error) {
+	query, sign := `SELECT id, seq, created_at FROM happenings WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq LIMIT ?`, 1
+	if newest {
+		query, sign = `SELECT id, seq, created_at FROM happenings WHERE team_id = ? AND type = ? AND seq > ? AND seq <= ? ORDER BY seq DESC LIMIT ?`, -1
+	}
+	for _, name := range t.names {
+		more, err := list(&r.session, func(s scanner) (webhook.Delivery, error) {
+			d := webhook.Delivery{WebhookID: w.ID, Event: webhook.Event{TeamID: w.TeamID, Type: name}, Status: webhook.DeliveryPending}
+			var created int64
+			err := s.Scan(&d.ID, &d.Seq, &created)
+			d.CreatedAt, d.NextAt = fromMilli(created), fromMilli(created)
+			return d, err
+		}, query, w.TeamID, string(name), t.after, t.until, limit)
+		if err != nil {
+			return nil, fmt.Errorf("read waiting events: %w", err)
+		}
+		rows = append(rows, more...)
+	}
+	slices.SortFunc(rows, func(a, b webhook.Delivery) int { return sign * cmp.Compare(a.Seq, b.Seq) })
+	return rows[:min(len(rows), limit)], nil
+}
+
+// waitingDelivery is Delivery of an event that waits for its first attempt.
+func (r *Reader) waitingDelivery(teamID, webhookID, eventID string) (webhook.Delivery, error) {
+	w, err := r.Webhook(teamID, webhookID)
+	if err != nil {
+		return webhook.Delivery{}, err
+	}
+	d := webhook.Delivery{WebhookID: w.ID, Status: webhook.DeliveryPending}
+	var created int64
+	var payload string
+	err = r.row(`SELECT id, team_id, seq, type, payload, created_at FROM happenings WHERE id = ? AND team_id = ? AND seq > ?`,
+		[]any{eventID, teamID, w.Reached}, &d.ID, &d.TeamID, &d.Seq, &d.Type, &payload, &created)
+	if err != nil {
+		return webhook.Delivery{}, err
+	}
+	terms, err := r.terms(&w, d.Seq-1)
+	if err != nil {
+		return webhook.Delivery{}, err
+	}
+	if !slices.Contains(terms[0].names, d.Type) {
+		return webhook.Delivery{}, ErrNotFound
+	}
+	d.CreatedAt, d.NextAt, d.Payload = fromMilli(created), fromMilli(created), []byte(payload)
+	return d, nil
+}
+
+// WaitingEvents returns the events behind one that a webhook wants, as it is
+// attempted first, the oldest first and at most limit. Its place must not lie behind
+// that one.
+func (r *Reader) WaitingEvents(w *webhook.Webhook, after int64, limit int) (due []DueDelivery, err error) {
+	rows, err := r.waiting(w, term{after, math.MaxInt64, nil}, false, limit)
+	for _, d := range rows {
+		due = append(due, DueDelivery{WebhookID: w.ID, EventID: d.ID, NextAt: d.NextAt, Seq: d.Seq})
+	}
+	return due, err
+}
+
+// BeginWaiting makes the deliveries of the events that waited longest for a webhook,
+// with the first attempt of each begun, and moves its place, where it has reached that
+// event. next is that of BeginDelivery. Error: ErrNotFound for a webhook that is gone
+// or stands elsewhere.
+func (tx *Tx) BeginWaiting(webhookID string, reached int64, events []DueDelivery, next time.Time) error {
+	last := events[len(events)-1].Seq
+	n, err := tx.exec(`UPDATE webhooks SET reached = ? WHERE id = ? AND reached = ?`, last, webhookID, reached)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	for _, d := range events {
+		_, err := tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'pending', 1, ?)`,
+			webhookID, d.EventID, milli(next))
+		if err != nil {
+			return fmt.Errorf("insert delivery: %w", err)
+		}
+	}
+	return tx.purgeTerms(webhookID, last)
+}
+
+// purgeTerms deletes the terms that a webhook has passed.
+func (tx *Tx) purgeTerms(webhookID string, reached int64) error {
+	if _, err := tx.exec(`DELETE FROM webhook_terms WHERE webhook_id = ? AND until <= ?`, webhookID, reached); err != nil {
+		return fmt.Errorf("delete what a webhook wanted: %w", err)
+	}
+	return nil
+}
+
+// endTerm prepares that a webhook wants other events from now on. Error: ErrNotFound.
+func (tx *Tx) endTerm(teamID, webhookID string, wants []webhook.EventName) error {
+	w, err := tx.Webhook(teamID, webhookID)
+	if err != nil || slices.Equal(w.Wants(), wants) {
+		return err
+	}
+	waits, err := tx.WaitingEvents(&w, w.Reached, 1)
+	if err != nil {
+		return err
+	}
+	if len(waits) == 0 {
+		return tx.skip(&w)
+	}
+	names, err := jsonText(w.Wants())
+	if err != nil {
+		return err
+	}
+	// After an event there is one change that counts: the first.
+	_, err = tx.exec(`INSERT INTO webhook_terms (webhook_id, until, events) SELECT ?1, last, ?2 FROM happening_counts WHERE team_id = ?3
+		ON CONFLICT (webhook_id, until) DO NOTHING`, w.ID, names, w.TeamID)
+	if err != nil {
+		return fmt.Errorf("note what a webhook wanted: %w", err)
+	}
+	return nil
+}
+
+// skip moves the place of a webhook for which nothing waits to the last event.
+func (tx *Tx) skip(w *webhook.Webhook) error {
+	var last int64
+	err := tx.row(`SELECT last FROM happening_counts WHERE team_id = ?`, []any{w.TeamID}, &last)
+	if err := ignoreNotFound(err); err != nil {
+		return fmt.Errorf("read the last event: %w", err)
+	}
+	if _, err := tx.exec(`UPDATE webhooks SET reached = ? WHERE team_id = ? AND id = ?`, last, w.TeamID, w.ID); err != nil {
+		return fmt.Errorf("move a webhook: %w", err)
+	}
+	return tx.purgeTerms(w.ID, last)
+}
+
+// forgetTerms deletes the terms of a webhook for whose events nobody waits any more.
+func (tx *Tx) forgetTerms(webhookID string) error {
+	var teamID string
+	err := tx.row(`SELECT w.team_id FROM webhook_terms AS t JOIN webhooks AS w ON w.id = t.webhook_id WHERE t.webhook_id = ? LIMIT 1`,
+		[]any{webhookID}, &teamID)
+	if err != nil {
+		return ignoreNotFound(err)
+	}
+	w, err := tx.Webhook(teamID, webhookID)
+	if err != nil {
+		return err
+	}
+	waits, err := tx.WaitingEvents(&w, w.Reached, 1)
+	if err != nil || len(waits) > 0 {
+		return err
+	}
+	return tx.skip(&w)
+}
