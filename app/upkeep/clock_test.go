@@ -147,7 +147,6 @@ func TestPausesEndWhenTheClockWasMoved(t *testing.T) {
 		w.WantLast(id, app.Queued)
 		w.Server.Upkeep.Clock().SetAhead(-48 * time.Hour)
 		world.Must(t, w.Server.Upkeep.CheckClock(context.Background(), time.Now()))
-		w.Due(id)
 		world.Sleep(2 * time.Second)
 		w.WantLast(id, app.Sent)
 	})
