@@ -13,6 +13,11 @@ const (
 	// average, and each of those in progress.
 	quickMean = 500 * time.Millisecond
 	quickHold = time.Second
+	// manyPlaces is how many there are from which on the last one is always kept for
+	// another team: a team that was quick so far may meet slow answers to all that it
+	// sends at once. Where there are fewer, one place is too much to keep from a quick
+	// team.
+	manyPlaces = 4
 	// meanOf is about how many of a team's latest holds its mean is of.
 	meanOf = 8
 	// tenantMemory is how long a team that holds nothing is remembered.
@@ -194,15 +199,15 @@ func (t *tenant) before(other *tenant, row int) bool {
 
 func (t *tenant) front(row int) *waiter { return t.rows[row].Front().Value.(*waiter) }
 
-// may reports whether a place is free to who. The last one is for teams that give
-// it back soon, and for those that have none.
+// may reports whether a place is free to who. The last one is for teams that have none
+// and, where there are few places, for those that give it back soon.
 func (s *slots) may(t *tenant, who claimant, now time.Time) bool {
 	limit := s.limit()
 	if s.used >= limit {
 		return false
 	}
 	last := s.used == limit-1
-	return !last || !s.reserve || !who.shared || t.held == 0 || t.quick(now)
+	return !last || !s.reserve || !who.shared || t.held == 0 || limit < manyPlaces && t.quick(now)
 }
 
 // quick reports whether a team holds places briefly.

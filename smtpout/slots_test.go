@@ -338,6 +338,30 @@ func TestAQuickTeamUsesEveryPlace(t *testing.T) {
 	})
 }
 
+func TestOfManyPlacesTheLastIsKeptFromAQuickTeamToo(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := shared(manyPlaces)
+		for range 2 * meanOf {
+			s.give(taken(t, s, teamA)) // quick, so far
+		}
+		for range manyPlaces - 1 {
+			taken(t, s, teamA)
+		}
+		ctx, stop := context.WithCancel(t.Context())
+		late := queued(ctx, s, teamA)
+		if got(late) {
+			t.Error("one team holds all places")
+		}
+		other := queued(t.Context(), s, teamB)
+		if !got(other) {
+			t.Fatal("the last place was kept from whom it is for")
+		}
+		s.give(other.place)
+		stop()
+		<-late.done
+	})
+}
+
 func TestTheLastPlaceIsKeptOnlyWhereItIsShared(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		alone := claimant{team: "a"}
