@@ -175,7 +175,7 @@ func TestARelayThatRefusesEverythingBouncesNothing(t *testing.T) {
 				}
 			}
 		}
-		if !n.Log.Has("relay can't be used") || !n.Log.Has("enhanced_code=5.7.1") {
+		if !n.Log.Has("relay can't be used") || !n.Log.Has("stage=rcpt code=554 enhanced_code=5.7.1") {
 			t.Errorf("log:\n%.2000s", n.Log.Text.String())
 		}
 		if got := len(n.relay.Seen("")); got > 60 {
