@@ -348,7 +348,6 @@ func (n *neighbours) one(t *testing.T, mark string) time.Duration {
 	began := time.Now()
 	n.well.single(t, letterTo(mark), map[string]any{"from": n.well.from})
 	took := n.relay.wait(t, 1, 30*time.Second, subjectIs(mark))[0].At.Sub(began)
-	t.Logf("%s: %s", mark, took.Round(time.Millisecond))
 	return took
 }
 
