@@ -204,6 +204,16 @@ func TestNeighboursDomainThatIsNotVerified(t *testing.T) {
 	t.Parallel()
 	troubles := map[string]behaviour{
 		"554 at the dot": {judge: ofOther(notVerified)},
+		"554 in other words each time": {judge: func(_ *smtp.Conn, m *message) (bool, error) {
+			if !strings.Contains(m.header("From"), otherTeamsDomain) {
+				return true, nil
+			}
+			name := []byte(m.header("Subject"))
+			for i := range name {
+				name[i] = 'a' + name[i]%26
+			}
+			return false, says(554, [3]int{5, 7, 1}, "refused as "+string(name))
+		}},
 		"550 at MAIL": {mail: func(from string) error {
 			if strings.HasSuffix(from, otherTeamsDomain) {
 				return says(550, [3]int{5, 7, 1}, "sender not allowed")
