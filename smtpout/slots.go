@@ -27,7 +27,8 @@ const (
 // slots are a bounded number of places at something. Those who wait get them by
 // rank: mail of broadcasts only when no other waits, so that a transactional
 // message waits for what has begun, never for what is queued; among equals the
-// team that holds the fewest places; then whoever waits longest.
+// team that holds the fewest places; then the one whose latest place was given the
+// longest ago; within a team whoever waits longest.
 type slots struct {
 	// limit is how many places there are now, at least one. Where it grows by
 	// itself, that is noticed with the next call.
@@ -42,6 +43,7 @@ type slots struct {
 	mu      sync.Mutex
 	used    int
 	turn    uint64
+	given   uint64 // counts places that were given
 	tenants map[string]*tenant
 	rows    [2][]*tenant // who waits: for transactional mail, for bulk
 	spare   *place       // for reuse, by next
@@ -74,6 +76,7 @@ type place struct {
 // tenant is a team that holds places, waits for them, or did lately.
 type tenant struct {
 	held           int
+	latest         uint64 // number of the place that it was given last; 0: none yet
 	oldest, newest *place
 	mean           time.Duration // of its latest holds; 0: none ended yet
 	seen           time.Time
@@ -194,6 +197,9 @@ func (t *tenant) before(other *tenant, row int) bool {
 	if t.held != other.held {
 		return t.held < other.held
 	}
+	if t.latest != other.latest {
+		return t.latest < other.latest
+	}
 	return t.front(row).turn < other.front(row).turn
 }
 
@@ -264,6 +270,8 @@ func (s *slots) occupy(t *tenant, turn uint64, now time.Time) *place {
 	}
 	t.held++
 	s.used++
+	s.given++
+	t.latest = s.given
 	return p
 }
 

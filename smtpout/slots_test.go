@@ -411,19 +411,41 @@ func TestAFreePlaceGoesToTheTeamThatHoldsTheFewest(t *testing.T) {
 			if !got(b1) || got(b2) || got(a1) {
 				t.Error("the first place did not go to b")
 			}
-			s.give(held[1]) // a 1, b 1: a waits longer
+			s.give(held[1]) // a 1, b 1: b got the last one
 			if !got(a1) || got(b2) || got(a2) {
-				t.Error("the second place did not go to who waits longest")
+				t.Error("the second place did not go to a")
 			}
-			s.give(held[2]) // a 1, b 1
-			if !got(a2) || got(b2) {
-				t.Error("the third place did not go to who waits longest")
+			s.give(held[2]) // a 1, b 1: a got the last one
+			if !got(b2) || got(a2) || got(b3) {
+				t.Error("the third place did not go to b")
 			}
 			s.give(a1.place)
-			if !got(b2) || got(b3) {
-				t.Error("the fourth place did not go to b")
+			if !got(a2) || got(b3) {
+				t.Error("the fourth place did not go to a")
 			}
 		}
+	})
+}
+
+// Where a relay lets us have one connection, everybody holds none when it becomes free.
+func TestTeamsTakeTurnsAtTheOnlyPlace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := newSlots(1)
+		held := taken(t, s, claimant{team: "busy"})
+		var busy []*claim
+		for range 3 {
+			busy = append(busy, queued(t.Context(), s, claimant{team: "busy"}))
+		}
+		other := queued(t.Context(), s, claimant{team: "other"})
+		again := queued(t.Context(), s, claimant{team: "other"})
+		for i, next := range []*claim{other, busy[0], again, busy[1], busy[2]} {
+			s.give(held)
+			if !got(next) {
+				t.Fatalf("number %d did not get the place", i)
+			}
+			held = next.place
+		}
+		s.give(held)
 	})
 }
 

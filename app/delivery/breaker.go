@@ -30,6 +30,9 @@ const (
 	// breakerTrips is how many different emails of a sender must meet the same refusal,
 	// with no message of it accepted in between, before it counts as the sender's.
 	breakerTrips = 3
+	// looseTrips is breakerTrips where only the codes are the same: a relay may put
+	// something else into its words each time.
+	looseTrips = 10
 	// maxSuspects bounds the memory of first refusals, in two generations.
 	maxSuspects = 10_000
 	// maxAccused bounds the senders that are remembered.
@@ -38,8 +41,8 @@ const (
 
 // refusal is what an email met, so that it can be told whether others met the same.
 type refusal struct {
-	signature string // of the words, for emails of one sender
-	class     string // of the codes, for senders that have nothing in common
+	signature string // of the words, for different emails of one sender
+	class     string // of the codes, for one email, and for senders that have nothing in common
 }
 
 // breaker tells a message that a relay refuses from a sender of whom it takes nothing
@@ -51,27 +54,28 @@ type breaker struct {
 	accused map[sender]*charge
 	era     uint64 // counts messages that were accepted, whoever's they were
 	tripped string // the class of the refusal that everybody met since; empty: none
-	// suspects have the refusal that an email met first; the older generation goes when
-	// the newer is full.
+	// suspects have the class of the refusal that an email met first; the older
+	// generation goes when the newer is full.
 	suspects, older map[string]string
 }
 
 // charge is what a sender's mail has met since a message of it was accepted.
 type charge struct {
 	refusal
-	emails map[string]bool // different ones, breakerTrips at most
+	emails map[string]bool // different ones in the same words, breakerTrips at most
+	anyhow map[string]bool // and in whatever words, looseTrips at most
 	era    uint64          // of the latest
 }
 
-func (c *charge) proven() bool { return len(c.emails) >= breakerTrips }
+func (c *charge) proven() bool { return len(c.emails) >= breakerTrips || len(c.anyhow) >= looseTrips }
 
 // refused rules on an email's refusal. alone: no other team has mail for this relay.
 func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) ruling {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	c := b.accused[s]
-	if c == nil || c.signature != r.signature {
-		c = &charge{refusal: r, emails: map[string]bool{}}
+	if c == nil || c.class != r.class {
+		c = &charge{refusal: r, emails: map[string]bool{}, anyhow: map[string]bool{}}
 		if b.accused == nil || len(b.accused) >= maxAccused {
 			b.accused = map[sender]*charge{}
 		}
@@ -79,7 +83,10 @@ func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) rulin
 	}
 	c.era = b.era
 	if !c.proven() {
-		c.emails[emailID] = true
+		if c.signature != r.signature {
+			c.signature, c.emails = r.signature, map[string]bool{}
+		}
+		c.emails[emailID], c.anyhow[emailID] = true, true
 	}
 	if c.proven() && b.everybody(r.class, alone) {
 		b.tripped = r.class
@@ -89,7 +96,7 @@ func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) rulin
 		return rulingRelay
 	case c.proven():
 		return rulingRest
-	case b.suspect(emailID, r.signature):
+	case b.suspect(emailID, r.class):
 		return rulingFail
 	}
 	return rulingWait
@@ -113,8 +120,8 @@ func (b *breaker) everybody(class string, alone bool) bool {
 }
 
 // suspect notes what an email met, and reports whether it met the same before.
-func (b *breaker) suspect(emailID, signature string) bool {
-	if b.suspects[emailID] == signature || b.suspects[emailID] == "" && b.older[emailID] == signature {
+func (b *breaker) suspect(emailID, class string) bool {
+	if b.suspects[emailID] == class || b.suspects[emailID] == "" && b.older[emailID] == class {
 		delete(b.suspects, emailID)
 		delete(b.older, emailID)
 		return true
@@ -122,7 +129,7 @@ func (b *breaker) suspect(emailID, signature string) bool {
 	if b.suspects == nil || len(b.suspects) >= maxSuspects {
 		b.suspects, b.older = map[string]string{}, b.suspects
 	}
-	b.suspects[emailID] = signature
+	b.suspects[emailID] = class
 	return false
 }
 
@@ -131,7 +138,7 @@ func (b *breaker) suspect(emailID, signature string) bool {
 func (b *breaker) again(emailID string, r refusal) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.suspect(emailID, r.signature)
+	return b.suspect(emailID, r.class)
 }
 
 // accepted notes that the relay took a message of a sender: what it refuses of that

@@ -19,17 +19,31 @@ func TestABreakerTellsTheSenderFromTheMessage(t *testing.T) {
 			t.Errorf("%s, %s: ruling %d, want %d", email, signature, got, want)
 		}
 	}
-	refused("a", "one", delivery.RulingWait)
-	refused("a", "one", delivery.RulingFail) // twice while nothing else was refused
-	refused("b", "one", delivery.RulingWait)
-	refused("c", "one", delivery.RulingRest) // the third email
-	refused("b", "one", delivery.RulingRest)
-	refused("a", "two", delivery.RulingWait) // another refusal begins anew
-	refused("b", "two", delivery.RulingWait)
-	refused("b", "two", delivery.RulingFail)
+	refused("a", "554 one", delivery.RulingWait)
+	refused("a", "554 one", delivery.RulingFail) // twice while nothing else was refused
+	refused("b", "554 one", delivery.RulingWait)
+	refused("c", "554 one", delivery.RulingRest) // the third email
+	refused("b", "554 one", delivery.RulingRest)
+	refused("a", "550 two", delivery.RulingWait) // other codes begin anew
+	refused("b", "550 two", delivery.RulingWait)
+	refused("b", "550 three", delivery.RulingFail) // its second time, whatever the words
 	b.Accepted(s)
-	refused("c", "two", delivery.RulingWait)
-	refused("a", "two", delivery.RulingFail) // met before the success, and still its second time
+	refused("c", "550 two", delivery.RulingWait)
+	refused("a", "550 two", delivery.RulingFail) // met before the success, and still its second time
+}
+
+func TestABreakerTellsTheSenderThoughWordsDiffer(t *testing.T) {
+	var b delivery.Breaker
+	s := delivery.From("team", "a.test")
+	for i := range 3 * delivery.LooseTrips {
+		want := delivery.RulingWait
+		if i+1 >= delivery.LooseTrips {
+			want = delivery.RulingRest
+		}
+		if got := b.Refused(s, fmt.Sprint(i), fmt.Sprint("554 ", i), true); got != want {
+			t.Fatalf("email %d: ruling %d, want %d", i, got, want)
+		}
+	}
 }
 
 func TestABreakerTellsTheRelayFromTheSender(t *testing.T) {

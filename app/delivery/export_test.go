@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"strings"
 	"time"
 
 	"mailer/app"
@@ -12,6 +13,7 @@ import (
 
 const (
 	BreakerTrips  = breakerTrips
+	LooseTrips    = looseTrips
 	DayMinutes    = dayMinutes
 	MaxSuspects   = maxSuspects
 	PlanFresh     = planFresh
@@ -41,8 +43,10 @@ func (b *breaker) Accepted(s sender) { b.accepted(s) }
 
 func (b *breaker) Innocent(s sender) bool { return b.innocent(s) }
 
-func (b *breaker) Refused(s sender, emailID, signature string, alone bool) ruling {
-	return b.refused(s, emailID, refusal{signature: signature, class: "554"}, alone)
+// Refused has an email refused in words whose first one is the code.
+func (b *breaker) Refused(s sender, emailID, words string, alone bool) ruling {
+	class, _, _ := strings.Cut(words, " ")
+	return b.refused(s, emailID, refusal{signature: words, class: class}, alone)
 }
 
 // Known is how many emails and senders are remembered.

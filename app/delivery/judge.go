@@ -29,11 +29,11 @@ func (l *lane) judge(v leave, j *job, res app.Result) {
 	}
 	switch l.breaker.refused(s, j.unit.EmailID, met, !l.several.Load()) {
 	case rulingRelay:
-		until := l.shut(l.gate, v.relay, sender{}, troubleOf(l, s, met), res)
+		until := l.shut(l.gate, v.relay, sender{}, troubleOf(l, s, met), inWords(res))
 		l.hesitate(j, res, met, until, "it refuses mail of others this way too, so nothing is given up and the relay rests")
 	case rulingRest:
 		g := l.rests.at(s)
-		until := l.shut(g, v.through(g), s, troubleOf(l, s, met), res)
+		until := l.shut(g, v.through(g), s, troubleOf(l, s, met), inWords(res))
 		l.hesitate(j, res, met, until, "it refuses everything of this domain this way, so nothing is given up and mail of the domain rests")
 	case rulingFail:
 		if met == lineLost {
@@ -69,6 +69,15 @@ func metBy(res app.Result) (r refusal, judged bool) {
 		}
 	}
 	return lineLost, res.Kind == app.ResultTrouble && !decides(res)
+}
+
+// inWords is a result as a trouble tells of it: with the reply that was judged, where it
+// was a recipient's.
+func inWords(res app.Result) app.Result {
+	if i := slices.IndexFunc(res.Recipients, isGeneral); i >= 0 && res.Kind != app.ResultRefused {
+		res.Stage, res.Reply = app.StageRcpt, res.Recipients[i].Reply
+	}
+	return res
 }
 
 // isGeneral reports whether a recipient was refused in words that may be about more.

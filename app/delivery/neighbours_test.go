@@ -175,7 +175,7 @@ func TestARelayThatRefusesEverythingBouncesNothing(t *testing.T) {
 				}
 			}
 		}
-		if !n.Log.Has("relay can't be used") || !n.Log.Has("enhanced_code=5.7.1") {
+		if !n.Log.Has("relay can't be used") || !n.Log.Has("stage=rcpt code=554 enhanced_code=5.7.1") {
 			t.Errorf("log:\n%.2000s", n.Log.Text.String())
 		}
 		if got := len(n.relay.Seen("")); got > 60 {
@@ -186,6 +186,32 @@ func TestARelayThatRefusesEverythingBouncesNothing(t *testing.T) {
 			n.WantLast(id, app.Sent)
 		}
 	})
+}
+
+func TestNobodySeesWhatAnothersTransactionWasAnswered(t *testing.T) {
+	for _, stage := range []app.Stage{app.StageMail, app.StageRcpt, app.StageData} {
+		t.Run(string(stage), func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				n := living(t, relays.Relay{Region: app.DefaultRegion, Connections: 4})
+				n.relay.Follow(world.Always(world.Trouble(stage, "not an SMTP reply: nonsense of x@"+otherDomain)))
+				for range 5 {
+					n.Send("bob@example.net")
+					n.sendOther("bob@example.net")
+				}
+				synctest.Wait()
+				lone := n.AddTeam("Lone", "lone.example")
+				in := world.Letter("one@example.net")
+				in.From = "x@lone.example"
+				id, err := n.Server.Mail.SendEmail(t.Context(), lone, in, mail.SendOptions{})
+				world.Must(t, err)
+				events, _, err := n.Server.Mail.ListEvents(t.Context(), lone, id, app.Page{Limit: 50})
+				world.Must(t, err)
+				if story := fmt.Sprint(events); !strings.Contains(story, "not an SMTP reply") || strings.Contains(story, "nonsense") {
+					t.Errorf("a stranger's timeline says %s", story)
+				}
+			})
+		})
+	}
 }
 
 func TestARecipientRefusedInWordsOfPolicyBouncesAtTheSecondTime(t *testing.T) {

@@ -106,8 +106,10 @@ func maskAddresses(text string) string {
 // transaction is for those alone whose transaction it was: it may name others.
 func (l *lane) troubleDetail(whose sender, res app.Result, until time.Time) app.EventDetail {
 	reply := res.Reply
-	if whose.team == "" && reply.Code != 0 && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
-		reply.Text = ""
+	if whose.team == "" && (inTransaction(res.Stage) || res.Stage == app.StageDot) {
+		if reply.Text, _, _ = strings.Cut(reply.Text, ": "); reply.Code != 0 { // without a code they are ours, and what they quote
+			reply.Text = ""
+		}
 	}
 	d := l.ledger.detail(app.Unit{}, res.Stage, reply, until)
 	d.Message += "; no attempt is counted"

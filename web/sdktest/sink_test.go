@@ -28,13 +28,22 @@ type message struct {
 // behaviour is what a sink does with connections from now on. The zero value
 // takes everything.
 type behaviour struct {
-	conn     func(net.Conn)         // takes the whole connection over
-	rcpt     func(to string) error  // answer to RCPT
-	afterDot func(*smtp.Conn) error // answer to the final dot; the message is kept before
-	dotDelay time.Duration          // before the answer to the final dot
+	conn     func(net.Conn)          // takes the whole connection over
+	mail     func(from string) error // answer to MAIL
+	rcpt     func(to string) error   // answer to RCPT
+	afterDot func(*smtp.Conn) error  // answer to the final dot; the message is kept before
+	dotDelay time.Duration           // before the answer to the final dot
 	// pass is what is kept of a message that came: nil keeps it as it is. Controls
 	// use it to lose, repeat and alter mail.
 	pass func(message) []message
+	// judge answers the final dot of a message, and tells whether it is kept; nil: it is.
+	judge func(*smtp.Conn, *message) (keep bool, answer error)
+	// most is how many connections may be open at once, further ones are greeted with
+	// 421; 0: any number.
+	most int64
+	// patience is how many recipients may be refused on a connection before it is ended
+	// with 421; 0: any number.
+	patience int
 }
 
 // sink is an SMTP server that keeps what it gets. What it does can be changed
@@ -45,6 +54,7 @@ type sink struct {
 	startTLS *tls.Config
 	behave   atomic.Pointer[behaviour]
 	cert     atomic.Pointer[tls.Certificate]
+	open     atomic.Int64 // connections, where their number is bounded
 	closed   chan struct{}
 
 	mu      sync.Mutex
@@ -121,9 +131,18 @@ func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 		s.mu.Lock()
 		s.dials = append(s.dials, time.Now())
 		s.mu.Unlock()
-		if take := s.behave.Load().conn; take != nil {
-			wg.Go(func() { s.takeOver(c, take) })
+		b := s.behave.Load()
+		if b.conn != nil {
+			wg.Go(func() { s.takeOver(c, b.conn) })
 			continue
+		}
+		if b.most > 0 {
+			c = &counted{Conn: c, open: &s.open}
+			if s.open.Add(1) > b.most {
+				_, _ = io.WriteString(c, "421 4.7.0 too many connections\r\n")
+				c.Close()
+				continue
+			}
 		}
 		select {
 		case feed.conns <- c:
@@ -131,6 +150,18 @@ func (s *sink) accept(l net.Listener, feed *feed, wg *sync.WaitGroup) {
 			c.Close()
 		}
 	}
+}
+
+// counted is a connection among those that are open.
+type counted struct {
+	net.Conn
+	open *atomic.Int64
+	once sync.Once
+}
+
+func (c *counted) Close() error {
+	c.once.Do(func() { c.open.Add(-1) })
+	return c.Conn.Close()
 }
 
 // takeOver hands c to take and closes it afterwards, at the latest when the
@@ -204,6 +235,7 @@ type sinkSession struct {
 	ok   bool // authenticated
 	from string
 	to   []string
+	bad  int // recipients that were refused
 }
 
 func (s *sinkSession) Reset()        { s.from, s.to = "", nil }
@@ -230,18 +262,32 @@ func (s *sinkSession) Mail(from string, _ *smtp.MailOptions) error {
 	if s.sink.password != "" && !s.ok {
 		return smtp.ErrAuthRequired
 	}
+	if mail := s.sink.behave.Load().mail; mail != nil {
+		if err := mail(from); err != nil {
+			return err
+		}
+	}
 	s.from = from
 	return nil
 }
 
 func (s *sinkSession) Rcpt(to string, _ *smtp.RcptOptions) error {
-	if rcpt := s.sink.behave.Load().rcpt; rcpt != nil {
-		if err := rcpt(to); err != nil {
-			return err
+	if b := s.sink.behave.Load(); b.rcpt != nil {
+		if err := b.rcpt(to); err != nil {
+			return s.refuse(b.patience, err)
 		}
 	}
 	s.to = append(s.to, to)
 	return nil
+}
+
+// refuse answers a recipient, or ends the connection where it has met too many.
+func (s *sinkSession) refuse(patience int, err error) error {
+	if s.bad++; patience > 0 && s.bad > patience {
+		_, _ = io.WriteString(s.conn.Conn(), "421 4.7.0 too many errors\r\n")
+		return s.conn.Conn().Close()
+	}
+	return err
 }
 
 // Data keeps the message as soon as its final dot was read: from then on the
@@ -253,6 +299,13 @@ func (s *sinkSession) Data(r io.Reader) error {
 	}
 	b := s.sink.behave.Load()
 	kept := []message{{From: s.from, To: slices.Clone(s.to), Raw: raw, At: time.Now()}}
+	var answer error
+	if b.judge != nil {
+		keep := false
+		if keep, answer = b.judge(s.conn, &kept[0]); !keep {
+			return answer
+		}
+	}
 	if b.pass != nil {
 		kept = b.pass(kept[0])
 	}
@@ -268,7 +321,7 @@ func (s *sinkSession) Data(r io.Reader) error {
 	if b.afterDot != nil {
 		return b.afterDot(s.conn)
 	}
-	return nil
+	return answer
 }
 
 // feed is a listener whose connections come from a channel.

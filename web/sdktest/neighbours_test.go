@@ -1,0 +1,510 @@
+package sdktest
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/emersion/go-smtp"
+)
+
+// The tests of this file have two teams on one relay: whatever one of them, or the relay
+// toward one of them, does, the other's mail leaves as ever.
+
+const otherTeamsDomain = "bteam.test"
+
+// neighbour is a team, with what it asked for.
+type neighbour struct {
+	*load
+	from string
+}
+
+// neighbours are a service, its relay and two teams: well has no trouble of its own.
+type neighbours struct {
+	in        *instance
+	relay     *sink
+	well, bad *neighbour
+	steady    int // emails of the first team so far
+}
+
+// newNeighbours starts a service whose relay's URL has the options of query.
+func newNeighbours(t *testing.T, relay *sink, query string, args ...string) *neighbours {
+	t.Helper()
+	in := startBare(t, append([]string{"--relay", "smtp://" + relay.addr + "?tls=off&timeout=10s" + query,
+		"--doubt-delay", "2s", "--rate-limit", "0"}, args...)...)
+	in.addDomain(t, "ateam.test")
+	in.run(t, "teams", "create", "Bad")
+	in.run(t, "domains", "add", otherTeamsDomain, "--trust", "--team", "Bad")
+	return &neighbours{in: in, relay: relay,
+		well: &neighbour{newLoad(client{in.url, in.newKey(t)}), "a@ateam.test"},
+		bad:  &neighbour{newLoad(client{in.url, in.newKey(t, "--team", "Bad")}), "x@" + otherTeamsDomain}}
+}
+
+// send has n emails accepted, name-0 and so on, in batches.
+func (b *neighbour) send(t *testing.T, name string, n int) {
+	t.Helper()
+	for first := 0; first < n; first += 100 {
+		var bodies []any
+		var marks []string
+		for i := first; i < min(n, first+100); i++ {
+			o := letterTo(fmt.Sprintf("%s-%d", name, i))
+			o.key = fmt.Sprint(name, " from ", first)
+			b.ledger.ask(o)
+			bodies, marks = append(bodies, o.body(map[string]any{"from": b.from})), append(marks, o.mark)
+		}
+		b.repeat(t, marks[0], func() bool {
+			status, answer, err := b.api.try("POST", "/emails/batch", bodies, keyHeader(fmt.Sprint(name, " from ", first))...)
+			return b.took(t, status, answer, err, marks...)
+		})
+	}
+}
+
+// arrived counts the messages of a team that are at the relay.
+func (n *neighbours) arrived(b *neighbour) int {
+	return len(n.relay.matching(func(m *message) bool { return b.sent(m) }))
+}
+
+func (b *neighbour) sent(m *message) bool { return strings.Contains(m.header("From"), b.from) }
+
+// flow has the first team send ten emails a second for a while and returns how long
+// each took from its request to the relay, sorted. It fails the test where one does not
+// come within a while more.
+func (n *neighbours) flow(t *testing.T, span time.Duration) []time.Duration {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), span)
+	defer cancel()
+	var mu sync.Mutex
+	asked := map[string]time.Time{}
+	var wg sync.WaitGroup
+	tick := time.NewTicker(100 * time.Millisecond)
+	defer tick.Stop()
+	for ctx.Err() == nil {
+		mark := fmt.Sprintf("well-%d", n.steady)
+		n.steady++
+		wg.Go(func() {
+			mu.Lock()
+			asked[mark] = time.Now()
+			mu.Unlock()
+			n.well.single(t, letterTo(mark), map[string]any{"from": n.well.from})
+		})
+		<-tick.C
+	}
+	wg.Wait()
+	var took []time.Duration
+	for _, m := range n.relay.wait(t, len(asked), 20*time.Second, func(m *message) bool { return !asked[m.header("Subject")].IsZero() }) {
+		took = append(took, m.At.Sub(asked[m.header("Subject")]))
+	}
+	slices.Sort(took)
+	t.Logf("%d emails of the other team: p50 %s, p99 %s, worst %s", len(took), took[len(took)/2].Round(time.Millisecond),
+		p99(took).Round(time.Millisecond), took[len(took)-1].Round(time.Millisecond))
+	return took
+}
+
+// p99 is what at most one of a hundred exceeds.
+func p99(sorted []time.Duration) time.Duration { return sorted[(len(sorted)*99+99)/100-1] }
+
+// undisturbed is flow, and fails the test where its p99 is above a limit.
+func (n *neighbours) undisturbed(t *testing.T, span, limit time.Duration) {
+	t.Helper()
+	if took := n.flow(t, span); p99(took) > limit {
+		t.Errorf("p99 of the other team is %s, at most %s", p99(took), limit)
+	}
+}
+
+// settle waits until all that the teams sent has left, and judges both, each by what
+// came of its own. Doubts are bounded by most.
+func (n *neighbours) settle(t *testing.T, within time.Duration, most int) {
+	t.Helper()
+	for _, b := range []*neighbour{n.well, n.bad} {
+		e := b.ledger.gather(t, n.in, b.api, n.relay, within, most)
+		e.arrived = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) })
+		b.ledger.acquit(t, e)
+	}
+	n.strangers(t)
+}
+
+// strangers fails the test where an answer to the first team shows anything of the other.
+func (n *neighbours) strangers(t *testing.T) {
+	t.Helper()
+	paths := []string{"/emails?limit=100", "/domains", "/usage", "/suppressions", "/webhooks", "/deliverability", "/broadcasts"}
+	for mark, o := range n.well.ledger.orders {
+		if strings.HasSuffix(mark, "0") {
+			paths = append(paths, "/emails/"+o.id, "/emails/"+o.id+"/events?limit=100")
+		}
+	}
+	for _, path := range paths {
+		if status, b := n.well.api.do(t, "GET", path, nil); bytes.Contains(b, []byte(otherTeamsDomain)) || bytes.Contains(b, []byte("theirs-")) {
+			t.Errorf("GET %s shows the other team: %d %s", path, status, b)
+		}
+	}
+}
+
+// nothingGivenUp fails the test if mail of a team has ended though it did not leave.
+func (n *neighbours) nothingGivenUp(t *testing.T, b *neighbour) {
+	t.Helper()
+	ends := map[string]int{}
+	for _, last := range b.api.states(t) {
+		ends[last]++
+	}
+	if ends["bounced"]+ends["failed"]+ends["suppressed"] > 0 {
+		t.Errorf("mail ended though nothing is wrong with it: %v", ends)
+	}
+}
+
+// logged waits for a line of the server's log that has all of some words.
+func (n *neighbours) logged(t *testing.T, words ...string) {
+	t.Helper()
+	eventually(t, 10*time.Second, fmt.Sprintf("a line of the log with %q", words), func() (bool, string) {
+		for line := range bytes.Lines(n.in.log(t)) {
+			if !slices.ContainsFunc(words, func(w string) bool { return !bytes.Contains(line, []byte(w)) }) {
+				return true, ""
+			}
+		}
+		return false, "none"
+	})
+}
+
+// lines counts the lines of the server's log that have a word.
+func (n *neighbours) lines(t *testing.T, word string) (count int) {
+	t.Helper()
+	for line := range bytes.Lines(n.in.log(t)) {
+		if bytes.Contains(line, []byte(word)) {
+			count++
+		}
+	}
+	return count
+}
+
+// ofOther is a judge that refuses the second team's mail and takes all other.
+func ofOther(answer error) func(*smtp.Conn, *message) (bool, error) {
+	return func(_ *smtp.Conn, m *message) (bool, error) {
+		if strings.Contains(m.header("From"), otherTeamsDomain) {
+			return false, answer
+		}
+		return true, nil
+	}
+}
+
+func says(code int, enhanced [3]int, words string) error {
+	return &smtp.SMTPError{Code: code, EnhancedCode: smtp.EnhancedCode(enhanced), Message: words}
+}
+
+var notVerified = says(554, [3]int{5, 7, 1}, "Message rejected: Email address is not verified. The following identities failed the check: x@"+otherTeamsDomain)
+
+// TestNeighboursDomainThatIsNotVerified: the relay takes nothing of one team's domain.
+func TestNeighboursDomainThatIsNotVerified(t *testing.T) {
+	t.Parallel()
+	troubles := map[string]behaviour{
+		"554 at the dot": {judge: ofOther(notVerified)},
+		"554 in other words each time": {judge: func(_ *smtp.Conn, m *message) (bool, error) {
+			if !strings.Contains(m.header("From"), otherTeamsDomain) {
+				return true, nil
+			}
+			name := []byte(m.header("Subject"))
+			for i := range name {
+				name[i] = 'a' + name[i]%26
+			}
+			return false, says(554, [3]int{5, 7, 1}, "refused as "+string(name))
+		}},
+		"550 at MAIL": {mail: func(from string) error {
+			if strings.HasSuffix(from, otherTeamsDomain) {
+				return says(550, [3]int{5, 7, 1}, "sender not allowed")
+			}
+			return nil
+		}},
+	}
+	for name, broken := range troubles {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNeighbours(t, newSink(t, sinkOptions{}), "")
+			n.relay.set(broken)
+			n.bad.send(t, "theirs", 30)
+			n.undisturbed(t, 12*time.Second, 2*time.Second)
+			n.nothingGivenUp(t, n.bad)
+			n.logged(t, "WARN", "takes nothing of a sender's domain", otherTeamsDomain, "waiting=")
+			if n.lines(t, "relay can't be used") > 0 {
+				t.Error("the log says that the relay can't be used")
+			}
+			n.relay.set(behaviour{})
+			n.settle(t, time.Minute, 0)
+			n.logged(t, "INFO", "takes mail of the sender again", otherTeamsDomain)
+		})
+	}
+}
+
+// TestNeighboursRelayThatRefusesAllRecipients: Postfix whose mynetworks is wrong.
+func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t, newSink(t, sinkOptions{}), "")
+	n.relay.set(behaviour{rcpt: func(to string) error {
+		return says(554, [3]int{5, 7, 1}, "<"+to+">: Relay access denied")
+	}})
+	n.bad.send(t, "theirs", 100)
+	n.well.send(t, "well", 100)
+	n.logged(t, "WARN", "relay can't be used", "code=554", "enhanced_code=5.7.1", "waiting=1")
+	after(t, 5*time.Second)
+	for _, b := range []*neighbour{n.bad, n.well} {
+		n.nothingGivenUp(t, b)
+	}
+	n.relay.set(behaviour{})
+	// Those that met it before it was known whose trouble it is are tried again after 5
+	// minutes.
+	const early, all = 10, 200
+	n.relay.wait(t, all-early, time.Minute, func(*message) bool { return true })
+	for _, b := range []*neighbour{n.bad, n.well} {
+		n.nothingGivenUp(t, b)
+	}
+	if *killRounds > 0 {
+		n.settle(t, 6*time.Minute, 0)
+	}
+	if got := len(n.relay.messages()); got > all {
+		t.Errorf("%d messages arrived of %d", got, all)
+	}
+}
+
+// TestNeighboursRelayOfThreeConnections: the relay greets a fourth connection with 421.
+func TestNeighboursRelayOfThreeConnections(t *testing.T) {
+	t.Parallel()
+	const mails = 150
+	rates := map[int]float64{}
+	var mu sync.Mutex
+	t.Run("both", func(t *testing.T) {
+		for _, connections := range []int{3, 8} {
+			t.Run(fmt.Sprint(connections), func(t *testing.T) {
+				t.Parallel()
+				n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
+				n.relay.set(behaviour{most: 3, dotDelay: 50 * time.Millisecond})
+				n.bad.send(t, "theirs", mails)
+				n.well.send(t, "well", mails)
+				n.settle(t, time.Minute, 0)
+				times := n.relay.arrivals(func(*message) bool { return true })
+				if n.lines(t, "relay can't be used") > 0 {
+					t.Error("the log says that the relay can't be used")
+				}
+				mu.Lock()
+				defer mu.Unlock()
+				rates[connections] = float64(len(times)) / times[len(times)-1].Sub(times[0]).Seconds()
+			})
+		}
+	})
+	t.Logf("messages a second: %.1f with connections=3, %.1f with 8", rates[3], rates[8])
+	if rates[8] < 0.7*rates[3] {
+		t.Errorf("%.1f messages a second with connections=8, %.1f with 3", rates[8], rates[3])
+	}
+}
+
+// TestNeighboursLineThatEndsAfterTwentyRefusals: Postfix's smtpd_hard_error_limit.
+func TestNeighboursLineThatEndsAfterTwentyRefusals(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t, newSink(t, sinkOptions{}), "")
+	n.relay.set(behaviour{patience: 20, rcpt: func(to string) error {
+		if strings.HasPrefix(to, "nobody") {
+			return says(550, [3]int{5, 1, 1}, "<"+to+">: no such user")
+		}
+		return nil
+	}})
+	const mails, wrong = 10, 45
+	var ids []string
+	for e := range mails {
+		var to []string
+		for i := range wrong {
+			to = append(to, fmt.Sprintf("nobody-%d-%d@example.com", e, i))
+		}
+		ids = append(ids, n.bad.api.send(t, map[string]any{"from": n.bad.from, "to": append(to, fmt.Sprintf("good-%d@example.com", e)), "subject": fmt.Sprint("theirs-", e), "text": "x"}))
+	}
+	n.undisturbed(t, 10*time.Second, time.Second)
+	n.relay.wait(t, mails, 20*time.Second, n.bad.sent)
+	for _, id := range ids {
+		eventually(t, 20*time.Second, "45 bounced and one sent", func() (bool, string) {
+			count := map[string]int{}
+			for _, e := range n.bad.api.events(t, id) {
+				count[e.Type]++
+			}
+			return count["bounced"] == wrong && count["sent"] == 1, fmt.Sprint(count)
+		})
+	}
+	if got := n.arrived(n.bad); got != mails {
+		t.Errorf("%d messages arrived of %d", got, mails)
+	}
+	n.strangers(t)
+}
+
+// TestNeighboursShareTheRate: one email waits for its turn, not for another team's queue.
+func TestNeighboursShareTheRate(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t, newSink(t, sinkOptions{}), "&rate=2")
+	n.bad.send(t, "theirs", 300)
+	n.relay.wait(t, 2, 10*time.Second, n.bad.sent)
+	for i := range 4 {
+		if d := n.one(t, fmt.Sprint("well-", i)); d > 2500*time.Millisecond {
+			t.Errorf("one email waited %s for a queue of 300", d)
+		}
+	}
+	n.nothingGivenUp(t, n.bad)
+	n.strangers(t)
+}
+
+// one sends an email of the first team and returns how long it took to the relay.
+func (n *neighbours) one(t *testing.T, mark string) time.Duration {
+	t.Helper()
+	began := time.Now()
+	n.well.single(t, letterTo(mark), map[string]any{"from": n.well.from})
+	took := n.relay.wait(t, 1, 30*time.Second, subjectIs(mark))[0].At.Sub(began)
+	return took
+}
+
+// TestNeighboursShareConnections: the relay is slow with one team's mail.
+func TestNeighboursShareConnections(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t, newSink(t, sinkOptions{}), "&connections=4")
+	n.relay.set(behaviour{judge: func(_ *smtp.Conn, m *message) (bool, error) {
+		if n.bad.sent(m) {
+			after(t, 5*time.Second)
+		}
+		return true, nil
+	}})
+	n.bad.send(t, "theirs", 50)
+	n.relay.wait(t, 1, 15*time.Second, n.bad.sent)
+	n.undisturbed(t, 12*time.Second, 2*time.Second)
+	n.relay.set(behaviour{})
+	n.settle(t, 30*time.Second, 0)
+}
+
+// TestNeighboursShareTheDay: the daily limit is short, and one team has sent more than
+// all of it.
+func TestNeighboursShareTheDay(t *testing.T) {
+	t.Parallel()
+	n := newNeighbours(t, newSink(t, sinkOptions{}), "&daily=50")
+	n.bad.send(t, "theirs", 100)
+	n.relay.wait(t, 25, 20*time.Second, n.bad.sent)
+	n.logged(t, "WARN", "has used its share of the relay's daily limit", "waiting=")
+	if d := n.one(t, "well-0"); d > 5*time.Second {
+		t.Errorf("one email waited %s where another team has used the day", d)
+	}
+	n.nothingGivenUp(t, n.bad)
+	n.strangers(t)
+}
+
+// TestNeighboursDoubts: the relay drops the line after the dot of one team's mail.
+func TestNeighboursDoubts(t *testing.T) {
+	t.Parallel()
+	for name, kept := range map[string]bool{"and has the message": true, "and lost the message": false} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := newNeighbours(t, newSink(t, sinkOptions{}), "&connections=4")
+			n.relay.set(behaviour{judge: func(c *smtp.Conn, m *message) (bool, error) {
+				if n.bad.sent(m) {
+					return kept, c.Conn().Close()
+				}
+				return true, nil
+			}})
+			n.bad.send(t, "theirs", 50)
+			n.undisturbed(t, 12*time.Second, 2*time.Second)
+			n.relay.set(behaviour{})
+			// At first each worker's, of which there are two a connection and more, then one
+			// with each probe.
+			n.settle(t, time.Minute, 16)
+			if doubts := doubtCounts(t, n.in); len(doubts) == 0 {
+				t.Error("no doubt is listed")
+			}
+		})
+	}
+}
+
+// TestNeighboursRelayThatIsAway: nothing listens for a while.
+func TestNeighboursRelayThatIsAway(t *testing.T) {
+	t.Parallel()
+	addr := freeAddr(t)
+	n := newNeighbours(t, &sink{addr: addr}, "")
+	n.bad.send(t, "theirs", 30)
+	n.well.send(t, "well", 30)
+	after(t, 5*time.Second)
+	n.logged(t, "WARN", "relay can't be used", "waiting=59", "refused")
+	n.relay = newSink(t, sinkOptions{addr: addr})
+	n.settle(t, recovery, 0)
+	if got := n.lines(t, "WARN"); got > 10 {
+		t.Errorf("%d warnings in a few seconds", got)
+	}
+}
+
+// TestNeighboursCrashesInARow: five kills, each in the midst of slow answers.
+func TestNeighboursCrashesInARow(t *testing.T) {
+	t.Parallel()
+	const crashes, connections = 5, 4
+	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
+	var begun atomic.Int64
+	n.relay.set(behaviour{dotDelay: 700 * time.Millisecond, rcpt: func(string) error {
+		begun.Add(1)
+		after(t, 700*time.Millisecond)
+		return nil
+	}})
+	n.bad.send(t, "theirs", 40)
+	n.well.send(t, "well", 40)
+	for range crashes {
+		before := begun.Load()
+		eventually(t, 10*time.Second, "mail is at work", func() (bool, string) {
+			return begun.Load() >= before+connections, fmt.Sprint(begun.Load()-before, " recipients")
+		})
+		afterRandom(1200 * time.Millisecond)
+		n.in.kill(t)
+		n.in.serve(t)
+	}
+	n.relay.set(behaviour{})
+	n.settle(t, 20*time.Second, crashes*connections)
+}
+
+// broadcastKills is how often the server is killed in the midst of a broadcast.
+func broadcastKills() int {
+	if *killRounds > 0 {
+		return 50
+	}
+	return 8
+}
+
+// TestNeighboursKillsInABroadcast: whatever a kill met leaves soon after the last start.
+func TestNeighboursKillsInABroadcast(t *testing.T) {
+	t.Parallel()
+	const connections = 4
+	kills := broadcastKills()
+	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
+	n.relay.set(behaviour{dotDelay: 20 * time.Millisecond})
+	contacts := 200 * kills
+	fillContacts(t, n.bad.api, contacts)
+	status, b := n.bad.api.do(t, "POST", "/broadcasts", map[string]any{"from": "News <" + n.bad.from + ">", "subject": "For {{{FIRST_NAME|you}}}",
+		"html": "<p>Hello, <a href=\"{{{UNSUBSCRIBE_URL}}}\">no more</a></p>", "send": true})
+	var broadcast broadcastState
+	if err := json.Unmarshal(b, &broadcast); err != nil || status != http.StatusCreated {
+		t.Fatalf("POST /broadcasts: %d %s", status, b)
+	}
+	for i := range contacts {
+		mark := fmt.Sprintf("For N%d", i)
+		n.bad.ledger.ask(order{mark: mark, to: []string{fmt.Sprintf("p%d@news.test", i)}})
+		n.bad.ledger.accept(mark, "")
+	}
+	for i := range kills {
+		n.well.send(t, fmt.Sprint("well-", i), 3)
+		afterRandom(time.Second)
+		n.in.kill(t)
+		n.in.serve(t)
+	}
+	began, arrived := time.Now(), len(n.relay.messages())
+	n.relay.set(behaviour{})
+	eventually(t, time.Minute, "the broadcast is sent", func() (bool, string) {
+		n.bad.api.get(t, "/broadcasts/"+broadcast.ID, &broadcast)
+		return broadcast.Status == "sent", fmt.Sprintf("%+v, %d arrived", broadcast, len(n.relay.messages()))
+	})
+	t.Logf("%d of %d had arrived at the last of %d kills; the broadcast is sent %s later", arrived, contacts, kills, time.Since(began).Round(time.Millisecond))
+	for _, b := range []*neighbour{n.well, n.bad} {
+		e := b.ledger.gather(t, n.in, b.api, n.relay, time.Minute, kills*connections)
+		e.arrived, e.counts = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) }), nil
+		b.ledger.acquit(t, e)
+	}
+}
