@@ -12,7 +12,7 @@ type gate struct {
 	mu       sync.Mutex
 	shut     bool
 	probing  bool
-	refusing bool   // mail was refused: who has not met that may try before the pause is over
+	refusing bool   // mail was refused, or its line lost: who has not met that may try before the pause is over
 	blamed   sender // whose mail met the trouble last
 	until    time.Time
 	failures int
@@ -101,7 +101,7 @@ func (g *gate) unclear(p pass) {
 // trouble is what shuts a gate.
 type trouble struct {
 	sender   sender // whose mail met it
-	refusing bool   // it was refused; else the relay could not be used
+	refusing bool   // it was refused, or its line lost; else the relay could not be used
 	// delay is the pause after a number of failures in a row.
 	delay func(failures int) time.Duration
 }

@@ -27,29 +27,33 @@ func (l *lane) judge(v leave, j *job, res app.Result) {
 	if res.Kind != app.ResultTrouble {
 		l.strike(j, false)
 	}
-	switch l.breaker.refused(s, j.unit.EmailID, met, !l.several.Load()) {
+	switch ruling := l.breaker.refused(s, j.unit.EmailID, met, !l.several.Load()); ruling {
 	case rulingRelay:
 		until := l.shut(l.gate, v.relay, sender{}, troubleOf(l, s, met), inWords(res))
 		l.hesitate(j, res, met, until, "it refuses mail of others this way too, so nothing is given up and the relay rests")
 	case rulingRest:
+		l.answered(v)
 		g := l.rests.at(s)
 		until := l.shut(g, v.through(g), s, troubleOf(l, s, met), inWords(res))
 		l.hesitate(j, res, met, until, "it refuses everything of this domain this way, so nothing is given up and mail of the domain rests")
-	case rulingFail:
-		if met == lineLost {
-			l.lost(j, res)
-			return
-		}
+	case rulingFail, rulingWait:
+		l.notProven(v, j, res, met, ruling)
+	}
+}
+
+// notProven records a refusal that is the email's own, as far as is known.
+func (l *lane) notProven(v leave, j *job, res app.Result, met refusal, r ruling) {
+	if res.Kind == app.ResultTrouble {
+		l.answered(v)
+	} else {
 		l.healthy(v)
+	}
+	switch {
+	case met == lineLost:
+		l.lost(j, res)
+	case r == rulingFail:
 		l.settle(j, res, restOf(res, true), again{})
-	case rulingWait:
-		if met == lineLost {
-			l.lost(j, res)
-			return
-		}
-		if res.Kind != app.ResultTrouble {
-			l.healthy(v)
-		}
+	default:
 		l.wait(j, res)
 	}
 }
@@ -91,7 +95,7 @@ func decides(res app.Result) bool {
 // troubleOf is what shuts a gate because of a refusal.
 func troubleOf(l *lane, s sender, met refusal) trouble {
 	if met == lineLost {
-		return trouble{sender: s, delay: l.relayPause}
+		return trouble{sender: s, refusing: true, delay: l.relayPause}
 	}
 	return trouble{sender: s, refusing: true, delay: breakerDelay}
 }

@@ -74,9 +74,10 @@ func (l *lane) relayTrouble(v leave, j *job, res app.Result) {
 func (l *lane) repliesLost(v leave, j *job, res app.Result) {
 	s := senderOf(j.unit)
 	if l.breaker.refused(s, j.unit.EmailID, replyLost, !l.several.Load()) == rulingRelay {
-		l.rest(v, s, res)
+		l.shut(l.gate, v.relay, sender{}, trouble{sender: s, refusing: true, delay: l.relayPause}, res)
 		return
 	}
+	l.answered(v)
 	g := l.rests.at(s)
 	l.shut(g, v.through(g), s, trouble{sender: s, delay: l.relayPause}, res)
 }

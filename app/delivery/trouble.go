@@ -29,11 +29,16 @@ func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) ti
 	return until
 }
 
-// healthy notes that the relay answered.
-func (l *lane) healthy(v leave) {
+// answered notes that the relay can be used, whatever it made of the mail.
+func (l *lane) answered(v leave) {
 	if l.gate.healthy(v.relay) {
 		l.endTrouble(l.gate, "relay takes mail again")
 	}
+}
+
+// healthy notes that the relay answered, and takes mail of the sender.
+func (l *lane) healthy(v leave) {
+	l.answered(v)
 	for _, own := range v.own {
 		if own.gate.healthy(own.pass) {
 			l.rests.drop(own.gate)
