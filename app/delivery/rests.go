@@ -115,7 +115,7 @@ func (l *lane) enter(u app.Unit) (v leave, ok bool) {
 	return v, true
 }
 
-// unclear gives a transaction's rights to probe to others, where it has not used them.
+// unclear returns a transaction's rights to probe, where it has not used them.
 func (l *lane) unclear(v leave) {
 	l.gate.unclear(v.relay)
 	for _, own := range v.own {
