@@ -18,6 +18,7 @@ type queue struct {
 	crews   map[string]*crew // teams that have a job waiting or at work
 	turns   []*crew          // those that have one waiting, in their order
 	waiting int
+	running int
 	ended   bool
 }
 
@@ -71,13 +72,14 @@ func (q *queue) take() *job {
 
 func (q *queue) next() *job {
 	for i, c := range q.turns {
-		if c.running >= q.share() {
+		if c.running >= q.share() || c.running > 0 && q.kept() {
 			continue
 		}
 		j := c.jobs[0]
 		c.jobs[0] = nil
 		c.jobs = c.jobs[1:]
 		c.running++
+		q.running++
 		q.waiting--
 		q.turns = slices.Delete(q.turns, i, i+1)
 		if len(c.jobs) > 0 {
@@ -90,15 +92,16 @@ func (q *queue) next() *job {
 
 // share is how many workers one team may keep at work.
 func (q *queue) share() int {
-	switch n := len(q.crews); {
-	case q.ended:
-		return q.workers
-	case n > 1:
+	if n := len(q.crews); n > 1 && !q.ended {
 		return max(1, (q.workers+n-1)/n)
-	case q.shared():
-		return max(1, q.workers-q.workers/4)
 	}
 	return q.workers
+}
+
+// kept reports whether the workers that are free are kept for teams that have none at
+// work: they may come any time, and those that are here may be slow.
+func (q *queue) kept() bool {
+	return !q.ended && q.shared() && q.running >= q.workers-max(1, q.workers/4)
 }
 
 // done notes that a job is no longer at work.
@@ -107,6 +110,7 @@ func (q *queue) done(j *job) {
 	defer q.mu.Unlock()
 	c := q.crews[j.unit.TeamID]
 	c.running--
+	q.running--
 	switch {
 	case c.running == 0 && len(c.jobs) == 0:
 		delete(q.crews, c.team)

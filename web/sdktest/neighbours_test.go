@@ -3,13 +3,10 @@ package sdktest
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"fmt"
-	"net/http"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"time"
 
@@ -240,67 +237,6 @@ func TestNeighboursDomainThatIsNotVerified(t *testing.T) {
 	}
 }
 
-// TestNeighboursRelayThatRefusesAllRecipients: Postfix whose mynetworks is wrong.
-func TestNeighboursRelayThatRefusesAllRecipients(t *testing.T) {
-	t.Parallel()
-	n := newNeighbours(t, newSink(t, sinkOptions{}), "")
-	n.relay.set(behaviour{rcpt: func(to string) error {
-		return says(554, [3]int{5, 7, 1}, "<"+to+">: Relay access denied")
-	}})
-	n.bad.send(t, "theirs", 100)
-	n.well.send(t, "well", 100)
-	n.logged(t, "WARN", "relay can't be used", "code=554", "enhanced_code=5.7.1", "waiting=1")
-	after(t, 5*time.Second)
-	for _, b := range []*neighbour{n.bad, n.well} {
-		n.nothingGivenUp(t, b)
-	}
-	n.relay.set(behaviour{})
-	// Those that met it before it was known whose trouble it is are tried again after 5
-	// minutes.
-	const early, all = 10, 200
-	n.relay.wait(t, all-early, time.Minute, func(*message) bool { return true })
-	for _, b := range []*neighbour{n.bad, n.well} {
-		n.nothingGivenUp(t, b)
-	}
-	if *killRounds > 0 {
-		n.settle(t, 6*time.Minute, 0)
-	}
-	if got := len(n.relay.messages()); got > all {
-		t.Errorf("%d messages arrived of %d", got, all)
-	}
-}
-
-// TestNeighboursRelayOfThreeConnections: the relay greets a fourth connection with 421.
-func TestNeighboursRelayOfThreeConnections(t *testing.T) {
-	t.Parallel()
-	const mails = 150
-	rates := map[int]float64{}
-	var mu sync.Mutex
-	t.Run("both", func(t *testing.T) {
-		for _, connections := range []int{3, 8} {
-			t.Run(fmt.Sprint(connections), func(t *testing.T) {
-				t.Parallel()
-				n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
-				n.relay.set(behaviour{most: 3, dotDelay: 50 * time.Millisecond})
-				n.bad.send(t, "theirs", mails)
-				n.well.send(t, "well", mails)
-				n.settle(t, time.Minute, 0)
-				times := n.relay.arrivals(func(*message) bool { return true })
-				if n.lines(t, "relay can't be used") > 0 {
-					t.Error("the log says that the relay can't be used")
-				}
-				mu.Lock()
-				defer mu.Unlock()
-				rates[connections] = float64(len(times)) / times[len(times)-1].Sub(times[0]).Seconds()
-			})
-		}
-	})
-	t.Logf("messages a second: %.1f with connections=3, %.1f with 8", rates[3], rates[8])
-	if rates[8] < 0.7*rates[3] {
-		t.Errorf("%.1f messages a second with connections=8, %.1f with 3", rates[8], rates[3])
-	}
-}
-
 // TestNeighboursLineThatEndsAfterTwentyRefusals: Postfix's smtpd_hard_error_limit.
 func TestNeighboursLineThatEndsAfterTwentyRefusals(t *testing.T) {
 	t.Parallel()
@@ -416,95 +352,5 @@ func TestNeighboursDoubts(t *testing.T) {
 				t.Error("no doubt is listed")
 			}
 		})
-	}
-}
-
-// TestNeighboursRelayThatIsAway: nothing listens for a while.
-func TestNeighboursRelayThatIsAway(t *testing.T) {
-	t.Parallel()
-	addr := freeAddr(t)
-	n := newNeighbours(t, &sink{addr: addr}, "")
-	n.bad.send(t, "theirs", 30)
-	n.well.send(t, "well", 30)
-	after(t, 5*time.Second)
-	n.logged(t, "WARN", "relay can't be used", "waiting=59", "refused")
-	n.relay = newSink(t, sinkOptions{addr: addr})
-	n.settle(t, recovery, 0)
-	if got := n.lines(t, "WARN"); got > 10 {
-		t.Errorf("%d warnings in a few seconds", got)
-	}
-}
-
-// TestNeighboursCrashesInARow: five kills, each in the midst of slow answers.
-func TestNeighboursCrashesInARow(t *testing.T) {
-	t.Parallel()
-	const crashes, connections = 5, 4
-	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
-	var begun atomic.Int64
-	n.relay.set(behaviour{dotDelay: 700 * time.Millisecond, rcpt: func(string) error {
-		begun.Add(1)
-		after(t, 700*time.Millisecond)
-		return nil
-	}})
-	n.bad.send(t, "theirs", 40)
-	n.well.send(t, "well", 40)
-	for range crashes {
-		before := begun.Load()
-		eventually(t, 10*time.Second, "mail is at work", func() (bool, string) {
-			return begun.Load() >= before+connections, fmt.Sprint(begun.Load()-before, " recipients")
-		})
-		afterRandom(1200 * time.Millisecond)
-		n.in.kill(t)
-		n.in.serve(t)
-	}
-	n.relay.set(behaviour{})
-	n.settle(t, 20*time.Second, crashes*connections)
-}
-
-// broadcastKills is how often the server is killed in the midst of a broadcast.
-func broadcastKills() int {
-	if *killRounds > 0 {
-		return 50
-	}
-	return 8
-}
-
-// TestNeighboursKillsInABroadcast: whatever a kill met leaves soon after the last start.
-func TestNeighboursKillsInABroadcast(t *testing.T) {
-	t.Parallel()
-	const connections = 4
-	kills := broadcastKills()
-	n := newNeighbours(t, newSink(t, sinkOptions{}), fmt.Sprint("&connections=", connections))
-	n.relay.set(behaviour{dotDelay: 20 * time.Millisecond})
-	contacts := 200 * kills
-	fillContacts(t, n.bad.api, contacts)
-	status, b := n.bad.api.do(t, "POST", "/broadcasts", map[string]any{"from": "News <" + n.bad.from + ">", "subject": "For {{{FIRST_NAME|you}}}",
-		"html": "<p>Hello, <a href=\"{{{UNSUBSCRIBE_URL}}}\">no more</a></p>", "send": true})
-	var broadcast broadcastState
-	if err := json.Unmarshal(b, &broadcast); err != nil || status != http.StatusCreated {
-		t.Fatalf("POST /broadcasts: %d %s", status, b)
-	}
-	for i := range contacts {
-		mark := fmt.Sprintf("For N%d", i)
-		n.bad.ledger.ask(order{mark: mark, to: []string{fmt.Sprintf("p%d@news.test", i)}})
-		n.bad.ledger.accept(mark, "")
-	}
-	for i := range kills {
-		n.well.send(t, fmt.Sprint("well-", i), 3)
-		afterRandom(time.Second)
-		n.in.kill(t)
-		n.in.serve(t)
-	}
-	began, arrived := time.Now(), len(n.relay.messages())
-	n.relay.set(behaviour{})
-	eventually(t, time.Minute, "the broadcast is sent", func() (bool, string) {
-		n.bad.api.get(t, "/broadcasts/"+broadcast.ID, &broadcast)
-		return broadcast.Status == "sent", fmt.Sprintf("%+v, %d arrived", broadcast, len(n.relay.messages()))
-	})
-	t.Logf("%d of %d had arrived at the last of %d kills; the broadcast is sent %s later", arrived, contacts, kills, time.Since(began).Round(time.Millisecond))
-	for _, b := range []*neighbour{n.well, n.bad} {
-		e := b.ledger.gather(t, n.in, b.api, n.relay, time.Minute, kills*connections)
-		e.arrived, e.counts = slices.DeleteFunc(e.arrived, func(m message) bool { return !b.sent(&m) }), nil
-		b.ledger.acquit(t, e)
 	}
 }
