@@ -167,7 +167,7 @@ func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 // attempts counted. Error: ErrNotFound when the unit is gone, or was moved to
 // another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1, crashes = 0
+	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
 		WHERE email_id = ?4 AND attempts = ?5`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
