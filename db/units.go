@@ -78,12 +78,12 @@ func (tx *Tx) SetDue(relay string, bulk bool, limit int) (int64, error) {
 }
 
 // CountWaiting returns how many units wait for a relay, limit at most: those of all, of
-// a team, or of its domain.
+// a team, or of its domain. What is in work, or waits for a time of its own, is left out.
 func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64, err error) {
 	err = r.row(`SELECT count(*) FROM (
 			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
 			UNION ALL
-			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later' AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later' AND since IS NOT NULL AND (?2 IS NULL OR team_id = ?2) AND (?3 IS NULL OR domain = ?3)
 			LIMIT ?4) AS waiting`, []any{relay, nullText(teamID), nullText(domain), limit}, &n)
 	return n, err
 }
@@ -129,9 +129,6 @@ func scanUnit(s scanner) (app.Unit, error) {
 	u.Dated = fromMilli(dated.Int64)
 	return u, err
 }
-
-// openBroadcast is what must hold of a broadcast's unit besides.
-const openBroadcast = ` AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`
 
 // BeginAttempt stores that a unit's next attempt begins. Error: ErrNotFound when the
 // unit is gone or no longer as it was read, or its broadcast is canceled.

@@ -43,6 +43,7 @@ const (
 type refusal struct {
 	signature string // of the words, for different emails of one sender
 	class     string // of the codes, for one email, and for senders that have nothing in common
+	loose     bool   // it may come of the connection: only many count
 }
 
 // breaker tells a message that a relay refuses from a sender of whom it takes nothing
@@ -86,7 +87,9 @@ func (b *breaker) refused(s sender, emailID string, r refusal, alone bool) rulin
 		if c.signature != r.signature {
 			c.signature, c.emails = r.signature, map[string]bool{}
 		}
-		c.emails[emailID], c.anyhow[emailID] = true, true
+		if c.anyhow[emailID] = true; !r.loose {
+			c.emails[emailID] = true
+		}
 	}
 	if c.proven() && b.everybody(r.class, alone) {
 		b.tripped = r.class

@@ -58,7 +58,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	var failed []error
 	for _, turn := range q.limits.turns(now, queues, 0, room) {
 		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
-		if err := q.beginBroadcast(ctx, b, turn.N); err != nil {
+		if err := q.beginBroadcast(ctx, b, q.jobs.roomOf(b.TeamID, turn.N, 0)); err != nil {
 			failed = append(failed, fmt.Errorf("broadcast %s: %w", b.ID, err))
 		}
 	}

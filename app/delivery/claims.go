@@ -12,7 +12,7 @@ type claims struct {
 	alone *atomic.Bool // a suspect is in work, in whichever lane
 
 	mu     sync.Mutex
-	emails map[string]bool // by id
+	emails map[string]sender // by id
 }
 
 // suspects is the number of crashes in a row from which on a unit that was in work at
@@ -39,10 +39,10 @@ func (c *claims) take(units []app.Unit, n int) []app.Unit {
 		if len(out) == n {
 			break
 		}
-		if c.emails[u.EmailID] || suspected(u) && !c.alone.CompareAndSwap(false, true) {
+		if _, busy := c.emails[u.EmailID]; busy || suspected(u) && !c.alone.CompareAndSwap(false, true) {
 			continue
 		}
-		c.emails[u.EmailID] = true
+		c.emails[u.EmailID] = senderOf(u)
 		out = append(out, u)
 	}
 	return out
@@ -53,15 +53,20 @@ func (c *claims) hold(jobs []*job) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, j := range jobs {
-		c.emails[j.unit.EmailID] = true
+		c.emails[j.unit.EmailID] = senderOf(j.unit)
 	}
 }
 
-// busy is how many units are claimed.
-func (c *claims) busy() int {
+// of is how many units of a sender are claimed; the zero one: of everybody.
+func (c *claims) of(s sender) (n int64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return len(c.emails)
+	for _, who := range c.emails {
+		if s == (sender{}) || who == s || s.domain == "" && who.team == s.team {
+			n++
+		}
+	}
+	return n
 }
 
 // release lets others claim units.

@@ -117,7 +117,7 @@ func (l *lane) transact(v leave, j *job) {
 			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
 		return
 	}
-	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(j, signature) })
+	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(v, j, signature) })
 	l.conclude(v, j, res)
 }
 
@@ -145,7 +145,11 @@ var errHeldBack = errors.New("held back")
 // hold is the last word before the final dot: it proves that the email was not
 // withdrawn and none of its recipients suppressed or opted out, and marks the unit
 // dotted, in one Write. It moves the job to the state that this leaves it in.
-func (l *lane) hold(j *job, signature string) error {
+func (l *lane) hold(v leave, j *job, signature string) error {
+	if l.restsSince(v, senderOf(j.unit)) { // what it would meet, others of its sender have just met
+		j.state = stateRested
+		return errHeldBack
+	}
 	j.dot, j.state = l.dots.take(), stateAsked
 	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
 	spared := false

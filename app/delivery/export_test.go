@@ -76,9 +76,9 @@ func (g *gate) Unclear(p pass) { g.unclear(p) }
 
 func (g *guards) Team(id string) reputation.Guardrail { return g.team(id) }
 
-func (l *lane) Busy() int { return l.claims.busy() }
+func (l *lane) Busy() int { return int(l.claims.of(sender{})) }
 
-func (l *lane) Claimed() map[string]bool { return l.claims.emails }
+func (l *lane) Claimed() map[string]sender { return l.claims.emails }
 
 func (l *lane) Dots() dots { return l.dots }
 

@@ -9,17 +9,18 @@ import (
 
 // job is a claimed unit on its way through one transaction.
 type job struct {
-	unit   app.Unit  // Attempts counts the one that begins now
-	line   *line     // that it was claimed by
-	paced  bool      // it waits for the relay's rate no more
-	began  time.Time // its transaction
-	minute int64     // whose place it has in the daily limit
-	placed bool      // it has one
-	state  state
-	dot    dot                     // taken before its mark is written
-	letter *letter                 // its message; nil: not read yet
-	ahead  *readEmail              // what was read of it with others; nil: nothing
-	to     *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
+	unit    app.Unit  // Attempts counts the one that begins now
+	line    *line     // that it was claimed by
+	paced   bool      // it waits for the relay's rate no more
+	began   time.Time // its transaction
+	minute  int64     // whose place it has in the daily limit
+	placed  bool      // it has one
+	strikes int       // lines that its email lost in a row
+	state   state
+	dot     dot                     // taken before its mark is written
+	letter  *letter                 // its message; nil: not read yet
+	ahead   *readEmail              // what was read of it with others; nil: nothing
+	to      *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
 }
 
 // bulk reports whether the unit is of a broadcast.
@@ -34,7 +35,7 @@ func (j *job) mayHaveLeft() bool { return j.state == stateLeft }
 func (j *job) dueAgain() bool { return j.state == stateSpared || j.state == stateGone || j.bulk() }
 
 // state is how far a job came. One whose dot was asked for ends in one of the last
-// four, and stays there.
+// five, and stays there.
 type state int
 
 const (
@@ -43,6 +44,7 @@ const (
 	stateLeft                  // it is marked dotted: the dot may be sent
 	stateSpared                // recipients are blocked: they were left out, the others are due
 	stateGone                  // it was withdrawn or moved meanwhile
+	stateRested                // its sender rests since it began
 	stateUnmarked              // storage could not mark it
 )
 

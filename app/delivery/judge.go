@@ -24,8 +24,10 @@ func (l *lane) judge(v leave, j *job, res app.Result) {
 		l.unjudged(v, j, res)
 		return
 	}
-	if res.Kind != app.ResultTrouble {
+	if lost := met == lineLost; !lost {
 		l.strike(j, false)
+	} else if j.strikes = l.strike(j, true); j.strikes == 1 {
+		met.loose = true
 	}
 	switch ruling := l.breaker.refused(s, j.unit.EmailID, met, !l.several.Load()); ruling {
 	case rulingRelay:
@@ -49,7 +51,7 @@ func (l *lane) notProven(v leave, j *job, res app.Result, met refusal, r ruling)
 		l.healthy(v)
 	}
 	switch {
-	case met == lineLost:
+	case met.class == lineLost.class:
 		l.lost(j, res)
 	case r == rulingFail:
 		l.settle(j, res, restOf(res, true), again{})
@@ -94,7 +96,7 @@ func decides(res app.Result) bool {
 
 // troubleOf is what shuts a gate because of a refusal.
 func troubleOf(l *lane, s sender, met refusal) trouble {
-	if met == lineLost {
+	if met.class == lineLost.class {
 		return trouble{sender: s, refusing: true, delay: l.relayPause}
 	}
 	return trouble{sender: s, refusing: true, delay: breakerDelay}
@@ -165,7 +167,7 @@ func (l *lane) wait(j *job, res app.Result) {
 // hesitate keeps a refused email for another try without counting the attempt, unless
 // its time is over.
 func (l *lane) hesitate(j *job, res app.Result, met refusal, next time.Time, why string) {
-	if met == lineLost {
+	if met.class == lineLost.class {
 		l.handBack(j)
 		return
 	}
@@ -175,10 +177,9 @@ func (l *lane) hesitate(j *job, res app.Result, met refusal, next time.Time, why
 // lost has an email tried again whose line was lost before anybody was decided on: soon,
 // and when that comes to nothing, as the retry table has it.
 func (l *lane) lost(j *job, res app.Result) {
-	n := l.strike(j, true)
-	if n >= maxStrikes {
+	if j.strikes >= maxStrikes {
 		l.settle(j, res, app.Postponed, again{})
 		return
 	}
-	l.settle(j, res, app.Postponed, again{next: time.Now().Add(time.Duration(n) * strikePause), uncounted: true, why: "the connection alone may have been the reason"})
+	l.settle(j, res, app.Postponed, again{next: time.Now().Add(time.Duration(j.strikes) * strikePause), uncounted: true, why: "the connection alone may have been the reason"})
 }

@@ -51,7 +51,7 @@ func newLane(s *Service, route Route) *lane {
 	l := &lane{
 		s: s, name: relay.Region, relay: relay, sender: route.Sender, gate: &rest{}, limits: limits,
 		forecaster: newForecaster(s.DB, relay.Region, limits), composer: &composer{s, relay}, ledger: &ledger{s, relay},
-		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, connections), claims: &claims{alone: &s.suspect, emails: map[string]bool{}}, strikes: map[string]int{},
+		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, connections), claims: &claims{alone: &s.suspect, emails: map[string]sender{}}, strikes: map[string]int{},
 	}
 	l.mail = &mailLine{l.newLine(false, idleMail)}
 	l.bulk = &bulkLine{l.newLine(true, idleBulk)}
@@ -90,7 +90,7 @@ func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next ti
 	for range n.jobs.workers {
 		l.s.Workers.Go(func() {
 			for j := n.jobs.take(); j != nil; j = n.jobs.take() {
-				if n.jobs.low() {
+				if n.jobs.low(j.unit.TeamID) {
 					n.woken.Ring()
 				}
 				l.run(j)

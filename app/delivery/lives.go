@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/go-json-experiment/json"
 
@@ -106,25 +107,34 @@ func resumeBegun(tx *db.Tx, crashes, dotted int) (int, error) {
 		}
 	}
 	for _, u := range units {
-		alone := len(units)+dotted == 1 || suspects == 1 && suspected(u)
-		if err := resumeUnit(tx, u, crashes > 0, alone); err != nil {
+		wait := time.Duration(0)
+		switch {
+		case len(units)+dotted == 1:
+			wait = app.CrashDelay(u.Crashes + 1)
+		case suspects == 1 && suspected(u): // others were in work, but none so often
+			wait = min(app.CrashDelay(u.Crashes+1), maxSuspectWait)
+		}
+		if err := resumeUnit(tx, u, crashes > 0, wait); err != nil {
 			return 0, err
 		}
 	}
 	return len(units), nil
 }
 
+// maxSuspectWait bounds how long an email waits that was in work with others.
+const maxSuspectWait = 30 * time.Second
+
 // resumeUnit has one unit tried again: at once, or after a crash in which it was alone in
-// work, after a while.
-func resumeUnit(tx *db.Tx, u app.Unit, crashed, alone bool) error {
+// work, or alone under suspicion, after a while.
+func resumeUnit(tx *db.Tx, u app.Unit, crashed bool, wait time.Duration) error {
 	if !crashed {
 		return service.IgnoreGone(tx.ResumeUnit(u, 0, tx.Now))
 	}
 	u.Crashes++
 	next, why := tx.Now, "it is tried again at once"
 	switch {
-	case alone:
-		next = tx.Now.Add(app.CrashDelay(u.Crashes))
+	case wait > 0:
+		next = tx.Now.Add(wait)
 		why = "it alone was in work, so it waits a while"
 	case suspected(u):
 		why = "it was in work at several such ends in a row, so it leaves when no other such email is in work"

@@ -128,11 +128,13 @@ func (q *queue) end() {
 	q.changed.Broadcast()
 }
 
-// low reports whether it is time to claim more.
-func (q *queue) low() bool {
+// low reports whether it is time to claim more: half of the places are free, or a team
+// has no job left that waits.
+func (q *queue) low(team string) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	return 2*q.waiting < q.places
+	c := q.crews[team]
+	return 2*q.waiting < q.places || c != nil && len(c.jobs) == 0
 }
 
 // room is how many jobs may be added: half of the places at least, since a claim costs

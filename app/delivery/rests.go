@@ -38,6 +38,16 @@ func (r *rests) before(s sender) []*rest {
 	return out
 }
 
+// find returns the gate of a sender; nil: it does not rest.
+func (r *rests) find(s sender) *rest {
+	if r.n.Load() == 0 {
+		return nil
+	}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.of[s]
+}
+
 // at returns the gate of a sender, and makes one where there is none.
 func (r *rests) at(s sender) *rest {
 	r.mu.Lock()
@@ -113,6 +123,16 @@ func (l *lane) enter(u app.Unit) (v leave, ok bool) {
 		v.own = append(v.own, ownPass{g, p})
 	}
 	return v, true
+}
+
+// restsSince reports whether a sender's domain rests since a transaction of it began.
+func (l *lane) restsSince(v leave, s sender) bool {
+	g := l.rests.find(s)
+	if g == nil {
+		return false
+	}
+	o, _, _ := g.look()
+	return o != open && !v.through(g).probe
 }
 
 // unclear passes a transaction's rights to probe on to others, where it has not used them.

@@ -116,7 +116,11 @@ func anyAccepted(res app.Result) bool {
 // gone, or whose recipients were left out, needs nothing; one that storage could not
 // mark is tried again.
 func (l *lane) withdrawn(v leave, j *job) {
-	if j.state == stateGone || j.state == stateSpared {
+	switch j.state {
+	case stateGone, stateSpared:
+		return
+	case stateRested:
+		l.handBack(j)
 		return
 	}
 	l.rest(v, senderOf(j.unit), app.Result{Stage: app.StageDot, Reply: app.Reply{Text: "held back, since this server could not store that the message leaves"}})

@@ -62,9 +62,7 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 	g.trouble.Detail = l.troubleDetail(whose, res, until)
 	note := *g.trouble
 	g.mu.Unlock()
-	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) {
-		return r.CountWaiting(l.name, whose.team, whose.domain, maxCounted)
-	})
+	waiting, err := db.Get(context.Background(), l.s.DB, func(r *db.Reader) (int64, error) { return l.waiting(r, whose) })
 	if err != nil {
 		l.s.Log.Error("count what waits for a relay", "relay", l.name, "err", err)
 	}
@@ -81,6 +79,23 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 	if err != nil {
 		l.s.Log.Error("note a relay's trouble", "relay", l.name, "err", err)
 	}
+}
+
+// waiting counts the mail of everybody, of a team or of its domain that this relay has
+// not taken yet and could: recipients of broadcasts too whose turn has not come.
+func (l *lane) waiting(r *db.Reader, whose sender) (int64, error) {
+	n, err := r.CountWaiting(l.name, whose.team, whose.domain, maxCounted)
+	if err != nil {
+		return 0, err
+	}
+	open, err := r.OpenBroadcasts(app.QueuedBroadcast)
+	for i := range open {
+		b := &open[i]
+		if b.Relay == l.name && (whose.team == "" || whose.team == b.TeamID) && (whose.domain == "" || whose.domain == b.From.Domain) {
+			n += b.Remaining()
+		}
+	}
+	return n + l.claims.of(whose), err
 }
 
 // warn tells the operator of a trouble.
