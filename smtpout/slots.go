@@ -90,8 +90,6 @@ type waiter struct {
 	place *place
 }
 
-func newSlots(n int) *slots { return &slots{limit: func() int { return n }} }
-
 // take waits for a place. Every take without an error is followed by one give.
 // Error: that of ctx.
 func (s *slots) take(ctx context.Context, who claimant) (*place, error) {

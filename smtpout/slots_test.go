@@ -17,6 +17,9 @@ import (
 	"mailer/app/relays"
 )
 
+// newSlots are n places without a reserve.
+func newSlots(n int) *slots { return &slots{limit: func() int { return n }} }
+
 // claim is a take that may wait, and what came of it.
 type claim struct {
 	place *place
