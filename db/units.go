@@ -88,6 +88,18 @@ func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64,
 	return n, err
 }
 
+// CountInWork returns how many of these emails' units have an attempt in progress.
+func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
+	for _, id := range emailIDs {
+		var one int64
+		if err := r.row(`SELECT count(*) FROM units WHERE email_id = ? AND state IN ('begun', 'dotted')`, []any{id}, &one); err != nil {
+			return 0, err
+		}
+		n += one
+	}
+	return n, nil
+}
+
 // BegunUnits returns units whose attempt began and did not end, and is not past its
 // final dot. While a server runs these are transactions in progress. It reads all open
 // units, as DottedUnits does.

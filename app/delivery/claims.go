@@ -57,16 +57,16 @@ func (c *claims) hold(jobs []*job) {
 	}
 }
 
-// of is how many units of a sender are claimed; the zero one: of everybody.
-func (c *claims) of(s sender) (n int64) {
+// of returns the emails of a sender whose units are claimed; the zero one: of everybody.
+func (c *claims) of(s sender) (emails []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	for _, who := range c.emails {
+	for id, who := range c.emails {
 		if s == (sender{}) || who == s || s.domain == "" && who.team == s.team {
-			n++
+			emails = append(emails, id)
 		}
 	}
-	return n
+	return emails
 }
 
 // release lets others claim units.

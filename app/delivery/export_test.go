@@ -76,7 +76,7 @@ func (g *gate) Unclear(p pass) { g.unclear(p) }
 
 func (g *guards) Team(id string) reputation.Guardrail { return g.team(id) }
 
-func (l *lane) Busy() int { return int(l.claims.of(sender{})) }
+func (l *lane) Busy() int { return len(l.claims.of(sender{})) }
 
 func (l *lane) Claimed() map[string]sender { return l.claims.emails }
 

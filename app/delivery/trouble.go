@@ -88,6 +88,10 @@ func (l *lane) waiting(r *db.Reader, whose sender) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
+	working, err := r.CountInWork(l.claims.of(whose)) // what went back to the queue is counted there
+	if err != nil {
+		return 0, err
+	}
 	open, err := r.OpenBroadcasts(app.QueuedBroadcast)
 	for i := range open {
 		b := &open[i]
@@ -95,7 +99,7 @@ func (l *lane) waiting(r *db.Reader, whose sender) (int64, error) {
 			n += b.Remaining()
 		}
 	}
-	return n + l.claims.of(whose), err
+	return n + working, err
 }
 
 // warn tells the operator of a trouble.

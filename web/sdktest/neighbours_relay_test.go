@@ -87,7 +87,7 @@ func TestNeighboursRelayThatIsAway(t *testing.T) {
 	n.bad.send(t, "theirs", 30)
 	n.well.send(t, "well", 30)
 	after(t, 5*time.Second)
-	n.logged(t, "WARN", "relay can't be used", "waiting=59", "refused")
+	n.logged(t, "WARN", "relay can't be used", "waiting=60 ", "refused")
 	n.relay = newSink(t, sinkOptions{addr: addr})
 	n.settle(t, recovery, 0)
 	if got := n.lines(t, "WARN"); got > 10 {
