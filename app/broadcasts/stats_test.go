@@ -268,8 +268,8 @@ func TestMailOfABroadcastInDoubtThatIsOpenedIsNotSentAgain(t *testing.T) {
 			t.Errorf("a moment later it is %+v", now)
 		}
 		world.Later(10 * time.Minute)
-		if n := len(relay.Seen(id)); n != 1 {
-			t.Errorf("sent %d times", n)
+		if n := relay.Dots(id); n != 1 {
+			t.Errorf("sent %d times: %+v", n, relay.Seen(id))
 		}
 		end := w.Broadcast(b.ID)
 		if end.Status != app.SentBroadcast || end.Counts.Sent != 2 || end.Counts.Clicked != 1 || end.Open != 0 {

@@ -18,8 +18,9 @@ type FakeRelay struct {
 	Mu      sync.Mutex
 	script  Script
 	tries   []Try
-	Took    []string // recipients of messages that were taken
-	times   map[string]int
+	Took    []string       // recipients of messages that were taken
+	times   map[string]int // transactions of each email
+	dots    map[string]int // those of them that were let past their final dot
 	open    int
 	MaxOpen int
 	Closed  bool
@@ -46,7 +47,7 @@ func NewRelay(script Script) *FakeRelay {
 
 // NewRelayOf makes a relay.
 func NewRelayOf(relay relays.Relay, script Script) *FakeRelay {
-	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, Gone: make(chan struct{})}
+	return &FakeRelay{Relay: relay, conns: make(chan struct{}, max(relay.Connections, 1)), script: script, times: map[string]int{}, dots: map[string]int{}, Gone: make(chan struct{})}
 }
 
 // Always answers with the same to everything.
@@ -79,7 +80,15 @@ func (r *FakeRelay) Send(ctx context.Context, m *app.Outgoing, hold func(context
 	if signature == "" {
 		signature = fakeSignature(m.EmailID, time.Now())
 	}
-	res := a(ctx, m, func() error { return hold(ctx, signature) })
+	res := a(ctx, m, func() error {
+		err := hold(ctx, signature)
+		if err == nil {
+			r.Mu.Lock()
+			defer r.Mu.Unlock()
+			r.dots[m.EmailID]++
+		}
+		return err
+	})
 	r.Mu.Lock()
 	defer r.Mu.Unlock()
 	for _, v := range res.Recipients {
@@ -98,6 +107,13 @@ func fakeSignature(id string, at time.Time) string {
 // FirstSignature is that of an email which was signed when its bubble began.
 func FirstSignature(id string) string {
 	return fakeSignature(id, time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC))
+}
+
+// Dots are the email's transactions that were let past their final dot.
+func (r *FakeRelay) Dots(id string) int {
+	r.Mu.Lock()
+	defer r.Mu.Unlock()
+	return r.dots[id]
 }
 
 func (r *FakeRelay) begin(m *app.Outgoing) Answer {
