@@ -86,7 +86,7 @@ func words(err error) string {
 type options struct {
 	cli.StoreFlags
 	asJSON                          bool
-	listen, baseURL, mode           string
+	listen, baseURL, mode, compat   string
 	logFormat, logLevel             string
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
@@ -148,6 +148,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
+	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
@@ -167,6 +168,9 @@ func serveCommand(o *options) *cobra.Command {
 func (o *options) check(cmd *cobra.Command) error {
 	if o.mode != "self-hosted" && o.mode != "cloud" {
 		return fmt.Errorf("--mode must be self-hosted or cloud, is %q", o.mode)
+	}
+	if c := app.Compat(o.compat); c != app.CompatStrict && c != app.CompatResend {
+		return fmt.Errorf("--compat must be strict or resend, is %q", o.compat)
 	}
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
@@ -347,7 +351,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, Log: log,
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
-		Cloud: o.mode == "cloud", Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
+		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
 		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam,
 	})
@@ -425,7 +429,7 @@ func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan 
 
 // announce says where the server is and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.Listener, s *server.Server) error {
-	log.Info("listening", "address", listener.Addr().String(), "base_url", o.baseURL, "db", o.DB)
+	log.Info("listening", "address", listener.Addr().String(), "base_url", o.baseURL, "db", o.DB, "compat", o.compat)
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}

@@ -5,6 +5,15 @@ import (
 	"time"
 )
 
+// Compat is how much beyond the rules of this API requests may say.
+type Compat string
+
+// The modes: what --compat takes.
+const (
+	CompatStrict Compat = "strict"
+	CompatResend Compat = "resend" // also what Resend takes
+)
+
 // Limits of one email.
 const (
 	MaxRecipients  = 50

@@ -11,7 +11,8 @@ import (
 )
 
 type healthStatus struct {
-	Status string `json:"status" doc:"ok"`
+	Status string     `json:"status" doc:"ok"`
+	Compat app.Compat `json:"compat" enum:"strict,resend" doc:"resend: requests may say what Resend takes beyond this API's rules"`
 }
 
 type readiness struct {
@@ -28,6 +29,7 @@ type (
 type healthService interface {
 	Ready() error
 	Relay() string
+	Compat() app.Compat
 }
 
 // healthRoutes are the routes of probes.
@@ -42,7 +44,7 @@ func (r healthRoutes) add(h *rest.Handler) {
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",
 		Summary: "Tell that the process lives", Tags: []string{"Health"},
 	}, func(context.Context, *struct{}) (*healthOutput, error) {
-		return &healthOutput{healthStatus{"ok"}}, nil
+		return &healthOutput{healthStatus{"ok", r.service.Compat()}}, nil
 	})
 	rest.RegisterPublic(h, rt, huma.Operation{
 		OperationID: "get-readiness", Method: http.MethodGet, Path: "/readyz",

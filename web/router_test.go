@@ -150,26 +150,26 @@ func TestOneLogLineWithoutSecrets(t *testing.T) {
 
 func TestHealth(t *testing.T) {
 	b := newBench(t)
-	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
+	wantJSON(t, b.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 	wantJSON(t, b.do("GET", "/readyz", ""), `{"status":"ready","relay":"configured"}`)
 	if strings.Contains(b.log.String(), "level=INFO") {
 		t.Errorf("health checks fill the log: %s", b.log.String())
 	}
 	b.service.ready = app.Errorf(app.CodeServiceUnavailable, "The disk is full")
 	wantError(t, b.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable, "disk is full")
-	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
+	wantJSON(t, b.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 	b.service.ready = nil
 	if err := rest.NewServer(b.handler).Shutdown(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	wantError(t, b.do("GET", "/readyz", ""), 503, app.CodeServiceUnavailable, "shutting down")
-	wantJSON(t, b.do("GET", "/healthz", ""), `{"status":"ok"}`)
+	wantJSON(t, b.do("GET", "/healthz", ""), `{"compat":"strict","status":"ok"}`)
 }
 
 func TestNewNeedsNothingButAnEngine(t *testing.T) {
 	h := New(Config{Server: nothing(), Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
 	w := get(h, "/healthz")
-	wantJSON(t, w, `{"status":"ok"}`)
+	wantJSON(t, w, `{"compat":"strict","status":"ok"}`)
 	if w.Header().Get("Ratelimit-Policy") != "100;w=1" {
 		t.Errorf("headers: %v", w.Header())
 	}

@@ -41,6 +41,7 @@ type Config struct {
 	// Capture: the one route is the capture transport, so a from-domain need not
 	// be verified.
 	Capture        bool
+	Compat         app.Compat    // empty: app.CompatStrict (a command beside a server: as the server said)
 	Cloud          bool          // plans apply (a command beside a server: as the server said)
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
@@ -128,7 +129,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud}
+	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
 	for _, route := range cfg.Routes {
 		r := service.Region{Name: route.Relay.Region}
 		if !cfg.Capture {

@@ -1,6 +1,7 @@
 package service
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -30,6 +31,9 @@ func (s *Base) CheckMasterKey(ctx context.Context) error {
 
 // Relay says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.
 func (s *Base) Relay() string { return s.Settings.Relay() }
+
+// Compat is what requests may say: app.CompatStrict or app.CompatResend.
+func (s *Base) Compat() app.Compat { return cmp.Or(s.Settings.Compat, app.CompatStrict) }
 
 // Ready returns nil while mail can be accepted, else an *app.Error of
 // CodeServiceUnavailable that says why.

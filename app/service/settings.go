@@ -26,6 +26,8 @@ type Settings struct {
 	Enforce    bool   `json:"enforce,omitzero"`
 	BounceHost string `json:"bounce_host,omitzero"` // under which bounces arrive; empty: they do not
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
+	// Compat is what requests may say beyond this API's own rules; empty: app.CompatStrict.
+	Compat app.Compat `json:"compat,omitzero"`
 }
 
 // The words of Relay.
