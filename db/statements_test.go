@@ -258,7 +258,7 @@ var hot = map[string][]string{
 	"BounceOf":            {"PRIMARY KEY (email_id=?)"},
 	"ClicksOf":            {"c USING PRIMARY KEY (recipient_id=?); SEARCH l USING PRIMARY KEY (broadcast_id=? AND n=?)"},
 	"ClickedLinks":        {"PRIMARY KEY (broadcast_id=?)"},
-	"IdempotentAnswer":    {"PRIMARY KEY (team_id=? AND route=? AND key=?)"},
+	"IdempotentAnswer":    {"PRIMARY KEY (team_id=? AND scope=? AND route=? AND key=?)"},
 	"PurgeAnswers":        {"idempotency_age (created_at<?)"},
 	"DueTeams":            {"units_due (relay=? AND bulk=? AND team_id>?)"},
 	"DueSenders":          {"units_due (relay=? AND bulk=? AND team_id=? AND domain>?)"},
