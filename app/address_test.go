@@ -76,6 +76,7 @@ func FuzzParseAddress(f *testing.F) {
 	for _, s := range []string{
 		"a@b.co", "Acme Inc. <a@b.co>", `"x, \"y\"" <a@b.co>`, "=?utf-8?q?=3D=3Futf-8=3Fq=3Fx=3F=3D?= <a@b.co>", "用户@例え.jp",
 		`"a@b"@c.co`, "g: a@b.co;", "a@[1.2.3.4]", "a@b。co", " \"\" <a@ß.de>", "=?utf-8?b?IA==?= <a@b.co>", "=?utf-8?q?=20a?= =?utf-8?q?=20=20b?= <a@b.co>",
+		"Acme, Inc. <a@b.co>", "[Acme] X <a@b.co>", `A\"B, <a@b.co>`, "Acme, =?utf-8?q?=3D=3Fx=3F=3D?= <a@b.co>", "=?utf-8?q?x?=@b.co", "a: b; (c) \" <a@b.co>",
 	} {
 		f.Add(s)
 	}

@@ -4,6 +4,7 @@ package mailbox
 import (
 	"errors"
 	"fmt"
+	"mime"
 	"net/mail"
 	"strings"
 	"unicode"
@@ -29,8 +30,9 @@ type Mailbox struct{ Name, Local, Domain string }
 // `Name <user@host>`, and refuses what net/mail lets pass or what has misled
 // mail servers: lists, groups, comments, source routes, quoted local parts,
 // address literals, names with an @, undotted domains, control characters.
-// Domains come out as lower-case A-labels. The error says what is wrong and
-// does not name a field.
+// A name that should have been quoted and was not is taken where it leaves no
+// doubt which mailbox is meant (byBrackets). Domains come out as lower-case
+// A-labels. The error says what is wrong and does not name a field.
 func Parse(s string) (Mailbox, error) {
 	if err := checkText(s); err != nil {
 		return Mailbox{}, err
@@ -39,7 +41,41 @@ func Parse(s string) (Mailbox, error) {
 	if m, ok := simple(s); ok {
 		return m, nil
 	}
-	return byGrammar(s)
+	m, err := byGrammar(s)
+	if err == nil {
+		return m, nil
+	}
+	return byBrackets(s, err)
+}
+
+// byBrackets reads what the grammar refused with an error: a text that ends in the
+// only <user@host> that it has, and in no other angle bracket, has all before that
+// for its name, be it commas, parentheses, colons, or quotes that do not pair.
+// Errors: what is wrong with the mailbox or the name, or else the grammar's.
+func byBrackets(s string, grammar error) (Mailbox, error) {
+	before, spec, ok := strings.Cut(s, "<")
+	spec, closed := strings.CutSuffix(spec, ">")
+	before = strings.Trim(before, " ")
+	if !ok || !closed || before == "" || strings.ContainsAny(spec, "<>") || strings.Contains(before, ">") {
+		return Mailbox{}, grammar
+	}
+	if strings.Contains(before, "@") && strings.ContainsAny(before, ",;:\"") {
+		return Mailbox{}, grammar // rather a list or a group than a name
+	}
+	local, domain, err := splitAddrSpec(spec)
+	if err != nil {
+		return Mailbox{}, grammar
+	}
+	if strings.Contains(before, "=?") {
+		if before, err = new(mime.WordDecoder).DecodeHeader(before); err != nil {
+			return Mailbox{}, grammar
+		}
+	}
+	name, err := checkDisplayName(before)
+	if err != nil {
+		return Mailbox{}, err
+	}
+	return Mailbox{Name: name, Local: local, Domain: domain}, nil
 }
 
 // byGrammar reads an address by the whole grammar.
@@ -223,6 +259,8 @@ func CheckLocal(local string) error {
 		return errors.New("has nothing before the @")
 	case len(local) > MaxLocal:
 		return fmt.Errorf("has more than %d bytes before the @", MaxLocal)
+	case looksEncoded(local):
+		return errors.New("must not look like an encoded word (=?…?=) before the @")
 	case local[0] == '.' || local[len(local)-1] == '.' || strings.Contains(local, ".."):
 		return errors.New("has a misplaced dot before the @")
 	}
@@ -235,6 +273,13 @@ func CheckLocal(local string) error {
 		return errors.New("must be in Unicode normal form C before the @")
 	}
 	return nil
+}
+
+// looksEncoded: some servers decode an encoded word (RFC 2047) wherever one stands,
+// and so send to another mailbox than the one that was checked.
+func looksEncoded(local string) bool {
+	_, rest, found := strings.Cut(local, "=?")
+	return found && strings.Contains(rest, "?=")
 }
 
 // IsAtext reports whether r may stand between the dots of a local part: atext of
