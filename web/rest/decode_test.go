@@ -70,8 +70,8 @@ func TestAnEmptyArrayIsAnEmptyObject(t *testing.T) {
 		`{"a":{"k":[]},"b":"x"}`:          "`a.k` must be a string",
 	} {
 		var v struct {
-			A object `json:"a"`
-			B string `json:"b"`
+			A emptyable `json:"a"`
+			B string    `json:"b"`
 		}
 		err := DecodeBody([]byte(body), &v)
 		if err == nil && (v.A["k"] != want || v.B != "x") || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
