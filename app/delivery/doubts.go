@@ -43,7 +43,9 @@ func (s *Service) recoverDoubts(tx *db.Tx, damaged map[string]bool) (int, error)
 		return 0, err
 	}
 	for _, u := range units {
-		doubt := func() error { return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply") }
+		doubt := func() error {
+			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")
+		}
 		if damaged[u.EmailID] {
 			doubt = func() error { return s.hold(tx, u, app.HoldDamaged) }
 		}

@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	"mailer/app"
@@ -33,9 +34,10 @@ func (l *lane) holdDamaged(j *job) {
 // HoldDamaged holds a broadcast of which something can't be read: nothing more of it
 // begins. One that is held already stays so.
 func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		return service.IgnoreGone(tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged))
-	})
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
 	if err != nil {
 		return fmt.Errorf("hold broadcast %s: %w", broadcastID, err)
 	}
