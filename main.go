@@ -207,7 +207,6 @@ func (o *options) check(cmd *cobra.Command) error {
 	if err := o.checkBounces(); err != nil {
 		return err
 	}
-	var err error
 	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
 		return err
 	}
