@@ -557,6 +557,24 @@ func TestANumberOfWebhooksThatMakesNoSenseIsRefused(t *testing.T) {
 	}
 }
 
+func TestDevShowedAnOwnersKeyOnAPublicAddress(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"--dev", "--listen", "0.0.0.0:0"}, {"--dev", "--listen", ":0"}, {"--dev", "--listen", "[::]:0"},
+		{"--dev", "--listen", "192.0.2.1:0"}, {"--dev-public"},
+	} {
+		root := newRoot()
+		root.SetArgs(append([]string{"serve"}, args...))
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--dev-public") {
+			t.Errorf("%v is refused with %v", args, err)
+		}
+	}
+	if made, _ := os.ReadDir("."); len(made) > 0 {
+		t.Errorf("it made %s", made[0].Name())
+	}
+}
+
 // told is what the tables of the manual say: each command with its flags, the
 // flags of serve with their defaults, the options of relays.
 func told(manual string) (facts []string) {
