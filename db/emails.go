@@ -59,8 +59,8 @@ func (tx *Tx) insertContent(e *app.Email) error {
 		return fmt.Errorf("insert content: %w", err)
 	}
 	for _, a := range e.Attachments {
-		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, size, sum, content) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			a.ID, e.ID, a.Filename, a.ContentType, a.Size, bytesSum(a.Content), a.Content)
+		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size, sum, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			a.ID, e.ID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size, bytesSum(a.Content), a.Content)
 		if err != nil {
 			return fmt.Errorf("insert attachment: %w", err)
 		}
@@ -235,13 +235,15 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 }
 
 func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
-	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
+	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
 		WHERE email_id = ? ORDER BY id`, emailID)
 }
 
 func scanAttachment(s scanner) (app.Attachment, error) {
 	var a app.Attachment
-	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &a.Size)
+	var contentID sql.NullString
+	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size)
+	a.ContentID = contentID.String
 	return a, err
 }
 
@@ -272,18 +274,20 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
 	}, scanAttachment,
-		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
+		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
 // Attachment returns one attachment of a team's email, with its content when
 // asked for.
 func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
 	var a app.Attachment
+	var contentID sql.NullString
 	var sum int64
-	err := r.row(`SELECT a.id, a.filename, a.content_type, a.size, a.sum, CASE WHEN ? THEN a.content END
+	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.sum, CASE WHEN ? THEN a.content END
 		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
-		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &a.Size, &sum, &a.Content)
+		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size, &sum, &a.Content)
+	a.ContentID = contentID.String
 	if err == nil && content && sum != bytesSum(a.Content) {
 		err = damaged("attachments", errSum)
 	}
