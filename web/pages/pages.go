@@ -71,13 +71,17 @@ type hostedPage struct {
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
 	Lines   []markup
+	Target  string // an address that is shown as it is; empty: none
 	Legend  string // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
 	Links   []pageLink
 }
 
-type pageLink struct{ Address, Text string }
+type pageLink struct {
+	Address, Text string
+	Foreign       bool // somebody else's: it learns nothing of this page
+}
 
 type pageInput struct {
 	Token    string `path:"token" doc:"The signed token of the link; it never expires"`
@@ -277,7 +281,7 @@ func linkToPreferences(v *audience.PageView, t *pageText) []pageLink {
 	if v.Preferences == "" {
 		return nil
 	}
-	return []pageLink{{"../preferences/" + v.Preferences, t.preferencesLink}}
+	return []pageLink{{Address: "../preferences/" + v.Preferences, Text: t.preferencesLink}}
 }
 
 func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
@@ -287,7 +291,7 @@ func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 		page.Notice = fill(t.allOff, v)
 	}
 	if !v.Unsubscribed && v.UnsubscribeAll != "" {
-		page.Links = []pageLink{{"../unsubscribe/" + v.UnsubscribeAll, t.allLink}}
+		page.Links = []pageLink{{Address: "../unsubscribe/" + v.UnsubscribeAll, Text: t.allLink}}
 	}
 	if len(v.Topics) == 0 {
 		page.Lines = []markup{fill(t.noTopics, v)}
@@ -312,6 +316,8 @@ func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	switch e.StatusCode {
 	case http.StatusNotFound:
 		heading, line = t.notFound, t.notFoundMore
+	case http.StatusTooManyRequests:
+		heading, line = t.often, t.oftenMore
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		heading, line = t.unclear, t.unclearMore
 	}
