@@ -91,11 +91,13 @@ type options struct {
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	bounceListen, bounceHost        string
-	rateLimit, webhooksPerTeam      int
+	webhooksPerTeam                 int
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
 	dev, devPublic, capture, dryRun bool
+	boundFlags                      web.BoundFlags
+	bounds                          web.Bounds
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -150,7 +152,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
-	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -176,15 +178,8 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
-	address, err := net.ResolveTCPAddr("tcp", o.listen)
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
-	if o.devPublic && !o.dev {
-		return errors.New("--dev-public is of no use without --dev")
-	}
-	if o.dev && !o.devPublic && !address.IP.IsLoopback() {
-		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
+	if err := o.checkListen(); err != nil {
+		return err
 	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
@@ -193,6 +188,10 @@ func (o *options) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
 	if err := o.checkBounces(); err != nil {
+		return err
+	}
+	var err error
+	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
 		return err
 	}
 	if (o.dev || o.capture) && len(o.relays) > 0 {
@@ -208,6 +207,20 @@ func (o *options) check(cmd *cobra.Command) error {
 	u, err := url.Parse(o.baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--base-url %q is not an http or https address", o.baseURL)
+	}
+	return nil
+}
+
+// checkListen refuses to show an owner's key where strangers could use it.
+func (o *options) checkListen() error {
+	address, err := net.ResolveTCPAddr("tcp", o.listen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--listen: %w", err)
+	case o.devPublic && !o.dev:
+		return errors.New("--dev-public is of no use without --dev")
+	case o.dev && !o.devPublic && !address.IP.IsLoopback():
+		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	return nil
 }
@@ -394,7 +407,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- api.Serve(listener) }()
 	stopBounces := o.takeBounces(log, bounced, s, ended)
@@ -406,6 +419,9 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			key.Check(log)
 			log.Info("read configuration again")
 		})
+	}
+	if err == nil {
+		api.Drain(o.boundFlags.DrainDelay, cfg.DB.Failed())
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()
