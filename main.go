@@ -163,7 +163,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
-	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others than this machine reach")
+	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
 	return o.Bind(cmd)
 }
 

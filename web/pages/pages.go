@@ -46,7 +46,7 @@ type Service interface {
 	UnsubscribePage(ctx context.Context, token string) (*audience.PageView, error)
 	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
-	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error)
+	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*audience.PageView, error)
 	OpensPage(name, token string) bool
 }
 
@@ -216,7 +216,7 @@ func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, token str
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.service.SavePreferences(ctx, token, choices)
+	v, err := p.service.SavePreferences(ctx, token, choices, x.Client().String())
 	if err != nil {
 		return nil, err
 	}
@@ -379,6 +379,9 @@ func documentPage(op *huma.Operation) {
 	case http.MethodPost:
 		op.RequestBody = pageForm(op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
+		if strings.HasPrefix(op.Path, "/preferences") {
+			statuses = append(statuses, http.StatusTooManyRequests)
+		}
 	}
 	op.Responses = map[string]*huma.Response{}
 	for _, status := range statuses {
