@@ -382,6 +382,17 @@ CREATE TABLE choices (
   PRIMARY KEY (topic_id, address)
 ) STRICT, WITHOUT ROWID;
 
+-- Who chose on a hosted page within the last minute, which webhooks were told at once:
+-- what is chosen until then is told together, as it stands at that time.
+CREATE TABLE choice_news (
+  team_id TEXT NOT NULL REFERENCES teams (id),
+  address BLOB NOT NULL CHECK (length(address) = 16),
+  topics  TEXT, -- JSON: ids of topics that are still to be told of; NULL: none
+  next_at INTEGER NOT NULL, -- when webhooks may be told again
+  PRIMARY KEY (team_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX choice_news_next ON choice_news (next_at);
+
 -- Segments; members are the contacts that were added by hand. Members of a
 -- deleted segment go piece by piece.
 CREATE TABLE segments (

@@ -90,7 +90,7 @@ func (f *fakePages) Unsubscribe(_ context.Context, token string) (*audience.Page
 	return f.view(token)
 }
 
-func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error) {
+func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription, _ string) (*audience.PageView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := f.view(token); err != nil {

@@ -30,6 +30,7 @@ func (s *Service) jobs() []cronJob {
 	return []cronJob{
 		{delivery.RatesEvery, "judge the rates of teams and regions", s.delivery.Judge},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
+		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.TellChoices},
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepSeldom},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},

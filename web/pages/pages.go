@@ -46,7 +46,7 @@ type Service interface {
 	UnsubscribePage(ctx context.Context, token string) (*audience.PageView, error)
 	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
-	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error)
+	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*audience.PageView, error)
 	OpensPage(name, token string) bool
 }
 
@@ -72,13 +72,17 @@ type hostedPage struct {
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
 	Lines   []markup
+	Target  string // an address that is shown as it is; empty: none
 	Legend  string // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
 	Links   []pageLink
 }
 
-type pageLink struct{ Address, Text string }
+type pageLink struct {
+	Address, Text string
+	Foreign       bool // somebody else's: it learns nothing of this page
+}
 
 type pageInput struct {
 	Token    string `path:"token" doc:"The signed token of the link; it never expires"`
@@ -212,7 +216,7 @@ func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, token str
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.service.SavePreferences(ctx, token, choices)
+	v, err := p.service.SavePreferences(ctx, token, choices, x.Client().String())
 	if err != nil {
 		return nil, err
 	}
@@ -285,7 +289,7 @@ func linkToPreferences(v *audience.PageView, t *pageText) []pageLink {
 	if v.Preferences == "" {
 		return nil
 	}
-	return []pageLink{{"../preferences/" + v.Preferences, t.preferencesLink}}
+	return []pageLink{{Address: "../preferences/" + v.Preferences, Text: t.preferencesLink}}
 }
 
 func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
@@ -295,7 +299,7 @@ func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 		page.Notice = fill(t.allOff, v)
 	}
 	if !v.Unsubscribed && v.UnsubscribeAll != "" {
-		page.Links = []pageLink{{"../unsubscribe/" + v.UnsubscribeAll, t.allLink}}
+		page.Links = []pageLink{{Address: "../unsubscribe/" + v.UnsubscribeAll, Text: t.allLink}}
 	}
 	if len(v.Topics) == 0 {
 		page.Lines = []markup{fill(t.noTopics, v)}
@@ -320,6 +324,8 @@ func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	switch e.StatusCode {
 	case http.StatusNotFound:
 		heading, line = t.notFound, t.notFoundMore
+	case http.StatusTooManyRequests:
+		heading, line = t.often, t.oftenMore
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		heading, line = t.unclear, t.unclearMore
 	}
@@ -373,6 +379,9 @@ func documentPage(h *rest.Handler, op *huma.Operation) {
 	case http.MethodPost:
 		op.RequestBody = pageForm(h, op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
+		if strings.HasPrefix(op.Path, "/preferences") {
+			statuses = append(statuses, http.StatusTooManyRequests)
+		}
 	}
 	op.Responses = map[string]*huma.Response{}
 	for _, status := range statuses {
