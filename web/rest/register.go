@@ -204,7 +204,7 @@ func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bo
 	}
 }
 
-// Component gives a schema a name in the document, by which generated clients call
+// Component names a schema in the document, as generated clients will call
 // it, and returns what refers to it.
 func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
 	h.api.OpenAPI().Components.Schemas.Map()[name] = schema
