@@ -200,9 +200,11 @@ func (o *options) check(cmd *cobra.Command) error {
 	if err := o.checkBounces(); err != nil {
 		return err
 	}
-	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
+	bounds, err := o.boundFlags.Bounds()
+	if err != nil {
 		return err
 	}
+	o.bounds = bounds
 	if (o.dev || o.capture) && len(o.relays) > 0 {
 		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
 	}
