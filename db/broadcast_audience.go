@@ -79,5 +79,5 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	}
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
-	return collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+	return collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
 }

@@ -23,6 +23,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite"
+
+	"mailer/app/room"
 )
 
 // Errors of the store.
@@ -220,7 +222,8 @@ func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) 
 }
 
 // Read runs fn on a read-only connection, in one snapshot. It waits for a free
-// connection until ctx ends. Damage latches, and comes back as ErrFailed.
+// connection until ctx ends. What fn reads counts in the room of ctx, whose refusal
+// comes back. Damage latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	var r *Reader
 	select {
@@ -230,7 +233,11 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	case <-d.closing:
 		return ErrClosed
 	}
-	defer func() { d.readers <- r }()
+	r.room = room.Of(ctx)
+	defer func() {
+		r.room = nil
+		d.readers <- r
+	}()
 	if _, err := r.exec("BEGIN"); err != nil {
 		return fmt.Errorf("begin read: %w", err)
 	}

@@ -231,7 +231,7 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	}
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
-		if err := r.row(`SELECT content FROM attachments WHERE id = ?`, []any{a.ID}, &a.Content); err != nil {
+		if a.Content, err = r.attachmentContent(a); err != nil {
 			return nil, nil, fmt.Errorf("attachment %s: %w", a.ID, err)
 		}
 	}

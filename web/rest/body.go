@@ -26,6 +26,7 @@ type Limits struct {
 	BodyTimeout time.Duration // for a whole body to arrive
 	Header      time.Duration // for the header to arrive
 	idle        time.Duration // of a kept-alive connection
+	Answers     AnswerLimits
 	write       time.Duration // for everything from the header to the end of the answer
 }
 
@@ -41,6 +42,7 @@ func DefaultLimits() Limits {
 		Header:      10 * time.Second,
 		idle:        2 * time.Minute,
 		write:       5 * time.Minute,
+		Answers:     defaultAnswerLimits(),
 	}
 }
 

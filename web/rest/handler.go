@@ -62,6 +62,7 @@ type Handler struct {
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
+	answers    *answers
 	draining   atomic.Bool
 }
 
@@ -77,6 +78,7 @@ func New(cfg Config) *Handler {
 		rate:       newRateLimiter(cfg.RateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
 		budget:     newBudget(cfg.Limits),
+		answers:    newAnswers(cfg.Limits.Answers),
 		operations: map[string]*Operation{},
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
