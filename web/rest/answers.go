@@ -111,10 +111,9 @@ func (p *pool) give(n int64, shares []share) {
 
 // answer is what an exchange holds of the pools. It implements room.Room.
 type answer struct {
-	all    *answers
-	x      *Exchange
-	client string // address of a public route's client
-	cost   int64  // times the cost of content
+	all  *answers
+	x    *Exchange
+	cost int64 // times the cost of content
 
 	mu      sync.Mutex
 	pool    *pool // nil: nothing was taken yet
@@ -179,7 +178,7 @@ func (a *answer) choose(what string) {
 		return
 	}
 	a.pool = a.all.public
-	a.shares = []share{{clientPrefix(a.client).String(), a.pool.size / 2}}
+	a.shares = []share{{a.x.Client().String(), a.pool.size / 2}}
 	if what != "" {
 		a.shares = append(a.shares, share{what, a.pool.size / 4})
 	}
@@ -204,7 +203,7 @@ func crowded() error {
 // it counts.
 func (h *Handler) answering(r *http.Request, x *Exchange) context.Context {
 	ctx := context.WithValue(r.Context(), exchangeKey{}, x)
-	x.answer = &answer{all: h.answers, x: x, client: r.RemoteAddr, cost: 1}
+	x.answer = &answer{all: h.answers, x: x, cost: 1}
 	if r.Method == http.MethodGet {
 		return room.With(ctx, x.answer)
 	}

@@ -14,6 +14,7 @@ package rest
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,10 @@ type Config struct {
 	// and no ratelimit headers.
 	RateLimit int
 	Limits    Limits
-	Now       func() time.Time
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
+	// of this machine.
+	TrustedProxies []netip.Prefix
+	Now            func() time.Time
 	// Absent refuses paths in words of their own that no route answers; nil: none.
 	Absent func(path string) *Error
 }
@@ -63,6 +67,7 @@ type Handler struct {
 	failures   *failureLimiter
 	budget     *budget
 	answers    *answers
+	proxies    proxies
 	draining   atomic.Bool
 }
 
@@ -79,7 +84,11 @@ func New(cfg Config) *Handler {
 		failures:   newFailureLimiter(cfg.Now),
 		budget:     newBudget(cfg.Limits),
 		answers:    newAnswers(cfg.Limits.Answers),
+		proxies:    cfg.TrustedProxies,
 		operations: map[string]*Operation{},
+	}
+	if len(h.proxies) == 0 {
+		h.proxies = loopback
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
