@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"net"
 	"net/http"
 	"slices"
 	"sync"
@@ -235,6 +236,19 @@ func (x *Exchange) ReserveFor(ctx context.Context, what string, bytes int64) err
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.take(ctx, bytes, what)
+}
+
+// sendBuffer is how much the system holds of an answer on its way. By itself it takes up
+// to 4 MiB a connection, and tells of progress only once a third of that is gone: a slow
+// client would look like one that takes nothing.
+const sendBuffer = 256 << 10
+
+// boundSending is for http.Server.ConnContext.
+func boundSending(ctx context.Context, c net.Conn) context.Context {
+	if c, ok := c.(interface{ SetWriteBuffer(int) error }); ok {
+		_ = c.SetWriteBuffer(sendBuffer) // without it slow clients have less time
+	}
+	return ctx
 }
 
 // answerPiece is how much of an answer is written between two looks at the clock.

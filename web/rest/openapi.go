@@ -1,8 +1,6 @@
 package rest
 
 import (
-	"encoding/json"
-
 	"github.com/danielgtaylor/huma/v2"
 	jsonv2 "github.com/go-json-experiment/json"
 )

@@ -12,8 +12,8 @@ import (
 const maxHeaderBytes = 64 << 10
 
 // Server serves a Handler on listeners, with bounds against slow clients: 10 s
-// for a header of at most 64 KiB, one minute for a body, 5 minutes for the whole
-// exchange, 2 minutes idle.
+// for a header of at most 64 KiB, one minute for a body, 5 minutes until the answer
+// begins, 30 s for each part of it, 2 minutes idle.
 type Server struct {
 	handler *Handler
 	http    *http.Server
@@ -27,6 +27,7 @@ func NewServer(h *Handler) *Server {
 		WriteTimeout:      h.limits.write,
 		IdleTimeout:       h.limits.idle,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnContext:       boundSending,
 		// OPTIONS * gets the 404 of any unknown path, in JSON.
 		DisableGeneralOptionsHandler: true,
 		ErrorLog:                     slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
