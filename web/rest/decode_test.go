@@ -31,16 +31,16 @@ func TestFieldName(t *testing.T) {
 	}
 }
 
-// object is a map that is read as BeginObject says.
-type object map[string]string
+// emptyable is a map that is read as BeginObject says.
+type emptyable map[string]string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (o *object) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+func (o *emptyable) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	open, err := BeginObject(d, "an object")
 	if !open {
 		return err
 	}
-	*o = object{}
+	*o = emptyable{}
 	for d.PeekKind() != '}' {
 		var name, value string
 		if err := json.UnmarshalDecode(d, &name); err != nil {
@@ -70,8 +70,8 @@ func TestAnEmptyArrayIsAnEmptyObject(t *testing.T) {
 		`{"a":{"k":[]},"b":"x"}`:          "`a.k` must be a string",
 	} {
 		var v struct {
-			A object `json:"a"`
-			B string `json:"b"`
+			A emptyable `json:"a"`
+			B string    `json:"b"`
 		}
 		err := DecodeBody([]byte(body), &v)
 		if err == nil && (v.A["k"] != want || v.B != "x") || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
