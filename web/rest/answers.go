@@ -251,8 +251,8 @@ func boundSending(ctx context.Context, c net.Conn) context.Context {
 	return ctx
 }
 
-// answerPiece is how much of an answer is written between two looks at the clock.
-const answerPiece = 64 << 10
+// answerPiece is how much of an answer a client must take in the time that it has.
+const answerPiece = 32 << 10
 
 // write writes in pieces, for each of which the client has the same time: a steady one
 // may take as long as it needs.

@@ -111,7 +111,7 @@ func writeLongText(w io.Writer, text string) error {
 	var piece bytes.Buffer
 	enc := newJSONEncoder(&piece)
 	for len(text) > 0 {
-		n := textCut(text, answerPiece/2)
+		n := textCut(text, answerPiece)
 		piece.Reset()
 		if err := enc.Encode(text[:n]); err != nil {
 			return err
