@@ -66,12 +66,12 @@ func newPool(size int64) *pool {
 	return &pool{size: size, free: size, held: map[string]int64{}, moved: make(chan struct{})}
 }
 
-// try takes n bytes at once, where there is room for them. Otherwise it returns what
-// is closed when room comes free.
-func (p *pool) try(n int64, shares []share) (moved <-chan struct{}, ok bool) {
+// try takes n bytes at once for an answer that has mine already, where there is room for
+// them. Otherwise it returns what is closed when room comes free.
+func (p *pool) try(n, mine int64, shares []share) (moved <-chan struct{}, ok bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	full := func(s share) bool { return p.held[s.owner] > 0 && p.held[s.owner]+n > s.most }
+	full := func(s share) bool { return p.held[s.owner] > mine && p.held[s.owner]+n > s.most }
 	if n > p.free || slices.ContainsFunc(shares, full) {
 		return p.moved, false
 	}
@@ -83,9 +83,9 @@ func (p *pool) try(n int64, shares []share) (moved <-chan struct{}, ok bool) {
 }
 
 // take is try that waits for room until ctx ends, and reports whether it came.
-func (p *pool) take(ctx context.Context, n int64, shares []share) bool {
+func (p *pool) take(ctx context.Context, n, mine int64, shares []share) bool {
 	for {
-		moved, ok := p.try(n, shares)
+		moved, ok := p.try(n, mine, shares)
 		if ok {
 			return true
 		}
@@ -164,7 +164,7 @@ func (a *answer) take(ctx context.Context, n int64, what string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, a.all.Wait)
 	defer cancel()
-	if !a.pool.take(ctx, n, a.shares) {
+	if !a.pool.take(ctx, n, a.held, a.shares) {
 		return crowded()
 	}
 	a.held += n

@@ -86,6 +86,18 @@ func TestRowsCountAsTheyAreRead(t *testing.T) {
 			t.Errorf("what was reserved: %v, %d of %d", err, a.held, reserved)
 		}
 		a.release()
+		alone := roomOf(all, "a") // however large, it is refused beside nothing
+		for range 100 {
+			if err := alone.Count(1 << 20); err != nil {
+				t.Fatal(err)
+			}
+		}
+		alone.release()
+		beside := roomOf(all, "a")
+		if err := beside.Reserve(t.Context(), 512<<10); err != nil {
+			t.Fatal(err)
+		}
+		defer beside.release()
 		rows, start := roomOf(all, "a"), time.Now()
 		var err error
 		n := int64(0)
@@ -96,6 +108,7 @@ func TestRowsCountAsTheyAreRead(t *testing.T) {
 			t.Errorf("rows end with %v after %v, %d bytes", err, time.Since(start), n)
 		}
 		rows.release()
+		beside.release()
 		if all.keyed.free != all.keyed.size {
 			t.Errorf("%d of %d came back", all.keyed.free, all.keyed.size)
 		}
