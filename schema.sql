@@ -152,8 +152,8 @@ CREATE TABLE emails (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 
--- What an email says; never changed after acceptance. Rows are large, so these
--- two tables keep them out of their keys.
+-- What an email says; never changed after acceptance. Rows are large, so this table
+-- and that of the pieces of attachments keep them out of their keys.
 CREATE TABLE contents (
   email_id TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   html        TEXT,
@@ -172,10 +172,19 @@ CREATE TABLE attachments (
   content_type TEXT NOT NULL,
   content_id   TEXT, -- under which the HTML shows it; NULL: it does not
   size         INTEGER NOT NULL,
-  sum          INTEGER NOT NULL, -- CRC-32C of content
-  content      BLOB NOT NULL
+  edition      INTEGER NOT NULL DEFAULT 0 -- how often it was rewritten, by erasures
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
+
+-- The bytes of attachments, in pieces of 256 KiB and a last one of what is left: to
+-- read a part of a large value SQLite walks all of it. None: an empty file.
+CREATE TABLE attachment_pieces (
+  attachment_id TEXT NOT NULL REFERENCES attachments (id) ON DELETE CASCADE,
+  n             INTEGER NOT NULL,
+  sum           INTEGER NOT NULL, -- CRC-32C of content
+  content       BLOB NOT NULL,
+  PRIMARY KEY (attachment_id, n)
+) STRICT;
 
 -- Units: open work only. One SMTP transaction for an email, or for one recipient
 -- of a broadcast, whose id stands in email_id then; the row goes when nothing is

@@ -79,6 +79,6 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	}
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
-	contacts, err := collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+	contacts, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
 	return contacts, readFault(query, err)
 }

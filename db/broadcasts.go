@@ -138,6 +138,14 @@ func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error)
 	return c, fromJSON(frozen, &c.Frozen)
 }
 
+// BroadcastSize returns about how many bytes the content of a team's broadcast has,
+// without reading it.
+func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
+	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
+		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
+	return bytes, err
+}
+
 // ListBroadcasts returns a page of a team's broadcasts without their contents,
 // newest first. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, bool, error) {

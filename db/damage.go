@@ -42,7 +42,7 @@ func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.err} }
 // contentTables hold what belongs to single emails, contacts and the like: what is
 // damaged there is a fault of these. All others, and the schema, belong to the system.
 var contentTables = []string{
-	"attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
+	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
 	"emails", "events", "feedback", "happenings", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "recipients", "suppressions",
 	"template_versions", "webhook_attempts",
 }

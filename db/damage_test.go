@@ -122,12 +122,12 @@ func outgoing(t *testing.T, d *DB, e *app.Email) error {
 
 func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 	for name, change := range harms {
-		for _, table := range []string{"contents", "attachments"} {
+		for _, table := range []string{"contents", "attachment_pieces"} {
 			t.Run(name+" in "+table, func(t *testing.T) {
 				first, other := long("a", 'x'), long("b", 'y')
 				path := stored(t, first, other)
 				what := bytes.Repeat([]byte{'x'}, 3000)
-				if table == "attachments" {
+				if table == "attachment_pieces" {
 					what = bytes.Repeat([]byte("x#"), 1500)
 				}
 				harm(t, path, what, change)
@@ -167,7 +167,7 @@ func TestADamagedPageOfOneEmailIsAFaultOfThatEmail(t *testing.T) {
 
 // TestADamagedLeafOfContentsEndsNothing: a leaf holds rows of several emails.
 func TestADamagedLeafOfContentsEndsNothing(t *testing.T) {
-	for _, table := range []string{"contents", "emails", "recipients", "attachments", "sqlite_autoindex_contents_1"} {
+	for _, table := range []string{"contents", "emails", "recipients", "attachment_pieces", "sqlite_autoindex_contents_1"} {
 		for _, name := range []string{"zeros", "garbage"} {
 			t.Run(name+" in "+table, func(t *testing.T) {
 				first := long("a", 'x')

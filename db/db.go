@@ -23,6 +23,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite"
+
+	"mailer/app/room"
 )
 
 // Errors of the store.
@@ -230,8 +232,9 @@ func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) 
 }
 
 // Read runs fn on a read-only connection, in one snapshot. It waits for a free
-// connection until ctx ends. Damaged content comes back as ErrDamaged; a fault of
-// any other part of the file latches, and comes back as ErrFailed.
+// connection until ctx ends. What fn reads counts in the room of ctx, whose refusal
+// comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
+// the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	var r *Reader
 	select {
@@ -241,7 +244,11 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	case <-d.closing:
 		return ErrClosed
 	}
-	defer func() { d.readers <- r }()
+	r.room = room.Of(ctx)
+	defer func() {
+		r.room = nil
+		d.readers <- r
+	}()
 	if _, err := r.exec("BEGIN"); err != nil {
 		return fmt.Errorf("begin read: %w", err)
 	}

@@ -58,11 +58,9 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
-	for _, a := range e.Attachments {
-		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size, sum, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-			a.ID, e.ID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size, bytesSum(a.Content), a.Content)
-		if err != nil {
-			return fmt.Errorf("insert attachment: %w", err)
+	for i := range e.Attachments {
+		if err := tx.insertAttachment(e.ID, &e.Attachments[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -191,6 +189,13 @@ func (r *Reader) email(teamID, id string) (*app.Email, error) {
 	return &e, err
 }
 
+// EmailSize returns about how many bytes Email reads, without reading them.
+func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
+	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0)
+		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &bytes)
+	return bytes, err
+}
+
 // EmailHead returns an email without its addresses, subject and content: key,
 // relay, Message-ID, schedule and last event.
 func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
@@ -234,19 +239,6 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 	return err
 }
 
-func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
-	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
-		WHERE email_id = ? ORDER BY id`, emailID)
-}
-
-func scanAttachment(s scanner) (app.Attachment, error) {
-	var a app.Attachment
-	var contentID sql.NullString
-	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size)
-	a.ContentID = contentID.String
-	return a, err
-}
-
 // OwnsEmail is nil when the email is the team's, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
 	return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
@@ -263,35 +255,6 @@ func (r *Reader) RecipientNumber(emailID, address string) (n int, err error) {
 // whatever became of them: none where the email is gone.
 func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
-}
-
-// ListAttachments returns a page of the metadata of an email's attachments,
-// newest first. Error: ErrNotFound for a foreign email or cursor.
-func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.Attachment, bool, error) {
-	if err := r.OwnsEmail(teamID, emailID); err != nil {
-		return nil, false, err
-	}
-	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
-	}, scanAttachment,
-		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
-}
-
-// Attachment returns one attachment of a team's email, with its content when
-// asked for.
-func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
-	var a app.Attachment
-	var contentID sql.NullString
-	var sum int64
-	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.sum, CASE WHEN ? THEN a.content END
-		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
-		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size, &sum, &a.Content)
-	a.ContentID = contentID.String
-	if err == nil && content && sum != bytesSum(a.Content) {
-		err = damaged("attachments", errSum)
-	}
-	return &a, ofEmail(err, teamID, emailID)
 }
 
 // InsertCapture keeps a message of the capture transport, of an email or of a
@@ -318,4 +281,13 @@ func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err e
 	err = r.row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
 		[]any{app.MailsOf(emailID), teamID, emailID}, &message)
 	return message, err
+}
+
+// CaptureSize returns how many bytes Capture or BroadcastCapture reads, without reading
+// them.
+func (r *Reader) CaptureSize(teamID, emailID string) (bytes int64, err error) {
+	err = r.row(`SELECT octet_length(c.message) FROM captures AS c WHERE c.email_id = ?2 AND (
+		EXISTS (SELECT 1 FROM emails AS e WHERE e.team_id = ?1 AND e.id = ?2) OR EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.team_id = ?1 AND b.mails = ?3))`,
+		[]any{teamID, emailID, app.MailsOf(emailID)}, &bytes)
+	return bytes, err
 }

@@ -206,9 +206,7 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
 	for _, a := range attachments {
-		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, sum = ?, content = ? WHERE email_id = ? AND id = ?`,
-			a.Filename, a.ContentType, nullText(a.ContentID), a.Size, bytesSum(a.Content), a.Content, m.ID, a.ID)
-		if err != nil {
+		if err := tx.rewriteAttachment(m.ID, a); err != nil {
 			return fmt.Errorf("rewrite attachment: %w", err)
 		}
 	}

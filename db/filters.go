@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/room"
 )
 
 // condition is a condition on contacts AS c: a text that is made of constants of
@@ -195,7 +196,8 @@ func asRead(n float64) any {
 type filtered struct {
 	query string
 	stmt  *sql.Stmt
-	args  []any // of the filter
+	args  []any     // of the filter
+	room  room.Room // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.
@@ -204,7 +206,7 @@ func (s *session) filtered(query string, filter condition) (*filtered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}
-	return &filtered{query, stmt, filter.args}, nil
+	return &filtered{query, stmt, filter.args, s.room}, nil
 }
 
 func (q *filtered) close() { q.stmt.Close() }
@@ -355,7 +357,7 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 
 func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(ctx, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		rows, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out = append(out, rows...)
 		return len(out) < limit, readFault(q.query, err)
 	})

@@ -240,13 +240,8 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	}
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
-		var sum int64
-		err := r.row(`SELECT content, sum FROM attachments WHERE id = ?`, []any{a.ID}, &a.Content, &sum)
-		if err == nil && sum != bytesSum(a.Content) {
-			err = errSum
-		}
-		if err != nil {
-			return nil, nil, ofEmail(fmt.Errorf("attachment %s: %w", a.ID, damaged("attachments", err)), teamID, emailID)
+		if a.Content, err = r.attachmentContent(a); err != nil {
+			return nil, nil, ofEmail(fmt.Errorf("attachment %s: %w", a.ID, damaged("attachment_pieces", err)), teamID, emailID)
 		}
 	}
 	open, err := r.OpenRecipients(app.Unit{EmailID: emailID})

@@ -35,7 +35,7 @@ func TestMethodNotAllowed(t *testing.T) {
 		{"HEAD", "/healthz", "GET"},
 		{"POST", "/emails/" + emailID, "DELETE, GET, PATCH"},
 		{"POST", "/emails/" + emailID + "/events", "GET"},
-		{"PROPFIND", "/attachments/tok", "GET"},
+		{"PROPFIND", "/attachments/tok", "GET, HEAD"},
 	} {
 		w := b.do(tt.method, tt.path, "")
 		if got := w.Header().Get("Allow"); got != tt.allow {

@@ -243,6 +243,7 @@ type connKey struct{}
 
 // connContext puts a connection into the context of its requests.
 func connContext(ctx context.Context, c net.Conn) context.Context {
+	ctx = boundSending(ctx, c)
 	return context.WithValue(ctx, connKey{}, c)
 }
 

@@ -26,6 +26,7 @@ type Exchange struct {
 	Body          []byte                  // of routes that take one
 	Stream        *Stream                 // of routes that read their body themselves
 	held          held                    // of the budget for bodies
+	answer        *answer                 // what it may hold, and holds, of the budget for answers
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
@@ -42,12 +43,13 @@ func (x *Exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes that the status is 200 where none was given.
+// Write notes that the status is 200 where none was given. It fails once the client
+// has taken nothing for the time that it has.
 func (x *Exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	return x.ResponseWriter.Write(b)
+	return x.answer.write(x.ResponseWriter, b)
 }
 
 // Unwrap lets http.ResponseController reach the connection's deadlines.
@@ -76,7 +78,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		x.conn.set(phaseBody)
 		setReadDeadline(x, time.Now().Add(h.limits.SmallTime))
 	}
-	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+	h.dispatch(x, r.WithContext(h.answering(r, x)))
 }
 
 // finish hands back what the exchange held, turns a panic into a 500 and writes
@@ -84,6 +86,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 	p := recover()
 	h.budget.release(&x.held)
+	if !x.inside {
+		x.answer.release()
+	}
 	if p != nil && p != http.ErrAbortHandler {
 		h.log.Error("panic in a request handler", "request_id", x.ID, "panic", p, "stack", string(debug.Stack()))
 		if x.status == 0 {

@@ -68,6 +68,7 @@ type Handler struct {
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
+	answers    *answers
 	proxies    proxies
 	named      proxies // of those, what the operator named
 	draining   atomic.Bool
@@ -85,6 +86,7 @@ func New(cfg Config) *Handler {
 		rate:       newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
 		budget:     newBudget(cfg.Limits, cfg.Log),
+		answers:    newAnswers(cfg.Limits.Answers),
 		proxies:    cfg.TrustedProxies,
 		named:      cfg.TrustedProxies,
 		operations: map[string]*Operation{},

@@ -20,7 +20,9 @@ type Limits struct {
 	Rate       int64         // the least that a large one needs on average, a second
 	Header     time.Duration // for the header to arrive
 	idle       time.Duration // of a kept-alive connection
-	write      time.Duration // for everything from the header to the end of the answer
+	write      time.Duration // from the header to the beginning of the answer
+
+	Answers AnswerLimits
 
 	Connections      int // at once
 	ConnectionsOfOne int // of one address
@@ -33,6 +35,7 @@ const DefaultConnections = 2048
 // DefaultLimits returns the limits of a server in use: 40 MiB a body.
 func DefaultLimits() Limits {
 	return Limits{
+		Answers:          defaultAnswerLimits(),
 		Body:             40 << 20,
 		SmallBody:        64 << 10,
 		SmallBudget:      64 << 20,

@@ -162,11 +162,11 @@ func checkInput(in any, header http.Header) error {
 func commonErrors(rt Route) []int {
 	var out []int
 	if !rt.Public {
-		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	}
 	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-			http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
+			http.StatusUnprocessableEntity, http.StatusServiceUnavailable) // public ones too
 	}
 	return append(out, http.StatusInternalServerError)
 }

@@ -13,8 +13,8 @@ import (
 const maxHeaderBytes = 64 << 10
 
 // Server serves a Handler on listeners, with bounds against slow clients: 10 s
-// for a header of at most 64 KiB, the times of Limits for a body, 5 minutes for the
-// whole exchange, 2 minutes idle; and against many connections.
+// for a header of at most 64 KiB, the times of Limits for a body, 5 minutes until the
+// answer begins, 30 s for each part of it, 2 minutes idle; and against many connections.
 type Server struct {
 	handler *Handler
 	http    *http.Server
