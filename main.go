@@ -44,7 +44,8 @@ import (
 var schema string
 
 // Exit codes: a service manager tells by them what a restart can mend. exitStorage is
-// a disk that failed, exitInUse a second server on one database.
+// a disk that failed or a file that is damaged, exitInUse a second server on one
+// database, or another program that holds its lock.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -63,23 +64,14 @@ func run(args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "mailer:", words(err))
+	fmt.Fprintln(os.Stderr, "mailer:", cli.Words(err))
 	switch {
-	case errors.Is(err, db.ErrInUse):
+	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
-	case db.IsStorage(err):
+	case db.IsStorage(err), errors.Is(err, cli.ErrDamage):
 		return exitStorage
 	}
 	return exitError
-}
-
-// words are what a person at a terminal needs of an error.
-func words(err error) string {
-	var e *app.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
 }
 
 // options are the values of all flags; each command binds those that it takes.
@@ -95,7 +87,7 @@ type options struct {
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
-	dev, capture, dryRun            bool
+	dev, devPublic, capture, dryRun bool
 	boundFlags                      web.BoundFlags
 	bounds                          web.Bounds
 	flags                           *pflag.FlagSet // of serve
@@ -108,7 +100,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Check: check}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -132,6 +124,15 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return s, func() { store.Close() }, nil
+}
+
+// check looks for damage in a database.
+func check(ctx context.Context, path string) (checks []cli.Check, err error) {
+	found, err := db.Check(ctx, path)
+	for _, f := range found {
+		checks = append(checks, cli.Check(f))
+	}
+	return checks, err
 }
 
 // keyFile is the master key's file of a database.
@@ -163,6 +164,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
+	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others than this machine reach")
 	return o.Bind(cmd)
 }
 
@@ -177,8 +179,15 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
-	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
+	address, err := net.ResolveTCPAddr("tcp", o.listen)
+	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
+	}
+	if o.devPublic && !o.dev {
+		return errors.New("--dev-public is of no use without --dev")
+	}
+	if o.dev && !o.devPublic && !address.IP.IsLoopback() {
+		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
@@ -189,7 +198,6 @@ func (o *options) check(cmd *cobra.Command) error {
 	if err := o.checkBounces(); err != nil {
 		return err
 	}
-	var err error
 	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
 		return err
 	}
