@@ -64,7 +64,7 @@ func run(args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "mailer:", words(err))
+	fmt.Fprintln(os.Stderr, "mailer:", cli.Words(err))
 	switch {
 	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
@@ -72,15 +72,6 @@ func run(args []string) int {
 		return exitStorage
 	}
 	return exitError
-}
-
-// words are what a person at a terminal needs of an error.
-func words(err error) string {
-	var e *app.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
 }
 
 // options are the values of all flags; each command binds those that it takes.

@@ -37,13 +37,16 @@ type budget struct {
 }
 
 func newBudget(l Limits, log *slog.Logger) *budget {
+	largest := 2 * l.Body // as a body counts
+	// Beside the largest body there is room for those that take no turns.
+	share := min(largest+largest/5, l.LargeBudget/2)
 	return &budget{
 		Limits:   l,
 		small:    newLane("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
-		large:    newLane("large bodies", l.LargeBudget, l.LargeBudget/3, l.LargeWait, log),
+		large:    newLane("large bodies", l.LargeBudget, share, l.LargeWait, log),
 		public:   newLane("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
 		unproven: newLane("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
-		turns:    newLane("large bodies", math.MaxInt64, l.LargeBudget/3, l.LargeWait, log),
+		turns:    newLane("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
 	}
 }
 
@@ -213,7 +216,8 @@ func (in *intake) isLarge() bool {
 	return in.r.ContentLength > small || int64(len(in.x.Body)) >= small
 }
 
-// lane is where a body counts that has room for size bytes.
+// lane is where a body counts that has room for size bytes: also one that will be
+// large, as long as it waits for its turn.
 func (in *intake) lane(size int64) *lane {
 	b := in.h.budget
 	switch {
@@ -221,7 +225,7 @@ func (in *intake) lane(size int64) *lane {
 		return b.unproven
 	case in.rt.Public:
 		return b.public
-	case max(size, in.r.ContentLength) > b.SmallBody:
+	case size > b.SmallBody:
 		return b.large
 	}
 	return b.small
@@ -256,14 +260,15 @@ func (in *intake) grow(size int64) error {
 	return nil
 }
 
-// takeTurn waits for the turn of a body that is large, once a part of it is here.
+// takeTurn waits for the turn of a body that is large, once as much of it is here as
+// a small one has.
 func (in *intake) takeTurn(size int64) (waited bool, err error) {
 	b, held := in.h.budget, &in.x.held
-	n, begins := in.r.ContentLength, int64(firstStep)
+	n := in.r.ContentLength
 	if n < 0 {
-		n, begins = in.most, turnFrom
+		n = in.most
 	}
-	if in.rt.Public || n <= turnFrom || size <= begins || held.turn > 0 {
+	if in.rt.Public || n <= turnFrom || size <= b.SmallBody || held.turn > 0 {
 		return false, nil
 	}
 	turn := min(2*n, b.turns.share)

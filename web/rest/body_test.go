@@ -188,12 +188,12 @@ func TestWhoSendsNothingHoldsNothing(t *testing.T) {
 // TestLargeBodiesOfATeamTakeTurns: side by side all would get stuck half-way. Another
 // team's does not wait for them.
 func TestLargeBodiesOfATeamTakeTurns(t *testing.T) {
-	const mib, n, size = 1 << 20, 20, 10 << 20
+	const mib, n, size = 1 << 20, 8, 40 << 20
 	synctest.Test(t, func(t *testing.T) {
 		b := newCoreBench(t)
 		failed := make(chan error, n+1)
 		send := func(team string) {
-			l := &line{part: mib, left: size, pause: 100 * time.Millisecond}
+			l := &line{part: 8 * mib, left: size, pause: 100 * time.Millisecond}
 			x, r := b.bodyOf(l, team, size)
 			failed <- b.handler.readBody(x, r, &Route{}, 40*mib)
 			b.handler.budget.release(&x.held)

@@ -39,7 +39,7 @@ func DefaultLimits() Limits {
 		Body:             40 << 20,
 		SmallBody:        64 << 10,
 		SmallBudget:      64 << 20,
-		LargeBudget:      240 << 20, // a third of it holds the largest body
+		LargeBudget:      272 << 20, // while one team has its share, another has room for the largest body
 		PublicBudget:     32 << 20,
 		SmallWait:        10 * time.Second,
 		LargeWait:        30 * time.Second,

@@ -121,6 +121,9 @@ func (b *bystander) calm(t *testing.T, what, page string, span time.Duration) {
 		}
 		<-tick.C
 	}
+	if len(took) == 0 {
+		return // it failed
+	}
 	slices.Sort(took)
 	t.Logf("%s: %d requests, p50 %s, p99 %s", what, len(took), took[len(took)/2].Round(time.Millisecond), p99(took).Round(time.Millisecond))
 	if p99(took) > calmP99 {
