@@ -92,11 +92,13 @@ type options struct {
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	bounceListen, bounceHost        string
-	rateLimit, webhooksPerTeam      int
+	webhooksPerTeam                 int
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
-	dev, capture, dryRun            bool
+	dev, devPublic, capture, dryRun bool
+	boundFlags                      web.BoundFlags
+	bounds                          web.Bounds
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -107,7 +109,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Check: check}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -133,15 +135,6 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	return s, func() { store.Close() }, nil
 }
 
-// check looks for damage in a database.
-func check(ctx context.Context, path string) (checks []cli.Check, err error) {
-	found, err := db.Check(ctx, path)
-	for _, f := range found {
-		checks = append(checks, cli.Check(f))
-	}
-	return checks, err
-}
-
 // keyFile is the master key's file of a database.
 func keyFile(f cli.StoreFlags) *server.KeyFile {
 	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: f.DB}
@@ -160,7 +153,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
-	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -171,6 +164,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
+	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others than this machine reach")
 	return o.Bind(cmd)
 }
 
@@ -185,8 +179,15 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
-	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
+	address, err := net.ResolveTCPAddr("tcp", o.listen)
+	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
+	}
+	if o.devPublic && !o.dev {
+		return errors.New("--dev-public is of no use without --dev")
+	}
+	if o.dev && !o.devPublic && !address.IP.IsLoopback() {
+		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
@@ -195,6 +196,9 @@ func (o *options) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
 	if err := o.checkBounces(); err != nil {
+		return err
+	}
+	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
 		return err
 	}
 	if (o.dev || o.capture) && len(o.relays) > 0 {
@@ -396,7 +400,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- api.Serve(listener) }()
 	stopBounces := o.takeBounces(log, bounced, s, ended)
@@ -408,6 +412,9 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			key.Check(log)
 			log.Info("read configuration again")
 		})
+	}
+	if err == nil {
+		api.Drain(o.boundFlags.DrainDelay, cfg.DB.Failed())
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()

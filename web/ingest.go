@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"sync"
 	"time"
 
@@ -73,38 +72,60 @@ func registerIngest(h *rest.Handler, service ingestService, sns SNS) {
 	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
-	ses := rest.RegisterRaw(h, rt, huma.Operation{
+	sesRoute := rt
+	sesRoute.Unproven, sesRoute.Precheck = true, in.listed
+	ses := rest.RegisterRaw(h, sesRoute, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
-	rest.DocumentBody[map[string]any](h, ses, true)
+	rest.DocumentBody[snsMessage](h, ses, true)
+	rt.Precheck = in.opens
 	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
-		Description: "The body is what the provider's webhooks send; for generic, one event of the form below or an array of up to 1,000.",
+		Description: "The body is what the provider's webhooks send; for generic, one event as the example or an array of up to 1,000.",
 		Errors:      []int{http.StatusNotFound},
 	}, in.provider)
 	rest.DocumentBody[providerEvents](h, provider, true)
 }
 
-// providerEvents is the body of the doors with a secret: the generic form in
-// words; the others are their providers'.
+// snsMessage is the body of the door of SES.
+type snsMessage map[string]any
+
+// providerEvents is the body of the doors with a secret: any JSON, for each provider
+// has a form of its own.
 type providerEvents struct{}
 
 // Schema implements huma.SchemaProvider.
-func (providerEvents) Schema(r huma.Registry) *huma.Schema {
-	one := huma.SchemaFromType(r, reflect.TypeFor[feedback.GenericEvent]())
-	return &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
+func (providerEvents) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: "What the provider's webhooks send", Examples: []any{map[string]any{
+		"type": "bounced", "email_id": "0197f2a4-5c1e-7b3a-9d84-2f6c1a0b3e57", "recipient": "ann@example.net",
+		"enhanced_code": "5.1.1", "diagnostic": "smtp; 550 5.1.1 no such user", "created_at": "2026-08-01T09:30:00.000Z",
+	}}}
+}
+
+// listed refuses what comes to the door of SNS while nothing is believed there,
+// before its body is read.
+func (in *ingest) listed(x *rest.Exchange, _ func(string) string) error {
+	if in.sns != nil {
+		return nil
+	}
+	return in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
+}
+
+// opens refuses what comes without the secret, before its body is read.
+func (in *ingest) opens(x *rest.Exchange, param func(string) string) error {
+	if in.service.OpensIngest(param("provider"), param("secret")) {
+		return nil
+	}
+	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 }
 
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,
 // and trouble with 503, after which SNS tries again.
 func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*ingestOutput, error) {
-	if in.sns == nil {
-		return nil, in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
-	}
 	reports, note, err := in.sns.Receive(ctx, x.Body)
 	var refusal *app.Error
 	switch {
@@ -118,12 +139,10 @@ func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*inge
 	return in.store(ctx, reports)
 }
 
-// provider takes what a provider sends that the secret in the path proves.
+// provider takes what a provider sends, whom opens has proved by the secret in the
+// path.
 func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
 	source := string(path.Provider)
-	if !in.service.OpensIngest(source, path.Secret) {
-		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
-	}
 	reports, err := feedback.Read(source, x.Body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {

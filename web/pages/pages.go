@@ -47,6 +47,7 @@ type Service interface {
 	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
 	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error)
+	OpensPage(name, token string) bool
 }
 
 // pages answers people: in HTML and in their language, errors too. The token in
@@ -106,21 +107,28 @@ func newPages(h *rest.Handler, service Service) *pages {
 // Register adds the pages and the addresses of tracked mail.
 func Register(h *rest.Handler, service Service, opens TrackingService) {
 	p := newPages(h, service)
-	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
-	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
-	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe)
-	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
-	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
-	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
+	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
+	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
+	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe, app.UnsubscribePage)
+	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences, "")
+	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences, "")
+	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
-// and a refusal before the handler go the same way.
-func (p *pages) add(method, path, id, summary string, build pageBuilder) {
+// and a refusal before the handler go the same way. One with a form says
+// what its token must be for: the form of a foreign one is not read.
+func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
 	rt := rest.Route{Public: true, Refuse: p.refuse}
-	if method == http.MethodPost {
+	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
+		rt.Precheck = func(_ *rest.Exchange, param func(string) string) error {
+			if p.service.OpensPage(form, param("token")) {
+				return nil
+			}
+			return rest.NewError(app.CodeNotFound, "There is no such page")
+		}
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
@@ -131,7 +139,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder) {
 		}
 		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
 	})
-	documentPage(added)
+	documentPage(p.h, added)
 }
 
 // text chooses the language: that of the reader, or else English.
@@ -356,14 +364,14 @@ func mark(team string) string {
 }
 
 // documentPage says in openapi.json what a page takes and answers.
-func documentPage(op *huma.Operation) {
+func documentPage(h *rest.Handler, op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	switch op.Method {
 	case http.MethodHead:
 		page = nil
 	case http.MethodPost:
-		op.RequestBody = pageForm(op.Path)
+		op.RequestBody = pageForm(h, op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
 	}
 	op.Responses = map[string]*huma.Response{}
@@ -372,22 +380,24 @@ func documentPage(op *huma.Operation) {
 	}
 }
 
-func pageForm(path string) *huma.RequestBody {
-	choice := &huma.Schema{Type: huma.TypeString, Enum: []any{string(app.OptIn), string(app.OptOut)}}
+// pageForm is what a page's form sends. What the fields with the names of topics say
+// stands in words: generators of clients take no schema for it.
+func pageForm(h *rest.Handler, path string) *huma.RequestBody {
 	if strings.HasPrefix(path, "/preferences") {
-		shown := &huma.Schema{
-			Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
-			Description: "The topics of the form; those without a choice are opted out of",
-		}
-		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: &huma.Schema{
-			Type: huma.TypeObject, Properties: map[string]*huma.Schema{shownTopic: shown}, AdditionalProperties: choice,
-			Description: "One field per topic, named by its id",
-		}}}}
+		form := h.Component("PreferencesForm", &huma.Schema{
+			Type:        huma.TypeObject,
+			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut),
+			Properties: map[string]*huma.Schema{shownTopic: {
+				Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+				Description: "The topics of the form; those without a choice are opted out of",
+			}},
+		})
+		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	}
-	form := &huma.MediaType{Schema: &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Description: "Whatever it says, the request unsubscribes",
+	form := &huma.MediaType{Schema: h.Component("UnsubscribeForm", &huma.Schema{
+		Type: huma.TypeObject, Description: "Whatever it says, the request unsubscribes",
 		Properties: map[string]*huma.Schema{"List-Unsubscribe": {Type: huma.TypeString, Examples: []any{"One-Click"}}},
-	}}
+	})}
 	return &huma.RequestBody{Content: map[string]*huma.MediaType{
 		"application/x-www-form-urlencoded": form, "multipart/form-data": form,
 	}}

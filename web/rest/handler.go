@@ -14,6 +14,7 @@ package rest
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -38,8 +39,13 @@ type Config struct {
 	// RateLimit is how many requests a second each key may make; 0: no limit,
 	// and no ratelimit headers.
 	RateLimit int
-	Limits    Limits
-	Now       func() time.Time
+	// TeamRateLimit is how many all keys of a team may make together; 0: no limit.
+	TeamRateLimit int
+	Limits        Limits
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
+	// of this machine.
+	TrustedProxies []netip.Prefix
+	Now            func() time.Time
 	// Absent refuses paths in words of their own that no route answers; nil: none.
 	Absent func(path string) *Error
 }
@@ -62,6 +68,8 @@ type Handler struct {
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
+	proxies    proxies
+	named      proxies // of those, what the operator named
 	draining   atomic.Bool
 }
 
@@ -74,10 +82,15 @@ func New(cfg Config) *Handler {
 		now:        cfg.Now,
 		limits:     cfg.Limits,
 		absent:     cfg.Absent,
-		rate:       newRateLimiter(cfg.RateLimit, cfg.Now),
+		rate:       newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
-		budget:     newBudget(cfg.Limits),
+		budget:     newBudget(cfg.Limits, cfg.Log),
+		proxies:    cfg.TrustedProxies,
+		named:      cfg.TrustedProxies,
 		operations: map[string]*Operation{},
+	}
+	if len(h.proxies) == 0 {
+		h.proxies = loopback
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)
