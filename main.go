@@ -100,7 +100,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Check: check}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -124,15 +124,6 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return s, func() { store.Close() }, nil
-}
-
-// check looks for damage in a database.
-func check(ctx context.Context, path string) (checks []cli.Check, err error) {
-	found, err := db.Check(ctx, path)
-	for _, f := range found {
-		checks = append(checks, cli.Check(f))
-	}
-	return checks, err
 }
 
 // keyFile is the master key's file of a database.

@@ -138,7 +138,7 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 		conn, err = d.openWriter(ctx)
 	}
 	if err != nil {
-		return fmt.Errorf("open database %s: %w", opts.Path, d.inWords(opts.Path, err))
+		return d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
 	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
 		return d.inWords(opts.Path, err)
@@ -148,7 +148,7 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 		d.log.Info("made a new database", "path", cmp.Or(whole, path))
 	}
 	if err := d.openReaders(ctx); err != nil {
-		return fmt.Errorf("open readers: %w", d.inWords(opts.Path, err))
+		return d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
 		if err := d.makeReserve(); tooManyFiles(err) {

@@ -124,7 +124,7 @@ func (s *Service) broadcast() {
 	for {
 		next, err := s.broadcastRound(s.Taking)
 		if err != nil && s.Taking.Err() == nil {
-			s.Log.Error("broadcasts", "err", err)
+			s.LogUnlessHindered("broadcasts", err)
 			next = service.SweepEvery
 		}
 		if !service.Pause(s.Taking, next, s.broadcaster.woken) {
@@ -195,7 +195,7 @@ func (s *Service) expandQueued(ctx context.Context) error {
 				}
 			}()
 			if err := s.unlessDamaged(s.Taking, b, s.expand(s.Taking, b)); err != nil && s.Taking.Err() == nil {
-				s.Log.Error("write down recipients", "broadcast", b.ID, "err", err)
+				s.LogUnlessHindered("write down recipients", err, "broadcast", b.ID)
 				service.Pause(s.Taking, service.SweepEvery, nil)
 			}
 		})

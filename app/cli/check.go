@@ -5,22 +5,16 @@ import (
 	"os"
 
 	"github.com/spf13/cobra"
-)
 
-// Check is what one check came to.
-type Check struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Found string `json:"found"`
-	Fix   string `json:"fix"` // empty: nothing is to be done
-}
+	"mailer/app/server"
+)
 
 // ErrDamage: a check of the database found damage, and it was printed.
 var ErrDamage = errors.New("the database is damaged")
 
 func (c *Store) check() *cobra.Command {
 	cmd := newCommand("check", "Look for damage in the database, beside a server or alone; exit code 2 where there is any", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		checks, err := c.Check(cmd.Context(), c.flags.DB)
+		checks, err := server.CheckDatabase(cmd.Context(), c.flags.DB)
 		if err != nil {
 			return err
 		}

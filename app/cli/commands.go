@@ -17,8 +17,6 @@ type Store struct {
 	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
 	// InUse tells whether a server runs on the database.
 	InUse func(path string) bool
-	// Check looks for damage in the database, and changes nothing.
-	Check func(ctx context.Context, path string) ([]Check, error)
 
 	flags  StoreFlags
 	team   string

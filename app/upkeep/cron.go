@@ -48,7 +48,7 @@ func (s *Service) StartCron() error {
 		spec := "@every " + job.every.String()
 		if _, err := s.cron.AddFunc(spec, func() {
 			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
-				s.Log.Error("cron job", "job", job.what, "every", spec, "err", err)
+				s.LogUnlessHindered("cron job", err, "job", job.what, "every", spec)
 			}
 		}); err != nil {
 			return fmt.Errorf("set cron job %s: %w", job.what, err)
