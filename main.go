@@ -44,7 +44,8 @@ import (
 var schema string
 
 // Exit codes: a service manager tells by them what a restart can mend. exitStorage is
-// a disk that failed, exitInUse a second server on one database.
+// a disk that failed or a file that is damaged, exitInUse a second server on one
+// database, or another program that holds its lock.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -65,9 +66,9 @@ func run(args []string) int {
 	}
 	fmt.Fprintln(os.Stderr, "mailer:", words(err))
 	switch {
-	case errors.Is(err, db.ErrInUse):
+	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
-	case db.IsStorage(err):
+	case db.IsStorage(err), errors.Is(err, cli.ErrDamage):
 		return exitStorage
 	}
 	return exitError
@@ -108,7 +109,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Check: check}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -132,6 +133,15 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 		return nil, nil, errors.Join(err, store.Close())
 	}
 	return s, func() { store.Close() }, nil
+}
+
+// check looks for damage in a database.
+func check(ctx context.Context, path string) (checks []cli.Check, err error) {
+	found, err := db.Check(ctx, path)
+	for _, f := range found {
+		checks = append(checks, cli.Check(f))
+	}
+	return checks, err
 }
 
 // keyFile is the master key's file of a database.
@@ -187,10 +197,11 @@ func (o *options) check(cmd *cobra.Command) error {
 	if err := errors.Join(o.checkListen(), o.checkBounces()); err != nil {
 		return err
 	}
-	var err error
-	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
+	bounds, err := o.boundFlags.Bounds()
+	if err != nil {
 		return err
 	}
+	o.bounds = bounds
 	if (o.dev || o.capture) && len(o.relays) > 0 {
 		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
 	}

@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"net/mail"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -10,21 +11,24 @@ import (
 
 // FuzzCompose: whatever Validate lets through reads back as exactly that.
 func FuzzCompose(f *testing.F) {
-	f.Add("Acme <a@b.co>", "c@d.org", "Subject", "<p>x</p>", "text", "X-Foo", "value", "file.pdf", "application/pdf", []byte("x"))
-	f.Add("=?utf-8?q?J=C3=B6rg?= <a@b.co>", `"x, y" <c@d.org>`, "=?utf-8?q?x?=", "", "\r.\r\n", "Comments", "é  é", "é.pdf", "", []byte{0})
-	f.Add("a@b.co", "ü@ü.example", " x ", "<b>\r", "From x", "References", strings.Repeat("x", 997), strings.Repeat("é", 127), "text/plain; x*=utf-8''%41", []byte{})
-	f.Add("a@b.co", "c@d.org", "a\tb", "", "--=_mixed_"+testID, "X-A", "a   b", `"`, `text/plain; name="a; b"`, []byte("\r\n"))
-	f.Fuzz(func(t *testing.T, from, to, subject, html, text, name, value, filename, contentType string, content []byte) {
+	f.Add("Acme <a@b.co>", "c@d.org", "Subject", "<p>x</p>", "text", "X-Foo", "value", "file.pdf", "application/pdf", "", []byte("x"))
+	f.Add("=?utf-8?q?J=C3=B6rg?= <a@b.co>", `"x, y" <c@d.org>`, "=?utf-8?q?x?=", "", "\r.\r\n", "Comments", "é  é", "é.pdf", "", "logo@b.co", []byte{0})
+	f.Add("a@b.co", "ü@ü.example", " x ", "<b>\r", "From x", "References", strings.Repeat("x", 997), strings.Repeat("é", 127), "text/plain; x*=utf-8''%41", "<x>", []byte{})
+	f.Add("a@b.co", "c@d.org", "a\tb", "", "--=_mixed_"+testID, "X-A", "a   b", `"`, `text/plain; name="a; b"`, "!#$%&'*+", []byte("\r\n"))
+	f.Fuzz(func(t *testing.T, from, to, subject, html, text, name, value, filename, contentType, contentID string, content []byte) {
 		if content == nil {
 			content = []byte{}
 		}
 		in := app.EmailInput{
 			From: from, To: []string{to, to}, Cc: []string{to}, ReplyTo: []string{from}, Subject: subject, HTML: html, Text: &text,
 			Headers:     map[string]string{name: value},
-			Attachments: []app.Attachment{{Filename: filename, ContentType: contentType, Content: content}},
+			Attachments: []app.Attachment{{Filename: filename, ContentType: contentType, ContentID: contentID, Content: content}, {Filename: "b", Content: content}},
 		}
 		if filename == "" {
 			in.Attachments = nil
+		}
+		if contentID != "" {
+			in.Compat = app.CompatResend
 		}
 		valid, err := in.Validate()
 		for range 10 { // what is refused gives way, so that the rest is tried
@@ -47,6 +51,34 @@ func FuzzCompose(f *testing.F) {
 		}
 		checkWire(t, b)
 		checkReadsBack(t, m, b)
+	})
+}
+
+// FuzzMailboxHeader: an address that is accepted, quoted or not, is one address with
+// one name to whoever reads its header, between others too.
+func FuzzMailboxHeader(f *testing.F) {
+	for _, s := range []string{
+		"Acme, Inc. <a@b.co>", "Jane (via site) <a@b.co>", "[Acme] X <a@b.co>", "Acme: Support <a@b.co>", `A\B <a@b.co>`, `5" pipe <a@b.co>`,
+		"Müller, Jörg <ü@b.co>", "Acme, =?utf-8?q?=3D=3Fx=3F=3D?= <a@b.co>", strings.Repeat("long, ", 40) + "<a@b.co>", "a: b; \"c <a@b.co>", "= ? <a@b.co>",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := app.ParseAddress(s)
+		if err != nil {
+			return
+		}
+		other := app.Address{Name: "x, y", Local: "c", Domain: "d.org"}
+		var w headerWriter
+		w.addresses("To", []app.Address{other, want, other})
+		m, err := mail.ReadMessage(strings.NewReader(string(w.buf) + "\r\n"))
+		if err != nil {
+			t.Fatalf("%q gives %q: %v", s, w.buf, err)
+		}
+		got, err := m.Header.AddressList("To")
+		if err != nil || len(got) != 3 || got[1].Name != want.Name || got[1].Address != want.Mailbox() || got[2].Name != other.Name {
+			t.Errorf("%q as %q is %v, %v", s, w.buf, got, err)
+		}
 	})
 }
 

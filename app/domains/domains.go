@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -114,7 +115,7 @@ func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app
 
 // DomainByName returns a team's domain. Errors: CodeNotFound.
 func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.Domain, err error) {
-	if ascii, perr := app.ParseDomain(name); perr == nil {
+	if ascii, perr := mailbox.ParseDomain(name); perr == nil {
 		name = ascii
 	}
 	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.DomainByName(teamID, name) })

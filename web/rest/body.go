@@ -145,6 +145,7 @@ func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) 
 		return unread(x, err)
 	}
 	setReadDeadline(x, time.Time{})
+	x.conn.set(phaseWork)
 	return nil
 }
 
@@ -277,9 +278,7 @@ func (in *intake) takeTurn(size int64) (waited bool, err error) {
 func (in *intake) fill(size int64) (ended bool, err error) {
 	x := in.x
 	for int64(len(x.Body)) < size {
-		x.conn.set(phaseBody)
 		n, err := in.r.Body.Read(x.Body[len(x.Body):size])
-		x.conn.set(phaseWork)
 		x.Body = x.Body[:len(x.Body)+n]
 		switch {
 		case err == io.EOF:

@@ -16,7 +16,7 @@ type phase = int32
 
 const (
 	phaseReading phase = iota // a header, or what is left of a body after its answer
-	phaseBody                 // of a request
+	phaseBody                 // a request whose body is not all here: cut only while more of it is waited for
 	phaseIdle                 // between two requests
 	phaseWork                 // an answer is being made: never cut
 )
@@ -29,12 +29,15 @@ type conn struct {
 	net.Conn
 	peer  netip.Prefix
 	phase atomic.Int32
+	waits atomic.Bool  // for bytes
 	last  atomic.Int64 // when something came of it, in Unix nanoseconds
 }
 
 // Read implements net.Conn.
 func (c *conn) Read(p []byte) (int, error) {
+	c.waits.Store(true)
 	n, err := c.Conn.Read(p)
+	c.waits.Store(false)
 	if n > 0 {
 		c.last.Store(time.Now().UnixNano())
 	}
@@ -165,7 +168,7 @@ func stalled(conns map[*conn]struct{}) (victim *conn) {
 	now := time.Now().UnixNano()
 	for c := range conns {
 		p := c.phase.Load()
-		if p == phaseWork {
+		if p == phaseWork || p == phaseBody && !c.waits.Load() {
 			continue
 		}
 		last := c.last.Load()

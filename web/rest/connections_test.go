@@ -62,9 +62,10 @@ func TestTheLongestStalledOfAnAddressMakesRoom(t *testing.T) {
 		idle, idleEnd := dialled(s, "10.0.0.1")
 		s.changed(idle, http.StateIdle)
 		work, workEnd := dialled(s, "10.0.0.1")
-		work.set(phaseWork)
+		work.set(phaseBody) // its body waits for us
 		stuck, stuckEnd := dialled(s, "10.0.0.1")
 		stuck.set(phaseBody)
+		stuck.waits.Store(true)
 		_, otherEnd := dialled(s, "10.0.0.2") // older than what comes
 		fourth, _ := dialled(s, "10.0.0.1")
 		if fourth == nil {

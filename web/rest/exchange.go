@@ -71,8 +71,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.rate.announceAll(head)
 	defer h.finish(x, r, start)
 	if r.ContentLength != 0 {
-		// Also where no body is wanted: net/http reads on after the answer, and
-		// would wait for ever for a client that sends nothing.
+		// Also where no body is wanted: net/http reads on before and after the answer,
+		// and would wait for ever for a client that sends nothing.
+		x.conn.set(phaseBody)
 		setReadDeadline(x, time.Now().Add(h.limits.SmallTime))
 	}
 	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))

@@ -90,6 +90,7 @@ func prepared(rt *Route, op huma.Operation, input reflect.Type) huma.Operation {
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
+	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
 	if !rt.Public {
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
@@ -173,10 +174,10 @@ func commonErrors(rt Route) []int {
 // BodyDecoder is a body that is not decoded as one JSON object.
 type BodyDecoder interface{ DecodeBody([]byte) error }
 
-// decodeInto reads a body. An optional one may be left out. Errors: those of
-// decodeBody.
+// decodeInto reads a body. An optional one may be left out, or be the empty array
+// that no arguments become in PHP. Errors: those of decodeBody.
 func decodeInto(body []byte, optional bool, v any) error {
-	if optional && len(bytes.TrimSpace(body)) == 0 {
+	if optional && (len(bytes.TrimSpace(body)) == 0 || IsEmptyArray(body)) {
 		return nil
 	}
 	if d, ok := v.(BodyDecoder); ok {
@@ -192,8 +193,20 @@ func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
 }
 
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
+	registry := h.api.OpenAPI().Components.Schemas
+	schema := registry.Schema(body, true, "")
+	if schema.Ref == "" { // it makes its schema itself
+		schema = h.Component(huma.DefaultSchemaNamer(body, ""), schema)
+	}
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, body)}},
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
 	}
+}
+
+// Component names a schema in the document, as generated clients will call
+// it, and returns what refers to it.
+func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
+	h.api.OpenAPI().Components.Schemas.Map()[name] = schema
+	return &huma.Schema{Ref: schemaPrefix + name}
 }

@@ -62,9 +62,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	if s.err != nil {
 		return 0, s.err
 	}
-	s.x.conn.set(phaseBody)
 	n, err := s.body.Read(p[:min(int64(len(p)), s.left+1)])
-	s.x.conn.set(phaseWork)
 	s.got += int64(n)
 	if s.left -= int64(n); s.left < 0 {
 		s.err = bodyTooLarge(s.h.limits.Body)
@@ -73,6 +71,7 @@ func (s *Stream) Read(p []byte) (int, error) {
 	switch {
 	case err == io.EOF:
 		s.ended = true
+		s.x.conn.set(phaseWork)
 		setReadDeadline(s.x, time.Time{})
 	case err != nil:
 		s.err = readError(err)
