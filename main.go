@@ -170,16 +170,13 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
-	if err := o.checkListen(); err != nil {
-		return err
-	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
 	}
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := o.checkBounces(); err != nil {
+	if err := errors.Join(o.checkListen(), o.checkBounces()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()

@@ -254,3 +254,18 @@ func inOrder(text string, parts []string) bool {
 	}
 	return true
 }
+
+func TestAFileNameKeptAnErasedAddress(t *testing.T) {
+	e := NewSet([]string{"jane@example.test"})
+	for name, want := range map[string]string{
+		"jane@example.test.txt": "[erased].txt", "for Jane@Example.TEST.tar.gz": "for [erased].tar.gz", "jane@example.test": "[erased]",
+		"jane@example.test (1).pdf": "[erased] (1).pdf", "jane%40example.test.csv.gz.asc": "[erased].csv.gz.asc",
+		"joe@example.test.txt": "joe@example.test.txt", "xjane@example.test.txt": "xjane@example.test.txt", ".": ".", "": "", "a.b.c.d.e": "a.b.c.d.e",
+	} {
+		mail := &app.Mail{Attachments: []app.Attachment{{Filename: name}}}
+		e.ScrubMail(mail)
+		if got := mail.Attachments[0].Filename; got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
+}
