@@ -307,7 +307,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 	if got := w.Attempts(w.Deliveries(hook)[0])[0].Response; !strings.Contains(got, "ann@example.net") {
 		t.Fatalf("the endpoint answered %q", got)
 	}
-	c, err := w.Server.Audience.CreateContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"})
+	c, _, err := w.Server.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"}, app.ConflictError)
 	world.Must(t, err)
 	_, err = w.Server.Audience.DeleteContact(ctx, w.Key, c, true)
 	world.Must(t, err)

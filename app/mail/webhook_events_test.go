@@ -65,7 +65,7 @@ func TestWebhooksHearWhatBecomesOfBroadcasts(t *testing.T) {
 		w.People(2)
 		_, err := w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: world.Person(0)})
 		world.Must(t, err)
-		_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe"})
+		_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "zoe@example.net", FirstName: "Zoe"}, app.ConflictError)
 		world.Must(t, err)
 		b := w.Draft()
 		b.Subject = "News for {{{FIRST_NAME|all}}}"
