@@ -13,7 +13,7 @@ import (
 
 type createAudienceContactInput struct {
 	AudiencePath
-	conflictParam
+	ConflictParam
 }
 
 // Check implements Checker.
@@ -21,7 +21,7 @@ func (in *createAudienceContactInput) Check() error {
 	if err := in.AudiencePath.Check(); err != nil {
 		return err
 	}
-	return in.conflictParam.Check()
+	return in.ConflictParam.Check()
 }
 
 // Contacts belong to the whole team; below an audience, which is a segment under
@@ -45,7 +45,7 @@ func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-audience-contact", Method: http.MethodPatch, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Change a contact", Tags: contactTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateAudienceContact)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-audience-contact", Method: http.MethodDelete, Path: "/audiences/{id}/contacts/{contact_id}",

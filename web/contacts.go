@@ -95,15 +95,15 @@ func (f queryFlag) read(field string) (bool, error) {
 	return false, app.Invalid(field, "must be true or false")
 }
 
-// conflictParam is the query parameter of what creates one contact.
-type conflictParam struct {
+// ConflictParam is the query parameter of what creates one contact.
+type ConflictParam struct {
 	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What happens where the address has a contact: error refuses, skip leaves it as it is, upsert merges. Both add it to the segments and topics asked for, answer 200, and subscribe nobody again"`
 
 	conflict app.OnConflict
 }
 
 // Check implements Checker.
-func (p *conflictParam) Check() (err error) {
+func (p *ConflictParam) Check() (err error) {
 	if p.OnConflict != "" {
 		p.conflict, err = app.ParseOnConflict(p.OnConflict)
 	}
@@ -127,7 +127,7 @@ type (
 		AudienceContactPath
 		EraseParam
 	}
-	createContactInput struct{ conflictParam }
+	createContactInput struct{ ConflictParam }
 	putContactOutput   struct {
 		Status int
 		Body   contactRef
@@ -179,7 +179,7 @@ func (r contactRoutes) add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateContact)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
