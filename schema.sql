@@ -145,6 +145,7 @@ CREATE TABLE emails (
   tags         TEXT,          -- JSON: [{name,value}]
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
+  template_id  TEXT, -- that it was made of
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',

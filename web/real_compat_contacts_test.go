@@ -148,14 +148,14 @@ func TestABodyMayRepeatThePathOnEveryRoute(t *testing.T) {
 func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
 	b := newContactBench(t)
 	for target, words := range map[string][]string{
-		"/contacts?segment=" + b.segment:     {"`segment`", "use `segment_id`"},
-		"/contacts?segmentId=" + b.segment:   {"`segmentId`", "use `segment_id`"},
-		"/contacts?audience_id=" + b.segment: {"`audience_id`", "use `segment_id`"},
-		"/contacts?email=ann@example.org":    {"`email` is a field of the rows and no filter of this list, which takes `after`, `before`, `include`, `limit`, `segment_id`"},
-		"/contacts?limt=3":                   {"use `limit`"},
-		"/emails?from=ann@example.org":       {"`from` is a field"},
-		"/templates?status=draft":            {"`status` is a field"},
-		"/suppressions?orign=bounce":         {"use `origin`"},
+		"/contacts?segment=" + b.segment:                         {"`segment`", "use `segment_id`"},
+		"/contacts?segmentId=" + b.segment:                       {"`segmentId`", "use `segment_id`"},
+		"/contacts?audience_id=" + b.segment:                     {"`audience_id`", "use `segment_id`"},
+		"/contacts?email=ann@example.org":                        {"`email` is a field of the rows and no filter of this list, which takes `after`, `before`, `include`, `limit`, `segment_id`"},
+		"/contacts?limt=3":                                       {"use `limit`"},
+		"/emails?from=ann@example.org":                           {"`from` is a field"},
+		"/templates?status=draft":                                {"`status` is a field"},
+		"/suppressions?orign=bounce":                             {"use `origin`"},
 		"/segments/" + b.segment + "/contacts?unsubscribed=true": {"`unsubscribed` is a field"},
 	} {
 		wantError(t, b.call("GET", target, ""), 422, app.CodeValidation, words...)

@@ -365,7 +365,8 @@ func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 	}
 	got := payloads[webhook.EmailSuppressed]
 	suppressed, _ := got["suppressed"].(map[string]any)
-	if got["recipient"] != "gone@example.net" || suppressed["type"] != "OnAccountSuppressionList" || suppressed["message"] == "" {
+	if got["recipient"] != "gone@example.net" || suppressed["type"] != "OnAccountSuppressionList" || suppressed["message"] == "" ||
+		suppressed["reason"] != "manual" || fmt.Sprint(suppressed["diagnosticCode"]) != "[]" {
 		t.Errorf("email.suppressed %v", got)
 	}
 }
