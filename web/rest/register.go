@@ -91,6 +91,7 @@ func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Ope
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
+	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
 	if !rt.Public {
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
@@ -174,10 +175,11 @@ func commonErrors(rt Route) []int {
 // BodyDecoder is a body that is not decoded as one JSON object.
 type BodyDecoder interface{ DecodeBody([]byte) error }
 
-// decodeInto reads a body. An optional one may be left out, and members that only
-// repeat the path are. Errors: those of DecodeBody.
+// decodeInto reads a body. An optional one may be left out, or be the empty array
+// that no arguments become in PHP; members that only repeat the path are left out.
+// Errors: those of DecodeBody.
 func decodeInto(x *Exchange, rt *Route, v any) error {
-	if rt.Optional && len(bytes.TrimSpace(x.Body)) == 0 {
+	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
 	}
 	if d, ok := v.(BodyDecoder); ok {
@@ -196,8 +198,20 @@ func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
 }
 
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
+	registry := h.api.OpenAPI().Components.Schemas
+	schema := registry.Schema(body, true, "")
+	if schema.Ref == "" { // it makes its schema itself
+		schema = h.Component(huma.DefaultSchemaNamer(body, ""), schema)
+	}
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, body)}},
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
 	}
+}
+
+// Component gives a schema a name in the document, by which generated clients call
+// it, and returns what refers to it.
+func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
+	h.api.OpenAPI().Components.Schemas.Map()[name] = schema
+	return &huma.Schema{Ref: schemaPrefix + name}
 }

@@ -27,10 +27,11 @@ func absentMethods(t *testing.T, client string) []string {
 	return out
 }
 
-func TestNodeClientIsToldWhatThereIsNot(t *testing.T) {
-	t.Parallel()
+func TestNodeClientIsToldWhatThereIsNot(t *testing.T) { inBothModes(t, nodeClientIsToldWhatThereIsNot) }
+
+func nodeClientIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	needNode(t)
-	in := start(t)
+	in := start(t, mode.flags()...)
 	names := absentMethods(t, nodeClient)
 	got := runNode(t, in.url, in.newKey(t), "absent.mjs", map[string]string{"ABSENT": strings.Join(names, " "), "ID": someID}).errors(t)
 	for _, name := range names {
@@ -42,9 +43,10 @@ func TestNodeClientIsToldWhatThereIsNot(t *testing.T) {
 
 // TestGoV3ClientIsToldWhatThereIsNot calls the methods by reflection, with an id
 // for every string and an empty request for every request.
-func TestGoV3ClientIsToldWhatThereIsNot(t *testing.T) {
-	t.Parallel()
-	in := start(t)
+func TestGoV3ClientIsToldWhatThereIsNot(t *testing.T) { inBothModes(t, goV3ClientIsToldWhatThereIsNot) }
+
+func goV3ClientIsToldWhatThereIsNot(t *testing.T, mode compat) {
+	in := start(t, mode.flags()...)
 	names := absentMethods(t, goV3Client)
 	c, seen := v3Client(t, in.url, in.newKey(t))
 	services := map[string]any{

@@ -74,10 +74,11 @@ type audienceResult struct {
 	Errors                                                           map[string]apiError
 }
 
-func TestNodeClientAudience(t *testing.T) {
-	t.Parallel()
+func TestNodeClientAudience(t *testing.T) { inBothModes(t, nodeClientAudience) }
+
+func nodeClientAudience(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got audienceResult
 	runNode(t, w.in.url, w.key, "audience.mjs", map[string]string{"FROM": "a@example.test"}).into(t, &got)
 	got.checkVocabulary(t)
@@ -173,9 +174,10 @@ func (got *audienceResult) checkImport(t *testing.T) {
 	}
 }
 
-func TestGoV3ClientAudience(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientAudience(t *testing.T) { inBothModes(t, goV3ClientAudience) }
+
+func goV3ClientAudience(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	segment, err := c.Segments.Create(&resendv3.CreateSegmentRequest{Name: "Customers"})
 	must(t, err)
@@ -268,9 +270,10 @@ func checkGoImport(t *testing.T, c *resendv3.Client, segment string) {
 	})
 }
 
-func TestGoV2ClientAudiences(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV2ClientAudiences(t *testing.T) { inBothModes(t, goV2ClientAudiences) }
+
+func goV2ClientAudiences(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url+"/", w.key)
 	audience, err := c.Audiences.Create(&resendv2.CreateAudienceRequest{Name: "Everybody"})
 	must(t, err)
@@ -314,10 +317,11 @@ func TestGoV2ClientAudiences(t *testing.T) {
 	}
 }
 
-func TestResendCommandLineAudience(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineAudience(t *testing.T) { inBothModes(t, resendCommandLineAudience) }
+
+func resendCommandLineAudience(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	call := func(args ...string) thing {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)

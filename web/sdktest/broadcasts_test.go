@@ -67,10 +67,11 @@ func (w *world) checkBroadcast(t *testing.T, end string, want ...string) {
 	}
 }
 
-func TestNodeClientBroadcasts(t *testing.T) {
-	t.Parallel()
+func TestNodeClientBroadcasts(t *testing.T) { inBothModes(t, nodeClientBroadcasts) }
+
+func nodeClientBroadcasts(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got struct {
 		Segment, Created, Draft, Updated, Edited, Copy, Copied, Later, Scheduled broadcastThing
 		Sent, Done, Canceled, AfterCancel, Removed                               broadcastThing
@@ -129,9 +130,10 @@ func checkBroadcastErrors(t *testing.T, got map[string]apiError) {
 	}
 }
 
-func TestGoV3ClientBroadcasts(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientBroadcasts(t *testing.T) { inBothModes(t, goV3ClientBroadcasts) }
+
+func goV3ClientBroadcasts(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	segment, err := c.Segments.Create(&resendv3.CreateSegmentRequest{Name: "Readers"})
 	must(t, err)
@@ -187,9 +189,10 @@ func TestGoV3ClientBroadcasts(t *testing.T) {
 	}
 }
 
-func TestGoV2ClientBroadcasts(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV2ClientBroadcasts(t *testing.T) { inBothModes(t, goV2ClientBroadcasts) }
+
+func goV2ClientBroadcasts(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url, w.key)
 	audience, err := c.Audiences.Create(&resendv2.CreateAudienceRequest{Name: "Readers"})
 	must(t, err)
@@ -218,10 +221,11 @@ func TestGoV2ClientBroadcasts(t *testing.T) {
 	}
 }
 
-func TestResendCommandLineBroadcasts(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineBroadcasts(t *testing.T) { inBothModes(t, resendCommandLineBroadcasts) }
+
+func resendCommandLineBroadcasts(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	call := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)

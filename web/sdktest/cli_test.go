@@ -16,11 +16,12 @@ func runCLI(t *testing.T, w *world, key string, args ...string) (nodeOutput, err
 	return runJS(t, cliEnv(t, w.in.url, key), append([]string{resendCLI}, append(args, "--json")...)...)
 }
 
-func TestResendCommandLineFlow(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineFlow(t *testing.T) { inBothModes(t, resendCommandLineFlow) }
+
+func resendCommandLineFlow(t *testing.T, mode compat) {
 	needNode(t)
 	needPythonDKIM(t)
-	w := newWorld(t, nil)
+	w := newWorld(t, &worldOptions{compat: mode})
 	attached := filepath.Join(t.TempDir(), "data.bin")
 	must(t, os.WriteFile(attached, everyByte(), 0o600))
 	var sent struct{ ID string }

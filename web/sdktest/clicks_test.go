@@ -83,10 +83,11 @@ func clickedBroadcast(t *testing.T, w *world) (id string) {
 }
 
 // TestClientsSeeWhoClicked reads the same broadcast with all clients.
-func TestClientsSeeWhoClicked(t *testing.T) {
-	t.Parallel()
+func TestClientsSeeWhoClicked(t *testing.T) { inBothModes(t, clientsSeeWhoClicked) }
+
+func clientsSeeWhoClicked(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	id := clickedBroadcast(t, w)
 	var got struct {
 		Sent, Rest, Named, Clicked, Links clickRows

@@ -33,10 +33,11 @@ func (w *world) caller(t *testing.T) func(into any, args ...string) {
 	}
 }
 
-func TestResendCommandLineVocabulary(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineVocabulary(t *testing.T) { inBothModes(t, resendCommandLineVocabulary) }
+
+func resendCommandLineVocabulary(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	call := w.caller(t)
 	var made, changed, got thing
 	var list things
@@ -69,10 +70,11 @@ func TestResendCommandLineVocabulary(t *testing.T) {
 	})
 }
 
-func TestResendCommandLineWebhooks(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineWebhooks(t *testing.T) { inBothModes(t, resendCommandLineWebhooks) }
+
+func resendCommandLineWebhooks(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	call := w.caller(t)
 	hooks := newReceiver(t)
 	var made, got, list, rotated, events, event, attempts, replayed, removed hookThing
@@ -112,9 +114,12 @@ func TestResendCommandLineWebhooks(t *testing.T) {
 // TestResendCommandLineListensToWebhooks runs the command that registers a
 // webhook, shows what comes, and removes it again.
 func TestResendCommandLineListensToWebhooks(t *testing.T) {
-	t.Parallel()
+	inBothModes(t, resendCommandLineListensToWebhooks)
+}
+
+func resendCommandLineListensToWebhooks(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	addr := freeAddr(t)
 	_, port, _ := net.SplitHostPort(addr)
 	args := []string{"webhooks", "listen", "--url", "http://" + addr, "--port", port, "--events", "email.sent", "--json"}
@@ -162,10 +167,11 @@ func readUntil(r io.Reader, end string) string {
 
 // TestResendCommandLineKnowsItsKey: the key comes from the environment; `login`
 // would only take one of Resend's own form, and says so itself.
-func TestResendCommandLineKnowsItsKey(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineKnowsItsKey(t *testing.T) { inBothModes(t, resendCommandLineKnowsItsKey) }
+
+func resendCommandLineKnowsItsKey(t *testing.T, mode compat) {
 	needNode(t)
-	w := &world{in: start(t)}
+	w := &world{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	var who struct {
 		Authenticated bool
@@ -184,9 +190,12 @@ func TestResendCommandLineKnowsItsKey(t *testing.T) {
 // TestResendCommandLineIsToldWhatThereIsNot runs each command that this service
 // has nothing for.
 func TestResendCommandLineIsToldWhatThereIsNot(t *testing.T) {
-	t.Parallel()
+	inBothModes(t, resendCommandLineIsToldWhatThereIsNot)
+}
+
+func resendCommandLineIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	needNode(t)
-	w := &world{in: start(t)}
+	w := &world{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	arguments := map[string]string{
 		"automations create": `--name x --steps [{"key":"a","type":"trigger","config":{"event_name":"user.created"}}] --connections []`,

@@ -71,12 +71,13 @@ func signedBy(t *testing.T, m *message, records []dnsRecord, selector, domain st
 	}
 }
 
-func TestNodeClientDomains(t *testing.T) {
-	t.Parallel()
+func TestNodeClientDomains(t *testing.T) { inBothModes(t, nodeClientDomains) }
+
+func nodeClientDomains(t *testing.T, mode compat) {
 	needNode(t)
 	needPythonDKIM(t)
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns)
+	w := newDomainWorld(t, ns, mode.flags()...)
 	var got domainsResult
 	runNode(t, w.in.url, w.key, "domains.mjs", map[string]string{"DNS": ns.url}).into(t, &got)
 	const name = "shop.xn--bcher-kva.test"
@@ -122,10 +123,11 @@ func TestNodeClientDomains(t *testing.T) {
 	signedBy(t, &w.sink.messages()[0], got.Verified.Records, "mailer", name)
 }
 
-func TestGoV3ClientDomains(t *testing.T) {
-	t.Parallel()
+func TestGoV3ClientDomains(t *testing.T) { inBothModes(t, goV3ClientDomains) }
+
+func goV3ClientDomains(t *testing.T, mode compat) {
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns)
+	w := newDomainWorld(t, ns, mode.flags()...)
 	c, seen := v3Client(t, w.in.url, w.key)
 	yes := true
 	made, err := c.Domains.Create(&resendv3.CreateDomainRequest{
@@ -171,11 +173,12 @@ func TestGoV3ClientDomains(t *testing.T) {
 	}
 }
 
-func TestResendCommandLineDomains(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineDomains(t *testing.T) { inBothModes(t, resendCommandLineDomains) }
+
+func resendCommandLineDomains(t *testing.T, mode compat) {
 	needNode(t)
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns)
+	w := newDomainWorld(t, ns, mode.flags()...)
 	call := func(args ...string) (got domainThing) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, append([]string{"domains"}, args...)...)

@@ -9,10 +9,11 @@ import (
 	resendv3 "github.com/resend/resend-go/v3"
 )
 
-func TestGoV2ClientDomains(t *testing.T) {
-	t.Parallel()
+func TestGoV2ClientDomains(t *testing.T) { inBothModes(t, goV2ClientDomains) }
+
+func goV2ClientDomains(t *testing.T, mode compat) {
 	ns := newNameServer(t)
-	w := newDomainWorld(t, ns)
+	w := newDomainWorld(t, ns, mode.flags()...)
 	c, seen := v2Client(t, w.in.url, w.key)
 	made, err := c.Domains.Create(&resendv2.CreateDomainRequest{Name: "acme.test", Region: "us-east-1", CustomReturnPath: "bounce"})
 	must(t, err)
@@ -54,9 +55,10 @@ func TestGoV2ClientDomains(t *testing.T) {
 	}
 }
 
-func TestGoV2ClientAPIKeys(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV2ClientAPIKeys(t *testing.T) { inBothModes(t, goV2ClientAPIKeys) }
+
+func goV2ClientAPIKeys(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url, w.key)
 	made, err := c.ApiKeys.Create(&resendv2.CreateApiKeyRequest{Name: "v2", Permission: "sending_access"})
 	must(t, err)
@@ -93,9 +95,10 @@ func TestGoV2ClientAPIKeys(t *testing.T) {
 	w.wantTo(t, "one@example.com", "two@example.com")
 }
 
-func TestGoV2ClientWebhooks(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+func TestGoV2ClientWebhooks(t *testing.T) { inBothModes(t, goV2ClientWebhooks) }
+
+func goV2ClientWebhooks(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	c, seen := v2Client(t, w.in.url, w.key)
 	hooks := newReceiver(t)
 	made, err := c.Webhooks.Create(&resendv2.CreateWebhookRequest{Endpoint: hooks.URL, Events: []string{"email.sent"}})
@@ -142,9 +145,10 @@ func TestGoV2ClientWebhooks(t *testing.T) {
 	}
 }
 
-func TestGoV3ClientVocabulary(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientVocabulary(t *testing.T) { inBothModes(t, goV3ClientVocabulary) }
+
+func goV3ClientVocabulary(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	limit := 1
 	page := &resendv3.ListOptions{Limit: &limit}

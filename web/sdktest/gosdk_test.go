@@ -61,10 +61,11 @@ func v2Client(t *testing.T, base, key string) (*resendv2.Client, *recorder) {
 	return c, r
 }
 
-func TestGoV3ClientFlow(t *testing.T) {
-	t.Parallel()
+func TestGoV3ClientFlow(t *testing.T) { inBothModes(t, goV3ClientFlow) }
+
+func goV3ClientFlow(t *testing.T, mode compat) {
 	needPythonDKIM(t)
-	w := newWorld(t, nil)
+	w := newWorld(t, &worldOptions{compat: mode})
 	c, _ := v3Client(t, w.in.url, w.key)
 	sent, err := c.Emails.SendWithOptions(t.Context(), &resendv3.SendEmailRequest{
 		From: "Shop <shop@example.test>", To: []string{"Ann Example <ann@example.com>", "bob@example.com"},
@@ -122,9 +123,10 @@ func checkV3Attachments(t *testing.T, c *resendv3.Client, id string) {
 	}
 }
 
-func TestGoV3ClientErrors(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientErrors(t *testing.T) { inBothModes(t, goV3ClientErrors) }
+
+func goV3ClientErrors(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	const nobody = "019e0000-0000-7000-8000-000000000000"
 	email := resendv3.SendEmailRequest{From: "a@example.test", To: []string{"b@example.com"}, Subject: "refused", Text: "refused"}
 	unverified, path := email, email
@@ -166,10 +168,11 @@ func TestGoV3ClientErrors(t *testing.T) {
 	}
 }
 
-func TestGoV2ClientFlow(t *testing.T) {
-	t.Parallel()
+func TestGoV2ClientFlow(t *testing.T) { inBothModes(t, goV2ClientFlow) }
+
+func goV2ClientFlow(t *testing.T, mode compat) {
 	needPythonDKIM(t)
-	w := newWorld(t, nil)
+	w := newWorld(t, &worldOptions{compat: mode})
 	c, _ := v2Client(t, w.in.url, w.key)
 	sent, err := c.Emails.Send(&resendv2.SendEmailRequest{
 		From: "shop@example.test", To: []string{"ann@example.com"}, Bcc: []string{"dora@example.com"},

@@ -37,10 +37,11 @@ func (l apiKeyList) names() (out []string) {
 	return out
 }
 
-func TestNodeClientAPIKeys(t *testing.T) {
-	t.Parallel()
+func TestNodeClientAPIKeys(t *testing.T) { inBothModes(t, nodeClientAPIKeys) }
+
+func nodeClientAPIKeys(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got struct {
 		Domain, Full, Scoped, Renamed, Removed apiKey
 		First, Rest, After                     apiKeyList
@@ -83,9 +84,10 @@ func TestNodeClientAPIKeys(t *testing.T) {
 	w.checkEnvelopes(t, "ann@example.com")
 }
 
-func TestGoV3ClientAPIKeys(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientAPIKeys(t *testing.T) { inBothModes(t, goV3ClientAPIKeys) }
+
+func goV3ClientAPIKeys(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	domains, err := c.Domains.List()
 	must(t, err)
@@ -120,10 +122,11 @@ func TestGoV3ClientAPIKeys(t *testing.T) {
 	}
 }
 
-func TestResendCommandLineAPIKeys(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineAPIKeys(t *testing.T) { inBothModes(t, resendCommandLineAPIKeys) }
+
+func resendCommandLineAPIKeys(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	cli := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, append([]string{"api-keys"}, args...)...)

@@ -128,10 +128,11 @@ const resendMCP = "node_modules/resend-mcp/dist/index.js"
 
 // TestResendMCP lets Resend's own MCP server use this service, over both of its
 // transports.
-func TestResendMCP(t *testing.T) {
-	t.Parallel()
+func TestResendMCP(t *testing.T) { inBothModes(t, resendMCPServer) }
+
+func resendMCPServer(t *testing.T, mode compat) {
 	needMCP(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	env := map[string]string{"RESEND_BASE_URL": w.in.url, "HOME": t.TempDir()}
 	check := func(t *testing.T, route mcpRoute) {
 		mail := map[string]any{"from": "shop@example.test", "to": []string{"ann@example.com"}, "subject": "by resend-mcp", "text": "Hello, Ann"}

@@ -63,10 +63,11 @@ func resendMCPAt(t *testing.T, w *world) mcpRoute {
 
 // TestResendMCPEveryTool calls each tool that this service has something for,
 // changes what it made, and reads it back.
-func TestResendMCPEveryTool(t *testing.T) {
-	t.Parallel()
+func TestResendMCPEveryTool(t *testing.T) { inBothModes(t, resendMCPEveryTool) }
+
+func resendMCPEveryTool(t *testing.T, mode compat) {
 	needMCP(t)
-	w := newWorld(t, &worldOptions{direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	hooks := newReceiver(t)
 	// One session: a new one costs a second.
 	resendMCPAt(t, w).checkCalls(t, slices.Concat(mcpAudience(), mcpSending(), mcpBroadcasts(), mcpSettings(hooks.URL)))
@@ -194,10 +195,11 @@ func mcpSettings(endpoint string) []toolCall {
 
 // TestResendMCPIsToldWhatThereIsNot calls the tools that this service has
 // nothing for.
-func TestResendMCPIsToldWhatThereIsNot(t *testing.T) {
-	t.Parallel()
+func TestResendMCPIsToldWhatThereIsNot(t *testing.T) { inBothModes(t, resendMCPIsToldWhatThereIsNot) }
+
+func resendMCPIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	needMCP(t)
-	w := &world{in: start(t)}
+	w := &world{in: start(t, mode.flags()...)}
 	w.key = w.in.newKey(t)
 	workflow := object("steps", []any{object("key", "a", "type", "trigger", "config", object("eventName", "user.created"))})
 	content := object("type", "doc", "content", []any{})

@@ -140,11 +140,12 @@ func asNumbers(b []byte) string {
 	return string(s)
 }
 
-func TestNodeClientFlow(t *testing.T) {
-	t.Parallel()
+func TestNodeClientFlow(t *testing.T) { inBothModes(t, nodeClientFlow) }
+
+func nodeClientFlow(t *testing.T, mode compat) {
 	needNode(t)
 	needPythonDKIM(t)
-	world := newWorld(t, nil)
+	world := newWorld(t, &worldOptions{compat: mode})
 	var got flowResult
 	runNode(t, world.in.url, world.key, "flow.mjs", map[string]string{
 		"FROM": "Shop <shop@example.test>", "BINARY": asNumbers(everyByte()),
@@ -228,10 +229,11 @@ func checkNodeAttachments(t *testing.T, got *flowResult) {
 	}
 }
 
-func TestNodeClientErrors(t *testing.T) {
-	t.Parallel()
+func TestNodeClientErrors(t *testing.T) { inBothModes(t, nodeClientErrors) }
+
+func nodeClientErrors(t *testing.T, mode compat) {
 	needNode(t)
-	world := newWorld(t, &worldOptions{direct: true})
+	world := newWorld(t, &worldOptions{compat: mode, direct: true})
 	world.in.addDomain(t, "other.test")
 	got := runNode(t, world.in.url, world.key, "errors.mjs", map[string]string{
 		"FROM": "a@example.test", "UNVERIFIED": "a@unverified.test", "WRONG_KEY": forgedKey(world.key),

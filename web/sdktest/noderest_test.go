@@ -4,10 +4,11 @@ import (
 	"testing"
 )
 
-func TestNodeClientRest(t *testing.T) {
-	t.Parallel()
+func TestNodeClientRest(t *testing.T) { inBothModes(t, nodeClientRest) }
+
+func nodeClientRest(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got struct {
 		Sent, Topic, Changed, Read, Removed thing
 		Batch                               batchAnswer

@@ -38,10 +38,11 @@ type schedulesResult struct {
 	Moved, BadMove, Canceled, CanceledAgain, Now                        reply[changed]
 }
 
-func TestNodeClientBatchesAndSchedules(t *testing.T) {
-	t.Parallel()
+func TestNodeClientBatchesAndSchedules(t *testing.T) { inBothModes(t, nodeClientBatchesAndSchedules) }
+
+func nodeClientBatchesAndSchedules(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got schedulesResult
 	runNode(t, w.in.url, w.key, "schedules.mjs", map[string]string{"FROM": "shop@example.test"}).into(t, &got)
 	checkNodeBatches(t, &got)
@@ -105,9 +106,10 @@ func (w *world) wantTo(t *testing.T, want ...string) {
 	}
 }
 
-func TestGoV3ClientBatchesAndSchedules(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientBatchesAndSchedules(t *testing.T) { inBothModes(t, goV3ClientBatchesAndSchedules) }
+
+func goV3ClientBatchesAndSchedules(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	email := func(to, at string) *resendv3.SendEmailRequest {
 		return &resendv3.SendEmailRequest{From: "shop@example.test", To: []string{to}, Subject: "batch", Text: "hello", ScheduledAt: at}
@@ -147,9 +149,10 @@ func TestGoV3ClientBatchesAndSchedules(t *testing.T) {
 	w.wantTo(t, "one@example.com", "three@example.com", "four@example.com")
 }
 
-func TestGoV2ClientBatchesAndSchedules(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV2ClientBatchesAndSchedules(t *testing.T) { inBothModes(t, goV2ClientBatchesAndSchedules) }
+
+func goV2ClientBatchesAndSchedules(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, _ := v2Client(t, w.in.url, w.key)
 	batch := []*resendv2.SendEmailRequest{
 		{From: "shop@example.test", To: []string{"one@example.com"}, Subject: "batch", Text: "hello"},
@@ -175,9 +178,12 @@ func TestGoV2ClientBatchesAndSchedules(t *testing.T) {
 }
 
 func TestResendCommandLineBatchesAndSchedules(t *testing.T) {
-	t.Parallel()
+	inBothModes(t, resendCommandLineBatchesAndSchedules)
+}
+
+func resendCommandLineBatchesAndSchedules(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	items := func(second string) string {
 		text, err := json.Marshal([]map[string]any{
 			{"from": "shop@example.test", "to": []string{"one@example.com"}, "subject": "batch", "text": "hello"},

@@ -45,10 +45,11 @@ type suppressionsResult struct {
 	Emails                               struct{ Sent, After email }
 }
 
-func TestNodeClientSuppressions(t *testing.T) {
-	t.Parallel()
+func TestNodeClientSuppressions(t *testing.T) { inBothModes(t, nodeClientSuppressions) }
+
+func nodeClientSuppressions(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got suppressionsResult
 	runNode(t, w.in.url, w.key, "suppressions.mjs", map[string]string{"FROM": "a@example.test"}).into(t, &got)
 
@@ -100,9 +101,10 @@ func (w *world) checkEnvelopes(t *testing.T, want ...string) {
 	}
 }
 
-func TestGoV3ClientSuppressions(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientSuppressions(t *testing.T) { inBothModes(t, goV3ClientSuppressions) }
+
+func goV3ClientSuppressions(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	added, err := c.Suppressions.Add(&resendv3.AddSuppressionRequest{Email: "Gone+1@Example.com"})
 	must(t, err)
@@ -140,10 +142,11 @@ func TestGoV3ClientSuppressions(t *testing.T) {
 	}
 }
 
-func TestResendCommandLineSuppressions(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineSuppressions(t *testing.T) { inBothModes(t, resendCommandLineSuppressions) }
+
+func resendCommandLineSuppressions(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	cli := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, append([]string{"suppressions"}, args...)...)

@@ -41,10 +41,11 @@ func (l templateThings) names() string {
 	return strings.Join(out, ", ")
 }
 
-func TestNodeClientTemplates(t *testing.T) {
-	t.Parallel()
+func TestNodeClientTemplates(t *testing.T) { inBothModes(t, nodeClientTemplates) }
+
+func nodeClientTemplates(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	var got struct {
 		Created, Draft, Published, Updated, Edited, Copy, Chained, Copied, Removed templateThing
 		First, Rest                                                                templateThings
@@ -88,9 +89,10 @@ func TestNodeClientTemplates(t *testing.T) {
 	})
 }
 
-func TestGoV3ClientTemplates(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true})
+func TestGoV3ClientTemplates(t *testing.T) { inBothModes(t, goV3ClientTemplates) }
+
+func goV3ClientTemplates(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	c, seen := v3Client(t, w.in.url, w.key)
 	made, err := c.Templates.Create(&resendv3.CreateTemplateRequest{
 		Name: "Order", Alias: "order", From: "a@example.test", Subject: "Order {{{NUMBER}}}", ReplyTo: "help@example.test",
@@ -137,10 +139,11 @@ func TestGoV3ClientTemplates(t *testing.T) {
 	}
 }
 
-func TestResendCommandLineTemplates(t *testing.T) {
-	t.Parallel()
+func TestResendCommandLineTemplates(t *testing.T) { inBothModes(t, resendCommandLineTemplates) }
+
+func resendCommandLineTemplates(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true})
 	call := func(into any, args ...string) {
 		t.Helper()
 		out, err := runCLI(t, w, w.key, args...)

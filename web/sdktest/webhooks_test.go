@@ -38,10 +38,11 @@ type verdict struct {
 	Data    map[string]any
 }
 
-func TestNodeClientWebhooks(t *testing.T) {
-	t.Parallel()
+func TestNodeClientWebhooks(t *testing.T) { inBothModes(t, nodeClientWebhooks) }
+
+func nodeClientWebhooks(t *testing.T, mode compat) {
 	needNode(t)
-	w := newWorld(t, &worldOptions{direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	var got struct {
 		Created, One, Listed, Rotated, Events, Event, Attempts, Replayed, Updated, Disabled, Removed hookThing
 		Sent                                                                                         struct{ ID string }
@@ -154,9 +155,10 @@ func (r received) options(secret string) *resendv3.VerifyWebhookOptions {
 	}}
 }
 
-func TestGoV3ClientWebhooks(t *testing.T) {
-	t.Parallel()
-	w := newWorld(t, &worldOptions{direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
+func TestGoV3ClientWebhooks(t *testing.T) { inBothModes(t, goV3ClientWebhooks) }
+
+func goV3ClientWebhooks(t *testing.T, mode compat) {
+	w := newWorld(t, &worldOptions{compat: mode, direct: true, args: []string{"--webhook-allow", "127.0.0.0/8"}})
 	c, seen := v3Client(t, w.in.url, w.key)
 	hooks, other := newReceiver(t), newReceiver(t)
 	made, err := c.Webhooks.Create(&resendv3.CreateWebhookRequest{Endpoint: hooks.URL, Events: []string{"email.sent", "suppression.added"}})

@@ -21,6 +21,7 @@ type world struct {
 type worldOptions struct {
 	direct   bool // no Postfix in between
 	startTLS bool // between the service and Postfix
+	compat   compat
 	args     []string
 }
 
@@ -34,7 +35,7 @@ func newWorld(t *testing.T, opts *worldOptions) *world {
 	if !opts.direct {
 		relay = w.usePostfix(t, opts.startTLS)
 	}
-	w.in = start(t, append([]string{"--relay", relay}, opts.args...)...)
+	w.in = start(t, slices.Concat([]string{"--relay", relay}, opts.compat.flags(), opts.args)...)
 	w.in.addDomain(t, "example.test")
 	w.key = w.in.newKey(t)
 	return w
