@@ -148,6 +148,9 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 	if p.people, err = s.addressees(r, link); err != nil {
 		return nil, err
 	}
+	if p.people, err = withMoved(r, link.TeamID, p.people); err != nil {
+		return nil, err
+	}
 	if len(p.people) == 0 || name == app.PreferencesPage && p.shared() {
 		return nil, db.ErrNotFound
 	}
@@ -183,6 +186,21 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 		}
 	}
 	return []addressee{{hash: link.Address}}, nil
+}
+
+// withMoved adds the contacts that got another address since: what a link in their old
+// mail says is said of them.
+func withMoved(r *db.Reader, teamID string, people []addressee) ([]addressee, error) {
+	for _, who := range people {
+		contacts, err := r.ContactsMovedFrom(teamID, who.hash)
+		if err != nil {
+			return nil, fmt.Errorf("look up contacts that moved: %w", err)
+		}
+		for _, c := range contacts {
+			people = append(people, addressee{c.Hash, strings.ToLower(c.Email)})
+		}
+	}
+	return people, nil
 }
 
 // envelopeOf returns the recipients of the email that a link stood in: none where
@@ -273,6 +291,9 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	}
 	c.Unsubscribed, c.UpdatedAt = true, tx.Now
 	if err := tx.UpdateContact(c); err != nil {
+		return err
+	}
+	if err := s.optOutFormer(tx, c); err != nil {
 		return err
 	}
 	return s.announceChange(tx, c)

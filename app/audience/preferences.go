@@ -87,44 +87,85 @@ func (s *Pages) tooOften(teamID string, who app.AddressHash, client string) bool
 }
 
 // changes are those choices about topics that a page shows which are not so yet.
-func (p *page) changes(r *db.Reader, choices map[string]app.Subscription) (wanted []app.TopicChoice, err error) {
+func (p *page) changes(r *db.Reader, choices map[string]app.Subscription) ([]app.TopicChoice, error) {
 	shown, err := p.topics(r)
+	if err != nil {
+		return nil, err
+	}
+	var wanted []app.TopicChoice
 	for _, t := range shown {
 		c := app.TopicChoice{ID: t.ID, Subscription: choices[t.ID]}
-		if (c.Subscription == app.OptIn || c.Subscription == app.OptOut) && (!t.Explicit || t.Subscription != c.Subscription) {
+		if c.Subscription != app.OptIn && c.Subscription != app.OptOut {
+			continue
+		}
+		if is, err := p.chosen(r, c); err != nil {
+			return nil, err
+		} else if !is {
 			wanted = append(wanted, c)
 		}
 	}
-	return wanted, err
+	return wanted, nil
 }
 
-// save writes choices of a page with one address.
+// chosen reports whether a choice stands already, for everybody whom it is for.
+func (p *page) chosen(r *db.Reader, c app.TopicChoice) (bool, error) {
+	for i := range p.people {
+		if !p.mayChoose(i, c) {
+			continue
+		}
+		t, err := r.TopicFor(p.link.TeamID, c.ID, p.people[i].hash)
+		if err != nil || !t.Explicit || t.Subscription != c.Subscription {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// mayChoose reports whether a choice is for one of the people too. Whoever got another
+// address since is not shown, and left alone with what it subscribed to.
+func (p *page) mayChoose(i int, c app.TopicChoice) bool {
+	return i == 0 || c.Subscription == app.OptOut
+}
+
+// save writes choices of a page.
 func (p *page) save(tx *db.Tx, wanted []app.TopicChoice) error {
-	who := &p.people[0]
 	shown, err := p.topics(&tx.Reader)
 	if err != nil {
 		return err
 	}
-	var changed []app.TopicChoice
-	for _, choice := range wanted {
-		if !slices.ContainsFunc(shown, func(t app.ContactTopic) bool { return t.ID == choice.ID }) {
-			continue // hidden or deleted meanwhile
-		}
-		isNew, err := tx.SetChoice(choice.ID, who.hash, choice.Subscription)
+	wanted = slices.DeleteFunc(slices.Clone(wanted), func(c app.TopicChoice) bool { // hidden or deleted meanwhile
+		return !slices.ContainsFunc(shown, func(t app.ContactTopic) bool { return t.ID == c.ID })
+	})
+	left := false // the topic of the link
+	for i := range p.people {
+		changed, err := p.choose(tx, i, wanted)
 		if err != nil {
 			return err
 		}
-		if isNew {
-			changed = append(changed, choice)
-		}
+		left = left || slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut})
 	}
-	if err := announceChoicesOf(tx, p, who, changed); err != nil {
-		return err
-	}
-	if slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut}) {
+	if left {
 		return countUnsubscribed(tx, p)
 	}
 	return nil
+}
+
+// choose notes what one of the people chooses, tells of it, and returns what is new.
+func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app.TopicChoice, err error) {
+	who := &p.people[i]
+	for _, c := range wanted {
+		if !p.mayChoose(i, c) {
+			continue
+		}
+		isNew, err := tx.SetChoice(c.ID, who.hash, c.Subscription)
+		if err != nil {
+			return nil, err
+		}
+		if isNew {
+			changed = append(changed, c)
+		}
+	}
+	return changed, announceChoicesOf(tx, p, who, changed)
 }
 
 // leftBefore returns what the page of an unsubscribe link shows where it has nothing

@@ -42,6 +42,8 @@ type Route struct {
 	MaxBody int64
 	// refuse answers errors; nil: in JSON.
 	Refuse func(*Exchange, *Error)
+	echoes echoes
+	query  queryRule
 }
 
 const routeMetadata = "route"
@@ -61,8 +63,8 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
-		x.Pattern, x.quiet, x.refuse = op.Path, rt.Quiet, rt.Refuse
-		if err := a.h.admit(x, r, rt, ps); err != nil {
+		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
+		if err := a.h.admit(x, r, rt); err != nil {
 			a.h.writeError(x, a.h.ErrorFor(x, err))
 			return
 		}
@@ -85,12 +87,17 @@ var colons = strings.NewReplacer("{", ":", "}", "")
 // admit does what comes before the handler: key, rate, scope, or what stands in the
 // path instead of a key, and then the body, so that nobody without one can make the
 // server read one.
-func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route, ps httprouter.Params) error {
+func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 	if err := h.authorize(x, r, rt); err != nil {
 		return err
 	}
 	if rt.Precheck != nil {
-		if err := rt.Precheck(x, ps.ByName); err != nil {
+		if err := rt.Precheck(x, x.params.ByName); err != nil {
+			return err
+		}
+	}
+	if !rt.Public {
+		if err := rt.query.check(r.URL.RawQuery, rt.echoes); err != nil {
 			return err
 		}
 	}
