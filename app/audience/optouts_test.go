@@ -405,7 +405,7 @@ func TestABareOptOutHoldsBackTopicsAndLetsPlainMailPass(t *testing.T) {
 func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
-		news := w.Topic("News", app.OptIn, app.PublicTopic)
+		news, other := w.Topic("News", app.OptIn, app.PublicTopic), w.Topic("Other", app.OptIn, app.PublicTopic)
 		id := sendAbout(w, news, "bob@example.net")
 		address := w.Hash("bob@example.net")
 		for _, change := range []func() (*audience.PageView, error){
@@ -414,7 +414,7 @@ func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 				return w.Server.Pages.Unsubscribe(t.Context(), w.Link(app.UnsubscribePage, app.PageLink{Address: address, Source: id}))
 			},
 			func() (*audience.PageView, error) {
-				return w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{news.ID: app.OptIn}, "")
+				return w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptOut, news.ID: app.OptIn}, "")
 			},
 		} {
 			if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {
@@ -424,9 +424,14 @@ func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if got := w.Rows(`SELECT subscription, count(*) FROM choices`) + w.Rows(`SELECT origin, email FROM suppressions`); got != "opt_in 1\nunsubscribe bob@example.net\n" {
+		if got := w.Rows(`SELECT subscription, count(*) FROM choices GROUP BY subscription`) + w.Rows(`SELECT origin, email FROM suppressions`); got != "opt_in 1\nopt_out 1\nunsubscribe bob@example.net\n" {
 			t.Error(got)
 		}
+		if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {
+			t.Fatal(err)
+		}
+		_, err := w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{other.ID: app.OptIn}, "")
+		world.WantCode(t, err, app.CodeServiceUnavailable) // who wants more waits for room
 	})
 }
 
