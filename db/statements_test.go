@@ -188,6 +188,7 @@ func memoryDB(t testing.TB, schema string) *sql.DB {
 // mayScan are the functions whose statements may walk a whole table or index,
 // and why.
 var mayScan = map[string]string{
+	"rootPages":           "mailer check: a row for each table and index",
 	"Fresh":               "settings has a handful of rows",
 	"ListTeams":           "the operator's list of all teams",
 	"FindTeam":            "the first row of the primary key",
