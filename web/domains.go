@@ -149,7 +149,7 @@ func (r domainRoutes) add(h *rest.Handler) {
 		Summary: "Add a sending domain", Tags: domainTags,
 		Errors: []int{http.StatusConflict},
 	}, r.addDomain)
-	r.documentRegions(add)
+	r.documentRegions(h, add)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-domains", Method: http.MethodGet, Path: "/domains",
 		Summary: "List domains, newest first", Tags: domainTags,
@@ -179,9 +179,9 @@ func (r domainRoutes) add(h *rest.Handler) {
 
 // documentRegions lists the regions of this server in the document, the default
 // first.
-func (r domainRoutes) documentRegions(add *huma.Operation) {
+func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
-	schema := body.Properties["region"]
+	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
 	for i, region := range r.service.Regions() {
 		if i == 0 {
 			schema.Default = region

@@ -208,7 +208,7 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 	}
 	form.Required = []string{"file"}
 	create.RequestBody = &huma.RequestBody{
-		Required: true, Content: map[string]*huma.MediaType{formType: {Schema: &form}},
+		Required: true, Content: map[string]*huma.MediaType{formType: {Schema: h.Component("ImportContactsForm", &form)}},
 	}
 }
 

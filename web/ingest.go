@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"reflect"
 	"sync"
 	"time"
 
@@ -79,24 +78,29 @@ func registerIngest(h *rest.Handler, service ingestService, sns SNS) {
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
-	rest.DocumentBody[map[string]any](h, ses, true)
+	rest.DocumentBody[snsMessage](h, ses, true)
 	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
-		Description: "The body is what the provider's webhooks send; for generic, one event of the form below or an array of up to 1,000.",
+		Description: "The body is what the provider's webhooks send; for generic, one event as the example or an array of up to 1,000.",
 		Errors:      []int{http.StatusNotFound},
 	}, in.provider)
 	rest.DocumentBody[providerEvents](h, provider, true)
 }
 
-// providerEvents is the body of the doors with a secret: the generic form in
-// words; the others are their providers'.
+// snsMessage is the body of the door of SES.
+type snsMessage map[string]any
+
+// providerEvents is the body of the doors with a secret: any JSON, for each provider
+// has a form of its own.
 type providerEvents struct{}
 
 // Schema implements huma.SchemaProvider.
-func (providerEvents) Schema(r huma.Registry) *huma.Schema {
-	one := huma.SchemaFromType(r, reflect.TypeFor[feedback.GenericEvent]())
-	return &huma.Schema{AnyOf: []*huma.Schema{one, {Type: huma.TypeArray, Items: one}, {Type: huma.TypeObject}, {Type: huma.TypeArray}}}
+func (providerEvents) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Description: "What the provider's webhooks send", Examples: []any{map[string]any{
+		"type": "bounced", "email_id": "0197f2a4-5c1e-7b3a-9d84-2f6c1a0b3e57", "recipient": "ann@example.net",
+		"enhanced_code": "5.1.1", "diagnostic": "smtp; 550 5.1.1 no such user", "created_at": "2026-08-01T09:30:00.000Z",
+	}}}
 }
 
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,

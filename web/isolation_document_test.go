@@ -67,7 +67,7 @@ func (d *apiDocument) operations() (out []*apiOperation) {
 	order := []string{"get", "post", "patch", "put", "delete"}
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 		for method, op := range d.Paths[path] {
-			if op.method, op.path = strings.ToUpper(method), path; op.Security != nil {
+			if op.method, op.path = strings.ToUpper(method), path; len(op.Security) > 0 {
 				out = append(out, op)
 			}
 		}

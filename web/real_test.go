@@ -247,7 +247,7 @@ func (r *real) operations(emailID, attachmentID string) (out [][2]string) {
 	fill := strings.NewReplacer("{id}", emailID, "{attachment_id}", attachmentID)
 	for path, item := range r.handler.OpenAPI().Paths {
 		for method, op := range map[string]*huma.Operation{"GET": item.Get, "POST": item.Post, "PATCH": item.Patch, "DELETE": item.Delete} {
-			if op != nil && op.Security != nil {
+			if op != nil && len(op.Security) > 0 {
 				out = append(out, [2]string{method, fill.Replace(path)})
 			}
 		}

@@ -105,6 +105,8 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking)
 	mcp.Register(h)
+	documentTags(h)
+	documentWebhooks(h)
 	h.ServeDocument()
 	return h
 }

@@ -62,7 +62,9 @@ func Register(h *rest.Handler) {
 		},
 	}
 	added := rest.RegisterRaw(h, rest.Route{Sending: true, Body: true}, op, m.serve)
-	added.RequestBody = &huma.RequestBody{Required: true, Content: object("One JSON-RPC message")}
+	message := object("One JSON-RPC message")["application/json"]
+	message.Schema = h.Component("MCPMessage", message.Schema)
+	added.RequestBody = &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": message}}
 }
 
 // newSDK makes the server with its tools.

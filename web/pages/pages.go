@@ -131,7 +131,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder) {
 		}
 		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
 	})
-	documentPage(added)
+	documentPage(p.h, added)
 }
 
 // text chooses the language: that of the reader, or else English.
@@ -356,14 +356,14 @@ func mark(team string) string {
 }
 
 // documentPage says in openapi.json what a page takes and answers.
-func documentPage(op *huma.Operation) {
+func documentPage(h *rest.Handler, op *huma.Operation) {
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
 	statuses := []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable}
 	switch op.Method {
 	case http.MethodHead:
 		page = nil
 	case http.MethodPost:
-		op.RequestBody = pageForm(op.Path)
+		op.RequestBody = pageForm(h, op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
 	}
 	op.Responses = map[string]*huma.Response{}
@@ -372,22 +372,21 @@ func documentPage(op *huma.Operation) {
 	}
 }
 
-func pageForm(path string) *huma.RequestBody {
-	choice := &huma.Schema{Type: huma.TypeString, Enum: []any{string(app.OptIn), string(app.OptOut)}}
+// pageForm is what a page's form sends. Its schemas are plain: whose fields have the
+// names of topics fits none that generators of clients could take.
+func pageForm(h *rest.Handler, path string) *huma.RequestBody {
 	if strings.HasPrefix(path, "/preferences") {
-		shown := &huma.Schema{
-			Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
-			Description: "The topics of the form; those without a choice are opted out of",
-		}
-		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: &huma.Schema{
-			Type: huma.TypeObject, Properties: map[string]*huma.Schema{shownTopic: shown}, AdditionalProperties: choice,
-			Description: "One field per topic, named by its id",
-		}}}}
+		form := h.Component("PreferencesForm", &huma.Schema{
+			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString},
+			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut) + ". " +
+				"Each field named " + shownTopic + " has the id of a topic that the form shows; one without a choice is opted out of",
+		})
+		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	}
-	form := &huma.MediaType{Schema: &huma.Schema{
+	form := &huma.MediaType{Schema: h.Component("UnsubscribeForm", &huma.Schema{
 		Type: huma.TypeObject, AdditionalProperties: true, Description: "Whatever it says, the request unsubscribes",
 		Properties: map[string]*huma.Schema{"List-Unsubscribe": {Type: huma.TypeString, Examples: []any{"One-Click"}}},
-	}}
+	})}
 	return &huma.RequestBody{Content: map[string]*huma.MediaType{
 		"application/x-www-form-urlencoded": form, "multipart/form-data": form,
 	}}

@@ -178,7 +178,8 @@ func TestBodyRefusals(t *testing.T) {
 			out.Body.A = body.Name
 			return &out, nil
 		})
-	schema := b.handler.api.OpenAPI().Paths["/typed"].Put.RequestBody.Content["application/json"].Schema
+	body := b.handler.api.OpenAPI().Paths["/typed"].Put.RequestBody.Content["application/json"].Schema
+	schema := b.handler.api.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref)
 	if schema.Properties["name"] == nil || *schema.Properties["name"].MaxLength != 3 {
 		t.Errorf("the document has another body: %+v", schema)
 	}

@@ -1,12 +1,8 @@
 package rest
 
 import (
-	"context"
 	"encoding/json"
-	"fmt"
 	"io"
-	"net/http"
-	"sync"
 
 	"github.com/danielgtaylor/huma/v2"
 	jsonv2 "github.com/go-json-experiment/json"
@@ -15,14 +11,19 @@ import (
 // bearerScheme is the name of the security scheme in the document.
 const bearerScheme = "bearer"
 
+// schemaPrefix begins what refers to a schema with a name.
+const schemaPrefix = "#/components/schemas/"
+
 func newAPI(h *Handler) huma.API {
 	setHumaGlobals()
-	registry := huma.NewMapRegistry("#/components/schemas/", huma.DefaultSchemaNamer)
+	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
 		OpenAPI: "3.1.0",
 		Info: &huma.Info{
 			Title: "Mailer", Version: "1.0.0",
 			Description: "A self-hosted email sending service.",
+			License:     &huma.License{Name: "MIT", Identifier: "MIT"},
+			Contact:     &huma.Contact{Name: "The operator of this server", URL: h.baseURL},
 		},
 		Components: &huma.Components{
 			Schemas: registry,
@@ -54,30 +55,3 @@ func Marshal(w io.Writer, v any) error {
 
 // unmarshal refuses duplicate names and invalid UTF-8 besides what is no JSON.
 func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v) }
-
-type documentOutput struct {
-	ContentType string `header:"Content-Type" hidden:"true"`
-	Body        []byte
-}
-
-// ServeDocument adds GET /openapi.json. It comes last, for the document has
-// every route in it; it is written down once, when it is first asked for.
-func (h *Handler) ServeDocument() {
-	written := sync.OnceValue(func() []byte {
-		document, err := json.Marshal(h.api.OpenAPI())
-		if err != nil {
-			panic(fmt.Sprintf("writing openapi.json: %v", err))
-		}
-		return document
-	})
-	RegisterPublic(h, Route{}, huma.Operation{
-		OperationID: "get-openapi", Method: http.MethodGet, Path: "/openapi.json",
-		Summary: "Get this document", Tags: []string{"Health"},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "OK",
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object"}}},
-		}},
-	}, func(context.Context, *struct{}) (*documentOutput, error) {
-		return &documentOutput{ContentType: "application/json", Body: written()}, nil
-	})
-}

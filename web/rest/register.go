@@ -90,6 +90,7 @@ func prepared(rt *Route, op huma.Operation, input reflect.Type) huma.Operation {
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
 	}
+	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
 	if !rt.Public {
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
@@ -192,8 +193,20 @@ func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
 }
 
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
+	registry := h.api.OpenAPI().Components.Schemas
+	schema := registry.Schema(body, true, "")
+	if schema.Ref == "" { // it makes its schema itself
+		schema = h.Component(huma.DefaultSchemaNamer(body, ""), schema)
+	}
 	op.RequestBody = &huma.RequestBody{
 		Required: required,
-		Content:  map[string]*huma.MediaType{"application/json": {Schema: huma.SchemaFromType(h.api.OpenAPI().Components.Schemas, body)}},
+		Content:  map[string]*huma.MediaType{"application/json": {Schema: schema}},
 	}
+}
+
+// Component gives a schema a name in the document, by which generated clients call
+// it, and returns what refers to it.
+func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
+	h.api.OpenAPI().Components.Schemas.Map()[name] = schema
+	return &huma.Schema{Ref: schemaPrefix + name}
 }

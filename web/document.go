@@ -1,0 +1,150 @@
+package web
+
+import (
+	"reflect"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/plan"
+	"mailer/app/reputation"
+	"mailer/app/webhook"
+	"mailer/web/rest"
+)
+
+// documentTags describes the groups of operations, in the order in which readers of
+// the document see them.
+func documentTags(h *rest.Handler) {
+	h.OpenAPI().Tags = []*huma.Tag{
+		{Name: "Emails", Description: "Send email, alone or in batches, and see what became of it."},
+		{Name: "Domains", Description: "The domains that a team sends from, with the DNS records that they need."},
+		{Name: "Suppressions", Description: "The addresses that a team's mail leaves out."},
+		{Name: "Templates", Description: "Stored content with variables, for sends and broadcasts."},
+		{Name: "Contacts", Description: "The people to whom broadcasts go, alone, in batches and from CSV files."},
+		{Name: "Contact properties", Description: "Fields of contacts that a team defines."},
+		{Name: "Segments", Description: "Groups of contacts: those added by hand, and those that fit a filter."},
+		{Name: "Audiences", Description: "Segments under their old name."},
+		{Name: "Topics", Description: "What contacts can opt into and out of."},
+		{Name: "Broadcasts", Description: "One email to many contacts."},
+		{Name: "Webhooks", Description: "Endpoints that are told of events, and what they were told."},
+		{Name: "API keys", Description: "The keys that open this API."},
+		{Name: "Usage", Description: "What a team used of its plan."},
+		{Name: "Deliverability", Description: "How well a team's mail is received."},
+		{Name: "MCP", Description: "The same operations as tools for agents."},
+		{Name: "Health", Description: "Probes, and this document."},
+		{Name: "Hosted pages", Description: "What recipients see: a link of their email opens them."},
+		{Name: "Tracking", Description: "What the pixel and the links of tracked email lead to."},
+		{Name: "Provider events", Description: "Where providers report what became of email."},
+	}
+}
+
+// eventData is what the data of each event is made of.
+func eventData() map[webhook.EventName][]reflect.Type {
+	email, contact, domain := reflect.TypeFor[webhook.EmailData](), reflect.TypeFor[webhook.ContactData](), reflect.TypeFor[app.DomainData]()
+	topic, suppression := reflect.TypeFor[webhook.TopicData](), reflect.TypeFor[webhook.SuppressionData]()
+	line, rest, quota := reflect.TypeFor[reputation.GuardrailData](), reflect.TypeFor[reputation.RestData](), reflect.TypeFor[plan.QuotaData]()
+	return map[webhook.EventName][]reflect.Type{
+		webhook.EmailSent: {email}, webhook.EmailScheduled: {email}, webhook.EmailDelivered: {email}, webhook.EmailDeliveryDelayed: {email},
+		webhook.EmailBounced: {email}, webhook.EmailComplained: {email}, webhook.EmailOpened: {email}, webhook.EmailClicked: {email},
+		webhook.EmailFailed: {email}, webhook.EmailSuppressed: {email},
+		webhook.ContactCreated: {contact}, webhook.ContactUpdated: {contact}, webhook.ContactDeleted: {contact},
+		webhook.ContactTopicsUpdated: {reflect.TypeFor[webhook.ContactTopicsData]()},
+		webhook.DomainCreated:        {domain}, webhook.DomainUpdated: {domain}, webhook.DomainDeleted: {domain},
+		webhook.SuppressionAdded: {suppression}, webhook.SuppressionRemoved: {suppression},
+		webhook.TopicCreated: {topic}, webhook.TopicUpdated: {topic}, webhook.TopicDeleted: {topic},
+		webhook.DeliverabilityWarning: {line}, webhook.DeliverabilityPaused: {line, rest},
+		webhook.QuotaWarning: {quota}, webhook.QuotaReached: {quota},
+	}
+}
+
+// eventNotes say of some events when they come, where the name does not.
+var eventNotes = map[webhook.EventName]string{
+	webhook.EmailSent:             "The relay took the email: once for each time that it does.",
+	webhook.EmailScheduled:        "An email was accepted that is to leave later.",
+	webhook.EmailDelivered:        "The recipient's server took the email.",
+	webhook.EmailDeliveryDelayed:  "The email is tried again later.",
+	webhook.EmailBounced:          "The email came back; `bounce` says why.",
+	webhook.EmailComplained:       "The recipient called the email spam.",
+	webhook.EmailOpened:           "The pixel of the email was loaded.",
+	webhook.EmailClicked:          "A link of the email was followed; `click` says which.",
+	webhook.EmailFailed:           "The email can't be sent; `failed` says why.",
+	webhook.EmailSuppressed:       "A recipient was left out; `suppressed` says why.",
+	webhook.ContactTopicsUpdated:  "A contact opted into or out of topics; `topics` are those that changed.",
+	webhook.DeliverabilityWarning: "The rates of bounces or complaints crossed a line.",
+	webhook.DeliverabilityPaused:  "Sending rests: for the rates of bounces or complaints, or because a relay refuses all mail of a domain.",
+	webhook.QuotaWarning:          "A quota is nearly used up.",
+	webhook.QuotaReached:          "A quota is used up.",
+}
+
+// documentWebhooks describes the request that an endpoint gets for each event.
+func documentWebhooks(h *rest.Handler) {
+	items, data := map[string]*huma.PathItem{}, eventData()
+	for _, name := range webhook.EventNames() {
+		title := eventTitle(name)
+		note := eventNotes[name]
+		if note == "" {
+			subject, verb, _ := strings.Cut(string(name), ".")
+			note = "A " + subject + " was " + verb + "."
+		}
+		event := h.Component(title, eventSchema(h.OpenAPI().Components.Schemas, name, data[name]))
+		items[string(name)] = &huma.PathItem{Post: &huma.Operation{
+			OperationID: "on-" + strings.NewReplacer(".", "-", "_", "-").Replace(string(name)), Tags: webhookTags,
+			Summary: "Hear of " + string(name), Description: note + " Signed by the scheme of Standard Webhooks; an event can come twice, with the same id.",
+			Security: []map[string][]string{}, Parameters: signatureHeaders(),
+			RequestBody: &huma.RequestBody{Required: true, Content: map[string]*huma.MediaType{"application/json": {Schema: event}}},
+			Responses:   map[string]*huma.Response{"2XX": {Description: "The event is taken; after any other answer it comes again"}},
+		}}
+	}
+	h.OpenAPI().Webhooks = items
+}
+
+// eventTitle is how generated clients call an event: EmailDeliveryDelayedEvent.
+func eventTitle(name webhook.EventName) string {
+	var b strings.Builder
+	for _, word := range strings.FieldsFunc(string(name), func(r rune) bool { return r == '.' || r == '_' }) {
+		b.WriteString(strings.ToUpper(word[:1]) + word[1:])
+	}
+	return b.String() + "Event"
+}
+
+// eventSchema describes the payload of an event. Its data is one of those types.
+func eventSchema(r huma.Registry, name webhook.EventName, data []reflect.Type) *huma.Schema {
+	var shapes []*huma.Schema
+	for _, t := range data {
+		shape := r.Schema(t, true, "")
+		for member, s := range r.SchemaFromRef(shape.Ref).Properties {
+			if strings.HasSuffix(member, "_at") {
+				s.Format = "date-time"
+			}
+		}
+		shapes = append(shapes, shape)
+	}
+	content := shapes[0]
+	if len(shapes) > 1 {
+		content = &huma.Schema{AnyOf: shapes}
+	}
+	event := &huma.Schema{
+		Type: huma.TypeObject, AdditionalProperties: false, Required: []string{"type", "created_at", "data"},
+		Properties: map[string]*huma.Schema{
+			"type":       {Type: huma.TypeString, Enum: []any{string(name)}},
+			"created_at": {Type: huma.TypeString, Format: "date-time", Description: "When it happened"},
+			"data":       content,
+		},
+	}
+	event.PrecomputeMessages()
+	return event
+}
+
+// signatureHeaders are those that prove where an event comes from. The same come
+// under names that begin with svix-.
+func signatureHeaders() []*huma.Param {
+	header := func(name, what string) *huma.Param {
+		return &huma.Param{Name: name, In: "header", Required: true, Description: what, Schema: &huma.Schema{Type: huma.TypeString}}
+	}
+	return []*huma.Param{
+		header("webhook-id", "msg_ and a uuid, the same for each attempt"),
+		header("webhook-timestamp", "When this attempt began, in seconds since 1970"),
+		header("webhook-signature", "v1, and the base64 of an HMAC-SHA256 of id, timestamp and body; several with spaces between while two secrets sign"),
+	}
+}

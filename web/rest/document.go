@@ -1,0 +1,231 @@
+package rest
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"runtime/debug"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+type documentOutput struct {
+	ContentType string `header:"Content-Type" hidden:"true"`
+	Body        []byte
+}
+
+// ServeDocument adds GET /openapi.json and GET /openapi-3.0.json. It comes last,
+// for the document has every route in it; each form is written down once, when it
+// is first asked for.
+func (h *Handler) ServeDocument() {
+	h.serveForm("get-openapi", "/openapi.json", "Get this document", func(document) {})
+	h.serveForm("get-openapi-30", "/openapi-3.0.json", "Get this document in the form of OpenAPI 3.0, without the webhooks", document.downgrade)
+}
+
+func (h *Handler) serveForm(id, path, summary string, shape func(document)) {
+	written := sync.OnceValue(func() []byte { return h.write(shape) })
+	RegisterPublic(h, Route{}, huma.Operation{
+		OperationID: id, Method: http.MethodGet, Path: path, Summary: summary, Tags: []string{"Health"},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "OK",
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: &huma.Schema{Type: "object", AdditionalProperties: true}}},
+		}},
+	}, func(context.Context, *struct{}) (*documentOutput, error) {
+		return &documentOutput{ContentType: "application/json", Body: written()}, nil
+	})
+}
+
+// write makes the document in a form. It takes fifty times the memory of what it
+// returns, and is not done again: that goes back to the system.
+func (h *Handler) write(shape func(document)) []byte {
+	defer debug.FreeOSMemory()
+	d := h.document()
+	shape(d)
+	out, err := json.Marshal(d)
+	if err != nil {
+		panic(fmt.Sprintf("writing the API's document: %v", err))
+	}
+	return out
+}
+
+// object is a JSON object of the document.
+type object = map[string]any
+
+// document is the API's document as it is shown: what the code knows of requests
+// and answers, with what only readers of it need.
+type document object
+
+// document returns the document as it is shown.
+func (h *Handler) document() document {
+	var d document
+	raw, err := json.Marshal(h.api.OpenAPI())
+	if err == nil {
+		err = json.Unmarshal(raw, &d)
+	}
+	if err != nil {
+		panic(fmt.Sprintf("making the API's document: %v", err))
+	}
+	d.divide()
+	walk(object(d), admitNull)
+	for _, o := range h.operations {
+		d.describe(o)
+	}
+	return d
+}
+
+// schemas are those with names.
+func (d document) schemas() object { return d["components"].(object)["schemas"].(object) }
+
+// operations are all in the paths.
+func (d document) operations() (all []object) {
+	for _, item := range d["paths"].(object) {
+		for _, op := range item.(object) {
+			all = append(all, op.(object))
+		}
+	}
+	return all
+}
+
+// divide has what is sent here closed, for an unknown field is refused, and what is
+// sent out open: a reader that is older than a field must not stumble over it. A
+// schema of both becomes two.
+func (d document) divide() {
+	var taken, sent []any
+	for _, op := range d.operations() {
+		taken = append(taken, op["requestBody"])
+		sent = append(sent, op["responses"])
+	}
+	sent = append(sent, d["webhooks"])
+	in, out, schemas := d.reached(taken), d.reached(sent), d.schemas()
+	for name := range in {
+		if out[name] {
+			schemas[name+"Request"] = copied(schemas[name])
+			taken = append(taken, schemas[name+"Request"])
+		} else {
+			taken = append(taken, schemas[name])
+		}
+	}
+	walk(taken, func(m object) {
+		if name := referred(m); out[name] {
+			m["$ref"] = schemaPrefix + name + "Request"
+		}
+	})
+	for name := range out {
+		sent = append(sent, schemas[name])
+	}
+	walk(sent, func(m object) {
+		if m["additionalProperties"] == false {
+			delete(m, "additionalProperties")
+		}
+	})
+}
+
+// reached returns the names of the schemas to which v leads.
+func (d document) reached(v any) map[string]bool {
+	names := map[string]bool{}
+	var follow func(m object)
+	follow = func(m object) {
+		if name := referred(m); name != "" && !names[name] {
+			names[name] = true
+			walk(d.schemas()[name], follow)
+		}
+	}
+	walk(v, follow)
+	return names
+}
+
+// referred returns the name of the schema to which m refers; none: "".
+func referred(m object) string {
+	ref, _ := m["$ref"].(string)
+	return strings.TrimPrefix(ref, schemaPrefix)
+}
+
+// copied returns a copy that shares nothing.
+func copied(v any) any {
+	switch v := v.(type) {
+	case object:
+		out := maps.Clone(v)
+		for k := range out {
+			out[k] = copied(out[k])
+		}
+		return out
+	case []any:
+		out := slices.Clone(v)
+		for i := range out {
+			out[i] = copied(out[i])
+		}
+		return out
+	}
+	return v
+}
+
+// walk shows visit every object in v, the outer before the inner ones; what callers
+// named and examples of data are left out.
+func walk(v any, visit func(object)) {
+	switch v := v.(type) {
+	case object:
+		visit(v)
+		for k, inner := range v {
+			switch k {
+			case "default", "enum", "example", "examples", "const":
+			case "properties":
+				for _, property := range inner.(object) {
+					walk(property, visit)
+				}
+			default:
+				walk(inner, visit)
+			}
+		}
+	case []any:
+		for _, item := range v {
+			walk(item, visit)
+		}
+	}
+}
+
+// admitNull puts null among the values of a schema that may be null: the type alone
+// does not say it.
+func admitNull(m object) {
+	types, _ := m["type"].([]any)
+	values, _ := m["enum"].([]any)
+	if slices.Contains(types, any("null")) && values != nil && !slices.Contains(values, nil) {
+		m["enum"] = append(values, nil)
+	}
+}
+
+// describe adds to an operation who may call it, and what any server answers to a
+// request whose header is too long.
+func (d document) describe(o *Operation) {
+	item := d["paths"].(object)[o.Path].(object)
+	op := item[strings.ToLower(o.Method)].(object)
+	text, _ := op["description"].(string)
+	if text != "" && !strings.HasSuffix(text, ".") {
+		text += "."
+	}
+	op["description"] = strings.TrimSpace(text + " " + o.Route.admits())
+	responses := op["responses"].(object)
+	for status := range responses {
+		if status[0] == '4' {
+			return
+		}
+	}
+	responses["431"] = object{"description": "The header of the request is too long"}
+}
+
+// admits says who may call a route.
+func (rt *Route) admits() string {
+	switch {
+	case rt.Public:
+		return "It needs no API key."
+	case rt.Admin:
+		return "It needs an API key with full access whose role is admin or owner."
+	case rt.Sending:
+		return "It needs an API key; one that may only send will do."
+	}
+	return "It needs an API key with full access."
+}

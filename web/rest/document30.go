@@ -1,0 +1,76 @@
+package rest
+
+import (
+	"maps"
+	"slices"
+)
+
+// downgrade turns the document into one of OpenAPI 3.0.3, for generators that don't
+// read 3.1. It has no webhooks there.
+func (d document) downgrade() {
+	d["openapi"] = "3.0.3"
+	delete(d, "webhooks")
+	license := d["info"].(object)["license"].(object)
+	license["url"] = "https://spdx.org/licenses/" + license["identifier"].(string) + ".html"
+	delete(license, "identifier")
+	walk(object(d), downgradeSchema)
+	used := d.reached(d["paths"])
+	maps.DeleteFunc(d.schemas(), func(name string, _ any) bool { return !used[name] })
+}
+
+// downgradeSchema writes a schema in the words of OpenAPI 3.0. Whatever else is left
+// as it is, for it has none of them.
+func downgradeSchema(m object) {
+	downgradeType(m)
+	for _, choice := range []string{"anyOf", "oneOf"} {
+		downgradeChoice(m, choice)
+	}
+	if ref, ok := m["$ref"]; ok && len(m) > 1 { // what stands beside it does not count
+		delete(m, "$ref")
+		m["allOf"] = []any{object{"$ref": ref}}
+	}
+	if examples, ok := m["examples"].([]any); ok {
+		m["example"] = examples[0]
+		delete(m, "examples")
+	}
+	if value, ok := m["const"]; ok {
+		m["enum"] = []any{value}
+		delete(m, "const")
+	}
+	for exclusive, limit := range map[string]string{"exclusiveMinimum": "minimum", "exclusiveMaximum": "maximum"} {
+		if bound, ok := m[exclusive].(float64); ok {
+			m[limit], m[exclusive] = bound, true
+		}
+	}
+	if m["contentEncoding"] == "base64" {
+		m["format"] = "byte"
+	}
+	for _, word := range []string{"contentEncoding", "contentMediaType", "contentSchema"} {
+		delete(m, word)
+	}
+}
+
+// downgradeType writes a type that may be null.
+func downgradeType(m object) {
+	types, ok := m["type"].([]any)
+	if !ok {
+		return
+	}
+	m["type"] = types[0]
+	if types[0] == "null" {
+		m["type"] = types[1]
+	}
+	m["nullable"] = true
+}
+
+// downgradeChoice writes alternatives of which one is null: the first of the others
+// may be null then, which stands beside a type only.
+func downgradeChoice(m object, choice string) {
+	all, _ := m[choice].([]any)
+	left := slices.DeleteFunc(slices.Clone(all), func(one any) bool { return one.(object)["type"] == "null" })
+	if len(left) == len(all) {
+		return
+	}
+	left[0].(object)["nullable"] = true
+	m[choice] = left
+}
