@@ -95,7 +95,7 @@ type options struct {
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
-	dev, capture, dryRun            bool
+	dev, devPublic, capture, dryRun bool
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -161,6 +161,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
+	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others than this machine reach")
 	return o.Bind(cmd)
 }
 
@@ -175,8 +176,15 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
-	if _, err := net.ResolveTCPAddr("tcp", o.listen); err != nil {
+	address, err := net.ResolveTCPAddr("tcp", o.listen)
+	if err != nil {
 		return fmt.Errorf("--listen: %w", err)
+	}
+	if o.devPublic && !o.dev {
+		return errors.New("--dev-public is of no use without --dev")
+	}
+	if o.dev && !o.devPublic && !address.IP.IsLoopback() {
+		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)

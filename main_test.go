@@ -42,7 +42,7 @@ func TestMain(m *testing.M) {
 // The house from the ground up. A package may import what stands below its own
 // line, and on its line nothing, but for what besides names.
 var floors = [][]string{
-	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache"}, // rules that know nothing of ours
+	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
 	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/plan"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
@@ -550,6 +550,24 @@ func TestANumberOfWebhooksThatMakesNoSenseIsRefused(t *testing.T) {
 		root.SetErr(io.Discard)
 		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--webhooks-per-team") {
 			t.Errorf("%s is refused with %v", n, err)
+		}
+	}
+	if made, _ := os.ReadDir("."); len(made) > 0 {
+		t.Errorf("it made %s", made[0].Name())
+	}
+}
+
+func TestDevShowedAnOwnersKeyOnAPublicAddress(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, args := range [][]string{
+		{"--dev", "--listen", "0.0.0.0:0"}, {"--dev", "--listen", ":0"}, {"--dev", "--listen", "[::]:0"},
+		{"--dev", "--listen", "192.0.2.1:0"}, {"--dev-public"},
+	} {
+		root := newRoot()
+		root.SetArgs(append([]string{"serve"}, args...))
+		root.SetErr(io.Discard)
+		if err := root.ExecuteContext(t.Context()); err == nil || !strings.Contains(err.Error(), "--dev-public") {
+			t.Errorf("%v is refused with %v", args, err)
 		}
 	}
 	if made, _ := os.ReadDir("."); len(made) > 0 {

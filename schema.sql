@@ -309,15 +309,17 @@ CREATE TABLE captures (
   created_at INTEGER NOT NULL
 ) STRICT;
 
--- Answers to sends that carried an Idempotency-Key; kept 24 h.
+-- Answers to sends that carried an Idempotency-Key; kept 24 h. A sending-only API key
+-- has a scope of its own, so that one that leaked takes no key from another's sends.
 CREATE TABLE idempotency (
   team_id    TEXT NOT NULL REFERENCES teams (id),
+  scope      TEXT NOT NULL, -- id of a sending-only API key; empty: all others of the team
   route      TEXT NOT NULL,
   key        TEXT NOT NULL,
   hash       BLOB NOT NULL, -- SHA-256 of the canonical body
   response   TEXT NOT NULL,
   created_at INTEGER NOT NULL,
-  PRIMARY KEY (team_id, route, key)
+  PRIMARY KEY (team_id, scope, route, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX idempotency_age ON idempotency (created_at);
 

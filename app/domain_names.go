@@ -8,6 +8,8 @@ import (
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
+
+	"mailer/app/mailbox"
 )
 
 // parseSendingDomain reads the name of a domain to send from and returns it in
@@ -18,7 +20,7 @@ func parseSendingDomain(name string) (string, error) {
 	if strings.ContainsAny(name, "/@:") {
 		return "", errors.New("must be a bare domain name like example.com, not a URL or an address")
 	}
-	name, err := ParseDomain(name)
+	name, err := mailbox.ParseDomain(name)
 	if err != nil { // worded for the domain of an address
 		return "", errors.New(strings.Replace(err.Error(), "has a domain", "is a domain name", 1))
 	}
@@ -44,7 +46,7 @@ func parseReturnPath(label string) (string, error) {
 		return defaultReturnPath, nil
 	}
 	label = strings.ToLower(label)
-	if !IsHostLabel(label) {
+	if !mailbox.IsHostLabel(label) {
 		return "", errors.New("must be one label of a host name: up to 63 letters, digits and dashes, without a dot, and no dash at its ends")
 	}
 	return label, nil
@@ -58,7 +60,7 @@ func parseTrackingSubdomain(s, domain string) (string, error) {
 		return "", nil
 	}
 	wrong := fmt.Errorf("must be a label of a host name, or several with dots between, like links for links.%s", domain)
-	if len(s) > maxAddressInput || !utf8.ValidString(s) { // idna encodes what is no text
+	if len(s) > mailbox.MaxInput || !utf8.ValidString(s) { // idna encodes what is no text
 		return "", wrong
 	}
 	ascii, err := idna.Lookup.ToASCII(s)
@@ -71,7 +73,7 @@ func parseTrackingSubdomain(s, domain string) (string, error) {
 	}
 	ascii = strings.TrimSuffix(ascii, "."+domain)
 	for _, label := range strings.Split(ascii, ".") {
-		if !IsHostLabel(label) {
+		if !mailbox.IsHostLabel(label) {
 			return "", wrong
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"slices"
 	"time"
+
+	"mailer/app/mailbox"
 )
 
 // The kinds of records of a domain.
@@ -91,7 +93,7 @@ func (d *Domain) sortedKeys() []DKIMPair {
 // domain. Receivers refuse mail whose return path has no MX. It also fits: an
 // address with it is not too long.
 func (d *Domain) TakesBounces() bool {
-	if len(d.ReturnPathName()) > MaxMailbox-MaxLocalPart-1 {
+	if len(d.ReturnPathName()) > mailbox.MaxLength-mailbox.MaxLocal-1 {
 		return false
 	}
 	return d.Trusted || slices.ContainsFunc(d.Checks, func(c RecordCheck) bool {
@@ -102,7 +104,7 @@ func (d *Domain) TakesBounces() bool {
 // BounceMX is the value of the MX of return paths whose bounces come to a host;
 // empty for an address or a name without a dot, which no MX can name.
 func BounceMX(host string) string {
-	name, err := ParseDomain(host)
+	name, err := mailbox.ParseDomain(host)
 	if err != nil {
 		return ""
 	}

@@ -13,3 +13,13 @@ func CheckIdempotencyKey(key string) error {
 	}
 	return nil
 }
+
+// IdempotencyScope is whose the idempotency keys of an API key's calls are: those of
+// a sending-only one its own, so that one that leaked takes none that another's send
+// needs; those of all others the team's, empty.
+func (k *Key) IdempotencyScope() string {
+	if k.Permission == SendingAccess {
+		return k.ID
+	}
+	return ""
+}

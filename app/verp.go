@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+
+	"mailer/app/mailbox"
 )
 
 // AllRecipients is the number in the return path of a transaction with several
@@ -52,11 +54,11 @@ func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
 
 // ReadReturnPath returns what an address stands for that ReturnPath made, in
 // any case; ok is false for every other address.
-func (s *Sealer) ReadReturnPath(mailbox string) (p ReturnPath, ok bool) {
-	if !IsReturnPath(mailbox) || len(mailbox) > MaxMailbox {
+func (s *Sealer) ReadReturnPath(address string) (p ReturnPath, ok bool) {
+	if !IsReturnPath(address) || len(address) > mailbox.MaxLength {
 		return p, false
 	}
-	text, host, _ := strings.Cut(strings.ToLower(mailbox[len(returnPathPrefix):]), "@")
+	text, host, _ := strings.Cut(strings.ToLower(address[len(returnPathPrefix):]), "@")
 	b, err := returnPathText().DecodeString(text)
 	if err != nil || len(b) != returnPathSize+MacSize || b[0] != returnPathVersion || returnPathText().EncodeToString(b) != text {
 		return p, false // also where spare bits or line breaks would give one address many spellings

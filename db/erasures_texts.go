@@ -191,20 +191,19 @@ func (r *Reader) ContactsWithTraces(teamID string, span Span, limit int) (rows [
 // PurgeAnswersWithTraces deletes those of a team's kept answers whose keys hold
 // an address of e: a caller's own words.
 func (tx *Tx) PurgeAnswersWithTraces(teamID string, e *erase.Set) error {
-	type answer struct{ route, key string }
-	rows, err := list(&tx.session, func(s scanner) (answer, error) {
-		var a answer
-		err := s.Scan(&a.route, &a.key)
+	rows, err := list(&tx.session, func(s scanner) (IdempotencyKey, error) {
+		a := IdempotencyKey{TeamID: teamID}
+		err := s.Scan(&a.Scope, &a.Route, &a.Key)
 		return a, err
-	}, `SELECT route, key FROM idempotency WHERE team_id = ? AND (instr(key, '@') > 0 OR instr(key, '%40') > 0)`, teamID)
+	}, `SELECT scope, route, key FROM idempotency WHERE team_id = ? AND (instr(key, '@') > 0 OR instr(key, '%40') > 0)`, teamID)
 	if err != nil {
 		return err
 	}
 	for _, a := range rows {
-		if !e.In(a.key) {
+		if !e.In(a.Key) {
 			continue
 		}
-		if _, err := tx.exec(`DELETE FROM idempotency WHERE team_id = ? AND route = ? AND key = ?`, teamID, a.route, a.key); err != nil {
+		if _, err := tx.exec(`DELETE FROM idempotency WHERE team_id = ? AND scope = ? AND route = ? AND key = ?`, a.TeamID, a.Scope, a.Route, a.Key); err != nil {
 			return fmt.Errorf("delete answer: %w", err)
 		}
 	}

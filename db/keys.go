@@ -35,6 +35,11 @@ func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
 	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? ORDER BY k.id DESC`, teamID)
 }
 
+// KeysOfDomain returns the keys of a team that are bound to a domain.
+func (r *Reader) KeysOfDomain(teamID, domainID string) ([]app.Key, error) {
+	return list(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.domain_id = ?`, teamID, domainID)
+}
+
 // ListKeys returns a page of a team's keys, newest first, and whether there are
 // more. Error: ErrNotFound for a cursor that is none of them.
 func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error) {

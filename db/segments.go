@@ -110,13 +110,18 @@ func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
 		WHERE m.contact_id = ? ORDER BY m.segment_id`, contactID)
 }
 
-// segmentChunk is how many segments are held against a contact at a time.
-const segmentChunk = 200
+const (
+	// segmentChunk is how many segments are held against a contact at a time.
+	segmentChunk = 50
+	// segmentEffort is how many rows of an Effort a segment's filter costs to read.
+	segmentEffort = 200
+)
 
 // ListSegmentsOf returns a page of the segments that a contact is in, by their
 // filter or by hand, newest first. It looks at every segment of the team at
-// most, and ends with ctx. Error: ErrNotFound for a cursor that is none of them.
-func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
+// most. Errors: ErrNotFound for a cursor that is none of them, ErrLong, and that of
+// ctx.
+func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
 	byHand, err := r.SegmentsOf(c.ID)
 	if err != nil {
 		return nil, false, fmt.Errorf("read memberships: %w", err)
@@ -129,9 +134,13 @@ func (r *Reader) ListSegmentsOf(ctx context.Context, c *app.Contact, page app.Pa
 		}
 		return err
 	}, func(limit int) (out []app.Segment, err error) {
+		looked := 0
 		for at := page; len(out) < limit; {
 			if err := ctx.Err(); err != nil {
 				return nil, err
+			}
+			if looked += segmentChunk * segmentEffort; e.Most > 0 && looked > e.Most {
+				return nil, ErrLong
 			}
 			chunk, err := r.segmentRows(c.TeamID, at, segmentChunk)
 			if err != nil {

@@ -1,6 +1,7 @@
 package smtpout
 
 import (
+	"net/mail"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -47,6 +48,34 @@ func FuzzCompose(f *testing.F) {
 		}
 		checkWire(t, b)
 		checkReadsBack(t, m, b)
+	})
+}
+
+// FuzzMailboxHeader: an address that is accepted, quoted or not, is one address with
+// one name to whoever reads its header, between others too.
+func FuzzMailboxHeader(f *testing.F) {
+	for _, s := range []string{
+		"Acme, Inc. <a@b.co>", "Jane (via site) <a@b.co>", "[Acme] X <a@b.co>", "Acme: Support <a@b.co>", `A\B <a@b.co>`, `5" pipe <a@b.co>`,
+		"Müller, Jörg <ü@b.co>", "Acme, =?utf-8?q?=3D=3Fx=3F=3D?= <a@b.co>", strings.Repeat("long, ", 40) + "<a@b.co>", "a: b; \"c <a@b.co>", "= ? <a@b.co>",
+	} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		want, err := app.ParseAddress(s)
+		if err != nil {
+			return
+		}
+		other := app.Address{Name: "x, y", Local: "c", Domain: "d.org"}
+		var w headerWriter
+		w.addresses("To", []app.Address{other, want, other})
+		m, err := mail.ReadMessage(strings.NewReader(string(w.buf) + "\r\n"))
+		if err != nil {
+			t.Fatalf("%q gives %q: %v", s, w.buf, err)
+		}
+		got, err := m.Header.AddressList("To")
+		if err != nil || len(got) != 3 || got[1].Name != want.Name || got[1].Address != want.Mailbox() || got[2].Name != other.Name {
+			t.Errorf("%q as %q is %v, %v", s, w.buf, got, err)
+		}
 	})
 }
 

@@ -43,6 +43,10 @@ func TestSendAccepted(t *testing.T) {
 		{"headers and tags", `"headers":{"X-A":"1"},"tags":[{"name":"n","value":"v"}]`, with(func(in *app.EmailInput) {
 			in.Headers, in.Tags = map[string]string{"X-A": "1"}, []app.Tag{{Name: "n", Value: "v"}}
 		})},
+		{"PHP's empty objects", `"headers":[ ],"template":[],"tags":[],"attachments":[]`, base},
+		{"headers as a list", `"headers":[{"name":"X-A","value":"1"},{"name":"X-B","value":"2"}]`, with(func(in *app.EmailInput) {
+			in.Headers = map[string]string{"X-A": "1", "X-B": "2"}
+		})},
 		{"base64", `"attachments":[{"filename":"a.txt","content":"aGk="}]`, attached("hi")},
 		{"base64 unpadded", `"attachments":[{"filename":"a.txt","content":"aGk"}]`, attached("hi")},
 		{"base64 with breaks", `"attachments":[{"filename":"a.txt","content":"aG\r\n k=\n"}]`, attached("hi")},
@@ -98,7 +102,11 @@ func TestSendRefused(t *testing.T) {
 		{"51 in to", `{"to":[` + many(`"a@b.c"`, 51) + `]}`, 422, app.CodeValidation, "`to` can hold at most 50"},
 		{"51 tags", `{"tags":[` + many(`{}`, 51) + `]}`, 422, app.CodeValidation, "`tags` can hold at most 50"},
 		{"101 attachments", `{"attachments":[` + many(`{}`, 101) + `]}`, 422, app.CodeValidation, "`attachments` can hold at most 100"},
-		{"headers as list", `{"headers":[]}`, 422, app.CodeValidation, "`headers` must be an object"},
+		{"headers as text", `{"headers":"X-A: 1"}`, 422, app.CodeValidation, "`headers` must be an object"},
+		{"headers as list of texts", `{"headers":["X-A: 1"]}`, 422, app.CodeValidation, "`headers[0]` must be an object"},
+		{"header twice in a list", `{"headers":[{"name":"X-A","value":"1"},{"name":"X-A","value":"2"}]}`, 422, app.CodeValidation, "`headers[1].name` is given twice"},
+		{"header with a colour", `{"headers":[{"name":"X-A","colour":"1"}]}`, 422, app.CodeValidation, "`headers[0].colour` is not a field"},
+		{"201 headers in a list", `{"headers":[` + many(`{}`, 201) + `]}`, 422, app.CodeValidation, "`headers` can hold at most 200"},
 		{"header as number", `{"headers":{"X-A":1}}`, 422, app.CodeValidation, "`headers.X-A` must be a string"},
 		{"tag field", `{"tags":[{"key":"a"}]}`, 422, app.CodeValidation, "`tags[0].key` is not a field"},
 		{"tags as object", `{"tags":{}}`, 422, app.CodeValidation, "`tags` must be an array"},

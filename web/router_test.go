@@ -122,7 +122,7 @@ func TestNamesUnknownToResendAreRepeated(t *testing.T) {
 		r.Header.Set("Authorization", "Bearer "+fullToken)
 		w := httptest.NewRecorder()
 		b.handler.ServeHTTP(w, r)
-		if got := strings.Contains(w.Body.String(), fmt.Sprintf(`"error":%q`, code)); got != want {
+		if got := strings.Contains(w.Body.String(), fmt.Sprintf(`"error":{"name":%q,"message":"no","statusCode":`, code)); got != want {
 			t.Errorf("%s: %s", code, w.Body)
 		}
 	}

@@ -108,20 +108,26 @@ func (l *attachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // maxHeaders bounds the custom headers of an email while they are read.
 const maxHeaders = 200
 
-// headerMap is an object of strings, of bounded size.
+// headerMap is an object of strings, of bounded size, or an array of objects with
+// name and value, as Elixir's clients write it.
 type headerMap map[string]string
+
+// headerItem is a header in an array.
+type headerItem struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+const headersShape = "an object, or an array of objects with name and value"
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (m *headerMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*m = nil
-	switch d.PeekKind() {
-	case 'n':
-		return d.SkipValue()
-	case '{':
-	default:
-		return rest.WrongShape(d, "an object")
+	if d.PeekKind() == '[' {
+		return m.list(d)
 	}
-	if _, err := d.ReadToken(); err != nil {
+	open, err := rest.BeginObject(d, headersShape)
+	if !open {
 		return err
 	}
 	out := headerMap{}
@@ -139,8 +145,25 @@ func (m *headerMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		out[name] = value
 	}
 	*m = out
-	_, err := d.ReadToken()
+	_, err = d.ReadToken()
 	return err
+}
+
+func (m *headerMap) list(d *jsontext.Decoder) error {
+	var items []headerItem
+	if err := rest.DecodeList(d, &items, maxHeaders, headersShape); err != nil || len(items) == 0 {
+		return err
+	}
+	at := d.StackPointer()
+	out := make(headerMap, len(items))
+	for i, item := range items {
+		if _, twice := out[item.Name]; twice {
+			return rest.NewShapeError(at+jsontext.Pointer(fmt.Sprintf("/%d/name", i)), "is given twice")
+		}
+		out[item.Name] = item.Value
+	}
+	*m = out
+	return nil
 }
 
 type remotePath struct{}

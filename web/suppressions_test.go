@@ -309,7 +309,7 @@ func TestASendLeavesSuppressedRecipientsOut(t *testing.T) {
 	}
 	w := send(`"Gone@Example.org","gone@example.org"`, `,"cc":["fine@example.org"],"bcc":["also@example.org"]`)
 	wantError(t, w, 422, app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
-	if !strings.Contains(w.Body.String(), `"error":"all_recipients_suppressed"`) {
+	if !strings.Contains(w.Body.String(), `"error":{"name":"all_recipients_suppressed","message":"`) {
 		t.Errorf("body %s", w.Body)
 	}
 	if got := b.want(200, "GET", "/emails", ""); len(got.Data) != 0 {

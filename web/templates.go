@@ -309,10 +309,11 @@ type variableValues map[string]app.PropertyValue
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (m *variableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*m = nil
-	if d.PeekKind() != '{' {
+	if d.PeekKind() == '"' {
 		return rest.EmptyOnly(d, "must be an object")
 	}
-	if _, err := d.ReadToken(); err != nil {
+	open, err := rest.BeginObject(d, "an object")
+	if !open {
 		return err
 	}
 	out := variableValues{}
@@ -333,7 +334,7 @@ func (m *variableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 		}
 	}
 	*m = out
-	_, err := d.ReadToken()
+	_, err = d.ReadToken()
 	return err
 }
 

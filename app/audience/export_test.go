@@ -4,9 +4,8 @@ import (
 	"context"
 	"io"
 
-	"golang.org/x/sync/semaphore"
-
 	"mailer/app/importing"
+	"mailer/app/service"
 )
 
 // What the tests of this package from outside reach into it for.
@@ -28,7 +27,7 @@ var (
 // OpenImports is how many files are open. The importer must be idle.
 func (s *Imports) OpenImports() int { return len(s.imports.runs) }
 
-func (s *Service) Scans() *semaphore.Weighted { return s.scans }
+func (s *Service) Scans() *service.Turns { return s.scans }
 
 func (s *Imports) ImportFile(ctx context.Context, id string) io.Reader { return s.importFile(ctx, id) }
 

@@ -15,6 +15,8 @@ const (
 	// maxScans is how many connections long scans read from at once. The store
 	// has more, so other reads never wait behind scans.
 	maxScans = 2
+	// scanCrowd is how many long scans of one team wait for their turn.
+	scanCrowd = 100
 	// QuickScan is how many rows a read may look at, some 10 ms, before it has to
 	// queue for a place among the long scans.
 	QuickScan = 20_480
@@ -24,13 +26,14 @@ const (
 
 // Scan runs a read that may have to look at every contact of a team. fn is run
 // again where it turns out to be long. No more than maxScans long ones run at
-// once; they end with ctx.
-func (s *Service) Scan(ctx context.Context, fn func(*db.Reader, db.Effort) error) error {
+// once, in turn between teams; they end with ctx. Errors: CodeRateLimitExceeded for a
+// team of which many wait already.
+func (s *Service) Scan(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
 	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScan}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
-	if err := s.scans.Acquire(ctx, 1); err != nil {
+	if err := s.scans.Acquire(ctx, teamID, 1); err != nil {
 		return err
 	}
 	defer s.scans.Release(1)
@@ -40,7 +43,7 @@ func (s *Service) Scan(ctx context.Context, fn func(*db.Reader, db.Effort) error
 // countLong counts contacts of a team where that is long: each half of them on a
 // connection of its own. count counts those between the bounds of an effort.
 func (s *Service) countLong(ctx context.Context, teamID string, count func(context.Context, *db.Reader, db.Effort) (int, error)) (int, error) {
-	if err := s.scans.Acquire(ctx, maxScans); err != nil {
+	if err := s.scans.Acquire(ctx, teamID, maxScans); err != nil {
 		return 0, err
 	}
 	defer s.scans.Release(maxScans)

@@ -10,12 +10,16 @@ import (
 	"mailer/db"
 )
 
-// CreateSegment adds a segment. Errors: CodeValidation.
+// CreateSegment adds a segment. Errors: CodeValidation, for a team with
+// service.CapSegments too.
 func (s *Service) CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (segment app.Segment, err error) {
 	if err := in.Validate(); err != nil {
 		return app.Segment{}, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := service.CapSegments.Room(&tx.Reader, key.TeamID); err != nil {
+			return err
+		}
 		if err := filterFits(tx, key.TeamID, in.Filter); err != nil {
 			return err
 		}
@@ -107,7 +111,7 @@ func (s *Service) DeleteSegment(ctx context.Context, key *app.Key, id string) er
 // that is not in the list.
 func (s *Service) ListSegmentContacts(ctx context.Context, key *app.Key, segmentID string, page app.Page) (rows []app.Contact, more bool, err error) {
 	var unknown error // of the segment, which is not the cursor
-	err = s.Scan(ctx, func(r *db.Reader, effort db.Effort) error {
+	err = s.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
 		segment, err := r.Segment(key.TeamID, segmentID)
 		if unknown = service.Lookup("segment", err); unknown != nil {
 			return nil
@@ -126,12 +130,12 @@ func (s *Service) ListSegmentContacts(ctx context.Context, key *app.Key, segment
 // are more. Errors: CodeNotFound, CodeValidation.
 func (s *Service) ListContactSegments(ctx context.Context, key *app.Key, contact string, page app.Page) (rows []app.Segment, more bool, err error) {
 	var unknown error // of the contact, which is not the cursor
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
 		c, err := s.findContact(r, key.TeamID, contact)
 		if unknown = service.Lookup("contact", err); unknown != nil {
 			return nil
 		}
-		rows, more, err = r.ListSegmentsOf(ctx, &c, page)
+		rows, more, err = r.ListSegmentsOf(ctx, effort, &c, page)
 		return err
 	})
 	if unknown != nil {

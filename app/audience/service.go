@@ -12,8 +12,6 @@ import (
 	"context"
 	"sync"
 
-	"golang.org/x/sync/semaphore"
-
 	"mailer/app/cache"
 	"mailer/app/events"
 	"mailer/app/service"
@@ -25,7 +23,7 @@ type Service struct {
 	*service.Base
 	events *events.Service
 	teams  *teams.Service
-	scans  *semaphore.Weighted                // the connections of long scans
+	scans  *service.Turns                     // the connections of long scans
 	counts *cache.Cache[string, segmentCount] // by segment id
 	// CarryErasure carries out an erasure that was begun: when it returns, nothing
 	// goes out to its addresses any more but what was leaving. Set before use.
@@ -82,7 +80,7 @@ type Suppressions struct{ *Service }
 
 // New makes the service.
 func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {
-	s := &Service{Base: base, events: told, teams: owners, scans: semaphore.NewWeighted(maxScans),
+	s := &Service{Base: base, events: told, teams: owners, scans: service.NewTurns(maxScans, scanCrowd),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
 	s.Imports = &Imports{Service: s, imports: newImporter()}
 	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s}, &Topics{s}, &Properties{s}, &Suppressions{s}

@@ -10,8 +10,8 @@ import (
 	"mailer/db"
 )
 
-// CreateTopic adds a topic. Errors: CodeValidation, CodeConflict for a name that
-// another topic of the team has, letter for letter.
+// CreateTopic adds a topic. Errors: CodeValidation, for a team with service.CapTopics
+// too; CodeConflict for a name that another topic of the team has, letter for letter.
 func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error) {
 	t, err := in.Validate()
 	if err != nil {
@@ -19,6 +19,9 @@ func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 	}
 	t.ID, t.TeamID = app.NewID(), key.TeamID
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := service.CapTopics.Room(&tx.Reader, key.TeamID); err != nil {
+			return err
+		}
 		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
 		if err := tx.InsertTopic(&t); err != nil {
 			return topicTaken(err)

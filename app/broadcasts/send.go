@@ -182,6 +182,9 @@ func (s *Service) dispatch(tx *db.Tx, b *app.Broadcast) error {
 	if err := s.mayLeave(&tx.Reader, b); err != nil {
 		return err
 	}
+	if err := service.CapBroadcasts.Room(&tx.Reader, b.TeamID); err != nil {
+		return err
+	}
 	if err := s.broadcastFits(tx, b); err != nil {
 		return err
 	}

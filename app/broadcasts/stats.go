@@ -17,7 +17,7 @@ func (s *Service) ListBroadcastRecipients(ctx context.Context, key *app.Key, id 
 		return nil, false, err
 	}
 	var unknown error // of the broadcast, which is not the cursor
-	err = s.audience.Scan(ctx, func(r *db.Reader, effort db.Effort) error {
+	err = s.audience.Scan(ctx, key.TeamID, func(r *db.Reader, effort db.Effort) error {
 		rows = nil
 		b, err := r.BroadcastHead(key.TeamID, id)
 		if unknown = service.Lookup("broadcast", err); unknown != nil {

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"strings"
 
-	"mailer/app"
+	"mailer/app/mailbox"
 )
 
 // spfRecord is a parsed SPF record (RFC 7208 4.5, 4.6.1).
@@ -162,7 +162,7 @@ func unknownMechanism(word, name string) error {
 	if addr, err := netip.ParseAddr(word); err == nil {
 		return fmt.Errorf("write %s instead", SPFAddress(addr))
 	}
-	if host, err := app.ParseDomain(word); err == nil {
+	if host, err := mailbox.ParseDomain(word); err == nil {
 		return fmt.Errorf("write a:%s or include:%s instead", host, host)
 	}
 	return errors.New("there is no such mechanism")
@@ -244,7 +244,7 @@ func checkDomainSpec(s string) error {
 	}
 	s = strings.TrimSuffix(s, ".")
 	i := strings.LastIndexByte(s, '.')
-	if top := strings.ToLower(s[i+1:]); i < 0 || !app.IsHostLabel(top) || strings.Trim(top, "0123456789") == "" {
+	if top := strings.ToLower(s[i+1:]); i < 0 || !mailbox.IsHostLabel(top) || strings.Trim(top, "0123456789") == "" {
 		return errors.New("the domain is not valid")
 	}
 	return nil

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -26,7 +27,8 @@ const DKIMPurpose = "dkim"
 
 // AddDomain registers a domain of a team with a DKIM key pair of its own. A
 // trusted one counts as verified at once: the operator vouches for it. Errors:
-// CodeConflict, CodeValidation, CodePlanLimitReached.
+// CodeConflict, CodeValidation, CodePlanLimitReached; CodeRateLimitExceeded and
+// CodeServiceUnavailable where many are added at once.
 func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInput) (app.Domain, error) {
 	d, err := in.Validate(s.Regions())
 	if err != nil {
@@ -43,7 +45,7 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	if err := s.DB.Read(ctx, func(r *db.Reader) error { return s.teams.DomainRoom(r, teamID) }); err != nil {
 		return app.Domain{}, service.Unavailable(err) // before the key too
 	}
-	pair, err := s.newDKIMPair(d.ID, app.DKIMSelector, app.DKIMSigning)
+	pair, err := s.newDKIMPair(ctx, &d, app.DKIMSelector, app.DKIMSigning)
 	if err != nil {
 		return app.Domain{}, err
 	}
@@ -65,8 +67,14 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 	return d, service.Unavailable(err)
 }
 
-// newDKIMPair makes a key pair, its private half sealed for the domain.
-func (s *Service) newDKIMPair(domainID, selector string, state app.DKIMState) (app.DKIMPair, error) {
+// newDKIMPair makes a key pair, its private half sealed for the domain. Errors: those
+// of keyTurn.
+func (s *Service) newDKIMPair(ctx context.Context, d *app.Domain, selector string, state app.DKIMState) (app.DKIMPair, error) {
+	done, err := s.keyTurn(ctx, d.TeamID)
+	if err != nil {
+		return app.DKIMPair{}, err
+	}
+	defer done()
 	key, err := rsa.GenerateKey(rand.Reader, dkimBits)
 	if err != nil {
 		return app.DKIMPair{}, fmt.Errorf("make DKIM key: %w", err)
@@ -81,7 +89,7 @@ func (s *Service) newDKIMPair(domainID, selector string, state app.DKIMState) (a
 	}
 	return app.DKIMPair{
 		Selector: selector, State: state, Public: base64.StdEncoding.EncodeToString(public),
-		Sealed: s.Sealer.Seal(DKIMPurpose, domainID, private), CreatedAt: time.Now().UTC(),
+		Sealed: s.Sealer.Seal(DKIMPurpose, d.ID, private), CreatedAt: time.Now().UTC(),
 	}, nil
 }
 
@@ -107,7 +115,7 @@ func (s *Service) GetDomain(ctx context.Context, key *app.Key, id string) (d app
 
 // DomainByName returns a team's domain. Errors: CodeNotFound.
 func (s *Service) DomainByName(ctx context.Context, teamID, name string) (d app.Domain, err error) {
-	if ascii, perr := app.ParseDomain(name); perr == nil {
+	if ascii, perr := mailbox.ParseDomain(name); perr == nil {
 		name = ascii
 	}
 	d, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.DomainByName(teamID, name) })
@@ -142,11 +150,15 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 
 // DeleteDomain removes a domain with its keys, and the API keys that are bound
 // to it. Mail of it that still waits is not sent any more: it fails at its next
-// attempt. Errors: CodeNotFound.
+// attempt. Errors: CodeNotFound; CodeConflict while an API key is bound to it that
+// the one that asks could not delete by itself.
 func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		d, err := tx.Domain(key.TeamID, id)
 		if err != nil {
+			return err
+		}
+		if err := boundAbove(&tx.Reader, key, &d); err != nil {
 			return err
 		}
 		if err := tx.DeleteDomain(key.TeamID, id); err != nil {
@@ -161,6 +173,21 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 	return service.Lookup("domain", err)
 }
 
+// boundAbove refuses to end a key by way of its domain. Errors: CodeConflict.
+func boundAbove(r *db.Reader, key *app.Key, d *app.Domain) error {
+	bound, err := r.KeysOfDomain(d.TeamID, d.ID)
+	if err != nil {
+		return fmt.Errorf("read the keys of a domain: %w", err)
+	}
+	for _, k := range bound {
+		if k.Role.Above(key.Role) {
+			return app.Errorf(app.CodeConflict, "The API key %q of the role %s is bound to this domain and would end with it; a key of that role has to delete one of them first",
+				k.Name, k.Role)
+		}
+	}
+	return nil
+}
+
 // RotateDKIM publishes the next key of a domain: its record is listed, and once
 // a check finds it in the DNS it signs. A next key that waits already is the
 // answer. Errors: CodeNotFound.
@@ -169,7 +196,7 @@ func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Do
 		return d, err
 	}
 	id := d.ID
-	pair, err := s.newDKIMPair(id, d.NextSelector(), app.DKIMNext)
+	pair, err := s.newDKIMPair(ctx, &d, d.NextSelector(), app.DKIMNext)
 	if err != nil {
 		return d, err
 	}

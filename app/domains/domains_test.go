@@ -4,14 +4,17 @@ import (
 	"context"
 	"crypto/rand"
 	"crypto/rsa"
+	"fmt"
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"mailer/app"
+	"mailer/app/domains"
 	"mailer/app/relays"
 	"mailer/app/server"
 	"mailer/app/tracking"
@@ -503,4 +506,65 @@ func TestAKeyThatIsBeingMadeDelaysNoOtherDomain(t *testing.T) {
 		close(held)
 		slow.Wait()
 	})
+}
+
+func TestAnAdminEndedAnOwnersKeyByDeletingItsDomain(t *testing.T) {
+	w := world.Idle(t)
+	d := w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+	bind := func(name string, role app.Role) string {
+		t.Helper()
+		token, _, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: name, Permission: app.SendingAccess, Role: role, Domain: "acme.test"})
+		world.Must(t, err)
+		return token
+	}
+	admin := &app.Key{ID: app.NewID(), TeamID: w.Key.TeamID, Permission: app.FullAccess, Role: app.RoleAdmin}
+	bind("an admin's", app.RoleAdmin)
+	token := bind("the shop", app.RoleOwner)
+	err := w.Server.Domains.DeleteDomain(t.Context(), admin, d.ID)
+	world.WantCode(t, err, app.CodeConflict)
+	if err == nil || !strings.Contains(err.Error(), `"the shop"`) {
+		t.Errorf("the refusal does not name the key: %v", err)
+	}
+	_, err = w.Server.Teams.Authenticate(t.Context(), token)
+	world.Must(t, err)
+	other := w.AddTeam("Other", "other.example")
+	world.WantCode(t, w.Server.Domains.DeleteDomain(t.Context(), other, d.ID), app.CodeNotFound)
+	world.Must(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID)) // an owner may
+	_, err = w.Server.Teams.Authenticate(t.Context(), token)
+	world.WantCode(t, err, app.CodeInvalidAPIKey)
+	d = w.Add(app.DomainInput{Name: "acme.test", Trusted: true})
+	bind("an admin's", app.RoleAdmin)
+	world.Must(t, w.Server.Domains.DeleteDomain(t.Context(), admin, d.ID)) // its own rank it may end
+}
+
+func TestDomainsWithoutEndKeptAnotherTeamsDomainWaiting(t *testing.T) {
+	w := world.Idle(t)
+	other := w.AddTeam("Other", "other.example")
+	world.Must(t, w.Server.Domains.KeyTurns().Acquire(t.Context(), w.Key.TeamID, 1)) // a key is being made
+	var adding sync.WaitGroup
+	var refused, added atomic.Int64
+	for i := range domains.KeysWaiting + 4 {
+		adding.Go(func() {
+			_, err := w.Server.Domains.AddDomain(t.Context(), w.Key.TeamID, app.DomainInput{Name: fmt.Sprintf("d%d.test", i)})
+			switch {
+			case err == nil:
+				added.Add(1)
+			case app.CodeOf(err) == app.CodeRateLimitExceeded:
+				if refused.Add(1) == 4 { // all others wait
+					w.Server.Domains.KeyTurns().Release(1)
+				}
+			default:
+				t.Error(err)
+			}
+		})
+	}
+	_, err := w.Server.Domains.AddDomain(t.Context(), other.TeamID, app.DomainInput{Name: "theirs.test"})
+	world.Must(t, err)
+	if n := added.Load(); n > 3 {
+		t.Errorf("%d domains of the crowd came before it", n)
+	}
+	adding.Wait()
+	if refused.Load() != 4 || added.Load() != domains.KeysWaiting {
+		t.Errorf("%d were added, %d refused", added.Load(), refused.Load())
+	}
 }

@@ -4,6 +4,7 @@ import (
 	"crypto/rsa"
 
 	"mailer/app"
+	"mailer/app/service"
 )
 
 // What the tests of this package from outside reach into it for.
@@ -11,6 +12,10 @@ import (
 func (s *Service) Wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget string) {
 	return s.wants(d)
 }
+
+const KeysWaiting = keysWaiting
+
+func (s *Service) KeyTurns() *service.Turns { return s.keyTurns }
 
 // SetThrowaway replaces what makes the key of capture mode.
 func (s *Service) SetThrowaway(generate func() (*rsa.PrivateKey, error)) { s.throwaway = generate }

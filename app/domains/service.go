@@ -30,12 +30,13 @@ type Service struct {
 	dkim      *cache.Cache[string, *app.DKIMKey]
 	throwaway func() (*rsa.PrivateKey, error)
 	checks    *checker
+	keyTurns  *service.Turns
 }
 
 // New makes the service.
 func New(base *service.Base, told *events.Service, owners *teams.Service, resolver app.DNSLookup) *Service {
 	return &Service{
-		Base: base, Resolver: resolver, events: told, teams: owners, checks: newChecker(),
+		Base: base, Resolver: resolver, events: told, teams: owners, checks: newChecker(), keyTurns: service.NewTurns(1, keysWaiting),
 		dkim:      cache.New[string, *app.DKIMKey](maxCachedDKIM, dkimTTL),
 		throwaway: sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, dkimBits) }),
 	}

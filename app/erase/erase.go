@@ -18,6 +18,7 @@ import (
 	"golang.org/x/text/unicode/norm"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 )
 
 // Set is a set of addresses whose traces go out of what is stored. Its
@@ -196,11 +197,11 @@ func isAlnum(c byte) bool {
 // localBefore finds where an address of the set begins whose @ stands at sign,
 // not before from.
 func (e *Set) localBefore(s string, from, sign int, domain string) (begin int, ok bool) {
-	const longest = 3*app.MaxLocalPart + 8 // percent-encoded
+	const longest = 3*mailbox.MaxLocal + 8 // percent-encoded
 	start := sign
 	for start > from && sign-start < longest {
 		r, size := utf8.DecodeLastRuneInString(s[from:start])
-		if r != '.' && !app.IsAtext(r) {
+		if r != '.' && !mailbox.IsAtext(r) {
 			break
 		}
 		start -= size

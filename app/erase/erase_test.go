@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 )
 
 var erasedSet = []string{"foo@bar.com", "foo+tag@bar.com", "o'neil@bar.com", "rg@bar.com", "用户@xn--r8jz45g.jp", "jörg@xn--bcher-kva.example", "a=b@bar.com"}
@@ -195,7 +196,7 @@ func standsIn(text, address string) bool {
 		from = at + 1
 		before, _ := utf8.DecodeLastRuneInString(lower[:at])
 		after, _ := utf8.DecodeRuneInString(lower[at+len(address):])
-		if at > 0 && (app.IsAtext(before) || before == '.') {
+		if at > 0 && (mailbox.IsAtext(before) || before == '.') {
 			continue
 		}
 		if after == '.' || after == '-' || isDomainRune(after) {

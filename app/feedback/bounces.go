@@ -13,6 +13,7 @@ import (
 	"github.com/emersion/go-message"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 )
 
 // MaxBounceRead is how much of a message is read for what it reports, in bytes.
@@ -129,7 +130,7 @@ func headOf(r io.Reader) []byte {
 // return path says which email it was.
 func (p *bounceParts) sign(reports []Claim) []Claim {
 	ids := p.original.all(strings.ToLower(app.EmailIDHeader))
-	messageID := firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), app.MaxMailbox)
+	messageID := firstBytes(strings.Trim(p.original.get("message-id"), "<> \t"), mailbox.MaxLength)
 	emailID := ""
 	switch len(ids) {
 	case 0:

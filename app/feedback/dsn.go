@@ -6,6 +6,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 )
 
 // readDeliveryStatus reads the groups of a delivery status (RFC 3464 2.1): the
@@ -83,7 +84,7 @@ func typedAddress(s string) string {
 // plainAddress returns a mailbox folded; empty for what is none.
 func plainAddress(s string) string {
 	s = strings.Trim(s, " \t<>")
-	if len(s) > app.MaxMailbox || strings.Count(s, "@") != 1 || strings.ContainsAny(s, " \t,;") || s[0] == '@' || s[len(s)-1] == '@' {
+	if len(s) > mailbox.MaxLength || strings.Count(s, "@") != 1 || strings.ContainsAny(s, " \t,;") || s[0] == '@' || s[len(s)-1] == '@' {
 		return ""
 	}
 	return app.FoldAddress(s)

@@ -30,7 +30,7 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 	}
 	wantNothing(w)
 	w.Read(func(r *db.Reader) error {
-		if _, _, err := r.IdempotentAnswer(w.Key.TeamID, mail.RouteEmails, "k", time.Time{}); !errors.Is(err, db.ErrNotFound) {
+		if _, _, err := r.IdempotentAnswer(db.IdempotencyKey{TeamID: w.Key.TeamID, Route: mail.RouteEmails, Key: "k"}, time.Time{}); !errors.Is(err, db.ErrNotFound) {
 			t.Errorf("an answer was kept: %v", err)
 		}
 		return nil
@@ -41,7 +41,7 @@ func TestAcceptingWritesEverythingOrNothing(t *testing.T) {
 	}
 	w.WantLast(email.ID, app.Queued)
 	w.Read(func(r *db.Reader) error {
-		_, answer, err := r.IdempotentAnswer(w.Key.TeamID, mail.RouteEmails, "k", time.Time{})
+		_, answer, err := r.IdempotentAnswer(db.IdempotencyKey{TeamID: w.Key.TeamID, Route: mail.RouteEmails, Key: "k"}, time.Time{})
 		if answer != email.ID {
 			t.Errorf("the answer kept is %q", answer)
 		}
@@ -270,7 +270,7 @@ func TestAnIdempotencyKeyEndsAfter24Hours(t *testing.T) {
 		time.Sleep(25 * time.Hour)
 		world.Must(t, w.Server.Upkeep.Purge(t.Context()))
 		w.Read(func(r *db.Reader) error {
-			if _, _, err := r.IdempotentAnswer(w.Key.TeamID, mail.RouteEmails, "k", time.Time{}); !errors.Is(err, db.ErrNotFound) {
+			if _, _, err := r.IdempotentAnswer(db.IdempotencyKey{TeamID: w.Key.TeamID, Route: mail.RouteEmails, Key: "k"}, time.Time{}); !errors.Is(err, db.ErrNotFound) {
 				t.Errorf("the row is still there: %v", err)
 			}
 			return nil

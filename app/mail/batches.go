@@ -44,7 +44,7 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 			return nil, err
 		}
 	}
-	claim, answer, err := s.claimIdempotency(ctx, key.TeamID, routeBatch, opts)
+	claim, answer, err := s.claimIdempotency(ctx, key, routeBatch, opts)
 	if err != nil {
 		return nil, err
 	}

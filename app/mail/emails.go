@@ -57,7 +57,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	if err != nil {
 		return "", err
 	}
-	claim, answer, err := s.claimIdempotency(ctx, key.TeamID, routeEmails, opts)
+	claim, answer, err := s.claimIdempotency(ctx, key, routeEmails, opts)
 	if err != nil || answer != "" {
 		return answer, err
 	}

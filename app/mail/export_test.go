@@ -22,7 +22,7 @@ var BounceSubType = bounceSubType
 
 // NewIdempotencyClaim is a claim that nobody else can hold.
 func NewIdempotencyClaim(team, route, key string, hash [32]byte) *idempotencyClaim {
-	return &idempotencyClaim{owner: &inflight{}, team: team, route: route, key: key, hash: hash}
+	return &idempotencyClaim{owner: &inflight{}, key: db.IdempotencyKey{TeamID: team, Route: route, Key: key}, hash: hash}
 }
 
 func (c *idempotencyClaim) Keep(tx *db.Tx, answer string) error { return c.keep(tx, answer) }

@@ -20,30 +20,30 @@ const IdempotencyTTL = 24 * time.Hour
 // so that a crash leaves none stuck.
 type inflight struct {
 	mu   sync.Mutex
-	keys map[string]bool
+	keys map[db.IdempotencyKey]bool
 }
 
 // idempotencyClaim is the right to answer a key. The zero claim is that of a
 // send without one.
 type idempotencyClaim struct {
-	owner               *inflight
-	team, route, key, k string
-	hash                [sha256.Size]byte
+	owner *inflight
+	key   db.IdempotencyKey
+	hash  [sha256.Size]byte
 }
 
 // claimIdempotency returns the kept answer of a repeated send, or the claim to
 // make one. Errors: CodeInvalidIdempotencyKey, CodeConcurrentIdempotent,
 // CodeInvalidIdempotent.
-func (s *Service) claimIdempotency(ctx context.Context, teamID, route string, opts SendOptions) (*idempotencyClaim, string, error) {
+func (s *Service) claimIdempotency(ctx context.Context, key *app.Key, route string, opts SendOptions) (*idempotencyClaim, string, error) {
 	if opts.IdempotencyKey == "" {
 		return &idempotencyClaim{}, "", nil
 	}
 	if err := app.CheckIdempotencyKey(opts.IdempotencyKey); err != nil {
 		return nil, "", err
 	}
-	c := &idempotencyClaim{owner: &s.inflight, team: teamID, route: route, key: opts.IdempotencyKey,
-		k: teamID + " " + route + " " + opts.IdempotencyKey, hash: sha256.Sum256(opts.Payload)}
-	if !c.owner.take(c.k) {
+	c := &idempotencyClaim{owner: &s.inflight, hash: sha256.Sum256(opts.Payload),
+		key: db.IdempotencyKey{TeamID: key.TeamID, Scope: key.IdempotencyScope(), Route: route, Key: opts.IdempotencyKey}}
+	if !c.owner.take(c.key) {
 		return nil, "", app.Errorf(app.CodeConcurrentIdempotent, "There is another request in progress with the same idempotency key")
 	}
 	answer, err := s.keptAnswer(ctx, c)
@@ -57,7 +57,7 @@ func (s *Service) claimIdempotency(ctx context.Context, teamID, route string, op
 func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer string, err error) {
 	var hash []byte
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		hash, answer, err = r.IdempotentAnswer(c.team, c.route, c.key, time.Now().Add(-IdempotencyTTL))
+		hash, answer, err = r.IdempotentAnswer(c.key, time.Now().Add(-IdempotencyTTL))
 		return err
 	})
 	switch {
@@ -71,14 +71,14 @@ func (s *Service) keptAnswer(ctx context.Context, c *idempotencyClaim) (answer s
 	return answer, nil
 }
 
-func (f *inflight) take(k string) bool {
+func (f *inflight) take(k db.IdempotencyKey) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.keys[k] {
 		return false
 	}
 	if f.keys == nil {
-		f.keys = map[string]bool{}
+		f.keys = map[db.IdempotencyKey]bool{}
 	}
 	f.keys[k] = true
 	return true
@@ -91,7 +91,7 @@ func (c *idempotencyClaim) release() {
 	}
 	c.owner.mu.Lock()
 	defer c.owner.mu.Unlock()
-	delete(c.owner.keys, c.k)
+	delete(c.owner.keys, c.key)
 }
 
 // keep stores the answer in the transaction that makes it true.
@@ -99,5 +99,5 @@ func (c *idempotencyClaim) keep(tx *db.Tx, answer string) error {
 	if c.owner == nil {
 		return nil
 	}
-	return tx.KeepAnswer(c.team, c.route, c.key, c.hash[:], answer)
+	return tx.KeepAnswer(c.key, c.hash[:], answer)
 }

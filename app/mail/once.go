@@ -24,7 +24,7 @@ type Keeper[T any] func(tx *db.Tx, answer *T) error
 // the same idempotency key, returns the first answer again. Errors: those of
 // idempotency.
 func Once[T any](ctx context.Context, s *Service, key *app.Key, route string, opts SendOptions, answer func(keep Keeper[T]) (T, error)) (out T, err error) {
-	claim, kept, err := s.claimIdempotency(ctx, key.TeamID, route, opts)
+	claim, kept, err := s.claimIdempotency(ctx, key, route, opts)
 	if err != nil {
 		return out, err
 	}

@@ -10,8 +10,8 @@ import (
 	"mailer/db"
 )
 
-// CreateTemplate adds a template as a draft. Errors: CodeValidation,
-// CodeConflict for an alias that another template of the team has.
+// CreateTemplate adds a template as a draft. Errors: CodeValidation, for a team with
+// service.CapTemplates too; CodeConflict for an alias that another template of the team has.
 func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
 	t, err := in.Validate(time.Now())
 	if err != nil {
@@ -24,6 +24,9 @@ func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.Tem
 func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Template, error) {
 	t.ID, t.CurrentID = app.NewID(), app.NewID()
 	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := service.CapTemplates.Room(&tx.Reader, t.TeamID); err != nil {
+			return err
+		}
 		t.CreatedAt, t.UpdatedAt = tx.Now, tx.Now
 		return aliasTaken(tx.InsertTemplate(&t))
 	})

@@ -14,6 +14,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/dnscheck"
+	"mailer/app/mailbox"
 )
 
 const (
@@ -165,7 +166,7 @@ func relayHost(host string) (string, error) {
 		return "", errors.New("has a host that is not valid")
 	}
 	for _, label := range strings.Split(host, ".") {
-		if !app.IsHostLabel(strings.ReplaceAll(label, "_", "0")) {
+		if !mailbox.IsHostLabel(strings.ReplaceAll(label, "_", "0")) {
 			return "", errors.New("has a host that is not valid")
 		}
 	}
@@ -333,7 +334,7 @@ func parseRelaySPF(value string) (string, error) {
 	case "ip4", "ip6":
 		return strings.ToLower(value), nil
 	case "include", "a", "mx":
-		if host, err := app.ParseDomain(domain); err == nil && strings.EqualFold(value, name+":"+domain) {
+		if host, err := mailbox.ParseDomain(domain); err == nil && strings.EqualFold(value, name+":"+domain) {
 			return name + ":" + host, nil
 		}
 	}

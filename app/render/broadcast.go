@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"mailer/app"
+	"mailer/app/mailbox"
 )
 
 // Broadcast is a broadcast made ready for its recipients: its placeholders
@@ -369,7 +370,7 @@ func (t *compiledText) body(f *filling) *app.Body {
 // recipientAddress reads a contact's address, its domain in A-labels.
 func recipientAddress(email string) app.Address {
 	at := max(0, strings.LastIndexByte(email, '@'))
-	if local, domain := email[:at], strings.TrimPrefix(email[at:], "@"); app.IsASCII(email) && !app.HasControl(email) && app.CheckLocalPart(local) == nil {
+	if local, domain := email[:at], strings.TrimPrefix(email[at:], "@"); app.IsASCII(email) && !app.HasControl(email) && mailbox.CheckLocal(local) == nil {
 		return app.Address{Local: local, Domain: strings.ToLower(domain)}
 	}
 	if a, err := app.ParseAddress(email); err == nil {

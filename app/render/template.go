@@ -15,7 +15,8 @@ type Rendered struct {
 }
 
 // Template fills the template's variables in one pass: what is filled in is never
-// read again. Values are escaped in HTML, plain in the text, and on one line in
+// read again. Values are escaped in HTML, so that one is never more than one attribute
+// even where no quotes stand around it, plain in the text, and on one line in
 // the subject, which is rendered only where withSubject asks for it. Names of
 // contacts, which a send has none of, become their own fallback or nothing; the
 // unsubscribe link stays a placeholder, filled when the mail leaves. limit is
@@ -28,17 +29,17 @@ func Template(c *app.TemplateContent, values map[string]app.PropertyValue, withS
 	out := &Rendered{}
 	var err error
 	if withSubject {
-		if out.Subject, err = renderPart(c, "subject", c.Subject, values, app.OneLine, app.MaxSubject); err != nil {
+		if out.Subject, err = renderPart(c, "subject", c.Subject, values, everywhere(app.OneLine), app.MaxSubject); err != nil {
 			return nil, err
 		}
 	}
-	if out.HTML, err = renderPart(c, "html", c.HTML, values, html.EscapeString, limit); err != nil {
+	if out.HTML, err = renderPart(c, "html", c.HTML, values, htmlEscapes(c.HTML), limit); err != nil {
 		return nil, err
 	}
 	if c.Text == nil {
 		return out, nil
 	}
-	text, err := renderPart(c, "text", *c.Text, values, func(s string) string { return s }, limit-len(out.HTML))
+	text, err := renderPart(c, "text", *c.Text, values, everywhere(asItIs), limit-len(out.HTML))
 	if err != nil {
 		return nil, err
 	}
@@ -64,10 +65,45 @@ func checkValues(c *app.TemplateContent, values map[string]app.PropertyValue) er
 	return nil
 }
 
-// renderPart fills the placeholders of one part. escape makes a value fit into
-// it; a fallback that stands in the placeholder is part of the template.
-func renderPart(c *app.TemplateContent, field, s string, values map[string]app.PropertyValue, escape func(string) string, limit int) (string, error) {
+// escapes returns what makes a value fit into the place of a placeholder, by the
+// number of the placeholder in its part, from 0.
+type escapes func(place int) func(string) string
+
+func everywhere(escape func(string) string) escapes {
+	return func(int) func(string) string { return escape }
+}
+
+// htmlEscapes finds the places of an HTML text that no quotes stand around: there a
+// blank in a value would begin another attribute.
+func htmlEscapes(source string) escapes {
+	m := newMarks(source)
+	marked, err := m.put(source, nil)
+	if err != nil || len(m.list) == 0 {
+		return everywhere(html.EscapeString)
+	}
+	inTags := m.bare(marked)
+	var bare []bool
+	for from := 0; ; {
+		before, _, after, found := m.cut(marked[from:])
+		if !found {
+			break
+		}
+		bare = append(bare, inTags[from+len(before)])
+		from = len(marked) - len(after)
+	}
+	return func(place int) func(string) string {
+		if bare[place] {
+			return escapeBare
+		}
+		return html.EscapeString
+	}
+}
+
+// renderPart fills the placeholders of one part. A fallback that stands in a
+// placeholder is part of the template.
+func renderPart(c *app.TemplateContent, field, s string, values map[string]app.PropertyValue, escape escapes, limit int) (string, error) {
 	var b strings.Builder
+	place := 0
 	var links []int // where placeholders of the unsubscribe link stand
 	for {
 		before, p, after, found, err := app.NextPlaceholder(s)
@@ -76,9 +112,10 @@ func renderPart(c *app.TemplateContent, field, s string, values map[string]app.P
 		}
 		text := ""
 		if found {
-			if text, err = fill(c, p, values, escape); err != nil {
+			if text, err = fill(c, p, values, escape(place)); err != nil {
 				return "", err
 			}
+			place++
 		}
 		if b.Len()+len(before)+len(text) > limit {
 			return "", tooLarge(field)

@@ -183,3 +183,35 @@ func expected(t *testing.T, template, x, y string, links *int) string {
 		template = after
 	}
 }
+
+func TestAValueWithoutQuotesAroundItBecameAttributes(t *testing.T) {
+	values := map[string]app.PropertyValue{"X": apptest.String("https://ok.test/ style=position:fixed;inset:0\tonfocus=`x`")}
+	const bare = "https://ok.test/&#32;style&#61;position:fixed;inset:0&#9;onfocus&#61;&#96;x&#96;"
+	const quoted = "https://ok.test/ style=position:fixed;inset:0\tonfocus=`x`"
+	for in, want := range map[string]string{
+		"<a href={{{X}}}>a</a>":                       "<a href=" + bare + ">a</a>",
+		"<a href=\"{{{X}}}\">{{{X}}}</a>":             "<a href=\"" + quoted + "\">" + quoted + "</a>",
+		"<a href='{{{X}}}' title={{{X}}}>{{{X}}}</a>": "<a href='" + quoted + "' title=" + bare + ">" + quoted + "</a>",
+		"<a {{{X}}} href=x>":                          "<a " + bare + " href=x>",
+		"{{{X}}}<a b=c{{{X}}}d>{{{X}}}":               quoted + "<a b=c" + bare + "d>" + quoted,
+	} {
+		r, err := Template(oneVariable(in, &in), values, false, app.MaxRendered)
+		if err != nil || r.HTML != want {
+			t.Errorf("%s: %v\n%s\nwant\n%s", in, err, r.HTML, want)
+		} else if *r.Text != strings.ReplaceAll(in, "{{{X}}}", quoted) {
+			t.Errorf("text %q", *r.Text)
+		}
+	}
+}
+
+// BenchmarkTemplateHTML is what a send by a template of 100 KB pays.
+func BenchmarkTemplateHTML(b *testing.B) {
+	c := oneVariable(strings.Repeat(`<p class="x">Hello {{{X}}}, <a href="https://example.com/">look</a> here</p>`, 1300), nil)
+	values := map[string]app.PropertyValue{"X": apptest.String("Ann")}
+	b.SetBytes(int64(len(c.HTML)))
+	for b.Loop() {
+		if _, err := Template(c, values, false, app.MaxRendered); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -90,7 +90,8 @@ func (s *Service) FlushKeys(ctx context.Context) error {
 }
 
 // CreateKey makes an API key of a team and returns its token, which is kept
-// nowhere. Errors: CodeNotFound for an unknown domain.
+// nowhere. Errors: CodeValidation, for a team with service.CapKeys too; CodeNotFound for
+// an unknown domain.
 func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput) (token string, k app.Key, err error) {
 	if err := in.Validate(); err != nil {
 		return "", app.Key{}, err
@@ -99,6 +100,9 @@ func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput)
 	k = app.Key{ID: app.NewID(), TeamID: teamID, Name: in.Name, Permission: in.Permission, Role: in.Role,
 		Public: public, Hash: hash, CreatedAt: time.Now()}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := service.CapKeys.Room(&tx.Reader, teamID); err != nil {
+			return err
+		}
 		d, err := domainOfKey(tx, teamID, &in)
 		if err != nil {
 			return service.Lookup("domain", err)

@@ -4,11 +4,9 @@ import (
 	"context"
 	"encoding/base64"
 	"maps"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -63,10 +61,10 @@ func (t *trackedMail) add(path, id, what string, answer func(*rest.Exchange, str
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
 		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true}, op, func(_ context.Context, x *rest.Exchange, in *trackingInput) (*huma.StreamResponse, error) {
-			return &huma.StreamResponse{Body: func(hc huma.Context) {
+			return &huma.StreamResponse{Body: func(huma.Context) {
 				var by *tracking.Visitor
 				if method == http.MethodGet {
-					by = &tracking.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: visitorAddress(hc.RemoteAddr(), x.RequestHeader)}
+					by = &tracking.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: addressText(x.Address())}
 				}
 				answer(x, in.Token, by)
 			}}, nil
@@ -127,28 +125,10 @@ func (t *trackedMail) click(x *rest.Exchange, token string, by *tracking.Visitor
 	x.WriteHeader(http.StatusFound)
 }
 
-// visitorAddress is the address of who made a request: where it came from, or,
-// where a proxy of ours passed it on, what that proxy last said. It is only
-// shown, so a proxy that lies harms nobody.
-func visitorAddress(remoteAddr string, header http.Header) string {
-	host, _, err := net.SplitHostPort(remoteAddr)
-	if err != nil {
+// addressText is what is shown of an address; empty where it is not known.
+func addressText(addr netip.Addr) string {
+	if !addr.IsValid() {
 		return ""
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return ""
-	}
-	addr = addr.Unmap().WithZone("")
-	if !addr.IsLoopback() && !addr.IsPrivate() && !addr.IsLinkLocalUnicast() {
-		return addr.String()
-	}
-	said := header.Values("X-Forwarded-For")
-	if len(said) > 0 {
-		hops := strings.Split(said[len(said)-1], ",")
-		if forwarded, err := netip.ParseAddr(strings.TrimSpace(hops[len(hops)-1])); err == nil {
-			return forwarded.Unmap().WithZone("").String()
-		}
 	}
 	return addr.String()
 }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"maps"
-	"net"
 	"net/http"
 	"net/netip"
 	"strconv"
@@ -44,7 +43,7 @@ func (h *Handler) identify(x *Exchange, r *http.Request) error {
 	}
 	key, err := h.keys.Authenticate(r.Context(), token)
 	if err != nil {
-		return h.authFailure(x, r, err)
+		return h.authFailure(x, err)
 	}
 	x.Key = key
 	return h.rate.take(x.Header(), key.ID)
@@ -63,11 +62,11 @@ func bearer(header string) (string, bool) {
 // clients share one, and one of them with an old key must not stop the others. A
 // guess at a key is hopeless anyway (256 bits); the limit tells clients that
 // retry for ever to slow down.
-func (h *Handler) authFailure(x *Exchange, r *http.Request, err error) error {
+func (h *Handler) authFailure(x *Exchange, err error) error {
 	if app.CodeOf(err) != app.CodeInvalidAPIKey {
 		return err
 	}
-	if wait, ok := h.failures.count(r.RemoteAddr); !ok {
+	if wait, ok := h.failures.count(x.Client()); !ok {
 		x.Header().Set("Retry-After", strconv.Itoa(wait))
 		return NewError(app.CodeRateLimitExceeded, "Too many requests with an invalid API key; try again later")
 	}
@@ -97,8 +96,7 @@ func newFailureLimiter(now func() time.Time) *failureLimiter {
 
 // count notes a failure. It answers false, and the seconds to wait, where there
 // were too many.
-func (l *failureLimiter) count(remoteAddr string) (wait int, ok bool) {
-	client := clientPrefix(remoteAddr)
+func (l *failureLimiter) count(client netip.Prefix) (wait int, ok bool) {
 	now := l.now()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -127,24 +125,4 @@ func (l *failureLimiter) room(now time.Time) bool {
 	l.swept = now
 	maps.DeleteFunc(l.clients, func(_ netip.Prefix, c window.Counter) bool { return c.Left(now, failureWindow) == 0 })
 	return len(l.clients) < maxFailureAddrs
-}
-
-// clientPrefix is what counts as one client: an IPv4 address, or an IPv6 /64,
-// the least that a customer of a provider holds.
-func clientPrefix(remoteAddr string) netip.Prefix {
-	host, _, err := net.SplitHostPort(remoteAddr)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr, err := netip.ParseAddr(host)
-	if err != nil {
-		return netip.Prefix{}
-	}
-	addr = addr.Unmap().WithZone("")
-	bits := addr.BitLen()
-	if addr.Is6() {
-		bits = 64
-	}
-	prefix, _ := addr.Prefix(bits) // fails only where bits is out of range
-	return prefix
 }

@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -164,6 +165,33 @@ func DecodeList[T any](d *jsontext.Decoder, out *[]T, limit int, shape string) e
 	return err
 }
 
+// BeginObject reads the brace before the members of an object. open is false where
+// there are none to read: for null, and for the empty array that an empty map of
+// PHP becomes; the value is behind d then. What is anything else is refused as not
+// of this shape.
+func BeginObject(d *jsontext.Decoder, shape string) (open bool, err error) {
+	switch d.PeekKind() {
+	case 'n':
+		return false, d.SkipValue()
+	case '{':
+		_, err := d.ReadToken()
+		return err == nil, err
+	case '[':
+		v, err := d.ReadValue()
+		if err == nil && !IsEmptyArray(v) {
+			err = &shapeError{d.StackPointer(), "must be " + shape}
+		}
+		return false, err
+	}
+	return false, WrongShape(d, shape)
+}
+
+// IsEmptyArray reports whether a JSON text is an array without items.
+func IsEmptyArray(v []byte) bool {
+	v = bytes.TrimSpace(v)
+	return len(v) > 1 && v[0] == '[' && v[len(v)-1] == ']' && len(bytes.TrimSpace(v[1:len(v)-1])) == 0
+}
+
 // WrongShape reads the next value and refuses it, or finds that it is no JSON.
 func WrongShape(d *jsontext.Decoder, shape string) error {
 	if err := d.SkipValue(); err != nil {
@@ -179,7 +207,10 @@ func EmptyOnly(d *jsontext.Decoder, words string) error {
 		return err
 	}
 	switch string(v) {
-	case `null`, `""`, `[]`, `{}`:
+	case `null`, `""`, `{}`:
+		return nil
+	}
+	if IsEmptyArray(v) {
 		return nil
 	}
 	return &shapeError{d.StackPointer(), words}

@@ -5,7 +5,10 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
 )
 
 func TestFieldName(t *testing.T) {
@@ -25,5 +28,64 @@ func TestFieldName(t *testing.T) {
 	long := FieldName(jsontext.Pointer("/" + strings.Repeat("ü", 1000)))
 	if len(long) > maxFieldName+len("…") || !utf8.ValidString(long) {
 		t.Errorf("%d bytes, %q", len(long), long)
+	}
+}
+
+// emptyable is a map that is read as BeginObject says.
+type emptyable map[string]string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (o *emptyable) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	open, err := BeginObject(d, "an object")
+	if !open {
+		return err
+	}
+	*o = emptyable{}
+	for d.PeekKind() != '}' {
+		var name, value string
+		if err := json.UnmarshalDecode(d, &name); err != nil {
+			return err
+		}
+		if err := json.UnmarshalDecode(d, &value); err != nil {
+			return err
+		}
+		(*o)[name] = value
+	}
+	_, err = d.ReadToken()
+	return err
+}
+
+func TestAnEmptyArrayIsAnEmptyObject(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"a":[],"b":"x"}`:                "",
+		`{"a": [ ` + "\n" + ` ],"b":"x"}`: "",
+		`{"a":null,"b":"x"}`:              "",
+		`{"a":{},"b":"x"}`:                "",
+		`{"a":{"k":"v"},"b":"x"}`:         "v",
+		`{"a":[1],"b":"x"}`:               "`a` must be an object",
+		`{"a":[[]],"b":"x"}`:              "`a` must be an object",
+		`{"a":7,"b":"x"}`:                 "`a` must be an object",
+		`{"a":"","b":"x"}`:                "`a` must be an object",
+		`{"a":[,"b":"x"}`:                 "not valid JSON",
+		`{"a":{"k":[]},"b":"x"}`:          "`a.k` must be a string",
+	} {
+		var v struct {
+			A emptyable `json:"a"`
+			B string    `json:"b"`
+		}
+		err := DecodeBody([]byte(body), &v)
+		if err == nil && (v.A["k"] != want || v.B != "x") || err != nil && (want == "" || !strings.Contains(err.Error(), want)) {
+			t.Errorf("%s: %+v, %v", body, v, err)
+		}
+	}
+}
+
+func TestAnOptionalBodyMayBeAnEmptyArray(t *testing.T) {
+	var v struct{}
+	if err := decodeInto([]byte(" [] "), true, &v); err != nil {
+		t.Error(err)
+	}
+	if err := decodeInto([]byte("[]"), false, &v); app.CodeOf(err) != app.CodeValidation {
+		t.Error(err)
 	}
 }

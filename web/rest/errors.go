@@ -18,10 +18,17 @@ type Error struct {
 	StatusCode int      `json:"statusCode" doc:"The HTTP status of the answer" example:"422"`
 	Name       app.Code `json:"name" doc:"The stable name of the error; branch on it" example:"validation_error"`
 	Message    string   `json:"message" doc:"The error in words; may change"`
-	// Legacy repeats the name where Resend's own list does not have it: its PHP
-	// client takes a body with an unknown name for a success unless it finds a
-	// member "error".
-	Legacy app.Code `json:"error,omitempty" doc:"Repeats the name of errors that not every client knows"`
+	// Repeated says it once more where Resend's own list does not have the name: its
+	// PHP client takes a body with an unknown name for a success unless it finds a
+	// member "error", of which it then shows the message.
+	Repeated *RepeatedError `json:"error,omitempty" doc:"Repeats an error whose name not every client knows"`
+}
+
+// RepeatedError is an error inside of its own body.
+type RepeatedError struct {
+	Name       app.Code `json:"name"`
+	Message    string   `json:"message"`
+	StatusCode int      `json:"statusCode"`
 }
 
 // Error implements error.
@@ -32,9 +39,13 @@ func (e *Error) GetStatus() int { return e.StatusCode }
 
 // NewError makes a refusal with the status of its code.
 func NewError(code app.Code, message string) *Error {
-	e := &Error{StatusCode: statusOf(code), Name: code, Message: message}
+	return newErrorWith(statusOf(code), code, message)
+}
+
+func newErrorWith(status int, code app.Code, message string) *Error {
+	e := &Error{StatusCode: status, Name: code, Message: message}
 	if unknownToResend(code) {
-		e.Legacy = code
+		e.Repeated = &RepeatedError{Name: code, Message: message, StatusCode: status}
 	}
 	return e
 }
@@ -160,7 +171,5 @@ func UnknownField(field string) string {
 }
 
 func bodyTimeout() *Error {
-	e := NewError(app.CodeInvalidPayload, "The request body did not arrive in time")
-	e.StatusCode = http.StatusRequestTimeout
-	return e
+	return newErrorWith(http.StatusRequestTimeout, app.CodeInvalidPayload, "The request body did not arrive in time")
 }

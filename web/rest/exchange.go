@@ -4,6 +4,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"runtime/debug"
 	"time"
 
@@ -19,6 +20,7 @@ type Exchange struct {
 	Key           *app.Key                // nil: public route, or not authenticated
 	RequestHeader http.Header             // what the request came with
 	Host          string                  // of the request
+	from          netip.Addr              // see Address
 	inside        bool                    // a tool call: key and body are there already
 	Body          []byte                  // of routes that take one
 	Stream        *Stream                 // of routes that read their body themselves
@@ -60,7 +62,7 @@ func exchangeOf(ctx context.Context) *Exchange {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host}
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, from: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}

@@ -14,6 +14,7 @@ package rest
 import (
 	"context"
 	"log/slog"
+	"net/netip"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -39,7 +40,10 @@ type Config struct {
 	// and no ratelimit headers.
 	RateLimit int
 	Limits    Limits
-	Now       func() time.Time
+	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
+	// of this machine.
+	TrustedProxies []netip.Prefix
+	Now            func() time.Time
 	// Absent refuses paths in words of their own that no route answers; nil: none.
 	Absent func(path string) *Error
 }
@@ -62,6 +66,7 @@ type Handler struct {
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
+	proxies    proxies
 	draining   atomic.Bool
 }
 
@@ -77,7 +82,11 @@ func New(cfg Config) *Handler {
 		rate:       newRateLimiter(cfg.RateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
 		budget:     newBudget(cfg.Limits),
+		proxies:    cfg.TrustedProxies,
 		operations: map[string]*Operation{},
+	}
+	if len(h.proxies) == 0 {
+		h.proxies = loopback
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
 	h.api = newAPI(h)

@@ -174,10 +174,10 @@ func commonErrors(rt Route) []int {
 // BodyDecoder is a body that is not decoded as one JSON object.
 type BodyDecoder interface{ DecodeBody([]byte) error }
 
-// decodeInto reads a body. An optional one may be left out. Errors: those of
-// decodeBody.
+// decodeInto reads a body. An optional one may be left out, or be the empty array
+// that no arguments become in PHP. Errors: those of decodeBody.
 func decodeInto(body []byte, optional bool, v any) error {
-	if optional && len(bytes.TrimSpace(body)) == 0 {
+	if optional && (len(bytes.TrimSpace(body)) == 0 || IsEmptyArray(body)) {
 		return nil
 	}
 	if d, ok := v.(BodyDecoder); ok {

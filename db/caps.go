@@ -1,0 +1,35 @@
+package db
+
+import "fmt"
+
+// Capped is a kind of objects of which a team can have only so many.
+type Capped int
+
+// The kinds.
+const (
+	CappedKeys Capped = iota
+	CappedSegments
+	CappedTopics
+	CappedTemplates
+	CappedBroadcasts // that are scheduled or queued
+)
+
+// cappedCounts has a row for each Capped. Parameters: team, how many are counted at
+// most.
+var cappedCounts = [...]string{
+	CappedKeys:      `SELECT count(*) FROM (SELECT 1 FROM keys WHERE team_id = ? LIMIT ?)`,
+	CappedSegments:  `SELECT count(*) FROM (SELECT 1 FROM segments WHERE team_id = ? LIMIT ?)`,
+	CappedTopics:    `SELECT count(*) FROM (SELECT 1 FROM topics WHERE team_id = ? LIMIT ?)`,
+	CappedTemplates: `SELECT count(*) FROM (SELECT 1 FROM templates WHERE team_id = ? LIMIT ?)`,
+	CappedBroadcasts: `SELECT count(*) FROM (SELECT 1 FROM broadcasts WHERE team_id = ? AND status IN ('scheduled', 'queued')
+		LIMIT ?)`,
+}
+
+// CountCapped says how many objects of a kind a team has, at most limit, which bounds
+// the rows that are read.
+func (r *Reader) CountCapped(kind Capped, teamID string, limit int) (n int, err error) {
+	if err := r.row(cappedCounts[kind], []any{teamID, limit}, &n); err != nil {
+		return 0, fmt.Errorf("count what is capped: %w", err)
+	}
+	return n, nil
+}
