@@ -169,6 +169,7 @@ CREATE TABLE attachments (
   email_id     TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   filename     TEXT NOT NULL,
   content_type TEXT NOT NULL,
+  content_id   TEXT, -- under which the HTML shows it; NULL: it does not
   size         INTEGER NOT NULL,
   content      BLOB NOT NULL
 ) STRICT;

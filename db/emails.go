@@ -59,8 +59,8 @@ func (tx *Tx) insertContent(e *app.Email) error {
 		return fmt.Errorf("insert content: %w", err)
 	}
 	for _, a := range e.Attachments {
-		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, size, content) VALUES (?, ?, ?, ?, ?, ?)`,
-			a.ID, e.ID, a.Filename, a.ContentType, a.Size, a.Content)
+		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size, content) VALUES (?, ?, ?, ?, ?, ?, ?)`,
+			a.ID, e.ID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size, a.Content)
 		if err != nil {
 			return fmt.Errorf("insert attachment: %w", err)
 		}
@@ -209,13 +209,15 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 }
 
 func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
-	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
+	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
 		WHERE email_id = ? ORDER BY id`, emailID)
 }
 
 func scanAttachment(s scanner) (app.Attachment, error) {
 	var a app.Attachment
-	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &a.Size)
+	var contentID sql.NullString
+	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size)
+	a.ContentID = contentID.String
 	return a, err
 }
 
@@ -246,17 +248,19 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 	return listPage(r, page, func(cursor string) error {
 		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
 	}, scanAttachment,
-		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
+		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
 }
 
 // Attachment returns one attachment of a team's email, with its content when
 // asked for.
 func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
 	var a app.Attachment
-	err := r.row(`SELECT a.id, a.filename, a.content_type, a.size, CASE WHEN ? THEN a.content END
+	var contentID sql.NullString
+	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, CASE WHEN ? THEN a.content END
 		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
-		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &a.Size, &a.Content)
+		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size, &a.Content)
+	a.ContentID = contentID.String
 	return &a, err
 }
 

@@ -205,8 +205,8 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
 	for _, a := range attachments {
-		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, size = ?, content = ? WHERE email_id = ? AND id = ?`,
-			a.Filename, a.ContentType, a.Size, a.Content, m.ID, a.ID)
+		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, content = ? WHERE email_id = ? AND id = ?`,
+			a.Filename, a.ContentType, nullText(a.ContentID), a.Size, a.Content, m.ID, a.ID)
 		if err != nil {
 			return fmt.Errorf("rewrite attachment: %w", err)
 		}

@@ -19,7 +19,8 @@ type AttachmentMeta struct {
 	Filename           string `json:"filename"`
 	Size               int64  `json:"size" doc:"In bytes"`
 	ContentType        string `json:"content_type"`
-	ContentDisposition string `json:"content_disposition" enum:"attachment"`
+	ContentDisposition string `json:"content_disposition" enum:"attachment,inline"`
+	ContentID          string `json:"content_id,omitempty" doc:"Where the HTML shows the file: as cid: and this"`
 }
 
 // AttachmentItem is an attachment with an address to download it from.
@@ -139,10 +140,14 @@ func (r attachmentRoutes) download(ctx context.Context, in *downloadInput) (*dow
 }
 
 func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
-	return AttachmentMeta{
+	meta := AttachmentMeta{
 		ID: a.ID, Filename: a.Filename, Size: a.Size,
-		ContentType: a.ContentType, ContentDisposition: "attachment",
+		ContentType: a.ContentType, ContentDisposition: "attachment", ContentID: a.ContentID,
 	}
+	if a.Inline() {
+		meta.ContentDisposition = "inline"
+	}
+	return meta
 }
 
 func (r attachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {

@@ -112,6 +112,9 @@ func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
 	if kind := e.Scrub(a.ContentType); kind != a.ContentType {
 		a.ContentType, changed = kind, true
 	}
+	if e.Scrub(a.ContentID) != a.ContentID { // what is left would be no Content-ID
+		a.ContentID, changed = "", true
+	}
 	if !isText(a) {
 		return e.Mask(a.Content) || changed
 	}

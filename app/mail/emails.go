@@ -53,6 +53,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	if err := s.Ready(); err != nil {
 		return "", err
 	}
+	in = s.inMode(in)
 	email, err := s.prepare(key, in)
 	if err != nil {
 		return "", err
@@ -79,6 +80,13 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		return "", service.Unavailable(err)
 	}
 	return email.ID, nil
+}
+
+// inMode is a send as the mode of this server reads it.
+func (s *Service) inMode(in *app.EmailInput) *app.EmailInput {
+	read := *in
+	read.Compat = s.Compat()
+	return &read
 }
 
 // prepare makes the email of a send, after the checks that come before
