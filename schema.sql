@@ -145,6 +145,7 @@ CREATE TABLE emails (
   tags         TEXT,          -- JSON: [{name,value}]
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
+  template_id  TEXT, -- that it was made of
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
@@ -341,6 +342,17 @@ CREATE TABLE contacts (
   PRIMARY KEY (team_id, id),
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;
+
+-- Addresses that contacts had before they got another: what an old one's link says
+-- holds for the contact, and an erasure of it takes them along.
+CREATE TABLE former_addresses (
+  team_id    TEXT NOT NULL,
+  contact_id TEXT NOT NULL,
+  address    BLOB NOT NULL CHECK (length(address) = 16),
+  email      TEXT NOT NULL, -- as given
+  PRIMARY KEY (team_id, contact_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX former_addresses_address ON former_addresses (team_id, address);
 
 -- Contact properties that were declared; a contact may have others.
 CREATE TABLE properties (

@@ -131,12 +131,13 @@ func checkContactNames(first, last string) error {
 	return nil
 }
 
-// ContactPatch changes a contact. ID and Email change nothing:
-// clients repeat there whom they mean.
+// ContactPatch changes a contact. ID and Segments change nothing: clients repeat there
+// whom they mean, and where it is.
 type ContactPatch struct {
-	ID           string // empty, or the contact's own
-	Email        string
-	FirstName    Change[string] // null clears, empty is absent
+	ID           string            // empty, or the contact's own
+	Email        string            // the address that it gets; empty: as it is
+	Segments     map[string]string // ids by the names of their fields
+	FirstName    Change[string]    // null clears, empty is absent
 	LastName     Change[string]
 	Unsubscribed *bool           // nil: as it is; false re-subscribes
 	Properties   PropertyChanges // merged; nil values remove
@@ -148,22 +149,6 @@ func (p *ContactPatch) Validate() error {
 		return err
 	}
 	return p.Properties.Validate()
-}
-
-// Means checks that the echoes of a patch name c. Errors: CodeValidation.
-func (p *ContactPatch) Means(c *Contact) error {
-	if id, _ := ParseID(p.ID); p.ID != "" && id != c.ID {
-		return Invalid("id", "can't be changed")
-	}
-	if p.Email == "" {
-		return nil
-	}
-	_, given, err := ParseBareAddress(p.Email)
-	_, own, err2 := ParseBareAddress(c.Email)
-	if err != nil || err2 != nil || given != own {
-		return Invalid("email", "can't be changed")
-	}
-	return nil
 }
 
 // OptsOut reports whether the patch asks to unsubscribe the contact.

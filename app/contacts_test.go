@@ -93,19 +93,6 @@ func TestAPatchChangesWhatItNamesAndNothingElse(t *testing.T) {
 	}
 }
 
-func TestAPatchMustMeanTheContactOfItsPath(t *testing.T) {
-	c := Contact{ID: NewID(), Email: "Ann@Bücher.example"}
-	for _, p := range []ContactPatch{{}, {ID: c.ID}, {ID: strings.ToUpper(c.ID), Email: "ann@xn--bcher-kva.example"}, {Email: " ANN@bücher.example"}} {
-		if err := p.Means(&c); err != nil {
-			t.Errorf("%+v: %v", p, err)
-		}
-	}
-	wantInvalidField(t, "another id", (&ContactPatch{ID: NewID()}).Means(&c), "id")
-	wantInvalidField(t, "no id", (&ContactPatch{ID: "x"}).Means(&c), "id")
-	wantInvalidField(t, "another address", (&ContactPatch{Email: "bob@bücher.example"}).Means(&c), "email")
-	wantInvalidField(t, "no address", (&ContactPatch{Email: "x"}).Means(&c), "email")
-}
-
 func TestAnUpsertNeitherClearsNorSubscribesAgain(t *testing.T) {
 	old := Contact{FirstName: "Ann", LastName: "Lee", Unsubscribed: true, Properties: Properties{"a": *propText("1"), "b": *propText("2")}}
 	n := NewContact{Contact: Contact{LastName: "Low"}, Changes: PropertyChanges{"b": propNumber(3), "c": nil}}

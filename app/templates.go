@@ -56,6 +56,7 @@ func (t *Template) Edited() bool { return t.CurrentID != t.PublishedID }
 
 // TemplateContent is one version of a template; it never changes.
 type TemplateContent struct {
+	ID        string // of the template, where it is that of one
 	From      string // empty: the send has to say
 	ReplyTo   []string
 	Subject   string // empty: the send has to say

@@ -114,17 +114,78 @@ func (tx *Tx) UpdateContact(c *app.Contact) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// DeleteContact removes a contact with its memberships, and counts them. Of its
-// choices it leaves what was opted out of: that is the address's own word, which
-// holds when the address comes again.
-func (tx *Tx) DeleteContact(c *app.Contact) error {
+// FormerAddress is one that a contact had.
+type FormerAddress struct {
+	Hash  app.AddressHash
+	Email string // as given
+}
+
+// MoveContact writes the address of a contact, and keeps the one that it had, if that is
+// another, among its former ones. The choices of the old address about topics are the
+// new one's as well, unless that one opted out; what the old one opted out of stays.
+// No other contact may have the new one.
+func (tx *Tx) MoveContact(was, c *app.Contact) error {
 	tx.changed(c.TeamID)
+	n, err := tx.exec(`UPDATE contacts SET email = ?, address = ? WHERE team_id = ? AND id = ?`, c.Email, c.Hash[:], c.TeamID, c.ID)
+	if err := oneRow(n, err, ErrNotFound); err != nil || was.Hash == c.Hash {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ? AND address = ?`, c.TeamID, c.ID, c.Hash[:]); err != nil {
+		return fmt.Errorf("forget a former address: %w", err)
+	}
+	if _, err := tx.exec(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?)`,
+		c.TeamID, c.ID, was.Hash[:], was.Email); err != nil {
+		return fmt.Errorf("keep a former address: %w", err)
+	}
+	if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
+		SELECT ch.topic_id, ?, ch.subscription, ch.chosen_at FROM topics AS t JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = ? WHERE t.team_id = ?
+		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = 'opt_out', chosen_at = excluded.chosen_at
+		WHERE excluded.subscription = 'opt_out' AND choices.subscription = 'opt_in'`, c.Hash[:], was.Hash[:], c.TeamID); err != nil {
+		return fmt.Errorf("move choices: %w", err)
+	}
+	return tx.leaveOptOuts(was)
+}
+
+// leaveOptOuts deletes the choices of a contact's address but what was opted out of.
+func (tx *Tx) leaveOptOuts(c *app.Contact) error {
 	_, err := tx.exec(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
 		AND topic_id IN (SELECT id FROM topics WHERE team_id = ?)`, c.Hash[:], c.TeamID)
 	if err != nil {
 		return fmt.Errorf("delete choices: %w", err)
 	}
-	_, err = tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
+	return nil
+}
+
+// FormerAddresses returns the addresses that a contact had and that no contact of the
+// team has now.
+func (r *Reader) FormerAddresses(teamID, contactID string) ([]FormerAddress, error) {
+	return list(&r.session, func(s scanner) (f FormerAddress, err error) {
+		err = s.Scan((*hashColumn)(&f.Hash), &f.Email)
+		return f, err
+	}, `SELECT f.address, f.email FROM former_addresses AS f WHERE f.team_id = ?1 AND f.contact_id = ?2
+		AND NOT EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?1 AND c.address = f.address)`, teamID, contactID)
+}
+
+// ContactsMovedFrom returns the contacts of a team that had an address which no contact
+// has now.
+func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]app.Contact, error) {
+	return list(&r.session, scanContact, `SELECT `+contactColumns+` FROM former_addresses AS f CROSS JOIN contacts AS c
+		WHERE f.team_id = ?1 AND f.address = ?2 AND c.team_id = ?1 AND c.id = f.contact_id
+		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2)`, teamID, address[:])
+}
+
+// DeleteContact removes a contact with its memberships, and counts them. Of its
+// choices it leaves what was opted out of: that is the address's own word, which
+// holds when the address comes again.
+func (tx *Tx) DeleteContact(c *app.Contact) error {
+	tx.changed(c.TeamID)
+	if err := tx.leaveOptOuts(c); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
+		return fmt.Errorf("delete former addresses: %w", err)
+	}
+	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}

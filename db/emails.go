@@ -23,9 +23,9 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 		return err
 	}
 	_, err = tx.exec(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
-		subject, tags, attachments, topic_id, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		subject, tags, attachments, topic_id, template_id, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
-		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
+		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
@@ -91,13 +91,13 @@ func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
 }
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.topic_id, e.created_at, e.scheduled_at, e.last_event`
+	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.created_at, e.scheduled_at, e.last_event`
 
 // emailRow is a row of emailColumns on its way to an app.Email.
 type emailRow struct {
 	email                             app.Email
 	key, sender, to, cc, bcc, replyTo sql.NullString
-	tags, topic                       sql.NullString
+	tags, topic, template             sql.NullString
 	attachments                       int
 	created                           int64
 	scheduled                         sql.NullInt64
@@ -106,12 +106,12 @@ type emailRow struct {
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.created, &r.scheduled, &e.LastEvent}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &r.created, &r.scheduled, &e.LastEvent}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
 	e := &r.email
-	e.KeyID, e.TopicID = r.key.String, r.topic.String
+	e.KeyID, e.TopicID, e.TemplateID = r.key.String, r.topic.String, r.template.String
 	e.CreatedAt, e.ScheduledAt = fromMilli(r.created), fromMilli(r.scheduled.Int64)
 	var from []app.Address
 	err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.to, &e.To), fromJSON(r.cc, &e.Cc), fromJSON(r.bcc, &e.Bcc),

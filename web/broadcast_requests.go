@@ -28,8 +28,7 @@ func (r *createBroadcastRequest) input() app.BroadcastInput {
 	}
 }
 
-// updateBroadcastRequest is the body of PATCH /broadcasts/{id}. Some clients
-// repeat the id of the path in it.
+// updateBroadcastRequest is the body of PATCH /broadcasts/{id}.
 type updateBroadcastRequest struct {
 	Name        rest.Change[string]      `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
 	SegmentID   rest.Change[string]      `json:"segment_id,omitempty" doc:"null: every contact"`
@@ -41,8 +40,6 @@ type updateBroadcastRequest struct {
 	PreviewText rest.Change[string]      `json:"preview_text,omitempty" doc:"null clears"`
 	HTML        rest.Change[string]      `json:"html,omitempty" doc:"null clears"`
 	Text        rest.Change[string]      `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
-	ID          string                   `json:"id,omitempty" hidden:"true"`
-	BroadcastID string                   `json:"broadcast_id,omitempty" hidden:"true"`
 }
 
 func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
@@ -55,11 +52,9 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 }
 
 // sendBroadcastRequest is the body of POST /broadcasts/{id}/send, which may be
-// left out. Some clients repeat the id of the path in it.
+// left out.
 type sendBroadcastRequest struct {
 	ScheduledAt string `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead. At once where absent" example:"in 1 hour"`
-	ID          string `json:"id,omitempty" hidden:"true"`
-	BroadcastID string `json:"broadcast_id,omitempty" hidden:"true"`
 }
 
 // testBroadcastRequest is the body of POST /broadcasts/{id}/test.

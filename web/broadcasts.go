@@ -204,9 +204,6 @@ func (r broadcastRoutes) getBroadcast(ctx context.Context, key *app.Key, in *Bro
 }
 
 func (r broadcastRoutes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
-		return nil, err
-	}
 	return newBroadcastOutput(r.service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
 }
 
@@ -218,9 +215,6 @@ func (r broadcastRoutes) deleteBroadcast(ctx context.Context, key *app.Key, in *
 }
 
 func (r broadcastRoutes) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"broadcast_id", request.BroadcastID}); err != nil {
-		return nil, err
-	}
 	opts, err := in.options([]string{in.ID, request.ScheduledAt})
 	if err != nil {
 		return nil, err

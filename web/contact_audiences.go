@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 
@@ -10,14 +11,27 @@ import (
 	"mailer/web/rest"
 )
 
+type createAudienceContactInput struct {
+	AudiencePath
+	ConflictParam
+}
+
+// Check implements Checker.
+func (in *createAudienceContactInput) Check() error {
+	if err := in.AudiencePath.Check(); err != nil {
+		return err
+	}
+	return in.ConflictParam.Check()
+}
+
 // Contacts belong to the whole team; below an audience, which is a segment under
 // its old name, stand the same contacts.
 func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
-		Summary: "Create a contact and add it to a segment", Tags: contactTags,
+		Summary: "Add a contact to a segment; a new one, unless its address has one", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, r.createAudienceContact)
+	}, r.createAudienceContact))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-audience-contacts", Method: http.MethodGet, Path: "/audiences/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
@@ -31,7 +45,7 @@ func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-audience-contact", Method: http.MethodPatch, Path: "/audiences/{id}/contacts/{contact_id}",
 		Summary: "Change a contact", Tags: contactTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateAudienceContact)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-audience-contact", Method: http.MethodDelete, Path: "/audiences/{id}/contacts/{contact_id}",
@@ -40,11 +54,13 @@ func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
 	}, r.deleteAudienceContact)
 }
 
-func (r contactRoutes) createAudienceContact(ctx context.Context, key *app.Key, in *AudiencePath, request *createContactRequest) (*contactRefOutput, error) {
+// createAudienceContact has a contact that exists join: what is asked for is its place
+// in the audience.
+func (r contactRoutes) createAudienceContact(ctx context.Context, key *app.Key, in *createAudienceContactInput, request *createContactRequest) (*putContactOutput, error) {
 	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
-	return r.createContactIn(ctx, key, in.ID, request)
+	return r.createContactIn(ctx, key, in.ID, cmp.Or(in.conflict, app.ConflictSkip), request)
 }
 
 func (r contactRoutes) getAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath) (*contactOutput, error) {

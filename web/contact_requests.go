@@ -1,6 +1,7 @@
 package web
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 
@@ -22,63 +23,109 @@ type createContactRequest struct {
 	Segments     segmentRefs  `json:"segments,omitempty" maxItems:"1000" doc:"Segments to add the contact to"`
 	Topics       topicChoices `json:"topics,omitempty" maxItems:"1000" doc:"Choices about topics"`
 
-	AudienceID string `json:"audience_id,omitempty" hidden:"true"` // repeats the path
+	SegmentID  string `json:"segment_id,omitempty" format:"uuid" doc:"One more segment"`
+	AudienceID string `json:"audience_id,omitempty" format:"uuid" doc:"segment_id under its old name"`
 }
 
 // input is the request in the words of the service. audienceID is that of the
-// path, if it has one.
+// path, if it has one, which alone can then be said again.
 func (r *createContactRequest) input(audienceID string) (*app.ContactInput, error) {
-	if err := audienceEcho(audienceID, r.AudienceID); err != nil {
-		return nil, err
+	segments := r.Segments.refs()
+	for _, one := range []struct{ name, id string }{{"segment_id", r.SegmentID}, {"audience_id", r.AudienceID}} {
+		switch {
+		case one.id == "":
+		case audienceID != "" && !rest.SameName(audienceID, one.id):
+			return nil, app.Invalid(one.name, "is another than the audience of the path: use `segments`")
+		default:
+			id, ok := app.ParseID(one.id)
+			if !ok {
+				return nil, app.Invalid(one.name, "must be the id of a segment")
+			}
+			segments = append(segments, app.SegmentRef{ID: id})
+		}
 	}
 	return &app.ContactInput{
 		Email: r.Email, FirstName: r.FirstName, LastName: r.LastName, Unsubscribed: r.Unsubscribed,
-		Properties: r.Properties.changes(), Segments: r.Segments, Topics: r.Topics,
+		Properties: r.Properties.changes(), Segments: segments, Topics: r.Topics,
 	}, nil
 }
 
 // updateContactRequest is the body of PATCH /contacts/{id}. Some clients repeat
-// there whom the path means.
+// there whom the path means, and which segments it is in.
 type updateContactRequest struct {
+	Email        string              `json:"email,omitempty" doc:"The address that the contact gets; opt-outs and suppressions of the old one hold for both"`
 	FirstName    rest.Change[string] `json:"first_name" required:"false" maxLength:"255" doc:"null clears it"`
 	LastName     rest.Change[string] `json:"last_name" required:"false" maxLength:"255" doc:"null clears it"`
 	Unsubscribed *bool               `json:"unsubscribed,omitempty" doc:"false subscribes again who unsubscribed"`
 	Properties   propertyMap         `json:"properties,omitempty" doc:"Values to set; null removes one, and what is not named stays"`
 
-	ID         string `json:"id,omitempty" hidden:"true"`
-	Email      string `json:"email,omitempty" hidden:"true"`
-	AudienceID string `json:"audience_id,omitempty" hidden:"true"`
+	ID         string      `json:"id,omitempty" hidden:"true"`
+	ContactID  string      `json:"contact_id,omitempty" hidden:"true"`
+	SegmentID  string      `json:"segment_id,omitempty" hidden:"true"`
+	AudienceID string      `json:"audience_id,omitempty" hidden:"true"`
+	Segments   segmentRefs `json:"segments,omitempty" hidden:"true"`
 }
 
 // patch is the request in the words of the service.
 func (r *updateContactRequest) patch(audienceID string) (*app.ContactPatch, error) {
-	if err := audienceEcho(audienceID, r.AudienceID); err != nil {
-		return nil, err
+	if r.ID != "" && r.ContactID != "" && !rest.SameName(r.ID, r.ContactID) {
+		return nil, app.Invalid("contact_id", "is another than `id`")
+	}
+	segments := map[string]string{}
+	for i, s := range r.Segments {
+		segments[fmt.Sprintf("segments[%d]", i)] = s.ID
+	}
+	for name, id := range map[string]string{"segment_id": r.SegmentID, "audience_id": r.AudienceID} {
+		if id != "" && (audienceID == "" || !rest.SameName(audienceID, id)) {
+			segments[name] = id
+		}
 	}
 	return &app.ContactPatch{
-		ID: r.ID, Email: r.Email, FirstName: app.Change[string](r.FirstName), LastName: app.Change[string](r.LastName),
+		ID: cmp.Or(r.ID, r.ContactID), Segments: segments, Email: r.Email, FirstName: app.Change[string](r.FirstName), LastName: app.Change[string](r.LastName),
 		Unsubscribed: r.Unsubscribed, Properties: r.Properties.changes(),
 	}, nil
 }
 
-// audienceEcho lets an audience_id pass that repeats the path, and refuses one
-// that would be dropped silently.
-func audienceEcho(path, given string) error {
-	if id, _ := app.ParseID(given); given == "" || path != "" && id == path {
+// segmentRef names a segment: by its id alone, or by an object with it.
+type segmentRef app.SegmentRef
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (s *segmentRef) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case '"':
+		if err := json.UnmarshalDecode(d, &s.ID); err != nil {
+			return err
+		}
+		if _, ok := app.ParseID(s.ID); !ok {
+			return rest.NewShapeError(d.StackPointer(), "must be the id of a segment")
+		}
 		return nil
+	case '{':
+		return json.UnmarshalDecode(d, (*app.SegmentRef)(s))
 	}
-	if path == "" {
-		return app.Invalid("audience_id", "can only repeat the audience of the path: use `segments`")
-	}
-	return app.Invalid("audience_id", "is another than the audience of the path")
+	return rest.WrongShape(d, "the id of a segment, or an object with it")
+}
+
+// Schema implements huma.SchemaProvider.
+func (segmentRef) Schema(r huma.Registry) *huma.Schema {
+	object := huma.SchemaFromType(r, reflect.TypeFor[app.SegmentRef]())
+	return &huma.Schema{OneOf: []*huma.Schema{object, {Type: huma.TypeString, Format: "uuid"}}}
 }
 
 // segmentRefs is an array that stops at the limit while it is read.
-type segmentRefs []app.SegmentRef
+type segmentRefs []segmentRef
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *segmentRefs) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return rest.DecodeList(d, (*[]app.SegmentRef)(l), app.MaxContactLinks, "an array of objects")
+	return rest.DecodeList(d, (*[]segmentRef)(l), app.MaxContactLinks, "an array of ids or of objects with them")
+}
+
+func (l segmentRefs) refs() []app.SegmentRef {
+	var out []app.SegmentRef
+	for _, s := range l {
+		out = append(out, app.SegmentRef(s))
+	}
+	return out
 }
 
 // propertyMap is an object of strings, numbers and nulls, of bounded size. Null
@@ -92,6 +139,8 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	case 'n':
 		return d.SkipValue()
 	case '{':
+	case '[': // of PHP, whose empty map is an empty array
+		return rest.EmptyOnly(d, "must be an object of strings and numbers")
 	default:
 		return rest.WrongShape(d, "an object of strings and numbers")
 	}

@@ -21,6 +21,7 @@ type ContactTopicItem struct {
 	Subscription app.Subscription `json:"subscription" enum:"opt_in,opt_out" doc:"What the contact chose, else the topic's default"`
 	Explicit     bool             `json:"explicit" doc:"Whether it was chosen"`
 	Visibility   app.Visibility   `json:"visibility" enum:"public,private"`
+	CreatedAt    string           `json:"created_at" format:"date-time" doc:"Of the topic"`
 }
 
 // topicChoices are read up to the most that one request can hold.
@@ -145,6 +146,6 @@ func (r contactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, i
 func newContactTopicItem(t *app.ContactTopic) ContactTopicItem {
 	return ContactTopicItem{
 		ID: t.ID, Name: t.Name, Description: orNull(t.Description),
-		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility,
+		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility, CreatedAt: app.FormatTime(t.CreatedAt),
 	}
 }

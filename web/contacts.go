@@ -95,6 +95,21 @@ func (f queryFlag) read(field string) (bool, error) {
 	return false, app.Invalid(field, "must be true or false")
 }
 
+// ConflictParam is the query parameter of what creates one contact.
+type ConflictParam struct {
+	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What happens where the address has a contact: error refuses, skip leaves it as it is, upsert merges. Both add it to the segments and topics asked for, answer 200, and subscribe nobody again"`
+
+	conflict app.OnConflict
+}
+
+// Check implements Checker.
+func (p *ConflictParam) Check() (err error) {
+	if p.OnConflict != "" {
+		p.conflict, err = app.ParseOnConflict(p.OnConflict)
+	}
+	return err
+}
+
 type (
 	contactPageInput struct {
 		ContactListParams
@@ -112,6 +127,11 @@ type (
 		AudienceContactPath
 		EraseParam
 	}
+	createContactInput struct{ ConflictParam }
+	putContactOutput   struct {
+		Status int
+		Body   contactRef
+	}
 	contactOutput        struct{ Body ContactRecord }
 	contactRefOutput     struct{ Body contactRef }
 	deletedContactOutput struct{ Body deletedContact }
@@ -121,7 +141,7 @@ var contactTags = []string{"Contacts"}
 
 // contactService is what the routes of contacts need of the services.
 type contactService interface {
-	CreateContact(ctx context.Context, key *app.Key, in app.ContactInput) (id string, err error)
+	PutContact(ctx context.Context, key *app.Key, in app.ContactInput, conflict app.OnConflict) (id string, created bool, err error)
 	ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) ([]app.Contact, bool, error)
 	GetContact(ctx context.Context, key *app.Key, idOrEmail string) (app.Contact, error)
 	UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error)
@@ -136,11 +156,11 @@ type contactService interface {
 type contactRoutes struct{ service contactService }
 
 func (r contactRoutes) add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
-	}, r.createContact)
+	}, r.createContact))
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first", Tags: contactTags,
@@ -159,7 +179,7 @@ func (r contactRoutes) add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-contact", Method: http.MethodPatch, Path: "/contacts/{id}",
 		Summary: "Change a contact; the only way to subscribe again who unsubscribed", Tags: contactTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateContact)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-contact", Method: http.MethodDelete, Path: "/contacts/{id}",
@@ -170,13 +190,20 @@ func (r contactRoutes) add(h *rest.Handler) {
 	r.addBatches(h)
 }
 
-func (r contactRoutes) createContact(ctx context.Context, key *app.Key, _ *struct{}, request *createContactRequest) (*contactRefOutput, error) {
-	return r.createContactIn(ctx, key, "", request)
+// documentExisting says in the document how a contact is answered that exists already.
+func documentExisting(op *huma.Operation) {
+	existing := *op.Responses["201"]
+	existing.Description = "The contact existed"
+	op.Responses["200"] = &existing
+}
+
+func (r contactRoutes) createContact(ctx context.Context, key *app.Key, in *createContactInput, request *createContactRequest) (*putContactOutput, error) {
+	return r.createContactIn(ctx, key, "", in.conflict, request)
 }
 
 // createContactIn creates the contact of a body and adds it to a segment, where
 // one is given.
-func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, request *createContactRequest) (*contactRefOutput, error) {
+func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, conflict app.OnConflict, request *createContactRequest) (*putContactOutput, error) {
 	in, err := request.input(audienceID)
 	if err != nil {
 		return nil, err
@@ -184,11 +211,15 @@ func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audien
 	if audienceID != "" {
 		in.Segments = append(in.Segments, app.SegmentRef{ID: audienceID})
 	}
-	id, err := r.service.CreateContact(ctx, key, *in)
+	id, created, err := r.service.PutContact(ctx, key, *in, conflict)
 	if err != nil {
 		return nil, err
 	}
-	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
+	out := &putContactOutput{Status: http.StatusOK, Body: contactRef{Object: "contact", ID: id}}
+	if created {
+		out.Status = http.StatusCreated
+	}
+	return out, nil
 }
 
 func (r contactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.ListOutput[ContactItem], error) {

@@ -80,11 +80,12 @@ func (c *capabilitiesRequest) check() error {
 	return nil
 }
 
-// tlsSetting is a field of Resend's that is refused with the reason.
+// tlsSetting is a field of Resend's. To say the default of a domain that is added is
+// no error; all else is refused with the reason.
 type tlsSetting string
 
-func (s tlsSetting) check() error {
-	if s == "" {
+func (s tlsSetting) check(adds bool) error {
+	if s == "" || adds && s == "opportunistic" {
 		return nil
 	}
 	return app.Invalid("tls", "can't be set: how mail leaves is the setting of the server's relay")
@@ -107,8 +108,6 @@ type updateDomainRequest struct {
 	TrackingSubdomain rest.Change[string]  `json:"tracking_subdomain,omitempty" doc:"null or an empty string clears"`
 	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
 	TLS               tlsSetting           `json:"tls,omitempty" hidden:"true"`
-	ID                string               `json:"id,omitempty" hidden:"true"`
-	DomainID          string               `json:"domain_id,omitempty" hidden:"true"`
 }
 
 // DomainPath is the path parameter of one domain.
@@ -191,7 +190,7 @@ func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 }
 
 func (r domainRoutes) addDomain(ctx context.Context, key *app.Key, _ *struct{}, request *addDomainRequest) (*domainOutput, error) {
-	if err := request.TLS.check(); err != nil {
+	if err := request.TLS.check(true); err != nil {
 		return nil, err
 	}
 	if err := request.Capabilities.check(); err != nil {
@@ -228,10 +227,7 @@ func (r domainRoutes) getDomain(ctx context.Context, key *app.Key, in *DomainPat
 }
 
 func (r domainRoutes) updateDomain(ctx context.Context, key *app.Key, in *DomainPath, request *updateDomainRequest) (*domainOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"domain_id", request.DomainID}); err != nil {
-		return nil, err
-	}
-	if err := request.TLS.check(); err != nil {
+	if err := request.TLS.check(false); err != nil {
 		return nil, err
 	}
 	if err := request.Capabilities.check(); err != nil {

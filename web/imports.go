@@ -107,7 +107,7 @@ type columnMap struct {
 // importForm is what the fields of an upload say.
 type importForm struct {
 	ColumnMap *columnMap        `json:"column_map,omitempty"`
-	Segments  []app.SegmentRef  `json:"segments,omitempty"`
+	Segments  []segmentRef      `json:"segments,omitempty"`
 	Topics    []app.TopicChoice `json:"topics,omitempty"`
 
 	conflict string
@@ -358,7 +358,7 @@ func (k *keepError) Write(p []byte) (n int, err error) {
 }
 
 func (f *importForm) input() importing.Input {
-	in := importing.Input{OnConflict: f.conflict, Segments: f.Segments, Topics: f.Topics}
+	in := importing.Input{OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics}
 	if m := f.ColumnMap; m != nil {
 		in.Columns = &importing.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
 			Properties: map[string]importing.PropertyColumn{}}

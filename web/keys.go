@@ -45,12 +45,9 @@ type createKeyRequest struct {
 	Role       app.Role       `json:"role,omitempty" enum:"owner,admin,member" doc:"Not above the role of the key that asks, which is the default"`
 }
 
-// updateKeyRequest is the body of PATCH /api-keys/{id}. Some clients repeat the
-// id of the path in it.
+// updateKeyRequest is the body of PATCH /api-keys/{id}.
 type updateKeyRequest struct {
-	Name     string `json:"name" minLength:"1" maxLength:"50"`
-	ID       string `json:"id,omitempty" hidden:"true"`
-	APIKeyID string `json:"api_key_id,omitempty" hidden:"true"`
+	Name string `json:"name" minLength:"1" maxLength:"50"`
 }
 
 // KeyPath is the path parameter of one API key.
@@ -126,9 +123,6 @@ func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *rest.PagePara
 }
 
 func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"api_key_id", request.APIKeyID}); err != nil {
-		return nil, err
-	}
 	k, err := r.service.RenameTeamKey(ctx, key, in.ID, request.Name)
 	if err != nil {
 		return nil, err

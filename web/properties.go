@@ -105,11 +105,9 @@ type createPropertyRequest struct {
 
 // updatePropertyRequest is the body of PATCH /contact-properties/{id}.
 type updatePropertyRequest struct {
-	Fallback   fallbackInput    `json:"fallback_value,omitempty"`
-	Key        string           `json:"key,omitempty" hidden:"true"`
-	Type       app.PropertyType `json:"type,omitempty" hidden:"true"`
-	ID         string           `json:"id,omitempty" hidden:"true"`
-	PropertyID string           `json:"contact_property_id,omitempty" hidden:"true"`
+	Fallback fallbackInput    `json:"fallback_value,omitempty"`
+	Key      string           `json:"key,omitempty" hidden:"true"`
+	Type     app.PropertyType `json:"type,omitempty" hidden:"true"`
 }
 
 // PropertyPath is the path parameter of one contact property.
@@ -200,9 +198,6 @@ func (r propertyRoutes) getProperty(ctx context.Context, key *app.Key, in *Prope
 }
 
 func (r propertyRoutes) updateProperty(ctx context.Context, key *app.Key, in *PropertyPath, request *updatePropertyRequest) (*propertyOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"contact_property_id", request.PropertyID}); err != nil {
-		return nil, err
-	}
 	f := request.Fallback
 	p, err := r.service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
 		Key: request.Key, Type: request.Type,

@@ -31,10 +31,10 @@ func TestAContactBatchAnswersARowOrAnErrorForEachItem(t *testing.T) {
 	b := newContactBench(t)
 	known := b.create(`{"email":"known@example.org"}`)
 	body := `[{"email":"a@example.org"},{"email":"KNOWN@example.org"},{"email":7},{"email":"A@example.org","first_name":"A"},{"email":"b@example.org","colour":"red"},
-		{"email":"c@example.org","segments":[{"id":"` + unknownID + `"}]},null,{"email":"c@example.org","audience_id":"` + b.segment + `"}]`
+		{"email":"c@example.org","segments":[{"id":"` + unknownID + `"}]},null,{"email":"c@example.org","audience_id":"7"}]`
 	shared := `{"index":2,"message":"` + "`email` must be a string" + `"},%s{"index":4,"message":"` + "`colour` is not a field that this endpoint supports" + `"},
 		{"index":5,"message":"The requested segment was not found"},{"index":6,"message":"` + "`email` is required" + `"},
-		{"index":7,"message":"` + "`audience_id` can only repeat the audience of the path: use `segments`" + `"}`
+		{"index":7,"message":"` + "`audience_id` must be the id of a segment" + `"}`
 	a := func() string { return b.idOf("a@example.org") }
 	row := func(index int, id, status string) string {
 		return fmt.Sprintf(`{"object":"contact","index":%d,"id":"%s","status":"%s"}`, index, id, status)

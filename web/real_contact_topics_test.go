@@ -57,7 +57,19 @@ func TestAContactWithoutAChoiceHasTheTopicsDefault(t *testing.T) {
 	}
 	w := a.call("GET", "/contacts/"+id+"/topics?limit=1", "")
 	wantJSON(t, w, `{"object":"list","has_more":true,"data":[{"id":"`+out.ID+`","name":"Out","description":null,
-		"subscription":"opt_out","explicit":false,"visibility":"private"}]}`)
+		"subscription":"opt_out","explicit":false,"visibility":"private","created_at":"`+a.topicMade(out.ID)+`"}]}`)
+}
+
+// topicMade returns when a topic was created.
+func (a *people) topicMade(id string) string {
+	a.t.Helper()
+	var topic struct {
+		CreatedAt string `json:"created_at"`
+	}
+	if err := json.Unmarshal(a.call("GET", "/topics/"+id, "").Body.Bytes(), &topic); err != nil || topic.CreatedAt == "" {
+		a.t.Fatalf("%+v %v", topic, err)
+	}
+	return topic.CreatedAt
 }
 
 func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
@@ -68,8 +80,8 @@ func TestAContactChoosesWithAnArrayOrAnObject(t *testing.T) {
 	path := "/contacts/ann@example.org/topics"
 	wantJSON(t, a.call("PATCH", path, " ["+choice(out.ID, "opt_in")+","+choice(strings.ToUpper(in.ID), "opt_out")+"]\n"),
 		fmt.Sprintf(`{"object":"contact_topics","id":%q,"contact_id":%q,"topics":[
-			{"id":%q,"name":"Out","description":"d","subscription":"opt_in","explicit":true,"visibility":"public"},
-			{"id":%q,"name":"In","description":null,"subscription":"opt_out","explicit":true,"visibility":"private"}]}`, id, id, out.ID, in.ID))
+			{"id":%q,"name":"Out","description":"d","subscription":"opt_in","explicit":true,"visibility":"public","created_at":%q},
+			{"id":%q,"name":"In","description":null,"subscription":"opt_out","explicit":true,"visibility":"private","created_at":%q}]}`, id, id, out.ID, a.topicMade(out.ID), in.ID, a.topicMade(in.ID)))
 	if list := a.want(200, "GET", path, ""); stands(list.Data) != "In opt_out true, Out opt_in true" {
 		t.Errorf("list %+v", list.Data)
 	}

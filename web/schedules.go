@@ -10,12 +10,9 @@ import (
 	"mailer/web/rest"
 )
 
-// rescheduleRequest is the body of PATCH /emails/{id}. Some clients repeat the
-// id of the path in it.
+// rescheduleRequest is the body of PATCH /emails/{id}.
 type rescheduleRequest struct {
 	ScheduledAt string `json:"scheduled_at" doc:"The new time, as in a send" example:"in 1 hour"`
-	ID          string `json:"id,omitempty" hidden:"true"`
-	EmailID     string `json:"email_id,omitempty" hidden:"true"`
 }
 
 type (
@@ -51,28 +48,10 @@ func (r emailRoutes) addSchedules(h *rest.Handler) {
 }
 
 func (r emailRoutes) rescheduleEmail(ctx context.Context, key *app.Key, in *EmailPath, request *rescheduleRequest) (*changedOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"email_id", request.EmailID}); err != nil {
-		return nil, err
-	}
 	if err := r.service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
 		return nil, err
 	}
 	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
-}
-
-// echo is a member of a body that may only repeat the path.
-type echo struct{ name, value string }
-
-// echoes lets members pass that repeat the id of the path, or are empty, and
-// refuses others: they would ask for what a change can't do.
-func echoes(path string, members ...echo) error {
-	for _, m := range members {
-		id, isID := app.ParseID(m.value)
-		if m.value != "" && m.value != path && !(isID && id == path) {
-			return app.Invalid(m.name, "can't be changed")
-		}
-	}
-	return nil
 }
 
 func (r emailRoutes) cancelEmail(ctx context.Context, key *app.Key, in *EmailPath) (*changedOutput, error) {

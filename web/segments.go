@@ -85,14 +85,10 @@ type createSegmentRequest struct {
 	AudienceID string         `json:"audience_id,omitempty" hidden:"true"`
 }
 
-// updateSegmentRequest is the body of PATCH /segments/{id}. Clients may repeat
-// the id of the path in it.
+// updateSegmentRequest is the body of PATCH /segments/{id}.
 type updateSegmentRequest struct {
-	Name       string                      `json:"name,omitempty" maxLength:"255"`
-	Filter     rest.Change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
-	ID         string                      `json:"id,omitempty" hidden:"true"`
-	SegmentID  string                      `json:"segment_id,omitempty" hidden:"true"`
-	AudienceID string                      `json:"audience_id,omitempty" hidden:"true"`
+	Name   string                      `json:"name,omitempty" maxLength:"255"`
+	Filter rest.Change[*segmentFilter] `json:"filter,omitempty" doc:"null: only contacts that were added by hand"`
 }
 
 // SegmentPath is the path parameter of one segment.
@@ -223,9 +219,6 @@ func (r segmentRoutes) getSegment(ctx context.Context, key *app.Key, in *Segment
 }
 
 func (r segmentRoutes) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"segment_id", request.SegmentID}, echo{"audience_id", request.AudienceID}); err != nil {
-		return nil, err
-	}
 	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
 	s, err := r.service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
 	if err != nil {

@@ -103,19 +103,16 @@ type createTemplateRequest struct {
 	Variables variableList `json:"variables,omitempty" maxItems:"50"`
 }
 
-// updateTemplateRequest is the body of PATCH /templates/{id}. Some clients
-// repeat the id of the path in it.
+// updateTemplateRequest is the body of PATCH /templates/{id}.
 type updateTemplateRequest struct {
-	Name       string                    `json:"name,omitempty" maxLength:"255"`
-	HTML       string                    `json:"html,omitempty"`
-	Alias      rest.Change[string]       `json:"alias,omitempty" doc:"null clears"`
-	From       rest.Change[string]       `json:"from,omitempty" doc:"null clears"`
-	Subject    rest.Change[string]       `json:"subject,omitempty" doc:"null clears"`
-	ReplyTo    rest.Change[addressList]  `json:"reply_to,omitempty" doc:"null clears"`
-	Text       rest.Change[string]       `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
-	Variables  rest.Change[variableList] `json:"variables,omitempty" doc:"All of them; null clears"`
-	ID         string                    `json:"id,omitempty" hidden:"true"`
-	TemplateID string                    `json:"template_id,omitempty" hidden:"true"`
+	Name      string                    `json:"name,omitempty" maxLength:"255"`
+	HTML      string                    `json:"html,omitempty"`
+	Alias     rest.Change[string]       `json:"alias,omitempty" doc:"null clears"`
+	From      rest.Change[string]       `json:"from,omitempty" doc:"null clears"`
+	Subject   rest.Change[string]       `json:"subject,omitempty" doc:"null clears"`
+	ReplyTo   rest.Change[addressList]  `json:"reply_to,omitempty" doc:"null clears"`
+	Text      rest.Change[string]       `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
+	Variables rest.Change[variableList] `json:"variables,omitempty" doc:"All of them; null clears"`
 }
 
 type (
@@ -213,9 +210,6 @@ func (r templateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templ
 }
 
 func (r templateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"template_id", request.TemplateID}); err != nil {
-		return nil, err
-	}
 	replyTo, variables := request.ReplyTo, request.Variables
 	t, err := r.service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),

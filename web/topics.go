@@ -38,15 +38,12 @@ type createTopicRequest struct {
 	Visibility  app.Visibility   `json:"visibility,omitempty" enum:"public,private" default:"private"`
 }
 
-// updateTopicRequest is the body of PATCH /topics/{id}. Some clients repeat the
-// id of the path in it.
+// updateTopicRequest is the body of PATCH /topics/{id}.
 type updateTopicRequest struct {
 	Name        string              `json:"name,omitempty" maxLength:"50"`
 	Description rest.Change[string] `json:"description,omitempty" maxLength:"200" doc:"null clears"`
 	Visibility  app.Visibility      `json:"visibility,omitempty" enum:"public,private"`
 	Default     app.Subscription    `json:"default_subscription,omitempty" hidden:"true"`
-	ID          string              `json:"id,omitempty" hidden:"true"`
-	TopicID     string              `json:"topic_id,omitempty" hidden:"true"`
 }
 
 // TopicPath is the path parameter of one topic.
@@ -135,9 +132,6 @@ func (r topicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) 
 }
 
 func (r topicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"topic_id", request.TopicID}); err != nil {
-		return nil, err
-	}
 	t, err := r.service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
 	})

@@ -65,21 +65,16 @@ type createWebhookRequest struct {
 	SigningSecret string         `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
 }
 
-// updateWebhookRequest is the body of PATCH /webhooks/{id}. Some clients repeat
-// the id of the path in it.
+// updateWebhookRequest is the body of PATCH /webhooks/{id}.
 type updateWebhookRequest struct {
-	Endpoint  string         `json:"endpoint,omitempty" maxLength:"2048"`
-	Events    eventList      `json:"events,omitempty"`
-	Status    webhook.Status `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook is told what waited for it"`
-	ID        string         `json:"id,omitempty" hidden:"true"`
-	WebhookID string         `json:"webhook_id,omitempty" hidden:"true"`
+	Endpoint string         `json:"endpoint,omitempty" maxLength:"2048"`
+	Events   eventList      `json:"events,omitempty"`
+	Status   webhook.Status `json:"status,omitempty" enum:"enabled,disabled" doc:"Once enabled again, a webhook is told what waited for it"`
 }
 
 type rotateSecretRequest struct {
 	OverlapHours  *int   `json:"overlap_hours,omitempty" minimum:"0" maximum:"72" doc:"How long the old secret signs beside the new one; 24 where it is absent"`
 	SigningSecret string `json:"signing_secret,omitempty" doc:"A secret to bring along: whsec_ and the base64 of 24 to 64 bytes"`
-	ID            string `json:"id,omitempty" hidden:"true"`
-	WebhookID     string `json:"webhook_id,omitempty" hidden:"true"`
 }
 
 // WebhookPath is the path parameter of one webhook.
@@ -180,9 +175,6 @@ func (r webhookRoutes) getWebhook(ctx context.Context, key *app.Key, in *Webhook
 }
 
 func (r webhookRoutes) updateWebhook(ctx context.Context, key *app.Key, in *WebhookPath, request *updateWebhookRequest) (*webhookOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
-		return nil, err
-	}
 	w, err := r.service.UpdateWebhook(ctx, key, in.ID, webhook.Patch{Endpoint: request.Endpoint, Events: request.Events, Status: request.Status})
 	if err != nil {
 		return nil, err
@@ -199,9 +191,6 @@ func (r webhookRoutes) deleteWebhook(ctx context.Context, key *app.Key, in *Webh
 
 // rotateSecret takes a request without a body too: most clients send none.
 func (r webhookRoutes) rotateSecret(ctx context.Context, key *app.Key, in *WebhookPath, request *rotateSecretRequest) (*rotatedSecretOutput, error) {
-	if err := echoes(in.ID, echo{"id", request.ID}, echo{"webhook_id", request.WebhookID}); err != nil {
-		return nil, err
-	}
 	w, err := r.service.RotateSigningSecret(ctx, key, in.ID, webhook.Rotation{OverlapHours: request.OverlapHours, Secret: request.SigningSecret})
 	if err != nil {
 		return nil, err

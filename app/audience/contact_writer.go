@@ -91,6 +91,47 @@ func (w *ContactWriter) Put(n *app.NewContact, conflict app.OnConflict) (id stri
 	return "", "", errContactExists()
 }
 
+// PutAndJoin is Put for one contact by itself: one that exists joins the segments and
+// topics of the item even where it is skipped, and stays out of topics that it opted
+// out of.
+func (w *ContactWriter) PutAndJoin(n *app.NewContact, conflict app.OnConflict) (id string, status contactStatus, err error) {
+	hash := w.s.Sealer.AddressHash(w.teamID, n.Folded)
+	old, err := w.tx.ContactByAddress(w.teamID, hash)
+	if errors.Is(err, db.ErrNotFound) || err == nil && conflict == app.ConflictError {
+		return w.Put(n, conflict)
+	}
+	if err != nil {
+		return "", "", fmt.Errorf("look up contact: %w", err)
+	}
+	if err := w.check(n); err != nil {
+		return "", "", err
+	}
+	joins, status := &app.NewContact{Segments: n.Segments}, contactSkipped
+	if conflict == app.ConflictUpsert {
+		merged := *n
+		joins, status = &merged, contactUpdated
+	}
+	if joins.Topics, err = w.withoutOptOuts(n.Topics, hash); err != nil {
+		return "", "", err
+	}
+	return old.ID, status, w.merge(joins, old)
+}
+
+// withoutOptOuts leaves choices out that would subscribe an address again to topics that
+// it opted out of.
+func (w *ContactWriter) withoutOptOuts(choices []app.TopicChoice, address app.AddressHash) (out []app.TopicChoice, err error) {
+	for _, choice := range choices {
+		t, err := w.tx.TopicFor(w.teamID, choice.ID, address)
+		if err != nil {
+			return nil, fmt.Errorf("look up a choice: %w", err)
+		}
+		if choice.Subscription == app.OptOut || !t.Explicit || t.Subscription == app.OptIn {
+			out = append(out, choice)
+		}
+	}
+	return out, nil
+}
+
 // admit takes the place of a contact that is about to be created. Error:
 // CodePlanLimitReached where the plan has none.
 func (w *ContactWriter) admit() error {
@@ -170,6 +211,11 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 	if changed {
 		c.UpdatedAt = w.tx.Now
 		if err := w.tx.UpdateContact(&c); err != nil {
+			return err
+		}
+	}
+	if c.Unsubscribed && !old.Unsubscribed {
+		if err := w.s.optOutFormer(w.tx, &c); err != nil {
 			return err
 		}
 	}

@@ -13,25 +13,35 @@ import (
 	"mailer/db"
 )
 
-// CreateContact adds a contact with its segments and choices and returns its id.
-// Errors: CodeValidation, CodeNotFound for an unknown segment or topic,
-// CodeConflict for an address that a contact has.
-func (s *Service) CreateContact(ctx context.Context, key *app.Key, in app.ContactInput) (id string, err error) {
+// PutContact adds a contact with its segments and choices, or treats the one that has
+// its address as conflict says (empty: as app.Compat does), and returns its id. One that
+// exists joins the segments and topics even where it is skipped, and is subscribed to
+// nothing again that it opted out of. Errors: CodeValidation, CodeNotFound for an
+// unknown segment or topic, CodeConflict for an address that a contact has.
+func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactInput, conflict app.OnConflict) (id string, created bool, err error) {
 	n, err := in.Validate()
 	if err != nil {
-		return "", err
+		return "", false, err
+	}
+	if conflict == "" {
+		conflict = app.ConflictError
+		if s.Compat() == app.CompatResend {
+			conflict = app.ConflictSkip
+		}
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		w, err := s.NewContactWriter(tx, key.TeamID, false)
 		if err != nil {
 			return err
 		}
-		if id, _, err = w.Put(n, app.ConflictError); err != nil {
+		var status contactStatus
+		if id, status, err = w.PutAndJoin(n, conflict); err != nil {
 			return err
 		}
+		created = status == contactCreated
 		return w.Finish()
 	})
-	return id, service.Unavailable(err)
+	return id, created, service.Unavailable(err)
 }
 
 // ListContacts returns a page of the team's contacts, or of those of a segment
@@ -90,7 +100,8 @@ func (s *Service) CheckAudience(ctx context.Context, key *app.Key, id string) er
 
 // UpdateContact changes the contact with that id, or of that address, and returns
 // its id. It alone can subscribe again who unsubscribed; an opt-out waits for no
-// room on the disk. Errors: CodeNotFound, CodeValidation.
+// room on the disk. Errors: CodeNotFound, CodeValidation, CodeConflict for an address
+// that another contact has.
 func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail string, p app.ContactPatch) (id string, err error) {
 	if err := p.Validate(); err != nil {
 		return "", err
@@ -105,13 +116,16 @@ func (s *Service) UpdateContact(ctx context.Context, key *app.Key, idOrEmail str
 			return err
 		}
 		id = old.ID
-		return s.patchContact(tx, old, &p)
+		_, byID := app.ParseID(idOrEmail)
+		return s.patchContact(tx, old, &p, byID)
 	})
 	return id, service.Lookup("contact", err)
 }
 
-func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch) error {
-	if err := p.Means(&old); err != nil {
+// patchContact changes a contact; byID says that its caller named it by its id, so
+// that its address in another spelling is no mere echo.
+func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, byID bool) error {
+	if err := checkEchoes(&tx.Reader, &old, p); err != nil {
 		return err
 	}
 	types, err := tx.PropertyTypes(old.TeamID)
@@ -125,6 +139,9 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch) 
 	if err != nil {
 		return err
 	}
+	if err := s.readdress(tx, &old, &c, p, byID); err != nil {
+		return err
+	}
 	if p.OptsIn() {
 		if err := s.resubscribe(tx, &c); err != nil {
 			return err
@@ -136,6 +153,11 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch) 
 	c.UpdatedAt = tx.Now
 	if err := tx.UpdateContact(&c); err != nil {
 		return err
+	}
+	if c.Unsubscribed && !old.Unsubscribed {
+		if err := s.optOutFormer(tx, &c); err != nil {
+			return err
+		}
 	}
 	return s.announceChange(tx, &c)
 }
@@ -193,14 +215,8 @@ func (s *Service) deleteContact(tx *db.Tx, c *app.Contact) error {
 		return err
 	}
 	if c.Unsubscribed {
-		suppression := app.Suppression{ID: app.NewID(), TeamID: c.TeamID, Email: strings.ToLower(c.Email), Hash: c.Hash,
-			Origin: app.OriginUnsubscribe, SourceID: c.ID, CreatedAt: tx.Now}
-		added, err := tx.InsertOptOut(&suppression)
-		if err == nil && added {
-			err = s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
-		}
-		if err != nil {
-			return fmt.Errorf("keep an opt-out: %w", err)
+		if err := s.keepOptOut(tx, c); err != nil {
+			return err
 		}
 	}
 	return s.announceContact(tx, webhook.ContactDeleted, c, segments)

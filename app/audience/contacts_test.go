@@ -40,7 +40,7 @@ func newPeople(t testing.TB) *people {
 
 func (a *people) create(in app.ContactInput) string {
 	a.T.Helper()
-	id, err := a.Server.Audience.CreateContact(a.T.Context(), a.Key, in)
+	id, _, err := a.Server.Audience.PutContact(a.T.Context(), a.Key, in, app.ConflictError)
 	world.Must(a.T, err)
 	return id
 }
@@ -181,7 +181,7 @@ func TestOfConcurrentCreatesOfOneAddressOneWins(t *testing.T) {
 		all.Go(func() {
 			email := []string{"ann@example.org", "ANN@Example.ORG"}[i%2]
 			if i%4 < 2 {
-				_, errs[i] = a.Server.Audience.CreateContact(t.Context(), a.Key, app.ContactInput{Email: email})
+				_, _, errs[i] = a.Server.Audience.PutContact(t.Context(), a.Key, app.ContactInput{Email: email}, app.ConflictError)
 				return
 			}
 			_, errs[i] = a.put(app.ConflictError, false, app.ContactInput{Email: email})
@@ -301,7 +301,7 @@ func TestForeignContactsSegmentsAndTopicsAreNotFound(t *testing.T) {
 		{Email: "x@example.org", Segments: []app.SegmentRef{{ID: a.segment}}},
 		{Email: "x@example.org", Topics: []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptIn}}},
 	} {
-		_, err := a.Server.Audience.CreateContact(ctx, theirs, in)
+		_, _, err := a.Server.Audience.PutContact(ctx, theirs, in, app.ConflictError)
 		world.WantCode(t, err, app.CodeNotFound)
 	}
 	world.WantCode(t, a.Server.Audience.CheckAudience(ctx, theirs, a.segment), app.CodeNotFound)

@@ -152,11 +152,15 @@ func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []a
 // go, their suppressions forget them, and what remains to do is noted.
 func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact) (job Erasure, err error) {
 	for i := range contacts {
+		former, err := s.eraseFormer(tx, teamID, &contacts[i])
+		if err != nil {
+			return job, err
+		}
 		address, err := s.eraseContact(tx, teamID, &contacts[i])
 		if err != nil {
 			return job, err
 		}
-		job.Addresses = append(job.Addresses, address)
+		job.Addresses = append(append(job.Addresses, address), former...)
 	}
 	job.ID = app.NewID()
 	newest, err := tx.NewestEmail(teamID)
@@ -199,6 +203,26 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 		return "", fmt.Errorf("erase suppression: %w", err)
 	}
 	return address, nil
+}
+
+// eraseFormer has suppressions forget the addresses that a contact had, and returns
+// those that no other contact has now.
+func (s *Service) eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, err error) {
+	former, err := tx.FormerAddresses(teamID, c.ID)
+	if err != nil {
+		return nil, fmt.Errorf("read former addresses: %w", err)
+	}
+	for _, f := range former {
+		_, address, err := app.ParseBareAddress(f.Email)
+		if err != nil {
+			return nil, fmt.Errorf("read a former address of contact %s", c.ID)
+		}
+		if err := tx.EraseSuppression(teamID, f.Hash); err != nil && !errors.Is(err, db.ErrNotFound) {
+			return nil, fmt.Errorf("erase suppression: %w", err)
+		}
+		addresses = append(addresses, address)
+	}
+	return addresses, nil
 }
 
 // deleteErased deletes a contact and tells webhooks so without saying who it was.

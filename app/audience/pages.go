@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -84,27 +85,23 @@ func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error
 // everything. Errors: CodeNotFound.
 func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*PageView, error) {
 	return s.changePage(ctx, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
-		who := &p.people[0]
 		shown, err := p.topics(&tx.Reader)
 		if err != nil {
 			return nil, err
 		}
-		var changed []app.TopicChoice
-		for _, t := range shown {
-			choice := app.TopicChoice{ID: t.ID, Subscription: choices[t.ID]}
-			if choice.Subscription != app.OptIn && choice.Subscription != app.OptOut {
-				continue
-			}
-			isNew, err := tx.SetChoice(t.ID, who.hash, choice.Subscription)
+		var changed []app.TopicChoice // of the one whom the link stands for
+		for i := range p.people {
+			mine, err := choose(tx, p, &p.people[i], shown, choices)
 			if err != nil {
 				return nil, err
 			}
-			if isNew {
-				changed = append(changed, choice)
+			if i == 0 {
+				changed = mine
+				// Whoever got another address since is not shown, and left alone with what
+				// it subscribed to.
+				choices = maps.Clone(choices)
+				maps.DeleteFunc(choices, func(_ string, s app.Subscription) bool { return s != app.OptOut })
 			}
-		}
-		if err := announceChoicesOf(tx, p, who, changed); err != nil {
-			return nil, err
 		}
 		if slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut}) {
 			if err := countUnsubscribed(tx, p); err != nil {
@@ -113,6 +110,25 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 		}
 		return p.view(&tx.Reader)
 	})
+}
+
+// choose notes what an address chooses among the topics that are shown, and returns
+// what is new of it.
+func choose(tx *db.Tx, p *page, who *addressee, shown []app.ContactTopic, choices map[string]app.Subscription) (changed []app.TopicChoice, err error) {
+	for _, t := range shown {
+		choice := app.TopicChoice{ID: t.ID, Subscription: choices[t.ID]}
+		if choice.Subscription != app.OptIn && choice.Subscription != app.OptOut {
+			continue
+		}
+		isNew, err := tx.SetChoice(t.ID, who.hash, choice.Subscription)
+		if err != nil {
+			return nil, err
+		}
+		if isNew {
+			changed = append(changed, choice)
+		}
+	}
+	return changed, announceChoicesOf(tx, p, who, changed)
 }
 
 // changePage runs fn on the page of a token in a vital Write: an opt-out must
@@ -167,6 +183,9 @@ func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
 	if p.people, err = s.addressees(r, link); err != nil {
 		return nil, err
 	}
+	if p.people, err = withMoved(r, link.TeamID, p.people); err != nil {
+		return nil, err
+	}
 	if len(p.people) == 0 || name == app.PreferencesPage && p.shared() {
 		return nil, db.ErrNotFound
 	}
@@ -202,6 +221,21 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 		}
 	}
 	return []addressee{{hash: link.Address}}, nil
+}
+
+// withMoved adds the contacts that got another address since: what a link in their old
+// mail says is said of them.
+func withMoved(r *db.Reader, teamID string, people []addressee) ([]addressee, error) {
+	for _, who := range people {
+		contacts, err := r.ContactsMovedFrom(teamID, who.hash)
+		if err != nil {
+			return nil, fmt.Errorf("look up contacts that moved: %w", err)
+		}
+		for _, c := range contacts {
+			people = append(people, addressee{c.Hash, strings.ToLower(c.Email)})
+		}
+	}
+	return people, nil
 }
 
 // envelopeOf returns the recipients of the email that a link stood in: none where
@@ -304,6 +338,9 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	}
 	c.Unsubscribed, c.UpdatedAt = true, tx.Now
 	if err := tx.UpdateContact(c); err != nil {
+		return err
+	}
+	if err := s.optOutFormer(tx, c); err != nil {
 		return err
 	}
 	return s.announceChange(tx, c)

@@ -105,11 +105,11 @@ func TestAScheduledBroadcastGoesToThoseWhoAreThereInTime(t *testing.T) {
 		if got := world.Received(relay); len(got) != 0 {
 			t.Errorf("left too early: %v", got)
 		}
-		_, err := w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(2)})
+		_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(2)}, app.ConflictError)
 		world.Must(t, err)
 		time.Sleep(2 * time.Minute)
 		synctest.Wait()
-		_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(3)})
+		_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(3)}, app.ConflictError)
 		world.Must(t, err)
 		time.Sleep(time.Hour)
 		synctest.Wait()

@@ -10,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mailer/app/nearest"
 )
 
 // Prefix is what the names of all variables begin with.
@@ -94,7 +96,7 @@ func WarnUnknownVariables(log *slog.Logger, root *cobra.Command, environ []strin
 	for _, pair := range environ {
 		name, _, _ := strings.Cut(pair, "=")
 		if strings.HasPrefix(name, Prefix) && !slices.Contains(known, name) {
-			log.Warn("no command knows this variable; it changes nothing", "variable", name, "nearest", Nearest(name, known))
+			log.Warn("no command knows this variable; it changes nothing", "variable", name, "nearest", nearest.Of(name, known))
 		}
 	}
 }

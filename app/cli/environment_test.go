@@ -112,21 +112,6 @@ func TestAChangedFileIsToldOnceItIsReadAgain(t *testing.T) {
 	}
 }
 
-func TestNearest(t *testing.T) {
-	names := []string{"listen", "bounce-listen", "base-url", "db"}
-	for word, want := range map[string]string{"lisen": "listen", "listen": "listen", "bounce-lissten": "bounce-listen", "baseurl": "base-url", "bd": "db", "": "db"} {
-		if got := Nearest(word, names); got != want {
-			t.Errorf("nearest to %q is %q, want %q", word, got, want)
-		}
-	}
-	if got := Nearest("x", nil); got != "" {
-		t.Errorf("nearest of none is %q", got)
-	}
-	if a, b := editDistance("kitten", "sitting"), editDistance("sitting", "kitten"); a != 3 || b != 3 {
-		t.Errorf("distances %d and %d", a, b)
-	}
-}
-
 func TestAMistypedCommandOrFlagNamesTheNearest(t *testing.T) {
 	for line, want := range map[string]string{
 		"serv":           `unknown command "serv" of mailer; the nearest is serve`,

@@ -6,39 +6,9 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+
+	"mailer/app/nearest"
 )
-
-// Nearest returns the one of names that is reached from word with the fewest letters
-// put in, left out or changed; empty: there is none.
-func Nearest(word string, names []string) (nearest string) {
-	best := -1
-	for _, name := range names {
-		if d := editDistance(word, name); best < 0 || d < best {
-			best, nearest = d, name
-		}
-	}
-	return nearest
-}
-
-// editDistance is that of Levenshtein, in bytes.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			cost := 1
-			if a[i] == b[j] {
-				cost = 0
-			}
-			diagonal, row[j+1] = row[j+1], min(diagonal+cost, row[j]+1, row[j+1]+1)
-		}
-	}
-	return row[len(b)]
-}
 
 // NameNearest has a command and those below it name what comes nearest to a command
 // or flag that is not there.
@@ -50,7 +20,7 @@ func NameNearest(cmd *cobra.Command) {
 		}
 		var names []string
 		cmd.Flags().VisitAll(func(f *pflag.Flag) { names = append(names, f.Name) })
-		return fmt.Errorf("%w of %s; the nearest is --%s", err, cmd.CommandPath(), Nearest(unknown.GetSpecifiedName(), names))
+		return fmt.Errorf("%w of %s; the nearest is --%s", err, cmd.CommandPath(), nearest.Of(unknown.GetSpecifiedName(), names))
 	})
 	nameCommands(cmd)
 }
@@ -70,7 +40,7 @@ func nameCommands(cmd *cobra.Command) {
 		for _, sub := range cmd.Commands() {
 			names = append(names, sub.Name())
 		}
-		return fmt.Errorf("unknown command %q of %s; the nearest is %s", args[0], cmd.CommandPath(), Nearest(args[0], names))
+		return fmt.Errorf("unknown command %q of %s; the nearest is %s", args[0], cmd.CommandPath(), nearest.Of(args[0], names))
 	}
 	for _, sub := range cmd.Commands() {
 		nameCommands(sub)

@@ -30,7 +30,7 @@ func TestWhatIsReadAheadAndThenWithdrawnNeverLeaves(t *testing.T) {
 		}
 		world.Must(t, w.Cancel(ids[1]))
 		world.Must(t, w.Server.Mail.DeleteEmail(t.Context(), w.Key, ids[2]))
-		_, err := w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "erased@example.net"})
+		_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "erased@example.net"}, app.ConflictError)
 		world.Must(t, err)
 		w.Erase("erased@example.net")
 		_, err = w.Server.Suppressions.AddSuppression(t.Context(), w.Key, app.SuppressionInput{Email: "suppressed@example.net"})

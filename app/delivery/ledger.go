@@ -3,6 +3,7 @@ package delivery
 import (
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -96,10 +97,24 @@ func (l *ledger) because(u app.Unit, stage app.Stage, r app.Reply, next time.Tim
 	return d
 }
 
+// anyLeft reports whether an email left for some recipient, or would have for one that
+// is a test.
+func anyLeft(res app.Result) bool {
+	return anyAccepted(res) || slices.ContainsFunc(res.Recipients, func(r app.RecipientResult) bool {
+		_, simulates := simulated[r.Verdict]
+		return simulates
+	})
+}
+
 // settleEach records what was decided on each recipient, and the message where
 // the capture transport kept it.
 func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, rest app.Verdict, next time.Time, why string) error {
 	u := j.unit
+	if anyLeft(res) {
+		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
+			return err
+		}
+	}
 	for _, v := range res.Recipients {
 		if err := l.settleRecipient(tx, j, v, next, why); err != nil {
 			return err
@@ -107,11 +122,6 @@ func (l *ledger) settleEach(tx *db.Tx, j *job, res app.Result, open []string, re
 	}
 	if id := feedback.ProviderIDIn(res.Reply.Text); id != "" && l.relay.Profile == relays.ProfileSES && res.Kind == app.ResultDone && res.Stage == app.StageDot {
 		if err := tx.InsertProviderID(id, u.EmailID); err != nil {
-			return err
-		}
-	}
-	if anyAccepted(res) {
-		if err := l.s.mail.AnnounceEmail(tx, u.TeamID, webhook.EmailSent, u.EmailID, webhook.EmailExtra{}); err != nil {
 			return err
 		}
 	}

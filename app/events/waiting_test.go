@@ -183,7 +183,7 @@ func TestAnErasedAddressLeavesWhatWaitsForAWebhook(t *testing.T) {
 	w := world.Idle(t)
 	ctx := t.Context()
 	hook := w.Webhook("in", webhook.ContactCreated)
-	c, err := w.Server.Audience.CreateContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"})
+	c, _, err := w.Server.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"}, app.ConflictError)
 	world.Must(t, err)
 	_, err = w.Server.Audience.DeleteContact(ctx, w.Key, c, true)
 	world.Must(t, err)

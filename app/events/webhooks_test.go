@@ -307,7 +307,7 @@ func TestErasedAddressesLeaveTheAnswersOfEndpoints(t *testing.T) {
 	if got := w.Attempts(w.Deliveries(hook)[0])[0].Response; !strings.Contains(got, "ann@example.net") {
 		t.Fatalf("the endpoint answered %q", got)
 	}
-	c, err := w.Server.Audience.CreateContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"})
+	c, _, err := w.Server.Audience.PutContact(ctx, w.Key, app.ContactInput{Email: "ann@example.net"}, app.ConflictError)
 	world.Must(t, err)
 	_, err = w.Server.Audience.DeleteContact(ctx, w.Key, c, true)
 	world.Must(t, err)
@@ -365,7 +365,8 @@ func TestEventsOfEmailsSayWhatClientsExpect(t *testing.T) {
 	}
 	got := payloads[webhook.EmailSuppressed]
 	suppressed, _ := got["suppressed"].(map[string]any)
-	if got["recipient"] != "gone@example.net" || suppressed["type"] != "OnAccountSuppressionList" || suppressed["message"] == "" {
+	if got["recipient"] != "gone@example.net" || suppressed["type"] != "OnAccountSuppressionList" || suppressed["message"] == "" ||
+		suppressed["reason"] != "manual" || fmt.Sprint(suppressed["diagnosticCode"]) != "[]" {
 		t.Errorf("email.suppressed %v", got)
 	}
 }

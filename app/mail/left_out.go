@@ -2,6 +2,7 @@ package mail
 
 import (
 	"errors"
+	"fmt"
 
 	"mailer/app"
 	"mailer/app/webhook"
@@ -30,12 +31,47 @@ func (s *Service) LeaveOut(tx *db.Tx, u app.Unit, recipients []string, blocked a
 		if err := SetLastEvent(tx, u, app.Suppressed); err != nil {
 			return err
 		}
-		extra := webhook.EmailExtra{Recipient: address, Suppressed: &webhook.SuppressedData{Message: reason, Type: webhook.AccountSuppressedType}}
-		if err := s.AnnounceEmail(tx, u.TeamID, webhook.EmailSuppressed, u.EmailID, extra); err != nil {
+		if err := s.announceLeftOut(tx, u, address, reason); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// announceLeftOut notes that a recipient was left out, with what led to that.
+func (s *Service) announceLeftOut(tx *db.Tx, u app.Unit, address, words string) error {
+	return s.announceWith(tx, u.TeamID, webhook.EmailSuppressed, u.EmailID, func() (webhook.EmailExtra, error) {
+		data := &webhook.SuppressedData{Message: words, Type: webhook.AccountSuppressedType, Reason: webhook.Unsubscribed, Diagnostic: []string{}}
+		extra := webhook.EmailExtra{Recipient: address, Suppressed: data}
+		suppression, err := tx.SuppressionByAddress(u.TeamID, s.Sealer.AddressHash(u.TeamID, app.FoldAddress(address)))
+		if errors.Is(err, db.ErrNotFound) {
+			return extra, nil // it opted out
+		}
+		if err != nil {
+			return extra, fmt.Errorf("look up suppression: %w", err)
+		}
+		data.Reason = webhook.ReasonOf(suppression.Origin)
+		data.Diagnostic, err = bounceDiagnostic(&tx.Reader, &suppression, address)
+		return extra, err
+	})
+}
+
+// bounceDiagnostic returns what the other server said of an address in the bounce that a
+// suppression stands for, where that is known.
+func bounceDiagnostic(r *db.Reader, s *app.Suppression, address string) ([]string, error) {
+	if s.Origin != app.OriginBounce || s.SourceID == "" {
+		return []string{}, nil
+	}
+	events, err := r.Events(s.SourceID)
+	if err != nil {
+		return nil, fmt.Errorf("read the bounce of a suppression: %w", err)
+	}
+	for _, e := range events {
+		if e.Type == app.EventType(app.Bounced) && app.FoldAddress(e.Recipient) == app.FoldAddress(address) {
+			return diagnostic(&e.Detail), nil
+		}
+	}
+	return []string{}, nil
 }
 
 // withoutLeftOut returns an email's head with the last event that it would have if

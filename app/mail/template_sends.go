@@ -64,6 +64,7 @@ func (r *renderer) email(ctx context.Context, in *app.EmailInput) (*app.Email, e
 	if err != nil {
 		return nil, err
 	}
+	email.TemplateID = content.ID
 	return email, r.s.linkToPage(email)
 }
 
@@ -120,6 +121,7 @@ func (r *renderer) read(ctx context.Context, name string, permit bool) (c *app.T
 		}
 		content, err := rd.TemplateContent(r.key.TeamID, t.PublishedID)
 		c = &content
+		c.ID = t.ID
 		return err
 	})
 	return c, err

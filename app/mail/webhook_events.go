@@ -20,6 +20,12 @@ import (
 // to tell. extra is what this event says beyond others. Where no webhook wants
 // the event it costs two look-ups in memory: callers need not ask before.
 func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name webhook.EventName, emailID string, extra webhook.EmailExtra) error {
+	return s.announceWith(tx, teamID, name, emailID, func() (webhook.EmailExtra, error) { return extra, nil })
+}
+
+// announceWith is AnnounceEmail where it costs something to know what an event says:
+// extra is called where a webhook wants it.
+func (s *Service) announceWith(tx *db.Tx, teamID string, name webhook.EventName, emailID string, extra func() (webhook.EmailExtra, error)) error {
 	return s.events.Announce(tx, teamID, name, func() (any, error) {
 		data, err := s.emailData(tx, teamID, emailID)
 		if errors.Is(err, db.ErrNotFound) {
@@ -28,7 +34,9 @@ func (s *Service) AnnounceEmail(tx *db.Tx, teamID string, name webhook.EventName
 		if err != nil {
 			return nil, fmt.Errorf("read the email of an event: %w", err)
 		}
-		data.EmailExtra = extra
+		if data.EmailExtra, err = extra(); err != nil {
+			return nil, err
+		}
 		return s.withoutErasing(tx, teamID, &data)
 	})
 }
@@ -44,7 +52,7 @@ func (s *Service) emailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 	}
 	data := webhook.EmailData{
 		EmailID: email.ID, MessageID: "<" + email.MessageID + ">", CreatedAt: app.FormatTime(email.CreatedAt),
-		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, Headers: email.Headers,
+		From: email.From.String(), To: make([]string, len(email.To)), Subject: email.Subject, TemplateID: email.TemplateID, Headers: email.Headers,
 	}
 	for i, to := range email.To {
 		data.To[i] = to.String()
@@ -158,7 +166,7 @@ func (s *Service) AnnounceState(tx *db.Tx, u app.Unit, address string, state app
 	case app.Bounced:
 		extra.Bounce = &webhook.BounceData{Message: detail.Message, Type: app.BouncePermanent, SubType: bounceSubType(detail.EnhancedCode), Diagnostic: diagnostic(detail)}
 	case app.Suppressed:
-		extra.Suppressed = &webhook.SuppressedData{Message: detail.Message, Type: webhook.AccountSuppressedType}
+		extra.Suppressed = &webhook.SuppressedData{Message: detail.Message, Type: webhook.AccountSuppressedType, Reason: webhook.PreviousBounce, Diagnostic: diagnostic(detail)}
 	case app.Failed:
 		extra.Failed = &webhook.FailedData{Reason: detail.Message}
 	}

@@ -419,16 +419,16 @@ func TestTheContactCapRefusesNewContactsOnly(t *testing.T) {
 	if result.Created != 1 || result.Updated != 3 || len(result.Errors) != 1 || result.Errors[0].Index != 2 {
 		t.Errorf("a permissive batch ended with %+v", result)
 	}
-	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"})
+	_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"}, app.ConflictError)
 	world.WantCode(t, err, app.CodePlanLimitReached)
-	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(0)})
+	_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: world.Person(0)}, app.ConflictError)
 	world.WantCode(t, err, app.CodeConflict)
 	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, world.Person(5), false)
 	world.Must(t, err)
-	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"})
+	_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "new2@x.test"}, app.ConflictError)
 	world.Must(t, err)
 	w.SetPlan(plan.Input{Name: plan.Starter})
-	_, err = w.Server.Audience.CreateContact(t.Context(), w.Key, app.ContactInput{Email: "new3@x.test"})
+	_, _, err = w.Server.Audience.PutContact(t.Context(), w.Key, app.ContactInput{Email: "new3@x.test"}, app.ConflictError)
 	world.Must(t, err)
 }
 

@@ -81,7 +81,7 @@ func TestADeliveryOfAServerWhoseClockWasAheadDoesNotWaitForThatTime(t *testing.T
 		w := world.Idle(t, world.NewRelay(nil))
 		w.Send("bob@example.net")
 		contact := app.ContactInput{Email: "carl@example.net"}
-		_, err := w.Server.Audience.CreateContact(t.Context(), w.Key, contact)
+		_, _, err := w.Server.Audience.PutContact(t.Context(), w.Key, contact, app.ConflictError)
 		world.Must(t, err)
 		world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
 			hooks, err := tx.EnabledWebhooks(w.Key.TeamID)

@@ -154,8 +154,34 @@ type FailedData struct {
 
 // SuppressedData says why a recipient was left out.
 type SuppressedData struct {
-	Message string `json:"message"`
-	Type    string `json:"type"` // AccountSuppressedType
+	Message    string            `json:"message"`
+	Type       string            `json:"type"` // AccountSuppressedType
+	Reason     SuppressionReason `json:"reason"`
+	Diagnostic []string          `json:"diagnosticCode"` // the other server's words, of a bounce that led to it
+}
+
+// SuppressionReason says what led to a suppression. Resend's clients know the first two.
+type SuppressionReason string
+
+// The reasons.
+const (
+	PreviousBounce    SuppressionReason = "previous_bounce"
+	PreviousComplaint SuppressionReason = "previous_complaint"
+	SuppressedByHand  SuppressionReason = "manual"
+	Unsubscribed      SuppressionReason = "unsubscribe"
+)
+
+// ReasonOf returns the reason of a suppression of an origin; of none: an opt-out.
+func ReasonOf(origin app.SuppressionOrigin) SuppressionReason {
+	switch origin {
+	case app.OriginBounce:
+		return PreviousBounce
+	case app.OriginComplaint:
+		return PreviousComplaint
+	case app.OriginManual:
+		return SuppressedByHand
+	}
+	return Unsubscribed
 }
 
 // AccountSuppressedType is the type of SuppressedData: by the team's own list.

@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -20,6 +21,7 @@ import (
 	"unicode"
 
 	"mailer/app"
+	"mailer/app/nearest"
 )
 
 // Status says whether a webhook is told of events.
@@ -156,13 +158,33 @@ func eventNames(names []EventName) ([]EventName, error) {
 	var out []EventName
 	for i, name := range names {
 		if !name.known() {
-			return nil, app.Invalid(fmt.Sprintf("events[%d]", i), "is not the name of an event")
+			return nil, unknownEvent(i, name)
 		}
 		if !slices.Contains(out, name) {
 			out = append(out, name)
 		}
 	}
 	return out, nil
+}
+
+// nameShape is what a name can look like that a refusal repeats.
+var nameShape = regexp.MustCompile(`^[A-Za-z0-9._*-]{1,64}$`)
+
+// unknownEvent names an event that there is none of, and the one that was probably meant.
+func unknownEvent(i int, name EventName) error {
+	field := fmt.Sprintf("events[%d]", i)
+	if !nameShape.MatchString(string(name)) {
+		return app.Invalid(field, "is not the name of an event")
+	}
+	var names []string
+	for _, known := range EventNames() {
+		names = append(names, string(known))
+	}
+	const typo = 3 // letters
+	if near := nearest.Of(string(name), names); nearest.Distance(string(name), near) <= typo {
+		return app.Invalid(field, "is %s, which is not the name of an event: use %s", name, near)
+	}
+	return app.Invalid(field, "is %s, which is not the name of an event of this service: leave it out", name)
 }
 
 // checkEndpoint proves that text can be the address of an endpoint: https, or

@@ -99,9 +99,10 @@ func TestEventsOfWebhooks(t *testing.T) {
 	}{
 		{EventNames(), ""},
 		{nil, "`events`"},
-		{[]EventName{"email.received"}, "`events[0]`"},
+		{[]EventName{"email.received"}, "`events[0]` is email.received, which is not the name of an event of this service"},
 		{[]EventName{EmailSent, "email.lost"}, "`events[1]`"},
-		{[]EventName{EmailSent, "Email.Sent"}, "`events[1]`"},
+		{[]EventName{EmailSent, "Email.Sent"}, "`events[1]` is Email.Sent, which is not the name of an event: use email.sent"},
+		{[]EventName{"email.sent`<b>"}, "`events[0]` is not the name of an event"},
 		{[]EventName{EmailSent, EmailBounced, "*"}, "`events[2]`"},
 		{[]EventName{""}, "`events[0]`"},
 		{slices.Repeat([]EventName{EmailSent}, 101), "`events`"},

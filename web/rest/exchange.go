@@ -8,6 +8,8 @@ import (
 	"runtime/debug"
 	"time"
 
+	"github.com/julienschmidt/httprouter"
+
 	"mailer/app"
 )
 
@@ -28,6 +30,7 @@ type Exchange struct {
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
+	params        httprouter.Params       // of the path
 }
 
 // WriteHeader notes the status.

@@ -20,7 +20,7 @@ import (
 // the parameters of path, query and header. The handler's error may be anything;
 // ErrorFor decides what goes out.
 func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
-	op = prepared(&rt, op, reflect.TypeFor[I]())
+	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
 	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
 		x, err := h.enter(ctx, in)
 		if err != nil {
@@ -37,10 +37,10 @@ func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ct
 // as it stands in the document.
 func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
 	rt.Body = true
-	op = prepared(&rt, op, reflect.TypeFor[I]())
+	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
 	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
 		var body B
-		x, err := h.enterWithBody(ctx, in, rt.Optional, &body)
+		x, err := h.enterWithBody(ctx, in, &rt, &body)
 		if err != nil {
 			return nil, err
 		}
@@ -62,7 +62,7 @@ func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler f
 // the answer: it gets the whole exchange. What the body is has to be put into
 // the operation that it returns.
 func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in *I) (*O, error)) *huma.Operation {
-	op = prepared(&rt, op, reflect.TypeFor[I]())
+	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
 	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
 		x, err := h.enter(ctx, in)
 		if err != nil {
@@ -83,8 +83,9 @@ type Checker interface{ Check() error }
 type HeaderReader interface{ ReadHeader(http.Header) }
 
 // prepared completes an operation with what is so for every route of its kind.
-func prepared(rt *Route, op huma.Operation, input reflect.Type) huma.Operation {
+func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Operation {
 	soundInput(op.Path, input)
+	rt.echoes, rt.query = echoesOf(op.Path), newQueryRule(op.Method, input, output)
 	op.Metadata = map[string]any{routeMetadata: rt}
 	op.Errors = slices.Concat(commonErrors(*rt), op.Errors)
 	if op.Responses == nil {
@@ -118,12 +119,12 @@ func (h *Handler) enter(ctx context.Context, in any) (*Exchange, error) {
 
 // enterWithBody is enter for a request whose body is decoded into body, after its
 // parameters were found sound.
-func (h *Handler) enterWithBody(ctx context.Context, in any, optional bool, body any) (*Exchange, error) {
+func (h *Handler) enterWithBody(ctx context.Context, in any, rt *Route, body any) (*Exchange, error) {
 	x, err := h.enter(ctx, in)
 	if err != nil {
 		return nil, err
 	}
-	return x, h.refusal(x, decodeInto(x.Body, optional, body))
+	return x, h.refusal(x, decodeInto(x, rt, body))
 }
 
 // refusal returns an error as it goes out; nil for none.
@@ -175,15 +176,19 @@ func commonErrors(rt Route) []int {
 type BodyDecoder interface{ DecodeBody([]byte) error }
 
 // decodeInto reads a body. An optional one may be left out, or be the empty array
-// that no arguments become in PHP. Errors: those of decodeBody.
-func decodeInto(body []byte, optional bool, v any) error {
-	if optional && (len(bytes.TrimSpace(body)) == 0 || IsEmptyArray(body)) {
+// that no arguments become in PHP, and members that only repeat the path are left
+// out. Errors: those of DecodeBody.
+func decodeInto(x *Exchange, rt *Route, v any) error {
+	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
 	}
 	if d, ok := v.(BodyDecoder); ok {
-		return d.DecodeBody(body)
+		return d.DecodeBody(x.Body)
 	}
-	return DecodeBody(body, v)
+	if len(x.params) > 0 && len(x.Body) > 0 {
+		return rt.echoes.decodeBeside(x.params, x.Body, v)
+	}
+	return DecodeBody(x.Body, v)
 }
 
 // DocumentBody puts the schema of a body into the document. huma is told only

@@ -38,6 +38,8 @@ type Route struct {
 	MaxBody int64
 	// refuse answers errors; nil: in JSON.
 	Refuse func(*Exchange, *Error)
+	echoes echoes
+	query  queryRule
 }
 
 const routeMetadata = "route"
@@ -57,7 +59,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	}
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
-		x.Pattern, x.quiet, x.refuse = op.Path, rt.Quiet, rt.Refuse
+		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
 		if err := a.h.admit(x, r, rt); err != nil {
 			a.h.writeError(x, a.h.ErrorFor(x, err))
 			return
@@ -83,6 +85,11 @@ var colons = strings.NewReplacer("{", ":", "}", "")
 func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 	if err := h.authorize(x, r, rt); err != nil {
 		return err
+	}
+	if !rt.Public {
+		if err := rt.query.check(r.URL.RawQuery, rt.echoes); err != nil {
+			return err
+		}
 	}
 	most := cmp.Or(rt.MaxBody, h.limits.Body)
 	switch {
