@@ -372,19 +372,22 @@ func documentPage(h *rest.Handler, op *huma.Operation) {
 	}
 }
 
-// pageForm is what a page's form sends. Its schemas are plain: whose fields have the
-// names of topics fits none that generators of clients could take.
+// pageForm is what a page's form sends. What the fields with the names of topics say
+// stands in words: generators of clients take no schema for it.
 func pageForm(h *rest.Handler, path string) *huma.RequestBody {
 	if strings.HasPrefix(path, "/preferences") {
 		form := h.Component("PreferencesForm", &huma.Schema{
-			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString},
-			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut) + ". " +
-				"Each field named " + shownTopic + " has the id of a topic that the form shows; one without a choice is opted out of",
+			Type:        huma.TypeObject,
+			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut),
+			Properties: map[string]*huma.Schema{shownTopic: {
+				Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+				Description: "The topics of the form; those without a choice are opted out of",
+			}},
 		})
 		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	}
 	form := &huma.MediaType{Schema: h.Component("UnsubscribeForm", &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Description: "Whatever it says, the request unsubscribes",
+		Type: huma.TypeObject, Description: "Whatever it says, the request unsubscribes",
 		Properties: map[string]*huma.Schema{"List-Unsubscribe": {Type: huma.TypeString, Examples: []any{"One-Click"}}},
 	})}
 	return &huma.RequestBody{Content: map[string]*huma.MediaType{
