@@ -9,10 +9,12 @@ import (
 	"mailer/app/mailbox"
 )
 
+// MaxContentID bounds a Content-ID, in bytes.
+const MaxContentID = 128
+
 const (
 	maxFilename    = 255 // bytes, as file systems have it
 	maxContentType = 255
-	maxContentID   = 128
 	octetStream    = "application/octet-stream"
 	calendarBegin  = "BEGIN:VCALENDAR"
 )
@@ -69,8 +71,8 @@ func (in *EmailInput) contentID(field, s string) error {
 		return nil
 	case in.Compat != CompatResend:
 		return Invalid(field, "is not supported: attachments can't be shown inside the HTML, unless the server runs with --compat resend")
-	case len(s) > maxContentID:
-		return Invalid(field, "must not be longer than %d bytes", maxContentID)
+	case len(s) > MaxContentID:
+		return Invalid(field, "must not be longer than %d bytes", MaxContentID)
 	}
 	left, right, two := strings.Cut(s, "@")
 	if !isDotAtoms(left) || two && !isDotAtoms(right) {

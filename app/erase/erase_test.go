@@ -137,7 +137,11 @@ func TestAttachmentsAreScrubbedByTheirKind(t *testing.T) {
 	if !e.scrubAttachment(&binary) || string(binary.Content) != "(xxxxxxxxxxx)" || binary.Size != 13 {
 		t.Errorf("%+v", binary)
 	}
-	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", Content: []byte("(eve@bar.com)"), Size: 13}
+	shown := app.Attachment{Filename: "x.png", ContentType: "image/png", ContentID: "foo@bar.com", Content: []byte("x"), Size: 1}
+	if !e.scrubAttachment(&shown) || shown.ContentID != "" {
+		t.Errorf("%+v", shown)
+	}
+	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", ContentID: "eve@bar.com", Content: []byte("(eve@bar.com)"), Size: 13}
 	if e.scrubAttachment(&other) {
 		t.Errorf("%+v", other)
 	}
