@@ -135,16 +135,7 @@ type propertyMap map[string]*propertyValue
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	*m = nil
-	switch d.PeekKind() {
-	case 'n':
-		return d.SkipValue()
-	case '{':
-	case '[': // of PHP, whose empty map is an empty array
-		return rest.EmptyOnly(d, "must be an object of strings and numbers")
-	default:
-		return rest.WrongShape(d, "an object of strings and numbers")
-	}
-	if _, err := d.ReadToken(); err != nil {
+	if open, err := rest.BeginObject(d, "an object of strings and numbers"); err != nil || !open {
 		return err
 	}
 	at := d.StackPointer()

@@ -176,8 +176,8 @@ func commonErrors(rt Route) []int {
 type BodyDecoder interface{ DecodeBody([]byte) error }
 
 // decodeInto reads a body. An optional one may be left out, or be the empty array
-// that no arguments become in PHP, and members that only repeat the path are left
-// out. Errors: those of DecodeBody.
+// that no arguments become in PHP; members that only repeat the path are left out.
+// Errors: those of DecodeBody.
 func decodeInto(x *Exchange, rt *Route, v any) error {
 	if rt.Optional && (len(bytes.TrimSpace(x.Body)) == 0 || IsEmptyArray(x.Body)) {
 		return nil
