@@ -44,7 +44,8 @@ import (
 var schema string
 
 // Exit codes: a service manager tells by them what a restart can mend. exitStorage is
-// a disk that failed, exitInUse a second server on one database.
+// a disk that failed or a file that is damaged, exitInUse a second server on one
+// database, or another program that holds its lock.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -65,9 +66,9 @@ func run(args []string) int {
 	}
 	fmt.Fprintln(os.Stderr, "mailer:", words(err))
 	switch {
-	case errors.Is(err, db.ErrInUse):
+	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
-	case db.IsStorage(err):
+	case db.IsStorage(err), errors.Is(err, cli.ErrDamage):
 		return exitStorage
 	}
 	return exitError
@@ -91,11 +92,13 @@ type options struct {
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	bounceListen, bounceHost        string
-	rateLimit, webhooksPerTeam      int
+	webhooksPerTeam                 int
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
 	dev, devPublic, capture, dryRun bool
+	boundFlags                      web.BoundFlags
+	bounds                          web.Bounds
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -106,7 +109,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Check: check}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -132,6 +135,15 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	return s, func() { store.Close() }, nil
 }
 
+// check looks for damage in a database.
+func check(ctx context.Context, path string) (checks []cli.Check, err error) {
+	found, err := db.Check(ctx, path)
+	for _, f := range found {
+		checks = append(checks, cli.Check(f))
+	}
+	return checks, err
+}
+
 // keyFile is the master key's file of a database.
 func keyFile(f cli.StoreFlags) *server.KeyFile {
 	return &server.KeyFile{Path: cmp.Or(f.MasterKey, db.KeyPath(f.DB)), Database: f.DB}
@@ -150,7 +162,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
-	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -193,6 +205,9 @@ func (o *options) check(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
 	if err := o.checkBounces(); err != nil {
+		return err
+	}
+	if o.bounds, err = o.boundFlags.Bounds(); err != nil {
 		return err
 	}
 	if (o.dev || o.capture) && len(o.relays) > 0 {
@@ -394,7 +409,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- api.Serve(listener) }()
 	stopBounces := o.takeBounces(log, bounced, s, ended)
@@ -406,6 +421,9 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			key.Check(log)
 			log.Info("read configuration again")
 		})
+	}
+	if err == nil {
+		api.Drain(o.boundFlags.DrainDelay, cfg.DB.Failed())
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()

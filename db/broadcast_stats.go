@@ -95,7 +95,7 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
 		rows, err := collect(ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
 		out = append(out, rows...)
-		return len(out) < limit, err
+		return len(out) < limit, readFault(query, err)
 	})
 	return out, err
 }

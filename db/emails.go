@@ -53,14 +53,14 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights)
+	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
 	for _, a := range e.Attachments {
-		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size, content) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-			a.ID, e.ID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size, a.Content)
+		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size, sum, content) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+			a.ID, e.ID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size, bytesSum(a.Content), a.Content)
 		if err != nil {
 			return fmt.Errorf("insert attachment: %w", err)
 		}
@@ -144,20 +144,42 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID)
 }
 
-// Email returns one email of a team with its bodies and the metadata of its
+// EmailRow returns one email of a team as lists show it, without bodies and
 // attachments.
+func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
+	e, err := one(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, teamID, id)
+	return &e, ofEmail(err, teamID, id)
+}
+
+// Email returns one email of a team with its bodies and the metadata of its
+// attachments. Error: a Damage where what it says is not what was accepted.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
+	e, err := r.email(teamID, id)
+	if err == nil {
+		return e, nil
+	}
+	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not there, or the row itself is damaged
+		return nil, rowErr
+	}
+	return nil, ofEmail(damaged("contents", err), teamID, id)
+}
+
+func (r *Reader) email(teamID, id string) (*app.Email, error) {
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights
+	var sum int64
+	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.sum
 		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
-		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...)
+		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &sum)...)
 	if err != nil {
 		return nil, err
 	}
 	e, err := row.finish()
 	if err != nil {
 		return nil, err
+	}
+	if sum != contentSum(html.String, plain.String, headers.String, unsubscribe.String) {
+		return nil, errSum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
 	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking), fromJSON(insights, &e.Insights)); err != nil {
@@ -186,8 +208,12 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	return e, err
 }
 
-// DeleteEmail removes an email with all that belongs to it.
+// DeleteEmail removes an email with all that belongs to it. Errors: ErrNotFound; a
+// Damage where its content can't be read, since a write would fail there too.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
+	if _, _, err := tx.Outgoing(teamID, id); isUnreadable(err) {
+		return err
+	}
 	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
@@ -257,11 +283,15 @@ func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.A
 func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
 	var a app.Attachment
 	var contentID sql.NullString
-	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, CASE WHEN ? THEN a.content END
+	var sum int64
+	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.sum, CASE WHEN ? THEN a.content END
 		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
-		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size, &a.Content)
+		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size, &sum, &a.Content)
 	a.ContentID = contentID.String
-	return &a, err
+	if err == nil && content && sum != bytesSum(a.Content) {
+		err = damaged("attachments", errSum)
+	}
+	return &a, ofEmail(err, teamID, emailID)
 }
 
 // InsertCapture keeps a message of the capture transport, of an email or of a
@@ -279,7 +309,7 @@ func (tx *Tx) InsertCapture(emailID string, message []byte) error {
 func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
 	err = r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
 		[]any{teamID, emailID}, &message)
-	return message, err
+	return message, ofEmail(err, teamID, emailID)
 }
 
 // BroadcastCapture returns the captured message to a recipient of a team's

@@ -200,13 +200,14 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	if err != nil {
 		return fmt.Errorf("rewrite email: %w", err)
 	}
-	_, err = tx.exec(`UPDATE contents SET html = ?, plain = ?, headers = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers, m.ID)
+	_, err = tx.exec(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
+		contentSum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
 	for _, a := range attachments {
-		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, content = ? WHERE email_id = ? AND id = ?`,
-			a.Filename, a.ContentType, nullText(a.ContentID), a.Size, a.Content, m.ID, a.ID)
+		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, sum = ?, content = ? WHERE email_id = ? AND id = ?`,
+			a.Filename, a.ContentType, nullText(a.ContentID), a.Size, bytesSum(a.Content), a.Content, m.ID, a.ID)
 		if err != nil {
 			return fmt.Errorf("rewrite attachment: %w", err)
 		}

@@ -29,7 +29,16 @@ func (s *session) row(query string, args []any, dest ...any) error {
 	if err != nil {
 		return err
 	}
-	return notFound(stmt.QueryRowContext(context.Background(), args...).Scan(dest...))
+	return notFound(readFault(query, firstRow(stmt, args).Scan(dest...)))
+}
+
+// firstRow is the first row of a query.
+func firstRow(stmt *sql.Stmt, args []any) *sql.Row {
+	row := stmt.QueryRowContext(context.Background(), args...)
+	for p := retries(0); p.again(row.Err()); {
+		row = stmt.QueryRowContext(context.Background(), args...)
+	}
+	return row
 }
 
 // exists is nil where a query for a number has a row, else ErrNotFound.
@@ -46,8 +55,8 @@ func one[T any](s *session, scan func(scanner) (T, error), query string, args ..
 		var none T
 		return none, err
 	}
-	v, err := scan(stmt.QueryRowContext(context.Background(), args...))
-	return v, notFound(err)
+	v, err := scan(firstRow(stmt, args))
+	return v, notFound(readFault(query, err))
 }
 
 // list returns what scan makes of each row of a query.
@@ -56,7 +65,8 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 	if err != nil {
 		return nil, err
 	}
-	return collect(context.Background(), stmt, scan, args...)
+	rows, err := collect(context.Background(), stmt, scan, args...)
+	return rows, readFault(query, err)
 }
 
 // collect is list for a statement at hand that may end with ctx.
@@ -79,6 +89,9 @@ func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(scanner) (T, 
 // row, so that it is compiled once and not with each collect.
 func each(ctx context.Context, stmt *sql.Stmt, args []any, take func(scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
+	for p := retries(0); p.again(err); {
+		rows, err = stmt.QueryContext(ctx, args...)
+	}
 	if err != nil {
 		return err
 	}

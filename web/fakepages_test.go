@@ -67,6 +67,10 @@ func (f *fakePages) UnsubscribePage(_ context.Context, token string) (*audience.
 	return f.read(token)
 }
 
+func (f *fakePages) OpensPage(_, token string) bool {
+	return slices.Contains([]string{"all", "topic", "many"}, token)
+}
+
 func (f *fakePages) PreferencesPage(_ context.Context, token string) (*audience.PageView, error) {
 	return f.read(token)
 }

@@ -219,7 +219,7 @@ type bench struct {
 
 func newBench(t testing.TB, change ...func(*Config, *rest.Limits)) *bench {
 	b := &bench{t: t, service: &fakeService{}, clock: testTime}
-	cfg := Config{BaseURL: "https://mail.example.com/", RateLimit: 1000}
+	cfg := Config{BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}}
 	cfg.Log = slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
 	l := rest.DefaultLimits()
 	for _, f := range change {

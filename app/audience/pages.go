@@ -53,6 +53,13 @@ func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageVie
 	return view, nil
 }
 
+// OpensPage reports whether a token is one of ours for a page. It asks no database:
+// whether what the token stands for is still there only the page itself tells.
+func (s *Pages) OpensPage(name, token string) bool {
+	_, ok := s.Sealer.ReadPageToken(name, token)
+	return ok
+}
+
 // Unsubscribe opts out of the link's topic, or of all mailings, and returns what
 // the page shows afterwards. Once it answered, nothing that the link was for
 // leaves to the address; a second call changes nothing. Errors: CodeNotFound.

@@ -17,6 +17,8 @@ type Store struct {
 	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
 	// InUse tells whether a server runs on the database.
 	InUse func(path string) bool
+	// Check looks for damage in the database, and changes nothing.
+	Check func(ctx context.Context, path string) ([]Check, error)
 
 	flags  StoreFlags
 	team   string
@@ -50,10 +52,10 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	return cmd
 }
 
-// Commands are those that work on a database: keys, teams, domains, send, ingest and
-// doubts.
+// Commands are those that work on a database: keys, teams, domains, send, doubts,
+// ingest and check.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest()}
+	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check()}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {

@@ -47,6 +47,7 @@ type Service interface {
 	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
 	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error)
+	OpensPage(name, token string) bool
 }
 
 // pages answers people: in HTML and in their language, errors too. The token in
@@ -106,21 +107,28 @@ func newPages(h *rest.Handler, service Service) *pages {
 // Register adds the pages and the addresses of tracked mail.
 func Register(h *rest.Handler, service Service, opens TrackingService) {
 	p := newPages(h, service)
-	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
-	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
-	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe)
-	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
-	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
-	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
+	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
+	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
+	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe, app.UnsubscribePage)
+	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences, "")
+	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences, "")
+	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
-// and a refusal before the handler go the same way.
-func (p *pages) add(method, path, id, summary string, build pageBuilder) {
+// and a refusal before the handler go the same way. One with a form says
+// what its token must be for: the form of a foreign one is not read.
+func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
 	rt := rest.Route{Public: true, Refuse: p.refuse}
-	if method == http.MethodPost {
+	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
+		rt.Precheck = func(_ *rest.Exchange, param func(string) string) error {
+			if p.service.OpensPage(form, param("token")) {
+				return nil
+			}
+			return rest.NewError(app.CodeNotFound, "There is no such page")
+		}
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {

@@ -23,6 +23,7 @@ type Exchange struct {
 	RequestHeader http.Header             // what the request came with
 	Host          string                  // of the request
 	from          netip.Addr              // see Address
+	conn          *conn                   // nil: a test's, or inside
 	inside        bool                    // a tool call: key and body are there already
 	Body          []byte                  // of routes that take one
 	Stream        *Stream                 // of routes that read their body themselves
@@ -65,16 +66,18 @@ func exchangeOf(ctx context.Context) *Exchange {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, from: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, from: h.proxies.clientAddress(r.RemoteAddr, r.Header), conn: connOf(r.Context())}
+	x.conn.set(phaseWork)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}
-	h.rate.announce(head, h.rate.limit)
+	h.rate.announceAll(head)
 	defer h.finish(x, r, start)
 	if r.ContentLength != 0 {
-		// Also where no body is wanted: net/http reads on after the answer, and
-		// would wait for ever for a client that sends nothing.
-		setReadDeadline(x, time.Now().Add(h.limits.BodyTimeout))
+		// Also where no body is wanted: net/http reads on before and after the answer,
+		// and would wait for ever for a client that sends nothing.
+		x.conn.set(phaseBody)
+		setReadDeadline(x, time.Now().Add(h.limits.SmallTime))
 	}
 	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 }
@@ -92,6 +95,7 @@ func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 		}
 	}
 	h.logRequest(x, r, start)
+	x.conn.set(phaseReading)
 	if p != nil {
 		// A part of the answer is out: closing the connection is the only way
 		// left to say that the rest won't come.
