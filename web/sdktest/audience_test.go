@@ -85,7 +85,16 @@ func nodeClientAudience(t *testing.T, mode compat) {
 	got.checkContacts(t)
 	got.checkMemberships(t)
 	got.checkImport(t)
-X: {StatusCode: 422, Name: "validation_error"}, "badProperty": {StatusCode: 422, Name: "validation_error"},
+	sameContact := apiError{StatusCode: 409, Name: "conflict"}
+	if mode == likeResend {
+		sameContact = apiError{}
+		if got.SameContact.ID != got.Ann.ID {
+			t.Errorf("the same contact twice: %+v, want %s", got.SameContact, got.Ann.ID)
+		}
+	}
+	for name, want := range map[string]apiError{
+		"sameProperty": {StatusCode: 409, Name: "conflict"}, "sameContact": sameContact,
+		"badContact": {StatusCode: 422, Name: "validation_error"}, "badProperty": {StatusCode: 422, Name: "validation_error"},
 		"optedOut": {StatusCode: 422, Name: "all_recipients_suppressed"}, "foreignTopic": {StatusCode: 404, Name: "not_found"},
 		"gone": {StatusCode: 404, Name: "not_found"}, "goneAgain": {StatusCode: 404, Name: "not_found"}, "goneSegment": {StatusCode: 404, Name: "not_found"},
 	} {
