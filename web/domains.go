@@ -99,7 +99,7 @@ type addDomainRequest struct {
 	ClickTracking     bool                 `json:"click_tracking,omitempty"`
 	TrackingSubdomain string               `json:"tracking_subdomain,omitempty"`
 	Capabilities      *capabilitiesRequest `json:"capabilities,omitempty"`
-	TLS               tlsSetting           `json:"tls,omitempty" hidden:"true"`
+	TLS               tlsSetting           `json:"tls,omitempty" enum:"opportunistic" doc:"The default, and all that can be said: how mail leaves is the setting of the server's relay"`
 }
 
 type updateDomainRequest struct {

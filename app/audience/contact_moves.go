@@ -40,7 +40,7 @@ func checkEchoes(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 	return nil
 }
 
-// readdress gives c the address that a patch has for it; was is the contact before.
+// readdress has c move to the address that a patch names; was is the contact before.
 // Errors: CodeValidation, CodeConflict.
 func (s *Service) readdress(tx *db.Tx, was, c *app.Contact, p *app.ContactPatch, byID bool) error {
 	if p.Email == "" {

@@ -152,7 +152,7 @@ func (s *Service) EraseContacts(ctx context.Context, teamID string, contacts []a
 // go, their suppressions forget them, and what remains to do is noted.
 func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact) (job Erasure, err error) {
 	for i := range contacts {
-		former, err := s.eraseFormer(tx, teamID, &contacts[i])
+		former, err := eraseFormer(tx, teamID, &contacts[i])
 		if err != nil {
 			return job, err
 		}
@@ -207,7 +207,7 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 
 // eraseFormer has suppressions forget the addresses that a contact had, and returns
 // those that no other contact has now.
-func (s *Service) eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, err error) {
+func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, err error) {
 	former, err := tx.FormerAddresses(teamID, c.ID)
 	if err != nil {
 		return nil, fmt.Errorf("read former addresses: %w", err)
