@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 	"golang.org/x/net/publicsuffix"
@@ -59,7 +60,7 @@ func parseTrackingSubdomain(s, domain string) (string, error) {
 		return "", nil
 	}
 	wrong := fmt.Errorf("must be a label of a host name, or several with dots between, like links for links.%s", domain)
-	if len(s) > mailbox.MaxInput {
+	if len(s) > mailbox.MaxInput || !utf8.ValidString(s) { // idna encodes what is no text
 		return "", wrong
 	}
 	ascii, err := idna.Lookup.ToASCII(s)

@@ -174,6 +174,9 @@ func (d *apiDocument) bodySites(op *apiOperation, s *apiSchema, steps []string) 
 	down := func(step string, inner *apiSchema) {
 		out = append(out, d.bodySites(op, inner, append(slices.Clip(steps), step))...)
 	}
+	if s.Format == "uuid" { // no member of its own: an id in a list, segments[]
+		out = append(out, site{in: "body", steps: steps, list: "/" + plural(lastName(steps))})
+	}
 	for i, alternative := range slices.Concat(s.AnyOf, s.OneOf) {
 		down(fmt.Sprintf("|%d", i), alternative)
 	}

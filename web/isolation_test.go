@@ -264,7 +264,13 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 // asks and where ids come from is read out of openapi.json, so a new route is
 // covered once it is there.
 func TestAnotherTeamsThingsAreAnsweredLikeMissingOnes(t *testing.T) {
-	m := newIsolation(t)
+	for _, mode := range []app.Compat{app.CompatStrict, app.CompatResend} {
+		t.Run(string(mode), func(t *testing.T) { newIsolation(t, mode).checkEveryPlace() })
+	}
+}
+
+func (m *isolation) checkEveryPlace() {
+	t := m.t
 	before := m.everything(m.theirs)
 	asked, owned := 0, 0
 	for _, op := range m.doc.operations() {
@@ -378,7 +384,7 @@ func (m *isolation) allPaths(of twinTeam, path string) (out []map[string]string)
 
 // TestNoListShowsWhatIsAnotherTeams reads all that each kind of key can read.
 func TestNoListShowsWhatIsAnotherTeams(t *testing.T) {
-	m := newIsolation(t)
+	m := newIsolation(t, app.CompatStrict)
 	theirs := map[string]bool{}
 	for target, answer := range m.everything(m.theirs) {
 		for _, id := range anyID.FindAllString(target+answer, -1) {

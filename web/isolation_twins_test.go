@@ -7,12 +7,13 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/server"
 	"mailer/db"
 )
 
-func newIsolation(t *testing.T) *isolation {
+func newIsolation(t *testing.T, mode app.Compat) *isolation {
 	t.Helper()
-	s := newHooked(t)
+	s := newHooked(t, func(cfg *server.Config) { cfg.Compat = mode })
 	m := &isolation{real: s.real, doc: readDocument(t, s.document())}
 	theirs, full := s.newTeam("theirs")
 	m.ours, m.theirs = twinTeam{"ours", s.team, s.full}, twinTeam{"theirs", theirs, full}

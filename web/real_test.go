@@ -68,7 +68,7 @@ func relayed() server.Config {
 	return server.Config{Routes: []delivery.Route{{Relay: relay, Sender: taker{}}}}
 }
 
-func newReal(t *testing.T, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
+func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limits)) *real {
 	t.Helper()
 	schema, err := os.ReadFile(filepath.Join("..", "schema.sql"))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/server"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -57,11 +58,14 @@ func (s *hookedServer) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{StatusCode: s.status, Body: io.NopCloser(strings.NewReader("thanks for " + r.Header.Get("Webhook-Id")))}, nil
 }
 
-func newHooked(t *testing.T) *hookedServer {
+func newHooked(t *testing.T, change ...func(*server.Config)) *hookedServer {
 	t.Helper()
 	s := &hookedServer{}
 	cfg := captured()
 	cfg.Hooks = s
+	for _, f := range change {
+		f(&cfg)
+	}
 	s.real = newReal(t, cfg)
 	token, _, err := s.server.Teams.CreateKey(t.Context(), s.team.ID, app.KeyInput{Name: "m", Permission: app.FullAccess, Role: app.RoleMember})
 	if err != nil {

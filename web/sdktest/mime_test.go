@@ -29,6 +29,7 @@ func (m *message) parsed() *mail.Message {
 type leaf struct {
 	contentType string
 	filename    string
+	contentID   string // without its angle brackets
 	body        []byte
 }
 
@@ -51,7 +52,7 @@ func walkParts(h textproto.MIMEHeader, body io.Reader) ([]leaf, error) {
 	if !strings.HasPrefix(kind, "multipart/") {
 		data, err := decodePart(h.Get("Content-Transfer-Encoding"), body)
 		_, disposition, _ := mime.ParseMediaType(h.Get("Content-Disposition"))
-		return []leaf{{contentType: kind, filename: disposition["filename"], body: data}}, err
+		return []leaf{{contentType: kind, filename: disposition["filename"], contentID: strings.Trim(h.Get("Content-ID"), "<>"), body: data}}, err
 	}
 	var out []leaf
 	for r := multipart.NewReader(body, params["boundary"]); ; {

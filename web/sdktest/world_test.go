@@ -22,6 +22,7 @@ type worldOptions struct {
 	direct   bool // no Postfix in between
 	startTLS bool // between the service and Postfix
 	compat   compat
+	bare     bool // nothing holds requests and answers against the document
 	args     []string
 }
 
@@ -35,7 +36,11 @@ func newWorld(t *testing.T, opts *worldOptions) *world {
 	if !opts.direct {
 		relay = w.usePostfix(t, opts.startTLS)
 	}
-	w.in = start(t, slices.Concat([]string{"--relay", relay}, opts.compat.flags(), opts.args)...)
+	begin := start
+	if opts.bare {
+		begin = startBare
+	}
+	w.in = begin(t, slices.Concat([]string{"--relay", relay}, opts.compat.flags(), opts.args)...)
 	w.in.addDomain(t, "example.test")
 	w.key = w.in.newKey(t)
 	return w

@@ -44,7 +44,8 @@ out.ann = ok(await resend.contacts.create({
 }));
 out.bob = ok(await resend.contacts.create({ email: 'bob@example.com' }));
 out.carl = ok(await resend.contacts.create({ audienceId: out.segment.id, email: 'carl@example.com', firstName: 'Carl' }));
-await refused('sameContact', resend.contacts.create({ email: 'ANN+1@example.com' }));
+const same = await resend.contacts.create({ email: 'ANN+1@example.com' });
+[out.sameContact, out.errors.sameContact] = [same.data ?? {}, same.error ?? {}];
 await refused('badContact', resend.contacts.create({ email: 'nobody' }));
 await refused('badProperty', resend.contacts.create({ email: 'dora@example.com', properties: { age: 'old' } }));
 out.byID = ok(await resend.contacts.get(out.ann.id));

@@ -34,6 +34,6 @@ if (resend.audiences) {
   await call('contactElsewhere', () => resend.contacts.create({ ...ann, ...inAudience(second) }));
   await call('contactsElsewhere', () => resend.contacts.list({ ...inAudience(second) }));
   await call('contactChanged', () => resend.contacts.update({ id: contact?.id, ...inAudience(first), unsubscribed: true }));
-  await call('contactGone', () => resend.contacts.remove({ email: ann.email, ...inAudience(first) }));
+  await call('contactGone', () => resend.contacts.remove({ id: contact?.id, ...inAudience(first) }));
 }
 print();
