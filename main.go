@@ -44,7 +44,8 @@ import (
 var schema string
 
 // Exit codes: a service manager tells by them what a restart can mend. exitStorage is
-// a disk that failed, exitInUse a second server on one database.
+// a disk that failed or a file that is damaged, exitInUse a second server on one
+// database, or another program that holds its lock.
 const (
 	exitOK      = 0
 	exitError   = 1
@@ -63,23 +64,14 @@ func run(args []string) int {
 	if err == nil {
 		return exitOK
 	}
-	fmt.Fprintln(os.Stderr, "mailer:", words(err))
+	fmt.Fprintln(os.Stderr, "mailer:", cli.Words(err))
 	switch {
-	case errors.Is(err, db.ErrInUse):
+	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
-	case db.IsStorage(err):
+	case db.IsStorage(err), errors.Is(err, cli.ErrDamage):
 		return exitStorage
 	}
 	return exitError
-}
-
-// words are what a person at a terminal needs of an error.
-func words(err error) string {
-	var e *app.Error
-	if errors.As(err, &e) {
-		return e.Message
-	}
-	return err.Error()
 }
 
 // options are the values of all flags; each command binds those that it takes.
@@ -91,11 +83,13 @@ type options struct {
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	bounceListen, bounceHost        string
-	rateLimit, webhooksPerTeam      int
+	webhooksPerTeam                 int
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
 	dev, devPublic, capture, dryRun bool
+	boundFlags                      web.BoundFlags
+	bounds                          web.Bounds
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -150,7 +144,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
-	f.IntVar(&o.rateLimit, "rate-limit", web.DefaultRateLimit, "requests a second of one key; 0: no limit")
+	o.boundFlags.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -161,7 +155,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
-	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others than this machine reach")
+	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
 	return o.Bind(cmd)
 }
 
@@ -176,25 +170,20 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.guardrails != "enforce" && o.guardrails != "warn" {
 		return fmt.Errorf("--guardrails must be enforce or warn, is %q", o.guardrails)
 	}
-	address, err := net.ResolveTCPAddr("tcp", o.listen)
-	if err != nil {
-		return fmt.Errorf("--listen: %w", err)
-	}
-	if o.devPublic && !o.dev {
-		return errors.New("--dev-public is of no use without --dev")
-	}
-	if o.dev && !o.devPublic && !address.IP.IsLoopback() {
-		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
-	}
 	if !(o.reserve >= 0 && o.reserve <= 0.95) { // not a number neither
 		return fmt.Errorf("--transactional-reserve must be between 0 and 0.95, is %g", o.reserve)
 	}
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := o.checkBounces(); err != nil {
+	if err := errors.Join(o.checkListen(), o.checkBounces()); err != nil {
 		return err
 	}
+	bounds, err := o.boundFlags.Bounds()
+	if err != nil {
+		return err
+	}
+	o.bounds = bounds
 	if (o.dev || o.capture) && len(o.relays) > 0 {
 		return errors.New("--dev and --capture keep all mail here; they can't be used with --relay")
 	}
@@ -208,6 +197,20 @@ func (o *options) check(cmd *cobra.Command) error {
 	u, err := url.Parse(o.baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--base-url %q is not an http or https address", o.baseURL)
+	}
+	return nil
+}
+
+// checkListen refuses to show an owner's key where strangers could use it.
+func (o *options) checkListen() error {
+	address, err := net.ResolveTCPAddr("tcp", o.listen)
+	switch {
+	case err != nil:
+		return fmt.Errorf("--listen: %w", err)
+	case o.devPublic && !o.dev:
+		return errors.New("--dev-public is of no use without --dev")
+	case o.dev && !o.devPublic && !address.IP.IsLoopback():
+		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	return nil
 }
@@ -394,7 +397,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, RateLimit: o.rateLimit, SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- api.Serve(listener) }()
 	stopBounces := o.takeBounces(log, bounced, s, ended)
@@ -406,6 +409,9 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			key.Check(log)
 			log.Info("read configuration again")
 		})
+	}
+	if err == nil {
+		api.Drain(o.boundFlags.DrainDelay, cfg.DB.Failed())
 	}
 	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
 	defer cancel()

@@ -153,8 +153,8 @@ CREATE TABLE emails (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 
--- What an email says; never changed after acceptance. Rows are large, so these
--- two tables keep them out of their keys.
+-- What an email says; never changed after acceptance. Rows are large, so this table
+-- and that of the pieces of attachments keep them out of their keys.
 CREATE TABLE contents (
   email_id TEXT NOT NULL PRIMARY KEY REFERENCES emails (id) ON DELETE CASCADE,
   html        TEXT,
@@ -162,7 +162,8 @@ CREATE TABLE contents (
   headers     TEXT, -- JSON: [{name,value}]
   unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
   tracking    TEXT, -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
-  insights    TEXT  -- JSON: {version,found}; NULL: not looked at
+  insights    TEXT, -- JSON: {version,found}; NULL: not looked at
+  sum         INTEGER NOT NULL -- CRC-32C of html, plain, headers and unsubscribe: a damaged page must not leave as mail
 ) STRICT;
 
 CREATE TABLE attachments (
@@ -170,17 +171,29 @@ CREATE TABLE attachments (
   email_id     TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   filename     TEXT NOT NULL,
   content_type TEXT NOT NULL,
+  content_id   TEXT, -- under which the HTML shows it; NULL: it does not
   size         INTEGER NOT NULL,
-  content      BLOB NOT NULL
+  edition      INTEGER NOT NULL DEFAULT 0 -- how often it was rewritten, by erasures
 ) STRICT;
 CREATE INDEX attachments_email ON attachments (email_id, id);
+
+-- The bytes of attachments, in pieces of 256 KiB and a last one of what is left: to
+-- read a part of a large value SQLite walks all of it. None: an empty file.
+CREATE TABLE attachment_pieces (
+  attachment_id TEXT NOT NULL REFERENCES attachments (id) ON DELETE CASCADE,
+  n             INTEGER NOT NULL,
+  sum           INTEGER NOT NULL, -- CRC-32C of content
+  content       BLOB NOT NULL,
+  PRIMARY KEY (attachment_id, n)
+) STRICT;
 
 -- Units: open work only. One SMTP transaction for an email, or for one recipient
 -- of a broadcast, whose id stands in email_id then; the row goes when nothing is
 -- left to try. 'later' waits for its time, 'due' for its turn; 'begun' is in work:
 -- found at start, the process died in it, before its final dot. 'dotted' means that
 -- the dot may have been sent and its reply is not recorded: found at start, it is a
--- doubt. What belongs to an email goes with it by DeleteEmail.
+-- doubt. 'held' leaves only once it is released, and is in no other state meanwhile;
+-- what it was is kept. What belongs to an email goes with it by DeleteEmail.
 CREATE TABLE units (
   email_id  TEXT NOT NULL PRIMARY KEY,
   team_id   TEXT NOT NULL,
@@ -189,7 +202,8 @@ CREATE TABLE units (
   relay     TEXT NOT NULL,
   domain    TEXT NOT NULL,    -- of the sender
   bulk      INTEGER NOT NULL CHECK (bulk = (broadcast_id IS NOT NULL)), -- leaves after all that is not
-  state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted')),
+  state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted', 'held')),
+  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged') ELSE held IS NULL END), -- why it is
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
   next_at   INTEGER NOT NULL, -- when it is due; of what is begun: since when
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
@@ -388,6 +402,17 @@ CREATE TABLE choices (
   chosen_at    INTEGER NOT NULL,
   PRIMARY KEY (topic_id, address)
 ) STRICT, WITHOUT ROWID;
+
+-- Who chose on a hosted page within the last minute, which webhooks were told at once:
+-- what is chosen until then is told together, as it stands at that time.
+CREATE TABLE choice_news (
+  team_id TEXT NOT NULL REFERENCES teams (id),
+  address BLOB NOT NULL CHECK (length(address) = 16),
+  topics  TEXT, -- JSON: ids of topics that are still to be told of; NULL: none
+  next_at INTEGER NOT NULL, -- when webhooks may be told again
+  PRIMARY KEY (team_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX choice_news_next ON choice_news (next_at);
 
 -- Segments; members are the contacts that were added by hand. Members of a
 -- deleted segment go piece by piece.
@@ -588,6 +613,7 @@ CREATE TABLE broadcasts (
   expanded     INTEGER NOT NULL CHECK (expanded IN (0, 1)), -- all of them are
   begun        INTEGER NOT NULL, -- of the written ones
   open         INTEGER NOT NULL, -- units
+  held         TEXT CHECK (held IN ('damaged')), -- why nothing of it leaves; NULL: it is not held
   sent         INTEGER NOT NULL DEFAULT 0, -- taken by the relay; and so on: recipients, each once
   delivery_delayed INTEGER NOT NULL DEFAULT 0,
   delivered    INTEGER NOT NULL DEFAULT 0,
@@ -617,7 +643,8 @@ CREATE TABLE broadcast_contents (
   preview TEXT,
   html    TEXT,
   plain   TEXT, -- NULL: made of html; '': none
-  frozen  TEXT  -- JSON: what the send fixed beside the content; NULL: not sent yet
+  frozen  TEXT, -- JSON: what the send fixed beside the content; NULL: not sent yet
+  sum     INTEGER NOT NULL -- CRC-32C of preview, html and plain
 ) STRICT;
 
 -- Recipients of broadcasts, in the order in which they are sent to. An id is that

@@ -84,7 +84,14 @@ func IsASCII(s string) bool {
 }
 
 // HasControl finds C0, DEL, C1, and the two line separators of Unicode.
-func HasControl(s string) bool { return strings.ContainsFunc(s, mailbox.IsControl) }
+func HasControl(s string) bool {
+	for _, r := range s {
+		if mailbox.IsControl(r) {
+			return true
+		}
+	}
+	return false
+}
 
 // Erased stands where an erased address stood. It is no address that could be
 // parsed, sent to or found.

@@ -5,43 +5,106 @@ import (
 	"mime"
 	"strings"
 	"unicode/utf8"
+
+	"mailer/app/mailbox"
 )
+
+// MaxContentID bounds a Content-ID, in bytes.
+const MaxContentID = 128
 
 const (
 	maxFilename    = 255 // bytes, as file systems have it
 	maxContentType = 255
 	octetStream    = "application/octet-stream"
+	calendarBegin  = "BEGIN:VCALENDAR"
 )
 
-// parseAttachments checks the files of an email and gives each an id, its type
-// and its size. The ceiling on their sum is a matter of the team's plan and is
-// not checked here.
-func parseAttachments(in []Attachment) ([]Attachment, error) {
-	if len(in) > MaxAttachments {
-		return nil, Invalid("attachments", "must not hold more than %d files", MaxAttachments)
+// attachments checks the files of an email and gives each an id, its type and its
+// size. The ceiling on their sum is a matter of the team's plan and is not checked
+// here.
+func (in *EmailInput) attachments(m *Mail) error {
+	if len(in.Attachments) > MaxAttachments {
+		return Invalid("attachments", "must not hold more than %d files", MaxAttachments)
 	}
-	var out []Attachment
-	for i, a := range in {
+	shown := map[string]bool{}
+	for i, a := range in.Attachments {
 		field := fmt.Sprintf("attachments[%d]", i)
 		if err := checkFilename(field+".filename", a.Filename); err != nil {
-			return nil, err
+			return err
 		}
 		contentType, err := attachmentType(field+".content_type", a)
 		if err != nil {
-			return nil, err
+			return err
+		}
+		if err := in.contentID(field+".content_id", a.ContentID); err != nil {
+			return err
+		}
+		if shown[a.ContentID] {
+			return Invalid(field+".content_id", "is given twice")
+		}
+		shown[a.ContentID] = a.ContentID != ""
+		if a.Text != "" {
+			if a.Content, contentType, err = in.rawText(field+".content", a.Text, contentType); err != nil {
+				return err
+			}
 		}
 		if a.Content == nil {
-			return nil, Invalid(field+".content", "is required")
+			return Invalid(field+".content", "is required")
 		}
-		out = append(out, Attachment{
+		m.Attachments = append(m.Attachments, Attachment{
 			ID:          NewID(),
 			Filename:    a.Filename,
 			ContentType: contentType,
+			ContentID:   a.ContentID,
 			Size:        int64(len(a.Content)),
 			Content:     a.Content,
 		})
 	}
-	return out, nil
+	return nil
+}
+
+// contentID wants what stands between the angle brackets of a Content-ID and behind
+// cid: in HTML (RFC 2392): atoms, dots, and an @ where there is a second half.
+func (in *EmailInput) contentID(field, s string) error {
+	switch {
+	case s == "":
+		return nil
+	case in.Compat != CompatResend:
+		return Invalid(field, "is not supported: attachments can't be shown inside the HTML, unless the server runs with --compat resend")
+	case len(s) > MaxContentID:
+		return Invalid(field, "must not be longer than %d bytes", MaxContentID)
+	}
+	left, right, two := strings.Cut(s, "@")
+	if !isDotAtoms(left) || two && !isDotAtoms(right) {
+		return Invalid(field, "must be of letters, digits, dots, dashes and underscores like logo or logo@example.com, without angle brackets")
+	}
+	return nil
+}
+
+// isDotAtoms: dot-atom-text (RFC 5322 3.2.3) in ASCII.
+func isDotAtoms(s string) bool {
+	for _, r := range s {
+		if r >= utf8.RuneSelf || r != '.' && !mailbox.IsAtext(r) {
+			return false
+		}
+	}
+	return s != "" && s[0] != '.' && s[len(s)-1] != '.' && !strings.Contains(s, "..")
+}
+
+// rawText returns the content of a file that came as text which is not base64. With
+// CompatResend a calendar may, and must begin as one (RFC 5545 3.4): base64 that was
+// damaged is no calendar.
+func (in *EmailInput) rawText(field, text, contentType string) (content []byte, normalType string, err error) {
+	mediaType, params, _ := mime.ParseMediaType(contentType)
+	begins := len(text) >= len(calendarBegin) && strings.EqualFold(text[:len(calendarBegin)], calendarBegin)
+	if in.Compat != CompatResend || mediaType != "text/calendar" || !begins || !utf8.ValidString(text) {
+		return nil, "", Invalid(field, "must be valid base64")
+	}
+	if params["charset"] == "" {
+		params["charset"] = "utf-8"
+		contentType = mime.FormatMediaType(mediaType, params)
+	}
+	return []byte(text), contentType, nil
 }
 
 // checkFilename takes any script but nothing that could leave the directory in

@@ -5,6 +5,16 @@ import (
 	"testing"
 )
 
+func parseAttachments(files []Attachment) ([]Attachment, error) {
+	return attachmentsIn(CompatStrict, files)
+}
+
+func attachmentsIn(compat Compat, files []Attachment) ([]Attachment, error) {
+	in, m := &EmailInput{Attachments: files, Compat: compat}, &Mail{}
+	err := in.attachments(m)
+	return m.Attachments, err
+}
+
 func TestAttachmentType(t *testing.T) {
 	for _, c := range []struct{ filename, given, want string }{
 		{"a.pdf", "", "application/pdf"},
@@ -91,5 +101,60 @@ func TestAttachmentsTogether(t *testing.T) {
 	}
 	if got, err := parseAttachments(nil); got != nil || err != nil {
 		t.Errorf("none: %v, %v", got, err)
+	}
+}
+
+const calendar = "BEGIN:VCALENDAR\r\nSUMMARY:Grüße\r\nEND:VCALENDAR\r\n"
+
+// A calendar may come as text where Resend's rules are on, and nothing else may.
+func TestRawText(t *testing.T) {
+	const base64 = "must be valid base64"
+	for _, c := range []struct{ filename, contentType, text, want string }{ // want: the type, or the words of the refusal
+		{"a.ics", "", calendar, "text/calendar; charset=utf-8"},
+		{"a.ics", "text/calendar", calendar, "text/calendar; charset=utf-8"},
+		{"invite", "Text/Calendar; method=REQUEST", calendar, "text/calendar; charset=utf-8; method=REQUEST"},
+		{"a.ics", `text/calendar; charset="us-ascii"`, "begin:vcalendar", "text/calendar; charset=us-ascii"},
+		{"a.txt", "", calendar, base64},
+		{"a.ics", "application/octet-stream", calendar, base64},
+		{"a.ics", "", "hello world", base64},
+		{"a.ics", "", "QkVHSU46VkNBTEVOREFSCg", base64}, // a calendar in base64 that lost its padding
+		{"a.ics", "", "BEGIN:VCALENDAR\xff", base64},
+	} {
+		file := []Attachment{{Filename: c.filename, ContentType: c.contentType, Text: c.text}}
+		if _, err := attachmentsIn(CompatStrict, file); err == nil || !strings.Contains(err.Error(), "`attachments[0].content` "+base64) {
+			t.Errorf("%s in strict mode: %v", c.filename, err)
+		}
+		got, err := attachmentsIn(CompatResend, file)
+		if err != nil {
+			if !strings.Contains(err.Error(), "`attachments[0].content` "+c.want) {
+				t.Errorf("%s %q %q: %v", c.filename, c.contentType, c.text, err)
+			}
+			continue
+		}
+		if a := got[0]; a.ContentType != c.want || string(a.Content) != c.text || a.Size != int64(len(c.text)) || a.Text != "" {
+			t.Errorf("%s %q: %+v, want %s", c.filename, c.contentType, a, c.want)
+		}
+	}
+}
+
+func TestContentIDs(t *testing.T) {
+	file := func(id string) Attachment {
+		return Attachment{Filename: "a.png", ContentID: id, Content: []byte("x")}
+	}
+	for _, id := range []string{"logo", "logo-1_x.png", "a1b2@symfony", "0198c0de-0000@acme.test", "x+y=z", strings.Repeat("x", 128)} {
+		if got, err := attachmentsIn(CompatResend, []Attachment{file(id), file("other"), file(""), file("")}); err != nil || got[0].ContentID != id || !got[0].Inline() || got[2].Inline() {
+			t.Errorf("%q: %+v, %v", id, got, err)
+		}
+		if _, err := parseAttachments([]Attachment{file(id)}); err == nil || !strings.Contains(err.Error(), "`attachments[0].content_id` is not supported") {
+			t.Errorf("%q in strict mode: %v", id, err)
+		}
+	}
+	for _, id := range []string{"<logo>", "a b", "a\r\nX: y", "a\x00", "logo@", "@logo", "a@b@c", ".a", "a.", "a..b", "a;b", "a\"b", "a(b)", "é", strings.Repeat("x", 129)} {
+		if _, err := attachmentsIn(CompatResend, []Attachment{file(id)}); err == nil || !strings.Contains(err.Error(), "`attachments[0].content_id` must ") {
+			t.Errorf("%q: %v", id, err)
+		}
+	}
+	if _, err := attachmentsIn(CompatResend, []Attachment{file("a"), file("b"), file("a")}); err == nil || !strings.Contains(err.Error(), "`attachments[2].content_id` is given twice") {
+		t.Error(err)
 	}
 }

@@ -30,14 +30,15 @@ type Broadcast struct {
 	ReplyTo   []Address
 	Subject   string // with placeholders
 	Status    BroadcastStatus
-	Relay     string // region; empty: a draft
-	Mails     string // what the ids of its emails begin with; empty: not begun
-	Audience  int64  // recipients, as counted when it was sent; 0: a draft
-	Bound     string // id of the newest contact when it was queued
-	Written   int64  // recipients that are written down
-	Expanded  bool   // all of them are
-	Begun     int64  // of the written ones: they have, or had, a unit
-	Open      int64  // units
+	Relay     string     // region; empty: a draft
+	Mails     string     // what the ids of its emails begin with; empty: not begun
+	Audience  int64      // recipients, as counted when it was sent; 0: a draft
+	Bound     string     // id of the newest contact when it was queued
+	Written   int64      // recipients that are written down
+	Expanded  bool       // all of them are
+	Begun     int64      // of the written ones: they have, or had, a unit
+	Open      int64      // units
+	Held      HoldReason // empty: it is not
 	Counts    BroadcastCounts
 	CreatedAt time.Time
 	// ScheduledAt, QueuedAt, SentAt and CanceledAt are zero until then.

@@ -113,6 +113,12 @@ type Result struct {
 	Captured   []byte // the whole message, by the capture transport only
 }
 
+// HoldReason says why mail is held.
+type HoldReason string
+
+// HoldDamaged: what the mail says can't be read.
+const HoldDamaged HoldReason = "damaged"
+
 // Unit is open work: the transaction of one email, or of one recipient of a
 // broadcast, and when to try it next.
 type Unit struct {

@@ -64,6 +64,9 @@ type EmailInput struct {
 	TopicID     string // empty: none
 	// Template is filled before Validate (StandIn, Fill); nil: none.
 	Template *TemplateUse
+	// Compat is the mode of the server, which the caller does not write; empty:
+	// CompatStrict.
+	Compat Compat `json:"-"`
 }
 
 // Tag is a name and value of the caller's that comes back in events.
@@ -84,9 +87,16 @@ type Attachment struct {
 	ID          string
 	Filename    string
 	ContentType string
+	ContentID   string // under which the HTML shows it, without angle brackets; empty: it does not
 	Size        int64
 	Content     []byte
+	// Text is what stood for the content of a file in an EmailInput and is not
+	// base64; empty in all others.
+	Text string
 }
+
+// Inline reports whether the HTML shows the file.
+func (a *Attachment) Inline() bool { return a.ContentID != "" }
 
 // Mail is what a send says once it is checked: the part of an email that never
 // changes after acceptance.

@@ -139,16 +139,6 @@ func checkBody(field, s string) error {
 	return nil
 }
 
-func (in *EmailInput) headers(m *Mail) (err error) {
-	m.Headers, err = parseHeaders(in.Headers)
-	return err
-}
-
-func (in *EmailInput) attachments(m *Mail) (err error) {
-	m.Attachments, err = parseAttachments(in.Attachments)
-	return err
-}
-
 func (in *EmailInput) tags(m *Mail) error {
 	if len(in.Tags) > MaxTags {
 		return Invalid("tags", "must not hold more than %d tags", MaxTags)

@@ -20,6 +20,8 @@ const (
 	EventInDoubt EventType = "in_doubt"
 	// EventInterrupted: the server stopped in the midst of an attempt, before its dot.
 	EventInterrupted EventType = "interrupted"
+	// EventHeld: the email leaves only once it is released.
+	EventHeld EventType = "held"
 	// EventQuotaWait: the day's quota is used; the email waits for another day's.
 	EventQuotaWait EventType = "quota_wait"
 	// EventRescheduled: the caller moved a scheduled email to another time.

@@ -1,10 +1,15 @@
 package app
 
 import (
+	"maps"
+	"mime"
 	"net/url"
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"mailer/app/htmltext"
+	"mailer/app/mailbox"
 )
 
 // Limits of the custom headers of one email. A value, on a line of its own
@@ -23,134 +28,247 @@ const (
 	OneClick            = "List-Unsubscribe=One-Click"
 )
 
-// allowedHeader says whether callers may set a header, and whether its values
-// may be free text, which is encoded where it is not ASCII; the others have a
-// grammar that knows no encoded words (RFC 2047 section 5).
-func allowedHeader(lower string) (allowed, text bool) {
-	switch lower {
-	case "comments", "keywords", "organization", "x-mailer":
-		return true, true
-	case "in-reply-to", "references", "importance", "priority", ListUnsubscribe, listUnsubscribePost:
-		return true, false
-	}
-	for _, ours := range []string{"x-ses-", "x-mailer-"} {
-		if strings.HasPrefix(lower, ours) {
-			return false, false
-		}
-	}
-	return strings.HasPrefix(lower, "x-") && len(lower) > 2, true
+// headerRule is what becomes of a custom header.
+type headerRule byte
+
+const (
+	headerRefused headerRule = iota
+	headerText               // free text, which is encoded where it is not ASCII
+	headerPlain              // of a grammar that knows no encoded words (RFC 2047 section 5)
+	headerEcho               // says again what a field of the send says
+	headerIgnored            // the message has one of its own
+)
+
+// headerRules are the headers with a rule in both modes, in lower case.
+var headerRules = map[string]headerRule{
+	"comments": headerText, "keywords": headerText, "organization": headerText, "x-mailer": headerText,
+	"in-reply-to": headerPlain, "references": headerPlain, "importance": headerPlain, "priority": headerPlain,
+	ListUnsubscribe: headerPlain, listUnsubscribePost: headerPlain,
+	"reply-to": headerEcho,
 }
 
-// parseHeaders checks custom headers and returns them sorted by name: those that
-// allowedHeader lets through, each once, and the unsubscribe pair together (RFC
-// 8058 3.1). A header with an empty value is absent.
-func parseHeaders(in map[string]string) ([]Header, error) {
-	if len(in) > MaxHeaders {
-		return nil, Invalid("headers", "must not hold more than %d headers", MaxHeaders)
+// wideRules are those that CompatResend has besides; what is in neither table, and
+// not of widePrefixes, is text there. Refused is what only the message, those who
+// carried it, or nobody may say.
+var wideRules = map[string]headerRule{
+	"from": headerEcho, "to": headerEcho, "cc": headerEcho, "subject": headerEcho,
+	"date": headerIgnored, "message-id": headerIgnored, "return-path": headerIgnored, "sender": headerIgnored,
+	"auto-submitted": headerPlain, "precedence": headerPlain, "feedback-id": headerPlain, "sensitivity": headerPlain,
+	"disposition-notification-to": headerPlain, "return-receipt-to": headerPlain,
+	"bcc": headerRefused, "mime-version": headerRefused, "received": headerRefused, "received-spf": headerRefused, "delivered-to": headerRefused,
+	"dkim-signature": headerRefused, "domainkey-signature": headerRefused, "authentication-results": headerRefused,
+}
+
+var widePrefixes = []struct {
+	prefix string
+	rule   headerRule
+}{{"content-", headerRefused}, {"arc-", headerRefused}, {"resent-", headerRefused}, {"list-", headerPlain}}
+
+// ruleOf returns what becomes of a header, named in lower case.
+func ruleOf(lower string, compat Compat) headerRule {
+	if ordersProvider(lower) {
+		return headerRefused
 	}
-	names := make([]string, 0, len(in))
-	for name := range in {
-		names = append(names, name)
+	if rule, ok := headerRules[lower]; ok {
+		return rule
 	}
-	sort.Strings(names) // so that of several faults always the same is told
-	seen := make(map[string]string, len(in))
-	var out []Header
-	for _, name := range names {
-		value, err := parseHeader(name, in[name])
+	if strings.HasPrefix(lower, "x-") && len(lower) > 2 {
+		return headerText
+	}
+	if compat != CompatResend {
+		return headerRefused
+	}
+	if rule, ok := wideRules[lower]; ok {
+		return rule
+	}
+	for _, w := range widePrefixes {
+		if strings.HasPrefix(lower, w.prefix) {
+			return w.rule
+		}
+	}
+	return headerText
+}
+
+// headers checks custom headers and leaves those that the message will have in m,
+// sorted by name: those that ruleOf lets through, each once, and the unsubscribe
+// pair together (RFC 8058 3.1). A header with an empty value is absent. The fields
+// that headers may say again must be in m.
+func (in *EmailInput) headers(m *Mail) error {
+	if len(in.Headers) > MaxHeaders {
+		return Invalid("headers", "must not hold more than %d headers", MaxHeaders)
+	}
+	seen := make(map[string]string, len(in.Headers))
+	for _, name := range SortedKeys(in.Headers) { // so that of several faults always the same is told
+		value, keep, err := in.header(m, name)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		lower := strings.ToLower(name)
 		if _, twice := seen[lower]; twice {
-			return nil, Invalid("headers."+name, "is given twice")
+			return Invalid("headers."+name, "is given twice")
 		}
 		seen[lower] = value
-		if value != "" {
-			out = append(out, Header{Name: name, Value: value})
+		if keep && value != "" {
+			m.Headers = append(m.Headers, Header{Name: name, Value: value})
 		}
 	}
-	sort.Slice(out, func(i, j int) bool {
-		return strings.ToLower(out[i].Name) < strings.ToLower(out[j].Name)
+	sort.Slice(m.Headers, func(i, j int) bool {
+		return strings.ToLower(m.Headers[i].Name) < strings.ToLower(m.Headers[j].Name)
 	})
-	return out, checkUnsubscribePair(seen)
+	return in.unsubscribePair(seen)
 }
 
-func parseHeader(name, value string) (string, error) {
+// header checks one custom header, and says whether the message will have it.
+func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err error) {
 	if !isFieldName(name) {
-		return "", Invalid("headers", "has a name that is not 1 to %d printable ASCII characters without space and colon", maxHeaderName)
+		return "", false, Invalid("headers", "has a name that is not 1 to %d ASCII letters, digits, dashes, dots and underscores, the first a letter", maxHeaderName)
 	}
-	field := "headers." + name
-	lower := strings.ToLower(name)
-	allowed, text := allowedHeader(lower)
-	if !allowed {
-		return "", Invalid(field, "is not a header that can be set")
-	}
-	value = strings.Trim(value, " ")
+	field, lower := "headers."+name, strings.ToLower(name)
+	value = strings.Trim(in.Headers[name], " ")
+	rule := ruleOf(lower, in.Compat)
 	switch {
+	case rule == headerRefused && ordersProvider(lower):
+		return "", false, Invalid(field, "is an order to a mail provider, which only this server may give")
+	case rule == headerRefused:
+		return "", false, Invalid(field, "is not a header that can be set")
 	case !utf8.ValidString(value):
-		return "", Invalid(field, "must be valid UTF-8")
+		return "", false, Invalid(field, "must be valid UTF-8")
 	case HasControl(value):
-		return "", Invalid(field, "must not contain line breaks or other control characters")
+		return "", false, Invalid(field, "must not contain line breaks or other control characters")
+	case rule == headerEcho:
+		return value, false, m.echo(lower, field, value)
 	case len(value) > maxHeaderValue:
-		return "", Invalid(field, "must not be longer than %d bytes", maxHeaderValue)
-	case !text && !IsASCII(value):
-		return "", Invalid(field, "must be plain ASCII")
-	case lower == ListUnsubscribe && value != "":
-		return value, checkListUnsubscribe(field, value)
-	case lower == listUnsubscribePost && value != "" && value != OneClick:
-		return "", Invalid(field, "must be %s", OneClick)
+		return "", false, Invalid(field, "must not be longer than %d bytes", maxHeaderValue)
+	case rule == headerPlain && !IsASCII(value):
+		return "", false, Invalid(field, "must be plain ASCII")
 	}
-	return value, nil
+	return value, rule != headerIgnored, nil
 }
 
-// isFieldName: RFC 5322 3.6.8, with a bound so that a name never needs folding.
+// echo takes a header that says again what a field of the send says: a Reply-To
+// stands for the field where there is none.
+func (m *Mail) echo(lower, field, value string) error {
+	if value == "" {
+		return nil
+	}
+	if lower == "subject" {
+		if decoded, err := new(mime.WordDecoder).DecodeHeader(value); value != strings.Trim(m.Subject, " ") && (err != nil || decoded != m.Subject) {
+			return Invalid(field, "says another subject than `subject`: leave the header out")
+		}
+		return nil
+	}
+	list, err := parseEcho(field, value)
+	if err != nil {
+		return err
+	}
+	said := map[string][]Address{"from": {m.From}, "to": m.To, "cc": m.Cc, "reply-to": m.ReplyTo}[lower]
+	if lower == "reply-to" && len(said) == 0 {
+		m.ReplyTo = list
+		return nil
+	}
+	if !sameMailboxes(list, said) {
+		return Invalid(field, "names other addresses than `%s`: leave the header out", strings.ReplaceAll(lower, "-", "_"))
+	}
+	return nil
+}
+
+// parseEcho reads the addresses of a header.
+func parseEcho(field, value string) (list []Address, err error) {
+	parts := mailbox.Split(value)
+	if len(parts) > MaxRecipients {
+		return nil, Invalid(field, "must not hold more than %d addresses", MaxRecipients)
+	}
+	for _, part := range parts {
+		a, err := ParseAddress(part)
+		if err != nil {
+			return nil, Invalid(field, "%v", err)
+		}
+		list = append(list, a)
+	}
+	return list, nil
+}
+
+// sameMailboxes compares what two lists address, without order and names.
+func sameMailboxes(a, b []Address) bool {
+	folded := func(list []Address) map[string]bool {
+		set := make(map[string]bool, len(list))
+		for _, a := range list {
+			set[FoldAddress(a.Mailbox())] = true
+		}
+		return set
+	}
+	return maps.Equal(folded(a), folded(b))
+}
+
+// NamesReplyTo reports whether a header of the send stands for its reply_to.
+func (in *EmailInput) NamesReplyTo() bool {
+	for name, value := range in.Headers {
+		if strings.EqualFold(name, "Reply-To") && strings.Trim(value, " ") != "" {
+			return true
+		}
+	}
+	return false
+}
+
+// isFieldName wants less than RFC 5322 3.6.8 has: a semicolon ends the list of
+// names in a signature, parentheses and quotes are read in different ways. The
+// bound is such that a name never needs folding.
 func isFieldName(s string) bool {
-	if s == "" || len(s) > maxHeaderName {
+	if s == "" || len(s) > maxHeaderName || !htmltext.IsLetter(s[0]) {
 		return false
 	}
-	for i := 0; i < len(s); i++ {
-		if s[i] <= ' ' || s[i] >= 0x7f || s[i] == ':' {
+	for i := range len(s) {
+		if c := s[i]; !htmltext.IsLetter(c) && (c < '0' || c > '9') && c != '-' && c != '_' && c != '.' {
 			return false
 		}
 	}
 	return true
 }
 
-// checkUnsubscribePair: RFC 8058 3.1 wants both headers or none.
-func checkUnsubscribePair(byLower map[string]string) error {
-	targets, post := byLower[ListUnsubscribe] != "", byLower[listUnsubscribePost] != ""
+// unsubscribePair: RFC 8058 3.1 wants both headers or none. CompatResend takes the
+// first alone, as RFC 2369 has it.
+func (in *EmailInput) unsubscribePair(byLower map[string]string) error {
+	const field = "headers.List-Unsubscribe"
+	targets, post := byLower[ListUnsubscribe], byLower[listUnsubscribePost]
+	if post != "" && post != OneClick {
+		return Invalid(field+"-Post", "must be %s", OneClick)
+	}
+	if targets != "" {
+		secure, err := checkListUnsubscribe(field, targets)
+		if err != nil {
+			return err
+		}
+		if !secure && (post != "" || in.Compat != CompatResend) {
+			return Invalid(field, "must hold at least one https target")
+		}
+	}
 	switch {
-	case targets && !post:
-		return Invalid("headers.List-Unsubscribe-Post", "is required beside List-Unsubscribe: %s", OneClick)
-	case post && !targets:
-		return Invalid("headers.List-Unsubscribe", "is required beside List-Unsubscribe-Post")
+	case targets != "" && post == "" && in.Compat != CompatResend:
+		return Invalid(field+"-Post", "is required beside List-Unsubscribe: %s", OneClick)
+	case post != "" && targets == "":
+		return Invalid(field, "is required beside List-Unsubscribe-Post")
 	}
 	return nil
 }
 
 // checkListUnsubscribe wants a comma-separated list of <https:…> and <mailto:…>
-// with at least one https (RFC 2369 2, RFC 8058 3.1).
-func checkListUnsubscribe(field, value string) error {
-	secure := false
+// (RFC 2369 2), and says whether one is https, which RFC 8058 3.1 asks for.
+func checkListUnsubscribe(field, value string) (secure bool, err error) {
 	for rest := value; ; {
 		target, after, ok := cutTarget(rest)
 		if !ok {
-			return Invalid(field, "must be a list like <https://example.com/u>, <mailto:u@example.com>")
+			return false, Invalid(field, "must be a list like <https://example.com/u>, <mailto:u@example.com>")
 		}
 		scheme, ok := unsubscribeScheme(target)
 		if !ok {
-			return Invalid(field, "must hold https and mailto targets only")
+			return false, Invalid(field, "must hold https and mailto targets only")
 		}
 		secure = secure || scheme == "https"
 		if after == "" {
-			break
+			return secure, nil
 		}
 		rest = after
 	}
-	if !secure {
-		return Invalid(field, "must hold at least one https target")
-	}
-	return nil
 }
 
 // cutTarget takes one <uri> from the front of s, and the comma that another one

@@ -1,5 +1,10 @@
 package app
 
+import (
+	"slices"
+	"strings"
+)
+
 // The sources of feedback (Feedback.Source): providers, the form of our own for
 // everybody else, and the listener that bounces come to.
 const (
@@ -30,6 +35,21 @@ type mailProvider struct {
 	// secret: what it posts is proven by a secret in the path. Reports of Amazon SES
 	// are signed instead.
 	secret bool
+}
+
+// providerOrders are the beginnings, in lower case, of the headers that providers
+// take orders from: further recipients, streams, pools, schedules. No caller may set
+// one, whatever relay is behind, since it may be another tomorrow; ours, by which
+// reports are told apart, are among them.
+var providerOrders = [...]string{
+	"x-ses-", "x-amz-", "x-mailer-", "x-smtpapi", "x-sg-", "x-pm-", "x-postmark-", "x-mailgun-", "x-mc-", "x-msys-", "x-mj-",
+	"x-mailin-", "x-sib-", "x-smtp2go-", "x-elastic",
+}
+
+// ordersProvider reports whether a header, named in lower case, is one of
+// providerOrders.
+func ordersProvider(lower string) bool {
+	return slices.ContainsFunc(providerOrders[:], func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }
 
 // providers are in the order in which they are listed to the operator.

@@ -55,7 +55,7 @@ func (r *Reader) CountAudience(ctx context.Context, e Effort, a *app.Audience) (
 		n := 0
 		err := q.stmt.QueryRowContext(ctx, q.with([]any{a.TeamID, from, to}, append([]any{a.SegmentID}, p.rest...)...)...).Scan(&n)
 		total += n
-		return true, err
+		return true, readFault(query, err)
 	})
 	return total, err
 }
@@ -79,5 +79,6 @@ func (r *Reader) AudienceContacts(ctx context.Context, a *app.Audience, from str
 	}
 	defer q.close()
 	rest := append(append([]any{a.SegmentID}, p.rest...), limit)
-	return collect(ctx, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+	contacts, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{a.TeamID, from, cmp.Or(a.Bound, lastID)}, rest...)...)
+	return contacts, readFault(query, err)
 }

@@ -93,9 +93,9 @@ func (r *Reader) pickedRecipients(ctx context.Context, e Effort, p *picker, page
 	}
 	end := func(from string) (string, error) { return p.move(from, step) }
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(ctx, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
+		rows, err := collect(ctx, r.room, stmt, scanRecipient, p.args(from, to, limit-len(out))...)
 		out = append(out, rows...)
-		return len(out) < limit, err
+		return len(out) < limit, readFault(query, err)
 	})
 	return out, err
 }

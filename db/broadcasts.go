@@ -9,14 +9,14 @@ import (
 )
 
 const broadcastColumns = `b.id, b.team_id, b.name, b.segment_id, b.topic_id, b.sender, b.reply_to, b.subject, b.status, b.relay, b.mails,
-	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
+	b.audience, b.bound, b.written, b.expanded, b.begun, b.open, b.held, b.sent, b.delivery_delayed, b.delivered, b.opened, b.clicked, b.bounced,
 	b.complained, b.suppressed, b.failed, b.canceled, b.unsubscribed, b.created_at, b.scheduled_at, b.queued_at, b.sent_at, b.canceled_at`
 
 // broadcastRow is a row of broadcastColumns on its way to an app.Broadcast.
 type broadcastRow struct {
 	b                                         app.Broadcast
 	segment, topic, sender, replyTo           sql.NullString
-	relay, mails, bound                       sql.NullString
+	relay, mails, bound, held                 sql.NullString
 	created                                   int64
 	scheduledAt, queuedAt, sentAt, canceledAt sql.NullInt64
 }
@@ -24,13 +24,14 @@ type broadcastRow struct {
 func (r *broadcastRow) dest() []any {
 	b, c := &r.b, &r.b.Counts
 	return []any{&b.ID, &b.TeamID, &b.Name, &r.segment, &r.topic, &r.sender, &r.replyTo, &b.Subject, &b.Status, &r.relay, &r.mails,
-		&b.Audience, &r.bound, &b.Written, &b.Expanded, &b.Begun, &b.Open, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
+		&b.Audience, &r.bound, &b.Written, &b.Expanded, &b.Begun, &b.Open, &r.held, &c.Sent, &c.DeliveryDelayed, &c.Delivered, &c.Opened, &c.Clicked, &c.Bounced,
 		&c.Complained, &c.Suppressed, &c.Failed, &c.Canceled, &c.Unsubscribed, &r.created, &r.scheduledAt, &r.queuedAt, &r.sentAt, &r.canceledAt}
 }
 
 func (r *broadcastRow) finish() (app.Broadcast, error) {
 	b := &r.b
 	b.SegmentID, b.TopicID, b.Relay, b.Mails, b.Bound = r.segment.String, r.topic.String, r.relay.String, r.mails.String, r.bound.String
+	b.Held = app.HoldReason(r.held.String)
 	b.CreatedAt, b.ScheduledAt, b.QueuedAt = fromMilli(r.created), fromMilli(r.scheduledAt.Int64), fromMilli(r.queuedAt.Int64)
 	b.SentAt, b.CanceledAt = fromMilli(r.sentAt.Int64), fromMilli(r.canceledAt.Int64)
 	var from []app.Address
@@ -63,8 +64,8 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain) VALUES (?, ?, ?, ?)`,
-		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text)
+	_, err = tx.exec(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, sum) VALUES (?, ?, ?, ?, ?)`,
+		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, broadcastSum(&b.BroadcastContent))
 	return err
 }
 
@@ -81,8 +82,8 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, b.ID)
+	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, sum = ? WHERE broadcast_id = ?`,
+		nullText(b.Preview), nullText(b.HTML), b.Text, broadcastSum(&b.BroadcastContent), b.ID)
 	return err
 }
 
@@ -107,8 +108,10 @@ func (r *Reader) Broadcast(teamID, id string) (*app.Broadcast, error) {
 	if err != nil {
 		return nil, err
 	}
-	b.BroadcastContent, err = r.broadcastContent(id)
-	return &b, err
+	if b.BroadcastContent, err = r.broadcastContent(id); err != nil {
+		return nil, ofBroadcast(damaged("broadcast_contents", err), teamID, id)
+	}
+	return &b, nil
 }
 
 // BroadcastHead returns one broadcast of a team without its content.
@@ -124,12 +127,23 @@ func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) 
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
 	var preview, html, frozen sql.NullString
-	err = r.row(`SELECT preview, html, plain, frozen FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &frozen)
+	var sum int64
+	err = r.row(`SELECT preview, html, plain, frozen, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &frozen, &sum)
 	if err != nil {
 		return c, err
 	}
-	c.Preview, c.HTML = preview.String, html.String
+	if c.Preview, c.HTML = preview.String, html.String; sum != broadcastSum(&c) {
+		return c, errSum
+	}
 	return c, fromJSON(frozen, &c.Frozen)
+}
+
+// BroadcastSize returns about how many bytes the content of a team's broadcast has,
+// without reading it.
+func (r *Reader) BroadcastSize(teamID, id string) (bytes int64, err error) {
+	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.frozen), 0)
+		FROM broadcasts AS b JOIN broadcast_contents AS c ON c.broadcast_id = b.id WHERE b.team_id = ? AND b.id = ?`, []any{teamID, id}, &bytes)
+	return bytes, err
 }
 
 // ListBroadcasts returns a page of a team's broadcasts without their contents,
@@ -191,6 +205,13 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 	err = r.row(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE segment_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))
 		OR EXISTS (SELECT 1 FROM broadcasts WHERE topic_id = ?1 AND status IN ('draft', 'scheduled', 'queued'))`, []any{segmentOrTopic}, &used)
 	return used, err
+}
+
+// HoldBroadcast has nothing more of a scheduled or queued broadcast begin until it is
+// released. Error: ErrNotFound for any other, and one that is held.
+func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
+	n, err := tx.exec(`UPDATE broadcasts SET held = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), teamID, id)
+	return oneRow(n, err, ErrNotFound)
 }
 
 // finishBroadcast makes a queued broadcast sent once all its recipients are

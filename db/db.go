@@ -23,6 +23,8 @@ import (
 	"time"
 
 	_ "modernc.org/sqlite"
+
+	"mailer/app/room"
 )
 
 // Errors of the store.
@@ -64,29 +66,31 @@ const readers = 6
 
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
-	log     *slog.Logger
-	path    string // without links
-	made    bool   // by this Open
-	lock    *os.File
-	pool    *sql.DB // writer's, one connection
-	ro      *sql.DB
-	readers chan *Reader
-	opened  int // readers
-	queue   chan *request
-	chores  chan *chore
-	closing chan struct{}
-	done    chan struct{} // the writer has ended
-	commits atomic.Uint64
-	wait    time.Duration // of a group for others: Options.Gather
-	crowd   float64       // moving mean of group sizes; the writer's alone
-	full    atomic.Bool
-	failed  chan struct{} // closed by the latch
-	latch   sync.Once
-	cause   error // what latched; set before failed is closed
-	once    sync.Once
-	tasks   sync.WaitGroup
+	log      *slog.Logger
+	path     string // without links
+	made     bool   // by this Open
+	lock     *os.File
+	pool     *sql.DB // writer's, one connection
+	ro       *sql.DB
+	readers  chan *Reader
+	opened   int // readers
+	queue    chan *request
+	chores   chan *chore
+	closing  chan struct{}
+	done     chan struct{} // the writer has ended
+	commits  atomic.Uint64
+	wait     time.Duration // of a group for others: Options.Gather
+	crowd    float64       // moving mean of group sizes; the writer's alone
+	full     atomic.Bool
+	hindered atomic.Pointer[hindrance]
+	failed   chan struct{} // closed by the latch
+	latch    sync.Once
+	cause    error // what latched; set before failed is closed
+	once     sync.Once
+	tasks    sync.WaitGroup
 
 	generations generations
+	damages     damages
 }
 
 // Open opens or makes the database and starts its writer. Errors, in words for who
@@ -130,21 +134,26 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 		}
 	}
 	conn, err := d.openWriter(ctx)
+	for p := retries(0); p.again(err); {
+		conn, err = d.openWriter(ctx)
+	}
 	if err != nil {
-		return fmt.Errorf("open database %s: %w", opts.Path, err)
+		return d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
 	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
-		return err
+		return d.inWords(opts.Path, err)
 	}
 	if d.made {
 		whole, _ := filepath.Abs(path) // without a working directory: empty
 		d.log.Info("made a new database", "path", cmp.Or(whole, path))
 	}
 	if err := d.openReaders(ctx); err != nil {
-		return fmt.Errorf("open readers: %w", err)
+		return d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
 	}
 	if opts.Lock {
-		if err := d.makeReserve(); err != nil {
+		if err := d.makeReserve(); tooManyFiles(err) {
+			d.setOutOfFiles(err, d.makeReserve)
+		} else if err != nil {
 			d.setFull(err)
 		}
 	}
@@ -192,6 +201,9 @@ func (d *DB) openReaders(ctx context.Context) error {
 	pool.SetMaxOpenConns(readers)
 	for range readers {
 		conn, err := pool.Conn(ctx)
+		for p := retries(0); p.again(err); {
+			conn, err = pool.Conn(ctx)
+		}
 		if err != nil {
 			return err
 		}
@@ -220,7 +232,9 @@ func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) 
 }
 
 // Read runs fn on a read-only connection, in one snapshot. It waits for a free
-// connection until ctx ends. Damage latches, and comes back as ErrFailed.
+// connection until ctx ends. What fn reads counts in the room of ctx, whose refusal
+// comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
+// the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	var r *Reader
 	select {
@@ -230,15 +244,34 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 	case <-d.closing:
 		return ErrClosed
 	}
-	defer func() { d.readers <- r }()
+	r.room = room.Of(ctx)
+	defer func() {
+		r.room = nil
+		d.readers <- r
+	}()
 	if _, err := r.exec("BEGIN"); err != nil {
 		return fmt.Errorf("begin read: %w", err)
 	}
 	err := fn(r)
-	if _, cerr := r.exec("COMMIT"); cerr != nil && err == nil {
+	if _, cerr := r.exec("ROLLBACK"); cerr != nil && err == nil { // a COMMIT refuses where something was damaged
 		err = fmt.Errorf("end read: %w", cerr)
 	}
-	if isDamage(err) {
+	return d.faultOf(err)
+}
+
+// faultOf has a fault of the file that a read met end the store, but for one of what
+// stands in it.
+func (d *DB) faultOf(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, ErrDamaged):
+		d.tellDamage(err)
+	case isLocked(err):
+		return d.lockedBy(d.path)
+	case d.outOfFiles(err):
+		return fmt.Errorf("%w: %w", ErrFiles, err)
+	case isDamage(err):
 		d.fail(err)
 		return d.Err()
 	}
@@ -270,8 +303,8 @@ func (d *DB) Made() bool { return d.made }
 // Failed is closed when storage has failed for good; Err then says why.
 func (d *DB) Failed() <-chan struct{} { return d.failed }
 
-// Err is nil while writes are taken, ErrFull (wrapped) while the disk is full,
-// ErrFailed (wrapped, with its cause) after the latch, ErrClosed after Close.
+// Err is nil while writes are taken, ErrFull while the disk is full, ErrLocked or
+// ErrFiles (wrapped) while that hinders them, ErrFailed (wrapped, with its cause) after the latch, ErrClosed after Close.
 func (d *DB) Err() error {
 	select {
 	case <-d.failed:
@@ -280,10 +313,7 @@ func (d *DB) Err() error {
 		return ErrClosed
 	default:
 	}
-	if d.full.Load() {
-		return ErrFull
-	}
-	return nil
+	return d.refusal()
 }
 
 // Close ends the readers, then the writer once it has done what was queued,

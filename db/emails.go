@@ -53,16 +53,14 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights) VALUES (?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights)
+	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
-	for _, a := range e.Attachments {
-		_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, size, content) VALUES (?, ?, ?, ?, ?, ?)`,
-			a.ID, e.ID, a.Filename, a.ContentType, a.Size, a.Content)
-		if err != nil {
-			return fmt.Errorf("insert attachment: %w", err)
+	for i := range e.Attachments {
+		if err := tx.insertAttachment(e.ID, &e.Attachments[i]); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -144,20 +142,42 @@ func (r *Reader) ListEmails(teamID string, page app.Page) ([]app.Email, bool, er
 		`SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id > ? ORDER BY e.id LIMIT ?`, teamID)
 }
 
-// Email returns one email of a team with its bodies and the metadata of its
+// EmailRow returns one email of a team as lists show it, without bodies and
 // attachments.
+func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
+	e, err := one(&r.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ?`, teamID, id)
+	return &e, ofEmail(err, teamID, id)
+}
+
+// Email returns one email of a team with its bodies and the metadata of its
+// attachments. Error: a Damage where what it says is not what was accepted.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
+	e, err := r.email(teamID, id)
+	if err == nil {
+		return e, nil
+	}
+	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not there, or the row itself is damaged
+		return nil, rowErr
+	}
+	return nil, ofEmail(damaged("contents", err), teamID, id)
+}
+
+func (r *Reader) email(teamID, id string) (*app.Email, error) {
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights
+	var sum int64
+	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.sum
 		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
-		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights)...)
+		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &sum)...)
 	if err != nil {
 		return nil, err
 	}
 	e, err := row.finish()
 	if err != nil {
 		return nil, err
+	}
+	if sum != contentSum(html.String, plain.String, headers.String, unsubscribe.String) {
+		return nil, errSum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
 	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking), fromJSON(insights, &e.Insights)); err != nil {
@@ -167,6 +187,13 @@ func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 		e.Attachments, err = r.attachments(id)
 	}
 	return &e, err
+}
+
+// EmailSize returns about how many bytes Email reads, without reading them.
+func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
+	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0)
+		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &bytes)
+	return bytes, err
 }
 
 // EmailHead returns an email without its addresses, subject and content: key,
@@ -186,8 +213,12 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 	return e, err
 }
 
-// DeleteEmail removes an email with all that belongs to it.
+// DeleteEmail removes an email with all that belongs to it. Errors: ErrNotFound; a
+// Damage where its content can't be read, since a write would fail there too.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
+	if _, _, err := tx.Outgoing(teamID, id); isUnreadable(err) {
+		return err
+	}
 	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
@@ -208,17 +239,6 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 	return err
 }
 
-func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
-	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, size FROM attachments
-		WHERE email_id = ? ORDER BY id`, emailID)
-}
-
-func scanAttachment(s scanner) (app.Attachment, error) {
-	var a app.Attachment
-	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &a.Size)
-	return a, err
-}
-
 // OwnsEmail is nil when the email is the team's, else ErrNotFound.
 func (r *Reader) OwnsEmail(teamID, id string) error {
 	return r.exists(`SELECT 1 FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
@@ -237,29 +257,6 @@ func (r *Reader) Envelope(teamID, emailID string) ([]string, error) {
 	return list(&r.session, scanText, `SELECT r.address FROM emails AS e JOIN recipients AS r ON r.email_id = e.id WHERE e.team_id = ? AND e.id = ? ORDER BY r.n`, teamID, emailID)
 }
 
-// ListAttachments returns a page of the metadata of an email's attachments,
-// newest first. Error: ErrNotFound for a foreign email or cursor.
-func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.Attachment, bool, error) {
-	if err := r.OwnsEmail(teamID, emailID); err != nil {
-		return nil, false, err
-	}
-	return listPage(r, page, func(cursor string) error {
-		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
-	}, scanAttachment,
-		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
-		`SELECT id, filename, content_type, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
-}
-
-// Attachment returns one attachment of a team's email, with its content when
-// asked for.
-func (r *Reader) Attachment(teamID, emailID, id string, content bool) (*app.Attachment, error) {
-	var a app.Attachment
-	err := r.row(`SELECT a.id, a.filename, a.content_type, a.size, CASE WHEN ? THEN a.content END
-		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
-		[]any{content, teamID, emailID, id}, &a.ID, &a.Filename, &a.ContentType, &a.Size, &a.Content)
-	return &a, err
-}
-
 // InsertCapture keeps a message of the capture transport, of an email or of a
 // recipient of a broadcast; a repeated one replaces it. Error: ErrNotFound for an
 // email that is gone.
@@ -275,7 +272,7 @@ func (tx *Tx) InsertCapture(emailID string, message []byte) error {
 func (r *Reader) Capture(teamID, emailID string) (message []byte, err error) {
 	err = r.row(`SELECT c.message FROM captures AS c JOIN emails AS e ON e.id = c.email_id WHERE e.team_id = ? AND e.id = ?`,
 		[]any{teamID, emailID}, &message)
-	return message, err
+	return message, ofEmail(err, teamID, emailID)
 }
 
 // BroadcastCapture returns the captured message to a recipient of a team's
@@ -284,4 +281,13 @@ func (r *Reader) BroadcastCapture(teamID, emailID string) (message []byte, err e
 	err = r.row(`SELECT c.message FROM captures AS c JOIN broadcasts AS b ON b.mails = ? WHERE b.team_id = ? AND c.email_id = ?`,
 		[]any{app.MailsOf(emailID), teamID, emailID}, &message)
 	return message, err
+}
+
+// CaptureSize returns how many bytes Capture or BroadcastCapture reads, without reading
+// them.
+func (r *Reader) CaptureSize(teamID, emailID string) (bytes int64, err error) {
+	err = r.row(`SELECT octet_length(c.message) FROM captures AS c WHERE c.email_id = ?2 AND (
+		EXISTS (SELECT 1 FROM emails AS e WHERE e.team_id = ?1 AND e.id = ?2) OR EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.team_id = ?1 AND b.mails = ?3))`,
+		[]any{teamID, emailID, app.MailsOf(emailID)}, &bytes)
+	return bytes, err
 }

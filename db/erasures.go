@@ -200,14 +200,13 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	if err != nil {
 		return fmt.Errorf("rewrite email: %w", err)
 	}
-	_, err = tx.exec(`UPDATE contents SET html = ?, plain = ?, headers = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers, m.ID)
+	_, err = tx.exec(`UPDATE contents SET html = ?, plain = ?, headers = ?, sum = ? WHERE email_id = ?`, nullText(m.HTML), nullText(m.Text), headers,
+		contentSum(m.HTML, m.Text, columnText(headers), m.Unsubscribe), m.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content: %w", err)
 	}
 	for _, a := range attachments {
-		_, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, size = ?, content = ? WHERE email_id = ? AND id = ?`,
-			a.Filename, a.ContentType, a.Size, a.Content, m.ID, a.ID)
-		if err != nil {
+		if err := tx.rewriteAttachment(m.ID, a); err != nil {
 			return fmt.Errorf("rewrite attachment: %w", err)
 		}
 	}

@@ -30,6 +30,7 @@ const (
 	TemplateHTML
 	TemplateTexts
 	WebhookResponses
+	WebhookEndpoints
 	TextKinds // how many there are
 )
 
@@ -93,6 +94,9 @@ var textColumns = [TextKinds]textColumn{
 	WebhookResponses: {
 		read:  `SELECT id, response FROM webhook_attempts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE webhook_attempts SET response = ? WHERE team_id = ? AND id = ?`},
+	WebhookEndpoints: {
+		read:  `SELECT id, endpoint FROM webhooks WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE webhooks SET endpoint = ? WHERE team_id = ? AND id = ?`},
 }
 
 func (k TextKind) column() (*textColumn, error) {

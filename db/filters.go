@@ -13,6 +13,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/room"
 )
 
 // condition is a condition on contacts AS c: a text that is made of constants of
@@ -193,8 +194,10 @@ func asRead(n float64) any {
 // filtered is a statement with a filter in its place. There are as many of them
 // as callers have ideas, so they are not kept.
 type filtered struct {
-	stmt *sql.Stmt
-	args []any // of the filter
+	query string
+	stmt  *sql.Stmt
+	args  []any     // of the filter
+	room  room.Room // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.
@@ -203,7 +206,7 @@ func (s *session) filtered(query string, filter condition) (*filtered, error) {
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}
-	return &filtered{stmt, filter.args}, nil
+	return &filtered{query, stmt, filter.args, s.room}, nil
 }
 
 func (q *filtered) close() { q.stmt.Close() }
@@ -215,7 +218,7 @@ func (q *filtered) with(before []any, after ...any) []any {
 
 func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
 	err = q.stmt.QueryRowContext(ctx, q.with(args)...).Scan(&n)
-	return n, err
+	return n, readFault(q.query, err)
 }
 
 // ErrLong: more rows would have to be looked at than the caller allowed.
@@ -354,9 +357,9 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 
 func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
-		rows, err := collect(ctx, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
+		rows, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
 		out = append(out, rows...)
-		return len(out) < limit, err
+		return len(out) < limit, readFault(q.query, err)
 	})
 	return out, err
 }

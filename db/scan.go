@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"mailer/app/room"
 )
 
 // scanner is the part of sql.Row and sql.Rows that a scan function needs.
@@ -29,7 +31,16 @@ func (s *session) row(query string, args []any, dest ...any) error {
 	if err != nil {
 		return err
 	}
-	return notFound(stmt.QueryRowContext(context.Background(), args...).Scan(dest...))
+	return notFound(readFault(query, s.firstRow(stmt, args).Scan(dest...)))
+}
+
+// firstRow is the first row of a query.
+func (s *session) firstRow(stmt *sql.Stmt, args []any) weighed {
+	row := stmt.QueryRowContext(context.Background(), args...)
+	for p := retries(0); p.again(row.Err()); {
+		row = stmt.QueryRowContext(context.Background(), args...)
+	}
+	return weighed{row, s.room}
 }
 
 // exists is nil where a query for a number has a row, else ErrNotFound.
@@ -46,8 +57,8 @@ func one[T any](s *session, scan func(scanner) (T, error), query string, args ..
 		var none T
 		return none, err
 	}
-	v, err := scan(stmt.QueryRowContext(context.Background(), args...))
-	return v, notFound(err)
+	v, err := scan(s.firstRow(stmt, args))
+	return v, notFound(readFault(query, err))
 }
 
 // list returns what scan makes of each row of a query.
@@ -56,13 +67,15 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 	if err != nil {
 		return nil, err
 	}
-	return collect(context.Background(), stmt, scan, args...)
+	rows, err := collect(context.Background(), s.room, stmt, scan, args...)
+	return rows, readFault(query, err)
 }
 
-// collect is list for a statement at hand that may end with ctx.
-func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
+// collect is list for a statement at hand that may end with ctx, and counts its rows
+// in an answer's room.
+func collect[T any](ctx context.Context, in room.Room, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
 	var out []T
-	err := each(ctx, stmt, args, func(row scanner) error {
+	err := each(ctx, in, stmt, args, func(row scanner) error {
 		v, err := scan(row)
 		if err == nil {
 			out = append(out, v)
@@ -77,14 +90,18 @@ func collect[T any](ctx context.Context, stmt *sql.Stmt, scan func(scanner) (T, 
 
 // each hands every row of a statement to take, until it fails. It knows no type of
 // row, so that it is compiled once and not with each collect.
-func each(ctx context.Context, stmt *sql.Stmt, args []any, take func(scanner) error) error {
+func each(ctx context.Context, in room.Room, stmt *sql.Stmt, args []any, take func(scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
+	for p := retries(0); p.again(err); {
+		rows, err = stmt.QueryContext(ctx, args...)
+	}
 	if err != nil {
 		return err
 	}
 	defer rows.Close()
+	row := weighed{rows, in}
 	for rows.Next() {
-		if err := take(rows); err != nil {
+		if err := take(row); err != nil {
 			return err
 		}
 	}
@@ -120,4 +137,39 @@ func oneRow(n int64, err, none error) error {
 		return none
 	}
 	return err
+}
+
+// weighed is a row that counts in the room of the answer that it is read for.
+type weighed struct {
+	scanner
+	room room.Room // nil: no bound
+}
+
+// Scan implements scanner. Errors: also the refusal of the room.
+func (w weighed) Scan(dest ...any) error {
+	if err := w.scanner.Scan(dest...); err != nil || w.room == nil {
+		return err
+	}
+	return w.room.Count(rowWeight(dest))
+}
+
+// rowWeight returns about how many bytes a row takes that was scanned.
+func rowWeight(dest []any) int64 {
+	const column = 16 // the least that each takes
+	n := column * len(dest)
+	for _, d := range dest {
+		switch v := d.(type) {
+		case *string:
+			n += len(*v)
+		case *sql.NullString:
+			n += len(v.String)
+		case *[]byte:
+			n += len(*v)
+		case **string:
+			if *v != nil {
+				n += len(**v)
+			}
+		}
+	}
+	return int64(n)
 }

@@ -8,9 +8,9 @@ import (
 
 // MoveUnit has a waiting unit tried at another time, from the beginning: an
 // attempt that is under way finds itself out of date. at must not be before
-// tx.Now. Error: ErrNotFound when it is dotted or gone.
+// tx.Now. One that is held stays so. Error: ErrNotFound when it is dotted or gone.
 func (tx *Tx) MoveUnit(emailID string, at time.Time) error {
-	n, err := tx.exec(`UPDATE units SET state = 'later', attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
+	n, err := tx.exec(`UPDATE units SET state = CASE state WHEN 'held' THEN 'held' ELSE 'later' END, attempts = 0, next_at = ?, since = NULL WHERE email_id = ? AND state <> 'dotted'`, milli(at), emailID)
 	return oneRow(n, err, ErrNotFound)
 }
 

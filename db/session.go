@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+
+	"mailer/app/room"
 )
 
 // session is one connection with its prepared statements. It is used by one
@@ -12,6 +14,7 @@ import (
 type session struct {
 	conn  *sql.Conn
 	stmts map[string]*sql.Stmt
+	room  room.Room // of the answer that is read for; nil: no bound
 }
 
 func newSession(conn *sql.Conn) session {

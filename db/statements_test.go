@@ -230,7 +230,7 @@ var hot = map[string][]string{
 	"BroadcastBacklog":    {"broadcasts_open (team_id=?)"},
 	"ListEmails":          {"PRIMARY KEY", "emails_team (team_id=? AND id<?)", "emails_team (team_id=? AND id>?)"},
 	"ListAttachments":     {"(id=?)", "attachments_email (email_id=? AND id<?)", "attachments_email (email_id=? AND id>?)"},
-	"Email":               {"PRIMARY KEY (id=?)"},
+	"email":               {"PRIMARY KEY (id=?)"},
 	"Events":              {"PRIMARY KEY (email_id=?)"},
 	"Troubles":            {"relay_troubles_relay (relay=? AND started_at<?)"},
 	"CountDoubts":         {"doubts_email (email_id=?)"},

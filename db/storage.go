@@ -21,9 +21,18 @@ const (
 	sqliteCorrupt  = 11
 	sqliteFull     = 13
 	sqliteCantOpen = 14
+	sqliteProtocol = 15
 	sqliteNotADB   = 26
 
-	sqliteShmSize = sqliteIOErr | 19<<8 // an extended code
+	// Extended codes.
+	sqliteBusyRecovery = sqliteBusy | 1<<8
+	sqliteBusySnapshot = sqliteBusy | 2<<8
+	sqliteReadErr      = sqliteIOErr | 1<<8
+	sqliteShortRead    = sqliteIOErr | 2<<8
+	sqliteShmSize      = sqliteIOErr | 19<<8
+	sqliteShmOpen      = sqliteIOErr | 18<<8
+	sqliteBadData      = sqliteIOErr | 32<<8
+	sqliteCorruptFS    = sqliteIOErr | 33<<8
 )
 
 // sqliteForeignKey is an extended result code.
@@ -60,6 +69,20 @@ func isDamage(err error) bool {
 		return !isFull(err)
 	}
 	return false
+}
+
+// isUnreadable reports whether err is a fault of what stands in the file, or of the
+// disk where it stands.
+func isUnreadable(err error) bool {
+	var se *sqlite.Error
+	if !errors.As(err, &se) {
+		return false
+	}
+	switch se.Code() {
+	case sqliteReadErr, sqliteShortRead, sqliteBadData, sqliteCorruptFS:
+		return true
+	}
+	return se.Code()&0xff == sqliteCorrupt
 }
 
 // orphan says of a row whose parent is gone that the parent was not found.

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"errors"
+	"fmt"
 	"time"
 
 	"mailer/app"
@@ -59,4 +60,29 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 	}
 	t.Waits, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
 	return t, err
+}
+
+// HasSender reports whether an email of a team, or the broadcast that it is of, is
+// there, and the domain that it was sent from too.
+func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
+	var sender sql.NullString
+	err := r.row(`SELECT sender FROM emails WHERE id = ? AND team_id = ?`, []any{emailID, teamID}, &sender)
+	if errors.Is(err, ErrNotFound) {
+		err = r.row(`SELECT sender FROM broadcasts WHERE mails = ? AND team_id = ?`, []any{app.MailsOf(emailID), teamID}, &sender)
+	}
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, fmt.Errorf("look up the sender of a link: %w", err)
+	}
+	var from []app.Address
+	if err := fromJSON(sender, &from); err != nil || len(from) == 0 {
+		return false, err
+	}
+	err = r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND name = ?`, teamID, from[0].Domain)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
 }

@@ -172,12 +172,21 @@ func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
+// HoldUnit has a unit leave only once it is released, whatever its state was: an
+// attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
+// to another time since the attempt began.
+func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
+	n, err := tx.exec(`UPDATE units SET held = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+		WHERE email_id = ? AND attempts = ?`, string(why), u.EmailID, u.Attempts)
+	return oneRow(n, err, ErrNotFound)
+}
+
 // RequeueUnit ends an attempt and has the unit tried again at next, with
-// attempts counted. Error: ErrNotFound when the unit is gone, or was moved to
-// another time since the attempt began.
+// attempts counted. Error: ErrNotFound when the unit is gone, is held, or was moved
+// to another time since the attempt began.
 func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
 	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
-		WHERE email_id = ?4 AND attempts = ?5`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
+		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held'`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -231,12 +240,12 @@ func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) 
 	}
 	for i := range e.Attachments {
 		a := &e.Attachments[i]
-		if err := r.row(`SELECT content FROM attachments WHERE id = ?`, []any{a.ID}, &a.Content); err != nil {
-			return nil, nil, fmt.Errorf("attachment %s: %w", a.ID, err)
+		if a.Content, err = r.attachmentContent(a); err != nil {
+			return nil, nil, ofEmail(fmt.Errorf("attachment %s: %w", a.ID, damaged("attachment_pieces", err)), teamID, emailID)
 		}
 	}
 	open, err := r.OpenRecipients(app.Unit{EmailID: emailID})
-	return e, open, err
+	return e, open, ofEmail(err, teamID, emailID)
 }
 
 // UnitRelays returns the names of relays that units wait for.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"modernc.org/sqlite"
@@ -48,11 +49,11 @@ type request struct {
 // comes back as it is. fn may be run again after a failed commit, so it must
 // set what it captures rather than add to it; it must not wait, and it must not
 // call Write. When ctx ends before fn has begun, ctx's error comes back; after
-// that the outcome is awaited. Errors of the store: ErrFull, ErrFailed,
-// ErrClosed.
+// that the outcome is awaited. Errors of the store: ErrFull, ErrLocked, ErrFiles,
+// ErrFailed, ErrClosed; ErrDamaged where fn read what is damaged.
 func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
-	if d.full.Load() {
-		return ErrFull
+	if err := d.refusal(); err != nil {
+		return err
 	}
 	return d.submit(&request{ctx: ctx, fn: fn, done: make(chan error, 1)})
 }
@@ -61,8 +62,8 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 // Options.Gather, and under load for four times that, so that others share its
 // commit.
 func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
-	if d.full.Load() {
-		return ErrFull
+	if err := d.refusal(); err != nil {
+		return err
 	}
 	return d.submit(&request{ctx: ctx, fn: fn, patient: true, done: make(chan error, 1)})
 }
@@ -223,21 +224,20 @@ func (d *DB) patienceOf(hurried bool) time.Duration {
 
 // commit runs a group in one transaction and answers every request of it.
 func (d *DB) commit(s *session, group []*request) {
-	err := d.tryCommit(s, group)
-	if isFull(err) {
-		d.setFull(err)
-		group = d.keepVital(group)
-		if len(group) > 0 {
-			err = d.tryCommit(s, group)
+	if err := d.refusal(); err != nil { // since they were queued
+		if group = keepVital(group, err); len(group) == 0 {
+			return
 		}
 	}
-	if err != nil && isStorage(err) && !isFull(err) {
-		d.fail(err)
-		err = d.Err()
-	}
+	group, err := d.commitSound(s, group)
 	if isFull(err) {
-		err = ErrFull
+		d.setFull(err)
+		group, err = d.commitSound(s, keepVital(group, ErrFull))
 	}
+	if len(group) == 0 {
+		return
+	}
+	err = d.settleFault(err)
 	if err == nil {
 		d.commits.Add(1)
 	}
@@ -255,15 +255,64 @@ func (d *DB) commit(s *session, group []*request) {
 	}
 }
 
-// keepVital answers the requests that a full disk refuses and returns the rest.
-func (d *DB) keepVital(group []*request) []*request {
+// errSpoiled: SQLite commits no transaction in which something could not be read.
+var errSpoiled = errors.New("db: a closure read what is damaged")
+
+// commitSound is tryCommit without the closures that read what is damaged, which it
+// answers. It returns the others.
+func (d *DB) commitSound(s *session, group []*request) ([]*request, error) {
+	tries := retries(0)
+	for len(group) > 0 {
+		err := d.tryCommit(s, group)
+		if !errors.Is(err, errSpoiled) {
+			if tries.again(err) {
+				continue
+			}
+			return group, err
+		}
+		group = slices.DeleteFunc(group, func(r *request) bool {
+			spoils := spoiled(r.err)
+			if spoils {
+				r.done <- r.err
+			}
+			return spoils
+		})
+	}
+	return nil, nil
+}
+
+func spoiled(err error) bool { return errors.Is(err, ErrDamaged) && isUnreadable(err) }
+
+// settleFault notes what the error of a commit means for the ones to come, and returns
+// it in the store's terms.
+func (d *DB) settleFault(err error) error {
+	switch {
+	case err == nil:
+		return nil
+	case isFull(err):
+		return ErrFull
+	case isLocked(err):
+		d.setLocked(err)
+		return d.lockedBy(d.path)
+	case d.outOfFiles(err):
+		d.setOutOfFiles(err, d.openDir)
+		return fmt.Errorf("%w: %w", ErrFiles, err)
+	case isStorage(err):
+		d.fail(err)
+		return d.Err()
+	}
+	return err
+}
+
+// keepVital answers the requests that are refused for now and returns the rest.
+func keepVital(group []*request, err error) []*request {
 	var vital []*request
 	for _, r := range group {
 		if r.vital {
 			vital = append(vital, r)
 			continue
 		}
-		r.done <- ErrFull
+		r.done <- err
 	}
 	return vital
 }
@@ -308,7 +357,12 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 		_, err := s.exec("RELEASE one")
 		return err
 	}
-	if isStorage(r.err) {
+	if errors.Is(r.err, ErrDamaged) {
+		d.tellDamage(r.err)
+		if spoiled(r.err) {
+			return errSpoiled
+		}
+	} else if isStorage(r.err) || isLocked(r.err) {
 		return r.err // SQLite may have rolled back everything already
 	}
 	if _, err := s.exec("ROLLBACK TO one"); err != nil {

@@ -26,6 +26,14 @@ var signedNames = [...]string{
 	"In-Reply-To", "References", "List-Unsubscribe", "List-Unsubscribe-Post", "List-Id", app.EmailIDHeader,
 }
 
+// signedWhereThere are further fields that callers may set and that are signed where
+// they stand, since readers act on them, Gmail on Feedback-ID only if it is signed.
+// They are listed as often as they occur: providers add a Feedback-ID of their own.
+var signedWhereThere = [...]string{
+	"Auto-Submitted", "Feedback-ID", "List-Help", "List-Subscribe", "List-Post", "List-Owner", "List-Archive",
+	"CFBL-Address", "CFBL-Feedback-ID",
+}
+
 // sign makes the DKIM-Signature field (RFC 6376) of a message that appendMessage made,
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
 // profile ses Message-ID and Date stay out, since SES writes its own.
@@ -64,7 +72,7 @@ func sign(message []byte, key *app.DKIMKey, profile relays.Profile) (string, err
 // that is listed beyond its occurrences is never looked up, so the fold goes
 // before such a name (RFC 6376 3.5: FWS may stand around the colons).
 func headerKeys(header []byte, profile relays.Profile) []string {
-	counts := countFields(header)
+	counts := countFields(header, signedNames[:])
 	present := make([]string, 0, 2*len(signedNames))
 	absent := make([]string, 0, len(signedNames))
 	for i, name := range signedNames {
@@ -75,6 +83,11 @@ func headerKeys(header []byte, profile relays.Profile) []string {
 			present = append(present, name)
 		}
 		absent = append(absent, name)
+	}
+	for i, n := range countFields(header, signedWhereThere[:]) {
+		for range n {
+			present = append(present, signedWhereThere[i])
+		}
 	}
 	return foldKeys(present, absent)
 }
@@ -110,8 +123,9 @@ func foldKeys(present, absent []string) []string {
 	return keys
 }
 
-// countFields counts the fields of a header that have one of signedNames.
-func countFields(header []byte) (counts [len(signedNames)]int) {
+// countFields counts the fields of a header that have each of names.
+func countFields(header []byte, names []string) []int {
+	counts := make([]int, len(names))
 	for len(header) > 0 {
 		var line []byte
 		line, header, _ = bytes.Cut(header, crlf)
@@ -119,7 +133,7 @@ func countFields(header []byte) (counts [len(signedNames)]int) {
 		if end < 0 {
 			continue
 		}
-		for i, name := range signedNames {
+		for i, name := range names {
 			if len(name) == end && strings.EqualFold(name, string(line[:end])) {
 				counts[i]++
 			}

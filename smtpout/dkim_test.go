@@ -115,6 +115,11 @@ func checkCoverage(t *testing.T, profile relays.Profile, mail string, names []st
 			t.Errorf("%s %s: %s is listed %d times, want %d", profile, mail, name, listed[lower], want)
 		}
 	}
+	for _, name := range signedWhereThere {
+		if lower := strings.ToLower(name); listed[lower] != occurs[lower] {
+			t.Errorf("%s %s: %s is listed %d times and occurs %d times", profile, mail, name, listed[lower], occurs[lower])
+		}
+	}
 }
 
 func TestSignatureIsFolded(t *testing.T) {
@@ -195,6 +200,20 @@ func TestAForgedFieldOfTheSignedListBreaksTheSignature(t *testing.T) {
 	}
 }
 
+// A provider's own Feedback-ID stands before ours; another value of ours is a forgery.
+func TestAFeedbackIDOfAProviderLeavesTheSignatureValid(t *testing.T) {
+	key, record := testKey(t)
+	signed := signedGolden(t, key, relays.ProfileGeneric)["headers_wide"]
+	if names, err := verifyDKIM(t, append([]byte("Feedback-ID: 1.eu-west-1.x:AmazonSES\r\n"), signed...), record); err != nil || !slices.Contains(names, "Feedback-ID") {
+		t.Error(names, err)
+	}
+	for _, field := range []string{"Feedback-ID: report", "Auto-Submitted: auto", "List-Help: <https"} {
+		if _, err := verifyDKIM(t, bytes.Replace(signed, []byte(field), []byte(field+"x"), 1), record); err == nil {
+			t.Errorf("%s may be changed", field)
+		}
+	}
+}
+
 // SES writes its own Message-ID and Date.
 func TestProfileSESSurvivesRewriting(t *testing.T) {
 	key, record := testKey(t)
@@ -262,7 +281,7 @@ func TestTheSignedListFitsAnyHeader(t *testing.T) {
 	for i := range 500 {
 		profile := []relays.Profile{relays.ProfileGeneric, relays.ProfileSES}[i%2]
 		message := "From: a@acme.test\r\n"
-		for _, name := range signedNames {
+		for _, name := range slices.Concat(signedNames[:], signedWhereThere[:]) {
 			for range random.IntN(3) {
 				message += name + ": " + strconv.Itoa(len(message)) + "\r\n"
 			}

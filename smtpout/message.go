@@ -64,7 +64,7 @@ func checkOutgoing(m *app.Outgoing) error {
 		}
 	}
 	for _, a := range mail.Attachments {
-		if hasControl(a.Filename) || hasControl(a.ContentType) || int64(len(a.Content)) != a.Size {
+		if hasControl(a.Filename) || hasControl(a.ContentType) || hasControl(a.ContentID) || strings.ContainsAny(a.ContentID, " <>") || int64(len(a.Content)) != a.Size {
 			return errors.New("attachment is not valid")
 		}
 	}
@@ -106,25 +106,38 @@ func (w *messageWriter) messageHeaders(m *app.Outgoing) {
 }
 
 // body writes the content header fields and what follows them: one part alone,
-// else text and html as alternatives, all of it mixed with the attachments.
+// else text and html as alternatives, the html related to the files that it shows,
+// all of it mixed with the other attachments.
 func (w *messageWriter) body(m *app.Mail) {
 	defer w.endLine()
-	if len(m.Attachments) == 0 {
-		w.textParts(m)
+	shown, others := related(m)
+	if len(others) == 0 {
+		w.textParts(m, shown)
 		return
 	}
-	boundary := w.multipart("mixed")
+	boundary := w.multipart("mixed", "")
 	w.delimiter(boundary)
-	w.textParts(m)
-	for i := range m.Attachments {
-		w.delimiter(boundary)
-		w.attachment(&m.Attachments[i])
-	}
+	w.textParts(m, shown)
+	w.attachments(boundary, others)
 	w.closeDelimiter(boundary)
 }
 
+// related returns the files that the HTML shows, and the others. Without HTML
+// nothing shows any.
+func related(m *app.Mail) (shown, others []*app.Attachment) {
+	html := m.HTML != "" || m.Bodies != nil && m.Bodies.HTML != nil
+	for i := range m.Attachments {
+		if a := &m.Attachments[i]; html && a.Inline() {
+			shown = append(shown, a)
+		} else {
+			others = append(others, a)
+		}
+	}
+	return shown, others
+}
+
 // textParts writes what the mail says: one part alone, or two alternatives.
-func (w *messageWriter) textParts(m *app.Mail) {
+func (w *messageWriter) textParts(m *app.Mail, shown []*app.Attachment) {
 	text, html := m.Text, m.HTML
 	var textPieces, htmlPieces *app.Body
 	if m.Bodies != nil {
@@ -134,14 +147,34 @@ func (w *messageWriter) textParts(m *app.Mail) {
 	case html == "" && htmlPieces == nil:
 		w.textPart("text/plain", text, textPieces)
 	case text == "" && textPieces == nil:
-		w.textPart("text/html", html, htmlPieces)
+		w.htmlPart(html, htmlPieces, shown)
 	default:
-		boundary := w.multipart("alternative")
+		boundary := w.multipart("alternative", "")
 		w.delimiter(boundary)
 		w.textPart("text/plain", text, textPieces)
 		w.delimiter(boundary)
-		w.textPart("text/html", html, htmlPieces)
+		w.htmlPart(html, htmlPieces, shown)
 		w.closeDelimiter(boundary)
+	}
+}
+
+// htmlPart writes the HTML, and the files that it shows beside it (RFC 2387).
+func (w *messageWriter) htmlPart(html string, pieces *app.Body, shown []*app.Attachment) {
+	if len(shown) == 0 {
+		w.textPart("text/html", html, pieces)
+		return
+	}
+	boundary := w.multipart("related", " type=\"text/html\";")
+	w.delimiter(boundary)
+	w.textPart("text/html", html, pieces)
+	w.attachments(boundary, shown)
+	w.closeDelimiter(boundary)
+}
+
+func (w *messageWriter) attachments(boundary string, files []*app.Attachment) {
+	for _, a := range files {
+		w.delimiter(boundary)
+		w.attachment(a)
 	}
 }
 
@@ -151,10 +184,10 @@ const boundaryMark = "=_"
 
 // multipart writes the header of a multipart, but for the blank line that its
 // first delimiter brings along, and returns the boundary. It is made of the
-// email's id: no caller knows that when writing the body.
-func (w *messageWriter) multipart(subtype string) string {
+// email's id: no caller knows that when writing the body. params stand before it.
+func (w *messageWriter) multipart(subtype, params string) string {
 	boundary := boundaryMark + subtype + "_" + w.id
-	w.raw("Content-Type: multipart/", subtype, ";\r\n boundary=\"", boundary, "\"\r\n")
+	w.raw("Content-Type: multipart/", subtype, ";", params, "\r\n boundary=\"", boundary, "\"\r\n")
 	return boundary
 }
 
@@ -273,8 +306,13 @@ func (w *messageWriter) attachment(a *app.Attachment) {
 	}
 	w.end()
 	w.raw("Content-Transfer-Encoding: base64\r\n")
+	disposition := "attachment;"
+	if a.Inline() {
+		w.field("Content-ID", "<"+a.ContentID+">")
+		disposition = "inline;"
+	}
 	w.name("Content-Disposition")
-	w.word("attachment;")
+	w.word(disposition)
 	w.filename(a.Filename)
 	w.end()
 	w.raw("\r\n")

@@ -11,21 +11,24 @@ import (
 
 // FuzzCompose: whatever Validate lets through reads back as exactly that.
 func FuzzCompose(f *testing.F) {
-	f.Add("Acme <a@b.co>", "c@d.org", "Subject", "<p>x</p>", "text", "X-Foo", "value", "file.pdf", "application/pdf", []byte("x"))
-	f.Add("=?utf-8?q?J=C3=B6rg?= <a@b.co>", `"x, y" <c@d.org>`, "=?utf-8?q?x?=", "", "\r.\r\n", "Comments", "é  é", "é.pdf", "", []byte{0})
-	f.Add("a@b.co", "ü@ü.example", " x ", "<b>\r", "From x", "References", strings.Repeat("x", 997), strings.Repeat("é", 127), "text/plain; x*=utf-8''%41", []byte{})
-	f.Add("a@b.co", "c@d.org", "a\tb", "", "--=_mixed_"+testID, "X-A", "a   b", `"`, `text/plain; name="a; b"`, []byte("\r\n"))
-	f.Fuzz(func(t *testing.T, from, to, subject, html, text, name, value, filename, contentType string, content []byte) {
+	f.Add("Acme <a@b.co>", "c@d.org", "Subject", "<p>x</p>", "text", "X-Foo", "value", "file.pdf", "application/pdf", "", []byte("x"))
+	f.Add("=?utf-8?q?J=C3=B6rg?= <a@b.co>", `"x, y" <c@d.org>`, "=?utf-8?q?x?=", "", "\r.\r\n", "Comments", "é  é", "é.pdf", "", "logo@b.co", []byte{0})
+	f.Add("a@b.co", "ü@ü.example", " x ", "<b>\r", "From x", "References", strings.Repeat("x", 997), strings.Repeat("é", 127), "text/plain; x*=utf-8''%41", "<x>", []byte{})
+	f.Add("a@b.co", "c@d.org", "a\tb", "", "--=_mixed_"+testID, "X-A", "a   b", `"`, `text/plain; name="a; b"`, "!#$%&'*+", []byte("\r\n"))
+	f.Fuzz(func(t *testing.T, from, to, subject, html, text, name, value, filename, contentType, contentID string, content []byte) {
 		if content == nil {
 			content = []byte{}
 		}
 		in := app.EmailInput{
 			From: from, To: []string{to, to}, Cc: []string{to}, ReplyTo: []string{from}, Subject: subject, HTML: html, Text: &text,
 			Headers:     map[string]string{name: value},
-			Attachments: []app.Attachment{{Filename: filename, ContentType: contentType, Content: content}},
+			Attachments: []app.Attachment{{Filename: filename, ContentType: contentType, ContentID: contentID, Content: content}, {Filename: "b", Content: content}},
 		}
 		if filename == "" {
 			in.Attachments = nil
+		}
+		if contentID != "" {
+			in.Compat = app.CompatResend
 		}
 		valid, err := in.Validate()
 		for range 10 { // what is refused gives way, so that the rest is tried

@@ -90,6 +90,39 @@ func goldenInputs() map[string]app.EmailInput {
 				"List-Unsubscribe-Post": "List-Unsubscribe=One-Click",
 			},
 		},
+		"inline": {
+			From: `Acme, Inc. (news) <hi@acme.test>`, To: []string{"[Ann] A. <ann@example.org>", "Bell: Bob <bob@example.org>"},
+			Subject: "Our logo", Text: new("see the logo"), HTML: `<p>see <img src="cid:logo"> and <img src="cid:b@acme.test"></p>`,
+			Attachments: []app.Attachment{
+				{Filename: "invoice.pdf", Content: []byte("%PDF")},
+				{Filename: "logo.png", ContentID: "logo", Content: bytes.Repeat([]byte("PNG"), 30)},
+				{Filename: "日本.gif", ContentID: "b@acme.test", Content: []byte("GIF")},
+			},
+			Compat: app.CompatResend,
+		},
+		"inline_alone": {
+			From: "hi@acme.test", To: []string{"ann@example.org"},
+			Subject: "Our logo", Text: new(""), HTML: `<p>see <img src="cid:logo"></p>`,
+			Attachments: []app.Attachment{{Filename: "logo.png", ContentID: "logo", Content: []byte("PNG")}},
+			Compat:      app.CompatResend,
+		},
+		"inline_without_html": {
+			From: "hi@acme.test", To: []string{"ann@example.org"},
+			Subject: "Our logo", Text: new("see below"),
+			Attachments: []app.Attachment{{Filename: "logo.png", ContentID: strings.Repeat("x", 128), Content: []byte("PNG")}},
+			Compat:      app.CompatResend,
+		},
+		"headers_wide": {
+			From: "hi@acme.test", To: []string{"ann@example.org"},
+			Subject: "Nightly report", Text: new("all is well"),
+			Headers: map[string]string{
+				"Auto-Submitted": "auto-generated", "Feedback-ID": "report:acme:nightly:x", "Precedence": "bulk", "List-Id": "<reports.acme.test>",
+				"List-Unsubscribe": "<mailto:u@acme.test>", "List-Help": "<https://acme.test/help>", "Thread-Topic": "Grüße",
+				"Date": "Mon, 1 Jan 2001 00:00:00 +0000", "Message-ID": "<theirs@acme.test>", "Return-Path": "<x@acme.test>", "Sender": "x@acme.test",
+				"From": "Acme <hi@acme.test>", "To": "ann@example.org", "Subject": "Nightly report",
+			},
+			Compat: app.CompatResend,
+		},
 		"smtputf8": {
 			From: "用户 <用户@acme.test>", To: []string{"jörg@example.org"},
 			Subject: "x", Text: new("From here\nFrom there"),
@@ -159,7 +192,8 @@ func checkWire(t testing.TB, b []byte) {
 	}
 }
 
-type readFile struct{ Name, Type, Content string }
+// readFile is a file of a message; ID is empty for one that is attached only.
+type readFile struct{ Name, Type, Content, ID string }
 
 type readMail struct {
 	Header     mail.Header
@@ -213,10 +247,11 @@ func (r *readMail) entity(t testing.TB, h textproto.MIMEHeader, body io.Reader) 
 	}
 	if d := h.Get("Content-Disposition"); d != "" {
 		kind, params, err := mime.ParseMediaType(d)
-		if err != nil || kind != "attachment" {
-			t.Fatalf("Content-Disposition %q: %v", d, err)
+		id := strings.TrimSuffix(strings.TrimPrefix(h.Get("Content-ID"), "<"), ">")
+		if err != nil || kind != "attachment" && kind != "inline" || (kind == "inline") != (id != "") || strings.Trim(h.Get("Content-ID"), "<>") != id {
+			t.Fatalf("Content-Disposition %q, Content-ID %q: %v", d, h.Get("Content-ID"), err)
 		}
-		r.Files = append(r.Files, readFile{params["filename"], h.Get("Content-Type"), string(content)})
+		r.Files = append(r.Files, readFile{params["filename"], h.Get("Content-Type"), string(content), id})
 		return
 	}
 	switch mediaType {
@@ -285,8 +320,12 @@ func checkReadsBack(t testing.TB, m *app.Outgoing, b []byte) {
 	checkBody(t, "text", got.Text, m.Mail.Text)
 	checkBody(t, "html", got.HTML, m.Mail.HTML)
 	var want []readFile
-	for _, a := range m.Mail.Attachments {
-		want = append(want, readFile{a.Filename, a.ContentType, string(a.Content)})
+	for _, shown := range []bool{true, false} {
+		for _, a := range m.Mail.Attachments {
+			if shown == (a.Inline() && m.Mail.HTML != "") {
+				want = append(want, readFile{a.Filename, a.ContentType, string(a.Content), a.ContentID})
+			}
+		}
 	}
 	if d := cmp.Diff(want, got.Files); d != "" {
 		t.Errorf("attachments (-want +got):\n%s", d)
@@ -393,6 +432,8 @@ func TestComposeRefuses(t *testing.T) {
 		"empty header":           func(m *app.Outgoing) { m.Mail.Headers = []app.Header{{Name: "X-A"}} },
 		"file name":              func(m *app.Outgoing) { m.Mail.Attachments[0].Filename = "a\r\n\r\nb" },
 		"content type":           func(m *app.Outgoing) { m.Mail.Attachments[0].ContentType = "a/b\r\nX: y" },
+		"content id":             func(m *app.Outgoing) { m.Mail.Attachments[0].ContentID = "a\r\nX: y" },
+		"bracket in content id":  func(m *app.Outgoing) { m.Mail.Attachments[0].ContentID = "a> (x" },
 		"content was not loaded": func(m *app.Outgoing) { m.Mail.Attachments[0].Content = nil },
 	} {
 		m := good()

@@ -17,7 +17,7 @@ func tracked(t testing.TB, m *app.Mail) *app.Mail {
 	if err != nil {
 		t.Fatal(err)
 	}
-	return tracking.Track(s, m, "01920000-0000-7000-8000-000000000001", &app.Tracking{Base: "https://links.example.com", Open: true, Click: true})
+	return tracking.Track(s, m, "01920000-0000-7000-8000-0000000000aa", "01920000-0000-7000-8000-000000000001", &app.Tracking{Base: "https://links.example.com", Open: true, Click: true})
 }
 
 func TestLongTrackedLinksMakeNoLongLines(t *testing.T) {

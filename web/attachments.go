@@ -4,12 +4,15 @@ import (
 	"context"
 	"mime"
 	"net/http"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/room"
 	"mailer/web/rest"
 )
 
@@ -19,7 +22,8 @@ type AttachmentMeta struct {
 	Filename           string `json:"filename"`
 	Size               int64  `json:"size" doc:"In bytes"`
 	ContentType        string `json:"content_type"`
-	ContentDisposition string `json:"content_disposition" enum:"attachment"`
+	ContentDisposition string `json:"content_disposition" enum:"attachment,inline"`
+	ContentID          string `json:"content_id,omitempty" doc:"Where the HTML shows the file: as cid: and this"`
 }
 
 // AttachmentItem is an attachment with an address to download it from.
@@ -55,10 +59,11 @@ type (
 	}
 	downloadOutput struct {
 		ContentType        string `header:"Content-Type" hidden:"true"`
+		ContentLength      string `header:"Content-Length" hidden:"true"`
 		ContentDisposition string `header:"Content-Disposition"`
 		ContentSecurity    string `header:"Content-Security-Policy"`
 		CacheControl       string `header:"Cache-Control"`
-		Body               []byte
+		Body               func(huma.Context)
 	}
 )
 
@@ -67,7 +72,7 @@ type attachmentService interface {
 	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
 	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
 	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
-	OpenAttachment(ctx context.Context, token string) (*app.Attachment, error)
+	OpenAttachment(ctx context.Context, token string) (*mail.Download, error)
 }
 
 // attachmentRoutes are the routes of attachments.
@@ -87,17 +92,29 @@ func (r attachmentRoutes) add(h *rest.Handler) {
 		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
-	rest.RegisterPublic(h, rest.Route{}, huma.Operation{
-		OperationID: "download-attachment", Method: http.MethodGet, Path: "/attachments/{token}",
-		Summary: "Download an attachment by its signed address", Tags: emailTags,
-		Errors: []int{http.StatusNotFound},
-		Responses: map[string]*huma.Response{"200": {
-			Description: "The file",
-			Content: map[string]*huma.MediaType{
-				"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, // the type of the attachment
-			},
-		}},
-	}, r.download)
+	r.addDownload(h, http.MethodGet, "download-attachment", "Download an attachment by its signed address", map[string]*huma.MediaType{
+		"*/*": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}, // the type of the attachment
+	})
+	r.addDownload(h, http.MethodHead, "head-attachment", "Check the signed address of an attachment", nil)
+}
+
+// addDownload adds GET, or HEAD, which reads no content.
+func (r attachmentRoutes) addDownload(h *rest.Handler, method, id, summary string, content map[string]*huma.MediaType) {
+	rest.RegisterRaw(h, rest.Route{Public: true}, huma.Operation{
+		OperationID: id, Method: method, Path: "/attachments/{token}",
+		Summary: summary, Tags: emailTags,
+		Errors:    []int{http.StatusNotFound, http.StatusServiceUnavailable},
+		Responses: map[string]*huma.Response{"200": {Description: "The file", Content: content}},
+	}, func(ctx context.Context, x *rest.Exchange, in *downloadInput) (*downloadOutput, error) {
+		d, err := r.service.OpenAttachment(ctx, in.Token)
+		if err != nil {
+			return nil, err
+		}
+		if method == http.MethodHead {
+			return newDownload(d, func(hc huma.Context) { hc.SetStatus(http.StatusOK) }), nil
+		}
+		return r.download(ctx, h, x, d)
+	})
 }
 
 func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
@@ -122,27 +139,56 @@ func (r attachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *a
 	return &attachmentOutput{attachmentRecord{"attachment", r.newAttachmentItem(key, in.ID, a)}}, nil
 }
 
-// download serves bytes that some caller chose to whoever holds the address. A
-// browser must never take them for a page of this server.
-func (r attachmentRoutes) download(ctx context.Context, in *downloadInput) (*downloadOutput, error) {
-	a, err := r.service.OpenAttachment(ctx, in.Token)
+// download serves an attachment piece by piece, each read when the client has taken
+// the one before. One that is deleted meanwhile ends the connection: its length was
+// announced.
+func (r attachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest.Exchange, d *mail.Download) (*downloadOutput, error) {
+	if d.Size > room.Small {
+		const copies = 2 // one from the database, one on its way
+		if err := x.ReserveFor(ctx, d.ID, copies*min(d.Size, mail.AttachmentPiece)); err != nil {
+			return nil, err
+		}
+	}
+	piece, err := d.Next(ctx)
 	if err != nil {
 		return nil, err
 	}
+	return newDownload(d, func(hc huma.Context) {
+		hc.SetStatus(http.StatusOK)
+		for len(piece) > 0 {
+			if _, err = x.Write(piece); err != nil {
+				return // the client is gone, or was cut
+			}
+			if piece, err = d.Next(ctx); err != nil {
+				h.ErrorFor(x, err) // logs it
+				panic(http.ErrAbortHandler)
+			}
+		}
+	}), nil
+}
+
+// newDownload is bytes that some caller chose for whoever holds the address. A
+// browser must never take them for a page of this server.
+func newDownload(d *mail.Download, body func(huma.Context)) *downloadOutput {
 	return &downloadOutput{
-		ContentType:        mediaType(a.ContentType),
-		ContentDisposition: disposition(a.Filename),
+		ContentType:        mediaType(d.ContentType),
+		ContentLength:      strconv.FormatInt(d.Size, 10),
+		ContentDisposition: disposition(d.Filename),
 		ContentSecurity:    "default-src 'none'; sandbox",
 		CacheControl:       "private, no-store",
-		Body:               a.Content,
-	}, nil
+		Body:               body,
+	}
 }
 
 func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
-	return AttachmentMeta{
+	meta := AttachmentMeta{
 		ID: a.ID, Filename: a.Filename, Size: a.Size,
-		ContentType: a.ContentType, ContentDisposition: "attachment",
+		ContentType: a.ContentType, ContentDisposition: "attachment", ContentID: a.ContentID,
 	}
+	if a.Inline() {
+		meta.ContentDisposition = "inline"
+	}
+	return meta
 }
 
 func (r attachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {

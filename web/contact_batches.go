@@ -174,7 +174,7 @@ func (r contactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{
 	for i, ref := range request.Contacts {
 		in.Contacts[i] = app.ContactRef{ID: ref.ID, Email: ref.Email}
 	}
-	found, err := r.service.GetContacts(ctx, key, in)
+	found, err := r.service.GetContacts(rest.Counting(ctx), key, in)
 	if err != nil {
 		return nil, err
 	}

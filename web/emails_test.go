@@ -26,6 +26,14 @@ func TestSendAccepted(t *testing.T) {
 			in.Attachments = []app.Attachment{{Filename: "a.txt", Size: int64(len(content)), Content: []byte(content)}}
 		})
 	}
+	raw := func(text string) app.EmailInput {
+		return with(func(in *app.EmailInput) { in.Attachments = []app.Attachment{{Filename: "a.txt", Text: text}} })
+	}
+	shown := func(id string) app.EmailInput {
+		in := attached("hi")
+		in.Attachments[0].ContentID = id
+		return in
+	}
 	tests := []struct {
 		name  string
 		extra string // members after those of goodSend
@@ -48,8 +56,17 @@ func TestSendAccepted(t *testing.T) {
 			in.Headers = map[string]string{"X-A": "1", "X-B": "2"}
 		})},
 		{"base64", `"attachments":[{"filename":"a.txt","content":"aGk="}]`, attached("hi")},
-		{"base64 unpadded", `"attachments":[{"filename":"a.txt","content":"aGk"}]`, attached("hi")},
-		{"base64 with breaks", `"attachments":[{"filename":"a.txt","content":"aG\r\n k=\n"}]`, attached("hi")},
+		{"base64 with breaks", `"attachments":[{"filename":"a.txt","content":"aG\r\nk=\n"}]`, attached("hi")},
+		{"no base64", `"attachments":[{"filename":"a.txt","content":"hello world"}]`, raw("hello world")},
+		{"no padding", `"attachments":[{"filename":"a.txt","content":"aGk"}]`, raw("aGk")},
+		{"too much padding", `"attachments":[{"filename":"a.txt","content":"aGk=="}]`, raw("aGk==")},
+		{"blanks", `"attachments":[{"filename":"a.txt","content":"aG k="}]`, raw("aG k=")},
+		{"tabs", `"attachments":[{"filename":"a.txt","content":"aG\tk="}]`, raw("aG\tk=")},
+		{"other alphabet", `"attachments":[{"filename":"a.txt","content":"a_b-"}]`, raw("a_b-")},
+		{"text behind base64", `"attachments":[{"filename":"a.txt","content":"aGk=aGk="}]`, raw("aGk=aGk=")},
+		{"content id", `"attachments":[{"filename":"a.txt","content":"aGk=","content_id":"logo"}]`, shown("logo")},
+		{"content id by its old name", `"attachments":[{"filename":"a.txt","content":"aGk=","inline_content_id":"logo"}]`, shown("logo")},
+		{"content id by both", `"attachments":[{"filename":"a.txt","content":"aGk=","content_id":"logo","inline_content_id":"logo"}]`, shown("logo")},
 		{"octets", `"attachments":[{"filename":"a.txt","content":[104, 105 ,0,255]}]`, attached("hi\x00\xff")},
 		{"Buffer", `"attachments":[{"filename":"a.txt","content":{"type":"Buffer","data":[104,105]}}]`, attached("hi")},
 		{"empty path", `"attachments":[{"filename":"a.txt","content":"aGk=","path":"","content_id":null,"inline_content_id":""}]`, attached("hi")},
@@ -114,11 +131,9 @@ func TestSendRefused(t *testing.T) {
 		{"scheduled by number", member(`"scheduled_at":5`), 422, app.CodeValidation, "`scheduled_at` must be a string"},
 		{"template", member(`"template":7`), 422, app.CodeValidation, "`template` must be an object"},
 		{"path", `{"attachments":[{"path":"https://x"}]}`, 422, app.CodeValidation, "`attachments[0].path` is not supported"},
-		{"content_id", `{"attachments":[{},{"content_id":"x"}]}`, 422, app.CodeValidation, "`attachments[1].content_id` is not supported"},
-		{"inline_content_id", `{"attachments":[{"inline_content_id":"x"}]}`, 422, app.CodeValidation, "`attachments[0].inline_content_id`"},
+		{"content_id", `{"attachments":[{},{"content_id":7}]}`, 422, app.CodeValidation, "`attachments[1].content_id` must be a string"},
+		{"two content ids", `{"attachments":[{"content_id":"x","inline_content_id":"y"}]}`, 422, app.CodeValidation, "`attachments[0].inline_content_id` is another than"},
 		{"contentType", `{"attachments":[{"contentType":"x"}]}`, 422, app.CodeValidation, "`attachments[0].contentType` is not a field"},
-		{"bad base64", `{"attachments":[{"content":"a_b"}]}`, 422, app.CodeValidation, "`attachments[0].content` must be valid base64"},
-		{"bad padding", `{"attachments":[{"content":"aGk=="}]}`, 422, app.CodeValidation, "`attachments[0].content`"},
 		{"octet 256", `{"attachments":[{"content":[256]}]}`, 422, app.CodeValidation, "`attachments[0].content`"},
 		{"octet -1", `{"attachments":[{"content":[-1]}]}`, 422, app.CodeValidation, "`attachments[0].content`"},
 		{"octet 1.5", `{"attachments":[{"content":[1.5]}]}`, 422, app.CodeValidation, "`attachments[0].content`"},
@@ -144,7 +159,7 @@ func TestSendErrorsEchoNoValues(t *testing.T) {
 	b := newBench(t)
 	for _, body := range []string{
 		`{"subject":{"s3cret":1}}`, `{"to":{"s3cret":1}}`, `{"html":["s3cret"]}`,
-		`{"attachments":[{"content":"s3cret!"}]}`, `{"topic_id":["s3cret"]}`, `{"x":"s3cret"`,
+		`{"attachments":[{"content":["s3cret!"]}]}`, `{"topic_id":["s3cret"]}`, `{"x":"s3cret"`,
 	} {
 		w := b.auth("POST", "/emails", body)
 		if w.Code < 400 || strings.Contains(w.Body.String(), "s3cret") {

@@ -67,6 +67,10 @@ func (f *fakePages) UnsubscribePage(_ context.Context, token string) (*audience.
 	return f.read(token)
 }
 
+func (f *fakePages) OpensPage(_, token string) bool {
+	return slices.Contains([]string{"all", "topic", "many"}, token)
+}
+
 func (f *fakePages) PreferencesPage(_ context.Context, token string) (*audience.PageView, error) {
 	return f.read(token)
 }
@@ -86,7 +90,7 @@ func (f *fakePages) Unsubscribe(_ context.Context, token string) (*audience.Page
 	return f.view(token)
 }
 
-func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error) {
+func (f *fakePages) SavePreferences(_ context.Context, token string, choices map[string]app.Subscription, _ string) (*audience.PageView, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if _, err := f.view(token); err != nil {

@@ -3,6 +3,7 @@ package web
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -16,8 +17,9 @@ type healthStatus struct {
 }
 
 type readiness struct {
-	Status string `json:"status" doc:"ready"`
-	Relay  string `json:"relay" enum:"configured,capture,none" doc:"none: mail is accepted and waits for a relay; capture: it is kept and never leaves"`
+	Status  string   `json:"status" doc:"ready"`
+	Starved []string `json:"starved,omitempty" doc:"What is held up for want of room: the bodies of requests that need no key, as unsubscribing; mail is accepted"`
+	Relay   string   `json:"relay" enum:"configured,capture,none" doc:"none: mail is accepted and waits for a relay; capture: it is kept and never leaves"`
 }
 
 type (
@@ -36,6 +38,7 @@ type healthService interface {
 type healthRoutes struct {
 	service  healthService
 	draining func() bool
+	starved  func() (withKey, others []string)
 }
 
 func (r healthRoutes) add(h *rest.Handler) {
@@ -57,6 +60,10 @@ func (r healthRoutes) add(h *rest.Handler) {
 		if err := r.service.Ready(); err != nil {
 			return nil, err
 		}
-		return &readinessOutput{readiness{"ready", r.service.Relay()}}, nil
+		withKey, others := r.starved()
+		if len(withKey) > 0 {
+			return nil, rest.NewError(app.CodeServiceUnavailable, "Requests are refused, since there is no room for more "+strings.Join(withKey, " and "))
+		}
+		return &readinessOutput{readiness{"ready", others, r.service.Relay()}}, nil
 	})
 }

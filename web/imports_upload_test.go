@@ -212,7 +212,7 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 // part of it would allow, and another one that stops.
 func TestAnUploadMayTakeItsTime(t *testing.T) {
 	const patience = 400 * time.Millisecond
-	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.BodyTimeout = patience })
+	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Stall = patience })
 	server := rest.NewServer(r.handler)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -72,13 +72,16 @@ func registerIngest(h *rest.Handler, service ingestService, sns SNS) {
 	in := &ingest{h: h, service: service, sns: sns}
 	tags := []string{"Provider events"}
 	rt := rest.Route{Public: true, Body: true, MaxBody: maxIngest}
-	ses := rest.RegisterRaw(h, rt, huma.Operation{
+	sesRoute := rt
+	sesRoute.Unproven, sesRoute.Precheck = true, in.listed
+	ses := rest.RegisterRaw(h, sesRoute, huma.Operation{
 		OperationID: "ingest-ses", Method: http.MethodPost, Path: "/ingest/ses",
 		Summary: "Take an event of Amazon SES from Amazon SNS", Tags: tags,
 		Description: "Believed only with a valid signature of a topic that the operator listed with --sns-topic.",
 		Errors:      []int{http.StatusForbidden},
 	}, in.ses)
 	rest.DocumentBody[snsMessage](h, ses, true)
+	rt.Precheck = in.opens
 	provider := rest.RegisterRaw(h, rt, huma.Operation{
 		OperationID: "ingest", Method: http.MethodPost, Path: "/ingest/{provider}/{secret}",
 		Summary: "Take events of a provider", Tags: tags,
@@ -103,12 +106,26 @@ func (providerEvents) Schema(huma.Registry) *huma.Schema {
 	}}}
 }
 
+// listed refuses what comes to the door of SNS while nothing is believed there,
+// before its body is read.
+func (in *ingest) listed(x *rest.Exchange, _ func(string) string) error {
+	if in.sns != nil {
+		return nil
+	}
+	return in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
+}
+
+// opens refuses what comes without the secret, before its body is read.
+func (in *ingest) opens(x *rest.Exchange, param func(string) string) error {
+	if in.service.OpensIngest(param("provider"), param("secret")) {
+		return nil
+	}
+	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
+}
+
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,
 // and trouble with 503, after which SNS tries again.
 func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*ingestOutput, error) {
-	if in.sns == nil {
-		return nil, in.refuse(x, "ses", app.CodeForbidden, "This message is not believed", errors.New("no topic is on the list: --sns-topic is not set"))
-	}
 	reports, note, err := in.sns.Receive(ctx, x.Body)
 	var refusal *app.Error
 	switch {
@@ -122,12 +139,10 @@ func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*inge
 	return in.store(ctx, reports)
 }
 
-// provider takes what a provider sends that the secret in the path proves.
+// provider takes what a provider sends, whom opens has proved by the secret in the
+// path.
 func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestInput) (*ingestOutput, error) {
 	source := string(path.Provider)
-	if !in.service.OpensIngest(source, path.Secret) {
-		return nil, in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
-	}
 	reports, err := feedback.Read(source, x.Body)
 	var refusal *app.Error
 	if errors.As(err, &refusal) {

@@ -59,6 +59,7 @@ var documentedLimits = map[string]int{
 	"webhooks endpoint maxLength":                webhook.MaxEndpoint,
 	"webhooks events maxItems":                   webhook.MaxEvents,
 	"webhooks overlap_hours maximum":             webhook.MaxOverlapHours,
+	"AttachmentRequest content_id maxLength":     app.MaxContentID,
 	"TemplateUseRequest variables maxProperties": app.MaxTemplateVariables,
 	"VariableRequest key maxLength":              app.MaxVariableKey,
 }
@@ -87,7 +88,7 @@ var documentedWords = []string{
 }
 
 // noLimits are numbers in words that limit nothing.
-var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10, the best|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+`)
+var noLimits = regexp.MustCompile(`from [01]$|A part of 1;|0 to 10, the best|^0: no answer|UTF-8|like 5\.1\.1|RFC \d+|OpenAPI 3\.0`)
 
 // limitWalk goes through the document.
 type limitWalk struct {
@@ -161,12 +162,31 @@ func (w *limitWalk) text(path []string, name, text string) {
 	}
 }
 
+// inPlace puts the bodies of requests, which have names, under their paths.
+func inPlace(doc map[string]any) {
+	schemas, named := doc["components"].(map[string]any)["schemas"].(map[string]any), []string{}
+	for _, item := range doc["paths"].(map[string]any) {
+		for _, op := range item.(map[string]any) {
+			body, _ := op.(map[string]any)["requestBody"].(map[string]any)
+			content, _ := body["content"].(map[string]any)
+			for _, media := range content {
+				name := strings.TrimPrefix(media.(map[string]any)["schema"].(map[string]any)["$ref"].(string), "#/components/schemas/")
+				media.(map[string]any)["schema"], named = schemas[name], append(named, name)
+			}
+		}
+	}
+	for _, name := range named {
+		delete(schemas, name)
+	}
+}
+
 // TestLimitsOfTheDocumentAreThoseOfTheRules reads every number of the document.
 func TestLimitsOfTheDocumentAreThoseOfTheRules(t *testing.T) {
 	var doc map[string]any
 	if err := json.Unmarshal(newBench(t).do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
+	inPlace(doc)
 	w := &limitWalk{t: t, limits: map[string]bool{}, words: map[string]bool{}}
 	for _, part := range []string{"paths", "components"} {
 		w.walk(doc[part], []string{part})

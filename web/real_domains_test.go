@@ -206,15 +206,11 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 func TestTheDocumentListsTheRegions(t *testing.T) {
 	d := newDomains(t)
 	var doc struct {
-		Paths map[string]map[string]struct {
-			RequestBody struct {
-				Content map[string]struct {
-					Schema struct {
-						Properties map[string]struct {
-							Default string
-							Enum    []string
-						}
-					}
+		Components struct {
+			Schemas map[string]struct {
+				Properties map[string]struct {
+					Default any
+					Enum    []any
 				}
 			}
 		}
@@ -222,7 +218,7 @@ func TestTheDocumentListsTheRegions(t *testing.T) {
 	if err := json.Unmarshal(d.do("GET", "/openapi.json", "").Body.Bytes(), &doc); err != nil {
 		t.Fatal(err)
 	}
-	region := doc.Paths["/domains"]["post"].RequestBody.Content["application/json"].Schema.Properties["region"]
+	region := doc.Components.Schemas["AddDomainRequest"].Properties["region"]
 	if region.Default != "us-east-1" || fmt.Sprint(region.Enum) != "[us-east-1 eu-west-1]" {
 		t.Errorf("region %+v", region)
 	}

@@ -100,7 +100,7 @@ func newReal(t *testing.T, cfg server.Config, change ...func(*Config, *rest.Limi
 		e.Stop(ctx)
 	})
 	r := &real{bench: &bench{t: t, clock: testTime}, server: e, store: store, sealer: cfg.Sealer}
-	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", RateLimit: 100_000}
+	webCfg := Config{Server: e, BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 100_000}}
 	webCfg.Log = slog.New(routeSpy{slog.NewTextHandler(&r.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &r.route})
 	l := rest.DefaultLimits()
 	for _, f := range change {

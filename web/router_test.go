@@ -20,7 +20,7 @@ import (
 
 func TestUnknownPathsNeedNoKey(t *testing.T) {
 	b := newBench(t)
-	for _, path := range []string{"/", "/nothing", "/emails/", "/emails/x/y/z", "/EMAILS", "/openapi.yaml",
+	for _, path := range []string{"/", "/nothing", "/emails%2F", "/emails/x/y/z", "/EMAILS", "/openapi.yaml",
 		"/docs", "/schemas/Error.json"} {
 		wantError(t, b.do("GET", path, ""), 404, app.CodeNotFound)
 	}
@@ -35,7 +35,7 @@ func TestMethodNotAllowed(t *testing.T) {
 		{"HEAD", "/healthz", "GET"},
 		{"POST", "/emails/" + emailID, "DELETE, GET, PATCH"},
 		{"POST", "/emails/" + emailID + "/events", "GET"},
-		{"PROPFIND", "/attachments/tok", "GET"},
+		{"PROPFIND", "/attachments/tok", "GET, HEAD"},
 	} {
 		w := b.do(tt.method, tt.path, "")
 		if got := w.Header().Get("Allow"); got != tt.allow {
@@ -167,7 +167,7 @@ func TestHealth(t *testing.T) {
 }
 
 func TestNewNeedsNothingButAnEngine(t *testing.T) {
-	h := New(Config{Server: nothing(), Log: slog.New(slog.DiscardHandler), RateLimit: DefaultRateLimit})
+	h := New(Config{Server: nothing(), Log: slog.New(slog.DiscardHandler), Bounds: Bounds{RateLimit: DefaultRateLimit}})
 	w := get(h, "/healthz")
 	wantJSON(t, w, `{"compat":"strict","status":"ok"}`)
 	if w.Header().Get("Ratelimit-Policy") != "100;w=1" {

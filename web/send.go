@@ -2,6 +2,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"fmt"
 
@@ -38,9 +39,9 @@ type attachmentRequest struct {
 	Filename    string            `json:"filename"`
 	Content     attachmentContent `json:"content"`
 	ContentType string            `json:"content_type,omitempty" doc:"A media type; by the file name where absent"`
+	ContentID   contentID         `json:"content_id,omitempty" maxLength:"128" doc:"Taken with --compat resend: the HTML shows the file as cid:content_id"`
 
 	Path            remotePath `json:"path" hidden:"true"`
-	ContentID       contentID  `json:"content_id" hidden:"true"`
 	InlineContentID contentID  `json:"inline_content_id" hidden:"true"`
 }
 
@@ -54,8 +55,8 @@ func (r *sendEmailRequest) input() *app.EmailInput {
 	for i := range r.Attachments {
 		a := &r.Attachments[i]
 		in.Attachments = append(in.Attachments, app.Attachment{
-			Filename: a.Filename, ContentType: a.ContentType,
-			Size: int64(len(a.Content)), Content: a.Content,
+			Filename: a.Filename, ContentType: a.ContentType, ContentID: string(cmp.Or(a.ContentID, a.InlineContentID)),
+			Size: int64(len(a.Content.octets)), Content: a.Content.octets, Text: a.Content.text,
 		})
 	}
 	return in
@@ -102,7 +103,16 @@ func (l *tagList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (l *attachmentList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return rest.DecodeList(d, (*[]attachmentRequest)(l), app.MaxAttachments, "an array")
+	if err := rest.DecodeList(d, (*[]attachmentRequest)(l), app.MaxAttachments, "an array"); err != nil {
+		return err
+	}
+	for i, a := range *l {
+		if a.InlineContentID != "" && a.ContentID != "" && a.InlineContentID != a.ContentID {
+			at := d.StackPointer() + jsontext.Pointer(fmt.Sprintf("/%d/inline_content_id", i))
+			return rest.NewShapeError(at, "is another than `content_id`, whose older name it is")
+		}
+	}
+	return nil
 }
 
 // maxHeaders bounds the custom headers of an email while they are read.
@@ -173,16 +183,24 @@ func (*remotePath) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	return rest.EmptyOnly(d, "is not supported: files are never fetched, send the `content` itself")
 }
 
-type contentID struct{}
+// contentID is a string; an empty list or object is an empty one.
+type contentID string
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (*contentID) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	return rest.EmptyOnly(d, "is not supported: attachments can't be shown inside the HTML")
+func (c *contentID) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	if d.PeekKind() != '"' {
+		return rest.EmptyOnly(d, "must be a string")
+	}
+	return json.UnmarshalDecode(d, (*string)(c))
 }
 
 // attachmentContent is the bytes of a file: a base64 string, an array of byte
-// values, or what Node's Buffer turns into.
-type attachmentContent []byte
+// values, or what Node's Buffer turns into. A string that is not base64 is kept as
+// text: which files may come so is not for the decoder to say.
+type attachmentContent struct {
+	octets []byte // nil: none, or text
+	text   string
+}
 
 const contentShape = "a base64 string or an array of byte values"
 
@@ -193,8 +211,11 @@ func (c *attachmentContent) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 	if err != nil {
 		return err
 	}
-	*c, err = decodeContent(kind, v)
-	if err != nil {
+	*c = attachmentContent{}
+	if kind == '"' {
+		return c.decodeText(v)
+	}
+	if c.octets, err = decodeContent(kind, v); err != nil {
 		return rest.NewShapeError(d.StackPointer(), err.Error())
 	}
 	return nil
@@ -226,8 +247,6 @@ func decodeContent(kind jsontext.Kind, v jsontext.Value) ([]byte, error) {
 	switch kind {
 	case 'n':
 		return nil, nil
-	case '"':
-		return decodeBase64(v)
 	case '[':
 		return decodeOctets(v)
 	case '{':
@@ -244,34 +263,23 @@ func decodeContent(kind jsontext.Kind, v jsontext.Value) ([]byte, error) {
 	return nil, errContent
 }
 
-// decodeBase64 reads a JSON string of RFC 4648 section 4, with or without
-// padding, and with line breaks as MIME encoders leave them.
-func decodeBase64(v jsontext.Value) ([]byte, error) {
+// decodeText reads a JSON string of RFC 4648 section 4, padded, with line breaks as
+// MIME encoders leave them and no other white space.
+func (c *attachmentContent) decodeText(v jsontext.Value) (err error) {
 	text := []byte(v[1 : len(v)-1])
 	if bytes.IndexByte(text, '\\') >= 0 {
-		unquoted, err := jsontext.AppendUnquote(nil, v)
-		if err != nil {
-			return nil, err
-		}
-		text = unquoted
-	}
-	for _, space := range []string{" ", "\t", "\r", "\n"} { // each search is far quicker than ContainsAny
-		if bytes.Contains(text, []byte(space)) {
-			text = bytes.ReplaceAll(text, []byte(space), nil)
+		if text, err = jsontext.AppendUnquote(nil, v); err != nil {
+			return err
 		}
 	}
-	padded := len(text)
-	text = bytes.TrimSuffix(bytes.TrimSuffix(text, []byte("=")), []byte("="))
-	if len(text) != padded && padded%4 != 0 {
-		return nil, fmt.Errorf("must be valid base64")
-	}
-	out := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))
-	n, err := base64.RawStdEncoding.Decode(out, text)
+	out := make([]byte, base64.StdEncoding.DecodedLen(len(text)))
+	n, err := base64.StdEncoding.Decode(out, text) // which skips CR and LF
 	if err != nil {
-		// The cause would tell a piece of the content.
-		return nil, fmt.Errorf("must be valid base64")
+		c.text = string(text)
+		return nil
 	}
-	return out[:n], nil
+	c.octets = out[:n]
+	return nil
 }
 
 // decodeOctets reads a JSON array, known to be valid JSON, of whole numbers

@@ -87,7 +87,7 @@ func TestSlowHeaderIsCut(t *testing.T) {
 
 func TestSlowBodyTimesOut(t *testing.T) {
 	for _, framing := range []string{"Content-Length: 100\r\n\r\n{", "Transfer-Encoding: chunked\r\n\r\n1\r\n{\r\n"} {
-		b := newBench(t, func(_ *Config, l *rest.Limits) { l.BodyTimeout = 50 * time.Millisecond })
+		b := newBench(t, func(_ *Config, l *rest.Limits) { l.SmallTime = 50 * time.Millisecond })
 		addr, _ := serve(t, b)
 		c := dial(t, addr)
 		fmt.Fprint(c, sendHead+framing)
@@ -130,7 +130,7 @@ func TestUnwantedBodyIsNotWaitedFor(t *testing.T) {
 	for _, head := range []string{
 		"POST /emails HTTP/1.1\r\nHost: x\r\n", "GET /healthz HTTP/1.1\r\nHost: x\r\n", "POST /nothing HTTP/1.1\r\nHost: x\r\n",
 	} {
-		b := newBench(t, func(_ *Config, l *rest.Limits) { l.BodyTimeout = 50 * time.Millisecond })
+		b := newBench(t, func(_ *Config, l *rest.Limits) { l.SmallTime = 50 * time.Millisecond })
 		addr, _ := serve(t, b)
 		c := dial(t, addr)
 		fmt.Fprint(c, head+"Content-Length: 100\r\n\r\n{")
@@ -215,7 +215,7 @@ func (endless) Read(p []byte) (int, error) {
 // one is turned away, a small one passes, and all is free again at the end.
 func TestBudget(t *testing.T) {
 	b := newBench(t, func(_ *Config, l *rest.Limits) {
-		l.SmallBody, l.LargeBudget, l.BodyWait = 200, 1000, 20*time.Millisecond
+		l.SmallBody, l.LargeBudget, l.LargeWait = 200, 1000, 20*time.Millisecond
 	})
 	b.service.blocking = make(chan struct{})
 	b.service.entered = make(chan struct{}, 3)
@@ -229,7 +229,7 @@ func TestBudget(t *testing.T) {
 	first := post(large)
 	<-b.service.entered
 	w := answer(t, post(large))
-	wantError(t, w, 503, app.CodeServiceUnavailable, "large requests")
+	wantError(t, w, 503, app.CodeServiceUnavailable, "large bodies")
 	if w.Header().Get("Retry-After") == "" {
 		t.Error("no retry-after")
 	}
@@ -243,7 +243,7 @@ func TestBudget(t *testing.T) {
 
 func TestBudgetIsGivenBack(t *testing.T) {
 	b := newBench(t, func(_ *Config, l *rest.Limits) {
-		l.SmallBody, l.Body, l.SmallBudget, l.LargeBudget, l.BodyWait = 10, 1000, 4, 1000, time.Millisecond
+		l.SmallBody, l.Body, l.SmallBudget, l.LargeBudget, l.SmallWait, l.LargeWait = 10, 1000, 8, 1000, time.Millisecond, time.Millisecond
 	})
 	for _, body := range []string{goodSend, "{", strings.Repeat(" ", 2000), ""} {
 		for _, chunked := range []bool{false, true} {

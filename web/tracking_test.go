@@ -2,12 +2,14 @@ package web
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"image/gif"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"mailer/app"
 	"mailer/app/tracking"
@@ -20,6 +22,7 @@ type fakeTracking struct {
 	mu           sync.Mutex
 	visitors     []tracking.Visitor
 	location     string
+	orphaned     bool
 }
 
 func (f *fakeTracking) came(token string, by *tracking.Visitor) bool {
@@ -33,11 +36,11 @@ func (f *fakeTracking) came(token string, by *tracking.Visitor) bool {
 
 func (f *fakeTracking) NoteOpen(token string, by *tracking.Visitor) bool { return f.came(token, by) }
 
-func (f *fakeTracking) FollowLink(token string, by *tracking.Visitor) (string, bool) {
-	if !f.came(token, by) {
-		return "", false
+func (f *fakeTracking) FollowLink(_ context.Context, host, token string, by *tracking.Visitor) (tracking.Destination, bool) {
+	if host != "mail.example.com" || !f.came(token, by) {
+		return tracking.Destination{}, false
 	}
-	return f.location, true
+	return tracking.Destination{Target: f.location, Location: f.location, Orphaned: f.orphaned}, true
 }
 
 func trackingBench(t *testing.T) (*bench, *fakeTracking) {
@@ -151,7 +154,7 @@ func TestRealTracking(t *testing.T) {
 	if err := json.Unmarshal(r.as(r.full, "GET", "/emails/"+id, "").Body.Bytes(), &email); err != nil || email.HTML != html {
 		t.Errorf("read back as %s, %v", email.HTML, err)
 	}
-	sent := tracking.Track(r.sealer, &app.Mail{HTML: html}, id, &app.Tracking{Base: cfg.BaseURL, Open: true, Click: true}).HTML
+	sent := tracking.Track(r.sealer, &app.Mail{HTML: html}, r.team.ID, id, &app.Tracking{Base: cfg.BaseURL, Open: true, Click: true}).HTML
 	_, rest, _ := strings.Cut(sent, `href="`+cfg.BaseURL)
 	link, rest, _ := strings.Cut(rest, `"`)
 	_, rest, _ = strings.Cut(rest, `src="`+cfg.BaseURL)
@@ -165,5 +168,47 @@ func TestRealTracking(t *testing.T) {
 	wantStatus(t, r.do("GET", link[:len(link)-1], ""), 404)
 	r.eventually(r.full, "/emails/"+id+"/events", `"prefetched"`) // within 10 seconds
 	wantStatus(t, r.as(r.full, "DELETE", "/emails/"+id, ""), 200)
-	wantStatus(t, r.do("GET", link, ""), 302)
+	for end := time.Now().Add(10 * time.Second); time.Now().Before(end); {
+		if w = r.do("GET", link, "", "Accept-Language: de"); w.Code != 302 { // within a second of the deletion
+			break
+		}
+	}
+	wantNamed(t, w)
+	r.send(r.full, string(body)) // another mail changes nothing
+	wantNamed(t, r.do("GET", link, "", "Accept-Language: de"))
+	wantStatus(t, r.do("HEAD", link, ""), 200)
+}
+
+// wantNamed checks the page that names a target instead of leading there.
+func wantNamed(t *testing.T, w *httptest.ResponseRecorder) {
+	t.Helper()
+	wantStatus(t, w, 200)
+	wantPrivate(t, w)
+	for _, want := range []string{`<html lang="de">`, `dir="ltr">https://a.test/ü?x=1&amp;y=2</p>`,
+		`<a href="https://a.test/%C3%BC?x=1&amp;y=2" rel="noopener noreferrer nofollow">`} {
+		if !strings.Contains(w.Body.String(), want) {
+			t.Errorf("the page has no %s:\n%s", want, w.Body)
+		}
+	}
+	policy := w.Header().Get("Content-Security-Policy")
+	if w.Header().Get("Location") != "" || strings.Contains(strings.ToLower(w.Body.String()), "http-equiv") || !strings.HasPrefix(policy, "default-src 'none'") {
+		t.Errorf("it leads on by itself, or its policy is %q", policy)
+	}
+}
+
+func TestAClickOnAnotherTeamsHostIsNoLink(t *testing.T) {
+	b, f := trackingBench(t)
+	for host, want := range map[string]int{"mail.example.com": 302, "links.team-b.test": 404} {
+		r := httptest.NewRequest("GET", "http://"+host+"/t/c/good", nil)
+		w := httptest.NewRecorder()
+		b.handler.ServeHTTP(w, r)
+		wantStatus(t, w, want)
+		if got := w.Header().Get("Location"); want != 302 && (got != "" || !strings.Contains(w.Body.String(), "<html")) {
+			t.Errorf("%s answers %q %s", host, got, w.Body)
+		}
+	}
+	f.orphaned = true
+	if w := b.do("GET", "/t/c/good", ""); w.Code != 200 || w.Header().Get("Location") != "" {
+		t.Errorf("an orphaned link: %d to %q", w.Code, w.Header().Get("Location"))
+	}
 }

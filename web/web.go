@@ -7,6 +7,7 @@
 package web
 
 import (
+	"cmp"
 	"log/slog"
 	"time"
 
@@ -16,10 +17,6 @@ import (
 	"mailer/web/rest"
 )
 
-// DefaultRateLimit is how many requests a second a key may make where nothing
-// else is configured.
-const DefaultRateLimit = 100
-
 // Config is what the HTTP layer is made of.
 type Config struct {
 	Server *server.Server
@@ -27,9 +24,7 @@ type Config struct {
 	// BaseURL is where callers reach this server, like "https://mail.example.com";
 	// download addresses and the OpenAPI document carry it.
 	BaseURL string
-	// RateLimit is how many requests a second each key may make; 0: no limit,
-	// and no ratelimit headers.
-	RateLimit int
+	Bounds
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 }
@@ -94,12 +89,15 @@ func servicesFrom(s *server.Server) Services {
 // New makes the handler. It panics on routes that contradict each other, which
 // is a mistake in this package and none of the caller's.
 func New(cfg Config) *rest.Handler {
-	return newHandler(cfg, servicesFrom(cfg.Server), rest.DefaultLimits(), time.Now)
+	limits := rest.DefaultLimits()
+	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
+	return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now)
 }
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, Limits: l, Now: now, Absent: absent,
+		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s)
 	registerIngest(h, s.Ingest, cfg.SNS)
@@ -115,7 +113,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 func addRoutes(h *rest.Handler, s Services) {
 	segments := segmentRoutes{s.Segments}
 	for _, routes := range []interface{ add(h *rest.Handler) }{
-		healthRoutes{s.Health, h.Draining},
+		healthRoutes{s.Health, h.Draining, h.Starved},
 		emailRoutes{s.Emails},
 		attachmentRoutes{s.Attachments, h.BaseURL()},
 		suppressionRoutes{s.Suppressions},

@@ -184,11 +184,16 @@ func (f *fakeService) AttachmentToken(*app.Key, string, string) (string, time.Ti
 	return "tok", testTime.Add(time.Hour)
 }
 
-func (f *fakeService) OpenAttachment(_ context.Context, token string) (*app.Attachment, error) {
+func (f *fakeService) OpenAttachment(_ context.Context, token string) (*mail.Download, error) {
 	if token != "tok" {
 		return nil, app.NotFound("attachment")
 	}
-	return &app.Attachment{Filename: "grüße.html", ContentType: "text/html\r\nX-Evil: 1", Content: []byte("<b>hi</b>")}, nil
+	content := []byte("<b>hi</b>")
+	a := app.Attachment{Filename: "grüße.html", ContentType: "text/html\r\nX-Evil: 1", Size: int64(len(content))}
+	return &mail.Download{Attachment: a, Next: func(context.Context) (piece []byte, err error) {
+		piece, content = content, nil
+		return piece, nil
+	}}, nil
 }
 
 func (f *fakeService) GetCaptured(_ context.Context, _ *app.Key, id string) ([]byte, error) {
@@ -219,7 +224,7 @@ type bench struct {
 
 func newBench(t testing.TB, change ...func(*Config, *rest.Limits)) *bench {
 	b := &bench{t: t, service: &fakeService{}, clock: testTime}
-	cfg := Config{BaseURL: "https://mail.example.com/", RateLimit: 1000}
+	cfg := Config{BaseURL: "https://mail.example.com/", Bounds: Bounds{RateLimit: 1000}}
 	cfg.Log = slog.New(routeSpy{slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}), &b.route})
 	l := rest.DefaultLimits()
 	for _, f := range change {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/service"
@@ -327,13 +328,20 @@ func (s *Service) RemoveContacts(ctx context.Context, key *app.Key, in app.Conta
 	return ids, nil
 }
 
-// eraseAll erases the contacts that keys name and returns their ids.
+// eraseAll erases the contacts that keys name and returns their ids, and the addresses
+// among the keys that no contact has.
 func (s *Service) eraseAll(ctx context.Context, teamID string, keys []app.ContactKey, hashes []app.AddressHash) ([]string, error) {
 	found, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.Contact, error) { return contactsOf(r, teamID, keys, hashes) })
-	if err != nil || len(found) == 0 {
+	if err != nil {
 		return nil, service.Unavailable(err)
 	}
-	if err := s.EraseContacts(ctx, teamID, found); err != nil {
+	who := slices.Clone(found)
+	for i, k := range keys {
+		if k.ID == "" && !slices.ContainsFunc(found, func(c app.Contact) bool { return c.Hash == hashes[i] }) {
+			who = append(who, stranger(teamID, k.Folded))
+		}
+	}
+	if err := s.EraseContacts(ctx, teamID, who); err != nil {
 		return nil, service.Unavailable(err)
 	}
 	ids := make([]string, len(found))

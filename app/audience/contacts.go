@@ -183,10 +183,14 @@ func (s *Service) resubscribe(tx *db.Tx, c *app.Contact) error {
 
 // DeleteContact deletes the contact with that id, or of that address, with its
 // memberships and choices, and returns its id; erase also removes its address from
-// what is stored. Errors: CodeNotFound.
+// what is stored. An address of which the team has no contact can be erased too: the id
+// is then one that no contact has. Errors: CodeNotFound.
 func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail string, erase bool) (id string, err error) {
 	if erase {
 		c, err := s.GetContact(ctx, key, idOrEmail)
+		if _, folded, bad := app.ParseBareAddress(idOrEmail); bad == nil && app.CodeOf(err) == app.CodeNotFound {
+			c, err = stranger(key.TeamID, folded), nil
+		}
 		if err != nil {
 			return "", err
 		}

@@ -179,8 +179,13 @@ func (s *Service) BeginErasure(tx *db.Tx, teamID string, contacts []app.Contact)
 	return job, tx.InsertErasure(db.Erasure{ID: job.ID, TeamID: teamID, Sealed: s.Sealer.Seal(ErasePurpose, job.ID, plain)})
 }
 
+// stranger stands for an address of which a team has no contact, but maybe mail.
+func stranger(teamID, folded string) app.Contact {
+	return app.Contact{ID: app.NewID(), TeamID: teamID, Email: folded}
+}
+
 // eraseContact deletes a contact and returns its folded address. One that was
-// deleted meanwhile is erased all the same. Who was unsubscribed stays so.
+// deleted meanwhile is erased all the same, and one that came meanwhile too. Who was unsubscribed stays so.
 func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (address string, err error) {
 	_, address, err = app.ParseBareAddress(c.Email)
 	if err != nil {
@@ -188,6 +193,9 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 	}
 	unsubscribed, hash := c.Unsubscribed, s.Sealer.AddressHash(teamID, address)
 	now, err := tx.Contact(teamID, c.ID)
+	if errors.Is(err, db.ErrNotFound) {
+		now, err = tx.ContactByAddress(teamID, hash)
+	}
 	if err == nil {
 		unsubscribed = now.Unsubscribed
 		err = s.deleteErased(tx, now)

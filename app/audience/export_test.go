@@ -17,6 +17,8 @@ const (
 	ImportYield    = importYield
 	MaxOpenImports = maxOpenImports
 	MaxScans       = maxScans
+	OptInsEach     = optInsEach
+	OptInsFrom     = optInsFrom
 )
 
 var (

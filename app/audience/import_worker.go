@@ -173,7 +173,7 @@ func (s *Imports) work(ctx context.Context, i importing.Import) (wait time.Durat
 	case errors.Is(err, errGone):
 		im.forget(i.ID)
 		return 0, nil
-	case errors.Is(err, db.ErrFull):
+	case errors.Is(err, db.ErrFull), service.Hindered(err):
 		im.keep(run)
 		return service.SweepEvery, nil
 	case errors.Is(err, errErasing):

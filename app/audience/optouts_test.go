@@ -414,7 +414,7 @@ func TestOptOutsAreTakenWhileTheDiskIsFull(t *testing.T) {
 				return w.Server.Pages.Unsubscribe(t.Context(), w.Link(app.UnsubscribePage, app.PageLink{Address: address, Source: id}))
 			},
 			func() (*audience.PageView, error) {
-				return w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{news.ID: app.OptIn})
+				return w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: address}), map[string]app.Subscription{news.ID: app.OptIn}, "")
 			},
 		} {
 			if err := w.Strike(world.FullStorage(t)); !errors.Is(err, db.ErrFull) {

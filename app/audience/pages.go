@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -53,11 +52,21 @@ func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageVie
 	return view, nil
 }
 
+// OpensPage reports whether a token is one of ours for a page. It asks no database:
+// whether what the token stands for is still there only the page itself tells.
+func (s *Pages) OpensPage(name, token string) bool {
+	_, ok := s.Sealer.ReadPageToken(name, token)
+	return ok
+}
+
 // Unsubscribe opts out of the link's topic, or of all mailings, and returns what
 // the page shows afterwards. Once it answered, nothing that the link was for
 // leaves to the address; a second call changes nothing. Errors: CodeNotFound.
 func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error) {
-	return s.changePage(ctx, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+	if view, err := s.leftBefore(ctx, token); view != nil || err != nil {
+		return view, err
+	}
+	return s.changePage(ctx, s.DB.WriteVital, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
 		leave := s.unsubscribe
 		if p.link.TopicID != "" {
 			leave = optOut
@@ -70,71 +79,27 @@ func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error
 		if err := countUnsubscribed(tx, p); err != nil {
 			return nil, err
 		}
-		view, err := p.view(&tx.Reader)
-		if err == nil && p.link.TopicID == "" {
-			// Also for one without contact who is on the suppression list for another
-			// reason, which stays as it is and blocks no less.
-			view.Unsubscribed = true
-		}
-		return view, err
+		return p.unsubscribedView(&tx.Reader)
 	})
 }
 
-// SavePreferences notes a choice for each topic id of choices that the page
-// shows; others are ignored. It does not re-subscribe who is unsubscribed from
-// everything. Errors: CodeNotFound.
-func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*PageView, error) {
-	return s.changePage(ctx, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
-		shown, err := p.topics(&tx.Reader)
-		if err != nil {
-			return nil, err
-		}
-		var changed []app.TopicChoice // of the one whom the link stands for
-		for i := range p.people {
-			mine, err := choose(tx, p, &p.people[i], shown, choices)
-			if err != nil {
-				return nil, err
-			}
-			if i == 0 {
-				changed = mine
-				// Whoever got another address since is not shown, and left alone with what
-				// it subscribed to.
-				choices = maps.Clone(choices)
-				maps.DeleteFunc(choices, func(_ string, s app.Subscription) bool { return s != app.OptOut })
-			}
-		}
-		if slices.Contains(changed, app.TopicChoice{ID: p.link.TopicID, Subscription: app.OptOut}) {
-			if err := countUnsubscribed(tx, p); err != nil {
-				return nil, err
-			}
-		}
-		return p.view(&tx.Reader)
-	})
-}
-
-// choose notes what an address chooses among the topics that are shown, and returns
-// what is new of it.
-func choose(tx *db.Tx, p *page, who *addressee, shown []app.ContactTopic, choices map[string]app.Subscription) (changed []app.TopicChoice, err error) {
-	for _, t := range shown {
-		choice := app.TopicChoice{ID: t.ID, Subscription: choices[t.ID]}
-		if choice.Subscription != app.OptIn && choice.Subscription != app.OptOut {
-			continue
-		}
-		isNew, err := tx.SetChoice(t.ID, who.hash, choice.Subscription)
-		if err != nil {
-			return nil, err
-		}
-		if isNew {
-			changed = append(changed, choice)
-		}
+// unsubscribedView is what the page of an unsubscribe link shows afterwards.
+func (p *page) unsubscribedView(r *db.Reader) (*PageView, error) {
+	view, err := p.view(r)
+	if err == nil && p.link.TopicID == "" {
+		// Also for one without contact who is on the suppression list for another
+		// reason, which stays as it is and blocks no less.
+		view.Unsubscribed = true
 	}
-	return changed, announceChoicesOf(tx, p, who, changed)
+	return view, err
 }
 
-// changePage runs fn on the page of a token in a vital Write: an opt-out must
-// not wait for room on the disk.
-func (s *Pages) changePage(ctx context.Context, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+// writer is Write or WriteVital: an opt-out must not wait for room on the disk.
+type writer func(ctx context.Context, fn func(*db.Tx) error) error
+
+// changePage runs fn on the page of a token in a Write.
+func (s *Pages) changePage(ctx context.Context, write writer, name, token string, fn func(*db.Tx, *page) (*PageView, error)) (view *PageView, err error) {
+	err = write(ctx, func(tx *db.Tx) error {
 		p, err := s.openPage(&tx.Reader, name, token)
 		if err != nil {
 			return err
@@ -293,18 +258,6 @@ func optOut(tx *db.Tx, p *page, who *addressee) error {
 		return err
 	}
 	return announceChoicesOf(tx, p, who, []app.TopicChoice{{ID: p.link.TopicID, Subscription: app.OptOut}})
-}
-
-// announceChoicesOf notes choices that changed, where they are a contact's.
-func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicChoice) error {
-	if len(changed) == 0 {
-		return nil
-	}
-	c, err := p.contact(&tx.Reader, who)
-	if err != nil || c == nil {
-		return err
-	}
-	return p.s.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
 // unsubscribe notes that an address wants no more mailings at all: in its

@@ -315,7 +315,7 @@ func TestPreferencesNoteWhatThePageShowsAndNothingElse(t *testing.T) {
 	}
 	var after string
 	for n := range 2 {
-		v, err := w.Server.Pages.SavePreferences(t.Context(), token, choices)
+		v, err := w.Server.Pages.SavePreferences(t.Context(), token, choices, "")
 		world.Must(t, err)
 		if len(v.Topics) != 3 || v.Topics[0].Subscription != app.OptOut || v.Topics[1].Subscription != app.OptIn || v.Topic.Subscription != app.OptOut || !v.Unsubscribed {
 			t.Errorf("%+v", v)
@@ -334,14 +334,14 @@ func TestPreferencesNoteWhatThePageShowsAndNothingElse(t *testing.T) {
 		t.Errorf("contact, choices, suppressions: %s", got)
 	}
 	for _, nothing := range []map[string]app.Subscription{nil, {in.ID: ""}, {in.ID: "OPT_IN"}} {
-		_, err := w.Server.Pages.SavePreferences(t.Context(), token, nothing)
+		_, err := w.Server.Pages.SavePreferences(t.Context(), token, nothing, "")
 		world.Must(t, err)
 	}
 	if got := w.Audience(); got != after {
 		t.Errorf("no choices changed\n%sto\n%s", after, got)
 	}
 	// A page that a bare link opened does not show the private topic.
-	_, err := w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: w.Hash("bob@example.net")}), map[string]app.Subscription{own.ID: app.OptIn})
+	_, err := w.Server.Pages.SavePreferences(t.Context(), w.Link(app.PreferencesPage, app.PageLink{Address: w.Hash("bob@example.net")}), map[string]app.Subscription{own.ID: app.OptIn}, "")
 	world.Must(t, err)
 	if got := w.Audience(); got != after {
 		t.Errorf("a private topic changed\n%sto\n%s", after, got)

@@ -11,11 +11,13 @@ package audience
 import (
 	"context"
 	"sync"
+	"time"
 
 	"mailer/app/cache"
 	"mailer/app/events"
 	"mailer/app/service"
 	"mailer/app/teams"
+	"mailer/app/window"
 )
 
 // Service is contacts, segments and who gets no mail.
@@ -67,7 +69,10 @@ type Imports struct {
 }
 
 // Pages is the hosted pages of unsubscribe and preferences links.
-type Pages struct{ *Service }
+type Pages struct {
+	*Service
+	optIns *window.Keyed // by address and by client
+}
 
 // Topics is what contacts can subscribe to.
 type Topics struct{ *Service }
@@ -83,7 +88,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service) *Servi
 	s := &Service{Base: base, events: told, teams: owners, scans: service.NewTurns(maxScans, scanCrowd),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
 	s.Imports = &Imports{Service: s, imports: newImporter()}
-	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s}, &Topics{s}, &Properties{s}, &Suppressions{s}
+	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s, window.NewKeyed(time.Minute)}, &Topics{s}, &Properties{s}, &Suppressions{s}
 	return s
 }
 

@@ -115,7 +115,7 @@ func doors(w *world.World) map[string]func(token string) (*audience.PageView, er
 		"Unsubscribe":     func(token string) (*audience.PageView, error) { return w.Server.Pages.Unsubscribe(ctx, token) },
 		"PreferencesPage": func(token string) (*audience.PageView, error) { return w.Server.Pages.PreferencesPage(ctx, token) },
 		"SavePreferences": func(token string) (*audience.PageView, error) {
-			return w.Server.Pages.SavePreferences(ctx, token, map[string]app.Subscription{})
+			return w.Server.Pages.SavePreferences(ctx, token, map[string]app.Subscription{}, "")
 		},
 	}
 }

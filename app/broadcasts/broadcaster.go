@@ -124,7 +124,7 @@ func (s *Service) broadcast() {
 	for {
 		next, err := s.broadcastRound(s.Taking)
 		if err != nil && s.Taking.Err() == nil {
-			s.Log.Error("broadcasts", "err", err)
+			s.LogUnlessHindered("broadcasts", err)
 			next = service.SweepEvery
 		}
 		if !service.Pause(s.Taking, next, s.broadcaster.woken) {
@@ -149,12 +149,20 @@ func (s *Service) startDue(ctx context.Context) (next time.Duration, err error) 
 	var failed []error
 	for i := range scheduled {
 		b := &scheduled[i]
+		if b.Held != "" {
+			continue
+		}
 		if d := time.Until(b.ScheduledAt); d > 0 {
 			next = min(next, d)
 			continue
 		}
-		err := s.DB.Write(ctx, func(tx *db.Tx) error { return service.IgnoreGone(s.queueBroadcast(tx, b)) })
-		if err != nil {
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			if _, err := tx.Broadcast(b.TeamID, b.ID); err != nil { // before it is written to
+				return service.IgnoreGone(err)
+			}
+			return service.IgnoreGone(s.queueBroadcast(tx, b))
+		})
+		if err = s.unlessDamaged(ctx, b, err); err != nil {
 			failed = append(failed, fmt.Errorf("start broadcast %s: %w", b.ID, err))
 		}
 	}
@@ -175,7 +183,7 @@ func (s *Service) expandQueued(ctx context.Context) error {
 	slices.SortStableFunc(queued, func(a, b app.Broadcast) int { return int(min(max(a.Audience-b.Audience, -1), 1)) })
 	for i := range queued {
 		b := &queued[i]
-		if b.Expanded || !s.broadcaster.claim(b.ID) {
+		if b.Expanded || b.Held != "" || !s.broadcaster.claim(b.ID) {
 			continue
 		}
 		s.Workers.Go(func() {
@@ -186,13 +194,21 @@ func (s *Service) expandQueued(ctx context.Context) error {
 					s.Log.Error("panic while writing down recipients", "broadcast", b.ID, "panic", r, "stack", string(debug.Stack()))
 				}
 			}()
-			if err := s.expand(s.Taking, b); err != nil && s.Taking.Err() == nil {
-				s.Log.Error("write down recipients", "broadcast", b.ID, "err", err)
+			if err := s.unlessDamaged(s.Taking, b, s.expand(s.Taking, b)); err != nil && s.Taking.Err() == nil {
+				s.LogUnlessHindered("write down recipients", err, "broadcast", b.ID)
 				service.Pause(s.Taking, service.SweepEvery, nil)
 			}
 		})
 	}
 	return nil
+}
+
+// unlessDamaged holds a broadcast of which something can't be read. Other errors pass.
+func (s *Service) unlessDamaged(ctx context.Context, b *app.Broadcast, err error) error {
+	if !errors.Is(err, db.ErrDamaged) {
+		return err
+	}
+	return s.delivery.HoldDamaged(ctx, b.TeamID, b.ID)
 }
 
 // expand writes down the recipients of a broadcast from where it was left. The

@@ -103,7 +103,9 @@ func (s *Service) views(ctx context.Context, rows ...app.Broadcast) ([]Broadcast
 }
 
 func (s *Service) readBroadcast(ctx context.Context, key *app.Key, id string) (*app.Broadcast, error) {
-	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Broadcast, error) { return r.Broadcast(key.TeamID, id) })
+	b, err := service.Reserved(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.BroadcastSize(key.TeamID, id) },
+		func(r *db.Reader) (*app.Broadcast, error) { return r.Broadcast(key.TeamID, id) })
 	return b, service.Lookup("broadcast", err)
 }
 

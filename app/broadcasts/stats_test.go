@@ -358,7 +358,7 @@ func TestUnsubscribesThroughABroadcastAreCountedOnce(t *testing.T) {
 					prefs, err := w.Server.Pages.UnsubscribePage(t.Context(), pageOf(w, w.MailTo(b, world.Person(2))))
 					world.Must(t, err)
 					for _, choice := range []app.Subscription{app.OptIn, app.OptOut, app.OptOut} {
-						_, err = w.Server.Pages.SavePreferences(t.Context(), prefs.Preferences, map[string]app.Subscription{news.ID: choice})
+						_, err = w.Server.Pages.SavePreferences(t.Context(), prefs.Preferences, map[string]app.Subscription{news.ID: choice}, "")
 						world.Must(t, err)
 					}
 					if got := w.Recipients(b, "unsubscribed"); got != world.Person(2)+" "+world.Person(1) {

@@ -5,6 +5,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -12,6 +13,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
 )
 
 // Row is one entry of a list: its JSON form and its cells.
@@ -56,4 +59,13 @@ func PrintJSON(w io.Writer, v any) error {
 	}
 	_, err = w.Write(append(b, '\n'))
 	return err
+}
+
+// Words are what a person at a terminal needs of an error.
+func Words(err error) string {
+	var e *app.Error
+	if errors.As(err, &e) {
+		return e.Message
+	}
+	return err.Error()
 }

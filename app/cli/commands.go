@@ -50,10 +50,10 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 	return cmd
 }
 
-// Commands are those that work on a database: keys, teams, domains, send, ingest and
-// doubts.
+// Commands are those that work on a database: keys, teams, domains, send, doubts,
+// ingest and check.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest()}
+	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check()}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {

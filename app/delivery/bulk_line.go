@@ -58,20 +58,24 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	var failed []error
 	for _, turn := range q.limits.turns(now, queues, 0, room) {
 		b := &open[slices.IndexFunc(open, func(b app.Broadcast) bool { return b.ID == turn.ID })]
-		if err := q.beginBroadcast(ctx, b, q.jobs.roomOf(b.TeamID, turn.N, 0)); err != nil {
+		err := q.beginBroadcast(ctx, b, q.jobs.roomOf(b.TeamID, turn.N, 0))
+		if errors.Is(err, db.ErrDamaged) {
+			err = q.s.HoldDamaged(ctx, b.TeamID, b.ID)
+		}
+		if err != nil {
 			failed = append(failed, fmt.Errorf("broadcast %s: %w", b.ID, err))
 		}
 	}
 	return min(next, service.SweepEvery), errors.Join(failed...)
 }
 
-// queuedBroadcasts returns the queued broadcasts of this relay that no guardrail holds
-// back and that the relay takes.
+// queuedBroadcasts returns the queued broadcasts of this relay that are not held, that
+// no guardrail holds back and that the relay takes.
 func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
 	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(app.QueuedBroadcast) })
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
-		return n == 0 || b.Relay != q.name || q.s.rests(b.TeamID, q.name)
+		return n == 0 || b.Relay != q.name || b.Held != "" || q.s.rests(b.TeamID, q.name)
 	}), err
 }
 

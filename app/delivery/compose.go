@@ -42,7 +42,7 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 	if err != nil {
 		return nil, err
 	}
-	mail := tracking.Track(c.s.Sealer, email.Sent(), email.ID, email.Tracking)
+	mail := tracking.Track(c.s.Sealer, email.Sent(), email.TeamID, email.ID, email.Tracking)
 	return &letter{insights: email.Insights, blocked: read.blocked, Outgoing: &app.Outgoing{
 		EmailID: email.ID, EnvelopeFrom: c.emailReturnPath(ctx, j.unit.TeamID, email, read.open), Recipients: read.open, MessageID: email.MessageID,
 		Date: email.CreatedAt, Mail: c.relay.Identify(mail, email.ID), DKIM: key, Signature: j.unit.Signature,

@@ -153,11 +153,13 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	j.dot, j.state = l.dots.take(), stateAsked
 	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
 	spared := false
-	err := l.s.DB.WritePatient(context.WithoutCancel(l.s.Sending), func(tx *db.Tx) (err error) {
-		if spared, err = l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
-			return err
-		}
-		return l.markDotted(tx, j, signature)
+	err := l.patiently(func() error {
+		return l.s.DB.WritePatient(context.WithoutCancel(l.s.Sending), func(tx *db.Tx) (err error) {
+			if spared, err = l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
+				return err
+			}
+			return l.markDotted(tx, j, signature)
+		})
 	})
 	switch {
 	case err == nil && !spared:
@@ -167,11 +169,29 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 		j.state = stateSpared
 	case errors.Is(err, db.ErrNotFound):
 		j.state = stateGone
+	case errors.Is(err, db.ErrDamaged): // what may block its recipients
+		j.state = stateGone
+		l.holdDamaged(j)
 	default:
 		j.state = stateUnmarked
-		l.s.Log.Error("mark a unit dotted", "email", j.unit.EmailID, "err", err)
+		l.s.LogUnlessHindered("mark a unit dotted", err, "email", j.unit.EmailID)
 	}
 	return errHeldBack
+}
+
+// holdWait is how long a relay is kept waiting for the dot where the store can't write
+// for now: well below the minutes that it grants (RFC 5321 4.5.3.2.5).
+const holdWait = time.Minute
+
+// patiently repeats a write that something hinders which passes.
+func (l *lane) patiently(write func() error) error {
+	deadline := time.Now().Add(holdWait)
+	for {
+		err := write()
+		if !service.Hindered(err) || time.Now().After(deadline) || !service.Pause(l.s.Sending, service.SweepEvery, nil) {
+			return err
+		}
+	}
 }
 
 // markDotted notes that the dot of a unit leaves.
@@ -188,9 +208,14 @@ func (l *lane) markDotted(tx *db.Tx, j *job, signature string) error {
 }
 
 // broken handles a unit whose message can't be read: it is tried again later
-// and never dropped. One that was deleted meanwhile needs nothing.
+// and never dropped, or held where it is damaged. One that was deleted meanwhile needs
+// nothing.
 func (l *lane) broken(j *job, err error) {
 	if l.s.Taking.Err() != nil {
+		return
+	}
+	if errors.Is(err, db.ErrDamaged) {
+		l.holdDamaged(j)
 		return
 	}
 	l.record(j, func(tx *db.Tx) error {
@@ -210,10 +235,15 @@ func (l *lane) record(j *job, fn func(*db.Tx) error) {
 	j.dot.giveBack()
 	for {
 		err := wait()
-		if err == nil || errors.Is(err, db.ErrFailed) || errors.Is(err, db.ErrClosed) || errors.Is(err, db.ErrNotFound) {
+		switch {
+		case err == nil, errors.Is(err, db.ErrFailed), errors.Is(err, db.ErrClosed), errors.Is(err, db.ErrNotFound):
 			return
+		case errors.Is(err, db.ErrDamaged): // it would be tried for ever, or sent again
+			fn = func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) }
+			fallthrough
+		default:
+			l.s.LogUnlessHindered("record a result", err, "email", j.unit.EmailID)
 		}
-		l.s.Log.Error("record a result", "email", j.unit.EmailID, "err", err)
 		if !service.Pause(l.s.Sending, service.SweepEvery, nil) {
 			return
 		}

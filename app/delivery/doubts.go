@@ -2,6 +2,7 @@ package delivery
 
 import (
 	"context"
+	"errors"
 
 	"mailer/app"
 	"mailer/app/mail"
@@ -9,15 +10,46 @@ import (
 	"mailer/db"
 )
 
+// damagedDoubts returns the emails that an earlier process left past their dot and of
+// which something can't be read, whatever else can be done with them.
+func (s *Service) damagedDoubts(ctx context.Context) (map[string]bool, error) {
+	units, err := db.Get(ctx, s.DB, (*db.Reader).DottedUnits)
+	if err != nil {
+		return nil, err
+	}
+	damaged := map[string]bool{}
+	for _, u := range units {
+		err := s.DB.Read(ctx, func(r *db.Reader) error {
+			if _, err := r.OpenRecipients(u); err != nil {
+				return err
+			}
+			_, err := r.CountDoubts(u.EmailID)
+			return err
+		})
+		if errors.Is(err, db.ErrDamaged) {
+			damaged[u.EmailID] = true
+		} else if err != nil {
+			return nil, err
+		}
+	}
+	return damaged, nil
+}
+
 // recoverDoubts makes doubts of what an earlier process left past its dot, and returns
-// how many.
-func (s *Service) recoverDoubts(tx *db.Tx) (int, error) {
+// how many. Those that are damaged are held.
+func (s *Service) recoverDoubts(tx *db.Tx, damaged map[string]bool) (int, error) {
 	units, err := tx.DottedUnits()
 	if err != nil {
 		return 0, err
 	}
 	for _, u := range units {
-		if err := s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply"); err != nil {
+		doubt := func() error {
+			return s.doubt(tx, u, "The server stopped between the end of the message and the relay's reply")
+		}
+		if damaged[u.EmailID] {
+			doubt = func() error { return s.hold(tx, u, app.HoldDamaged) }
+		}
+		if err := doubt(); err != nil {
 			return 0, err
 		}
 	}

@@ -113,7 +113,7 @@ func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Con
 		if room := n.room(); room > 0 {
 			due, err := claim(ctx, room)
 			if err != nil && ctx.Err() == nil {
-				l.s.Log.Error("claim units", "relay", l.name, "err", err)
+				l.s.LogUnlessHindered("claim units", err, "relay", l.name)
 				due = service.SweepEvery
 			}
 			next = due

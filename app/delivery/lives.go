@@ -31,7 +31,11 @@ type life struct {
 func (s *Service) Resume(ctx context.Context) error {
 	var doubts, resumed int
 	var crashes int
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	damaged, err := s.damagedDoubts(ctx)
+	if err != nil {
+		return fmt.Errorf("read what was past its dot: %w", err)
+	}
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		last, err := lastLife(&tx.Reader)
 		if err != nil {
 			return err
@@ -39,7 +43,7 @@ func (s *Service) Resume(ctx context.Context) error {
 		if crashes = 0; last.Running {
 			crashes = last.Crashes + 1
 		}
-		if doubts, err = s.recoverDoubts(tx); err != nil {
+		if doubts, err = s.recoverDoubts(tx, damaged); err != nil {
 			return err
 		}
 		if resumed, err = resumeBegun(tx, crashes, doubts); err != nil {

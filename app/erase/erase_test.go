@@ -137,7 +137,11 @@ func TestAttachmentsAreScrubbedByTheirKind(t *testing.T) {
 	if !e.scrubAttachment(&binary) || string(binary.Content) != "(xxxxxxxxxxx)" || binary.Size != 13 {
 		t.Errorf("%+v", binary)
 	}
-	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", Content: []byte("(eve@bar.com)"), Size: 13}
+	shown := app.Attachment{Filename: "x.png", ContentType: "image/png", ContentID: "foo@bar.com", Content: []byte("x"), Size: 1}
+	if !e.scrubAttachment(&shown) || shown.ContentID != "" {
+		t.Errorf("%+v", shown)
+	}
+	other := app.Attachment{Filename: "x.pdf", ContentType: "application/pdf", ContentID: "eve@bar.com", Content: []byte("(eve@bar.com)"), Size: 13}
 	if e.scrubAttachment(&other) {
 		t.Errorf("%+v", other)
 	}
@@ -249,4 +253,19 @@ func inOrder(text string, parts []string) bool {
 		text = text[at+len(part):]
 	}
 	return true
+}
+
+func TestAFileNameKeptAnErasedAddress(t *testing.T) {
+	e := NewSet([]string{"jane@example.test"})
+	for name, want := range map[string]string{
+		"jane@example.test.txt": "[erased].txt", "for Jane@Example.TEST.tar.gz": "for [erased].tar.gz", "jane@example.test": "[erased]",
+		"jane@example.test (1).pdf": "[erased] (1).pdf", "jane%40example.test.csv.gz.asc": "[erased].csv.gz.asc",
+		"joe@example.test.txt": "joe@example.test.txt", "xjane@example.test.txt": "xjane@example.test.txt", ".": ".", "": "", "a.b.c.d.e": "a.b.c.d.e",
+	} {
+		mail := &app.Mail{Attachments: []app.Attachment{{Filename: name}}}
+		e.ScrubMail(mail)
+		if got := mail.Attachments[0].Filename; got != want {
+			t.Errorf("%q became %q, want %q", name, got, want)
+		}
+	}
 }

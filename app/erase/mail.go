@@ -106,11 +106,14 @@ func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachmen
 // anew, other content keeps its length (Mask). What is compressed or encrypted
 // can't be read, and stays.
 func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
-	if name := e.Scrub(a.Filename); name != a.Filename {
+	if name := e.scrubFilename(a.Filename); name != a.Filename {
 		a.Filename, changed = name, true
 	}
 	if kind := e.Scrub(a.ContentType); kind != a.ContentType {
 		a.ContentType, changed = kind, true
+	}
+	if e.Scrub(a.ContentID) != a.ContentID { // what is left would be no Content-ID
+		a.ContentID, changed = "", true
 	}
 	if !isText(a) {
 		return e.Mask(a.Content) || changed
@@ -122,6 +125,26 @@ func (e *Set) scrubAttachment(a *app.Attachment) (changed bool) {
 	}
 	a.Content, a.Size = []byte(clean), int64(len(clean))
 	return true
+}
+
+// maxExtensions is how many ends of a file name are taken for what kind of file it is:
+// .tar.gz.asc.
+const maxExtensions = 3
+
+// scrubFilename is Scrub for a file's name, whose extension reads like a part of the
+// domain: jane@example.com.txt.
+func (e *Set) scrubFilename(name string) string {
+	clean := e.Scrub(name)
+	end := len(clean)
+	for range maxExtensions {
+		if end = strings.LastIndexByte(clean[:end], '.'); end < 0 {
+			break
+		}
+		if stem := e.Scrub(clean[:end]); stem != clean[:end] {
+			return stem + clean[end:]
+		}
+	}
+	return clean
 }
 
 // isText: a file whose parts may move against each other.

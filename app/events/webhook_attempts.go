@@ -38,7 +38,7 @@ func (h *hooks) attempt(j *hookJob) (next time.Time, swift bool) {
 	}
 	swift = a.Success() && time.Since(a.SentAt) < slowHook
 	if next, err = h.record(j, hook, d, a, wait); err != nil {
-		h.s.Log.Error("note what a webhook answered", "webhook", hook.ID, "err", err)
+		h.s.LogUnlessHindered("note what a webhook answered", err, "webhook", hook.ID)
 		next = webhook.CrashTime(j.attempt, time.Now())
 	}
 	return next, swift
@@ -70,7 +70,7 @@ func (h *hooks) putOff(j *hookJob, next time.Time) {
 		return tx.DeferDelivery(j.due.WebhookID, j.due.EventID, j.attempt, next)
 	})
 	if err != nil {
-		h.s.Log.Error("put off a delivery to a webhook", "webhook", j.due.WebhookID, "err", err)
+		h.s.LogUnlessHindered("put off a delivery to a webhook", err, "webhook", j.due.WebhookID)
 	}
 }
 

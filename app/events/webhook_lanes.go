@@ -154,7 +154,7 @@ func (h *hooks) round(ctx context.Context) time.Duration {
 	if looks := h.ready(time.Now()); len(looks) > 0 {
 		if err := h.serve(ctx, looks); err != nil {
 			if ctx.Err() == nil {
-				h.s.Log.Error("claim deliveries to webhooks", "err", err)
+				h.s.LogUnlessHindered("claim deliveries to webhooks", err)
 			}
 			h.again(looks, time.Now().Add(hookPause))
 		}

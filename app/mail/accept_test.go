@@ -71,7 +71,7 @@ func TestAnAcceptedEmailReadsBackAsItWasSent(t *testing.T) {
 	world.Must(t, err)
 	got := e.Mail
 	for i := range got.Attachments {
-		a, err := w.Server.Mail.Attachment(t.Context(), w.Key.TeamID, id, got.Attachments[i].ID, true)
+		a, err := w.Server.Mail.Attachment(t.Context(), w.Key, id, got.Attachments[i].ID)
 		world.Must(t, err)
 		want.Attachments[i].ID, got.Attachments[i].Content = a.ID, a.Content
 	}

@@ -3,6 +3,7 @@ package mail
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/go-json-experiment/json"
 
@@ -39,7 +40,12 @@ func (s *Service) SendBatch(ctx context.Context, key *app.Key, items []BatchItem
 		return nil, app.Errorf(app.CodeValidation, "The body must be an array of 1 to %d emails", app.MaxBatch)
 	}
 	b := &batch{s: s, permissive: permissive, emails: make([]*app.Email, len(items)), refusals: make([]error, len(items))}
+	items = slices.Clone(items)
 	for i, item := range items {
+		if item.Err == nil {
+			item.Input = s.inMode(item.Input)
+			items[i] = item
+		}
 		if err := b.prepare(key, i, item); err != nil {
 			return nil, err
 		}

@@ -7,23 +7,34 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/render"
+	"mailer/app/service"
 	"mailer/db"
 )
+
+// compiled is how much memory a broadcast takes that is compiled and filled in for a
+// recipient, in its content.
+const compiled = 2
 
 // broadcastEmail returns an email to a recipient of a broadcast as it leaves, or
 // would leave, but for tracking: who reads it here opens nothing. Error:
 // db.ErrNotFound.
 func (s *Service) broadcastEmail(ctx context.Context, teamID, emailID string) (*app.Email, error) {
-	var b *app.Broadcast
 	var rec app.BroadcastRecipient
-	err := s.DB.Read(ctx, func(r *db.Reader) error {
+	size := func(r *db.Reader) (int64, error) {
+		head, err := r.BroadcastOfMail(teamID, emailID)
+		if err != nil {
+			return 0, err
+		}
+		bytes, err := r.BroadcastSize(teamID, head.ID)
+		return compiled * bytes, err
+	}
+	b, err := service.Reserved(ctx, s.DB, size, func(r *db.Reader) (*app.Broadcast, error) {
 		head, found, err := audience.RecipientOf(r, teamID, emailID)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		rec = found
-		b, err = r.Broadcast(teamID, head.ID)
-		return err
+		return r.Broadcast(teamID, head.ID)
 	})
 	if err != nil {
 		return nil, err

@@ -2,8 +2,6 @@ package mail
 
 import (
 	"context"
-	"encoding/base64"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"time"
@@ -53,6 +51,7 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 	if err := s.Ready(); err != nil {
 		return "", err
 	}
+	in = s.inMode(in)
 	email, err := s.prepare(key, in)
 	if err != nil {
 		return "", err
@@ -79,6 +78,13 @@ func (s *Service) SendEmail(ctx context.Context, key *app.Key, in *app.EmailInpu
 		return "", service.Unavailable(err)
 	}
 	return email.ID, nil
+}
+
+// inMode is a send as the mode of this server reads it.
+func (s *Service) inMode(in *app.EmailInput) *app.EmailInput {
+	read := *in
+	read.Compat = s.Compat()
+	return &read
 }
 
 // prepare makes the email of a send, after the checks that come before
@@ -244,76 +250,26 @@ func (s *Service) ListEmails(ctx context.Context, key *app.Key, page app.Page) (
 // GetEmail returns one email with its bodies and the metadata of its attachments.
 // An email to a recipient of a broadcast is as it leaves to that recipient.
 func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email *app.Email, err error) {
-	email, err = db.Get(ctx, s.DB, func(r *db.Reader) (*app.Email, error) { return r.Email(key.TeamID, id) })
+	email, err = service.Reserved(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.EmailSize(key.TeamID, id) },
+		func(r *db.Reader) (*app.Email, error) { return r.Email(key.TeamID, id) })
 	if errors.Is(err, db.ErrNotFound) {
 		email, err = s.broadcastEmail(ctx, key.TeamID, id)
 	}
 	return email, service.Lookup("email", err)
 }
 
-// ListAttachments returns a page of the metadata of an email's attachments.
-func (s *Service) ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) (rows []app.Attachment, more bool, err error) {
-	email, err := s.GetEmail(ctx, key, emailID)
-	if err != nil {
-		return nil, false, err
-	}
-	if email.BroadcastID != "" {
-		return service.Cut(rows, page, func(a *app.Attachment) string { return a.ID })
-	}
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Attachment, bool, error) {
-		return r.ListAttachments(key.TeamID, emailID, page)
-	})
-	return rows, more, service.Cursor(page, err)
-}
-
-// GetAttachment returns the metadata of one attachment.
-func (s *Service) GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
-	return s.attachment(ctx, key.TeamID, emailID, id, false)
-}
-
-func (s *Service) attachment(ctx context.Context, teamID, emailID, id string, content bool) (*app.Attachment, error) {
-	a, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Attachment, error) { return r.Attachment(teamID, emailID, id, content) })
-	return a, service.Lookup("attachment", err)
-}
-
-// downloadTTL is how long a download address works.
-const downloadTTL = time.Hour
-
-const downloadPurpose = "attachment v1"
-
-// AttachmentToken makes the signed part of a download address and says when it
-// ends. It holds ids and a time, and its MAC.
-func (s *Service) AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time) {
-	expires = time.Now().Add(downloadTTL).Truncate(time.Second)
-	message := binary.BigEndian.AppendUint64(nil, uint64(expires.Unix()))
-	message = append(message, key.TeamID+emailID+id...)
-	return base64.RawURLEncoding.EncodeToString(append(message, s.Sealer.MAC(downloadPurpose, message)...)), expires
-}
-
-// OpenAttachment returns the attachment that a download token names, with its
-// content. Errors: CodeNotFound for a forged or ended token.
-func (s *Service) OpenAttachment(ctx context.Context, token string) (*app.Attachment, error) {
-	const idLen, macLen = 36, 16
-	raw, err := app.DecodeToken(token)
-	if err != nil || len(raw) != 8+3*idLen+macLen {
-		return nil, app.NotFound("attachment")
-	}
-	message, mac := raw[:len(raw)-macLen], raw[len(raw)-macLen:]
-	if !s.Sealer.VerifyMAC(downloadPurpose, message, mac) || time.Now().Unix() > int64(binary.BigEndian.Uint64(message)) {
-		return nil, app.NotFound("attachment")
-	}
-	ids := string(message[8:])
-	return s.attachment(ctx, ids[:idLen], ids[idLen:2*idLen], ids[2*idLen:], true)
-}
-
 // GetCaptured returns the whole message as the capture transport kept it. Errors:
 // CodeNotFound where nothing was captured.
-func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) (message []byte, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if message, err = r.Capture(key.TeamID, emailID); errors.Is(err, db.ErrNotFound) {
-			message, err = r.BroadcastCapture(key.TeamID, emailID)
-		}
-		return err
-	})
+func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error) {
+	message, err := service.Reserved(ctx, s.DB,
+		func(r *db.Reader) (int64, error) { return r.CaptureSize(key.TeamID, emailID) },
+		func(r *db.Reader) ([]byte, error) {
+			message, err := r.Capture(key.TeamID, emailID)
+			if errors.Is(err, db.ErrNotFound) {
+				message, err = r.BroadcastCapture(key.TeamID, emailID)
+			}
+			return message, err
+		})
 	return message, service.Lookup("captured message", err)
 }

@@ -35,8 +35,21 @@ func (r *renderer) Fill(ctx context.Context, in *app.EmailInput, c *app.Template
 	return r.fill(ctx, in, c)
 }
 
-func (s *Service) Attachment(ctx context.Context, teamID, emailID, id string, content bool) (*app.Attachment, error) {
-	return s.attachment(ctx, teamID, emailID, id, content)
+// Attachment is an attachment with its content.
+func (s *Service) Attachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error) {
+	token, _ := s.AttachmentToken(key, emailID, id)
+	d, err := s.OpenAttachment(ctx, token)
+	if err != nil {
+		return nil, err
+	}
+	a := d.Attachment
+	for a.Content = []byte{}; ; {
+		piece, err := d.Next(ctx)
+		if err != nil || piece == nil {
+			return &a, err
+		}
+		a.Content = append(a.Content, piece...)
+	}
 }
 
 func (s *Service) EmailData(tx *db.Tx, teamID, emailID string) (webhook.EmailData, error) {
@@ -45,6 +58,9 @@ func (s *Service) EmailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 
 // ForgetMails drops the compiled contents of broadcasts.
 func (s *Service) ForgetMails() { s.mails = broadcastMails{} }
+
+// ForgetLinks has the store asked about every link anew.
+func (s *Service) ForgetLinks() { s.links.Clear() }
 
 func (s *Service) RecordHit(tx *db.Tx, hit *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
 	return s.recordHit(tx, hit, email, kind, why)

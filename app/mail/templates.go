@@ -52,12 +52,20 @@ func (s *Templates) ListTemplates(ctx context.Context, key *app.Key, page app.Pa
 // GetTemplate returns one template, named by id or alias, with the version that is
 // edited. Errors: CodeNotFound.
 func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
-		if t, err = r.Template(key.TeamID, name); err != nil {
-			return err
+	size := func(r *db.Reader) (int64, error) {
+		t, err := r.Template(key.TeamID, name)
+		if err != nil {
+			return 0, err
 		}
-		t.TemplateContent, err = r.TemplateContent(key.TeamID, t.CurrentID)
-		return err
+		bytes, err := r.TemplateSize(key.TeamID, t.CurrentID)
+		return int64(bytes), err
+	}
+	t, err = service.Reserved(ctx, s.DB, size, func(r *db.Reader) (app.Template, error) {
+		t, err := r.Template(key.TeamID, name)
+		if err == nil {
+			t.TemplateContent, err = r.TemplateContent(key.TeamID, t.CurrentID)
+		}
+		return t, err
 	})
 	return t, service.Lookup("template", err)
 }

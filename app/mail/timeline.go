@@ -32,7 +32,7 @@ func (s *Service) ListEvents(ctx context.Context, key *app.Key, emailID string, 
 }
 
 func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
-	email, err := r.Email(teamID, emailID)
+	email, err := r.EmailRow(teamID, emailID)
 	if errors.Is(err, db.ErrNotFound) {
 		return broadcastTimeline(r, teamID, emailID)
 	}

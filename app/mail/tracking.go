@@ -80,19 +80,46 @@ func (s *Service) NoteOpen(token string, by *tracking.Visitor) bool {
 	return ok
 }
 
-// FollowLink returns the Location that a tracked link leads to, and notes that it
-// was followed; by nil notes nothing. It never waits, and asks no database: the
-// links of deleted emails lead on. It answers false for a token that this server
-// did not make.
-func (s *Service) FollowLink(token string, by *tracking.Visitor) (location string, ok bool) {
-	link, ok := tracking.ReadClickToken(s.Sealer, token)
+// FollowLink returns where a tracked link leads that was asked for at a host, and notes
+// that it was followed; by nil notes nothing. It answers false for a token that this
+// server did not make for that host.
+func (s *Service) FollowLink(ctx context.Context, host, token string, by *tracking.Visitor) (to tracking.Destination, ok bool) {
+	link, ok := tracking.ReadClickToken(s.Sealer, token, tracking.HostOf(host))
 	if !ok {
-		return "", false
+		return to, false
 	}
-	if by != nil {
+	to = tracking.Destination{Target: link.Target, Location: tracking.Location(link.Target), Orphaned: s.orphaned(ctx, &link)}
+	if by != nil && !to.Orphaned {
 		s.offer(tracking.NewHit(link, *by, time.Now()))
 	}
-	return tracking.Location(link.Target), true
+	return to, true
+}
+
+const (
+	// linkTTL is how long it is believed that what a link stood in is there, or gone:
+	// within a second of its deletion nothing is redirected.
+	linkTTL = 500 * time.Millisecond
+	// maxLinks is of how many emails that is remembered.
+	maxLinks = 10_000
+	// linkPatience is how long somebody who clicks waits for the store.
+	linkPatience = time.Second
+)
+
+// orphaned reports whether the email or broadcast that a link stood in was deleted, or
+// the domain that it came from: nobody answers for the link any more. Where the store
+// can't say, it leads on: mail that was sent is not to break with its server.
+func (s *Service) orphaned(ctx context.Context, link *tracking.ClickLink) bool {
+	ctx, cancel := context.WithTimeout(ctx, linkPatience)
+	defer cancel()
+	there, err := s.links.Load(ctx, link.TeamID+" "+link.EmailID, func(context.Context) (bool, error) {
+		ctx, cancel := context.WithTimeout(context.Background(), linkPatience)
+		defer cancel()
+		return db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasSender(link.TeamID, link.EmailID) })
+	})
+	if err != nil {
+		s.Log.Warn("whether the mail of a link is still there could not be looked up; it leads on", "err", err)
+	}
+	return err == nil && !there
 }
 
 // offer puts a hit in the queue where there is room.

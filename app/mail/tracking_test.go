@@ -338,8 +338,8 @@ func TestForeignTokensLeadNowhere(t *testing.T) {
 		w := world.Tracked(t)
 		id := sendHTML(w, world.Links(1), "bo@example.org")
 		for _, token := range []string{"", "x", tracking.OpenToken(w.Server.Sealer, id)} {
-			if got, ok := w.Server.Mail.FollowLink(token, nil); ok || got != "" {
-				t.Errorf("%q leads to %q", token, got)
+			if got, ok := w.Server.Mail.FollowLink(t.Context(), "mail.test", token, nil); ok || got.Location != "" {
+				t.Errorf("%q leads to %q", token, got.Location)
 			}
 		}
 		if w.Server.Mail.NoteOpen("x", nil) {
@@ -356,8 +356,9 @@ func TestUncountedFetchesLeaveNothing(t *testing.T) {
 		if !w.Server.Mail.NoteOpen(tracking.OpenToken(w.Server.Sealer, id), nil) {
 			t.Error("the pixel is unknown")
 		}
-		if got, ok := w.Server.Mail.FollowLink(tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{EmailID: id, Links: 1, Target: "https://a.test/ü"}), nil); !ok || got != "https://a.test/%C3%BC" {
-			t.Errorf("leads to %q, %v", got, ok)
+		token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: "mail.test", Links: 1, Target: "https://a.test/ü"})
+		if got, ok := w.Server.Mail.FollowLink(t.Context(), "mail.test", token, nil); !ok || got.Location != "https://a.test/%C3%BC" || got.Orphaned {
+			t.Errorf("leads to %+v, %v", got, ok)
 		}
 		world.Later(time.Minute)
 		w.WantHits(id, "", app.Sent)
@@ -397,4 +398,86 @@ func TestAReadersClickMovesNoTroubleIntoTheTimeline(t *testing.T) {
 			}
 		}
 	})
+}
+
+func TestALinkLedOnAfterWhatItStoodInWasDeleted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		other := w.AddTeam("Other", "other.example")
+		first, second := sendHTML(w, world.Links(1), "bo@example.org"), sendHTML(w, world.Links(1), "bo@example.org")
+		follow := func(team, id string) tracking.Destination {
+			t.Helper()
+			token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: team, EmailID: id, Host: "mail.test", Links: 1, Target: "https://a.test/0"})
+			got, ok := w.Server.Mail.FollowLink(t.Context(), "mail.test:443", token, &tracking.Visitor{})
+			if !ok || got.Location != "https://a.test/0" {
+				t.Errorf("%+v, %v", got, ok)
+			}
+			return got
+		}
+		world.Later(time.Minute)
+		if follow(w.Key.TeamID, first).Orphaned || follow(w.Key.TeamID, second).Orphaned {
+			t.Error("a link of mail that is there does not lead on")
+		}
+		if !follow(other.TeamID, app.NewID()).Orphaned {
+			t.Error("a link of mail that never was leads on")
+		}
+		world.Must(t, w.Remove(first))
+		world.Later(time.Second)
+		if !follow(w.Key.TeamID, first).Orphaned || follow(w.Key.TeamID, second).Orphaned {
+			t.Error("the deletion of an email ends other links than its own")
+		}
+		if !follow(other.TeamID, second).Orphaned {
+			t.Error("mail of one team answers for a link of another")
+		}
+		d, err := w.Server.Domains.DomainByName(t.Context(), w.Key.TeamID, world.TestDomain)
+		world.Must(t, err)
+		world.Must(t, w.Server.Domains.DeleteDomain(t.Context(), w.Key, d.ID))
+		world.Later(time.Second)
+		if !follow(w.Key.TeamID, second).Orphaned {
+			t.Error("a link leads on whose domain was deleted")
+		}
+	})
+}
+
+func TestALinkOfADeletedBroadcastLedOn(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t)
+		w.People(2)
+		b := w.Newsletter(world.Links(1), nil)
+		world.Later(time.Minute)
+		id := w.MailTo(b, world.Person(0))
+		token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: "mail.test", Links: 1, Target: "https://a.test/0"})
+		orphaned := func() bool {
+			got, ok := w.Server.Mail.FollowLink(t.Context(), "mail.test", token, nil)
+			return !ok || got.Orphaned
+		}
+		if orphaned() {
+			t.Error("a link of a broadcast does not lead on")
+		}
+		w.Sql(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
+		world.Later(time.Second)
+		if !orphaned() {
+			t.Error("a link of a deleted broadcast leads on")
+		}
+	})
+}
+
+// BenchmarkFollowLink is what a click costs, where its email was asked about within the
+// last half second, and else.
+func BenchmarkFollowLink(b *testing.B) {
+	w := world.Tracked(b)
+	id := w.Send("bo@example.org")
+	token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: "mail.test", Links: 1, Target: "https://a.test/0"})
+	for name, known := range map[string]bool{"known": true, "new": false} {
+		b.Run(name, func(b *testing.B) {
+			for b.Loop() {
+				if !known {
+					w.Server.Mail.ForgetLinks()
+				}
+				if to, ok := w.Server.Mail.FollowLink(b.Context(), "mail.test", token, nil); !ok || to.Orphaned {
+					b.Fatal("it leads nowhere")
+				}
+			}
+		})
+	}
 }

@@ -48,6 +48,30 @@ func Parse(s string) (Mailbox, error) {
 	return byBrackets(s, err)
 }
 
+// Split cuts a list of mailboxes, as a header has it, at the commas between them:
+// those outside of quotes and angle brackets that have an @ before them. What it
+// returns is for Parse to read.
+func Split(list string) (parts []string) {
+	begin, quoted, bracket, at := 0, false, false, false
+	for i := 0; i < len(list); i++ {
+		switch c := list[i]; {
+		case quoted && c == '\\':
+			i++
+		case c == '"':
+			quoted = !quoted
+		case quoted:
+		case c == '<' || c == '>':
+			bracket = c == '<'
+		case c == '@':
+			at = true
+		case c == ',' && at && !bracket:
+			parts = append(parts, list[begin:i])
+			begin, at = i+1, false
+		}
+	}
+	return append(parts, list[begin:])
+}
+
 // byBrackets reads what the grammar refused with an error: a text that ends in the
 // only <user@host> that it has, and in no other angle bracket, has all before that
 // for its name, be it commas, parentheses, colons, or quotes that do not pair.
@@ -295,5 +319,10 @@ func IsAtext(r rune) bool {
 func IsControl(r rune) bool { return unicode.IsControl(r) || r == '\u2028' || r == '\u2029' }
 
 func isASCII(s string) bool {
-	return !strings.ContainsFunc(s, func(r rune) bool { return r >= utf8.RuneSelf })
+	for i := range len(s) {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
 }

@@ -17,15 +17,19 @@ func TestProvidersThatNameNoEmailAreGivenItsId(t *testing.T) {
 		"127.0.0.1":                          "",
 		"":                                   "",
 	} {
-		own := []app.Header{{Name: "X-Own", Value: "1"}}
-		mail := &app.Mail{Headers: own[:1:1]}
+		// What a caller may not set any more may be in mail that was accepted before.
+		mail := &app.Mail{Headers: []app.Header{{Name: "X-Own", Value: "1"}}}
+		if name, _, ours := strings.Cut(want, ": "); ours {
+			mail.Headers = append(mail.Headers, app.Header{Name: strings.ToLower(name), Value: "theirs"}, app.Header{Name: strings.ToUpper(name), Value: "theirs"})
+		}
+		stored := len(mail.Headers)
 		relay := Relay{Host: host}
 		got := relay.Identify(mail, "the-id")
 		var lines []string
 		for _, h := range got.Headers[1:] {
 			lines = append(lines, h.Name+": "+h.Value)
 		}
-		if strings.Join(lines, "\n") != want || len(mail.Headers) != 1 {
+		if strings.Join(lines, "\n") != want || len(mail.Headers) != stored {
 			t.Errorf("%s: %q, the stored mail has %v", host, lines, mail.Headers)
 		}
 	}

@@ -15,24 +15,26 @@ import (
 
 	"mailer/app"
 	"mailer/app/mailbox"
+	"mailer/app/tracking"
 )
 
 // Broadcast is a broadcast made ready for its recipients: its placeholders
 // and links are found, its fixed parts cut out. It never changes and is safe for
 // concurrent use.
 type Broadcast struct {
-	teamID   string
-	topicID  string
-	from     app.Address
-	replyTo  []app.Address
-	listID   app.Header
-	pages    string // where hosted pages are reached; empty: not known
-	tracking *app.Tracking
-	links    []string
-	subject  *compiledText
-	html     *compiledText // nil: none
-	text     *compiledText // nil: none
-	fields   map[string]bool
+	teamID    string
+	topicID   string
+	from      app.Address
+	replyTo   []app.Address
+	listID    app.Header
+	pages     string // where hosted pages are reached; empty: not known
+	tracking  *app.Tracking
+	trackHost string // that its links lead to
+	links     []string
+	subject   *compiledText
+	html      *compiledText // nil: none
+	text      *compiledText // nil: none
+	fields    map[string]bool
 }
 
 // Compile reads a broadcast's content once for all its recipients.
@@ -64,6 +66,9 @@ func (c *compiler) frame() (err error) {
 	b, m := c.broadcast, c.mail
 	if f := b.Frozen; f != nil {
 		c.fallbacks, m.pages, m.tracking = f.Fallbacks, f.Pages, f.Tracking
+		if m.tracking != nil {
+			m.trackHost = tracking.BaseHost(m.tracking)
+		}
 	}
 	listID := b.TeamID
 	for _, id := range []string{b.SegmentID, b.TopicID} {

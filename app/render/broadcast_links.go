@@ -72,7 +72,8 @@ func (f *filling) clickToken(number int, target string) string {
 		f.tokens = make([]string, len(f.mail.links))
 	}
 	if f.tokens[number] == "" {
-		f.tokens[number] = tracking.ClickToken(f.sealer, tracking.ClickLink{EmailID: f.recipient.ID, Link: number, Links: len(f.tokens), Target: target})
+		f.tokens[number] = tracking.ClickToken(f.sealer, tracking.ClickLink{
+			TeamID: f.mail.teamID, EmailID: f.recipient.ID, Host: f.mail.trackHost, Link: number, Links: len(f.tokens), Target: target})
 	}
 	return f.tokens[number]
 }

@@ -41,7 +41,7 @@ func slowly(t testing.TB, b *app.Broadcast, fields map[string]string) string {
 		rest = after
 	}
 	m := &app.Mail{HTML: out.String(), Headers: []app.Header{{Name: "List-Unsubscribe", Value: "<" + page + ">"}}}
-	return tracking.Track(s, m, testRecipient, b.Frozen.Tracking).HTML
+	return tracking.Track(s, m, b.TeamID, testRecipient, b.Frozen.Tracking).HTML
 }
 
 func trackedBroadcast(content string) *app.Broadcast {
@@ -120,7 +120,7 @@ func TestTheTrackedLinksOfABroadcast(t *testing.T) {
 		places := tracking.Scan(mail.HTML)
 		places.Rewrite(mail.HTML, func(target string) string {
 			if token, ok := strings.CutPrefix(target, b.Frozen.Tracking.Base+"/t/c/"); ok {
-				link, ok := tracking.ReadClickToken(s, token)
+				link, ok := tracking.ReadClickToken(s, token, tracking.BaseHost(b.Frozen.Tracking))
 				if !ok || link.EmailID != testRecipient || link.Links != 3 {
 					t.Errorf("%v: %v %+v", c.fields, ok, link)
 				}

@@ -233,7 +233,7 @@ func Fill(in *app.EmailInput, c *app.TemplateContent, limit int) (*app.EmailInpu
 	if whole.Subject == "" {
 		whole.Subject = r.Subject
 	}
-	if len(app.Present(whole.ReplyTo)) == 0 {
+	if len(app.Present(whole.ReplyTo)) == 0 && !in.NamesReplyTo() {
 		whole.ReplyTo = c.ReplyTo
 	}
 	whole.HTML, whole.Text = r.HTML, r.Text

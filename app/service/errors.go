@@ -2,6 +2,7 @@ package service
 
 import (
 	"errors"
+	"time"
 
 	"mailer/app"
 	"mailer/db"
@@ -27,10 +28,31 @@ func (s *Base) UnlessFull(err error) error {
 	return nil
 }
 
+// Hindered reports whether the store could not write for a reason that passes by
+// itself, and that it has logged.
+func Hindered(err error) bool { return errors.Is(err, db.ErrLocked) || errors.Is(err, db.ErrFiles) }
+
+// LogUnlessHindered logs what a worker could not do and will try again.
+func (s *Base) LogUnlessHindered(what string, err error, args ...any) {
+	if !Hindered(err) {
+		s.Log.Error(what, append(args, "err", err)...)
+	}
+}
+
+// soon is when a call may succeed that something hindered which passes by itself.
+const soon = 5 * time.Second
+
 // Unavailable returns an *app.Error of CodeServiceUnavailable for the refusals of the
-// store (db.ErrFull, db.ErrFailed, db.ErrClosed). Other errors pass.
+// store (db.ErrFull, db.ErrLocked, db.ErrFiles, db.ErrFailed, db.ErrClosed), and one of
+// CodeInternal for db.ErrDamaged, which the store has logged. Other errors pass.
 func Unavailable(err error) error {
 	switch {
+	case errors.Is(err, db.ErrLocked):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "Another program on the server holds a lock on the database; try again in a few seconds", Err: err, RetryAfter: soon}
+	case errors.Is(err, db.ErrFiles):
+		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The server has too many open files; try again in a few seconds", Err: err, RetryAfter: soon}
+	case errors.Is(err, db.ErrDamaged):
+		return &app.Error{Code: app.CodeInternal, Message: "What was asked for is damaged in the database", Err: err}
 	case errors.Is(err, db.ErrFull):
 		return &app.Error{Code: app.CodeServiceUnavailable, Message: "The disk of the server is full; nothing new is accepted until there is room", Err: err}
 	case errors.Is(err, db.ErrFailed):

@@ -82,7 +82,7 @@ func (t *Turns) queue(teamID string, places int) (*turn, error) {
 	return mine, nil
 }
 
-// next gives free places to those whose turn it is.
+// next hands free places to those whose turn it is.
 func (t *Turns) next() {
 	for len(t.teams) > 0 {
 		teamID := t.teams[0]

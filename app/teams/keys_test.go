@@ -241,8 +241,10 @@ func TestADownloadTokenOpensOneAttachmentForAnHour(t *testing.T) {
 		}
 		a, err := w.Server.Mail.OpenAttachment(t.Context(), token)
 		world.Must(t, err)
-		if string(a.Content) != "two" || a.Filename != "b.txt" {
-			t.Errorf("attachment %+v", a)
+		content, err := a.Next(t.Context())
+		world.Must(t, err)
+		if string(content) != "two" || a.Filename != "b.txt" {
+			t.Errorf("attachment %+v with %q", a.Attachment, content)
 		}
 		raw, err := base64.RawURLEncoding.DecodeString(token)
 		world.Must(t, err)

@@ -143,8 +143,9 @@ func hrefValue(tag string, at int) (from, to int, bare, ok bool) {
 
 // Trackable reports whether a link may be led through this server: it has an
 // absolute http or https target of at most MaxTarget bytes with an ASCII
-// host, and nothing in it that a browser would drop or escape beyond what
-// Location does.
+// host, and nothing in it that a browser would drop, escape beyond what
+// Location does, or read in another way than a person: no user before the host, and no
+// backslash, which browsers take for a slash.
 func Trackable(target string) bool {
 	if len(target) > MaxTarget || !utf8.ValidString(target) {
 		return false
@@ -154,13 +155,13 @@ func Trackable(target string) bool {
 		return false
 	}
 	host := rest
-	if i := strings.IndexAny(rest, `/?#\`); i >= 0 {
+	if i := strings.IndexAny(rest, "/?#"); i >= 0 {
 		host = rest[:i]
 	}
-	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf }) {
+	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r >= utf8.RuneSelf || r == '@' }) {
 		return false
 	}
-	return !strings.ContainsFunc(target, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
+	return !strings.Contains(target, `\`) && !strings.ContainsFunc(target, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) })
 }
 
 // Location is a target as the value of a Location header: what is not ASCII

@@ -273,6 +273,19 @@ func BenchmarkTrack(b *testing.B) {
 	b.SetBytes(int64(len(m.HTML)))
 	b.ReportAllocs()
 	for b.Loop() {
-		Track(s, m, id, t)
+		Track(s, m, trackedTeam, id, t)
+	}
+}
+
+func TestATargetThatBrowsersAndPeopleReadDifferentlyIsNotTracked(t *testing.T) {
+	for target, want := range map[string]bool{
+		`http://a\@evil.test`: false, `https://a.test\.evil.test/`: false, `https://a.test/x\y`: false, `https://a.test/?q=\`: false,
+		"https://a@evil.test/": false, "https://a.test:x@evil.test/": false, "https://a%40evil.test/": true, "https://a.test/@evil": true,
+		"https://a.test?to=b@c.test": true, "https://a.test#@b": true, "https://a.test/\x01": false, "https://a.test/\u0085": false, "https://a.test/ b": false,
+		"https:///evil.test": false, "https:/\\evil.test": false,
+	} {
+		if got := Trackable(target); got != want {
+			t.Errorf("%q is tracked: %v", target, got)
+		}
 	}
 }

@@ -9,8 +9,11 @@
 package tracking
 
 import (
+	"bytes"
 	"encoding/binary"
 	"html"
+	"net"
+	"net/netip"
 	"net/url"
 	"slices"
 	"strings"
@@ -49,17 +52,17 @@ func bracketed(u *url.URL) string {
 	return u.Host
 }
 
-// Track is the mail of an email with its links led through this server and the
+// Track is the mail of a team's email with its links led through this server and the
 // pixel in its html; the mail itself where neither is wanted. What it was given
 // does not change, and the same input always makes the same.
-func Track(s *app.Sealer, m *app.Mail, emailID string, t *app.Tracking) *app.Mail {
+func Track(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) *app.Mail {
 	if t == nil || m.HTML == "" {
 		return m
 	}
 	places := Scan(m.HTML)
 	wrap := func(target string) string { return target }
 	if t.Click {
-		wrap = clickLinks(s, &places, emailID, t, UnsubscribeTargets(m.Headers))
+		wrap = clickLinks(s, &places, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(m.Headers))
 	}
 	pixel := ""
 	if t.Open {
@@ -77,8 +80,9 @@ func Pixel(t *app.Tracking) (before, after string) {
 }
 
 // clickLinks numbers the distinct targets that are tracked and returns the
-// function that leads them through this server.
-func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, except []string) func(string) string {
+// function that leads them through this server: each as of, with its own number and
+// target.
+func clickLinks(s *app.Sealer, p *Places, of ClickLink, t *app.Tracking, except []string) func(string) string {
 	numbers := map[string]int{}
 	for _, link := range p.Links {
 		if _, known := numbers[link.Target]; !known && !IsPage(t, link.Target) && !slices.Contains(except, link.Target) {
@@ -93,7 +97,8 @@ func clickLinks(s *app.Sealer, p *Places, emailID string, t *app.Tracking, excep
 		}
 		link, known := links[target]
 		if !known {
-			link = t.Base + "/t/c/" + ClickToken(s, ClickLink{EmailID: emailID, Link: n, Links: len(numbers), Target: target})
+			of.Link, of.Links, of.Target = n, len(numbers), target
+			link = t.Base + "/t/c/" + ClickToken(s, of)
 			links[target] = link
 		}
 		return link
@@ -135,61 +140,117 @@ const (
 	clickPurpose = "click token"
 )
 
-// Sizes of the messages that tokens carry, in bytes: version, email, numbers.
+// Sizes of the messages that tokens carry, in bytes: version, email; and of a click
+// team, host, numbers.
 const (
-	tokenVersion   = 1
+	openVersion    = 1
 	openTokenSize  = 1 + 16
-	clickTokenSize = 1 + 16 + 2 + 2 // without the target
+	clickVersion   = 2
+	clickTokenSize = 1 + 16 + 16 + hostMarkSize + 2 + 2 // without the target
+	hostMarkSize   = 6
 )
 
 // ClickLink is what a tracked link stands for.
 type ClickLink struct {
+	TeamID  string
 	EmailID string
+	Host    string // on which it works, as HostOf writes it
 	Link    int    // its number among the distinct targets of the email, from 0
 	Links   int    // how many there are
 	Target  string // Trackable
 }
 
-// OpenToken signs the address of an email's pixel: 44 characters of base64url.
-func OpenToken(s *app.Sealer, emailID string) string {
-	return s.SealToken(openPurpose, appendEmailID(nil, emailID))
+// Destination is where a tracked link leads.
+type Destination struct {
+	Target   string
+	Location string // the same, as the value of a Location header
+	// Orphaned: nobody answers for the link any more. A person is told where it leads,
+	// and led nowhere.
+	Orphaned bool
 }
 
-// ClickToken signs a tracked link: at most 2,716 characters of base64url.
+// OpenToken signs the address of an email's pixel: 44 characters of base64url.
+func OpenToken(s *app.Sealer, emailID string) string {
+	return s.SealToken(openPurpose, appendID([]byte{openVersion}, emailID))
+}
+
+// ClickToken signs a tracked link: at most 2,746 characters of base64url. It works on
+// its own host alone: else whoever may send could make addresses on the hosts of
+// everybody else that lead where he likes.
 func ClickToken(s *app.Sealer, l ClickLink) string {
-	b := appendEmailID(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), l.EmailID)
+	b := append(make([]byte, 0, clickTokenSize+len(l.Target)+app.MacSize), clickVersion)
+	b = appendID(appendID(b, l.TeamID), l.EmailID)
+	b = append(b, hostMark(s, l.Host)...)
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Link)) // both at most MaxLinks
 	b = binary.BigEndian.AppendUint16(b, uint16(l.Links))
 	return s.SealToken(clickPurpose, append(b, l.Target...))
+}
+
+// hostMark stands for a host in a token. It is keyed, so that nobody can look for a
+// host of his own that has the mark of another.
+func hostMark(s *app.Sealer, host string) []byte {
+	return s.MAC("click host", []byte(host))[:hostMarkSize]
 }
 
 // ReadOpenToken returns the email of a token that OpenToken made; ok is false for
 // any other text.
 func ReadOpenToken(s *app.Sealer, token string) (emailID string, ok bool) {
 	b, ok := s.OpenToken(openPurpose, token, openTokenSize, openTokenSize)
-	if !ok || b[0] != tokenVersion {
+	if !ok || b[0] != openVersion {
 		return "", false
 	}
 	return uuid.UUID(b[1:17]).String(), true
 }
 
-// ReadClickToken returns the link of a token that ClickToken made; ok is false for
-// any other text.
-func ReadClickToken(s *app.Sealer, token string) (l ClickLink, ok bool) {
+// ReadClickToken returns the link of a token that ClickToken made for the host that it
+// was asked for at, as HostOf writes it; ok is false for any other text. Behind a proxy
+// that does not say which host was asked for, it is as good as any.
+func ReadClickToken(s *app.Sealer, token, host string) (l ClickLink, ok bool) {
 	b, ok := s.OpenToken(clickPurpose, token, clickTokenSize, clickTokenSize+MaxTarget)
-	if !ok || b[0] != tokenVersion {
+	if !ok || b[0] != clickVersion {
 		return l, false
 	}
+	const mark = 1 + 16 + 16
+	numbers := b[mark+hostMarkSize:]
 	l = ClickLink{
-		EmailID: uuid.UUID(b[1:17]).String(),
-		Link:    int(binary.BigEndian.Uint16(b[17:])), Links: int(binary.BigEndian.Uint16(b[19:])),
+		TeamID: uuid.UUID(b[1:17]).String(), EmailID: uuid.UUID(b[17:33]).String(), Host: host,
+		Link: int(binary.BigEndian.Uint16(numbers)), Links: int(binary.BigEndian.Uint16(numbers[2:])),
 		Target: string(b[clickTokenSize:]),
 	}
-	return l, l.Link < l.Links && Trackable(l.Target)
+	here := unnamed(host) || bytes.Equal(b[mark:mark+hostMarkSize], hostMark(s, host))
+	return l, here && l.Link < l.Links && Trackable(l.Target)
 }
 
-// appendEmailID begins the message of a token: its version and the email.
-func appendEmailID(b []byte, id string) []byte {
+// HostOf is the host of a request's Host header or of a URL's, with or without a port,
+// as links are bound to it: in lower case.
+func HostOf(hostport string) string {
+	host, _, err := net.SplitHostPort(hostport)
+	if err != nil {
+		host = strings.TrimSuffix(strings.TrimPrefix(hostport, "["), "]")
+	}
+	return strings.ToLower(strings.TrimSuffix(host, "."))
+}
+
+// BaseHost is the host that tracked links lead to.
+func BaseHost(t *app.Tracking) string {
+	u, err := url.Parse(t.Base)
+	if err != nil {
+		return ""
+	}
+	return HostOf(u.Host)
+}
+
+// unnamed reports whether a host is none that a link could name to the world: a proxy
+// that was not told to pass the header on puts in how it reaches this server.
+func unnamed(host string) bool {
+	if addr, err := netip.ParseAddr(host); err == nil {
+		return addr.IsLoopback() || addr.IsPrivate() || addr.IsLinkLocalUnicast()
+	}
+	return !strings.Contains(host, ".")
+}
+
+// appendID appends an id in its 16 bytes.
+func appendID(b []byte, id string) []byte {
 	raw := uuid.MustParse(id)
-	return append(append(b, tokenVersion), raw[:]...)
+	return append(b, raw[:]...)
 }

@@ -9,7 +9,11 @@ import (
 	"mailer/app/apptest"
 )
 
-const trackedID = "01920000-0000-7000-8000-00000000000a"
+const (
+	trackedTeam = "01920000-0000-7000-8000-0000000000aa"
+	trackedID   = "01920000-0000-7000-8000-00000000000a"
+	linkHost    = "links.test"
+)
 
 // forgeries are texts that differ a little from a token.
 func forgeries(token string) []string {
@@ -43,31 +47,31 @@ func TestOpenTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
 	if _, ok := ReadOpenToken(apptest.Sealer(t, 2), token); ok {
 		t.Error("a token of another server is read")
 	}
-	if _, ok := ReadClickToken(s, token); ok {
+	if _, ok := ReadClickToken(s, token, linkHost); ok {
 		t.Error("an open token is read as a click token")
 	}
 }
 
 func TestClickTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
 	s := apptest.Sealer(t, 1)
-	link := ClickLink{EmailID: trackedID, Link: 3, Links: 1000, Target: "https://a.test/ü?x=1&y=2#z"}
+	link := ClickLink{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Link: 3, Links: 1000, Target: "https://a.test/ü?x=1&y=2#z"}
 	token := ClickToken(s, link)
-	if got, ok := ReadClickToken(s, token); !ok || got != link {
+	if got, ok := ReadClickToken(s, token, linkHost); !ok || got != link {
 		t.Errorf("read %+v, %v", got, ok)
 	}
 	for _, forged := range forgeries(token) {
-		if got, ok := ReadClickToken(s, forged); ok {
+		if got, ok := ReadClickToken(s, forged, linkHost); ok {
 			t.Errorf("%q is read as %+v", forged, got)
 		}
 	}
-	if _, ok := ReadClickToken(apptest.Sealer(t, 2), token); ok {
+	if _, ok := ReadClickToken(apptest.Sealer(t, 2), token, linkHost); ok {
 		t.Error("a token of another server is read")
 	}
 	if _, ok := ReadOpenToken(s, token); ok {
 		t.Error("a click token is read as an open token")
 	}
-	longest := ClickLink{EmailID: trackedID, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTarget-15)}
-	if got, ok := ReadClickToken(s, ClickToken(s, longest)); !ok || got != longest || len(ClickToken(s, longest)) != 2716 {
+	longest := ClickLink{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTarget-15)}
+	if got, ok := ReadClickToken(s, ClickToken(s, longest), linkHost); !ok || got != longest || len(ClickToken(s, longest)) != 2746 {
 		t.Errorf("the longest link is not read: %v", ok)
 	}
 }
@@ -77,29 +81,47 @@ func TestClickTokensAreReadOnlyAsTheyWereMade(t *testing.T) {
 func TestSignedNonsenseLeadsNowhere(t *testing.T) {
 	s := apptest.Sealer(t, 1)
 	for _, link := range []ClickLink{
-		{EmailID: trackedID, Links: 1, Target: "javascript:alert(1)"},
-		{EmailID: trackedID, Links: 1, Target: "https://a.test/\r\nSet-Cookie: x"},
-		{EmailID: trackedID, Links: 1, Target: ""},
-		{EmailID: trackedID, Link: 2, Links: 2, Target: "https://a.test/"},
-		{EmailID: trackedID, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTarget)},
+		{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "javascript:alert(1)"},
+		{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://a.test/\r\nSet-Cookie: x"},
+		{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: ""},
+		{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Link: 2, Links: 2, Target: "https://a.test/"},
+		{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://a.test/" + strings.Repeat("x", MaxTarget)},
 	} {
-		if _, ok := ReadClickToken(s, ClickToken(s, link)); ok {
+		if _, ok := ReadClickToken(s, ClickToken(s, link), linkHost); ok {
 			t.Errorf("%+v is read", link)
 		}
+	}
+}
+
+func TestALinkOfOneHostRedirectedOnEveryOther(t *testing.T) {
+	s := apptest.Sealer(t, 1)
+	token := ClickToken(s, ClickLink{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://evil.test/"})
+	for host, want := range map[string]bool{
+		"links.test": true, "LINKS.test.": true, "links.test:8443": true,
+		"links.team-b.test": false, "mail.test": false, "x.links.test": false, "test": true, "": true, "203.0.113.9": false, "203.0.113.9:80": false,
+		"127.0.0.1:3000": true, "localhost:3000": true, "mailer": true, "[::1]:3000": true, "10.0.0.7": true, "[2001:db8::1]:80": false,
+	} {
+		if _, ok := ReadClickToken(s, token, HostOf(host)); ok != want {
+			t.Errorf("at %q it leads on: %v", host, ok)
+		}
+	}
+	other := ClickToken(s, ClickLink{TeamID: trackedID, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://evil.test/"})
+	if l, _ := ReadClickToken(s, other, linkHost); other == token || l.TeamID != trackedID {
+		t.Error("the token does not hold the team")
 	}
 }
 
 func FuzzReadTrackingTokens(f *testing.F) {
 	s := apptest.Sealer(f, 1)
 	made := map[string]bool{}
-	for _, token := range []string{OpenToken(s, trackedID), ClickToken(s, ClickLink{EmailID: trackedID, Links: 1, Target: "https://a.test/"})} {
+	for _, token := range []string{OpenToken(s, trackedID), ClickToken(s, ClickLink{TeamID: trackedTeam, EmailID: trackedID, Host: linkHost, Links: 1, Target: "https://a.test/"})} {
 		made[token] = true
 		f.Add(token)
 		f.Add(token[1:])
 	}
 	f.Fuzz(func(t *testing.T, token string) {
 		_, open := ReadOpenToken(s, token)
-		_, click := ReadClickToken(s, token)
+		_, click := ReadClickToken(s, token, linkHost)
 		if (open || click) && !made[token] {
 			t.Errorf("%q is read", token)
 		}
@@ -111,7 +133,7 @@ func trackedLinks(t *testing.T, s *app.Sealer, base, html string) (links []Click
 	t.Helper()
 	rewriteLinks(html, func(target string) string {
 		if token, ok := strings.CutPrefix(target, base+"/t/c/"); ok {
-			l, ok := ReadClickToken(s, token)
+			l, ok := ReadClickToken(s, token, BaseHost(&app.Tracking{Base: base}))
 			if !ok {
 				t.Errorf("the link %s is not read", target)
 			}
@@ -140,15 +162,15 @@ func TestTrackedMail(t *testing.T) {
 	mail := app.Mail{HTML: html, Text: "https://a.test/1", Headers: []app.Header{{Name: "list-unsubscribe", Value: "<mailto:x@y.test>, <https://own.test/leave?u=1&x=2>"}}}
 	given := mail
 	tracking := &app.Tracking{Base: "https://links.test", Open: true, Click: true, Pages: "https://mail.test"}
-	got := Track(s, &mail, trackedID, tracking)
+	got := Track(s, &mail, trackedTeam, trackedID, tracking)
 	if mail.HTML != given.HTML || got.Text != given.Text || got == &mail {
 		t.Error("the mail itself changed, or its text")
 	}
-	if again := Track(s, &mail, trackedID, tracking); again.HTML != got.HTML {
+	if again := Track(s, &mail, trackedTeam, trackedID, tracking); again.HTML != got.HTML {
 		t.Error("the second attempt has other bytes")
 	}
 	links, pixels := trackedLinks(t, s, tracking.Base, got.HTML)
-	want := []ClickLink{{trackedID, 0, 3, "https://a.test/1"}, {trackedID, 1, 3, "https://a.test/2"}, {trackedID, 0, 3, "https://a.test/1"}, {trackedID, 2, 3, "https://mail.test/other"}}
+	want := []ClickLink{{trackedTeam, trackedID, linkHost, 0, 3, "https://a.test/1"}, {trackedTeam, trackedID, linkHost, 1, 3, "https://a.test/2"}, {trackedTeam, trackedID, linkHost, 0, 3, "https://a.test/1"}, {trackedTeam, trackedID, linkHost, 2, 3, "https://mail.test/other"}}
 	if len(links) != len(want) || pixels != 1 {
 		t.Fatalf("links %+v, %d pixels in %s", links, pixels, got.HTML)
 	}
@@ -172,13 +194,13 @@ func TestOnlyWhatIsWantedIsTracked(t *testing.T) {
 		links    int
 		pixels   int
 	}{{nil, 0, 0}, {&app.Tracking{Base: "http://b"}, 0, 0}, {&app.Tracking{Base: "http://b", Open: true}, 0, 1}, {&app.Tracking{Base: "http://b", Click: true}, 1, 0}} {
-		links, pixels := trackedLinks(t, s, "http://b", Track(s, mail, trackedID, c.tracking).HTML)
+		links, pixels := trackedLinks(t, s, "http://b", Track(s, mail, trackedTeam, trackedID, c.tracking).HTML)
 		if len(links) != c.links || pixels != c.pixels {
 			t.Errorf("%+v: %d links, %d pixels", c.tracking, len(links), pixels)
 		}
 	}
 	text := &app.Mail{Text: "https://a.test/"}
-	if got := Track(s, text, trackedID, &app.Tracking{Base: "http://b", Open: true, Click: true}); got.HTML != "" || got.Text != text.Text {
+	if got := Track(s, text, trackedTeam, trackedID, &app.Tracking{Base: "http://b", Open: true, Click: true}); got.HTML != "" || got.Text != text.Text {
 		t.Errorf("a mail without html became %+v", got)
 	}
 }

@@ -30,6 +30,7 @@ func (s *Service) jobs() []cronJob {
 	return []cronJob{
 		{delivery.RatesEvery, "judge the rates of teams and regions", s.delivery.Judge},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
+		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.TellChoices},
 		{time.Minute, "note the time for the next server", s.noteClock},
 		{time.Minute, "sweep up what a wake-up missed", s.sweepSeldom},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
@@ -47,7 +48,7 @@ func (s *Service) StartCron() error {
 		spec := "@every " + job.every.String()
 		if _, err := s.cron.AddFunc(spec, func() {
 			if err := job.run(s.Taking); err != nil && s.Taking.Err() == nil {
-				s.Log.Error("cron job", "job", job.what, "every", spec, "err", err)
+				s.LogUnlessHindered("cron job", err, "job", job.what, "every", spec)
 			}
 		}); err != nil {
 			return fmt.Errorf("set cron job %s: %w", job.what, err)

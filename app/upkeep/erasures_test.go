@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/webhook"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -245,4 +247,48 @@ func TestMailAcceptedAfterAnErasureIsNotErased(t *testing.T) {
 			return err
 		})
 	})
+}
+
+func TestAnAddressWithoutAContactCouldNotBeErased(t *testing.T) {
+	w := world.Idle(t, world.NewRelay(nil))
+	other := w.AddTeam("Other", "other.example")
+	hook := "https://hooks.example.com/?notify=" + world.Victim
+	for _, key := range []*app.Key{w.Key, other} {
+		_, err := w.Server.Events.CreateWebhook(t.Context(), key, webhook.Input{Endpoint: hook, Events: []webhook.EventName{webhook.ContactDeleted}})
+		world.Must(t, err)
+	}
+	in := world.Letter(world.Victim)
+	in.Attachments = []app.Attachment{{Filename: world.Victim + ".txt", Content: []byte("x")}}
+	id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+	world.Must(t, err)
+	theirs := world.Letter(world.Victim)
+	theirs.From = "x@other.example"
+	_, err = w.Server.Mail.SendEmail(t.Context(), other, theirs, mail.SendOptions{})
+	world.Must(t, err)
+	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, app.NewID(), true)
+	world.WantCode(t, err, app.CodeNotFound)
+	_, err = w.Server.Audience.DeleteContact(t.Context(), w.Key, world.Victim, false)
+	world.WantCode(t, err, app.CodeNotFound)
+	answer, err := w.Server.Audience.DeleteContact(t.Context(), w.Key, world.Victim, true)
+	if _, ok := app.ParseID(answer); err != nil || !ok {
+		t.Errorf("%q, %v", answer, err)
+	}
+	wantErased(w)
+	if e := w.Email(id); e.To[0].Mailbox() == world.Victim || strings.Contains(e.Attachments[0].Filename, "@") {
+		t.Errorf("it is still there: %v %q", e.To, e.Attachments[0].Filename)
+	}
+	if got := w.Sql(`SELECT count(*) FROM webhooks WHERE team_id = ? AND instr(endpoint, '@') > 0`, w.Key.TeamID); got[0] != "0" {
+		t.Error("a webhook's endpoint holds it")
+	}
+	if w.Traces(world.Victim) == 0 || w.Sql(`SELECT count(*) FROM webhooks WHERE team_id = ? AND instr(endpoint, '@') > 0`, other.TeamID)[0] != "1" {
+		t.Error("what another team has is gone too")
+	}
+	ids, err := w.Server.Audience.RemoveContacts(t.Context(), other, app.ContactRemoval{Emails: []string{world.Victim, "nobody@example.net"}, Erase: true})
+	if err != nil || len(ids) != 0 {
+		t.Errorf("batch/remove: %v, %v", ids, err)
+	}
+	wantErased(w)
+	if n := w.Traces(world.Victim); n != 0 {
+		t.Errorf("%d traces are left", n)
+	}
 }

@@ -1,8 +1,10 @@
 package world
 
 import (
+	"bytes"
 	"context"
 	"database/sql"
+	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
@@ -43,4 +45,42 @@ func (w *World) Ahead(by time.Duration, ids ...string) {
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
 		return tx.SetSetting(upkeep.ClockSetting, strconv.AppendInt(nil, tx.Now.Add(by).UnixMilli(), 10))
 	}))
+}
+
+// LockedStorage returns an error as SQLite does where another program holds a lock.
+func LockedStorage(t testing.TB) error {
+	t.Helper()
+	path := "file:" + filepath.Join(t.TempDir(), "x.db") + "?_busy_timeout=0&_txlock=immediate"
+	var pools [2]*sql.DB
+	for i := range pools {
+		pool, err := sql.Open("sqlite", path)
+		Must(t, err)
+		defer pool.Close()
+		pools[i] = pool
+	}
+	tx, err := pools[0].Begin()
+	Must(t, err)
+	defer tx.Rollback()
+	if _, err = pools[1].Begin(); err == nil {
+		t.Fatal("nothing is locked")
+	}
+	return err
+}
+
+// Harm stops the server and has those bytes of its database file be others; the world
+// is open again then, its server not yet started.
+func (w *World) Harm(what string) {
+	w.T.Helper()
+	w.Stop()
+	file, err := os.ReadFile(w.Path)
+	Must(w.T, err)
+	at := bytes.Index(file, []byte(what))
+	if at < 0 {
+		w.T.Fatalf("%.30q does not stand in the file", what)
+	}
+	for i := range what {
+		file[at+i] ^= 0xff
+	}
+	Must(w.T, os.WriteFile(w.Path, file, 0o600))
+	w.Open()
 }

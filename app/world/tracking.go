@@ -13,7 +13,8 @@ import (
 )
 
 const (
-	TrackBase  = "https://mail.test"
+	TrackBase  = "https://" + linkHost
+	linkHost   = "mail.test"
 	Chrome     = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/149.0.0.0 Safari/537.36"
 	ImageProxy = "Mozilla/5.0 (via ggpht.com GoogleImageProxy)"
 )
@@ -68,9 +69,9 @@ func (w *World) Look(id, agent string) {
 func (w *World) Click(id string, link, of int, agent string) {
 	w.T.Helper()
 	target := fmt.Sprintf("https://a.test/%d", link)
-	token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{EmailID: id, Link: link, Links: of, Target: target})
-	if got, ok := w.Server.Mail.FollowLink(token, &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got != target {
-		w.T.Errorf("the link leads to %q, %v", got, ok)
+	token := tracking.ClickToken(w.Server.Sealer, tracking.ClickLink{TeamID: w.Key.TeamID, EmailID: id, Host: linkHost, Link: link, Links: of, Target: target})
+	if got, ok := w.Server.Mail.FollowLink(w.T.Context(), linkHost, token, &tracking.Visitor{UserAgent: agent, IPAddress: "192.0.2.1"}); !ok || got.Target != target {
+		w.T.Errorf("the link leads to %+v, %v", got, ok)
 	}
 }
 

@@ -46,7 +46,7 @@ func (page *hostedPage) render(lang string, style markup) string {
 	for _, line := range page.Lines {
 		put("<p>", line, "</p>\n")
 	}
-	put(page.form(), page.nav(), "</main>\n</body>\n</html>\n")
+	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
 	return b.String()
 }
 
@@ -88,7 +88,11 @@ func (page *hostedPage) topics() markup {
 func (page *hostedPage) nav() markup {
 	var links markup
 	for _, l := range page.Links {
-		links += `<a href="` + escaped(l.Address) + `">` + escaped(l.Text) + "</a>\n"
+		rel := markup("")
+		if l.Foreign {
+			rel = ` rel="noopener noreferrer nofollow"`
+		}
+		links += `<a href="` + escaped(l.Address) + `"` + rel + `>` + escaped(l.Text) + "</a>\n"
 	}
 	return element("<nav>\n", links, "</nav>\n")
 }

@@ -46,7 +46,8 @@ type Service interface {
 	UnsubscribePage(ctx context.Context, token string) (*audience.PageView, error)
 	Unsubscribe(ctx context.Context, token string) (*audience.PageView, error)
 	PreferencesPage(ctx context.Context, token string) (*audience.PageView, error)
-	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription) (*audience.PageView, error)
+	SavePreferences(ctx context.Context, token string, choices map[string]app.Subscription, client string) (*audience.PageView, error)
+	OpensPage(name, token string) bool
 }
 
 // pages answers people: in HTML and in their language, errors too. The token in
@@ -71,13 +72,17 @@ type hostedPage struct {
 	Saved   markup // what was done; empty: nothing
 	Notice  markup
 	Lines   []markup
+	Target  string // an address that is shown as it is; empty: none
 	Legend  string // of Topics
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
 	Links   []pageLink
 }
 
-type pageLink struct{ Address, Text string }
+type pageLink struct {
+	Address, Text string
+	Foreign       bool // somebody else's: it learns nothing of this page
+}
 
 type pageInput struct {
 	Token    string `path:"token" doc:"The signed token of the link; it never expires"`
@@ -106,21 +111,28 @@ func newPages(h *rest.Handler, service Service) *pages {
 // Register adds the pages and the addresses of tracked mail.
 func Register(h *rest.Handler, service Service, opens TrackingService) {
 	p := newPages(h, service)
-	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe)
-	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe)
-	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe)
-	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences)
-	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences)
-	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences)
+	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
+	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
+	p.add(http.MethodPost, "/unsubscribe/{token}", "unsubscribe", "Unsubscribe, by the page's button or in one click (RFC 8058)", p.unsubscribe, app.UnsubscribePage)
+	p.add(http.MethodGet, "/preferences/{token}", "get-preferences-page", "Show the page of a preferences link", p.showPreferences, "")
+	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences, "")
+	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
-// and a refusal before the handler go the same way.
-func (p *pages) add(method, path, id, summary string, build pageBuilder) {
+// and a refusal before the handler go the same way. One with a form says
+// what its token must be for: the form of a foreign one is not read.
+func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
 	rt := rest.Route{Public: true, Refuse: p.refuse}
-	if method == http.MethodPost {
+	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
+		rt.Precheck = func(_ *rest.Exchange, param func(string) string) error {
+			if p.service.OpensPage(form, param("token")) {
+				return nil
+			}
+			return rest.NewError(app.CodeNotFound, "There is no such page")
+		}
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
@@ -204,7 +216,7 @@ func (p *pages) savePreferences(ctx context.Context, x *rest.Exchange, token str
 	if err != nil {
 		return nil, err
 	}
-	v, err := p.service.SavePreferences(ctx, token, choices)
+	v, err := p.service.SavePreferences(ctx, token, choices, x.Client().String())
 	if err != nil {
 		return nil, err
 	}
@@ -277,7 +289,7 @@ func linkToPreferences(v *audience.PageView, t *pageText) []pageLink {
 	if v.Preferences == "" {
 		return nil
 	}
-	return []pageLink{{"../preferences/" + v.Preferences, t.preferencesLink}}
+	return []pageLink{{Address: "../preferences/" + v.Preferences, Text: t.preferencesLink}}
 }
 
 func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
@@ -287,7 +299,7 @@ func preferencesPage(v *audience.PageView, t *pageText) *hostedPage {
 		page.Notice = fill(t.allOff, v)
 	}
 	if !v.Unsubscribed && v.UnsubscribeAll != "" {
-		page.Links = []pageLink{{"../unsubscribe/" + v.UnsubscribeAll, t.allLink}}
+		page.Links = []pageLink{{Address: "../unsubscribe/" + v.UnsubscribeAll, Text: t.allLink}}
 	}
 	if len(v.Topics) == 0 {
 		page.Lines = []markup{fill(t.noTopics, v)}
@@ -312,6 +324,8 @@ func errorPage(e *rest.Error, t *pageText) *hostedPage {
 	switch e.StatusCode {
 	case http.StatusNotFound:
 		heading, line = t.notFound, t.notFoundMore
+	case http.StatusTooManyRequests:
+		heading, line = t.often, t.oftenMore
 	case http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge:
 		heading, line = t.unclear, t.unclearMore
 	}
@@ -365,6 +379,9 @@ func documentPage(h *rest.Handler, op *huma.Operation) {
 	case http.MethodPost:
 		op.RequestBody = pageForm(h, op.Path)
 		statuses = append(statuses, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge)
+		if strings.HasPrefix(op.Path, "/preferences") {
+			statuses = append(statuses, http.StatusTooManyRequests)
+		}
 	}
 	op.Responses = map[string]*huma.Response{}
 	for _, status := range statuses {
@@ -372,19 +389,22 @@ func documentPage(h *rest.Handler, op *huma.Operation) {
 	}
 }
 
-// pageForm is what a page's form sends. Its schemas are plain: whose fields have the
-// names of topics fits none that generators of clients could take.
+// pageForm is what a page's form sends. What the fields with the names of topics say
+// stands in words: generators of clients take no schema for it.
 func pageForm(h *rest.Handler, path string) *huma.RequestBody {
 	if strings.HasPrefix(path, "/preferences") {
 		form := h.Component("PreferencesForm", &huma.Schema{
-			Type: huma.TypeObject, AdditionalProperties: &huma.Schema{Type: huma.TypeString},
-			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut) + ". " +
-				"Each field named " + shownTopic + " has the id of a topic that the form shows; one without a choice is opted out of",
+			Type:        huma.TypeObject,
+			Description: "One field per topic, named by its id: " + string(app.OptIn) + " or " + string(app.OptOut),
+			Properties: map[string]*huma.Schema{shownTopic: {
+				Type: huma.TypeArray, Items: &huma.Schema{Type: huma.TypeString, Format: "uuid"},
+				Description: "The topics of the form; those without a choice are opted out of",
+			}},
 		})
 		return &huma.RequestBody{Content: map[string]*huma.MediaType{"application/x-www-form-urlencoded": {Schema: form}}}
 	}
 	form := &huma.MediaType{Schema: h.Component("UnsubscribeForm", &huma.Schema{
-		Type: huma.TypeObject, AdditionalProperties: true, Description: "Whatever it says, the request unsubscribes",
+		Type: huma.TypeObject, Description: "Whatever it says, the request unsubscribes",
 		Properties: map[string]*huma.Schema{"List-Unsubscribe": {Type: huma.TypeString, Examples: []any{"One-Click"}}},
 	})}
 	return &huma.RequestBody{Content: map[string]*huma.MediaType{

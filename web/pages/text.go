@@ -33,6 +33,12 @@ type pageText struct {
 	laterMore    string
 	unclear      string // a body that can't be read
 	unclearMore  string
+	often        string // too many choices at once
+	oftenMore    string
+
+	orphaned     string // a link that nobody answers for any more
+	orphanedMore string // before its target
+	follow       string
 }
 
 // pageTexts returns the languages; the first is for everybody who reads none of
@@ -71,6 +77,11 @@ func english() pageText {
 		laterMore:       "Something went wrong on our side. Please try again in a few minutes.",
 		unclear:         "That did not work",
 		unclearMore:     "Your request could not be read, and nothing was changed. Please go back and try again.",
+		often:           "That was too often",
+		oftenMore:       "You changed your choices many times in a short while. What you see may not be saved: please try again in a minute.",
+		orphaned:        "Check where this link leads",
+		orphanedMore:    "The email that this link stood in, or its sender, is no longer here. Nobody here can say any more whether the link is safe. It leads to:",
+		follow:          "Follow the link",
 	}
 }
 
@@ -102,6 +113,11 @@ func german() pageText {
 		laterMore:       "Bei uns ist ein Fehler aufgetreten. Bitte versuchen Sie es in einigen Minuten noch einmal.",
 		unclear:         "Das hat nicht geklappt",
 		unclearMore:     "Ihre Anfrage konnte nicht gelesen werden, und es wurde nichts geändert. Bitte gehen Sie zurück und versuchen Sie es noch einmal.",
+		often:           "Das war zu oft",
+		oftenMore:       "Sie haben Ihre Auswahl in kurzer Zeit oft geändert. Ihre letzte Auswahl ist vielleicht nicht gespeichert: Bitte versuchen Sie es in einer Minute noch einmal.",
+		orphaned:        "Prüfen Sie, wohin dieser Link führt",
+		orphanedMore:    "Die E-Mail, in der dieser Link stand, oder ihr Absender ist nicht mehr vorhanden. Niemand kann hier mehr sagen, ob der Link sicher ist. Er führt zu:",
+		follow:          "Link öffnen",
 	}
 }
 
@@ -133,6 +149,11 @@ func french() pageText {
 		laterMore:       "Une erreur s’est produite de notre côté. Veuillez réessayer dans quelques minutes.",
 		unclear:         "Cela n’a pas fonctionné",
 		unclearMore:     "Votre demande n’a pas pu être lue et rien n’a été modifié. Veuillez revenir en arrière et réessayer.",
+		often:           "Trop de modifications",
+		oftenMore:       "Vous avez modifié vos choix de nombreuses fois en peu de temps. Le dernier n’est peut-être pas enregistré : veuillez réessayer dans une minute.",
+		orphaned:        "Vérifiez où mène ce lien",
+		orphanedMore:    "L’e-mail qui contenait ce lien, ou son expéditeur, n’existe plus ici. Personne ne peut plus dire si ce lien est sûr. Il mène à :",
+		follow:          "Suivre le lien",
 	}
 }
 
@@ -164,6 +185,11 @@ func spanish() pageText {
 		laterMore:       "Se ha producido un error por nuestra parte. Vuelva a intentarlo dentro de unos minutos.",
 		unclear:         "No ha funcionado",
 		unclearMore:     "No se pudo leer su solicitud y no se ha cambiado nada. Vuelva atrás e inténtelo de nuevo.",
+		often:           "Demasiados cambios",
+		oftenMore:       "Ha cambiado sus preferencias muchas veces en poco tiempo. Es posible que la última no se haya guardado: inténtelo de nuevo dentro de un minuto.",
+		orphaned:        "Compruebe adónde lleva este enlace",
+		orphanedMore:    "El correo que contenía este enlace, o su remitente, ya no existe aquí. Nadie puede decir ya si el enlace es seguro. Lleva a:",
+		follow:          "Abrir el enlace",
 	}
 }
 
@@ -195,6 +221,11 @@ func portuguese() pageText {
 		laterMore:       "Ocorreu um erro do nosso lado. Tente novamente em alguns minutos.",
 		unclear:         "Não funcionou",
 		unclearMore:     "Não foi possível ler a sua solicitação, e nada foi alterado. Volte e tente novamente.",
+		often:           "Alterações demais",
+		oftenMore:       "Você alterou suas escolhas muitas vezes em pouco tempo. A última pode não ter sido salva: tente novamente em um minuto.",
+		orphaned:        "Verifique aonde este link leva",
+		orphanedMore:    "O e-mail que continha este link, ou o remetente dele, não existe mais aqui. Ninguém aqui pode mais dizer se o link é seguro. Ele leva a:",
+		follow:          "Abrir o link",
 	}
 }
 
@@ -226,6 +257,11 @@ func italian() pageText {
 		laterMore:       "Si è verificato un errore da parte nostra. Riprovi tra qualche minuto.",
 		unclear:         "Non ha funzionato",
 		unclearMore:     "Non è stato possibile leggere la richiesta e nulla è stato modificato. Torni indietro e riprovi.",
+		often:           "Troppe modifiche",
+		oftenMore:       "Ha cambiato le sue scelte molte volte in poco tempo. L’ultima potrebbe non essere stata salvata: riprovi tra un minuto.",
+		orphaned:        "Controlli dove porta questo link",
+		orphanedMore:    "L’email che conteneva questo link, o il suo mittente, non esiste più qui. Nessuno può più dire se il link è sicuro. Porta a:",
+		follow:          "Apri il link",
 	}
 }
 
@@ -257,6 +293,11 @@ func dutch() pageText {
 		laterMore:       "Er is bij ons iets misgegaan. Probeer het over een paar minuten opnieuw.",
 		unclear:         "Dat is niet gelukt",
 		unclearMore:     "Uw verzoek kon niet worden gelezen en er is niets gewijzigd. Ga terug en probeer het opnieuw.",
+		often:           "Dat was te vaak",
+		oftenMore:       "U hebt uw keuzes in korte tijd vaak gewijzigd. De laatste is misschien niet opgeslagen: probeer het over een minuut opnieuw.",
+		orphaned:        "Controleer waar deze link naartoe leidt",
+		orphanedMore:    "De e-mail waarin deze link stond, of de afzender ervan, is hier niet meer. Niemand kan nog zeggen of de link veilig is. Hij leidt naar:",
+		follow:          "Link openen",
 	}
 }
 
@@ -288,6 +329,11 @@ func polish() pageText {
 		laterMore:       "Po naszej stronie wystąpił błąd. Proszę spróbować ponownie za kilka minut.",
 		unclear:         "Nie udało się",
 		unclearMore:     "Nie można było odczytać żądania i nic nie zostało zmienione. Proszę wrócić i spróbować ponownie.",
+		often:           "Zbyt wiele zmian",
+		oftenMore:       "W krótkim czasie wybór był zmieniany wiele razy. Ostatnia zmiana mogła nie zostać zapisana: prosimy spróbować ponownie za minutę.",
+		orphaned:        "Sprawdź, dokąd prowadzi ten link",
+		orphanedMore:    "Wiadomości, w której był ten link, lub jej nadawcy już tu nie ma. Nikt nie może już powiedzieć, czy link jest bezpieczny. Prowadzi do:",
+		follow:          "Otwórz link",
 	}
 }
 
@@ -319,6 +365,11 @@ func japanese() pageText {
 		laterMore:       "サーバーで問題が発生しました。数分後にもう一度お試しください。",
 		unclear:         "処理できませんでした",
 		unclearMore:     "リクエストを読み取れなかったため、何も変更されていません。前のページに戻ってもう一度お試しください。",
+		often:           "変更の回数が多すぎます",
+		oftenMore:       "短い時間に設定が何度も変更されました。最後の変更は保存されていない可能性があります。1分ほど待ってからもう一度お試しください。",
+		orphaned:        "リンク先をご確認ください",
+		orphanedMore:    "このリンクが記載されていたメール、またはその送信者は、すでに存在しません。リンクの安全性は確認できません。リンク先:",
+		follow:          "リンクを開く",
 	}
 }
 
@@ -350,5 +401,10 @@ func chinese() pageText {
 		laterMore:       "我们这边出了点问题。请过几分钟再试。",
 		unclear:         "操作未成功",
 		unclearMore:     "无法读取您的请求，未做任何更改。请返回后重试。",
+		often:           "操作过于频繁",
+		oftenMore:       "您在短时间内多次更改了设置，最后一次更改可能尚未保存。请一分钟后再试。",
+		orphaned:        "请确认此链接的去向",
+		orphanedMore:    "包含此链接的邮件或其发件人已不存在，我们无法确认此链接是否安全。它指向：",
+		follow:          "打开链接",
 	}
 }

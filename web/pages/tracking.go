@@ -16,10 +16,10 @@ import (
 )
 
 // TrackingService is what the addresses in tracked mail need of the services.
-// Neither method waits for anything; no visitor: nothing is counted.
+// No visitor: nothing is counted. host is that of the request.
 type TrackingService interface {
 	NoteOpen(token string, by *tracking.Visitor) bool
-	FollowLink(token string, by *tracking.Visitor) (location string, ok bool)
+	FollowLink(ctx context.Context, host, token string, by *tracking.Visitor) (to tracking.Destination, ok bool)
 }
 
 // pixelGIF is a transparent image of one pixel: 43 bytes of GIF89a.
@@ -50,6 +50,7 @@ func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
 		"404": {Description: "No such email; without a body", Content: image},
 	})
 	t.add("/t/c/{token}", "click", "the target of a tracked link", t.click, map[string]*huma.Response{
+		"200": {Description: "A page that names the target: the email that the link stood in was deleted, or the domain that it came from", Content: page},
 		"302": {Description: "The target is in the Location header", Headers: map[string]*huma.Param{
 			"Location": {Schema: &huma.Schema{Type: huma.TypeString, Format: "uri"}}}},
 		"404": {Description: "No such link", Content: page},
@@ -57,16 +58,16 @@ func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
 }
 
 // add registers GET, and HEAD, which is never counted.
-func (t *trackedMail) add(path, id, what string, answer func(*rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
+func (t *trackedMail) add(path, id, what string, answer func(context.Context, *rest.Exchange, string, *tracking.Visitor), responses map[string]*huma.Response) {
 	item := func(method, id, summary string) {
 		op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Tracking"}}
-		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true}, op, func(_ context.Context, x *rest.Exchange, in *trackingInput) (*huma.StreamResponse, error) {
+		added := rest.RegisterRaw(t.h, rest.Route{Public: true, Quiet: true}, op, func(ctx context.Context, x *rest.Exchange, in *trackingInput) (*huma.StreamResponse, error) {
 			return &huma.StreamResponse{Body: func(huma.Context) {
 				var by *tracking.Visitor
 				if method == http.MethodGet {
 					by = &tracking.Visitor{UserAgent: x.RequestHeader.Get("User-Agent"), IPAddress: addressText(x.Address())}
 				}
-				answer(x, in.Token, by)
+				answer(ctx, x, in.Token, by)
 			}}, nil
 		})
 		added.Responses = map[string]*huma.Response{"500": added.Responses["500"]}
@@ -97,7 +98,7 @@ func private(head http.Header) {
 
 // open answers with the pixel. A foreign token gets an image without content,
 // since nothing but an image is shown where the pixel stands.
-func (t *trackedMail) open(x *rest.Exchange, token string, by *tracking.Visitor) {
+func (t *trackedMail) open(_ context.Context, x *rest.Exchange, token string, by *tracking.Visitor) {
 	head := x.Header()
 	private(head)
 	head.Set("Content-Type", "image/gif")
@@ -112,17 +113,32 @@ func (t *trackedMail) open(x *rest.Exchange, token string, by *tracking.Visitor)
 }
 
 // click redirects to the target that is signed into the token, and nowhere
-// else. The header is set as it is: http.Redirect would rewrite it.
-func (t *trackedMail) click(x *rest.Exchange, token string, by *tracking.Visitor) {
-	location, ok := t.service.FollowLink(token, by)
-	if !ok {
+// else. The header is set as it is: http.Redirect would rewrite it. Where nobody
+// answers for the link any more, a page names the target.
+func (t *trackedMail) click(ctx context.Context, x *rest.Exchange, token string, by *tracking.Visitor) {
+	to, ok := t.service.FollowLink(ctx, x.Host, token, by)
+	switch {
+	case !ok:
 		t.pages.refuse(x, rest.NewError(app.CodeNotFound, "There is no such link"))
+		return
+	case to.Orphaned:
+		words := t.pages.text(x.RequestHeader.Get("Accept-Language"))
+		t.pages.write(x, orphanedPage(to, words), words)
 		return
 	}
 	private(x.Header())
-	x.Header()["Location"] = []string{location}
+	x.Header()["Location"] = []string{to.Location}
 	x.Header().Set("Content-Length", "0")
 	x.WriteHeader(http.StatusFound)
+}
+
+// orphanedPage names the target of a link that nobody answers for, and leaves it to its
+// reader to go there.
+func orphanedPage(to tracking.Destination, t *pageText) *hostedPage {
+	return &hostedPage{
+		status: http.StatusOK, Title: t.orphaned, Heading: escaped(t.orphaned), Lines: []markup{escaped(t.orphanedMore)},
+		Target: legible(to.Target), Links: []pageLink{{Address: to.Location, Text: t.follow, Foreign: true}},
+	}
 }
 
 // addressText is what is shown of an address; empty where it is not known.

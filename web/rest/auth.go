@@ -46,7 +46,7 @@ func (h *Handler) identify(x *Exchange, r *http.Request) error {
 		return h.authFailure(x, err)
 	}
 	x.Key = key
-	return h.rate.take(x.Header(), key.ID)
+	return h.rate.take(x.Header(), key)
 }
 
 // bearer takes the token out of an Authorization header. Anything but the

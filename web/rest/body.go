@@ -1,120 +1,167 @@
 package rest
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
+	"math"
 	"net/http"
 	"os"
 	"sync"
 	"time"
 
-	"golang.org/x/sync/semaphore"
-
 	"mailer/app"
 )
 
-// Limits bounds what requests may cost. Sizes are in bytes.
-type Limits struct {
-	Body        int64         // of one request
-	SmallBody   int64         // up to here a body counts in the small lane
-	SmallBudget int64         // all small bodies that are being worked on
-	LargeBudget int64         // all other ones
-	BodyWait    time.Duration // for a place in the budget
-	BodyTimeout time.Duration // for a whole body to arrive
-	Header      time.Duration // for the header to arrive
-	idle        time.Duration // of a kept-alive connection
-	write       time.Duration // for everything from the header to the end of the answer
+const (
+	// firstStep is how much room a body gets before any of it is here, in bytes; most
+	// need no more.
+	firstStep = 16 << 10
+	// turnFrom is from which size on the bodies of a team take turns, in bytes.
+	turnFrom = 256 << 10
+)
+
+// budget bounds the memory of all bodies together. Small bodies have a lane of their
+// own, so that a few uploads can't hold up ordinary sends; so have those that need no
+// key, and those of which nothing is known before they are read.
+type budget struct {
+	Limits
+	small, large, public, unproven *lane
+	// turns has the large bodies of a team arrive one after the other, as many at once
+	// as find room in its share together: those that grow side by side would all get
+	// stuck. Each team has turns of its own.
+	turns *lane
+	used  sync.Pool // of *[]byte: small bodies that were let go
 }
 
-// DefaultLimits returns the limits of a server in use: 40 MiB a body.
-func DefaultLimits() Limits {
-	return Limits{
-		Body:        40 << 20,
-		SmallBody:   64 << 10,
-		SmallBudget: 64 << 20,
-		LargeBudget: 192 << 20,
-		BodyWait:    30 * time.Second,
-		BodyTimeout: time.Minute,
-		Header:      10 * time.Second,
-		idle:        2 * time.Minute,
-		write:       5 * time.Minute,
+func newBudget(l Limits, log *slog.Logger) *budget {
+	largest := 2 * l.Body // as a body counts
+	// Beside the largest body there is room for those that take no turns.
+	share := min(largest+largest/5, l.LargeBudget/2)
+	return &budget{
+		Limits:   l,
+		small:    newLane("small bodies", l.SmallBudget, l.SmallBudget/2, l.SmallWait, log),
+		large:    newLane("large bodies", l.LargeBudget, share, l.LargeWait, log),
+		public:   newLane("public bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		unproven: newLane("unproven bodies", l.PublicBudget, l.PublicBudget/2, l.SmallWait, log),
+		turns:    newLane("large bodies", math.MaxInt64, min(largest, share), l.LargeWait, log),
 	}
 }
 
-// budget bounds the memory of all bodies together. Small bodies have a lane of
-// their own, so that a few uploads can't hold up ordinary sends.
-type budget struct {
-	Limits
-	small, large *semaphore.Weighted
-	used         sync.Pool // of *[]byte: small bodies that were let go
-}
-
-func newBudget(l Limits) *budget {
-	return &budget{Limits: l, small: semaphore.NewWeighted(l.SmallBudget), large: semaphore.NewWeighted(l.LargeBudget)}
+// Starved returns the lanes in which requests wait or are refused for want of room:
+// those of requests with a key, which mail can't be accepted without, and all others.
+func (h *Handler) Starved() (withKey, others []string) {
+	add := func(names []string, l *lane) []string {
+		if l.starved() {
+			return append(names, l.name)
+		}
+		return names
+	}
+	b := h.budget
+	return add(add(nil, b.small), b.large), add(add(nil, b.public), b.unproven)
 }
 
 // held is an exchange's share of the budget, and the room for its body that serves
 // again; nil: none.
 type held struct {
-	small, large int64
-	body         *[]byte
+	who    holder
+	lane   *lane
+	weight int64
+	turn   int64
+	body   *[]byte
 }
 
-// buffer returns room for a small body of n bytes, which release takes back.
-func (b *budget) buffer(n int64) *[]byte {
-	const least = 8 << 10 // so that most fit in any
+// room returns room for a small body of n bytes, which release takes back.
+func (b *budget) room(n int64) *[]byte {
 	if used, ok := b.used.Get().(*[]byte); ok && int64(cap(*used)) >= n {
-		*used = (*used)[:n]
 		return used
 	}
-	fresh := make([]byte, n, max(n, least))
+	fresh := make([]byte, 0, max(n, firstStep)) // so that most fit in any
 	return &fresh
 }
 
-// take waits for room for a body of n bytes. A body counts twice: as it came,
-// and decoded. Errors: CodeServiceUnavailable when no room came free in time.
-func (b *budget) take(ctx context.Context, h *held, n int64) (waited bool, err error) {
-	lane, capacity, share := b.small, b.SmallBudget, &h.small
-	if n > b.SmallBody {
-		lane, capacity, share = b.large, b.LargeBudget, &h.large
-	}
-	weight := min(2*n, capacity)
-	if waited = !lane.TryAcquire(weight); waited {
-		ctx, cancel := context.WithTimeout(ctx, b.BodyWait)
-		defer cancel()
-		if err := lane.Acquire(ctx, weight); err != nil {
-			return true, NewError(app.CodeServiceUnavailable, "The server has too many large requests at work; try again later")
+// charge waits until an exchange holds room for a body of n bytes in a lane; what it
+// held in another one it gives back. A body counts twice: as it came, and decoded.
+// Errors: as lane.take.
+func (b *budget) charge(ctx context.Context, h *held, l *lane, n int64) (waited bool, err error) {
+	weight := min(2*n, l.share)
+	if h.lane != l {
+		if waited, err = l.take(ctx, h.who, weight); err != nil {
+			return waited, err
 		}
+		h.giveRoom()
+		h.lane, h.weight = l, weight
+		return waited, nil
 	}
-	*share += weight
+	if weight > h.weight {
+		if waited, err = l.take(ctx, h.who, weight-h.weight); err != nil {
+			return waited, err
+		}
+		h.weight = weight
+	}
 	return waited, nil
 }
 
+func (h *held) giveRoom() {
+	if h.lane != nil {
+		h.lane.give(h.who, h.weight)
+		h.lane, h.weight = nil, 0
+	}
+}
+
+func (b *budget) endTurn(h *held) {
+	b.turns.give(h.who, h.turn)
+	h.turn = 0
+}
+
 func (b *budget) release(h *held) {
-	b.small.Release(h.small)
-	b.large.Release(h.large)
+	h.giveRoom()
+	b.endTurn(h)
 	if h.body != nil {
 		b.used.Put(h.body)
 	}
 	*h = held{}
 }
 
+// holderOf is whose share of the budget a request counts in.
+func holderOf(x *Exchange) holder {
+	if x.Key != nil {
+		return holder{team: x.Key.TeamID}
+	}
+	return holder{client: x.Client()}
+}
+
 // readBody reads the whole body into x.body. Errors: CodePayloadTooLarge over
 // most bytes (by Content-Length before anything is read), 408 for a client that
 // is too slow, CodeServiceUnavailable when memory stays short.
 func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) error {
-	err := h.fillBody(x, r, rt, most)
+	if r.ContentLength == 0 {
+		return nil
+	}
+	x.held.who = holderOf(x)
+	in := intake{h: h, x: x, r: r, rt: rt, most: most, start: time.Now()}
+	err := in.read()
+	h.budget.endTurn(&x.held)
 	if err != nil {
-		// What is left of the body is not worth reading, and would be taken for
-		// the next request; the answer must not wait for it either.
-		x.Header().Set("Connection", "close")
-		return err
+		return unread(x, err)
 	}
 	setReadDeadline(x, time.Time{})
+	x.conn.set(phaseWork)
 	return nil
+}
+
+// unread refuses a request whose body is not read to its end: what is left of it is
+// not worth reading, and would be taken for the next request; the answer must not
+// wait for it either.
+func unread(x *Exchange, err error) error {
+	x.Header().Set("Connection", "close")
+	var own *Error
+	if errors.As(err, &own) && own.StatusCode == http.StatusServiceUnavailable {
+		x.Header().Set("Retry-After", "5")
+	}
+	return err
 }
 
 // setReadDeadline bounds reading from the client. Not every writer has
@@ -123,130 +170,148 @@ func setReadDeadline(x *Exchange, at time.Time) {
 	_ = http.NewResponseController(x.ResponseWriter).SetReadDeadline(at)
 }
 
-func (h *Handler) fillBody(x *Exchange, r *http.Request, rt *Route, most int64) error {
-	if r.ContentLength > most {
-		return bodyTooLarge(most)
-	}
-	if r.ContentLength == 0 {
-		return nil
-	}
-	n := r.ContentLength
-	if n < 0 {
-		n = h.limits.SmallBody // chunked: most bodies are small
-	}
-	waited, err := h.budget.take(r.Context(), &x.held, n)
-	if err != nil {
-		x.Header().Set("Retry-After", "5")
-		return err
-	}
-	if waited { // not for the client
-		setReadDeadline(x, time.Now().Add(h.limits.BodyTimeout))
-	}
-	if r.ContentLength < 0 {
-		return h.readChunked(x, r, most)
-	}
-	if rt.Passing && n <= h.limits.SmallBody {
-		x.held.body = h.budget.buffer(n)
-		x.Body = *x.held.body
-	} else {
-		x.Body = make([]byte, n)
-	}
-	_, err = io.ReadFull(r.Body, x.Body)
-	return readError(err)
-}
-
-// readChunked reads a body of unknown length. One that outgrows the small lane
-// asks for the most that it may become.
-func (h *Handler) readChunked(x *Exchange, r *http.Request, most int64) error {
-	var buf bytes.Buffer
-	n, err := io.Copy(&buf, io.LimitReader(r.Body, h.limits.SmallBody+1))
-	if err == nil && n > h.limits.SmallBody && n <= most {
-		if _, err := h.budget.take(r.Context(), &x.held, most); err != nil {
-			x.Header().Set("Retry-After", "5")
-			return err
-		}
-		_, err = io.Copy(&buf, io.LimitReader(r.Body, most+1-n))
-	}
-	if int64(buf.Len()) > most {
-		return bodyTooLarge(most)
-	}
-	x.Body = buf.Bytes()
-	return readError(err)
-}
-
-// streamMemory is what a streamed body counts in the budget, in bytes: what its
-// handler holds of it at once.
-const streamMemory = 512 << 10
-
-// streamTimes bounds how long a streamed body may take, in bodyTimeouts.
-const streamTimes = 30
-
-// Stream is a body that its handler reads while it arrives. It ends with an
-// error over the limit; the time to wait for more of it begins anew with each
-// part that came. Its handler must give its failure precedence over what it makes
-// of the body.
-type Stream struct {
+// intake is a body on its way into memory. Room for it is taken in steps, as it
+// arrives, and never because it is announced: who sends nothing holds nothing.
+type intake struct {
 	h     *Handler
 	x     *Exchange
-	body  io.Reader
-	left  int64     // bytes that it may still have
-	until time.Time // it must have arrived
-	ended bool      // read to its end
-	err   error     // what went wrong, in words for the caller
+	r     *http.Request
+	rt    *Route
+	most  int64     // bytes that it may have
+	start time.Time // of its arrival, without what it waited for us
 }
 
-// openStream prepares x.stream. Errors: CodePayloadTooLarge by Content-Length,
-// CodeServiceUnavailable when memory stays short.
-func (h *Handler) openStream(x *Exchange, r *http.Request) error {
-	x.Stream = &Stream{h: h, x: x, body: r.Body, left: h.limits.Body, until: time.Now().Add(streamTimes * h.limits.BodyTimeout)}
-	if r.ContentLength > h.limits.Body {
-		return bodyTooLarge(h.limits.Body)
+// read reads all of it.
+func (in *intake) read() error {
+	last := in.r.ContentLength
+	if last > in.most {
+		return bodyTooLarge(in.most)
 	}
-	if _, err := h.budget.take(r.Context(), &x.held, streamMemory); err != nil {
-		x.Header().Set("Retry-After", "5")
+	if last < 0 {
+		last = in.most + 1 // in which case it is too large
+	}
+	if in.rt.Public || in.isLarge() { // else ServeHTTP set it
+		in.extend(in.start)
+	}
+	small := in.h.limits.SmallBody
+	for size := min(last, firstStep, small); ; size = min(last, max(2*size, small)) {
+		if err := in.grow(size); err != nil {
+			return err
+		}
+		ended, err := in.fill(size)
+		switch {
+		case err != nil:
+			return err
+		case int64(len(in.x.Body)) > in.most:
+			return bodyTooLarge(in.most)
+		case ended || size == last:
+			return nil
+		}
+	}
+}
+
+// isLarge reports whether it is more than a small body, as far as is known.
+func (in *intake) isLarge() bool {
+	small := in.h.limits.SmallBody
+	return in.r.ContentLength > small || int64(len(in.x.Body)) >= small
+}
+
+// lane is where a body counts that has room for size bytes: also one that will be
+// large, as long as it waits for its turn.
+func (in *intake) lane(size int64) *lane {
+	b := in.h.budget
+	switch {
+	case in.rt.Unproven:
+		return b.unproven
+	case in.rt.Public:
+		return b.public
+	case size > b.SmallBody:
+		return b.large
+	}
+	return b.small
+}
+
+// grow makes room for size bytes, of which those that are here stay.
+func (in *intake) grow(size int64) error {
+	b, held := in.h.budget, &in.x.held
+	turned, err := in.takeTurn(size)
+	if err != nil {
 		return err
 	}
-	x.Stream.extend()
+	waited, err := b.charge(in.r.Context(), held, in.lane(size), size)
+	if err != nil {
+		return err
+	}
+	if turned || waited { // not for the client
+		in.start = time.Now()
+		in.extend(in.start)
+	}
+	old := held.body
+	if in.rt.Passing && size <= b.SmallBody {
+		held.body = b.room(size)
+		in.x.Body = append((*held.body)[:0], in.x.Body...)
+	} else {
+		held.body = nil
+		in.x.Body = append(make([]byte, 0, size), in.x.Body...)
+	}
+	if old != nil {
+		b.used.Put(old)
+	}
 	return nil
 }
 
-// extend lets the client take its time for the next part, and for the answer.
-func (s *Stream) extend() {
-	now := time.Now()
-	at := now.Add(s.h.limits.BodyTimeout)
-	if at.After(s.until) {
-		at = s.until
+// takeTurn waits for the turn of a body that is large, once as much of it is here as
+// a small one has.
+func (in *intake) takeTurn(size int64) (waited bool, err error) {
+	b, held := in.h.budget, &in.x.held
+	n := in.r.ContentLength
+	if n < 0 {
+		n = in.most
 	}
-	control := http.NewResponseController(s.x.ResponseWriter)
-	_ = control.SetReadDeadline(at) // see setReadDeadline
-	_ = control.SetWriteDeadline(now.Add(s.h.limits.write))
+	if in.rt.Public || n <= turnFrom || size <= b.SmallBody || held.turn > 0 {
+		return false, nil
+	}
+	turn := min(2*n, b.turns.share)
+	if waited, err = b.turns.take(in.r.Context(), held.who, turn); err != nil {
+		return waited, err
+	}
+	held.turn = turn
+	return waited, nil
 }
 
-// Failure returns what went wrong with the body, in words for the caller; nil:
-// nothing so far.
-func (s *Stream) Failure() error { return s.err }
+// fill reads until size bytes are here, or the body ended.
+func (in *intake) fill(size int64) (ended bool, err error) {
+	x := in.x
+	for int64(len(x.Body)) < size {
+		n, err := in.r.Body.Read(x.Body[len(x.Body):size])
+		x.Body = x.Body[:len(x.Body)+n]
+		switch {
+		case err == io.EOF:
+			if missing := in.r.ContentLength - int64(len(x.Body)); missing > 0 {
+				err = io.ErrUnexpectedEOF
+				return true, readError(err)
+			}
+			return true, nil
+		case err != nil:
+			return false, readError(err)
+		case n > 0 && in.isLarge():
+			in.extend(time.Now())
+		}
+	}
+	return false, nil
+}
 
-// Read implements io.Reader.
-func (s *Stream) Read(p []byte) (int, error) {
-	if s.err != nil {
-		return 0, s.err
-	}
-	n, err := s.body.Read(p[:min(int64(len(p)), s.left+1)])
-	if s.left -= int64(n); s.left < 0 {
-		s.err = bodyTooLarge(s.h.limits.Body)
-		return 0, s.err
-	}
+// extend sets until when the next part must come.
+func (in *intake) extend(now time.Time) {
+	l := &in.h.limits
+	at := in.start.Add(l.SmallTime)
 	switch {
-	case err == io.EOF:
-		s.ended = true
-		setReadDeadline(s.x, time.Time{})
-	case err != nil:
-		s.err = readError(err)
-		return n, s.err
-	case n > 0:
-		s.extend()
+	case in.isLarge():
+		at = l.deadline(in.start, now, int64(len(in.x.Body)), l.LargeTime)
+	case in.rt.Public:
+		at = in.start.Add(l.PublicTime)
 	}
-	return n, err
+	setReadDeadline(in.x, at)
 }
 
 func bodyTooLarge(most int64) error {
@@ -255,10 +320,7 @@ func bodyTooLarge(most int64) error {
 }
 
 func readError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, os.ErrDeadlineExceeded):
+	if errors.Is(err, os.ErrDeadlineExceeded) {
 		return bodyTimeout()
 	}
 	return NewError(app.CodeInvalidPayload, "The request body could not be read to its end")

@@ -23,10 +23,12 @@ type Exchange struct {
 	RequestHeader http.Header             // what the request came with
 	Host          string                  // of the request
 	from          netip.Addr              // see Address
+	conn          *conn                   // nil: a test's, or inside
 	inside        bool                    // a tool call: key and body are there already
 	Body          []byte                  // of routes that take one
 	Stream        *Stream                 // of routes that read their body themselves
 	held          held                    // of the budget for bodies
+	answer        *answer                 // what it may hold, and holds, of the budget for answers
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
@@ -44,12 +46,13 @@ func (x *Exchange) WriteHeader(status int) {
 	x.ResponseWriter.WriteHeader(status)
 }
 
-// Write notes that the status is 200 where none was given.
+// Write notes that the status is 200 where none was given. It fails once the client
+// has taken nothing for the time that it has.
 func (x *Exchange) Write(b []byte) (int, error) {
 	if x.status == 0 {
 		x.status = http.StatusOK
 	}
-	return x.ResponseWriter.Write(b)
+	return x.answer.write(x.ResponseWriter, b)
 }
 
 // Unwrap lets http.ResponseController reach the connection's deadlines.
@@ -65,18 +68,20 @@ func exchangeOf(ctx context.Context) *Exchange {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, from: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, from: h.proxies.clientAddress(r.RemoteAddr, r.Header), conn: connOf(r.Context())}
+	x.conn.set(phaseWork)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}
-	h.rate.announce(head, h.rate.limit)
+	h.rate.announceAll(head)
 	defer h.finish(x, r, start)
 	if r.ContentLength != 0 {
-		// Also where no body is wanted: net/http reads on after the answer, and
-		// would wait for ever for a client that sends nothing.
-		setReadDeadline(x, time.Now().Add(h.limits.BodyTimeout))
+		// Also where no body is wanted: net/http reads on before and after the answer,
+		// and would wait for ever for a client that sends nothing.
+		x.conn.set(phaseBody)
+		setReadDeadline(x, time.Now().Add(h.limits.SmallTime))
 	}
-	h.dispatch(x, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+	h.dispatch(x, r.WithContext(h.answering(r, x)))
 }
 
 // finish hands back what the exchange held, turns a panic into a 500 and writes
@@ -84,6 +89,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 	p := recover()
 	h.budget.release(&x.held)
+	if !x.inside {
+		x.answer.release()
+	}
 	if p != nil && p != http.ErrAbortHandler {
 		h.log.Error("panic in a request handler", "request_id", x.ID, "panic", p, "stack", string(debug.Stack()))
 		if x.status == 0 {
@@ -92,6 +100,7 @@ func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 		}
 	}
 	h.logRequest(x, r, start)
+	x.conn.set(phaseReading)
 	if p != nil {
 		// A part of the answer is out: closing the connection is the only way
 		// left to say that the rest won't come.

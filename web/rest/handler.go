@@ -39,7 +39,9 @@ type Config struct {
 	// RateLimit is how many requests a second each key may make; 0: no limit,
 	// and no ratelimit headers.
 	RateLimit int
-	Limits    Limits
+	// TeamRateLimit is how many all keys of a team may make together; 0: no limit.
+	TeamRateLimit int
+	Limits        Limits
 	// TrustedProxies are the addresses whose X-Forwarded-For is believed; none: those
 	// of this machine.
 	TrustedProxies []netip.Prefix
@@ -66,7 +68,9 @@ type Handler struct {
 	rate       *rateLimiter
 	failures   *failureLimiter
 	budget     *budget
+	answers    *answers
 	proxies    proxies
+	named      proxies // of those, what the operator named
 	draining   atomic.Bool
 }
 
@@ -79,10 +83,12 @@ func New(cfg Config) *Handler {
 		now:        cfg.Now,
 		limits:     cfg.Limits,
 		absent:     cfg.Absent,
-		rate:       newRateLimiter(cfg.RateLimit, cfg.Now),
+		rate:       newRateLimiter(cfg.RateLimit, cfg.TeamRateLimit, cfg.Now),
 		failures:   newFailureLimiter(cfg.Now),
-		budget:     newBudget(cfg.Limits),
+		budget:     newBudget(cfg.Limits, cfg.Log),
+		answers:    newAnswers(cfg.Limits.Answers),
 		proxies:    cfg.TrustedProxies,
+		named:      cfg.TrustedProxies,
 		operations: map[string]*Operation{},
 	}
 	if len(h.proxies) == 0 {

@@ -34,7 +34,7 @@ func (h *Handler) Perform(ctx context.Context, outer *Exchange, o *Operation, in
 		Method: o.Method, URL: &url.URL{Path: o.Path, RawQuery: in.Query.Encode()}, Host: outer.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: in.Header, Body: http.NoBody,
 	}
-	r = r.WithContext(context.WithValue(ctx, exchangeKey{}, x))
+	r = r.WithContext(context.WithValue(h.answeringTool(ctx, o, outer, x), exchangeKey{}, x))
 	defer h.finish(x, r, h.now())
 	o.run(x, r, in.Params)
 	return w

@@ -163,11 +163,11 @@ func checkInput(in any, header http.Header) error {
 func commonErrors(rt Route) []int {
 	var out []int
 	if !rt.Public {
-		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests)
+		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	}
 	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
-			http.StatusUnprocessableEntity, http.StatusServiceUnavailable)
+			http.StatusUnprocessableEntity, http.StatusServiceUnavailable) // public ones too
 	}
 	return append(out, http.StatusInternalServerError)
 }
@@ -209,7 +209,7 @@ func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bo
 	}
 }
 
-// Component gives a schema a name in the document, by which generated clients call
+// Component names a schema in the document, as generated clients will call
 // it, and returns what refers to it.
 func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
 	h.api.OpenAPI().Components.Schemas.Map()[name] = schema

@@ -34,6 +34,10 @@ type Route struct {
 	Stream   bool // takes a body that the handler reads from x.stream
 	Early    bool // with parameters, and asked before others that have more of them
 	Quiet    bool // logged at debug
+	Unproven bool // public, and only the body tells who sent it
+	// Precheck refuses a request before its body is read; nil: none. param returns what
+	// stands in the path.
+	Precheck func(x *Exchange, param func(name string) string) error
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	MaxBody int64
 	// refuse answers errors; nil: in JSON.
@@ -60,7 +64,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
-		if err := a.h.admit(x, r, rt); err != nil {
+		if err := a.h.admit(x, r, rt, ps); err != nil {
 			a.h.writeError(x, a.h.ErrorFor(x, err))
 			return
 		}
@@ -80,14 +84,20 @@ func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.h.ServeHT
 // colons turns huma's {name} into httprouter's :name.
 var colons = strings.NewReplacer("{", ":", "}", "")
 
-// admit does what comes before the handler: key, rate, scope, and then the
-// body, so that nobody without a key can make the server read one.
-func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
+// admit does what comes before the handler: key, rate, scope, or what stands in the
+// path instead of a key, and then the body, so that nobody without one can make the
+// server read one.
+func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route, ps httprouter.Params) error {
 	if err := h.authorize(x, r, rt); err != nil {
 		return err
 	}
 	if !rt.Public {
 		if err := rt.query.check(r.URL.RawQuery, rt.echoes); err != nil {
+			return err
+		}
+	}
+	if rt.Precheck != nil {
+		if err := rt.Precheck(x, ps.ByName); err != nil {
 			return err
 		}
 	}
@@ -182,7 +192,7 @@ func (h *Handler) allowed(path string) []string {
 
 // routingPath is the path to look up: doubled slashes made one (the Node client
 // with a base address that ends in a slash sends //emails, and a redirect would
-// turn its POST into a GET), segments decoded. Where a segment holds an encoded
+// turn its POST into a GET), one at the end left out, segments decoded. Where a segment holds an encoded
 // slash the path stays encoded, so that the slash divides nothing, and the
 // parameters have to be decoded afterwards.
 func routingPath(u *url.URL) (path string, escaped bool) {
@@ -195,6 +205,9 @@ func routingPath(u *url.URL) (path string, escaped bool) {
 	}
 	for strings.Contains(path, "//") {
 		path = strings.ReplaceAll(path, "//", "/")
+	}
+	if len(path) > 1 {
+		path = strings.TrimSuffix(path, "/")
 	}
 	return path, escaped
 }

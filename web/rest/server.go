@@ -4,41 +4,61 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
+	"log"
 	"net"
 	"net/http"
+	"time"
 )
 
 const maxHeaderBytes = 64 << 10
 
 // Server serves a Handler on listeners, with bounds against slow clients: 10 s
-// for a header of at most 64 KiB, one minute for a body, 5 minutes for the whole
-// exchange, 2 minutes idle.
+// for a header of at most 64 KiB, the times of Limits for a body, 5 minutes until the
+// answer begins, 30 s for each part of it, 2 minutes idle; and against many connections.
 type Server struct {
 	handler *Handler
 	http    *http.Server
+	conns   *connections
 }
 
 // NewServer makes a server that does not listen yet.
 func NewServer(h *Handler) *Server {
-	return &Server{handler: h, http: &http.Server{
+	conns := newConnections(h.limits.Connections, h.limits.ConnectionsOfOne, h.named, h.log)
+	return &Server{handler: h, conns: conns, http: &http.Server{
 		Handler:           h,
 		ReadHeaderTimeout: h.limits.Header,
 		WriteTimeout:      h.limits.write,
 		IdleTimeout:       h.limits.idle,
 		MaxHeaderBytes:    maxHeaderBytes,
+		ConnState:         conns.changed,
+		ConnContext:       connContext,
 		// OPTIONS * gets the 404 of any unknown path, in JSON.
 		DisableGeneralOptionsHandler: true,
-		ErrorLog:                     slog.NewLogLogger(h.log.Handler(), slog.LevelDebug),
+		ErrorLog:                     log.New(noise{h.log}, "", 0),
 	}}
 }
 
 // Serve answers on l until Shutdown, and is nil then. It closes l.
 func (s *Server) Serve(l net.Listener) error {
-	if err := s.http.Serve(l); !errors.Is(err, http.ErrServerClosed) {
+	warnDescriptors(s.handler.log, s.conns.most)
+	if err := s.http.Serve(boundListener{l, s.conns}); !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
 	}
 	return nil
+}
+
+// Drain has /readyz say 503 from now on, and returns after delay, or once failed is
+// closed. Everything is answered as before meanwhile: a load balancer needs that time
+// to send no more.
+func (s *Server) Drain(delay time.Duration, failed <-chan struct{}) {
+	s.handler.draining.Store(true)
+	if delay <= 0 {
+		return
+	}
+	select {
+	case <-time.After(delay):
+	case <-failed:
+	}
 }
 
 // Shutdown stops listening and waits for the requests at work; from its start

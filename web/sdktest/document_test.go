@@ -48,6 +48,7 @@ func loadDocument(raw []byte) (*document, error) {
 	if err := spec.Validate(context.Background()); err != nil {
 		return nil, err
 	}
+	closeAnswers(spec)
 	d := &document{spec: spec}
 	for path, item := range spec.Paths.Map() {
 		for method, operation := range item.Operations() {
@@ -59,6 +60,33 @@ func loadDocument(raw []byte) (*document, error) {
 		return strings.Compare(strings.ReplaceAll(a.path, "{", "~")+" "+a.method, strings.ReplaceAll(b.path, "{", "~")+" "+b.method)
 	})
 	return d, nil
+}
+
+// closeAnswers has what the server sends hold nothing but what the document names.
+// It leaves that open, so that readers take what newer servers add; this one is to
+// document all that it sends. The forms of pages are taken, not sent.
+func closeAnswers(spec *openapi3.T) {
+	for name, schema := range spec.Components.Schemas {
+		if !strings.HasSuffix(name, "Form") {
+			closeSchema(schema)
+		}
+	}
+}
+
+func closeSchema(ref *openapi3.SchemaRef) {
+	s := ref.Value
+	if ref.Ref != "" || s == nil {
+		return
+	}
+	if extra := &s.AdditionalProperties; len(s.Properties) > 0 && extra.Has == nil && extra.Schema == nil {
+		extra.Has = new(bool)
+	}
+	for _, inner := range s.Properties {
+		closeSchema(inner)
+	}
+	if s.Items != nil {
+		closeSchema(s.Items)
+	}
 }
 
 // find returns the operation of a request and the values in its path.

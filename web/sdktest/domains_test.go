@@ -360,4 +360,21 @@ func TestTrackedMail(t *testing.T) {
 		got := api.email(t, id).LastEvent
 		return got == "clicked", got
 	})
+	path := strings.TrimPrefix(found[0], "http://links.acme.test"+port)
+	r, err := http.NewRequest("GET", w.in.url+path, nil)
+	must(t, err)
+	r.Host = "links.team-b.test"
+	res, err := http.DefaultTransport.RoundTrip(r)
+	must(t, err)
+	res.Body.Close()
+	if res.StatusCode != 404 {
+		t.Errorf("on another host it leads to %d %q", res.StatusCode, res.Header.Get("Location"))
+	}
+	if status, b := api.do(t, "DELETE", "/emails/"+id, nil); status != 200 {
+		t.Fatalf("%d %s", status, b)
+	}
+	eventually(t, 5*time.Second, "no redirect without its email", func() (bool, string) {
+		res := visit("GET", found[0], reader)
+		return res.StatusCode == 200 && res.Header.Get("Location") == "", res.Status
+	})
 }

@@ -3,6 +3,8 @@ package sdktest
 import (
 	"bytes"
 	"encoding/base64"
+	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
@@ -53,7 +55,11 @@ func TestNothingSecretInLogOrDatabase(t *testing.T) {
 	relay.set(behaviour{conn: script{
 		extensions: []string{"AUTH PLAIN LOGIN"}, replies: map[string]string{"AUTH": "535 5.7.8 no"},
 	}.serve})
-	in := start(t, "--relay", "smtps://"+user+":"+password+"@"+relay.addr+"?ca="+ca.file+"&timeout=1s")
+	in := newInstance(t)
+	file := filepath.Join(t.TempDir(), "relay")
+	must(t, os.WriteFile(file, []byte("smtps://"+user+":"+password+"@"+relay.addr+"?ca="+ca.file+"&timeout=1s\n"), 0o600))
+	in.args, in.wrap = nil, []string{"env", "MAILER_RELAY_FILE=" + file} // as the list of processes is to show nothing
+	in.serve(t)
 	in.addDomain(t, "example.test")
 	key := in.newKey(t)
 	api := client{in.url, key}
@@ -66,10 +72,12 @@ func TestNothingSecretInLogOrDatabase(t *testing.T) {
 
 	patterns := secretPatterns(user, password)
 	patterns["API key secret"] = []byte(key[strings.LastIndex(key, "_")+1:])
+	planted := plantSecrets(t, in, api, patterns)
 	patterns["API key secret, but for its end"] = patterns["API key secret"][:42]
 	scan := func(when string) {
 		var held bool
 		files, _ := filepath.Glob(in.db + "*")
+		files = slices.DeleteFunc(files, func(file string) bool { return file == in.db+".key" }) // it is the secret
 		for _, file := range append(files, in.logFile()) {
 			data, err := os.ReadFile(file)
 			must(t, err)
@@ -83,12 +91,84 @@ func TestNothingSecretInLogOrDatabase(t *testing.T) {
 		}
 	}
 	scan("running")
+	checkAnswers(t, api, patterns)
+	checkProcess(t, in, patterns)
+	if planted < 5 {
+		t.Errorf("%d secrets were planted", planted)
+	}
 	in.stop(t)
 	scan("stopped")
 	if bytes.Contains(in.log(t), []byte("hidden-recipient@example.com")) {
 		t.Error("the log holds a recipient's address unmasked")
 	}
 	checkPrivateFiles(t, in)
+}
+
+// plantSecrets makes one of each further kind of secret, adds them to what is looked
+// for, and says how many.
+func plantSecrets(t *testing.T, in *instance, api client, patterns map[string][]byte) int {
+	t.Helper()
+	before := len(patterns)
+	var hook struct {
+		ID     string
+		Secret string `json:"signing_secret"`
+	}
+	status, b := api.do(t, "POST", "/webhooks", map[string]any{"endpoint": "https://hooks.example.test/x", "events": []string{"email.sent"}})
+	if err := json.Unmarshal(b, &hook); err != nil || len(hook.Secret) < 20 {
+		t.Fatalf("a webhook: %d %s", status, b)
+	}
+	bare := strings.TrimPrefix(hook.Secret, "whsec_")
+	patterns["webhook secret"] = []byte(bare)
+	raw, err := base64.StdEncoding.DecodeString(bare)
+	must(t, err)
+	patterns["webhook secret, bytes"] = raw
+	master, err := os.ReadFile(in.db + ".key")
+	must(t, err)
+	master = bytes.TrimSpace(master)
+	patterns["master key"] = master
+	if plain, err := base64.StdEncoding.DecodeString(string(master)); err == nil {
+		patterns["master key, bytes"] = plain
+	}
+	for _, line := range strings.Fields(in.run(t, "ingest")) {
+		if at := strings.LastIndexByte(line, '/'); at >= 0 && strings.Contains(line, "/ingest/") && len(line)-at > 20 {
+			patterns["ingest secret "+line[:at]] = []byte(line[at+1:])
+		}
+	}
+	api.do(t, "POST", "/contacts", map[string]any{"email": "reader@example.net"})
+	status, b = api.do(t, "POST", "/contacts/reader@example.net/preferences-link", nil)
+	var link struct{ URL string }
+	if err := json.Unmarshal(b, &link); err != nil || link.URL == "" {
+		t.Fatalf("a preferences link: %d %s", status, b)
+	}
+	token := link.URL[strings.LastIndexByte(link.URL, '/')+1:]
+	patterns["token of a page"] = []byte(token)
+	for _, path := range []string{"/preferences/" + token, "/unsubscribe/" + token, "/t/c/" + token, "/t/o/" + token} { // known and not
+		client{in.url, ""}.do(t, "GET", path, nil)
+	}
+	return len(patterns) - before
+}
+
+// checkAnswers looks for secrets in what the API lists.
+func checkAnswers(t *testing.T, api client, patterns map[string][]byte) {
+	t.Helper()
+	for _, path := range []string{"/api-keys", "/domains", "/webhooks", "/emails", "/contacts", "/usage", "/healthz", "/readyz", "/openapi.json"} {
+		_, b := api.do(t, "GET", path, nil)
+		for _, secret := range findSecrets(b, patterns) {
+			t.Errorf("GET %s answers with %s", path, secret)
+		}
+	}
+}
+
+// checkProcess looks for secrets in what others see of the process.
+func checkProcess(t *testing.T, in *instance, patterns map[string][]byte) {
+	t.Helper()
+	line, err := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", in.cmd.Process.Pid))
+	if err != nil {
+		return // no Linux
+	}
+	for _, secret := range findSecrets(line, patterns) {
+		t.Errorf("the list of processes shows %s", secret)
+	}
 }
 
 // checkPrivateFiles fails the test for a file of the service, but the log of

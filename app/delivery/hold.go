@@ -1,0 +1,46 @@
+package delivery
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// holdWords say why in timelines.
+var holdWords = map[app.HoldReason]string{
+	app.HoldDamaged: "The database is damaged where this email stands, so it is held and nothing of it leaves; the server's log and `mailer check` name the damage",
+}
+
+// hold has a unit wait until it is released; its timeline says why.
+func (s *Service) hold(tx *db.Tx, u app.Unit, why app.HoldReason) error {
+	if err := tx.HoldUnit(u, why); err != nil {
+		return service.IgnoreGone(err)
+	}
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventHeld, "", app.EventDetail{Message: holdWords[why], Relay: u.Relay}))
+}
+
+// holdDamaged holds a unit of which something can't be read: a fault of that mail, and
+// of nobody else's. The store has logged what.
+func (l *lane) holdDamaged(j *job) {
+	l.strike(j, false)
+	l.record(j, func(tx *db.Tx) error { return l.s.hold(tx, j.unit, app.HoldDamaged) })
+}
+
+// HoldDamaged holds a broadcast of which something can't be read: nothing more of it
+// begins. One that is held already stays so.
+func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) error {
+	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.HoldBroadcast(teamID, broadcastID, app.HoldDamaged) })
+	if errors.Is(err, db.ErrNotFound) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("hold broadcast %s: %w", broadcastID, err)
+	}
+	s.Log.Error("a broadcast is held, since the database is damaged where it stands", "broadcast", broadcastID, "team", teamID, "help", "mailer check names all that is damaged")
+	return nil
+}

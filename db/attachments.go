@@ -1,0 +1,127 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+
+	"mailer/app"
+)
+
+// AttachmentPiece is how many bytes of an attachment are read at once, at most: a row
+// of so many costs 0.3 ms, and 400 downloads at once 100 MB.
+const AttachmentPiece = 256 << 10
+
+func (tx *Tx) insertAttachment(emailID string, a *app.Attachment) error {
+	_, err := tx.exec(`INSERT INTO attachments (id, email_id, filename, content_type, content_id, size) VALUES (?, ?, ?, ?, ?, ?)`,
+		a.ID, emailID, a.Filename, a.ContentType, nullText(a.ContentID), a.Size)
+	if err != nil {
+		return fmt.Errorf("insert attachment: %w", err)
+	}
+	return tx.insertPieces(a)
+}
+
+func (tx *Tx) insertPieces(a *app.Attachment) error {
+	for n, left := 0, a.Content; len(left) > 0; n++ {
+		piece := left[:min(len(left), AttachmentPiece)]
+		if _, err := tx.exec(`INSERT INTO attachment_pieces (attachment_id, n, sum, content) VALUES (?, ?, ?, ?)`, a.ID, n, bytesSum(piece), piece); err != nil {
+			return fmt.Errorf("insert piece of an attachment: %w", err)
+		}
+		left = left[len(piece):]
+	}
+	return nil
+}
+
+// rewriteAttachment puts another file into the place of an attachment. Who reads it
+// in pieces meanwhile gets no more. What is gone stays so.
+func (tx *Tx) rewriteAttachment(emailID string, a *app.Attachment) error {
+	n, err := tx.exec(`UPDATE attachments SET filename = ?, content_type = ?, content_id = ?, size = ?, edition = edition + 1 WHERE email_id = ? AND id = ?`,
+		a.Filename, a.ContentType, nullText(a.ContentID), a.Size, emailID, a.ID)
+	if err != nil || n == 0 {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM attachment_pieces WHERE attachment_id = ?`, a.ID); err != nil {
+		return err
+	}
+	return tx.insertPieces(a)
+}
+
+func (r *Reader) attachments(emailID string) ([]app.Attachment, error) {
+	return list(&r.session, scanAttachment, `SELECT id, filename, content_type, content_id, size FROM attachments
+		WHERE email_id = ? ORDER BY id`, emailID)
+}
+
+func scanAttachment(s scanner) (app.Attachment, error) {
+	var a app.Attachment
+	var contentID sql.NullString
+	err := s.Scan(&a.ID, &a.Filename, &a.ContentType, &contentID, &a.Size)
+	a.ContentID = contentID.String
+	return a, err
+}
+
+// ListAttachments returns a page of the metadata of an email's attachments,
+// newest first. Error: ErrNotFound for a foreign email or cursor.
+func (r *Reader) ListAttachments(teamID, emailID string, page app.Page) ([]app.Attachment, bool, error) {
+	if err := r.OwnsEmail(teamID, emailID); err != nil {
+		return nil, false, err
+	}
+	return listPage(r, page, func(cursor string) error {
+		return r.exists(`SELECT 1 FROM attachments WHERE email_id = ? AND id = ?`, emailID, cursor)
+	}, scanAttachment,
+		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id < ? ORDER BY id DESC LIMIT ?`,
+		`SELECT id, filename, content_type, content_id, size FROM attachments WHERE email_id = ? AND id > ? ORDER BY id LIMIT ?`, emailID)
+}
+
+// AttachmentFile is an attachment to be read in pieces: its metadata, and which of
+// its editions.
+type AttachmentFile struct {
+	app.Attachment
+	Edition int64
+	owner   owner
+}
+
+// owner is the email that an attachment is of.
+type owner struct{ teamID, emailID string }
+
+// Attachment returns one attachment of a team's email without its content.
+func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) {
+	var f AttachmentFile
+	var contentID sql.NullString
+	err := r.row(`SELECT a.id, a.filename, a.content_type, a.content_id, a.size, a.edition
+		FROM attachments AS a JOIN emails AS e ON e.id = a.email_id WHERE e.team_id = ? AND e.id = ? AND a.id = ?`,
+		[]any{teamID, emailID, id}, &f.ID, &f.Filename, &f.ContentType, &contentID, &f.Size, &f.Edition)
+	f.ContentID, f.owner = contentID.String, owner{teamID, emailID}
+	return f, ofEmail(err, teamID, emailID)
+}
+
+// AttachmentPiece returns the nth piece of a file, from 0. Error: ErrNotFound behind
+// its end, and where the file was deleted or rewritten; a Damage where it is not what
+// was accepted.
+func (r *Reader) AttachmentPiece(f *AttachmentFile, n int) (piece []byte, err error) {
+	var sum int64
+	err = r.row(`SELECT p.content, p.sum FROM attachments AS a JOIN attachment_pieces AS p ON p.attachment_id = a.id
+		WHERE a.id = ? AND a.edition = ? AND p.n = ?`, []any{f.ID, f.Edition, n}, &piece, &sum)
+	if err == nil && sum != bytesSum(piece) {
+		err = damaged("attachment_pieces", errSum)
+	}
+	return piece, ofEmail(err, f.owner.teamID, f.owner.emailID)
+}
+
+// attachmentContent returns all bytes of an attachment. Error: also one for bytes that
+// are not those that were written.
+func (r *Reader) attachmentContent(a *app.Attachment) ([]byte, error) {
+	content := make([]byte, 0, a.Size)
+	_, err := list(&r.session, func(s scanner) (none struct{}, err error) {
+		var piece sql.RawBytes // as long as the row stands
+		var sum int64
+		err = s.Scan(&piece, &sum)
+		if err == nil && sum != bytesSum(piece) {
+			err = errSum
+		}
+		content = append(content, piece...)
+		return none, err
+	}, `SELECT content, sum FROM attachment_pieces WHERE attachment_id = ? ORDER BY n`, a.ID)
+	if err == nil && int64(len(content)) != a.Size {
+		return nil, fmt.Errorf("%d of %d bytes are there", len(content), a.Size)
+	}
+	return content, err
+}

@@ -1,0 +1,293 @@
+package db
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"regexp"
+	"strconv"
+	"strings"
+
+	"mailer/app"
+)
+
+// Finding is what one check of a database file came to.
+type Finding struct {
+	Name  string
+	OK    bool
+	Found string
+	Fix   string // empty: nothing is to be done
+}
+
+const (
+	// maxFindings bounds what one check tells.
+	maxFindings = 100
+	// checkedAtOnce is how many emails one snapshot reads.
+	checkedAtOnce = 200
+
+	fixFile  = "restore a backup; without one: stop the server, and sqlite3 FILE .recover | sqlite3 NEW keeps what can be read"
+	fixEmail = "it leaves no more: send it anew and cancel this one (POST /emails/{id}/cancel), or restore a backup"
+)
+
+// checker is a check of one database file under way.
+type checker struct {
+	pool  *sql.DB
+	found []Finding
+}
+
+// Check looks for damage in the database file at path, beside a server or alone, and
+// changes nothing: pages and indexes, foreign keys, and whether each email and each
+// broadcast says what was written. Errors: those of Open for a file that is not there or
+// no database.
+func Check(ctx context.Context, path string) ([]Finding, error) {
+	real, fresh, err := place(path, false)
+	if err != nil {
+		return nil, err
+	}
+	if fresh {
+		return nil, refuse(ErrNotDatabase, "%s is empty; name another file with --db", path)
+	}
+	pool, err := sql.Open("sqlite", dsn(real, "mode=ro&_query_only=1&_busy_timeout=5000&_pragma=cache_size(-8000)"))
+	if err != nil {
+		return nil, fmt.Errorf("check %s: %w", path, err)
+	}
+	defer pool.Close()
+	pool.SetMaxOpenConns(1)
+	c := &checker{pool: pool}
+	for _, check := range []func(context.Context) error{c.pages, c.foreignKeys, c.emails, c.broadcasts} {
+		if err := check(ctx); err != nil {
+			return nil, fmt.Errorf("check %s: %w", path, err)
+		}
+	}
+	return c.found, nil
+}
+
+// add notes what a check found; nothing: all is well.
+func (c *checker) add(name, well, fix string, found []string) {
+	f := Finding{Name: name, OK: len(found) == 0, Found: well}
+	if !f.OK {
+		f.Found, f.Fix = strings.Join(found, "; "), fix
+	}
+	c.found = append(c.found, f)
+}
+
+// read runs fn in one snapshot. Faults of the file pass to fn's caller by their kind.
+func (c *checker) read(ctx context.Context, fn func(*Reader) error) error {
+	conn, err := c.pool.Conn(ctx)
+	for p := retries(0); p.again(err); {
+		conn, err = c.pool.Conn(ctx)
+	}
+	if err != nil {
+		return err
+	}
+	r := &Reader{newSession(conn)}
+	defer r.close()
+	if _, err := r.exec("BEGIN"); err != nil {
+		return err
+	}
+	err = fn(r)
+	_, _ = r.exec("ROLLBACK")
+	return errors.Join(err, ctx.Err())
+}
+
+// treeNumber is how SQLite names a table or index in what it finds: by its root page.
+var treeNumber = regexp.MustCompile(`Tree (\d+)`)
+
+// pages has SQLite walk all of the file.
+func (c *checker) pages(ctx context.Context) error {
+	var found []string
+	err := c.read(ctx, func(r *Reader) error {
+		roots := rootPages(r)
+		lines, err := list(&r.session, scanText, fmt.Sprintf(`PRAGMA integrity_check(%d)`, maxFindings))
+		for _, line := range lines {
+			if line == "ok" {
+				continue
+			}
+			if m := treeNumber.FindStringSubmatch(line); m != nil && roots[m[1]] != "" {
+				line = roots[m[1]] + ": " + line
+			}
+			found = append(found, strings.ReplaceAll(line, "\n", ", "))
+		}
+		return err
+	})
+	if isStorage(err) {
+		found, err = append(found, err.Error()), nil
+	}
+	c.add("pages and indexes", "sound", fixFile, found)
+	return err
+}
+
+// rootPages are the names of tables and indexes by their root pages, as far as can be
+// read.
+func rootPages(r *Reader) map[string]string {
+	roots := map[string]string{}
+	_, _ = list(&r.session, func(s scanner) (struct{}, error) {
+		var name, table string
+		var root int64
+		err := s.Scan(&name, &table, &root)
+		if name != table {
+			name = "index " + name + " of " + table
+		}
+		roots[strconv.FormatInt(root, 10)] = name
+		return struct{}{}, err
+	}, `SELECT name, tbl_name, rootpage FROM sqlite_schema WHERE rootpage > 0`)
+	return roots
+}
+
+func (c *checker) foreignKeys(ctx context.Context) error {
+	var found []string
+	err := c.read(ctx, func(r *Reader) (err error) {
+		rows := map[string]int{}
+		_, err = list(&r.session, func(s scanner) (struct{}, error) {
+			var table, parent string
+			var row, key sql.NullInt64
+			err := s.Scan(&table, &row, &parent, &key)
+			rows[table+" without their "+parent]++
+			return struct{}{}, err
+		}, `PRAGMA foreign_key_check`)
+		for what, n := range rows {
+			found = append(found, fmt.Sprintf("%d rows of %s", n, what))
+		}
+		return err
+	})
+	if isStorage(err) {
+		found, err = append(found, err.Error()), nil
+	}
+	c.add("foreign keys", "each row has its parent", fixFile, found)
+	return err
+}
+
+// emailKey names an email.
+type emailKey struct{ id, team string }
+
+func scanEmailKey(s scanner) (k emailKey, err error) { return k, s.Scan(&k.id, &k.team) }
+
+// emails reads each email as if it left, oldest first and, where the list itself is
+// damaged, newest first, and then those in between that other tables know of.
+func (c *checker) emails(ctx context.Context) error {
+	var n, bad int
+	look := func(r *Reader, k emailKey) error {
+		n++
+		_, _, err := r.Outgoing(k.team, k.id)
+		if err == nil || errors.Is(err, ErrNotFound) { // deleted meanwhile
+			return nil
+		}
+		bad++
+		return c.broken(r, "email", k, err)
+	}
+	up, whole, err := c.walk(ctx, "", `SELECT id, team_id FROM emails WHERE id > ? ORDER BY id LIMIT ?`, look)
+	if err == nil && !whole {
+		var down string
+		if down, _, err = c.walk(ctx, lastID, `SELECT id, team_id FROM emails WHERE id < ? ORDER BY id DESC LIMIT ?`, look); err == nil {
+			err = c.between(ctx, up, down, look)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	var found []string
+	if bad > 0 || !whole {
+		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
+	}
+	c.add("emails", fmt.Sprintf("all %d can be read and are what was written", n), "see each of them", found)
+	return nil
+}
+
+// walk looks at the emails that a query lists from an id on, and returns where it came
+// to, and whether that is the end.
+func (c *checker) walk(ctx context.Context, from, query string, look func(*Reader, emailKey) error) (last string, whole bool, err error) {
+	for limit := checkedAtOnce; ; {
+		n := 0
+		err := c.read(ctx, func(r *Reader) error {
+			keys, err := list(&r.session, scanEmailKey, query, from, limit)
+			if err != nil {
+				return err
+			}
+			for _, k := range keys {
+				if err := look(r, k); err != nil {
+					return err
+				}
+				from, n = k.id, n+1
+			}
+			return nil
+		})
+		switch {
+		case isStorage(err) && limit > 1: // as near to the damage as can be
+			limit = 1
+		case isStorage(err):
+			return from, false, nil
+		case err != nil || n < limit:
+			return from, err == nil, err
+		}
+	}
+}
+
+// between looks at the emails between two ids, in whose rows the damage is.
+func (c *checker) between(ctx context.Context, after, before string, look func(*Reader, emailKey) error) error {
+	err := c.read(ctx, func(r *Reader) error {
+		ids, err := list(&r.session, scanText, `SELECT DISTINCT email_id FROM recipients WHERE email_id > ? AND email_id < ? ORDER BY email_id LIMIT ?`, after, before, 10_000)
+		if err != nil {
+			return err
+		}
+		for _, id := range ids {
+			k := emailKey{id: id}
+			_ = r.row(`SELECT team_id FROM units WHERE email_id = ?`, []any{id}, &k.team) // of those that wait
+			if err := look(r, k); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if isStorage(err) {
+		return nil // the pages say what
+	}
+	return err
+}
+
+func (c *checker) broadcasts(ctx context.Context) error {
+	var n, bad int
+	_, whole, err := c.walk(ctx, "", `SELECT id, team_id FROM broadcasts WHERE id > ? ORDER BY id LIMIT ?`, func(r *Reader, k emailKey) error {
+		n++
+		_, err := r.Broadcast(k.team, k.id)
+		if err == nil || errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		bad++
+		return c.broken(r, "broadcast", k, err)
+	})
+	if err != nil {
+		return err
+	}
+	var found []string
+	if bad > 0 || !whole {
+		found = []string{fmt.Sprintf("%d of %d can't be read, or are not what was written", bad, n)}
+	}
+	c.add("broadcasts", fmt.Sprintf("all %d can be read and are what was written", n), "see each of them", found)
+	return nil
+}
+
+// broken names an email or broadcast that is damaged, and its team.
+func (c *checker) broken(r *Reader, what string, k emailKey, err error) error {
+	if len(c.found) >= maxFindings {
+		return nil
+	}
+	fix := fixFile
+	if what == "email" {
+		fix = fixEmail
+	}
+	team := k.team
+	if known, terr := one(&r.session, func(s scanner) (t app.Team, err error) { return t, s.Scan(&t.Name) }, `SELECT name FROM teams WHERE id = ?`, k.team); terr == nil {
+		team = fmt.Sprintf("%s (%s)", known.Name, k.team)
+	}
+	if team == "" {
+		team = "not known"
+	}
+	table, why := "", err
+	var d *Damage
+	if errors.As(err, &d) {
+		table, why = d.Table, d.err
+	}
+	c.found = append(c.found, Finding{Name: what + " " + k.id, Found: fmt.Sprintf("team: %s; table: %s; %v", team, table, why), Fix: fix})
+	return nil
+}

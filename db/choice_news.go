@@ -1,0 +1,84 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app"
+)
+
+// ChoiceNews are topics about which an address chose, and webhooks were not told yet.
+type ChoiceNews struct {
+	TeamID  string
+	Address app.AddressHash
+	Topics  []string
+}
+
+// HoldChoiceNews notes choices that webhooks are to be told of later, where they were
+// told of others of the address not long ago; else it notes that they are told of these
+// now, and returns false.
+func (tx *Tx) HoldChoiceNews(n *ChoiceNews, every time.Duration) (held bool, err error) {
+	var kept sql.NullString
+	err = tx.row(`SELECT topics FROM choice_news WHERE team_id = ? AND address = ?`, []any{n.TeamID, n.Address[:]}, &kept)
+	if errors.Is(err, ErrNotFound) {
+		return false, tx.setChoiceNews(n, nil, every)
+	}
+	if err != nil {
+		return false, fmt.Errorf("read news of choices: %w", err)
+	}
+	var topics []string
+	if err := fromJSON(kept, &topics); err != nil {
+		return false, err
+	}
+	for _, id := range n.Topics {
+		if !slices.Contains(topics, id) {
+			topics = append(topics, id)
+		}
+	}
+	text, err := asJSON(topics)
+	if err != nil {
+		return false, err
+	}
+	_, err = tx.exec(`UPDATE choice_news SET topics = ? WHERE team_id = ? AND address = ?`, text, n.TeamID, n.Address[:])
+	return true, err
+}
+
+func (tx *Tx) setChoiceNews(n *ChoiceNews, topics any, every time.Duration) error {
+	_, err := tx.exec(`INSERT INTO choice_news (team_id, address, topics, next_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (team_id, address) DO UPDATE SET topics = excluded.topics, next_at = excluded.next_at`,
+		n.TeamID, n.Address[:], topics, milli(tx.Now.Add(every)))
+	return err
+}
+
+// DueChoiceNews returns at most limit addresses whose webhooks may be told again, the
+// longest due first; many have nothing to be told of.
+func (r *Reader) DueChoiceNews(now time.Time, limit int) ([]ChoiceNews, error) {
+	return list(&r.session, func(s scanner) (ChoiceNews, error) {
+		var n ChoiceNews
+		var topics sql.NullString
+		if err := s.Scan(&n.TeamID, (*hashColumn)(&n.Address), &topics); err != nil {
+			return n, err
+		}
+		return n, fromJSON(topics, &n.Topics)
+	}, `SELECT team_id, address, topics FROM choice_news WHERE next_at <= ? ORDER BY next_at LIMIT ?`, milli(now), limit)
+}
+
+// EndChoiceNews notes that webhooks are told now of what was held; without topics it
+// forgets the address.
+func (tx *Tx) EndChoiceNews(n *ChoiceNews, every time.Duration) error {
+	if len(n.Topics) > 0 {
+		return tx.setChoiceNews(n, nil, every)
+	}
+	_, err := tx.exec(`DELETE FROM choice_news WHERE team_id = ? AND address = ?`, n.TeamID, n.Address[:])
+	return err
+}
+
+// AdvanceChoiceNews has choices told earlier, at the earliest now.
+func (tx *Tx) AdvanceChoiceNews(by time.Duration) error {
+	_, err := tx.exec(`UPDATE choice_news SET next_at = CASE WHEN next_at - ?1 > ?2 THEN next_at - ?1 ELSE ?2 END WHERE next_at > ?2`,
+		by.Milliseconds(), milli(tx.Now))
+	return err
+}

@@ -1,0 +1,170 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"regexp"
+	"slices"
+	"strings"
+	"sync"
+
+	"mailer/app"
+)
+
+// ErrDamaged: what was asked for can't be read, since the file is damaged there. It
+// comes with a Damage, and all else goes on.
+var ErrDamaged = errors.New("db: damaged")
+
+// errSum: what stands in the file is not what was written.
+var errSum = errors.New("the checksum does not match")
+
+// Damage says what can't be read.
+type Damage struct {
+	Table   string // "a, b" where it may be either
+	TeamID  string // empty: not known
+	ID      string // of the email or broadcast; empty: not known
+	isEmail bool
+	err     error
+}
+
+// Error implements error.
+func (d *Damage) Error() string {
+	if d.ID == "" {
+		return fmt.Sprintf("damaged rows of %s: %v", d.Table, d.err)
+	}
+	return fmt.Sprintf("damaged rows of %s, of %s: %v", d.Table, d.ID, d.err)
+}
+
+// Unwrap returns ErrDamaged and the cause.
+func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.err} }
+
+// contentTables hold what belongs to single emails, contacts and the like: what is
+// damaged there is a fault of these. All others, and the schema, belong to the system.
+var contentTables = []string{
+	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
+	"emails", "events", "feedback", "happenings", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "recipients", "suppressions",
+	"template_versions", "webhook_attempts",
+}
+
+var (
+	onlyReads  = regexp.MustCompile(`^\s*(SELECT|WITH)\b`)
+	tablesRead = regexp.MustCompile(`\b(?:FROM|JOIN) ([a-z_]+)`)
+)
+
+// readFault tells a fault of the file that a query met where content stands: it is no
+// reason to stop. Other errors pass, also those of statements that change something.
+func readFault(query string, err error) error {
+	if !isUnreadable(err) {
+		return err
+	}
+	if !onlyReads.MatchString(query) {
+		return err
+	}
+	var tables []string
+	for _, m := range tablesRead.FindAllStringSubmatch(query, -1) {
+		if slices.Contains(contentTables, m[1]) && !slices.Contains(tables, m[1]) {
+			tables = append(tables, m[1])
+		}
+	}
+	if len(tables) == 0 {
+		return err
+	}
+	return &Damage{Table: strings.Join(tables, ", "), err: err}
+}
+
+// damaged has an error in reading a row of a table that is there be a Damage: also one
+// that does not decode, or is missing beside its parent.
+func damaged(table string, err error) error {
+	var d *Damage
+	switch {
+	case err == nil, isStorage(err) && !errors.As(err, &d):
+		return err
+	case d != nil && !strings.Contains(d.Table, ", "):
+		table, err = d.Table, d.err
+	case d != nil:
+		err = d.err
+	case errors.Is(err, ErrNotFound):
+		err = errors.New("the row is missing") // and not an email that is not there
+	}
+	return &Damage{Table: table, err: err}
+}
+
+// ofEmail notes whose damage it is.
+func ofEmail(err error, teamID, id string) error { return damageOf(err, teamID, id, true) }
+
+// ofBroadcast notes whose damage it is.
+func ofBroadcast(err error, teamID, id string) error { return damageOf(err, teamID, id, false) }
+
+func damageOf(err error, teamID, id string, isEmail bool) error {
+	var d *Damage
+	if errors.As(err, &d) && d.ID == "" {
+		d.TeamID, d.ID, d.isEmail = teamID, id, isEmail
+	}
+	return err
+}
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+func bytesSum(b []byte) int64 { return int64(crc32.Checksum(b, castagnoli)) }
+
+// contentSum is the checksum of what an email says.
+func contentSum(texts ...string) int64 {
+	var sum uint32
+	for _, text := range texts {
+		sum = crc32.Update(sum, castagnoli, []byte(text))
+		sum = crc32.Update(sum, castagnoli, []byte{0})
+	}
+	return int64(sum)
+}
+
+// broadcastSum is the checksum of what a broadcast says.
+func broadcastSum(c *app.BroadcastContent) int64 {
+	if c.Text == nil {
+		return contentSum(c.Preview, c.HTML)
+	}
+	return contentSum(c.Preview, c.HTML, *c.Text)
+}
+
+// columnText is the text of a column that may be NULL.
+func columnText(column any) string {
+	text, _ := column.(string)
+	return text
+}
+
+// maxToldDamages bounds the memory of what was logged.
+const maxToldDamages = 10_000
+
+// damages are those that the log has named.
+type damages struct {
+	mu   sync.Mutex
+	told map[Damage]bool
+}
+
+// tellDamage logs what is damaged, once in a life.
+func (d *DB) tellDamage(err error) {
+	var found *Damage
+	if !errors.As(err, &found) {
+		return
+	}
+	key := *found
+	key.err = nil
+	d.damages.mu.Lock()
+	defer d.damages.mu.Unlock()
+	if d.damages.told[key] || len(d.damages.told) >= maxToldDamages {
+		return
+	}
+	if d.damages.told == nil {
+		d.damages.told = map[Damage]bool{}
+	}
+	d.damages.told[key] = true
+	what := "broadcast"
+	if key.isEmail {
+		what = "email"
+	}
+	args := []any{"table", key.Table}
+	if key.ID != "" {
+		args = append(args, what, key.ID, "team", key.TeamID)
+	}
+	d.log.Error("damaged content: the database file is not what was written there", append(args, "err", found.err, "help", "mailer check names all that is damaged")...)
+}

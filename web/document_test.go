@@ -1,0 +1,318 @@
+package web
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/plan"
+	"mailer/app/reputation"
+	"mailer/app/webhook"
+	"mailer/db"
+)
+
+// shownDocument is openapi.json as a generator of clients reads it.
+type shownDocument struct {
+	Info     map[string]any
+	Paths    map[string]map[string]map[string]any
+	Webhooks map[string]map[string]struct {
+		RequestBody struct {
+			Content map[string]struct{ Schema map[string]string }
+		}
+	}
+	Tags       []struct{ Name, Description string }
+	Components struct{ Schemas map[string]map[string]any }
+}
+
+func shown(t *testing.T, b *bench) (d shownDocument) {
+	t.Helper()
+	if err := json.Unmarshal(b.document(), &d); err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// eachOperation calls check for each operation of the document.
+func (d *shownDocument) eachOperation(check func(name string, op map[string]any)) {
+	for path, item := range d.Paths {
+		for method, op := range item {
+			check(strings.ToUpper(method)+" "+path, op)
+		}
+	}
+}
+
+// schemasIn are the schemas that v holds or leads to, those with names under them.
+func (d *shownDocument) schemasIn(v any, found map[string]map[string]any, at string) {
+	switch v := v.(type) {
+	case map[string]any:
+		if ref, ok := v["$ref"].(string); ok {
+			name := strings.TrimPrefix(ref, "#/components/schemas/")
+			if found[name] == nil {
+				found[name] = d.Components.Schemas[name]
+				d.schemasIn(map[string]any(d.Components.Schemas[name]), found, name)
+			}
+		}
+		if v["type"] == "object" {
+			found[at] = v
+		}
+		for k, inner := range v {
+			d.schemasIn(inner, found, at+"."+k)
+		}
+	case []any:
+		for i, item := range v {
+			d.schemasIn(item, found, fmt.Sprint(at, i))
+		}
+	}
+}
+
+func TestTheDocumentHasEveryRoute(t *testing.T) {
+	b := newBench(t)
+	d, served := shown(t, b), map[string]bool{}
+	for _, o := range b.handler.Operations() {
+		served[o.Method+" "+o.Path] = true
+	}
+	d.eachOperation(func(name string, _ map[string]any) {
+		if !served[name] {
+			t.Errorf("%s is in the document alone", name)
+		}
+		delete(served, name)
+	})
+	if len(served) > 0 {
+		t.Errorf("not in the document: %v", slices.Collect(maps.Keys(served)))
+	}
+}
+
+// open are bodies whose members are others' business.
+var open = []string{"MCPMessage", "SnsMessage", "ProviderEvents", "PreferencesForm", "UnsubscribeForm"}
+
+func TestBodiesHaveNamesAndAreClosed(t *testing.T) {
+	d := shown(t, newBench(t))
+	d.eachOperation(func(name string, op map[string]any) {
+		body, _ := op["requestBody"].(map[string]any)
+		if body == nil {
+			return
+		}
+		for media, content := range body["content"].(map[string]any) {
+			schema := content.(map[string]any)["schema"].(map[string]any)
+			if ref, ok := schema["$ref"].(string); !ok || len(schema) != 1 {
+				t.Errorf("%s: the body as %s has no name: %v", name, media, schema)
+			} else if slices.Contains(open, ref[strings.LastIndex(ref, "/")+1:]) {
+				continue
+			}
+			found := map[string]map[string]any{}
+			d.schemasIn(schema, found, name)
+			for at, s := range found {
+				if s["properties"] != nil && s["additionalProperties"] != false {
+					t.Errorf("%s takes members of %s that nobody knows", name, at)
+				}
+			}
+		}
+	})
+	if ref := d.Components.Schemas["SendBatchRequest"]["items"].(map[string]any)["$ref"]; ref != "#/components/schemas/SendEmailRequest" {
+		t.Errorf("the emails of a batch are %v", ref)
+	}
+}
+
+func TestAnswersAndEventsAreOpen(t *testing.T) {
+	d := shown(t, newBench(t))
+	found := map[string]map[string]any{}
+	d.eachOperation(func(name string, op map[string]any) { d.schemasIn(op["responses"], found, name) })
+	for _, item := range d.Webhooks {
+		d.schemasIn(map[string]any{"$ref": item["post"].RequestBody.Content["application/json"].Schema["$ref"]}, found, "")
+	}
+	if len(found) < 150 || found["Error"] == nil || found["EmailBouncedEvent"] == nil || found["BounceData"] == nil {
+		t.Fatalf("only %d schemas found", len(found))
+	}
+	for at, s := range found {
+		if s["additionalProperties"] == false {
+			t.Errorf("%s can't get a new member", at)
+		}
+	}
+}
+
+func TestOperationsAreDescribedAndTagsDeclared(t *testing.T) {
+	d := shown(t, newBench(t))
+	unused := map[string]bool{}
+	for _, tag := range d.Tags {
+		unused[tag.Name] = tag.Description != ""
+	}
+	used := maps.Clone(unused)
+	d.eachOperation(func(name string, op map[string]any) {
+		if text, _ := op["description"].(string); !strings.HasSuffix(text, ".") {
+			t.Errorf("%s is described as %q", name, text)
+		}
+		for _, tag := range op["tags"].([]any) {
+			if delete(unused, tag.(string)); !used[tag.(string)] {
+				t.Errorf("%s: the tag %v is not declared", name, tag)
+			}
+		}
+	})
+	if len(unused) > 0 || d.Info["license"] == nil || d.Info["contact"] == nil {
+		t.Errorf("nothing has the tags %v; info %v", unused, d.Info)
+	}
+}
+
+// TestWebhooksAreSentAsTheDocumentSays has a server make every event there is, and
+// holds what a webhook gets against the schema of its name, in which nothing but what
+// is named may stand.
+func TestWebhooksAreSentAsTheDocumentSays(t *testing.T) {
+	synctest.Test(t, everyEventFits)
+}
+
+func everyEventFits(t *testing.T) {
+	cfg := captured()
+	cfg.Enforce = true
+	r := newReal(t, cfg)
+	hook := r.hears(r.full)
+	r.liveThrough()
+	left := map[string]bool{}
+	for name := range shown(t, r.bench).Webhooks {
+		left[name] = true
+	}
+	if len(left) != len(webhook.EventNames()) {
+		t.Errorf("%d names in the document, %d events", len(left), len(webhook.EventNames()))
+	}
+	for _, event := range slices.Concat(r.heard(hook), spent(t)) {
+		r.fits(event)
+		delete(left, event["type"].(string))
+	}
+	if len(left) > 0 {
+		t.Errorf("never sent: %v", slices.Sorted(maps.Keys(left)))
+	}
+	// The other reason for a pause takes a relay that refuses a domain for a while.
+	rest := reputation.RestData{TeamID: app.NewID(), Status: reputation.GuardrailPaused, Domain: "example.com", Region: "us-east-1", Reason: "not verified",
+		ReplyCode: 554, EnhancedCode: "5.7.1", NextAttemptAt: "2026-08-01T09:30:00.000Z"}
+	raw, err := json.Marshal(map[string]any{"type": webhook.DeliverabilityPaused, "created_at": "2026-08-01T09:30:00.000Z", "data": rest})
+	var event map[string]any
+	if err != nil || json.Unmarshal(raw, &event) != nil {
+		t.Fatal(err)
+	}
+	r.fits(event)
+}
+
+// heard are the payloads that a webhook gets.
+func (r *real) heard(hook string) (all []map[string]any) {
+	r.t.Helper()
+	for _, row := range r.page(r.full, "/webhooks/"+hook+"/events?limit=100").Data {
+		all = append(all, r.object(r.full, "/webhooks/"+hook+"/events/"+row.ID)["payload"].(map[string]any))
+	}
+	return all
+}
+
+// spent are the events of a team that uses up its quota.
+func spent(t *testing.T) []map[string]any {
+	t.Helper()
+	cfg := captured()
+	cfg.Cloud = true
+	r := newReal(t, cfg)
+	r.domain(r.team.ID, "example.com", true)
+	if _, err := r.server.Teams.SetPlan(t.Context(), r.team.ID, plan.Input{Name: plan.Scale, Included: 10, Overage: true}); err != nil {
+		t.Fatal(err)
+	}
+	hook := r.hears(r.full)
+	for range 10 {
+		r.send(r.full, `{"from":"a@example.com","to":"bob@example.net","subject":"s","text":"t"}`)
+	}
+	return r.heard(hook)
+}
+
+// complaints lists what of an event does not fit its schema.
+func (r *real) complaints(event map[string]any) []error {
+	r.t.Helper()
+	doc := r.handler.OpenAPI()
+	schema := doc.Webhooks[event["type"].(string)].Post.RequestBody.Content["application/json"].Schema
+	var res huma.ValidateResult
+	huma.Validate(doc.Components.Schemas, schema, huma.NewPathBuffer(nil, 0), huma.ModeReadFromServer, event, &res)
+	return res.Errors
+}
+
+// fits checks an event, and that one with a member too much would not pass.
+func (r *real) fits(event map[string]any) {
+	r.t.Helper()
+	for _, err := range r.complaints(event) {
+		r.t.Errorf("%s is not as the document says: %v in %v", event["type"], err, event)
+	}
+	event["data"].(map[string]any)["extra"] = true
+	if len(r.complaints(event)) == 0 {
+		r.t.Errorf("%s may hold anything", event["type"])
+	}
+}
+
+// hears makes a webhook for every event there is and returns its id.
+func (r *real) hears(key string) string {
+	r.t.Helper()
+	names, err := json.Marshal(webhook.EventNames())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return r.made(key, "/webhooks", `{"endpoint":"https://hooks.example.com/in","events":`+string(names)+`}`)
+}
+
+// made posts and returns the id of what came of it.
+func (r *real) made(key, target, body string) string {
+	r.t.Helper()
+	w := r.as(key, http.MethodPost, target, body)
+	var thing struct{ ID string }
+	if err := json.Unmarshal(w.Body.Bytes(), &thing); err != nil || w.Code >= 300 {
+		r.t.Fatalf("POST %s: %d %s", target, w.Code, w.Body)
+	}
+	return thing.ID
+}
+
+// liveThrough has happen to a team whatever events tell of.
+func (r *real) liveThrough() {
+	do := func(method, target, body string) {
+		r.t.Helper()
+		if w := r.as(r.full, method, target, body); w.Code >= 300 {
+			r.t.Fatalf("%s %s: %d %s", method, target, w.Code, w.Body)
+		}
+	}
+	topic := r.made(r.full, "/topics", `{"name":"News","default_subscription":"opt_in","description":"All of it"}`)
+	do("PATCH", "/topics/"+topic, `{"name":"Old news"}`)
+	person := r.made(r.full, "/contacts", `{"email":"ann@example.net","first_name":"Ann"}`)
+	do("PATCH", "/contacts/"+person, `{"last_name":"Lee"}`)
+	do("PATCH", "/contacts/"+person+"/topics", `[{"id":"`+topic+`","subscription":"opt_out"}]`)
+	do("DELETE", "/topics/"+topic, "")
+	do("DELETE", "/contacts/"+person, "")
+	do("POST", "/suppressions", `{"email":"eve@example.net"}`)
+	domain := r.made(r.full, "/domains", `{"name":"mail.example.org"}`)
+	do("PATCH", "/domains/"+domain, `{"open_tracking":true}`)
+	do("DELETE", "/domains/"+domain, "")
+	mail := func(to, more string) string {
+		return `{"from":"a@example.com","to":` + to + `,"subject":"s","text":"t","tags":[{"name":"a","value":"b"}],"headers":{"X-Of-Ours":"1"}` + more + `}`
+	}
+	r.send(r.full, mail(`"ann@example.net"`, `,"scheduled_at":"in 1 hour"`))
+	r.send(r.full, mail(`["bob@example.net","eve@example.net"]`, ""))
+	id := r.send(r.full, mail(`"bob@example.net"`, ""))
+	r.eventually(r.full, "/emails/"+id, `"last_event":"sent"`)
+	time.Sleep(time.Minute) // whoever opens a mail at once is a machine
+	for i, what := range []string{`"delivery_delayed"`, `"delivered"`, `"opened"`, `"clicked","link":"https://example.com/a","user_agent":"Reader/1","ip_address":"192.0.2.7"`,
+		`"failed","diagnostic":"no"`, `"bounced","enhanced_code":"5.1.1","diagnostic":"smtp; 550 5.1.1 no such user"`, `"complained"`} {
+		w := r.do("POST", "/ingest/generic/"+r.secret("generic"), fmt.Sprintf(`{"id":"%d","email_id":"%s","recipient":"bob@example.net","type":%s}`, i, id, what))
+		wantStatus(r.t, w, http.StatusOK)
+	}
+	do("DELETE", "/suppressions/eve@example.net", "")
+	r.judged(reputation.Outcome{Sent: 200, HardBounced: 9})
+	r.judged(reputation.Outcome{HardBounced: 100})
+}
+
+// judged has a team's mail fare so, and its rates be looked at.
+func (r *real) judged(o reputation.Outcome) {
+	r.t.Helper()
+	r.write(func(tx *db.Tx) error {
+		r.server.Delivery.CountOutcome(tx, reputation.OutcomeKey{TeamID: r.team.ID, Region: app.CaptureRegion, Domain: "example.com"}, o)
+		return nil
+	})
+	if err := r.server.Delivery.Judge(r.t.Context()); err != nil {
+		r.t.Fatal(err)
+	}
+}

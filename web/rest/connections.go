@@ -1,0 +1,254 @@
+package rest
+
+import (
+	"context"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// phase is what a connection is at.
+type phase = int32
+
+const (
+	phaseReading phase = iota // a header, or what is left of a body after its answer
+	phaseBody                 // a request whose body is not all here: cut only while more of it is waited for
+	phaseIdle                 // between two requests
+	phaseWork                 // an answer is being made: never cut
+)
+
+// tellEvery is how often the log says at most that connections are cut or refused.
+const tellEvery = 10 * time.Second
+
+// conn is a connection that knows what it is at, and since when nothing came of it.
+type conn struct {
+	net.Conn
+	peer  netip.Prefix
+	phase atomic.Int32
+	waits atomic.Bool  // for bytes
+	last  atomic.Int64 // when something came of it, in Unix nanoseconds
+}
+
+// Read implements net.Conn.
+func (c *conn) Read(p []byte) (int, error) {
+	c.waits.Store(true)
+	n, err := c.Conn.Read(p)
+	c.waits.Store(false)
+	if n > 0 {
+		c.last.Store(time.Now().UnixNano())
+	}
+	return n, err
+}
+
+// set notes what a connection is at. There may be none: tests, and calls inside of a
+// request, have no connection.
+func (c *conn) set(p phase) {
+	if c != nil {
+		c.phase.Store(p)
+	}
+}
+
+// connections are all that are open. At a bound the one that has been stalled longest
+// makes room for the next: so who holds many that say nothing keeps nobody out.
+type connections struct {
+	most, mostOfOne int
+	free            proxies // addresses without a bound of their own
+	log             *slog.Logger
+
+	mu     sync.Mutex
+	open   int
+	byPeer map[netip.Prefix]map[*conn]struct{}
+	cut    int       // since the log told
+	turned int       // away, since then
+	told   time.Time // when it did
+	failed time.Time // when a connection could not be taken, until one is
+	said   time.Time // when the log said so
+}
+
+func newConnections(most, mostOfOne int, free proxies, log *slog.Logger) *connections {
+	return &connections{most: most, mostOfOne: mostOfOne, free: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}}
+}
+
+// boundListener accepts no more connections than there may be.
+type boundListener struct {
+	net.Listener
+	conns *connections
+}
+
+// Accept implements net.Listener.
+func (l boundListener) Accept() (net.Conn, error) {
+	for {
+		raw, err := l.Listener.Accept()
+		if err != nil {
+			l.conns.failure(err)
+			return nil, err
+		}
+		if c := l.conns.add(raw); c != nil {
+			return c, nil
+		}
+		raw.Close()
+	}
+}
+
+// add takes a connection in; nil: there is no room for it, and none can be made.
+func (s *connections) add(raw net.Conn) *conn {
+	addr := peerAddress(raw.RemoteAddr().String())
+	c := &conn{Conn: raw, peer: clientPrefix(addr)}
+	now := time.Now()
+	c.last.Store(now.UnixNano())
+	s.mu.Lock()
+	recovered := s.failed
+	s.failed = time.Time{}
+	ok, victim := s.room(c, addr)
+	if victim != nil {
+		s.remove(victim)
+		s.cut++
+	}
+	if ok {
+		s.insert(c)
+	} else {
+		s.turned++
+	}
+	tell := s.news(now)
+	s.mu.Unlock()
+	if victim != nil {
+		victim.Conn.Close()
+	}
+	if tell != nil {
+		s.log.Warn("connections are at their bound: those that stalled longest are cut, and where none has, the next is refused; see --max-connections", tell...)
+	}
+	if !recovered.IsZero() {
+		s.log.Info("connections are taken again", "after", now.Sub(recovered))
+	}
+	if !ok {
+		return nil
+	}
+	return c
+}
+
+// room reports whether a connection may be taken in, and which one has to go for it.
+func (s *connections) room(c *conn, addr netip.Addr) (ok bool, victim *conn) {
+	own := s.byPeer[c.peer]
+	if len(own) >= s.mostOfOne && !s.free.has(addr) {
+		victim = stalled(own)
+		return victim != nil, victim
+	}
+	if s.open < s.most {
+		return true, nil
+	}
+	victim = s.stalledOfMost()
+	return victim != nil, victim
+}
+
+// stalledOfMost returns the connection that stalled longest of the address that has
+// most connections, among those that have one which stalled.
+func (s *connections) stalledOfMost() (victim *conn) {
+	most := 0
+	for _, own := range s.byPeer {
+		if len(own) <= most {
+			continue
+		}
+		if c := stalled(own); c != nil {
+			victim, most = c, len(own)
+		}
+	}
+	return victim
+}
+
+// stalled returns the connection from which nothing came for the longest time: one in
+// the midst of a request before those that wait for their next. nil: all are at work.
+func stalled(conns map[*conn]struct{}) (victim *conn) {
+	const honest = time.Second // to send the next part of a request
+	var oldest int64
+	midst := false
+	now := time.Now().UnixNano()
+	for c := range conns {
+		p := c.phase.Load()
+		if p == phaseWork || p == phaseBody && !c.waits.Load() {
+			continue
+		}
+		last := c.last.Load()
+		stuck := p != phaseIdle && now-last > int64(honest)
+		if victim == nil || stuck && !midst || stuck == midst && last < oldest {
+			victim, oldest, midst = c, last, stuck
+		}
+	}
+	return victim
+}
+
+func (s *connections) insert(c *conn) {
+	own := s.byPeer[c.peer]
+	if own == nil {
+		own = map[*conn]struct{}{}
+		s.byPeer[c.peer] = own
+	}
+	own[c] = struct{}{}
+	s.open++
+}
+
+// remove forgets a connection; one that is forgotten already stays so.
+func (s *connections) remove(c *conn) {
+	own := s.byPeer[c.peer]
+	if _, there := own[c]; !there {
+		return
+	}
+	delete(own, c)
+	if len(own) == 0 {
+		delete(s.byPeer, c.peer)
+	}
+	s.open--
+}
+
+// news returns what the log should tell now; nil: nothing.
+func (s *connections) news(now time.Time) []any {
+	if s.cut+s.turned == 0 || now.Sub(s.told) < tellEvery {
+		return nil
+	}
+	var by netip.Prefix
+	for peer, own := range s.byPeer {
+		if len(own) > len(s.byPeer[by]) {
+			by = peer
+		}
+	}
+	out := []any{"open", s.open, "bound", s.most, "bound_of_one_address", s.mostOfOne, "cut", s.cut, "refused", s.turned,
+		"most_by", by.String(), "most", len(s.byPeer[by])}
+	s.told, s.cut, s.turned = now, 0, 0
+	return out
+}
+
+// changed is told of each change of a connection by net/http.
+func (s *connections) changed(nc net.Conn, state http.ConnState) {
+	c, ok := nc.(*conn)
+	if !ok {
+		return
+	}
+	switch state {
+	case http.StateActive:
+		c.set(phaseReading)
+	case http.StateIdle:
+		c.last.Store(time.Now().UnixNano())
+		c.set(phaseIdle)
+	case http.StateClosed, http.StateHijacked:
+		s.mu.Lock()
+		s.remove(c)
+		s.mu.Unlock()
+	}
+}
+
+type connKey struct{}
+
+// connContext puts a connection into the context of its requests.
+func connContext(ctx context.Context, c net.Conn) context.Context {
+	ctx = boundSending(ctx, c)
+	return context.WithValue(ctx, connKey{}, c)
+}
+
+// connOf returns the connection that a request came on; nil where there is none.
+func connOf(ctx context.Context) *conn {
+	c, _ := ctx.Value(connKey{}).(*conn)
+	return c
+}

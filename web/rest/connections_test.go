@@ -1,0 +1,180 @@
+package rest
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"os"
+	"strings"
+	"syscall"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// end is one end of a connection from an address; what it reads the test says.
+type end struct {
+	net.Conn
+	from   string
+	closed bool
+}
+
+// RemoteAddr implements net.Conn.
+func (e *end) RemoteAddr() net.Addr {
+	return net.TCPAddrFromAddrPort(netip.AddrPortFrom(netip.MustParseAddr(e.from), 4711))
+}
+
+// Read implements net.Conn.
+func (e *end) Read(p []byte) (int, error) { return len(p), nil }
+
+// Close implements net.Conn.
+func (e *end) Close() error {
+	e.closed = true
+	return nil
+}
+
+// testConnections are at most 4, 3 of one address.
+func testConnections(free ...netip.Prefix) (*connections, *bytes.Buffer) {
+	var log bytes.Buffer
+	return newConnections(4, 3, free, slog.New(slog.NewTextHandler(&log, nil))), &log
+}
+
+// dialled adds a connection, a second after the one before.
+func dialled(s *connections, from string) (*conn, *end) {
+	time.Sleep(2 * time.Second)
+	e := &end{from: from}
+	return s.add(e), e
+}
+
+func (e *end) wantClosed(t *testing.T, want bool, what string) {
+	t.Helper()
+	if e.closed != want {
+		t.Errorf("%s: closed %v, want %v", what, e.closed, want)
+	}
+}
+
+func TestTheLongestStalledOfAnAddressMakesRoom(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := testConnections()
+		idle, idleEnd := dialled(s, "10.0.0.1")
+		s.changed(idle, http.StateIdle)
+		work, workEnd := dialled(s, "10.0.0.1")
+		work.set(phaseBody) // its body waits for us
+		stuck, stuckEnd := dialled(s, "10.0.0.1")
+		stuck.set(phaseBody)
+		stuck.waits.Store(true)
+		_, otherEnd := dialled(s, "10.0.0.2") // older than what comes
+		fourth, _ := dialled(s, "10.0.0.1")
+		if fourth == nil {
+			t.Fatal("one that could make room did not")
+		}
+		stuckEnd.wantClosed(t, true, "one in the midst of a body")
+		idleEnd.wantClosed(t, false, "one that waits for a request, though it is older")
+		fourth.set(phaseWork)
+		fifth, _ := dialled(s, "10.0.0.1")
+		idleEnd.wantClosed(t, true, "an idle one where no other can")
+		fifth.set(phaseWork)
+		if c, _ := dialled(s, "10.0.0.1"); c != nil {
+			t.Error("more than an address may have")
+		}
+		workEnd.wantClosed(t, false, "one at work")
+		otherEnd.wantClosed(t, false, "another address's")
+		time.Sleep(tellEvery)
+		_, _ = dialled(s, "10.0.0.1")
+		if n := strings.Count(log.String(), "level=WARN"); n != 2 || !strings.Contains(log.String(), "refused=2") || !strings.Contains(log.String(), "cut=1") {
+			t.Errorf("%d lines: %s", n, log)
+		}
+		s.changed(fifth, http.StateClosed)
+		s.changed(fifth, http.StateClosed)
+		s.changed(idle, http.StateClosed) // was cut
+		if s.open != 3 {
+			t.Errorf("%d are open", s.open)
+		}
+		if c, _ := dialled(s, "10.0.0.1"); c == nil {
+			t.Error("none is taken though one ended")
+		}
+	})
+}
+
+func TestTheAddressWithMostMakesRoomForOthers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := testConnections()
+		_, single := dialled(s, "10.0.0.1")
+		_, first := dialled(s, "10.0.0.2")
+		moving, second := dialled(s, "10.0.0.2")
+		_, _ = dialled(s, "10.0.0.2")
+		if c, _ := dialled(s, "10.0.0.3"); c == nil {
+			t.Fatal("no room was made")
+		}
+		single.wantClosed(t, false, "the oldest, of an address with one")
+		first.wantClosed(t, true, "the oldest of the address with most")
+		if _, err := moving.Read(make([]byte, 1)); err != nil { // sends something
+			t.Fatal(err)
+		}
+		_, _ = dialled(s, "10.0.0.2")
+		second.wantClosed(t, false, "one that sent something lately")
+		if s.open != 4 {
+			t.Errorf("%d are open", s.open)
+		}
+	})
+}
+
+func TestAProxyThatIsNamedHasNoBoundOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, _ := testConnections(netip.MustParsePrefix("10.0.0.9/32"))
+		for range 4 {
+			c, _ := dialled(s, "10.0.0.9")
+			if c == nil {
+				t.Fatal("it is bound like a client")
+			}
+			c.set(phaseWork)
+		}
+		if c, _ := dialled(s, "10.0.0.9"); c != nil {
+			t.Error("the bound of all does not hold for it")
+		}
+	})
+}
+
+func TestNoDescriptorsAreSaid(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, log := testConnections()
+		_, stuck := dialled(s, "10.0.0.1")
+		none := &net.OpError{Op: "accept", Err: os.NewSyscallError("accept4", syscall.EMFILE)}
+		time.Sleep(5 * time.Second)
+		for range 20 {
+			s.failure(none)
+		}
+		stuck.wantClosed(t, true, "one that stalled")
+		if n := strings.Count(log.String(), "level=ERROR"); n != 1 || !strings.Contains(log.String(), "LimitNOFILE") {
+			t.Errorf("%d lines: %s", n, log)
+		}
+		time.Sleep(tellEvery)
+		s.failure(none)
+		s.failure(net.ErrClosed)
+		if n := strings.Count(log.String(), "level=ERROR"); n != 2 {
+			t.Errorf("%d lines: %s", n, log)
+		}
+		_, _ = dialled(s, "10.0.0.1")
+		_, _ = dialled(s, "10.0.0.1")
+		if n := strings.Count(log.String(), "connections are taken again"); n != 1 {
+			t.Errorf("recovery is said %d times: %s", n, log)
+		}
+		s.failure(errors.New("another one"))
+	})
+}
+
+func TestOnlyFaultsOfOursLeaveNetHTTPsLog(t *testing.T) {
+	var log bytes.Buffer
+	n := noise{slog.New(slog.NewTextHandler(&log, nil))}
+	for _, line := range []string{"http: TLS handshake error from 10.0.0.1: EOF\n", "http: panic serving 10.0.0.1: out of cheese\n"} {
+		if _, err := n.Write([]byte(line)); err != nil {
+			t.Error(err)
+		}
+	}
+	if got := log.String(); strings.Count(got, "\n") != 1 || !strings.Contains(got, "level=ERROR") || !strings.Contains(got, "out of cheese") {
+		t.Errorf("log: %s", got)
+	}
+}

@@ -1,0 +1,125 @@
+package sdktest
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"strings"
+	"testing"
+	"time"
+)
+
+// madeID makes something with a POST and returns its id, or the token of an API key.
+func madeID(t *testing.T, api client, path string, body any) (id, token string) {
+	t.Helper()
+	status, b := api.do(t, "POST", path, body)
+	var made struct{ ID, Token string }
+	if err := json.Unmarshal(b, &made); err != nil || status >= 300 {
+		t.Fatalf("POST %s: %d %s", path, status, b)
+	}
+	return made.ID, made.Token
+}
+
+// ask sends a request with headers, by name and value, and follows nothing.
+func ask(t *testing.T, method, address, body string, headers ...string) (*http.Response, string) {
+	t.Helper()
+	r, err := http.NewRequest(method, address, strings.NewReader(body))
+	must(t, err)
+	for i := 0; i < len(headers); i += 2 {
+		r.Header.Set(headers[i], headers[i+1])
+	}
+	res, err := http.DefaultTransport.RoundTrip(r)
+	must(t, err)
+	defer res.Body.Close()
+	b, err := io.ReadAll(res.Body)
+	must(t, err)
+	return res, string(b)
+}
+
+// TestAnonymousChoicesAreAFewChanges: 400 posts to one preferences link, of which each
+// changes what the one before chose.
+func TestAnonymousChoicesAreAFewChanges(t *testing.T) {
+	t.Parallel()
+	in := startBare(t, "--rate-limit", "0")
+	api := client{in.url, in.newKey(t)}
+	topic, _ := madeID(t, api, "/topics", map[string]any{"name": "News", "default_subscription": "opt_in", "visibility": "public"})
+	madeID(t, api, "/contacts", map[string]any{"email": "bob@example.net"})
+	status, b := api.do(t, "POST", "/contacts/bob@example.net/preferences-link", nil)
+	var link struct{ URL string }
+	if err := json.Unmarshal(b, &link); err != nil || link.URL == "" {
+		t.Fatalf("%d %s", status, b)
+	}
+	page, err := url.Parse(link.URL)
+	must(t, err)
+	answers := map[int]int{}
+	for i := range 400 {
+		form := "topic=" + topic
+		if i%2 == 0 {
+			form += "&" + topic + "=opt_in"
+		}
+		res, body := ask(t, "POST", in.url+page.Path, form, "Content-Type", "application/x-www-form-urlencoded", "Accept-Language", "fr")
+		answers[res.StatusCode]++
+		if res.StatusCode == 429 && !strings.Contains(body, `<html lang="fr">`) {
+			t.Fatalf("the refusal is no page: %s", body)
+		}
+	}
+	if answers[429] < 190 || answers[200]+answers[429] != 400 || answers[200] < 200 {
+		t.Errorf("answers by status: %v", answers)
+	}
+	status, b = api.do(t, "GET", "/contacts/bob@example.net/topics", nil)
+	if status != 200 || !strings.Contains(string(b), `"opt_out"`) {
+		t.Errorf("the last opt-out did not count: %d %s", status, b)
+	}
+	t.Logf("400 posts: %d refused, %d answered", answers[429], answers[200])
+}
+
+// TestOneKeyOfATeamCanNotHarmTheOthers: an admin and an owner's domain, and keys without
+// end, beside another team.
+func TestOneKeyOfATeamCanNotHarmTheOthers(t *testing.T) {
+	t.Parallel()
+	in := startBare(t, "--rate-limit", "0", "--team-rate-limit", "0")
+	owner := client{in.url, in.newKey(t)}
+	domain, _ := madeID(t, owner, "/domains", map[string]any{"name": "acme.test"})
+	_, adminToken := madeID(t, owner, "/api-keys", map[string]any{"name": "admin", "role": "admin"})
+	_, boundToken := madeID(t, owner, "/api-keys", map[string]any{"name": "shop", "permission": "sending_access", "domain_id": domain})
+	admin := client{in.url, adminToken}
+	if status, b := admin.do(t, "DELETE", "/domains/"+domain, nil); status != 409 || !strings.Contains(string(b), "shop") {
+		t.Errorf("an admin ends an owner's key: %d %s", status, b)
+	}
+	for i, token := range []string{boundToken, owner.key} {
+		body := fmt.Sprintf(`{"from":"a@acme.test","to":"b@example.com","subject":"s","text":"text %d"}`, i)
+		if res, b := ask(t, "POST", in.url+"/emails", body, "Authorization", "Bearer "+token, "Content-Type", "application/json", "Idempotency-Key", "order-1002"); res.StatusCode != 200 {
+			t.Errorf("send %d: %d %s", i, res.StatusCode, b)
+		}
+	}
+	made := 2 + 1
+	for ; made < 300; made++ {
+		if status, b := admin.do(t, "POST", "/api-keys", map[string]any{"name": "k"}); status == 422 && strings.Contains(string(b), "200 API keys") {
+			break
+		} else if status >= 300 {
+			t.Fatalf("%d %s", status, b)
+		}
+	}
+	if made != 200 {
+		t.Errorf("%d keys were made", made)
+	}
+	in.run(t, "teams", "create", "Other")
+	if key := in.newKey(t, "--team", "Other"); key == "" {
+		t.Error("another team can make none")
+	}
+}
+
+func TestDevOnAPublicAddressIsRefused(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	cmd := exec.Command(binary.path, "serve", "--dev", "--listen", "0.0.0.0:0")
+	cmd.Dir, cmd.Env = dir, cleanEnv(dir)
+	begun := time.Now()
+	out, err := cmd.CombinedOutput()
+	if cmd.ProcessState.ExitCode() != 1 || !strings.Contains(string(out), "--dev-public") || strings.Contains(string(out), "mlr_") {
+		t.Errorf("after %v: %v %s", time.Since(begun), err, out)
+	}
+}
