@@ -97,7 +97,7 @@ func (f queryFlag) read(field string) (bool, error) {
 
 // ConflictParam is the query parameter of what creates one contact.
 type ConflictParam struct {
-	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What happens where the address has a contact: error refuses, skip leaves it as it is, upsert merges. Both add it to the segments and topics asked for, answer 200, and subscribe nobody again"`
+	OnConflict string `query:"on_conflict" enum:"error,skip,upsert" doc:"What happens where the address has a contact: error refuses, skip leaves it as it is, upsert merges. Both add it to the segments and topics asked for and subscribe nobody again"`
 
 	conflict app.OnConflict
 }
