@@ -10,7 +10,7 @@ import (
 func FuzzNames(f *testing.F) {
 	token, _, _ := NewKey()
 	for _, seed := range []string{
-		"", token, token[:len(token)-1] + "\n", NewID(), strings.ToUpper(NewID()), "Example.COM.", "bücher.example", "xn--bcher-kva.example",
+		"", token, token[:len(token)-1] + "\n", NewID(), strings.ToUpper(NewID()), "Example.COM.", "bücher.example", "xn--bcher-kva.example", "0a\x95.example",
 		"co.uk", "links", "links.example.com", "a..b", " a@b.example ", "A <a@b.example>", "ä@bücher.example", "x\r\ny", "\xff", strings.Repeat("a.", 200) + "example",
 	} {
 		f.Add(seed)

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"strings"
+	"unicode/utf8"
 
 	"golang.org/x/net/idna"
 )
@@ -25,7 +26,7 @@ func ParseDomain(s string) (string, error) {
 		return "", errors.New("has a domain that is too long")
 	}
 	ascii, err := idna.Lookup.ToASCII(s)
-	if err != nil {
+	if err != nil || !utf8.ValidString(s) { // idna encodes what is no text
 		return "", errors.New("has a domain that is not valid")
 	}
 	ascii = strings.ToLower(ascii)

@@ -24,7 +24,13 @@
 // clients whether the suites exercise it. Tests hold them against what there is,
 // and a whole run fails where one says more than was called.
 //
-// To run it, in this folder: `npm ci --ignore-scripts && go test -count=1 ./...`
+// The suites of Resend's clients run against servers in both modes of --compat.
+// others holds clients besides, older ones and other people's, with a lock file of
+// their own. testdata/recorded has what clients send that no registry here has, and
+// what is to come of it in each mode.
+//
+// To run it, in this folder: `npm ci --ignore-scripts && (cd others && npm ci
+// --ignore-scripts) && go test -count=1 ./...`
 // (-count=1 since go can't see that the program beside this module changed).
 // -short leaves out what waits a minute for the retry table; MAILER_BIN names a
 // binary to test instead of building one, for instance one built with -race. The
