@@ -243,12 +243,11 @@ func (x *Exchange) ReserveFor(ctx context.Context, what string, bytes int64) err
 // client would look like one that takes nothing.
 const sendBuffer = 256 << 10
 
-// boundSending is for http.Server.ConnContext.
-func boundSending(ctx context.Context, c net.Conn) context.Context {
+// boundSending bounds what the kernel takes of an answer for a client.
+func boundSending(c net.Conn) {
 	if c, ok := c.(interface{ SetWriteBuffer(int) error }); ok {
 		_ = c.SetWriteBuffer(sendBuffer) // without it slow clients have less time
 	}
-	return ctx
 }
 
 // answerPiece is how much of an answer a client must take in the time that it has.

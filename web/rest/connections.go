@@ -243,7 +243,9 @@ type connKey struct{}
 
 // connContext puts a connection into the context of its requests.
 func connContext(ctx context.Context, c net.Conn) context.Context {
-	ctx = boundSending(ctx, c)
+	if own, ok := c.(*conn); ok {
+		boundSending(own.Conn)
+	}
 	return context.WithValue(ctx, connKey{}, c)
 }
 

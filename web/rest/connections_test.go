@@ -178,3 +178,23 @@ func TestOnlyFaultsOfOursLeaveNetHTTPsLog(t *testing.T) {
 		t.Errorf("log: %s", got)
 	}
 }
+
+// bufferedConn notes how much the system was told to hold of what is sent.
+type bufferedConn struct {
+	net.Conn
+	buffer int
+}
+
+// SetWriteBuffer is that of net.TCPConn.
+func (c *bufferedConn) SetWriteBuffer(n int) error {
+	c.buffer = n
+	return nil
+}
+
+func TestWhatTheSystemHoldsOfAnAnswerIsBoundedBehindTheListener(t *testing.T) {
+	raw := &bufferedConn{}
+	c := &conn{Conn: raw}
+	if ctx := connContext(t.Context(), c); connOf(ctx) != c || raw.buffer != sendBuffer {
+		t.Errorf("the buffer is %d, the connection %v", raw.buffer, connOf(ctx))
+	}
+}
