@@ -11,6 +11,7 @@ import (
 	"regexp"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -97,10 +98,30 @@ func pageOf(t *testing.T, path, table string) int64 {
 	return offset
 }
 
+// logBuffer is a log that is read while it is written.
+type logBuffer struct {
+	mu  sync.Mutex
+	log bytes.Buffer
+}
+
+// Write implements io.Writer.
+func (b *logBuffer) Write(p []byte) (int, error) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.Write(p)
+}
+
+// String is all that was written so far.
+func (b *logBuffer) String() string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.log.String()
+}
+
 // withLog opens a store and returns what it logs.
-func withLog(t *testing.T, path string) (*DB, *bytes.Buffer) {
+func withLog(t *testing.T, path string) (*DB, *logBuffer) {
 	t.Helper()
-	var log bytes.Buffer
+	var log logBuffer
 	d, err := Open(t.Context(), Options{Path: path, Schema: schemaText(t), Log: slog.New(slog.NewTextHandler(&log, nil))})
 	if err != nil {
 		t.Fatal(err)
