@@ -58,9 +58,21 @@ func checkOwnEmails(t *testing.T, in *instance, api client) {
 	}
 	api.ask(t, "POST", secret[1], map[string]any{"type": "delivered", "email_id": id, "recipient": "b@example.com"}, 200)
 	api.waitLast(t, id, 30*time.Second, "delivered")
+	checkOwnDownloads(t, api)
 	later := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "s", "text": "t", "scheduled_at": "in 1 hour"})
 	api.ask(t, "DELETE", "/emails/"+later, nil, 200, `"deleted":true`)
 	api.ask(t, "GET", "/emails/"+later, nil, 404, "not_found")
+}
+
+func checkOwnDownloads(t *testing.T, api client) {
+	id := api.send(t, map[string]any{"from": "a@example.test", "to": "b@example.com", "subject": "with a file", "text": "t",
+		"attachments": []map[string]any{{"filename": "a.txt", "content": "aGVsbG8="}}})
+	answer := api.ask(t, "GET", "/emails/"+id+"/attachments", nil, 200, `"size":5`)
+	token := regexp.MustCompile(`/attachments/[\w-]{40,}`).Find(answer)
+	if token == nil {
+		t.Fatalf("no address to download from in %s", answer)
+	}
+	api.ask(t, "HEAD", string(token), nil, 200)
 }
 
 func checkOwnContacts(t *testing.T, api client) {
