@@ -71,9 +71,11 @@ func (m *Mail) LeadsToPage() bool {
 }
 
 func (m *Mail) needsPair() bool {
-	return m.TopicID != "" && !slices.ContainsFunc(m.Headers, func(h Header) bool {
-		return strings.EqualFold(h.Name, ListUnsubscribe)
-	})
+	return m.TopicID != "" && !(slices.ContainsFunc(m.Headers, named(ListUnsubscribe)) && slices.ContainsFunc(m.Headers, named(listUnsubscribePost)))
+}
+
+func named(name string) func(Header) bool {
+	return func(h Header) bool { return strings.EqualFold(h.Name, name) }
 }
 
 // UnsubscribeURL is the address of the unsubscribe page of a link. base is where
@@ -93,7 +95,8 @@ func (e *Email) Sent() *Mail {
 	m.HTML = fillPlaceholders(m.HTML, html.EscapeString(e.Unsubscribe))
 	m.Text = fillPlaceholders(m.Text, e.Unsubscribe)
 	if m.needsPair() {
-		m.Headers = append(slices.Clip(m.Headers),
+		// One without the other, which Resend takes, is no one-click pair.
+		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)),
 			Header{Name: "List-Unsubscribe", Value: "<" + e.Unsubscribe + ">"},
 			Header{Name: "List-Unsubscribe-Post", Value: OneClick})
 	}

@@ -206,3 +206,13 @@ func FuzzPlaceholders(f *testing.F) {
 		}
 	})
 }
+
+func TestALoneListUnsubscribeGivesWayToThePairOfATopic(t *testing.T) {
+	for _, target := range []string{"<mailto:u@x.example>", "<https://x.example/u>"} {
+		e := Email{Mail: Mail{Text: "t", TopicID: topicID, Headers: []Header{{Name: "list-unsubscribe", Value: target}, {Name: "X-A", Value: "1"}}}, Unsubscribe: pageURL}
+		want := "X-A: 1\nList-Unsubscribe: <" + pageURL + ">\nList-Unsubscribe-Post: List-Unsubscribe=One-Click\n"
+		if got := headersOf(e.Sent()); !e.LeadsToPage() || got != want {
+			t.Errorf("%s: headers\n%s", target, got)
+		}
+	}
+}

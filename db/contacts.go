@@ -174,6 +174,14 @@ func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]ap
 		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2)`, teamID, address[:])
 }
 
+// DeleteFormerAddress forgets that contacts of a team had an address.
+func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error {
+	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+		return fmt.Errorf("delete a former address: %w", err)
+	}
+	return nil
+}
+
 // DeleteContact removes a contact with its memberships, and counts them. Of its
 // choices it leaves what was opted out of: that is the address's own word, which
 // holds when the address comes again.

@@ -108,7 +108,8 @@ func (r *Reader) ListTopicsFor(teamID string, address app.AddressHash, page app.
 }
 
 // SetChoice notes what an address chose about a topic and reports whether that
-// changed anything. The topic must be the team's.
+// changed anything. The topic must be the team's. Opting out holds for the addresses too
+// that the contact of the address had before and that no other contact has now.
 func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscription) (changed bool, err error) {
 	n, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES (?, ?, ?, ?)
 		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at
@@ -116,5 +117,22 @@ func (tx *Tx) SetChoice(topicID string, address app.AddressHash, s app.Subscript
 	if err != nil {
 		return false, fmt.Errorf("set choice: %w", err)
 	}
-	return n > 0, nil
+	if s == app.OptOut {
+		err = tx.optOutFormer(topicID, address)
+	}
+	return n > 0, err
+}
+
+func (tx *Tx) optOutFormer(topicID string, address app.AddressHash) error {
+	_, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at)
+		SELECT t.id, f.address, 'opt_out', ? FROM topics AS t
+		CROSS JOIN contacts AS c ON c.team_id = t.team_id AND c.address = ?
+		CROSS JOIN former_addresses AS f ON f.team_id = t.team_id AND f.contact_id = c.id
+		WHERE t.id = ? AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = t.team_id AND o.address = f.address)
+		ON CONFLICT (topic_id, address) DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at
+		WHERE choices.subscription <> excluded.subscription`, milli(tx.Now), address[:], topicID)
+	if err != nil {
+		return fmt.Errorf("opt former addresses out: %w", err)
+	}
+	return nil
 }

@@ -37,7 +37,8 @@ func TestOptOutsAndSuppressionsHoldForBothAddressesOfAContactThatMoves(t *testin
 			_, _, err := a.Server.Audience.SetContactTopics(a.T.Context(), a.Key, before, []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}})
 			world.Must(a.T, err)
 		},
-		"afterwards": func(*people) {},
+		"afterwards":       func(*people) {},
+		"topic afterwards": func(*people) {},
 	} {
 		t.Run(name, func(t *testing.T) {
 			a := newPeople(t)
@@ -47,6 +48,10 @@ func TestOptOutsAndSuppressionsHoldForBothAddressesOfAContactThatMoves(t *testin
 			a.patch(before, app.ContactPatch{Email: after})
 			if name == "afterwards" {
 				a.patch(after, app.ContactPatch{Unsubscribed: new(true)})
+			}
+			if name == "topic afterwards" {
+				_, _, err := a.Server.Audience.SetContactTopics(t.Context(), a.Key, after, []app.TopicChoice{{ID: a.topics[0], Subscription: app.OptOut}})
+				world.Must(t, err)
 			}
 			for _, address := range []string{before, after} {
 				if a.blocked(a.topics[0], address) == "" {
@@ -110,5 +115,19 @@ func TestALinkInOldMailOptsTheContactOutThatMoved(t *testing.T) {
 	world.Must(t, err)
 	if a.contact(after).Unsubscribed || !a.contact(before).Unsubscribed {
 		t.Error("a link of somebody's address opted out another")
+	}
+}
+
+func TestAFormerAddressThatIsErasedStandsNowhere(t *testing.T) {
+	a := newPeople(t)
+	a.create(app.ContactInput{Email: before})
+	a.patch(before, app.ContactPatch{Email: after})
+	if a.Rows(`SELECT email FROM former_addresses`) != before+"\n" {
+		t.Fatal("the former address is not noted")
+	}
+	_, err := a.Server.Audience.DeleteContact(t.Context(), a.Key, before, true)
+	world.Must(t, err)
+	if got := a.Rows(`SELECT email FROM former_addresses`); got != "" {
+		t.Errorf("left %q", got)
 	}
 }

@@ -203,6 +203,9 @@ func (s *Service) eraseContact(tx *db.Tx, teamID string, c *app.Contact) (addres
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return "", err
 	}
+	if err := tx.DeleteFormerAddress(teamID, hash); err != nil {
+		return "", err
+	}
 	err = tx.EraseSuppression(teamID, hash)
 	if errors.Is(err, db.ErrNotFound) && unsubscribed {
 		_, err = tx.InsertOptOut(&app.Suppression{ID: app.NewID(), TeamID: teamID, Hash: hash, CreatedAt: tx.Now})

@@ -59,9 +59,6 @@ func (s *Service) EmailData(tx *db.Tx, teamID, emailID string) (webhook.EmailDat
 // ForgetMails drops the compiled contents of broadcasts.
 func (s *Service) ForgetMails() { s.mails = broadcastMails{} }
 
-// ForgetLinks has the store asked about every link anew.
-func (s *Service) ForgetLinks() { s.links.Clear() }
-
 func (s *Service) RecordHit(tx *db.Tx, hit *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
 	return s.recordHit(tx, hit, email, kind, why)
 }

@@ -9,7 +9,6 @@ package mail
 
 import (
 	"mailer/app/audience"
-	"mailer/app/cache"
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/service"
@@ -28,7 +27,6 @@ type Service struct {
 	inflight inflight
 	fresh    freshMail
 	tracker  *tracker
-	links    *cache.Cache[string, bool] // by team and email: what its links need is there
 	renders  renders
 	mails    broadcastMails
 
@@ -41,7 +39,7 @@ type Templates struct{ *Service }
 // New makes the service; its Outlet is set afterwards.
 func New(base *service.Base, told *events.Service, owners *teams.Service, senders *domains.Service, people *audience.Service) *Service {
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
-		tracker: newTracker(), links: cache.New[string, bool](maxLinks, linkTTL), renders: make(renders, largeRenders)}
+		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates = &Templates{s}
 	return s
 }

@@ -95,15 +95,8 @@ func (s *Service) FollowLink(ctx context.Context, host, token string, by *tracki
 	return to, true
 }
 
-const (
-	// linkTTL is how long it is believed that what a link stood in is there, or gone:
-	// within a second of its deletion nothing is redirected.
-	linkTTL = 500 * time.Millisecond
-	// maxLinks is of how many emails that is remembered.
-	maxLinks = 10_000
-	// linkPatience is how long somebody who clicks waits for the store.
-	linkPatience = time.Second
-)
+// linkPatience is how long somebody who clicks waits for the store.
+const linkPatience = time.Second
 
 // orphaned reports whether the email or broadcast that a link stood in was deleted, or
 // the domain that it came from: nobody answers for the link any more. Where the store
@@ -111,11 +104,7 @@ const (
 func (s *Service) orphaned(ctx context.Context, link *tracking.ClickLink) bool {
 	ctx, cancel := context.WithTimeout(ctx, linkPatience)
 	defer cancel()
-	there, err := s.links.Load(ctx, link.TeamID+" "+link.EmailID, func(context.Context) (bool, error) {
-		ctx, cancel := context.WithTimeout(context.Background(), linkPatience)
-		defer cancel()
-		return db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasSender(link.TeamID, link.EmailID) })
-	})
+	there, err := db.Get(ctx, s.DB, func(r *db.Reader) (bool, error) { return r.HasSender(link.TeamID, link.EmailID) })
 	if err != nil {
 		s.Log.Warn("whether the mail of a link is still there could not be looked up; it leads on", "err", err)
 	}
