@@ -82,13 +82,13 @@ type options struct {
 	logFormat, logLevel             string
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
-	bounceListen, bounceHost        string
 	webhooksPerTeam                 int
 	maxAttachments                  int64
 	reserve                         float64
 	drainTimeout, doubtDelay        time.Duration
 	dev, devPublic, capture, dryRun bool
 	boundFlags                      web.BoundFlags
+	bounces                         bounces.Flags
 	bounds                          web.Bounds
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
@@ -138,8 +138,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
 	cli.ResolverFlag(cmd, &o.Resolver)
-	f.StringVar(&o.bounceListen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
-	f.StringVar(&o.bounceHost, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
+	o.bounces.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
@@ -176,7 +175,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.checkBounces()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -213,65 +212,6 @@ func (o *options) checkListen() error {
 		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	return nil
-}
-
-func (o *options) checkBounces() error {
-	if o.bounceListen != "" {
-		if _, err := net.ResolveTCPAddr("tcp", o.bounceListen); err != nil {
-			return fmt.Errorf("--bounce-listen: %w", err)
-		}
-	}
-	if o.bounceHost == "" {
-		return nil
-	}
-	if o.bounceListen == "" {
-		return errors.New("--bounce-host is of no use without --bounce-listen")
-	}
-	if app.BounceMX(o.bounceHost) == "" {
-		return fmt.Errorf("--bounce-host %q is not a host name that an MX record can name", o.bounceHost)
-	}
-	return nil
-}
-
-// openBounces listens for bounces and settles under which name; nil: it is not
-// asked for.
-func (o *options) openBounces(cfg *server.Config) (net.Listener, error) {
-	if o.bounceListen == "" {
-		return nil, nil
-	}
-	listener, err := net.Listen("tcp", o.bounceListen)
-	if err != nil {
-		return nil, fmt.Errorf("--bounce-listen: %w", err)
-	}
-	if u, err := url.Parse(o.baseURL); err == nil && o.bounceHost == "" {
-		o.bounceHost = cmp.Or(u.Hostname(), "localhost")
-	}
-	cfg.BounceHost = o.bounceHost
-	return listener, nil
-}
-
-// takeBounces serves a listener of openBounces until stop is called, which leaves
-// messages on their way a third of the drain timeout: strangers must not use it
-// up.
-func (o *options) takeBounces(log *slog.Logger, listener net.Listener, s *server.Server, ended chan<- error) (stop func(ctx context.Context) error) {
-	if listener == nil {
-		return func(context.Context) error { return nil }
-	}
-	log.Info("listening for bounces", "address", listener.Addr().String(), "host", o.bounceHost)
-	if app.BounceMX(o.bounceHost) == "" {
-		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", o.bounceHost)
-	}
-	door := bounces.New(bounces.Config{Reports: s.Reports, Host: o.bounceHost, Log: log})
-	go func() {
-		if err := door.Serve(listener); err != nil {
-			ended <- fmt.Errorf("listen for bounces: %w", err)
-		}
-	}()
-	return func(ctx context.Context) error {
-		ctx, cancel := context.WithTimeout(ctx, o.drainTimeout/3)
-		defer cancel()
-		return door.Shutdown(ctx)
-	}
 }
 
 // routes makes the relays' clients, or the capture transport where it is asked for.
@@ -381,13 +321,11 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		o.baseURL = "http://" + listener.Addr().String()
 	}
 	cfg.BaseURL = o.baseURL
-	bounced, err := o.openBounces(&cfg)
-	if err != nil {
+	if err := o.bounces.Open(o.baseURL); err != nil {
 		return err
 	}
-	if bounced != nil {
-		defer bounced.Close()
-	}
+	defer o.bounces.Close()
+	cfg.BounceHost = o.bounces.Host()
 	key := keyFile(o.StoreFlags)
 	s, err := key.NewServer(ctx, cfg)
 	if err != nil {
@@ -400,7 +338,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
 	ended := make(chan error, 2)
 	go func() { ended <- api.Serve(listener) }()
-	stopBounces := o.takeBounces(log, bounced, s, ended)
+	stopBounces := o.bounces.Serve(log, s.Reports, o.drainTimeout/3, ended)
 	err = o.announce(ctx, log, listener, s)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {

@@ -17,6 +17,11 @@ CREATE TABLE teams (
   name       TEXT NOT NULL UNIQUE,
   contacts   INTEGER NOT NULL DEFAULT 0, -- how many it has
   guardrail  TEXT NOT NULL DEFAULT 'ok' CHECK (guardrail IN ('ok', 'warning', 'paused')), -- as it was last judged
+  suspended_at INTEGER,       -- since when nothing of it leaves, by the operator's word; NULL: it does
+  suspended  TEXT,            -- the reason that its callers are told; NULL: not suspended
+  keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
+  keep_emails     INTEGER,
+  keep_broadcasts INTEGER,
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -203,7 +208,9 @@ CREATE TABLE units (
   domain    TEXT NOT NULL,    -- of the sender
   bulk      INTEGER NOT NULL CHECK (bulk = (broadcast_id IS NOT NULL)), -- leaves after all that is not
   state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted', 'held')),
-  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged') ELSE held IS NULL END), -- why it is
+  held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'restored') ELSE held IS NULL END), -- why it is
+  held_at   INTEGER,          -- since when; the clock of its expiry stands until it is released
+  expires_in INTEGER,         -- milliseconds of that clock after which it is given up; NULL: as the relay or the server has it
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
   next_at   INTEGER NOT NULL, -- when it is due; of what is begun: since when
   since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
@@ -290,6 +297,30 @@ CREATE TABLE relay_troubles (
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
 CREATE INDEX relay_troubles_domain ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
 CREATE INDEX relay_troubles_open ON relay_troubles (relay) WHERE ended_at IS NULL;
+
+-- Relays that were added while the server runs; those of its flags are not here. The
+-- URL is sealed, since it holds a password.
+CREATE TABLE relays (
+  region     TEXT NOT NULL PRIMARY KEY,
+  sealed     BLOB NOT NULL,
+  created_at INTEGER NOT NULL,
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- Relays, of flags too, through which nothing leaves by the operator's word.
+CREATE TABLE relay_pauses (
+  region    TEXT NOT NULL PRIMARY KEY,
+  paused_at INTEGER NOT NULL,
+  until     INTEGER -- NULL: until it is resumed
+) STRICT, WITHOUT ROWID;
+
+-- How each relay is, as the server last said it for the commands beside it; written when
+-- it changes.
+CREATE TABLE relay_states (
+  region     TEXT NOT NULL PRIMARY KEY,
+  state      TEXT NOT NULL, -- JSON
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
 
 -- Messages per relay and minute, kept for relays with a daily limit.
 CREATE TABLE relay_usage (
@@ -613,7 +644,8 @@ CREATE TABLE broadcasts (
   expanded     INTEGER NOT NULL CHECK (expanded IN (0, 1)), -- all of them are
   begun        INTEGER NOT NULL, -- of the written ones
   open         INTEGER NOT NULL, -- units
-  held         TEXT CHECK (held IN ('damaged')), -- why nothing of it leaves; NULL: it is not held
+  held         TEXT CHECK (held IN ('damaged', 'manual', 'restored')), -- why nothing of it leaves; NULL: it is not held
+  held_at      INTEGER,
   sent         INTEGER NOT NULL DEFAULT 0, -- taken by the relay; and so on: recipients, each once
   delivery_delayed INTEGER NOT NULL DEFAULT 0,
   delivered    INTEGER NOT NULL DEFAULT 0,
@@ -676,3 +708,20 @@ CREATE TABLE broadcast_clicks (
   clicks       INTEGER NOT NULL,
   PRIMARY KEY (recipient_id, n)
 ) STRICT, WITHOUT ROWID;
+
+-- What was changed, and by whom: keys, domains, webhooks, relays, plans, retention,
+-- suppressions removed by hand, exports, backups, acts on the queue. Only appended to;
+-- kept 400 days.
+CREATE TABLE audit_logs (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT,          -- NULL: it is about the server
+  actor_type TEXT NOT NULL CHECK (actor_type IN ('cli', 'key', 'person', 'server')),
+  actor      TEXT NOT NULL, -- id of a key or person, name of the system's user
+  address    TEXT,          -- IP address; NULL: not over the network
+  action     TEXT NOT NULL, -- like 'queue.drop'
+  target     TEXT,          -- id or name of what was changed; NULL: the server, or many
+  before     TEXT,          -- JSON, without secrets
+  after      TEXT,          -- JSON, without secrets
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX audit_logs_team ON audit_logs (team_id, id) WHERE team_id IS NOT NULL;

@@ -116,8 +116,13 @@ type Result struct {
 // HoldReason says why mail is held.
 type HoldReason string
 
-// HoldDamaged: what the mail says can't be read.
-const HoldDamaged HoldReason = "damaged"
+// The reasons. HoldDamaged: what the mail says can't be read. HoldManual: somebody
+// asked for it. HoldRestored: it waited in a backup that was restored.
+const (
+	HoldDamaged  HoldReason = "damaged"
+	HoldManual   HoldReason = "manual"
+	HoldRestored HoldReason = "restored"
+)
 
 // Unit is open work: the transaction of one email, or of one recipient of a
 // broadcast, and when to try it next.

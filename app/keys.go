@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
@@ -195,4 +196,50 @@ func RoleTooLow() *Error {
 // RoleAbove refuses a key that would manage one of a higher role.
 func RoleAbove(role Role) *Error {
 	return Errorf(CodeForbidden, "The role of this API key does not allow to manage a key of the role %s", role)
+}
+
+// ActorType says what kind of caller changes something.
+type ActorType string
+
+// The types: a command on the server's terminal, an API key, a person who is signed in,
+// and the server by itself.
+const (
+	ActorCLI    ActorType = "cli"
+	ActorKey    ActorType = "key"
+	ActorPerson ActorType = "person"
+	ActorServer ActorType = "server"
+)
+
+// Actor is who changes something.
+type Actor struct {
+	Type    ActorType
+	Name    string // id of a key or person, name of the system's user
+	Address string // IP address; empty: not over the network
+}
+
+// AuditEntry is a change that stays known: see db.Tx.InsertAudit.
+type AuditEntry struct {
+	ID     string
+	TeamID string // empty: it is about the server
+	Actor  Actor
+	Action string // like "queue.drop"
+	Target string // id or name of what was changed; empty: the server, or many
+	Before string // JSON without secrets; empty: nothing to say
+	After  string
+}
+
+type actorKey struct{}
+
+// WithActor returns a context whose ActorOf asks who: a request learns its caller only
+// after it has a context.
+func WithActor(ctx context.Context, who func() Actor) context.Context {
+	return context.WithValue(ctx, actorKey{}, who)
+}
+
+// ActorOf returns who acts in a context: the server itself where nobody else does.
+func ActorOf(ctx context.Context) Actor {
+	if who, ok := ctx.Value(actorKey{}).(func() Actor); ok {
+		return who()
+	}
+	return Actor{Type: ActorServer, Name: "server"}
 }

@@ -210,7 +210,7 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 // HoldBroadcast has nothing more of a scheduled or queued broadcast begin until it is
 // released. Error: ErrNotFound for any other, and one that is held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
-	n, err := tx.exec(`UPDATE broadcasts SET held = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), teamID, id)
+	n, err := tx.exec(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }
 

@@ -176,8 +176,8 @@ func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 // attempt that began is not counted. Error: ErrNotFound when it is gone, or was moved
 // to another time since the attempt began.
 func (tx *Tx) HoldUnit(u app.Unit, why app.HoldReason) error {
-	n, err := tx.exec(`UPDATE units SET held = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
-		WHERE email_id = ? AND attempts = ?`, string(why), u.EmailID, u.Attempts)
+	n, err := tx.exec(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+		WHERE email_id = ? AND attempts = ?`, string(why), milli(tx.Now), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
 

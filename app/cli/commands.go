@@ -1,9 +1,12 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
+	"os/user"
+	"strconv"
 
 	"github.com/spf13/cobra"
 
@@ -82,7 +85,16 @@ func (c *Store) with(cmd *cobra.Command, create bool, fn func(ctx context.Contex
 		return err
 	}
 	defer done()
-	return fn(cmd.Context(), e)
+	return fn(app.WithActor(cmd.Context(), operator), e)
+}
+
+// operator is who runs a command, as the audit log names him.
+func operator() app.Actor {
+	name := os.Getenv("SUDO_USER")
+	if u, err := user.Current(); name == "" && err == nil {
+		name = u.Username
+	}
+	return app.Actor{Type: app.ActorCLI, Name: cmp.Or(name, strconv.Itoa(os.Getuid()))}
 }
 
 // withTeam is with, and finds the team that the flags name.

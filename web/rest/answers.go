@@ -208,7 +208,7 @@ func (h *Handler) answering(r *http.Request, x *Exchange) context.Context {
 	if r.Method == http.MethodGet {
 		return room.With(ctx, x.answer)
 	}
-	return ctx
+	return app.WithActor(ctx, x.actor)
 }
 
 // answeringTool is answering for a tool, whose result the request holds that calls it.

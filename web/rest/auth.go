@@ -49,6 +49,18 @@ func (h *Handler) identify(x *Exchange, r *http.Request) error {
 	return h.rate.take(x.Header(), key)
 }
 
+// actor is who makes the request, as the audit log names him.
+func (x *Exchange) actor() app.Actor {
+	a := app.Actor{Type: app.ActorServer, Name: "anybody"}
+	if x.Key != nil {
+		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID}
+	}
+	if x.from.IsValid() {
+		a.Address = x.from.String()
+	}
+	return a
+}
+
 // bearer takes the token out of an Authorization header. Anything but the
 // Bearer scheme counts as no key at all.
 func bearer(header string) (string, bool) {

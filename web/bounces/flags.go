@@ -1,0 +1,100 @@
+package bounces
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mailer/app"
+	"mailer/app/reports"
+)
+
+// Flags say whether and where bounces are taken.
+type Flags struct {
+	listen, host string
+	listener     net.Listener // nil: it is not asked for
+}
+
+// Bind adds the flags to those of a command.
+func (f *Flags) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.listen, "bounce-listen", "", "address of an SMTP server that takes bounces and complaints, like :25; none: off")
+	flags.StringVar(&f.host, "bounce-host", "", "host name that the MX of return paths names (default: that of the base URL)")
+}
+
+// Check refuses what can't be meant, before anything is opened. Errors name the flag.
+func (f *Flags) Check() error {
+	if f.listen != "" {
+		if _, err := net.ResolveTCPAddr("tcp", f.listen); err != nil {
+			return fmt.Errorf("--bounce-listen: %w", err)
+		}
+	}
+	if f.host == "" {
+		return nil
+	}
+	if f.listen == "" {
+		return errors.New("--bounce-host is of no use without --bounce-listen")
+	}
+	if app.BounceMX(f.host) == "" {
+		return fmt.Errorf("--bounce-host %q is not a host name that an MX record can name", f.host)
+	}
+	return nil
+}
+
+// Open listens, where that is asked for, and settles under which name.
+func (f *Flags) Open(baseURL string) (err error) {
+	if f.listen == "" {
+		return nil
+	}
+	if f.listener, err = net.Listen("tcp", f.listen); err != nil {
+		return fmt.Errorf("--bounce-listen: %w", err)
+	}
+	if u, err := url.Parse(baseURL); err == nil && f.host == "" {
+		f.host = cmp.Or(u.Hostname(), "localhost")
+	}
+	return nil
+}
+
+// Host is the name under which bounces arrive, once it was opened; empty: they do not.
+func (f *Flags) Host() string {
+	if f.listener == nil {
+		return ""
+	}
+	return f.host
+}
+
+// Close ends the listener; what Serve began is ended by its stop.
+func (f *Flags) Close() {
+	if f.listener != nil {
+		_ = f.listener.Close() // closed by the server before, where one ran
+	}
+}
+
+// Serve takes bounces until stop is called, which leaves messages on their way a
+// patience: strangers must not use up the time of a stop.
+func (f *Flags) Serve(log *slog.Logger, to *reports.Service, patience time.Duration, ended chan<- error) (stop func(ctx context.Context) error) {
+	if f.listener == nil {
+		return func(context.Context) error { return nil }
+	}
+	log.Info("listening for bounces", "address", f.listener.Addr().String(), "host", f.host)
+	if app.BounceMX(f.host) == "" {
+		log.Warn("no MX record can name the host for bounces, so only trusted domains use it; give --bounce-host a host name", "host", f.host)
+	}
+	door := New(Config{Reports: to, Host: f.host, Log: log})
+	go func() {
+		if err := door.Serve(f.listener); err != nil {
+			ended <- fmt.Errorf("listen for bounces: %w", err)
+		}
+	}()
+	return func(ctx context.Context) error {
+		ctx, cancel := context.WithTimeout(ctx, patience)
+		defer cancel()
+		return door.Shutdown(ctx)
+	}
+}
