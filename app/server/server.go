@@ -46,6 +46,7 @@ type Config struct {
 	Cloud          bool          // plans apply (a command beside a server: as the server said)
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
+	MaxWait        time.Duration // as delivery.Config has it
 	// Enforce: a team or region over the line of a guardrail is held back; else that is
 	// only shown and told.
 	Enforce   bool
@@ -120,7 +121,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Health = health.New(base, s.Domains)
