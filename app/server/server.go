@@ -16,6 +16,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/backup"
 	"mailer/app/broadcasts"
 	"mailer/app/delivery"
 	"mailer/app/domains"
@@ -69,6 +70,8 @@ type Config struct {
 	WebhookAllow []netip.Prefix
 	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
 	WebhooksPerTeam int
+	// Backup is the one that the server makes each day.
+	Backup backup.Daily
 }
 
 // Server is the whole service behind its doors.
@@ -89,6 +92,7 @@ type Server struct {
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
+	Backup       *backup.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -121,6 +125,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Backup = backup.New(base, cfg.Backup)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
@@ -164,6 +169,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
+	s.Backup.Start()
 	return s.Upkeep.StartCron()
 }
 
