@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
+	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/outbound"
@@ -91,6 +92,7 @@ type options struct {
 	bounces                         bounces.Flags
 	waits                           delivery.Flags
 	bounds                          web.Bounds
+	backup                          backup.Daily
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -101,7 +103,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -146,6 +148,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	o.boundFlags.Bind(f)
+	o.backup.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -177,7 +180,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -306,7 +309,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, MaxWait: o.waits.MaxWait(), BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
-		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam,
+		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup,
 	})
 	return errors.Join(err, store.Close())
 }

@@ -16,6 +16,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/backup"
 	"mailer/app/broadcasts"
 	"mailer/app/delivery"
 	"mailer/app/domains"
@@ -71,6 +72,8 @@ type Config struct {
 	WebhookAllow []netip.Prefix
 	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
 	WebhooksPerTeam int
+	// Backup is the one that the server makes each day.
+	Backup backup.Daily
 }
 
 // Server is the whole service behind its doors.
@@ -92,6 +95,7 @@ type Server struct {
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
 	Health       *health.Service
+	Backup       *backup.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -125,6 +129,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Health = health.New(base, s.Domains)
+	s.Backup = backup.New(base, cfg.Backup)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
@@ -168,6 +173,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
+	s.Backup.Start()
 	return s.Upkeep.StartCron()
 }
 
