@@ -85,7 +85,10 @@ func (l *lane) repliesLost(v leave, j *job, res app.Result) {
 // doubted records that the reply to a dot was lost. After 48 hours of that the
 // email is given up: nobody should get it again and again.
 func (l *lane) doubted(j *job, res app.Result) {
+	over, stored := tooLate(j.unit, time.Now()), false
 	l.record(j, func(tx *db.Tx) error {
+		tx.AfterCommit(func() { stored = true })
+		over = tooLate(j.unit, tx.Now)
 		for _, v := range res.Recipients {
 			if v.Verdict == app.Refused && !ofRecipient(v.Reply) {
 				continue // it is asked for again, with the others
@@ -97,7 +100,7 @@ func (l *lane) doubted(j *job, res app.Result) {
 		if err := l.s.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
 			return err
 		}
-		if !tooLate(j.unit, tx.Now) {
+		if !over {
 			return nil
 		}
 		if err := tx.SettleDoubts(j.unit.EmailID, "given up: whether the relay took it is unknown"); err != nil {
@@ -105,7 +108,7 @@ func (l *lane) doubted(j *job, res app.Result) {
 		}
 		return l.ledger.giveUp(tx, j.unit, res)
 	})
-	l.tell(j, app.Postponed, res)
+	l.tell(j, postponed(res), app.Postponed, over, stored)
 }
 
 func anyAccepted(res app.Result) bool {
@@ -161,8 +164,9 @@ type again struct {
 // were decided one by one, and the others by rest ("": there are none, Postponed
 // or Refused).
 func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
-	over := false
+	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
+		tx.AfterCommit(func() { stored = true })
 		next, attempts := try.next, j.unit.Attempts
 		if next.IsZero() {
 			next = tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))
@@ -186,10 +190,7 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 		}
 		return requeue(tx, j.unit, attempts, next)
 	})
-	if over {
-		rest = app.Refused
-	}
-	l.tell(j, rest, res)
+	l.tell(j, res, rest, over, stored)
 }
 
 // postpones reports whether somebody is left to try. A recipient that the result
