@@ -117,7 +117,9 @@ func (l *lane) transact(v leave, j *job) {
 			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
 		return
 	}
+	began := time.Now()
 	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(v, j, signature) })
+	l.s.Metrics.Send(time.Since(began))
 	l.conclude(v, j, res)
 }
 

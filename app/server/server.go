@@ -23,6 +23,7 @@ import (
 	"mailer/app/events"
 	"mailer/app/health"
 	"mailer/app/mail"
+	"mailer/app/metrics"
 	"mailer/app/reports"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -54,7 +55,8 @@ type Config struct {
 	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Builders  int     // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	Jitter    func() float64
-	Load      *app.Load // told of each caller that waits; nil: nobody asks
+	Load      *app.Load        // told of each caller that waits; nil: nobody asks
+	Metrics   *metrics.Metrics // count what happens; nil: nobody watches
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
@@ -114,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	base.Metrics = cfg.Metrics
 	s := &Server{Base: base}
 	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err
@@ -133,6 +136,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
+	cfg.Metrics.Watch(s.look)
 	return s, nil
 }
 
