@@ -94,12 +94,12 @@ func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// ReleaseUnit has a held unit be as it was: the clock of its expiry goes on from where
-// it stood. Error: ErrNotFound when it is not held.
+// ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
+// when it is not held.
 func (tx *Tx) ReleaseUnit(emailID string) error {
 	n, err := tx.exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
-		since = CASE WHEN held_at IS NULL OR held_at > ?1 THEN since ELSE since + (?1 - held_at) END, held = NULL, held_at = NULL
-		WHERE email_id = ?2 AND state = 'held'`, milli(tx.Now), emailID)
+		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
+		held = NULL, held_at = NULL WHERE email_id = ?2 AND state = 'held'`, milli(tx.Now), emailID)
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -111,10 +111,12 @@ func (tx *Tx) RetryUnit(emailID string) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
-// Reroute has a waiting unit, and its email, leave through another relay. Error:
-// ErrNotFound when it is gone or an attempt has begun, or it waits for that one already.
-func (tx *Tx) Reroute(u *app.Unit, relay string) error {
-	n, err := tx.exec(`UPDATE units SET relay = ?1 WHERE email_id = ?2 AND state NOT IN ('begun', 'dotted') AND relay <> ?1`, relay, u.EmailID)
+// Reroute has a waiting unit, and its email, leave through another relay. stood is when
+// the clocks of all mail stood that waited where it was (StoodAt). Error: ErrNotFound when
+// it is gone or an attempt has begun, or it waits for that relay already.
+func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
+	n, err := tx.exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
+		WHERE email_id = ?3 AND state NOT IN ('begun', 'dotted') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
 		return err
 	}
@@ -144,23 +146,6 @@ func (r *Reader) OpenTroubleRows() ([]app.RelayTrouble, error) {
 // operator's word.
 func (r *Reader) PausedRelays(at time.Time) ([]string, error) {
 	return list(&r.session, scanText, `SELECT region FROM relay_pauses WHERE until IS NULL OR until > ?`, milli(at))
-}
-
-// SuspendedTeams returns the reason of each team of which nothing leaves by the
-// operator's word.
-func (r *Reader) SuspendedTeams() (map[string]string, error) {
-	type row struct{ id, reason string }
-	rows, err := list(&r.session, func(s scanner) (v row, err error) {
-		var reason sql.NullString
-		err = s.Scan(&v.id, &reason)
-		v.reason = reason.String
-		return v, err
-	}, `SELECT id, suspended FROM teams WHERE suspended_at IS NOT NULL`)
-	out := make(map[string]string, len(rows))
-	for _, v := range rows {
-		out[v.id] = v.reason
-	}
-	return out, err
 }
 
 // TeamOfMail returns the team of an email, or of a recipient of a broadcast. Error:

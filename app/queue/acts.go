@@ -90,7 +90,11 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 	senders := map[gateKey]bool{}
 	res, err := s.do(ctx, f, act{name: "queue.move",
 		unit: func(tx *db.Tx, u *db.QueuedUnit) error {
-			if err := tx.Reroute(&u.Unit, relay); err != nil {
+			stood, err := tx.StoodAt(u.Relay)
+			if err != nil {
+				return fmt.Errorf("read when clocks stood: %w", err)
+			}
+			if err := tx.Reroute(&u.Unit, relay, stood); err != nil {
 				return err
 			}
 			senders[gateKey{team: u.TeamID, domain: u.Domain}] = true

@@ -31,7 +31,7 @@ type gate struct {
 
 // look reads how relays and teams stand.
 func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
-	st := &standing{now: now, lack: s.Settings.Lack, troubles: map[string][]app.RelayTrouble{}, gates: map[gateKey]gate{}}
+	st := &standing{now: now, lack: s.Settings.Lack, suspended: map[string]string{}, troubles: map[string][]app.RelayTrouble{}, gates: map[gateKey]gate{}}
 	open, err := r.OpenTroubleRows()
 	if err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
@@ -42,8 +42,16 @@ func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
 	if st.paused, err = r.PausedRelays(now); err != nil {
 		return nil, fmt.Errorf("read paused relays: %w", err)
 	}
-	if st.suspended, err = r.SuspendedTeams(); err != nil {
+	teams, err := r.SuspendedTeams()
+	if err != nil {
 		return nil, fmt.Errorf("read suspended teams: %w", err)
+	}
+	for _, team := range teams {
+		why, err := r.Suspension(team)
+		if err != nil {
+			return nil, fmt.Errorf("read why team %s is suspended: %w", team, err)
+		}
+		st.suspended[team] = why.Reason
 	}
 	return st, nil
 }
@@ -119,14 +127,14 @@ func (st *standing) gateOf(k gateKey) gate {
 		return gate{Relay, reasonPaused}
 	}
 	for _, t := range st.troubles[k.relay] {
-		if t.TeamID != "" && t.TeamID != k.team || t.Domain != "" && t.Domain != k.domain || t.Failures == 0 {
-			continue
-		}
 		words := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
-		if strings.Contains(words, dailyLimit) {
+		switch {
+		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
+		case strings.Contains(words, dailyLimit):
 			return gate{Quota, words}
+		case t.Failures > 0: // else there was no relay
+			return gate{Relay, words}
 		}
-		return gate{Relay, words}
 	}
 	return gate{}
 }
