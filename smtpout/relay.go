@@ -171,6 +171,13 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 			c, err = r.openAt(connecting, who, r.pool.reopen(c))
 			continue
 		}
+		if end == connStale && res.Reply.Code == 421 {
+			if !r.pool.surplus(c, res.Reply) {
+				return res
+			}
+			c, err = r.connect(connecting, who) // as where the connection is refused
+			continue
+		}
 		if end == connGood {
 			r.pool.give(c)
 		} else {
