@@ -145,16 +145,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
-	for _, route := range cfg.Routes {
-		r := service.Region{Name: route.Relay.Region}
-		if !cfg.Capture {
-			r.Needs = route.Relay.Needs()
-		}
-		own.Regions = append(own.Regions, r)
-	}
-	if cfg.NoRelay {
-		own.Regions = []service.Region{{Name: app.DefaultRegion}}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
+	if cfg.NoRelay || len(cfg.Routes) > 0 {
+		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
 	return own
 }
