@@ -21,6 +21,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/mail"
+	"mailer/app/rekey"
 	"mailer/app/reports"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -32,7 +33,10 @@ import (
 type Config struct {
 	DB     *db.DB
 	Sealer *app.Sealer
-	Log    *slog.Logger
+	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
+	// stay.
+	KeyFile *rekey.File
+	Log     *slog.Logger
 	// Routes: the first is the default region. None: no mail leaves, and without
 	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route
@@ -89,6 +93,7 @@ type Server struct {
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
+	Rekey        *rekey.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -121,6 +126,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
@@ -164,6 +170,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
+	s.Rekey.Start()
 	return s.Upkeep.StartCron()
 }
 
