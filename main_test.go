@@ -606,7 +606,7 @@ func has(cmd *cobra.Command) (facts []string) {
 			words = append(words, "--"+f.Name)
 		}
 	})
-	if cmd.Runnable() && !cmd.HasSubCommands() {
+	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group by itself has none
 		facts = append(facts, strings.Join(words, " "))
 	}
 	return facts

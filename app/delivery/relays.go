@@ -54,7 +54,7 @@ func (s *Service) Relays() []string {
 // RelaysUp tells of each relay whether it takes mail now.
 func (s *Service) RelaysUp() []metrics.Relay {
 	var relays []metrics.Relay
-	for _, l := range s.lanes {
+	for _, l := range s.lanes.all() {
 		opening, _, _ := l.gate.look()
 		relays = append(relays, metrics.Relay{Name: l.name, Up: opening == open})
 	}

@@ -25,6 +25,7 @@ import (
 	"mailer/app/mail"
 	"mailer/app/metrics"
 	"mailer/app/queue"
+	"mailer/app/rekey"
 	"mailer/app/reports"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -36,7 +37,10 @@ import (
 type Config struct {
 	DB     *db.DB
 	Sealer *app.Sealer
-	Log    *slog.Logger
+	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
+	// stay.
+	KeyFile *rekey.File
+	Log     *slog.Logger
 	// Routes: the first is the default region. None: no mail leaves, and without
 	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route
@@ -100,6 +104,7 @@ type Server struct {
 	Health       *health.Service
 	Backup       *backup.Service
 	Queue        *queue.Service
+	Rekey        *rekey.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -136,6 +141,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Health = health.New(base, s.Domains)
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
@@ -174,6 +180,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Broadcasts.Start()
 	s.Events.Start()
 	s.Backup.Start()
+	s.Rekey.Start()
 	return s.Upkeep.StartCron()
 }
 
