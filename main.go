@@ -26,6 +26,7 @@ import (
 	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
+	"mailer/app/metrics"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -80,7 +81,6 @@ type options struct {
 	cli.StoreFlags
 	asJSON                          bool
 	listen, baseURL, mode, compat   string
-	logFormat, logLevel             string
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	webhooksPerTeam                 int
@@ -90,6 +90,9 @@ type options struct {
 	dev, devPublic, capture, dryRun bool
 	boundFlags                      web.BoundFlags
 	bounces                         bounces.Flags
+	waits                           delivery.Flags
+	logs                            cli.LogFlags
+	metrics                         metrics.Flags
 	bounds                          web.Bounds
 	backup                          backup.Daily
 	flags                           *pflag.FlagSet // of serve
@@ -141,6 +144,7 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
 	cli.ResolverFlag(cmd, &o.Resolver)
 	o.bounces.Bind(f)
+	o.waits.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
@@ -153,8 +157,8 @@ func serveCommand(o *options) *cobra.Command {
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
-	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
+	o.logs.Bind(f)
+	o.metrics.Bind(f)
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
@@ -178,7 +182,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.backup.Check()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.metrics.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -278,7 +282,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	builders := overlapSyncs()
-	log, err := cli.NewLogger(o.logFormat, o.logLevel)
+	log, err := o.logs.Logger()
 	if err != nil {
 		return err
 	}
@@ -298,12 +302,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log})
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log, Metrics: o.metrics.Metrics()})
 	if err != nil {
 		return err
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, Log: log,
+		DB: store, Log: log, Metrics: o.metrics.Metrics(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
@@ -324,10 +328,11 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		o.baseURL = "http://" + listener.Addr().String()
 	}
 	cfg.BaseURL = o.baseURL
-	if err := o.bounces.Open(o.baseURL); err != nil {
+	defer o.bounces.Close()
+	defer o.metrics.Close()
+	if err := errors.Join(o.bounces.Open(o.baseURL), o.metrics.Open()); err != nil {
 		return err
 	}
-	defer o.bounces.Close()
 	cfg.BounceHost = o.bounces.Host()
 	key := keyFile(o.StoreFlags)
 	s, err := key.NewServer(ctx, cfg)
@@ -338,9 +343,10 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
-	ended := make(chan error, 2)
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events}))
+	ended := make(chan error, 3)
 	go func() { ended <- api.Serve(listener) }()
+	stopMetrics := o.metrics.Serve(log, ended)
 	stopBounces := o.bounces.Serve(log, s.Reports, o.drainTimeout/3, ended)
 	err = o.announce(ctx, log, listener, s)
 	debug.FreeOSMemory() // what making the API's document took
@@ -361,7 +367,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	go func() { taken <- stopBounces(drain) }()
 	err = errors.Join(err, api.Shutdown(drain), <-taken)
 	s.Stop(drain)
-	return err
+	return errors.Join(err, stopMetrics(drain))
 }
 
 // untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
@@ -409,7 +415,9 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 
 func migrateCommand(o *options) *cobra.Command {
 	cmd := command("migrate", "Bring the database to this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		bar := cli.Progress(cmd.Context(), "migrate", 0)
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
+		bar.Done()
 		if err != nil {
 			return err
 		}

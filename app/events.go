@@ -49,6 +49,7 @@ type Event struct {
 // EventDetail says in words and in codes what happened.
 type EventDetail struct {
 	Message       string `json:"message,omitzero"`
+	Reason        string `json:"reason,omitempty"`        // of a failure, in one word for programs: ReasonExpired
 	ReplyCode     int    `json:"reply_code,omitempty"`    // RFC 5321 4.2
 	EnhancedCode  string `json:"enhanced_code,omitempty"` // RFC 3463
 	Reply         string `json:"reply,omitempty"`         // the relay's own words

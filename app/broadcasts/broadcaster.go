@@ -262,6 +262,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 		if err != nil || len(rows) == 0 {
 			return err
 		}
+		tx.AfterCommit(func() { s.Metrics.Accepted(len(rows)) })
 		return tx.AppendRecipients(b, rows)
 	})
 	if err != nil {

@@ -56,9 +56,20 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 }
 
 // Commands are those that work on a database: keys, teams, domains, send, doubts,
-// ingest, check, backup and restore.
+// ingest, and what an operator needs.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check(), c.backup(), c.restore()}
+	return []*cobra.Command{
+		c.keys(),
+		c.teams(),
+		c.domains(),
+		c.send(),
+		c.doubts(),
+		c.ingest(),
+		c.check(),
+		c.doctor(),
+		c.backup(),
+		c.restore(),
+	}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {

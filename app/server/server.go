@@ -21,7 +21,9 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/health"
 	"mailer/app/mail"
+	"mailer/app/metrics"
 	"mailer/app/reports"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -46,13 +48,15 @@ type Config struct {
 	Cloud          bool          // plans apply (a command beside a server: as the server said)
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
+	MaxWait        time.Duration // as delivery.Config has it
 	// Enforce: a team or region over the line of a guardrail is held back; else that is
 	// only shown and told.
 	Enforce   bool
 	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Builders  int     // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	Jitter    func() float64
-	Load      *app.Load // told of each caller that waits; nil: nobody asks
+	Load      *app.Load        // told of each caller that waits; nil: nobody asks
+	Metrics   *metrics.Metrics // count what happens; nil: nobody watches
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
@@ -92,6 +96,7 @@ type Server struct {
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
+	Health       *health.Service
 	Backup       *backup.Service
 	Upkeep       *upkeep.Service
 }
@@ -111,6 +116,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	base.Metrics = cfg.Metrics
 	s := &Server{Base: base}
 	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err
@@ -122,13 +128,15 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Health = health.New(base, s.Domains)
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
+	cfg.Metrics.Watch(s.look)
 	return s, nil
 }
 

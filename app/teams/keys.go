@@ -108,9 +108,21 @@ func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput)
 			return service.Lookup("domain", err)
 		}
 		k.DomainID, k.DomainName = d.ID, d.Name
-		return tx.InsertKey(k)
+		if err := tx.InsertKey(k); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, teamID, "key.create", k.ID, nil, auditedKey(&k))
 	})
 	return token, k, service.Unavailable(err)
+}
+
+// auditedKey is what the audit log says of a key.
+func auditedKey(k *app.Key) map[string]any {
+	out := map[string]any{"name": k.Name, "permission": k.Permission, "role": k.Role}
+	if k.DomainName != "" {
+		out["domain"] = k.DomainName
+	}
+	return out
 }
 
 // domainOfKey finds the domain that a new key is bound to; none: an empty one.
@@ -135,8 +147,15 @@ func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, 
 // obey within a second. Errors: CodeNotFound.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
 	return service.Lookup("API key", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		k, err := tx.AnyKey(id)
+		if err != nil {
+			return err
+		}
 		tx.AfterCommit(s.keys.Clear)
-		return tx.DeleteKey(id)
+		if err := tx.DeleteTeamKey(k.TeamID, id); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, k.TeamID, "key.delete", id, auditedKey(&k), nil)
 	}))
 }
 
