@@ -15,10 +15,6 @@ import (
 // serverSetting is the name of what a server leaves for the commands beside it.
 const serverSetting = "server"
 
-// ClockSetting is the name of the latest wall clock that a server saw, in Unix
-// milliseconds.
-const ClockSetting = "clock"
-
 // Settings is what commands beside a server must know of it, to accept by the
 // same rules.
 type Settings struct {
