@@ -410,7 +410,9 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 
 func migrateCommand(o *options) *cobra.Command {
 	cmd := command("migrate", "Bring the database to this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		bar := cli.Progress(cmd.Context(), "migrate", 0)
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
+		bar.Done()
 		if err != nil {
 			return err
 		}

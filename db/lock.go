@@ -74,3 +74,15 @@ func InUse(path string) bool {
 	f.Close()
 	return false
 }
+
+// Holder returns the number of the process that holds the database at path, as it noted
+// it; 0: it is not known.
+func Holder(path string) int {
+	real, _, err := place(path, false)
+	if err != nil {
+		return 0
+	}
+	text, _ := os.ReadFile(real + ".lock") // none: not known
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid
+}

@@ -20,6 +20,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
 	"mailer/app/reports"
@@ -91,6 +92,7 @@ type Server struct {
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
+	Health       *health.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -124,6 +126,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Health = health.New(base, s.Domains)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
