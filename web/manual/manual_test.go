@@ -121,7 +121,9 @@ func TestTheDashboardNamesWhatIsThere(t *testing.T) {
 			GridPos     struct{ H, W, X, Y int }
 			Targets     []struct{ Expr string }
 		}
-		Templating struct{ List []struct{ Name, Query string } }
+		Templating struct {
+			List []struct{ Name, Query string }
+		}
 	}
 	if err := json.Unmarshal(read(t, "grafana.json"), &board); err != nil || board.UID == "" {
 		t.Fatal(err)
