@@ -56,7 +56,7 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 // Commands are those that work on a database: keys, teams, domains, send, doubts,
 // ingest, check and doctor.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check(), c.doctor()}
+	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.suppressions(), c.audit(), c.send(), c.doubts(), c.ingest(), c.check(), c.doctor()}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {
