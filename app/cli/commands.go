@@ -62,6 +62,8 @@ func (c *Store) Commands() []*cobra.Command {
 		c.keys(),
 		c.teams(),
 		c.domains(),
+		c.suppressions(),
+		c.audit(),
 		c.send(),
 		c.doubts(),
 		c.ingest(),
