@@ -68,6 +68,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.doubts(),
 		c.ingest(),
 		c.masterKey(),
+		c.queue(),
 		c.check(),
 		c.doctor(),
 		c.backup(),
