@@ -167,8 +167,11 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
-	Tracking    *Tracking // nil: opens and clicks are not seen
-	Insights    *Insights // nil: not looked at
+	// ContentDeletedAt is when bodies, attachments and captured message were deleted,
+	// being older than what is kept; zero: they are there.
+	ContentDeletedAt time.Time
+	Tracking         *Tracking // nil: opens and clicks are not seen
+	Insights         *Insights // nil: not looked at
 	// Unsubscribe is the address of the page that this email leads to, fixed at
 	// acceptance; empty: none (Mail.LeadsToPage).
 	Unsubscribe string

@@ -22,6 +22,7 @@ import (
 	"mailer/app/events"
 	"mailer/app/mail"
 	"mailer/app/reports"
+	"mailer/app/retention"
 	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/app/upkeep"
@@ -69,6 +70,8 @@ type Config struct {
 	WebhookAllow []netip.Prefix
 	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
 	WebhooksPerTeam int
+	// Keep is for how long finished mail is kept, where its team does not say.
+	Keep app.Retention
 }
 
 // Server is the whole service behind its doors.
@@ -89,6 +92,7 @@ type Server struct {
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
+	Retention    *retention.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -121,15 +125,16 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Retention = retention.New(base)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	return s, nil
 }
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
+	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
 	for _, route := range cfg.Routes {
 		r := service.Region{Name: route.Relay.Region}
 		if !cfg.Capture {

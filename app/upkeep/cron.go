@@ -36,6 +36,7 @@ func (s *Service) jobs() []cronJob {
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
 		{time.Minute, "look for mail that no relay is there for", s.delivery.TellStranded},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
+		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Hour, "remove what is out of date", s.Purge},
 	}
 }
@@ -135,7 +136,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx),
-		s.audience.Imports.PurgeImports(ctx))
+		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx))
 }
 
 // cronLog writes cron's own messages to our log.
