@@ -69,12 +69,16 @@ func keptOrNull(d *time.Duration) *string {
 	return &text
 }
 
+func keptWords(kept time.Duration) string {
+	if kept == 0 {
+		return "for ever"
+	}
+	return retention.FormatKept(kept)
+}
+
 func retentionWords(own *app.TeamRetention, kept app.Retention) string {
 	words := func(own *time.Duration, kept time.Duration) string {
-		text := "for ever"
-		if kept > 0 {
-			text = retention.FormatKept(kept)
-		}
+		text := keptWords(kept)
 		if own == nil {
 			text += " (as the server)"
 		}

@@ -71,12 +71,8 @@ func (s *Service) shrink(ctx context.Context) error {
 // be more.
 func (s *Service) turn(ctx context.Context, team *app.TeamRetention) (more bool, err error) {
 	kept := team.Over(s.Settings.Keep)
-	content := kept.Content
-	if kept.Emails > 0 && (content == 0 || kept.Emails < content) {
-		content = kept.Emails // nothing is kept longer than its email
-	}
 	for _, w := range []walk{
-		{s: s, team: team.TeamID, kind: db.AgedContent, kept: content},
+		{s: s, team: team.TeamID, kind: db.AgedContent, kept: contentKept(kept)},
 		{s: s, team: team.TeamID, kind: db.AgedEmail, kept: kept.Emails},
 		{s: s, team: team.TeamID, kind: db.AgedRecipient, kept: kept.Broadcasts},
 	} {
@@ -90,6 +86,14 @@ func (s *Service) turn(ctx context.Context, team *app.TeamRetention) (more bool,
 		more = more || did
 	}
 	return more, nil
+}
+
+// contentKept is how long contents are kept: none longer than its email.
+func contentKept(kept app.Retention) time.Duration {
+	if kept.Emails > 0 && (kept.Content == 0 || kept.Emails < kept.Content) {
+		return kept.Emails
+	}
+	return kept.Content
 }
 
 // walk is what is too old of one kind of a team's mail.
