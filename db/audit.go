@@ -35,10 +35,3 @@ func (r *Reader) AuditLog(teamID string, since time.Time, limit int) ([]app.Audi
 	}
 	return list(&r.session, scanAudit, `SELECT `+auditColumns+` FROM audit_logs WHERE team_id = ? AND created_at >= ? ORDER BY id DESC LIMIT ?`, teamID, milli(since), limit)
 }
-
-// PurgeAudit deletes at most limit entries of before a time, and reports whether there may
-// be more.
-func (tx *Tx) PurgeAudit(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM audit_logs WHERE created_at < ?1 AND id IN (SELECT id FROM audit_logs ORDER BY id LIMIT ?2)`, milli(before), limit)
-	return n == int64(limit), err
-}

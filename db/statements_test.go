@@ -188,7 +188,10 @@ func memoryDB(t testing.TB, schema string) *sql.DB {
 // mayScan are the functions whose statements may walk a whole table or index,
 // and why.
 var mayScan = map[string]string{
+	"rootTables":          "mailer disk: a row for each table and index",
+	"pointers":            "a page by its number",
 	"rootPages":           "mailer check: a row for each table and index",
+	"Retentions":          "a row for each team, once a minute",
 	"Fresh":               "settings has a handful of rows",
 	"ListTeams":           "the operator's list of all teams",
 	"FindTeam":            "the first row of the primary key",
@@ -340,6 +343,10 @@ var hot = map[string][]string{
 	"WaitingImports":   {"imports_waiting (team_id=?"},
 	"NextImportOver":   {"imports_stored (status=?)"},
 	"DeleteOldImports": {"imports_over (completed_at<?)"},
+	"AgedEmails":       {"emails_team (team_id=? AND id>? AND id<?)"},
+	"AgedRecipients":   {"r USING PRIMARY KEY (id>? AND id<?)"},
+	"AgingBroadcasts":  {"broadcasts_aging (team_id=? AND aged=?)"},
+	"TooYoung":         {"PRIMARY KEY (team_id=? AND kind=? AND at<?)"},
 	"StoredImports":    {"imports_stored (status=?)"},
 	"Piece":            {"(import_id=? AND n=?)"},
 	"ListImports":      {"imports_team (team_id=? AND id<?)", "imports_team (team_id=? AND id>?)"},

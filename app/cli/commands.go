@@ -71,6 +71,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.queue(),
 		c.check(),
 		c.doctor(),
+		c.disk(),
 		c.backup(),
 		c.restore(),
 	}

@@ -27,6 +27,7 @@ import (
 	"mailer/app/queue"
 	"mailer/app/rekey"
 	"mailer/app/reports"
+	"mailer/app/retention"
 	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/app/upkeep"
@@ -81,6 +82,8 @@ type Config struct {
 	WebhooksPerTeam int
 	// Backup is the one that the server makes each day.
 	Backup backup.Daily
+	// Keep is for how long finished mail is kept, where its team does not say.
+	Keep app.Retention
 }
 
 // Server is the whole service behind its doors.
@@ -105,6 +108,7 @@ type Server struct {
 	Backup       *backup.Service
 	Queue        *queue.Service
 	Rekey        *rekey.Service
+	Retention    *retention.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -142,8 +146,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
 	s.Rekey = rekey.New(base, cfg.KeyFile)
+	s.Retention = retention.New(base)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
 	return s, nil
@@ -151,7 +156,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
 		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
