@@ -54,9 +54,9 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 }
 
 // Commands are those that work on a database: keys, teams, domains, send, doubts,
-// ingest and check.
+// ingest, check and relays.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check()}
+	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check(), c.relays()}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {
