@@ -88,7 +88,7 @@ func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limi
 		}
 	})
 	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
-	if cfg.Sealer, err = app.NewSealer(app.NewMasterKey()); err != nil {
+	if cfg.Sealer, err = app.NewSealer(app.MasterKey{Key: app.NewMasterKey()}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := server.New(t.Context(), cfg)

@@ -117,7 +117,9 @@ func (l *lane) transact(v leave, j *job) {
 			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
 		return
 	}
+	began := time.Now()
 	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(v, j, signature) })
+	l.s.Metrics.Send(time.Since(began))
 	l.conclude(v, j, res)
 }
 
@@ -143,8 +145,8 @@ func (l *lane) ended(j *job) {
 var errHeldBack = errors.New("held back")
 
 // hold is the last word before the final dot: it proves that the email was not
-// withdrawn and none of its recipients suppressed or opted out, and marks the unit
-// dotted, in one Write. It moves the job to the state that this leaves it in.
+// withdrawn and has not expired, that its team is not suspended and none of its
+// recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
 func (l *lane) hold(v leave, j *job, signature string) error {
 	// What it would meet, others of its sender have just met; or the operator said stop.
 	if l.restsSince(v, senderOf(j.unit)) || l.halted() {
@@ -153,21 +155,18 @@ func (l *lane) hold(v leave, j *job, signature string) error {
 	}
 	j.dot, j.state = l.dots.take(), stateAsked
 	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
-	spared := false
+	end := stateAsked
 	err := l.patiently(func() error {
 		return l.s.DB.WritePatient(context.WithoutCancel(l.s.Sending), func(tx *db.Tx) (err error) {
-			if spared, err = l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
-				return err
-			}
-			return l.markDotted(tx, j, signature)
+			end, err = l.lastWord(tx, j, signature)
+			return err
 		})
 	})
 	switch {
-	case err == nil && !spared:
-		j.state = stateLeft
-		return nil
 	case err == nil:
-		j.state = stateSpared
+		if j.state = end; end == stateLeft {
+			return nil
+		}
 	case errors.Is(err, db.ErrNotFound):
 		j.state = stateGone
 	case errors.Is(err, db.ErrDamaged): // what may block its recipients

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/reputation"
+	"mailer/app/teams"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -240,6 +241,9 @@ func (s *Service) wakeBulk() {
 // MayAccept implements mail.Outlet. A command beside the server asks the
 // database. Errors: CodeSendingPaused.
 func (s *Service) MayAccept(r *db.Reader, teamID string) error {
+	if err := teams.MaySend(r, teamID); err != nil {
+		return err
+	}
 	if !s.Settings.Enforce {
 		return nil
 	}

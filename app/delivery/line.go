@@ -77,7 +77,7 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	err := n.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		for _, u := range units {
-			ok, err := n.s.beginUnit(tx, u)
+			ok, err := n.lane.begin(tx, u)
 			switch {
 			case err != nil:
 				return err

@@ -33,6 +33,7 @@ type Config struct {
 	// somebody has written to the database lately. nil: nobody asks.
 	Tick       func(changed bool)
 	DoubtDelay time.Duration  // 0: 60 s
+	MaxWait    time.Duration  // how long mail is tried, where neither it nor its relay says; 0: app.DefaultMaxWait, negative: for ever
 	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
 	Jitter     func() float64 // 0 to 1; nil: at random
@@ -57,6 +58,9 @@ type Service struct {
 func New(base *service.Base, told *events.Service, owners *teams.Service, senders *domains.Service, people *audience.Service, emails *mail.Service, cfg Config) *Service {
 	if cfg.DoubtDelay == 0 {
 		cfg.DoubtDelay = time.Minute
+	}
+	if cfg.MaxWait == 0 {
+		cfg.MaxWait = app.DefaultMaxWait
 	}
 	if cfg.Builders == 0 {
 		cfg.Builders = app.Builders()
