@@ -127,7 +127,7 @@ func open(ctx context.Context, f cli.StoreFlags, create bool) (*server.Server, f
 	if store.Made() {
 		fmt.Fprintln(os.Stderr, "mailer: made a new database", f.DB)
 	}
-	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup})
+	s, err := keyFile(f).NewServer(ctx, server.Config{DB: store, Resolver: resolver.New(f.Resolver).Lookup, Probe: probe})
 	if err != nil {
 		return nil, nil, errors.Join(err, store.Close())
 	}
@@ -227,25 +227,34 @@ func (o *options) checkListen() error {
 
 // routes makes the relays' clients, or the capture transport where it is asked for.
 // None: mail waits.
-func (o *options) routes(log *slog.Logger, load *app.Load, builders int) (routes []delivery.Route, err error) {
+func (o *options) routes(cmd *cobra.Command, opts smtpout.Options) (routes []delivery.Route, err error) {
 	parsed, err := relays.Parse(o.relays)
 	if err != nil {
 		return nil, err
 	}
-	hello, _ := os.Hostname() // unknown: smtpout says localhost
-	opts := smtpout.Options{Hello: hello, Log: log, Builders: builders, Load: load}
+	cli.WarnPasswords(opts.Log, cmd, parsed)
 	for _, r := range parsed {
-		client, err := smtpout.NewRelay(r, opts)
+		client, err := smtpout.Connect(r, opts)
 		if err != nil {
 			return nil, err
 		}
-		routes = append(routes, delivery.Route{Relay: r, Sender: smtpout.WithSimulator(client)})
+		routes = append(routes, delivery.Route{Relay: r, Sender: client})
 	}
 	if o.capture {
 		relay := relays.Relay{Region: app.CaptureRegion, Connections: 4, DKIM: true}
 		routes = append(routes, delivery.Route{Relay: relay, Sender: smtpout.WithSimulator(smtpout.NewCapture(opts))})
 	}
 	return routes, nil
+}
+
+// hello is this machine's name; unknown: smtpout says localhost.
+func hello() string {
+	name, _ := os.Hostname()
+	return name
+}
+
+func probe(ctx context.Context, relay relays.Relay, m *app.Outgoing, send bool) []relays.Step {
+	return smtpout.Probe(ctx, relay, smtpout.Options{Hello: hello()}, m, send)
 }
 
 // sns makes the receiver of messages of SNS; nil without a topic. allow are the
@@ -297,7 +306,8 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return fmt.Errorf("--webhook-allow: %w", err)
 	}
 	load := &app.Load{}
-	routes, err := o.routes(log, load, builders)
+	opts := smtpout.Options{Hello: hello(), Log: log, Builders: builders, Load: load}
+	routes, err := o.routes(cmd, opts)
 	if err != nil {
 		return err
 	}
@@ -314,8 +324,9 @@ func (o *options) serve(cmd *cobra.Command) error {
 		DB: store, Log: log, Metrics: o.metrics.Metrics(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
-		Resolver: resolver.New(o.Resolver).Lookup,
-		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(),
+		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
+		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(),
 	})
 	return errors.Join(err, store.Close())
 }
@@ -358,6 +369,9 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		err = untilEnd(ctx, log, cfg.DB, ended, o.hangups, func() {
 			cli.WarnChangedFiles(log, o.flags)
 			key.Check(log)
+			if err := s.Routing.Reread(ctx); err != nil {
+				log.Warn("a relay goes on as it was, since its files can't be read", "err", err)
+			}
 			log.Info("read configuration again")
 		})
 	}
@@ -402,7 +416,7 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 	case service.RelayCapture:
 		log.Info("capturing: mail is signed and kept, and nothing leaves this machine; read it at GET /emails/{id}/raw")
 	case service.RelayNone:
-		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, or --capture to try things out")
+		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
 	}
 	if !o.dev {
 		return nil

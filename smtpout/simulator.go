@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/relays"
 )
 
 // Simulator answers for the test recipients itself and hands all others to the
@@ -18,6 +19,16 @@ type Simulator struct {
 // without a +label, at simulator.mailer.test and resend.dev, in any case. Mail
 // for them never reaches next.
 func WithSimulator(next Transport) *Simulator { return &Simulator{next: next} }
+
+// Connect makes the client of a relay, with the test recipients before it. Errors are
+// those of NewRelay.
+func Connect(cfg relays.Relay, opts Options) (*Simulator, error) {
+	client, err := NewRelay(cfg, opts)
+	if err != nil {
+		return nil, err
+	}
+	return WithSimulator(client), nil
+}
 
 // Close closes the next transport.
 func (s *Simulator) Close() { s.next.Close() }

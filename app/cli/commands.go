@@ -67,6 +67,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.send(),
 		c.doubts(),
 		c.ingest(),
+		c.relays(),
 		c.masterKey(),
 		c.queue(),
 		c.check(),

@@ -95,7 +95,16 @@ func (l *lane) start(ctx context.Context, succeeds bool) error {
 	}
 	if !succeeds {
 		// Of an earlier process, or of a time without this relay: how it is now shows soon.
-		if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTroubles(l.name) }); err != nil {
+		err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+			if err := tx.CloseTroubles(l.name); err != nil {
+				return err
+			}
+			if p := l.pause.Load(); p != nil {
+				return l.notePause(tx, p)
+			}
+			return nil
+		})
+		if err != nil {
 			return fmt.Errorf("close old troubles: %w", err)
 		}
 	}

@@ -68,10 +68,18 @@ func (l *lane) halt(old *pause, p Pause) {
 	l.pause.Store(next)
 	l.wake() // it looks when the pause ends
 	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", app.FormatTimePtr(p.Until))
-	note := app.RelayTrouble{ID: next.trouble, Relay: l.name, StartedAt: p.Since, Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Words()}}
-	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.OpenTrouble(note) }); err != nil {
+	if !l.s.lanes.running { // its start notes it
+		return
+	}
+	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return l.notePause(tx, next) }); err != nil {
 		l.s.LogUnlessHindered("note a relay's pause", err, "relay", l.name)
 	}
+}
+
+// notePause keeps a pause for the timelines of the emails that wait.
+func (l *lane) notePause(tx *db.Tx, p *pause) error {
+	return tx.OpenTrouble(app.RelayTrouble{ID: p.trouble, Relay: l.name, StartedAt: p.Since,
+		Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Words()}})
 }
 
 func (l *lane) resume(old *pause) {

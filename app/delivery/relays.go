@@ -33,6 +33,14 @@ type Route struct {
 	Sender Sender
 }
 
+// RelaysOf are the relays of routes, in their order.
+func RelaysOf(routes []Route) (out []relays.Relay) {
+	for _, route := range routes {
+		out = append(out, route.Relay)
+	}
+	return out
+}
+
 // CloseSenders closes the senders of all lanes, as Sender says, also of those that end.
 func (s *Service) CloseSenders() {
 	for _, l := range s.lanes.open() {

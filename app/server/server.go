@@ -26,8 +26,10 @@ import (
 	"mailer/app/metrics"
 	"mailer/app/queue"
 	"mailer/app/rekey"
+	"mailer/app/relays"
 	"mailer/app/reports"
 	"mailer/app/retention"
+	"mailer/app/routing"
 	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/app/upkeep"
@@ -45,6 +47,10 @@ type Config struct {
 	// Routes: the first is the default region. None: no mail leaves, and without
 	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route
+	// Connect makes the sender of a relay that comes while the server runs, and Probe tries
+	// one for `mailer relays test`; nil: this process makes no connections.
+	Connect func(relays.Relay) (delivery.Sender, error)
+	Probe   func(ctx context.Context, relay relays.Relay, m *app.Outgoing, send bool) []relays.Step
 	// NoRelay: this is a server that has no relay; what it accepts waits for one.
 	NoRelay bool
 	// Capture: the one route is the capture transport, so a from-domain need not
@@ -104,6 +110,7 @@ type Server struct {
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
+	Routing      *routing.Service
 	Health       *health.Service
 	Backup       *backup.Service
 	Queue        *queue.Service
@@ -139,9 +146,10 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: func(changed bool) { s.Routing.Tick(changed) }, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
+	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Health = health.New(base, s.Domains)
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
@@ -170,8 +178,10 @@ func (s *Server) Start(ctx context.Context) error {
 	if err := s.Delivery.MayCapture(ctx); err != nil {
 		return err
 	}
-	if err := s.UnlessFull(s.RememberServer(ctx)); err != nil {
-		return err
+	for _, step := range []func(context.Context) error{s.Routing.Load, s.RememberServer} {
+		if err := s.UnlessFull(step(ctx)); err != nil {
+			return err
+		}
 	}
 	for _, step := range []func(context.Context) error{
 		s.Upkeep.ResumeClock, s.Delivery.Resume, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start,

@@ -26,6 +26,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/mail"
+	"mailer/app/relays"
 	"mailer/app/server"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -109,9 +110,21 @@ func (w *World) Open() {
 	for _, r := range w.Relays {
 		w.Config.Routes = append(w.Config.Routes, delivery.Route{Relay: r.Relay, Sender: r})
 	}
+	w.Config.Connect = w.connect
 	w.Server, err = server.New(w.T.Context(), w.Config)
 	Must(w.T, err)
 	w.started, w.Over = false, false
+}
+
+// connect is the client of a relay that comes while the server runs: the last of w.Relays
+// that has its name.
+func (w *World) connect(relay relays.Relay) (delivery.Sender, error) {
+	for _, r := range slices.Backward(w.Relays) {
+		if r.Region == relay.Region {
+			return r, nil
+		}
+	}
+	return nil, errors.New("nobody made the relay " + relay.String())
 }
 
 // Start sets the server's workers to work.

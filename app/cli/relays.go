@@ -1,0 +1,236 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/relays"
+	"mailer/app/routing"
+	"mailer/app/server"
+)
+
+func (c *Store) relays() *cobra.Command {
+	return group("relays", "Relays, while the server runs", c.relaysList(), c.relaysAdd(), c.relaysRemove(), c.relaysTest(), c.relaysPause(), c.relaysResume())
+}
+
+func (c *Store) relaysList() *cobra.Command {
+	return c.jsonFlag(newCommand("list", "List relays: how each is, what it was used for and what waits for it", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			all, err := e.Routing.List(ctx)
+			if err != nil {
+				return err
+			}
+			if c.asJSON {
+				return PrintJSON(os.Stdout, all)
+			}
+			if err := Print(os.Stdout, false, relayTable(all)); err != nil {
+				return err
+			}
+			for _, r := range all {
+				if r.Note != "" {
+					fmt.Println("\n" + r.Note)
+				}
+			}
+			return nil
+		})
+	}))
+}
+
+func relayTable(all []routing.Status) Table {
+	t := Table{Head: []string{"NAME", "HOST", "FROM", "STATE", "SINCE", "NEXT TRY", "RATE", "DAILY", "CONNECTIONS", "WAITING", "REASON"}}
+	for _, r := range all {
+		rate, daily := "-", "-"
+		if r.Rate > 0 {
+			rate = strconv.FormatFloat(r.Rate, 'f', -1, 64)
+		}
+		if r.Daily > 0 {
+			daily = fmt.Sprintf("%d of %d", r.DailyUsed, r.Daily)
+		}
+		t.Rows = append(t.Rows, Row{Cells: []string{r.Region, r.Host, r.From, r.State, orDash(deref(r.Since)), orDash(deref(r.NextTry)), rate, daily,
+			strconv.Itoa(r.Connections), strconv.FormatInt(r.Waiting, 10), orDash(deref(r.Reason))}})
+	}
+	return t
+}
+
+func (c *Store) relaysAdd() *cobra.Command {
+	var file string
+	cmd := newCommand("add [REGION=]URL | add REGION --url-file F", "Add a relay, or change the one of that name; the running server uses it within a second", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		text, err := relayText(args[0], file, os.Stdin)
+		if err != nil {
+			return err
+		}
+		return c.with(cmd, true, func(ctx context.Context, e *server.Server) error {
+			added, err := e.Routing.Add(ctx, text)
+			if err != nil {
+				return err
+			}
+			words := map[bool]string{false: "added", true: "changed"}[added.Changed] + " the relay " + added.Region + " (" + added.Host + ")"
+			if added.Unused {
+				words += "; it is not used while the server's flags have a relay of this name"
+			} else {
+				words += "; try it with mailer relays test " + added.Region
+			}
+			return c.done(added, words)
+		})
+	})
+	cmd.Flags().StringVar(&file, "url-file", "", "file that holds the URL, for the password in it; - for standard input")
+	return c.jsonFlag(cmd)
+}
+
+// relayText returns `[REGION=]URL` of an argument, or of an argument that names the region
+// and a file. A password in an argument could be read by whoever lists processes.
+func relayText(arg, file string, in io.Reader) (string, error) {
+	if file == "" {
+		if !strings.Contains(arg, "://") {
+			return "", fmt.Errorf("%q is no URL: give [REGION=]smtp://HOST or smtps://HOST, or REGION with --url-file", arg)
+		}
+		relay, err := relays.ParseOne(arg)
+		if err == nil && relay.Password != "" || err != nil && strings.Contains(arg, "@") {
+			return "", errors.New("a password on the command line can be read in the process list: write the URL into a file and give REGION --url-file FILE, or --url-file - for standard input")
+		}
+		return arg, nil
+	}
+	if !app.IsRegion(arg) {
+		return "", fmt.Errorf("with --url-file the argument is the relay's name: 1 to 40 lower-case letters, digits and dashes")
+	}
+	b, err := readSecret(file, in)
+	if err != nil {
+		return "", err
+	}
+	text := strings.TrimSpace(string(b))
+	scheme, _, _ := strings.Cut(text, "://")
+	region, _, named := strings.Cut(scheme, "=")
+	switch {
+	case text == "":
+		return "", fmt.Errorf("%s is empty; it must hold the relay's URL", nameOf(file))
+	case !named:
+		return arg + "=" + text, nil
+	case region != arg:
+		return "", fmt.Errorf("%s has a URL for another relay than %s", nameOf(file), arg)
+	}
+	return text, nil
+}
+
+func readSecret(file string, in io.Reader) ([]byte, error) {
+	if file != "-" {
+		return os.ReadFile(file)
+	}
+	b, err := io.ReadAll(io.LimitReader(in, 64<<10))
+	if err != nil {
+		return nil, fmt.Errorf("read standard input: %w", err)
+	}
+	return b, nil
+}
+
+func nameOf(file string) string {
+	if file == "-" {
+		return "standard input"
+	}
+	return file
+}
+
+func (c *Store) relaysRemove() *cobra.Command {
+	return c.jsonFlag(newCommand("remove REGION", "Remove a relay: what is under way ends, what waits goes on waiting", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			removed, err := e.Routing.Remove(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			words := "removed the relay " + removed.Region
+			if removed.Waiting > 0 {
+				words += fmt.Sprintf("; %d emails go on waiting for it: mailer relays add has them leave again", removed.Waiting)
+			}
+			return c.done(removed, words)
+		})
+	}))
+}
+
+func (c *Store) relaysTest() *cobra.Command {
+	var in routing.TestInput
+	cmd := newCommand("test REGION", "Try a relay step by step from here, without sending; exit code 0 only when all went well", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		in.Region = args[0]
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			tested, err := e.Routing.Test(ctx, in)
+			if err != nil {
+				return err
+			}
+			if c.asJSON {
+				err = PrintJSON(os.Stdout, tested)
+			} else {
+				err = Print(os.Stdout, false, stepTable(tested.Steps))
+			}
+			if err != nil || tested.OK {
+				return err
+			}
+			failed := tested.Steps[len(tested.Steps)-1]
+			return fmt.Errorf("the relay %s can't be used: %s failed: %s", in.Region, failed.Step, failed.Said)
+		})
+	})
+	cmd.Flags().StringVar(&in.To, "to", "", "address that one signed message is sent to")
+	cmd.Flags().StringVar(&in.From, "from", "", "address that it is from (default: postmaster at a verified domain)")
+	return c.jsonFlag(cmd)
+}
+
+func stepTable(steps []relays.Step) Table {
+	t := Table{Head: []string{"STEP", "OK", "MS", "SAID"}}
+	for _, s := range steps {
+		t.Rows = append(t.Rows, Row{Cells: []string{s.Step, map[bool]string{true: "yes", false: "NO"}[s.OK], strconv.FormatInt(s.MS, 10), s.Said}})
+	}
+	return t
+}
+
+func (c *Store) relaysPause() *cobra.Command {
+	var d time.Duration
+	cmd := newCommand("pause REGION", "Have nothing leave through a relay: mail waits in its place", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		if cmd.Flags().Changed("for") && d <= 0 {
+			return errors.New("--for must be longer than nothing, like 30m or 2h")
+		}
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			paused, err := e.Routing.Pause(ctx, args[0], d)
+			if err != nil {
+				return err
+			}
+			until := "mailer relays resume " + paused.Region
+			if paused.Until != nil {
+				until = *paused.Until
+			}
+			return c.done(paused, "paused the relay "+paused.Region+" until "+until)
+		})
+	})
+	cmd.Flags().DurationVar(&d, "for", 0, "how long, like 2h (default: until it is resumed)")
+	return c.jsonFlag(cmd)
+}
+
+func (c *Store) relaysResume() *cobra.Command {
+	return c.jsonFlag(newCommand("resume REGION", "Have mail leave again through a relay that was paused", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			resumed, err := e.Routing.Resume(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return c.done(resumed, "resumed the relay "+resumed.Region)
+		})
+	}))
+}
+
+// WarnPasswords logs that a relay's password stands on the command line of the server.
+func WarnPasswords(log *slog.Logger, cmd *cobra.Command, list []relays.Relay) {
+	if !cmd.Flags().Changed("relay") {
+		return
+	}
+	for _, r := range list {
+		if r.Password != "" {
+			log.Warn("a password on the command line can be read in the process list", "relay", r.Region, "help", "give it as MAILER_RELAY or MAILER_RELAY_FILE, or with mailer relays add "+r.Region+" --url-file FILE")
+		}
+	}
+}

@@ -1,0 +1,282 @@
+package routing_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/relays"
+	"mailer/app/routing"
+	"mailer/app/service"
+	"mailer/app/world"
+)
+
+// without makes a world whose server has no relay.
+func without(t *testing.T) *world.World {
+	t.Helper()
+	w := world.Idle(t)
+	world.Must(t, w.DB.Close())
+	w.Config.NoRelay = true
+	w.Open()
+	w.Start()
+	return w
+}
+
+// plug has connections to a region end at a relay.
+func plug(w *world.World, region string, script world.Script) *world.FakeRelay {
+	r := world.NewRelayOf(relays.Relay{Region: region, Host: "relay.test", Port: 587, Connections: 4}, script)
+	w.Relays = append(w.Relays, r)
+	return r
+}
+
+func add(w *world.World, text string) {
+	w.T.Helper()
+	_, err := w.Beside().Routing.Add(w.T.Context(), text)
+	world.Must(w.T, err)
+	settle()
+}
+
+// settle waits until a server has looked at what changed.
+func settle() {
+	time.Sleep(3 * time.Second)
+	synctest.Wait()
+}
+
+func statusOf(w *world.World, region string) routing.Status {
+	w.T.Helper()
+	all, err := w.Beside().Routing.List(w.T.Context())
+	world.Must(w.T, err)
+	for _, st := range all {
+		if st.Region == region {
+			return st
+		}
+	}
+	return routing.Status{}
+}
+
+func reason(st routing.Status) string {
+	if st.Reason == nil {
+		return ""
+	}
+	return *st.Reason
+}
+
+func TestARelayThatIsAddedTakesWhatWaitsWithoutARestart(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := without(t)
+		other := w.AddTeam("Beta", "beta.example")
+		id := w.Send("bob@example.net")
+		in := world.Letter("carl@example.net")
+		in.From = "x@beta.example"
+		second, err := w.Server.Mail.SendEmail(t.Context(), other, in, mail.SendOptions{})
+		world.Must(t, err)
+		relay := plug(w, app.DefaultRegion, nil)
+		add(w, "smtp://relay.test")
+		if w.WantLast(id, app.Sent); len(relay.Seen(id)) != 1 || len(relay.Seen(second)) != 1 {
+			t.Errorf("it was sent %d and %d times", len(relay.Seen(id)), len(relay.Seen(second)))
+		}
+		if got := w.Server.Relay(); got != service.RelayConfigured {
+			t.Errorf("relay %q", got)
+		}
+		if st := statusOf(w, app.DefaultRegion); st.From != routing.FromDatabase || st.State != "open" || st.Host != "relay.test:587" {
+			t.Errorf("status %+v", st)
+		}
+		if got := w.Sql("SELECT action || ' ' || target || ' ' || actor_type FROM audit_logs"); len(got) == 0 || !strings.HasPrefix(got[0], "relay.add us-east-1") {
+			t.Errorf("audit log %q", got)
+		}
+		if sealed := strings.Join(w.Sql("SELECT hex(sealed) FROM relays"), ""); strings.Contains(sealed, fmt.Sprintf("%X", "relay.test")) {
+			t.Error("the URL stands in the clear")
+		}
+	})
+}
+
+func TestARelayThatIsRemovedLeavesWhatWaitsWaiting(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := without(t)
+		hang := make(chan struct{})
+		relay := plug(w, app.DefaultRegion, world.Always(world.After(hang, world.Accept)))
+		add(w, "smtp://relay.test?connections=4")
+		var ids []string
+		for i := range 20 {
+			ids = append(ids, w.Send(fmt.Sprintf("b%d@example.net", i)))
+		}
+		synctest.Wait()
+		begun := len(relay.Seen(""))
+		if begun == 0 || begun == len(ids) {
+			t.Fatalf("%d of %d are past MAIL", begun, len(ids))
+		}
+		_, err := w.Beside().Routing.Remove(t.Context(), app.DefaultRegion)
+		world.Must(t, err)
+		settle()
+		w.Send("late@example.net")
+		close(hang)
+		settle()
+		sent := 0
+		for _, id := range ids {
+			if w.Email(id).LastEvent == app.Sent {
+				sent++
+				continue
+			}
+			if u := w.Unit(id); u == nil || u.Attempts != 0 {
+				t.Errorf("%s waits as %+v", id, u)
+			}
+			if words := w.EventOf(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "no relay is configured") {
+				t.Errorf("its timeline says %q", words)
+			}
+		}
+		if got := w.Server.Relay(); got != service.RelayNone || sent == 0 || sent == len(ids) {
+			t.Errorf("%d of %d were sent, relay %s", sent, len(ids), got)
+		}
+		if got := w.Sql("SELECT count(*) FROM relay_states")[0]; got != "0" {
+			t.Errorf("%s states are left", got)
+		}
+		again := plug(w, app.DefaultRegion, nil)
+		add(w, "smtp://relay.test?connections=4")
+		for _, id := range ids {
+			if w.WantLast(id, app.Sent); relay.Dots(id)+again.Dots(id) != 1 {
+				t.Errorf("%s left %d times", id, relay.Dots(id)+again.Dots(id))
+			}
+		}
+	})
+}
+
+func TestANewPasswordIsTriedAtOnceAndForgetsNothing(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := without(t)
+		old := plug(w, app.DefaultRegion, nil)
+		add(w, "smtp://u:old@relay.test?daily=100")
+		w.Send("first@example.net")
+		settle()
+		old.Follow(world.Always(world.Trouble(app.StageAuth, "bad password")))
+		id := w.Send("bob@example.net")
+		time.Sleep(5 * time.Minute)
+		synctest.Wait()
+		if st := statusOf(w, app.DefaultRegion); st.State != "failing" || !strings.Contains(reason(st), "bad password") || st.Since == nil || st.NextTry == nil {
+			t.Fatalf("status %+v %s", st, reason(st))
+		}
+		plug(w, app.DefaultRegion, nil)
+		before := time.Now()
+		add(w, "smtp://u:new@relay.test?daily=100")
+		if ev := w.EventOf(id, app.EventType(app.Sent)); ev.CreatedAt.Sub(before) > 2*time.Second {
+			t.Errorf("it left %v later", ev.CreatedAt.Sub(before))
+		}
+		if st := statusOf(w, app.DefaultRegion); st.State != "open" || st.DailyUsed != 2 {
+			t.Errorf("status %+v", st)
+		}
+	})
+}
+
+func TestAPausedRelayLetsNothingLeaveAndResumesByItself(t *testing.T) {
+	for _, from := range []string{"flag", "database"} {
+		t.Run(from, func(t *testing.T) {
+			world.Bubble(t, func(t *testing.T) {
+				relay := world.NewRelay(nil)
+				var w *world.World
+				if from == "flag" {
+					w = world.Serving(t, relay)
+					settle()
+				} else {
+					w = without(t)
+					w.Relays = append(w.Relays, relay)
+					add(w, "smtp://relay.test")
+				}
+				paused, err := w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 2*time.Hour)
+				world.Must(t, err)
+				settle()
+				id := w.Send("bob@example.net")
+				time.Sleep(time.Hour)
+				synctest.Wait()
+				st := statusOf(w, app.DefaultRegion)
+				if len(relay.Seen(id)) > 0 || st.State != "paused" || st.From != from || st.NextTry == nil || *st.NextTry != *paused.Until {
+					t.Fatalf("it was tried %d times; status %+v", len(relay.Seen(id)), st)
+				}
+				if u := w.Unit(id); u.Attempts != 0 {
+					t.Errorf("attempts %d", u.Attempts)
+				}
+				if words := w.EventOf(id, app.EventRelayTrouble).Detail.Message; !strings.HasPrefix(words, "The relay is paused by the operator until ") {
+					t.Errorf("its timeline says %q", words)
+				}
+				cfg := w.Config
+				w = w.Crash(relay)
+				w.Config.NoRelay = cfg.NoRelay
+				w.Start()
+				time.Sleep(50 * time.Minute)
+				synctest.Wait()
+				if len(relay.Seen(id)) > 0 {
+					t.Fatal("a restart ended the pause")
+				}
+				time.Sleep(11 * time.Minute)
+				synctest.Wait()
+				if w.WantLast(id, app.Sent); statusOf(w, app.DefaultRegion).State != "open" {
+					t.Error("it is paused still")
+				}
+			})
+		})
+	}
+}
+
+func TestResumeEndsAPauseAtOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Serving(t, relay)
+		settle()
+		_, err := w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 0)
+		world.Must(t, err)
+		settle()
+		id := w.Send("bob@example.net")
+		settle()
+		if _, err = w.Beside().Routing.Resume(t.Context(), app.DefaultRegion); err != nil || len(relay.Seen(id)) > 0 {
+			t.Fatal(err, len(relay.Seen(id)))
+		}
+		settle()
+		w.WantLast(id, app.Sent)
+	})
+}
+
+func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Serving(t, relay)
+		settle()
+		_, err := w.Beside().Routing.Remove(t.Context(), app.DefaultRegion)
+		if world.WantCode(t, err, app.CodeValidation); !strings.Contains(err.Error(), "--relay") || !strings.Contains(err.Error(), "MAILER_RELAY") {
+			t.Errorf("error %v", err)
+		}
+		_, err = w.Beside().Routing.Remove(t.Context(), "nowhere")
+		world.WantCode(t, err, app.CodeNotFound)
+		added, err := w.Beside().Routing.Add(t.Context(), "smtp://other.test")
+		if world.Must(t, err); !added.Unused {
+			t.Error("adding it does not say that it is not used")
+		}
+		settle()
+		if st := statusOf(w, app.DefaultRegion); st.From != routing.FromFlag || !strings.Contains(st.Note, "not used") || st.Host != "relay.test:587" {
+			t.Errorf("status %+v", st)
+		}
+		if !w.Log.Has("a relay of the database is not used, since a flag has its name") {
+			t.Error("the log does not say it")
+		}
+		add(w, "eu-west-1=smtp://eu.test")
+		if got := w.Server.Domains.Regions(); len(got) != 2 || got[0] != app.DefaultRegion {
+			t.Errorf("regions %q", got)
+		}
+	})
+}
+
+func TestErrorsOfARelayNeverTellItsPassword(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := without(t)
+		for _, text := range []string{"smtp://u:hunter2@", "smtp://u:hunter2@h?x=1", "smtp://u:hunter2@mail.test?tls=off"} {
+			if _, err := w.Server.Routing.Add(t.Context(), text); err == nil || strings.Contains(err.Error(), "hunter2") {
+				t.Errorf("%v", err)
+			}
+		}
+		add(w, "smtp://u:hunter2@relay.test")
+		if got := fmt.Sprint(statusOf(w, app.DefaultRegion)) + w.Log.Text.String() + strings.Join(w.Sql("SELECT coalesce(before, '') || coalesce(after, '') FROM audit_logs"), ""); strings.Contains(got, "hunter2") {
+			t.Error("the password is told")
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package routing
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/relays"
+	"mailer/db"
+)
+
+// TestInput is what a relay is tested with.
+type TestInput struct {
+	Region string
+	To     string // empty: no message is sent
+	From   string // empty: postmaster at a verified domain
+}
+
+// Tested is what came of a test.
+type Tested struct {
+	OK    bool          `json:"ok"` // all went well
+	Steps []relays.Step `json:"steps"`
+}
+
+// Test tries a relay from this process, step by step, and with a recipient sends one
+// signed message. Errors: app.CodeNotFound, CodeValidation.
+func (s *Service) Test(ctx context.Context, in TestInput) (Tested, error) {
+	relay, err := db.Get(ctx, s.DB, func(r *db.Reader) (relays.Relay, error) { return s.find(r, in.Region) })
+	if err != nil {
+		return Tested{}, wrap("test", in.Region, err)
+	}
+	m, err := s.trial(ctx, in)
+	if err != nil {
+		return Tested{}, err
+	}
+	if s.Probe == nil {
+		return Tested{}, fmt.Errorf("test the relay %s: this process makes no connections", in.Region)
+	}
+	out := Tested{OK: true, Steps: s.Probe(ctx, relay, m, in.To != "")}
+	for _, step := range out.Steps {
+		out.OK = out.OK && step.OK
+	}
+	return out, nil
+}
+
+// trial makes the message of a test. Without any verified domain it has no sender, and
+// nobody is asked for.
+func (s *Service) trial(ctx context.Context, in TestInput) (*app.Outgoing, error) {
+	team, domain, err := s.sender(ctx, in)
+	if err != nil {
+		return nil, err
+	}
+	if domain == "" {
+		if in.To != "" || in.From != "" {
+			return nil, app.Errorf(app.CodeValidation, "No team has verified a domain that the message could be from; see `mailer domains list`")
+		}
+		return &app.Outgoing{}, nil
+	}
+	from, err := app.ParseAddress(orElse(in.From, "postmaster@"+domain))
+	if err != nil {
+		return nil, app.Invalid("from", "%v", err)
+	}
+	to := from
+	if in.To != "" {
+		if to, err = app.ParseAddress(in.To); err != nil {
+			return nil, app.Invalid("to", "%v", err)
+		}
+	}
+	key, err := s.domains.DKIMKey(ctx, team, domain)
+	if err != nil {
+		return nil, fmt.Errorf("read the DKIM key of %s: %w", domain, err)
+	}
+	id, now := app.NewID(), time.Now()
+	return &app.Outgoing{EmailID: id, TeamID: team, EnvelopeFrom: from.Mailbox(), Recipients: []string{to.Mailbox()}, MessageID: app.EmailMessageID(id, domain), Date: now, DKIM: key,
+		Mail: &app.Mail{From: from, To: []app.Address{to}, Subject: "Test of the relay " + in.Region,
+			Text: "This message was sent by `mailer relays test " + in.Region + "` at " + app.FormatTime(now) + ".\n"}}, nil
+}
+
+func orElse(s, other string) string {
+	if s == "" {
+		return other
+	}
+	return s
+}
+
+// sender finds a verified domain that a test's message can be from, and its team; of the
+// relay's region where there is one. Empty: there is none.
+func (s *Service) sender(ctx context.Context, in TestInput) (team, domain string, err error) {
+	wanted := ""
+	if in.From != "" {
+		from, err := app.ParseAddress(in.From)
+		if err != nil {
+			return "", "", app.Invalid("from", "%v", err)
+		}
+		wanted = from.Domain
+	}
+	teams, err := s.teams.ListTeams(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	for _, t := range teams {
+		rows, _, err := s.domains.ListDomains(ctx, t.ID, app.Page{Limit: app.MaxLimit})
+		if err != nil {
+			return "", "", err
+		}
+		for _, d := range rows {
+			if d.Status != app.DomainVerified || wanted != "" && !strings.EqualFold(d.Name, wanted) {
+				continue
+			}
+			if s.Settings.RegionOf(d.Region) == in.Region {
+				return t.ID, d.Name, nil
+			}
+			if domain == "" {
+				team, domain = t.ID, d.Name
+			}
+		}
+	}
+	return team, domain, nil
+}
