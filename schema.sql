@@ -4,8 +4,8 @@
 -- Unix milliseconds. JSON columns are written and read whole, by Go. States are
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
--- What the server keeps for itself: the master key's check value, and a note of
--- its relays and address for the commands beside it.
+-- What the server keeps for itself: a note of its relays and address for the
+-- commands beside it, and what is sealed, under names that begin with 'sealed.'.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
@@ -22,9 +22,11 @@ CREATE TABLE teams (
   keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
+  deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
+CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 
 -- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
 -- email counts when it is accepted, or, where it waits for its time, when it
@@ -325,6 +327,7 @@ CREATE TABLE relay_pauses (
 CREATE TABLE relay_states (
   region     TEXT NOT NULL PRIMARY KEY,
   state      TEXT NOT NULL, -- JSON
+  sealed     BLOB,          -- a relay of the server's flags, for the test of it; NULL: it is of the database
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -35,11 +35,12 @@ func (l *lane) conclude(v leave, j *job, res app.Result) {
 	case app.ResultWithdrawn:
 		l.withdrawn(v, j)
 	case app.ResultTrouble:
-		if l.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
+		begun := inTransaction(res.Stage)
+		if l.s.Sending.Err() != nil || !begun && l.taking.Err() != nil { // we ended it ourselves, to stop or to leave the relay
 			l.handBack(j)
 			return
 		}
-		if !inTransaction(res.Stage) {
+		if !begun {
 			l.relayTrouble(v, j, res)
 			return
 		}
@@ -86,7 +87,9 @@ func (l *lane) repliesLost(v leave, j *job, res app.Result) {
 // doubted records that the reply to a dot was lost. Once its time is over the email is
 // given up: nobody should get it again and again.
 func (l *lane) doubted(j *job, res app.Result) {
-	l.record(j, func(tx *db.Tx) error {
+	over, stored := false, false
+	l.record(j, func(tx *db.Tx) (err error) {
+		tx.AfterCommit(func() { stored = true })
 		for _, v := range res.Recipients {
 			if v.Verdict == app.Refused && !ofRecipient(v.Reply) {
 				continue // it is asked for again, with the others
@@ -98,13 +101,14 @@ func (l *lane) doubted(j *job, res app.Result) {
 		if err := l.s.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
 			return err
 		}
-		waited, over, err := l.overdue(&tx.Reader, j.unit, tx.Now)
+		waited := time.Duration(0)
+		waited, over, err = l.overdue(&tx.Reader, j.unit, tx.Now)
 		if err != nil || !over {
 			return err
 		}
 		return l.ledger.giveUp(tx, j.unit, l.tooLate(j.unit, waited, res))
 	})
-	l.tell(j, app.Postponed, res)
+	l.tell(j, postponed(res), app.Postponed, over, stored)
 }
 
 func anyAccepted(res app.Result) bool {
@@ -162,8 +166,9 @@ type again struct {
 // were decided one by one, and the others by rest ("": there are none, Postponed
 // or Refused).
 func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
-	over := false
+	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
+		tx.AfterCommit(func() { stored = true })
 		next, attempts := try.next, j.unit.Attempts
 		if next.IsZero() {
 			next = tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))
@@ -191,10 +196,7 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 		}
 		return requeue(tx, j.unit, attempts, next)
 	})
-	if over {
-		rest = app.Refused
-	}
-	l.tell(j, rest, res)
+	l.tell(j, res, rest, over, stored)
 }
 
 // postpones reports whether somebody is left to try. A recipient that the result

@@ -65,7 +65,7 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 	if first || other != "" {
 		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: time.Now()}
 	}
-	g.trouble.Failures = failures
+	g.trouble.Failures, g.met = failures, res
 	g.trouble.Detail = l.troubleDetail(whose, res, until)
 	note := *g.trouble
 	g.mu.Unlock()
@@ -195,32 +195,4 @@ func (l *lane) shareUsed(v leave, j *job) {
 	l.shut(g, v.through(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareLook }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
 	l.handBack(j)
-}
-
-// tell writes a line for each recipient on whom the relay decided, and one for the
-// others: rest is the verdict on them.
-func (l *lane) tell(j *job, rest app.Verdict, res app.Result) {
-	for _, v := range res.Recipients {
-		switch v.Verdict {
-		case app.Accepted:
-			l.say("delivered", j, v.Address, v.Reply)
-		case app.Refused:
-			l.say("bounced", j, v.Address, v.Reply)
-		case app.Postponed:
-			l.say("deferred", j, v.Address, v.Reply)
-		}
-	}
-	msg := map[app.Verdict]string{app.Refused: "failed", app.Postponed: "deferred"}[rest]
-	if msg == "" {
-		return
-	}
-	for _, address := range undecided(j.letter.Recipients, res) {
-		l.say(msg, j, address, res.Reply)
-	}
-}
-
-func (l *lane) say(msg string, j *job, address string, r app.Reply) {
-	_, domain, _ := strings.Cut(address, "@")
-	l.s.Log.Info(msg, "email", j.unit.EmailID, "team", j.unit.TeamID, "relay", l.name, "to_domain", domain, "attempt", j.unit.Attempts,
-		"code", r.Code, "enhanced_code", r.Enhanced, "ms", time.Since(j.began).Milliseconds())
 }

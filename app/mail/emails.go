@@ -195,6 +195,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 			return err
 		}
 	}
+	tx.AfterCommit(func() { s.Metrics.Accepted(1) })
 	return s.handOver(tx, email, unit, open)
 }
 
