@@ -70,6 +70,7 @@ const day = 24 * time.Hour
 var documentedWords = []string{
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
+	fmt.Sprintf("%dm to %dd: what has not left", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),
 	fmt.Sprintf("1 to %d characters. The same key", app.MaxIdempotencyKey),
 	fmt.Sprintf("1 to %d addresses", app.MaxBroadcastTests),
 	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),

@@ -145,7 +145,7 @@ func expiresIn(text string) (time.Duration, error) {
 		return 0, app.Invalid("expires_in", "%s", err)
 	}
 	if d < app.MinExpiresIn || d > app.MaxExpiresIn {
-		return 0, app.Invalid("expires_in", "must be 1m to 30d")
+		return 0, app.Invalid("expires_in", "must be %dm to %dd", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/(24*time.Hour))
 	}
 	return d, nil
 }
