@@ -130,23 +130,3 @@ func WarnChangedFiles(log *slog.Logger, flags *pflag.FlagSet) {
 		}
 	})
 }
-
-// NewLogger makes the log of a server on standard error. Lines that can't be written
-// are lost; nothing else depends on them.
-func NewLogger(format, level string) (*slog.Logger, error) {
-	var least slog.Level
-	if !slices.Contains([]string{"debug", "info", "warn", "error"}, level) {
-		return nil, fmt.Errorf("--log-level must be debug, info, warn or error, is %q", level)
-	}
-	if err := least.UnmarshalText([]byte(level)); err != nil {
-		return nil, fmt.Errorf("--log-level: %w", err)
-	}
-	opts := &slog.HandlerOptions{Level: least}
-	switch format {
-	case "text":
-		return slog.New(slog.NewTextHandler(os.Stderr, opts)), nil
-	case "json":
-		return slog.New(slog.NewJSONHandler(os.Stderr, opts)), nil
-	}
-	return nil, fmt.Errorf("--log-format must be text or json, is %q", format)
-}

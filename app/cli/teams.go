@@ -53,7 +53,7 @@ func (c *Store) teams() *cobra.Command {
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients that a period of a monthly plan includes (default: the plan's own)")
 	plan.Flags().BoolVar(&in.Overage, "overage", false, "a monthly plan goes on above what is included, up to five times as much")
-	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.teamsDelete())
+	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
 }
 
 func (c *Store) teamsRename() *cobra.Command {
