@@ -28,7 +28,7 @@ func (r *Reader) TeamName(id string) (name string, err error) {
 	return name, err
 }
 
-// RenameTeam gives a team another name. Errors: ErrNotFound, ErrConflict for a name that
+// RenameTeam changes the name of a team. Errors: ErrNotFound, ErrConflict for a name that
 // another team has.
 func (tx *Tx) RenameTeam(id, name string) error {
 	if err := tx.exists(`SELECT 1 FROM teams WHERE name = ? AND id <> ?`, name, id); err == nil {

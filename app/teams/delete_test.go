@@ -12,7 +12,7 @@ import (
 	"mailer/app/world"
 )
 
-// furnish gives the team of w.Key something in nearly every table, sent and waiting.
+// furnish fills nearly every table for the team of w.Key, sent and waiting.
 func furnish(w *world.World) {
 	w.T.Helper()
 	ctx := w.T.Context()

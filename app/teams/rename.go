@@ -9,7 +9,7 @@ import (
 	"mailer/db"
 )
 
-// RenameTeam gives a team another name, by the rules of CreateTeam. Errors:
+// RenameTeam changes the name of a team, by the rules of CreateTeam. Errors:
 // CodeValidation, CodeNotFound, CodeConflict for a name that another team has.
 func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (app.Team, error) {
 	name, err := teamName(name)
