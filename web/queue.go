@@ -63,8 +63,8 @@ type queueFilter struct {
 	FromDomain  string      `json:"from_domain,omitempty"`
 	ToDomain    string      `json:"to_domain,omitempty" doc:"Of a recipient that waits"`
 	State       queue.State `json:"state,omitempty" enum:"due,scheduled,retry,held,relay,quota,paced"`
-	OlderThan   string      `json:"older_than,omitempty" doc:"Accepted longer ago, like 2h or 3d"`
-	BroadcastID string      `json:"broadcast,omitempty" format:"uuid"`
+	OlderThan   string      `json:"older_than,omitempty" doc:"Accepted longer ago than this: a number of m, h or d"`
+	BroadcastID string      `json:"broadcast_id,omitempty" format:"uuid"`
 	Restored    bool        `json:"restored,omitempty" doc:"Held since a backup was restored"`
 	AcceptedAt  string      `json:"after,omitempty" doc:"Accepted since then: RFC 3339, or how long ago"`
 	All         bool        `json:"all,omitempty" doc:"All mail of the team: an act without a filter is refused otherwise"`
@@ -76,7 +76,7 @@ type requeueRequest struct {
 	Relay       string   `json:"relay,omitempty" doc:"Region of the relay"`
 	FromDomain  string   `json:"from_domain,omitempty"`
 	ToDomain    string   `json:"to_domain,omitempty"`
-	BroadcastID string   `json:"broadcast,omitempty" format:"uuid"`
+	BroadcastID string   `json:"broadcast_id,omitempty" format:"uuid"`
 	FailedSince string   `json:"failed_since,omitempty" doc:"What failed or bounced since then: RFC 3339, or how long ago"`
 	Captured    bool     `json:"captured,omitempty" doc:"What was captured"`
 }
@@ -89,8 +89,8 @@ type queueInput struct {
 	FromDomain  string         `query:"from_domain"`
 	ToDomain    string         `query:"to_domain" doc:"Of a recipient that waits"`
 	State       string         `query:"state" enum:"due,scheduled,retry,held,relay,quota,paced"`
-	OlderThan   string         `query:"older_than" doc:"Accepted longer ago, like 2h or 3d"`
-	BroadcastID string         `query:"broadcast" format:"uuid"`
+	OlderThan   string         `query:"older_than" doc:"Accepted longer ago than this: a number of m, h or d"`
+	BroadcastID string         `query:"broadcast_id" format:"uuid"`
 	Restored    string         `query:"restored" enum:"true,false" doc:"Held since a backup was restored"`
 }
 
