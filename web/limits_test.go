@@ -15,6 +15,7 @@ import (
 	"mailer/app/feedback"
 	"mailer/app/importing"
 	"mailer/app/plan"
+	"mailer/app/queue"
 	"mailer/app/reputation"
 	"mailer/app/webhook"
 )
@@ -24,6 +25,7 @@ import (
 // segment of a path or the name of a shape, the member, and the keyword; * stands
 // for any place.
 var documentedLimits = map[string]int{
+	"queue ids maxItems":                         queue.MaxIDs,
 	"* limit maximum":                            app.MaxLimit,
 	"* first_name maxLength":                     app.MaxContactName,
 	"* last_name maxLength":                      app.MaxContactName,
