@@ -23,6 +23,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
+	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
 	"mailer/app/metrics"
@@ -89,9 +90,11 @@ type options struct {
 	dev, devPublic, capture, dryRun bool
 	boundFlags                      web.BoundFlags
 	bounces                         bounces.Flags
+	waits                           delivery.Flags
 	logs                            cli.LogFlags
 	metrics                         metrics.Flags
 	bounds                          web.Bounds
+	backup                          backup.Daily
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -102,7 +105,7 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
 	cli.NameNearest(root)
 	return root
 }
@@ -141,11 +144,13 @@ func serveCommand(o *options) *cobra.Command {
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
 	cli.ResolverFlag(cmd, &o.Resolver)
 	o.bounces.Bind(f)
+	o.waits.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	o.boundFlags.Bind(f)
+	o.backup.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
@@ -177,7 +182,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.metrics.Check()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.metrics.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -302,11 +307,11 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, Log: log, Metrics: o.metrics.Metrics(),
+		DB: store, Log: log, Metrics: o.metrics.Metrics(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
-		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam,
+		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup,
 	})
 	return errors.Join(err, store.Close())
 }

@@ -61,6 +61,7 @@ type EmailInput struct {
 	Tags        []Tag
 	Attachments []Attachment
 	ScheduledAt string // as the caller wrote it: what idempotency compares
+	ExpiresIn   string // as the caller wrote it, like 10m; empty: as the relay has it
 	TopicID     string // empty: none
 	// Template is filled before Validate (StandIn, Fill); nil: none.
 	Template *TemplateUse
@@ -167,8 +168,9 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
-	Tracking    *Tracking // nil: opens and clicks are not seen
-	Insights    *Insights // nil: not looked at
+	ExpiresIn   time.Duration // of a send: after which it fails; 0: as the relay has it. Its unit keeps it
+	Tracking    *Tracking     // nil: opens and clicks are not seen
+	Insights    *Insights     // nil: not looked at
 	// Unsubscribe is the address of the page that this email leads to, fixed at
 	// acceptance; empty: none (Mail.LeadsToPage).
 	Unsubscribe string

@@ -48,7 +48,7 @@ func (c *Store) teams() *cobra.Command {
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients that a period of a monthly plan includes (default: the plan's own)")
 	plan.Flags().BoolVar(&in.Overage, "overage", false, "a monthly plan goes on above what is included, up to five times as much")
-	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.jsonFlag(plan))
+	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.jsonFlag(plan), c.suspendTeam(), c.resumeTeam())
 }
 
 func planObject(team *app.Team, p *plan.Plan) map[string]any {

@@ -82,9 +82,6 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
 		return err
 	}
-	if err := tx.BeginTrying(u.EmailID); err != nil {
-		return err
-	}
 	return tx.RequeueUnit(u, u.Attempts, next)
 }
 

@@ -100,7 +100,10 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 		}
 		before := d.Status
 		d.Status, d.PendingSince, d.CheckAt = app.StartVerifying(&d, tx.Now)
-		if err := tx.SetDomainChecks(&d); err != nil || d.Status == before {
+		if err := tx.SetDomainChecks(&d); err != nil {
+			return err
+		}
+		if err := service.Audit(ctx, tx, teamID, "domain.verify", id, map[string]any{"name": d.Name, "status": before}, map[string]any{"status": d.Status}); err != nil || d.Status == before {
 			return err
 		}
 		return s.announceDomain(tx, webhook.DomainUpdated, &d)

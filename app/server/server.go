@@ -16,6 +16,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/backup"
 	"mailer/app/broadcasts"
 	"mailer/app/delivery"
 	"mailer/app/domains"
@@ -23,6 +24,8 @@ import (
 	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
+	"mailer/app/queue"
+	"mailer/app/rekey"
 	"mailer/app/reports"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -34,7 +37,10 @@ import (
 type Config struct {
 	DB     *db.DB
 	Sealer *app.Sealer
-	Log    *slog.Logger
+	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
+	// stay.
+	KeyFile *rekey.File
+	Log     *slog.Logger
 	// Routes: the first is the default region. None: no mail leaves, and without
 	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route
@@ -47,6 +53,7 @@ type Config struct {
 	Cloud          bool          // plans apply (a command beside a server: as the server said)
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
+	MaxWait        time.Duration // as delivery.Config has it
 	// Enforce: a team or region over the line of a guardrail is held back; else that is
 	// only shown and told.
 	Enforce   bool
@@ -72,6 +79,8 @@ type Config struct {
 	WebhookAllow []netip.Prefix
 	// WebhooksPerTeam is how many of them a team can make; 0: webhook.DefaultPerTeam.
 	WebhooksPerTeam int
+	// Backup is the one that the server makes each day.
+	Backup backup.Daily
 }
 
 // Server is the whole service behind its doors.
@@ -93,6 +102,9 @@ type Server struct {
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
 	Health       *health.Service
+	Backup       *backup.Service
+	Queue        *queue.Service
+	Rekey        *rekey.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -123,10 +135,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Health = health.New(base, s.Domains)
+	s.Backup = backup.New(base, cfg.Backup)
+	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
@@ -136,16 +151,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
-	for _, route := range cfg.Routes {
-		r := service.Region{Name: route.Relay.Region}
-		if !cfg.Capture {
-			r.Needs = route.Relay.Needs()
-		}
-		own.Regions = append(own.Regions, r)
-	}
-	if cfg.NoRelay {
-		own.Regions = []service.Region{{Name: app.DefaultRegion}}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
+	if cfg.NoRelay || len(cfg.Routes) > 0 {
+		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
 	return own
 }
@@ -171,6 +179,8 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
+	s.Backup.Start()
+	s.Rekey.Start()
 	return s.Upkeep.StartCron()
 }
 

@@ -19,7 +19,12 @@ func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error)
 		return app.Team{}, app.Invalid("name", "must be 1 to 100 characters long")
 	}
 	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: time.Now()}
-	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.InsertTeam(t) })
+	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := tx.InsertTeam(t); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, t.ID, "team.create", t.ID, nil, map[string]any{"name": name})
+	})
 	if errors.Is(err, db.ErrConflict) {
 		return app.Team{}, app.Errorf(app.CodeConflict, "A team named %q exists already", name)
 	}

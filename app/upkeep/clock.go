@@ -105,7 +105,7 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 		if err := s.events.AdvanceDeliveries(tx, by); err != nil {
 			return err
 		}
-		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceChoiceNews(by))
+		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceTroubles(by), tx.AdvanceChoiceNews(by))
 	})
 	if err != nil {
 		return fmt.Errorf("make a wrong clock good: %w", err)

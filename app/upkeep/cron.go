@@ -35,6 +35,7 @@ func (s *Service) jobs() []cronJob {
 		{time.Minute, "sweep up what a wake-up missed", s.sweepSeldom},
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
 		{time.Minute, "look for mail that no relay is there for", s.delivery.TellStranded},
+		{delivery.ExpireEvery, "end mail that has expired", s.delivery.ExpireMail},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
 		{time.Hour, "remove what is out of date", s.Purge},
 	}
