@@ -22,9 +22,11 @@ CREATE TABLE teams (
   keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
+  deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
+CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 
 -- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
 -- email counts when it is accepted, or, where it waits for its time, when it

@@ -29,3 +29,9 @@ func Doctor(ctx context.Context, database, keyFile string, open func() (*Server,
 	defer done()
 	return s.Health.At(p, health.Network{}).Doctor(ctx)
 }
+
+// Names returns names or ids of a kind (team, domain, relay, key, email) out of a database
+// file, for a shell that completes them.
+func Names(ctx context.Context, path, kind string) ([]string, error) {
+	return db.Names(ctx, path, kind)
+}

@@ -29,6 +29,7 @@ type cronJob struct {
 func (s *Service) jobs() []cronJob {
 	return []cronJob{
 		{delivery.RatesEvery, "judge the rates of teams and regions", s.delivery.Judge},
+		{time.Second, "delete what deleted teams have", s.teams.RemoveDeleted},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.TellChoices},
 		{time.Minute, "note the time for the next server", s.noteClock},
@@ -136,7 +137,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx),
-		s.audience.Imports.PurgeImports(ctx))
+		s.audience.Imports.PurgeImports(ctx), s.teams.PurgeAudit(ctx))
 }
 
 // cronLog writes cron's own messages to our log.
