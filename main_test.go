@@ -59,7 +59,7 @@ var floors = [][]string{
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
 	{"app/cli", "web/rest"},
-	{"web/mcp", "web/pages", "web/bounces"}, // doors
+	{"web/mcp", "web/pages", "web/bounces", "web/manual"}, // doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }
@@ -606,7 +606,7 @@ func has(cmd *cobra.Command) (facts []string) {
 			words = append(words, "--"+f.Name)
 		}
 	})
-	if cmd.Runnable() && !cmd.HasSubCommands() {
+	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group by itself has none
 		facts = append(facts, strings.Join(words, " "))
 	}
 	return facts

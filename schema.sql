@@ -4,8 +4,8 @@
 -- Unix milliseconds. JSON columns are written and read whole, by Go. States are
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
--- What the server keeps for itself: the master key's check value, and a note of
--- its relays and address for the commands beside it.
+-- What the server keeps for itself: a note of its relays and address for the
+-- commands beside it, and what is sealed, under names that begin with 'sealed.'.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
@@ -325,6 +325,7 @@ CREATE TABLE relay_pauses (
 CREATE TABLE relay_states (
   region     TEXT NOT NULL PRIMARY KEY,
   state      TEXT NOT NULL, -- JSON
+  sealed     BLOB,          -- a relay of the server's flags, for the test of it; NULL: it is of the database
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -65,6 +65,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.send(),
 		c.doubts(),
 		c.ingest(),
+		c.masterKey(),
 		c.check(),
 		c.doctor(),
 		c.backup(),

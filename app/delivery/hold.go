@@ -50,3 +50,10 @@ func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) e
 	s.Log.Error("a broadcast is held, since the database is damaged where it stands", "broadcast", broadcastID, "team", teamID, "help", "mailer check names all that is damaged")
 	return nil
 }
+
+// Blocked reports whether something keeps a unit from a recipient: a suppression, or an
+// opt-out.
+func (s *Service) Blocked(r *db.Reader, u app.Unit, address string) (bool, error) {
+	blocked, err := s.blockedOf(r, u, []string{address})
+	return len(blocked) > 0, err
+}

@@ -15,8 +15,8 @@ import (
 	"mailer/db"
 )
 
-// webhookPurpose is what signing secrets are sealed for.
-const webhookPurpose = "webhook"
+// WebhookPurpose is what signing secrets are sealed for.
+const WebhookPurpose = "webhook"
 
 // sealSecrets puts the secrets of a webhook into the form in which they are
 // stored.
@@ -25,12 +25,12 @@ func (s *Service) sealSecrets(w *webhook.Webhook) error {
 	if err != nil {
 		return fmt.Errorf("encode secrets: %w", err)
 	}
-	w.Sealed = s.Sealer.Seal(webhookPurpose, w.ID, plain)
+	w.Sealed = s.Sealer.Seal(WebhookPurpose, w.ID, plain)
 	return nil
 }
 
 func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecret, err error) {
-	plain, err := s.Sealer.Open(webhookPurpose, w.ID, w.Sealed)
+	plain, err := s.Sealer.Open(WebhookPurpose, w.ID, w.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open secrets of webhook %s: %w", w.ID, err)
 	}

@@ -164,11 +164,11 @@ const devKeySetting = "dev_key"
 // DevKey returns the token of the key that `serve --dev` shows; it is made at the
 // first call and kept sealed, so that the line that shows it works each time.
 func (s *Service) DevKey(ctx context.Context) (string, error) {
-	sealed, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(devKeySetting) })
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
+	token, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return s.SealedSetting(r, devKeySetting) })
+	if err != nil && !errors.Is(err, db.ErrNotFound) && !errors.Is(err, app.ErrSeal) {
 		return "", service.Unavailable(err)
 	}
-	if token, err := s.Sealer.Open(devKeySetting, "", sealed); err == nil {
+	if err == nil {
 		if _, err := s.Authenticate(ctx, string(token)); err == nil {
 			return string(token), nil
 		}
@@ -177,14 +177,14 @@ func (s *Service) DevKey(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, _, err := s.CreateKey(ctx, team.ID, app.KeyInput{Name: "dev", Permission: app.FullAccess, Role: app.RoleOwner})
+	made, _, err := s.CreateKey(ctx, team.ID, app.KeyInput{Name: "dev", Permission: app.FullAccess, Role: app.RoleOwner})
 	if err != nil {
 		return "", err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		return tx.SetSetting(devKeySetting, s.Sealer.Seal(devKeySetting, "", []byte(token)))
+		return s.SetSealedSetting(tx, devKeySetting, []byte(made))
 	})
-	return token, service.Unavailable(err)
+	return made, service.Unavailable(err)
 }
 
 // ForgetKeys has every key read anew: what it may do was changed.
