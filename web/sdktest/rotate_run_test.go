@@ -37,7 +37,7 @@ func TestMasterKeyRotatesUnderLoadAndKills(t *testing.T) {
 	in.run(t, "teams", "create", "Other")
 	in.run(t, "domains", "add", "other.test", "--trust", "--team", "Other")
 	api, other := client{in.url, in.newKey(t)}, client{in.url, in.newKey(t, "--team", "Other")}
-	link := unsubscribeLink(t, in, other, relay)
+	link := linkFromBefore(t, in, other, relay)
 	for i := range webhooksSealed {
 		if status, b := other.do(t, "POST", "/webhooks", map[string]any{"endpoint": fmt.Sprintf("https://hooks.example.com/%d", i), "events": []string{"email.sent"}}); status != http.StatusCreated {
 			t.Fatalf("POST /webhooks: %d %s", status, b)
@@ -99,8 +99,8 @@ func (in *instance) killRotation(t *testing.T, n int) {
 // ofSecondTeam picks the mail of the second team.
 func ofSecondTeam(m *message) bool { return strings.Contains(m.header("From"), "@other.test") }
 
-// unsubscribeLink is the path of the link in a mail of a topic.
-func unsubscribeLink(t *testing.T, in *instance, api client, relay *sink) string {
+// linkFromBefore is the path of the link in a mail of a topic.
+func linkFromBefore(t *testing.T, in *instance, api client, relay *sink) string {
 	t.Helper()
 	topic, _ := madeID(t, api, "/topics", map[string]any{"name": "News", "default_subscription": "opt_in", "visibility": "public"})
 	sendOther(t, api, relay, "before", map[string]any{"topic_id": topic})
