@@ -325,6 +325,7 @@ CREATE TABLE relay_pauses (
 CREATE TABLE relay_states (
   region     TEXT NOT NULL PRIMARY KEY,
   state      TEXT NOT NULL, -- JSON
+  sealed     BLOB,          -- a relay of the server's flags, for the test of it; NULL: it is of the database
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

@@ -243,3 +243,16 @@ func ActorOf(ctx context.Context) Actor {
 	}
 	return Actor{Type: ActorServer, Name: "server"}
 }
+
+// Words name an actor in a sentence that teams read.
+func (a Actor) Words() string {
+	switch a.Type {
+	case ActorCLI:
+		return "the operator"
+	case ActorKey:
+		return "the API key " + a.Name
+	case ActorPerson:
+		return "the person " + a.Name
+	}
+	return "the server"
+}

@@ -168,14 +168,14 @@ func (c *copier) writePages(ctx context.Context, r *Reader, f *os.File, all int6
 
 // checkLog is ErrLogGrows once the log is as long as it may become.
 func (c *copier) checkLog() error {
-	if size := logSize(c.path); size > c.maxLog {
+	if size := logLength(c.path); size > c.maxLog {
 		return refuse(ErrLogGrows, "%s is written to so fast that its log came to %d MB while it was copied; nothing was copied: try again when less is sent, or copy to a faster disk", c.path, size>>20)
 	}
 	return nil
 }
 
-// logSize is 0 where there is no log.
-func logSize(path string) int64 {
+// logLength is 0 where there is no log.
+func logLength(path string) int64 {
 	info, err := os.Stat(path + "-wal")
 	if err != nil {
 		return 0
@@ -186,7 +186,7 @@ func logSize(path string) int64 {
 // settleLog moves to the database file what waited in a long log, so that no commit of
 // the server has to do it all at once, and has the log be short again.
 func (c *copier) settleLog(ctx context.Context) error {
-	if logSize(c.path) < settledLog {
+	if logLength(c.path) < settledLog {
 		return nil
 	}
 	pool, err := sql.Open("sqlite", dsn(c.path, "mode=rw&_busy_timeout=20&_synchronous=FULL")) // nobody waits for this
@@ -202,7 +202,7 @@ func (c *copier) settleLog(ctx context.Context) error {
 				return fmt.Errorf("shorten the log: %w", err)
 			}
 		}
-		if logSize(c.path) < settledLog || time.Now().After(deadline) {
+		if logLength(c.path) < settledLog || time.Now().After(deadline) {
 			return nil
 		}
 		select {

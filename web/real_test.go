@@ -45,6 +45,10 @@ type taker struct{}
 
 func (taker) Close() {}
 
+func (taker) Drain() {}
+
+func (taker) Bound() int { return 0 }
+
 func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	if hold(ctx, "") != nil {
 		return app.Result{Kind: app.ResultWithdrawn}

@@ -40,6 +40,10 @@ type sender struct {
 
 func (s *sender) Close() {}
 
+func (s *sender) Drain() {}
+
+func (s *sender) Bound() int { return 0 }
+
 func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	tr := &transaction{at: time.Now(), recipients: slices.Clone(m.Recipients)}
 	s.mu.Lock()

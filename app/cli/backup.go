@@ -14,12 +14,15 @@ import (
 func (c *Store) backup() *cobra.Command {
 	cmd := newCommand("backup FILE|-", "Copy the database to a file that is not there, or to standard output, beside a running server or alone", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			bar := ProgressBytes(ctx, "backup", 1)
 			if args[0] == "-" {
-				made, err := e.Backup.Stream(ctx, os.Stdout, nil)
+				made, err := e.Backup.Stream(ctx, os.Stdout, bar.At)
+				bar.Done()
 				c.sayKey(made)
 				return err
 			}
-			made, err := e.Backup.Write(ctx, args[0], nil)
+			made, err := e.Backup.Write(ctx, args[0], bar.At)
+			bar.Done()
 			if made.File == "" {
 				return err
 			}

@@ -34,7 +34,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	if room -= again; o == probe {
 		room = min(room, 1)
 	}
-	if room <= 0 || o < probe {
+	if room <= 0 || o < probe || q.halted() {
 		return min(next, service.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)

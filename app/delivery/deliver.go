@@ -18,7 +18,7 @@ import (
 // takes nothing of the sender for now, the unit goes back to the queue.
 func (l *lane) run(j *job) {
 	v, ok := l.enter(j.unit)
-	if !ok || l.s.Taking.Err() != nil {
+	if !ok || l.taking.Err() != nil {
 		l.unclear(v)
 		l.unplace(j)
 		l.handBack(j)
@@ -32,7 +32,7 @@ func (l *lane) run(j *job) {
 		return
 	}
 	weight := min(j.unit.Size, laneMemory)
-	if l.memory.Acquire(l.s.Taking, weight) != nil {
+	if l.memory.Acquire(l.taking, weight) != nil {
 		l.unplace(j)
 		l.handBack(j)
 		return
@@ -42,7 +42,7 @@ func (l *lane) run(j *job) {
 }
 
 // handBack returns a unit whose transaction did not take place, since the server stops
-// or the relay rests: no attempt is counted, and it keeps its place in the queue.
+// or the relay rests or goes: no attempt is counted, and it keeps its place in the queue.
 func (l *lane) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
 		return service.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
@@ -74,7 +74,7 @@ func (l *lane) admit(v leave, j *job) (ok bool) {
 			return false
 		}
 	}
-	if !l.limits.wait(l.s.Taking, j.bulk()) {
+	if !l.limits.wait(l.taking, j.bulk()) {
 		l.unplace(j)
 		l.handBack(j)
 		return false
@@ -148,7 +148,8 @@ var errHeldBack = errors.New("held back")
 // withdrawn and has not expired, that its team is not suspended and none of its
 // recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
 func (l *lane) hold(v leave, j *job, signature string) error {
-	if l.restsSince(v, senderOf(j.unit)) { // what it would meet, others of its sender have just met
+	// What it would meet, others of its sender have just met; or the operator said stop.
+	if l.restsSince(v, senderOf(j.unit)) || l.halted() {
 		j.state = stateRested
 		return errHeldBack
 	}

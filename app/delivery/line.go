@@ -133,6 +133,9 @@ func (n *line) due(ctx context.Context, room int) (units []app.Unit, next time.D
 	if next, err = n.setDue(ctx); err != nil || room == 0 {
 		return nil, next, err
 	}
+	if n.halted() { // its end wakes us
+		return nil, next, nil
+	}
 	o, blamed, again := n.gate.look()
 	switch o {
 	case closed:

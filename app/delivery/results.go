@@ -35,11 +35,12 @@ func (l *lane) conclude(v leave, j *job, res app.Result) {
 	case app.ResultWithdrawn:
 		l.withdrawn(v, j)
 	case app.ResultTrouble:
-		if l.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
+		begun := inTransaction(res.Stage)
+		if l.s.Sending.Err() != nil || !begun && l.taking.Err() != nil { // we ended it ourselves, to stop or to leave the relay
 			l.handBack(j)
 			return
 		}
-		if !inTransaction(res.Stage) {
+		if !begun {
 			l.relayTrouble(v, j, res)
 			return
 		}

@@ -65,7 +65,7 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 	if first || other != "" {
 		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: time.Now()}
 	}
-	g.trouble.Failures = failures
+	g.trouble.Failures, g.met = failures, res
 	g.trouble.Detail = l.troubleDetail(whose, res, until)
 	note := *g.trouble
 	g.mu.Unlock()

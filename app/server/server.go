@@ -24,6 +24,7 @@ import (
 	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
+	"mailer/app/queue"
 	"mailer/app/rekey"
 	"mailer/app/reports"
 	"mailer/app/service"
@@ -102,6 +103,7 @@ type Server struct {
 	Reports      *reports.Service
 	Health       *health.Service
 	Backup       *backup.Service
+	Queue        *queue.Service
 	Rekey        *rekey.Service
 	Upkeep       *upkeep.Service
 }
@@ -138,6 +140,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Health = health.New(base, s.Domains)
 	s.Backup = backup.New(base, cfg.Backup)
+	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
@@ -148,16 +151,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
-	for _, route := range cfg.Routes {
-		r := service.Region{Name: route.Relay.Region}
-		if !cfg.Capture {
-			r.Needs = route.Relay.Needs()
-		}
-		own.Regions = append(own.Regions, r)
-	}
-	if cfg.NoRelay {
-		own.Regions = []service.Region{{Name: app.DefaultRegion}}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
+	if cfg.NoRelay || len(cfg.Routes) > 0 {
+		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
 	return own
 }
