@@ -59,7 +59,7 @@ var floors = [][]string{
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
 	{"app/cli", "web/rest"},
-	{"web/mcp", "web/pages", "web/bounces"}, // doors
+	{"web/mcp", "web/pages", "web/bounces", "web/manual"}, // doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }

@@ -15,7 +15,7 @@ import (
 func ask(t *testing.T, m *Metrics) string {
 	t.Helper()
 	w := httptest.NewRecorder()
-	m.handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+	m.Handler(slog.New(slog.DiscardHandler)).ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 	if w.Code != 200 || !strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain; version=0.0.4") {
 		t.Fatalf("%d %v: %s", w.Code, w.Header(), w.Body)
 	}
@@ -118,7 +118,7 @@ func TestALookHoldsForAWhileAndOneThatFailsIsMissing(t *testing.T) {
 }
 
 func TestOnlyGetOfMetricsIsAnswered(t *testing.T) {
-	h := New().handler(slog.New(slog.DiscardHandler))
+	h := New().Handler(slog.New(slog.DiscardHandler))
 	for _, c := range []struct {
 		method, path string
 		status       int

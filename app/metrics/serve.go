@@ -82,7 +82,7 @@ func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx co
 		logger.Warn("the metrics can be read by whoever reaches their address: give --metrics-listen one of this machine, or keep others away", "address", address)
 	}
 	server := &http.Server{
-		Handler:     f.metrics.handler(logger),
+		Handler:     f.metrics.Handler(logger),
 		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
 		ErrorLog: log.New(io.Discard, "", 0), // what those who ask do wrong
 	}
@@ -99,8 +99,8 @@ func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx co
 	}
 }
 
-// handler answers GET /metrics, and nothing else.
-func (m *Metrics) handler(log *slog.Logger) http.Handler {
+// Handler answers GET /metrics, and nothing else.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
 		if r.Method != http.MethodGet {

@@ -114,7 +114,7 @@ func (s *Service) Move(ctx context.Context, f Filter, relay string) (Result, err
 // mayMoveTo refuses a relay that mail must not be moved to.
 func (s *Service) mayMoveTo(relay string) error {
 	var names []string
-	for _, r := range s.Settings.Regions {
+	for _, r := range s.Settings.Outlets().Regions {
 		names = append(names, r.Name)
 	}
 	switch {

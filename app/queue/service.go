@@ -134,7 +134,7 @@ func (s *Service) relayNames(r *db.Reader) ([]string, error) {
 		return nil, fmt.Errorf("read the relays of broadcasts: %w", err)
 	}
 	names = append(names, bulk...)
-	for _, region := range s.Settings.Regions {
+	for _, region := range s.Settings.Outlets().Regions {
 		names = append(names, region.Name)
 	}
 	return append(names, app.CaptureRegion), nil
