@@ -3,24 +3,42 @@ package db
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
+	"syscall"
 )
 
-// FileSizes are the bytes of the database's files.
-type FileSizes struct{ File, WAL int64 }
+// FileSizes are the bytes of the database's file and of its log, and those that are free
+// beside it for who is not root.
+type FileSizes struct{ File, WAL, DiskFree int64 }
 
 // FileSizes returns how large the database's files are.
 func (d *DB) FileSizes() (s FileSizes, err error) {
 	file, err := os.Stat(d.path)
 	if err != nil {
-		return s, fmt.Errorf("look at the database file: %w", err)
+		return s, fmt.Errorf("look at the size of the database: %w", err)
 	}
 	s.File = file.Size()
-	if wal, err := os.Stat(d.path + "-wal"); err == nil { // without one: it is empty
-		s.WAL = wal.Size()
+	log, err := os.Stat(d.path + "-wal")
+	switch {
+	case err == nil:
+		s.WAL = log.Size()
+	case !errors.Is(err, os.ErrNotExist): // without one nothing is open
+		return s, fmt.Errorf("look at the size of the database's log: %w", err)
 	}
-	return s, nil
+	s.DiskFree, err = DiskFree(filepath.Dir(d.path))
+	return s, err
+}
+
+// DiskFree returns how many bytes are free where a folder is, for who is not root.
+func DiskFree(dir string) (int64, error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(dir, &fs); err != nil {
+		return 0, fmt.Errorf("ask for free space in %s: %w", dir, err)
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), nil
 }
 
 // Space is what the pages of the database are used for, in bytes.

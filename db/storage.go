@@ -130,7 +130,7 @@ func (d *DB) makeReserve() error {
 // recoverReserve is makeReserve on a disk that was full. It asks for as much
 // room again, so that the store is not full at the next write already.
 func (d *DB) recoverReserve() error {
-	free, err := d.freeSpace()
+	free, err := DiskFree(filepath.Dir(d.path))
 	if err != nil {
 		return err
 	}

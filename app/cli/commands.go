@@ -71,6 +71,7 @@ func (c *Store) Commands() []*cobra.Command {
 		c.masterKey(),
 		c.queue(),
 		c.check(),
+		c.status(),
 		c.doctor(),
 		c.disk(),
 		c.backup(),

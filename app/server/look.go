@@ -25,7 +25,8 @@ func (s *Server) look(ctx context.Context) (state metrics.State, err error) {
 		state.Relays = append(state.Relays, metrics.Relay{Name: r.Relay.Region, Up: r.State == delivery.RelayOpen})
 	}
 	addWaiting(&state, waiting, time.Now())
-	state.DB, state.WAL, state.DiskFree, err = s.DB.Sizes()
+	sizes, err := s.DB.FileSizes()
+	state.DB, state.WAL, state.DiskFree = sizes.File, sizes.WAL, sizes.DiskFree
 	return state, err
 }
 
