@@ -23,8 +23,10 @@ import (
 	"github.com/spf13/pflag"
 
 	"mailer/app"
+	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
+	"mailer/app/metrics"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -80,7 +82,6 @@ type options struct {
 	cli.StoreFlags
 	asJSON                          bool
 	listen, baseURL, mode, compat   string
-	logFormat, logLevel             string
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	webhooksPerTeam                 int
@@ -90,8 +91,12 @@ type options struct {
 	dev, devPublic, capture, dryRun bool
 	boundFlags                      web.BoundFlags
 	bounces                         bounces.Flags
+	waits                           delivery.Flags
+	logs                            cli.LogFlags
+	metrics                         metrics.Flags
 	bounds                          web.Bounds
 	keep                            retention.Flags
+	backup                          backup.Daily
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -102,7 +107,8 @@ func newRoot() *cobra.Command {
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
-	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse}).Commands()...)
+	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
+	root.AddCommand(cli.Completion(root))
 	cli.NameNearest(root)
 	return root
 }
@@ -142,19 +148,21 @@ func serveCommand(o *options) *cobra.Command {
 	cli.ResolverFlag(cmd, &o.Resolver)
 	o.bounces.Bind(f)
 	o.keep.Bind(f)
+	o.waits.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
 	f.StringVar(&o.guardrails, "guardrails", "warn", "what crossing a line of bounces or complaints does: enforce (hold back) or warn (only tell)")
 	o.boundFlags.Bind(f)
+	o.backup.Bind(f)
 	f.StringArrayVar(&o.webhookAllow, "webhook-allow", nil, "range of addresses (CIDR) in which webhook endpoints may be private and plain http; repeatable")
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
 	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
-	f.StringVar(&o.logFormat, "log-format", "text", "text or json")
-	f.StringVar(&o.logLevel, "log-level", "info", "the least that is logged: debug, info, warn or error")
+	o.logs.Bind(f)
+	o.metrics.Bind(f)
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
@@ -178,7 +186,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.keep.Check()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.keep.Check(), o.waits.Check(), o.backup.Check(), o.metrics.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -278,7 +286,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	builders := overlapSyncs()
-	log, err := cli.NewLogger(o.logFormat, o.logLevel)
+	log, err := o.logs.Logger()
 	if err != nil {
 		return err
 	}
@@ -298,16 +306,16 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log})
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log, Metrics: o.metrics.Metrics()})
 	if err != nil {
 		return err
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, Log: log,
+		DB: store, Log: log, Metrics: o.metrics.Metrics(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Resolver: resolver.New(o.Resolver).Lookup,
-		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Keep: o.keep.Kept(),
+		Hooks:    outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(),
 	})
 	return errors.Join(err, store.Close())
 }
@@ -324,10 +332,11 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		o.baseURL = "http://" + listener.Addr().String()
 	}
 	cfg.BaseURL = o.baseURL
-	if err := o.bounces.Open(o.baseURL); err != nil {
+	defer o.bounces.Close()
+	defer o.metrics.Close()
+	if err := errors.Join(o.bounces.Open(o.baseURL), o.metrics.Open()); err != nil {
 		return err
 	}
-	defer o.bounces.Close()
 	cfg.BounceHost = o.bounces.Host()
 	key := keyFile(o.StoreFlags)
 	s, err := key.NewServer(ctx, cfg)
@@ -338,9 +347,10 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, SNS: events}))
-	ended := make(chan error, 2)
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events}))
+	ended := make(chan error, 3)
 	go func() { ended <- api.Serve(listener) }()
+	stopMetrics := o.metrics.Serve(log, ended)
 	stopBounces := o.bounces.Serve(log, s.Reports, o.drainTimeout/3, ended)
 	err = o.announce(ctx, log, listener, s)
 	debug.FreeOSMemory() // what making the API's document took
@@ -361,7 +371,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	go func() { taken <- stopBounces(drain) }()
 	err = errors.Join(err, api.Shutdown(drain), <-taken)
 	s.Stop(drain)
-	return err
+	return errors.Join(err, stopMetrics(drain))
 }
 
 // untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
@@ -409,7 +419,9 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 
 func migrateCommand(o *options) *cobra.Command {
 	cmd := command("migrate", "Bring the database to this version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		bar := cli.Progress(cmd.Context(), "migrate", 0)
 		m, err := db.Migrate(cmd.Context(), db.Options{Path: o.DB, Schema: schema, Create: true}, o.dryRun)
+		bar.Done()
 		if err != nil {
 			return err
 		}

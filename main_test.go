@@ -59,7 +59,7 @@ var floors = [][]string{
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
 	{"app/cli", "web/rest"},
-	{"web/mcp", "web/pages", "web/bounces"}, // doors
+	{"web/mcp", "web/pages", "web/bounces", "web/manual"}, // doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }
@@ -606,7 +606,7 @@ func has(cmd *cobra.Command) (facts []string) {
 			words = append(words, "--"+f.Name)
 		}
 	})
-	if cmd.Runnable() && !cmd.HasSubCommands() {
+	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) { // a group by itself has none
 		facts = append(facts, strings.Join(words, " "))
 	}
 	return facts
@@ -657,7 +657,7 @@ func limits() []string {
 		fmt.Sprintf("| a batch | %d emails; %d,%03d contacts; %d,%03d suppressions |", app.MaxBatch,
 			app.MaxContactBatch/thousand, app.MaxContactBatch%thousand, app.MaxSuppressionBatch/thousand, app.MaxSuppressionBatch%thousand),
 		fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
-		fmt.Sprintf("| tries of an email | for %d hours |", app.GiveUpAfter/hour),
+		fmt.Sprintf("| tries of an email | for %d hours |", app.DefaultMaxWait/hour),
 		fmt.Sprintf("| `Idempotency-Key` | 1 to %d characters", app.MaxIdempotencyKey),
 		fmt.Sprintf("| a key | %d requests a second", web.DefaultRateLimit),
 		fmt.Sprintf("| a broadcast | html and text of %d MiB together; at most %d days long |", app.MaxBroadcastContent>>20, pacing.MaxPlan/day),

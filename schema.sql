@@ -4,8 +4,8 @@
 -- Unix milliseconds. JSON columns are written and read whole, by Go. States are
 -- CHECK lists. Lists are read by keyset on an index that starts with team_id.
 
--- What the server keeps for itself: the master key's check value, and a note of
--- its relays and address for the commands beside it.
+-- What the server keeps for itself: a note of its relays and address for the
+-- commands beside it, and what is sealed, under names that begin with 'sealed.'.
 CREATE TABLE settings (
   name  TEXT NOT NULL PRIMARY KEY,
   value BLOB NOT NULL
@@ -22,8 +22,11 @@ CREATE TABLE teams (
   keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
+  deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
+CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 
 -- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
 -- email counts when it is accepted, or, where it waits for its time, when it
@@ -210,11 +213,12 @@ CREATE TABLE units (
   bulk      INTEGER NOT NULL CHECK (bulk = (broadcast_id IS NOT NULL)), -- leaves after all that is not
   state     TEXT NOT NULL CHECK (state IN ('later', 'due', 'begun', 'dotted', 'held')),
   held      TEXT CHECK (CASE state WHEN 'held' THEN held IS NOT NULL AND held IN ('damaged', 'manual', 'restored') ELSE held IS NULL END), -- why it is
-  held_at   INTEGER,          -- since when; the clock of its expiry stands until it is released
-  expires_in INTEGER,         -- milliseconds of that clock after which it is given up; NULL: as the relay or the server has it
+  held_at   INTEGER,          -- since when; its clock stands until it is released
+  expires_in INTEGER,         -- milliseconds of its clock after which it fails; NULL: as the relay or the server has it
   attempts  INTEGER NOT NULL, -- begun, relay-wide trouble left out
   next_at   INTEGER NOT NULL, -- when it is due; of what is begun: since when
-  since     INTEGER,          -- when the 48 hours of trying began; NULL: never put off yet
+  since     INTEGER,          -- when its clock began; NULL: nothing of it was begun, and it begins at next_at
+  stood     TEXT,             -- when that clock stood for this unit alone: FROM-TO,FROM-TO in milliseconds; for all of a relay or team: relay_troubles
   size      INTEGER NOT NULL, -- bytes on the wire, roughly
   dated     INTEGER,          -- of a broadcast: the message's Date
   owed      INTEGER NOT NULL DEFAULT 0, -- recipients that count in team_days when it leaves; 0: they have counted
@@ -224,6 +228,8 @@ CREATE TABLE units (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX units_due ON units (relay, bulk, team_id, domain, next_at) WHERE state = 'due';
 CREATE INDEX units_later ON units (relay, bulk, next_at) WHERE state = 'later';
+CREATE INDEX units_clock ON units (relay, team_id, since) WHERE state = 'due' AND since IS NOT NULL; -- what was begun and waits again
+CREATE INDEX units_expiry ON units (relay, team_id, (coalesce(since, next_at) + expires_in)) WHERE state = 'due' AND expires_in IS NOT NULL;
 CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
@@ -284,19 +290,21 @@ CREATE TABLE doubts (
 CREATE INDEX doubts_email ON doubts (email_id, id);
 
 -- Times when a relay was not there or took nothing, or nothing of one team or of one of
--- its domains; every email that waited shows them.
+-- its domains; every email that waited shows them. Where nothing was tried, the clocks
+-- of units stood.
 CREATE TABLE relay_troubles (
   id         TEXT NOT NULL PRIMARY KEY,
-  relay      TEXT NOT NULL,
+  relay      TEXT NOT NULL, -- '': all, the team is suspended
   team_id    TEXT,    -- whose mail it is about; NULL: everybody's
   domain     TEXT,    -- of the sender; NULL: all of the team's
   started_at INTEGER NOT NULL,
   ended_at   INTEGER, -- NULL: still
-  failures   INTEGER NOT NULL, -- 0: there was no relay
+  failures   INTEGER NOT NULL, -- 0: nothing was tried: no relay, a daily limit, a suspended team
   detail     TEXT NOT NULL -- JSON: the latest failure
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX relay_troubles_relay ON relay_troubles (relay, started_at);
 CREATE INDEX relay_troubles_domain ON relay_troubles (team_id, domain) WHERE ended_at IS NULL;
+CREATE INDEX relay_troubles_stood ON relay_troubles (relay) WHERE failures = 0;
 CREATE INDEX relay_troubles_open ON relay_troubles (relay) WHERE ended_at IS NULL;
 
 -- Relays that were added while the server runs; those of its flags are not here. The
@@ -320,6 +328,7 @@ CREATE TABLE relay_pauses (
 CREATE TABLE relay_states (
   region     TEXT NOT NULL PRIMARY KEY,
   state      TEXT NOT NULL, -- JSON
+  sealed     BLOB,          -- a relay of the server's flags, for the test of it; NULL: it is of the database
   updated_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 

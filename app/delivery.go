@@ -135,9 +135,11 @@ type Unit struct {
 	Domain      string // of the sender
 	Attempts    int    // begun; relay-wide trouble is not counted
 	NextAt      time.Time
-	Since       time.Time // when the 48 hours of GiveUpAfter began; zero: never put off yet
-	Size        int64     // bytes on the wire, roughly
-	Signature   string    // of an earlier final dot; empty: none yet
+	Since       time.Time     // when its clock began (Began); zero: nothing of it was begun, and it begins at NextAt
+	Stood       []Span        // when that clock stood for this unit alone
+	ExpiresIn   time.Duration // of that clock; 0: as the relay or the server has it
+	Size        int64         // bytes on the wire, roughly
+	Signature   string        // of an earlier final dot; empty: none yet
 	// Dated is the Date of a broadcast's message: when its turn came. An email's is
 	// its acceptance.
 	Dated time.Time
@@ -151,14 +153,16 @@ type Unit struct {
 }
 
 // RelayTrouble is a time during which a relay took nothing, or nothing of one team or
-// of one of its domains.
+// of one of its domains, or was not asked.
 type RelayTrouble struct {
 	ID        string
 	Relay     string
 	TeamID    string // whose mail it is about; empty: everybody's
 	Domain    string // of the sender; empty: all of the team's
 	StartedAt time.Time
-	EndedAt   time.Time   // zero: still
-	Failures  int         // 0: there is no relay, so nothing was tried
-	Detail    EventDetail // the latest failure
+	EndedAt   time.Time // zero: still
+	// Failures is 0 where nothing was tried: there is no relay, its daily limit is used, or
+	// the team is suspended (Relay is empty then). The clock of mail that waits stands.
+	Failures int
+	Detail   EventDetail // the latest failure
 }

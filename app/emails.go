@@ -61,6 +61,7 @@ type EmailInput struct {
 	Tags        []Tag
 	Attachments []Attachment
 	ScheduledAt string // as the caller wrote it: what idempotency compares
+	ExpiresIn   string // as the caller wrote it, like 10m; empty: as the relay has it
 	TopicID     string // empty: none
 	// Template is filled before Validate (StandIn, Fill); nil: none.
 	Template *TemplateUse
@@ -167,6 +168,7 @@ type Email struct {
 	CreatedAt   time.Time
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
+	ExpiresIn   time.Duration // of a send: after which it fails; 0: as the relay has it. Its unit keeps it
 	// ContentDeletedAt is when bodies, attachments and captured message were deleted,
 	// being older than what is kept; zero: they are there.
 	ContentDeletedAt time.Time

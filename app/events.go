@@ -22,6 +22,13 @@ const (
 	EventInterrupted EventType = "interrupted"
 	// EventHeld: the email leaves only once it is released.
 	EventHeld EventType = "held"
+	// EventReleased: what was held waits for its turn again.
+	EventReleased EventType = "released"
+	// EventMoved: the email leaves through another relay.
+	EventMoved EventType = "moved"
+	// EventRequeued: what failed, bounced or was captured is sent again. With it
+	// last_event, its rank and the expiry begin anew.
+	EventRequeued EventType = "requeued"
 	// EventQuotaWait: the day's quota is used; the email waits for another day's.
 	EventQuotaWait EventType = "quota_wait"
 	// EventRescheduled: the caller moved a scheduled email to another time.
@@ -49,6 +56,7 @@ type Event struct {
 // EventDetail says in words and in codes what happened.
 type EventDetail struct {
 	Message       string `json:"message,omitzero"`
+	Reason        string `json:"reason,omitempty"`        // of a failure, in one word for programs: ReasonExpired
 	ReplyCode     int    `json:"reply_code,omitempty"`    // RFC 5321 4.2
 	EnhancedCode  string `json:"enhanced_code,omitempty"` // RFC 3463
 	Reply         string `json:"reply,omitempty"`         // the relay's own words

@@ -226,6 +226,8 @@ type AuditEntry struct {
 	Target string // id or name of what was changed; empty: the server, or many
 	Before string // JSON without secrets; empty: nothing to say
 	After  string
+	// CreatedAt is set where an entry is read.
+	CreatedAt time.Time
 }
 
 type actorKey struct{}
@@ -242,4 +244,17 @@ func ActorOf(ctx context.Context) Actor {
 		return who()
 	}
 	return Actor{Type: ActorServer, Name: "server"}
+}
+
+// Words name an actor in a sentence that teams read.
+func (a Actor) Words() string {
+	switch a.Type {
+	case ActorCLI:
+		return "the operator"
+	case ActorKey:
+		return "the API key " + a.Name
+	case ActorPerson:
+		return "the person " + a.Name
+	}
+	return "the server"
 }

@@ -9,7 +9,7 @@ import (
 )
 
 // PageLink is what a link to a hosted page stands for. The token that carries it
-// holds ids and a hash, never an address, and never ends.
+// holds ids and a hash, never an address, and never ends: retired keys verify it too.
 type PageLink struct {
 	TeamID  string
 	TopicID string      // empty: all topics
@@ -51,7 +51,7 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 		return l, false
 	}
 	message, mac := b[:pageTokenSize], b[pageTokenSize:]
-	if !s.VerifyMAC(page, message, mac) {
+	if !s.VerifyLastingMAC(page, message, mac) {
 		return l, false
 	}
 	for i, id := range []*string{&l.TeamID, &l.TopicID, &l.Source} {

@@ -15,7 +15,10 @@ const (
 
 func newSealer(t testing.TB) *Sealer {
 	t.Helper()
-	s, err := NewSealer(NewMasterKey())
+	s, err := NewSealer(MasterKey{Key: NewMasterKey()})
+	if err == nil {
+		err = s.SetSeed(NewMasterKey())
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"bytes"
 	"crypto/aes"
 	"crypto/cipher"
 	"crypto/hkdf"
@@ -11,22 +12,77 @@ import (
 	"errors"
 	"fmt"
 	"hash"
+	"slices"
 	"sync"
+	"sync/atomic"
 )
 
-// MasterKeySize is the length of the master key in bytes.
+// MasterKeySize is the length of a master key, and of the seed, in bytes.
 const MasterKeySize = 32
 
 // ErrSeal says that sealed data can't be opened: another master key, another
 // purpose, or damage.
 var ErrSeal = errors.New("sealed data can't be opened with this master key")
 
-// Sealer keeps secrets at rest: AES-256-GCM under keys that are derived from
-// the master key, one a purpose (RFC 5869).
+// ErrRetired is the ErrSeal of data that is sealed with a key that was retired.
+var ErrRetired = fmt.Errorf("%w: its key is retired", ErrSeal)
+
+// MasterKey is a key of those that a server has.
+type MasterKey struct {
+	Key []byte // of MasterKeySize bytes
+	// Retired: it verifies tokens that never end, and does nothing else any more.
+	Retired bool
+}
+
+// NewMasterKey makes a random master key, or a random seed.
+func NewMasterKey() []byte {
+	key := make([]byte, MasterKeySize)
+	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
+	return key
+}
+
+// Fingerprint names a master key: sealed data begins with it. It tells nothing of the
+// key.
+type Fingerprint [4]byte
+
+// String returns the fingerprint in hexadecimal.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+// Fingerprint returns what names the key.
+func (k *MasterKey) Fingerprint() Fingerprint {
+	return Fingerprint(derive(k.Key, "fingerprint"))
+}
+
+// SealedWith returns the fingerprint of the key that data is sealed with; none where
+// it is too short for one.
+func SealedWith(sealed []byte) (f Fingerprint) {
+	copy(f[:], sealed)
+	return f
+}
+
+// Sealer keeps secrets at rest: AES-256-GCM under keys that are derived from a master
+// key, one a purpose (RFC 5869). Of its master keys the first that is not retired
+// seals and signs; all of those open and verify. Hashes that must stay the same for
+// ever hang on a seed instead. The keys may change while it is used.
 type Sealer struct {
-	master    []byte
-	addresses *keyedHash // of AddressHash
-	macs      sync.Map   // of MAC: *keyedHash by purpose, of which there are few
+	keys atomic.Pointer[[]*sealingKey] // in order
+	seed atomic.Pointer[keyedHashes]
+	// Missing is asked to call SetKeys where data was sealed with a key that is not
+	// among those that open; nil: nobody can. It is set before the sealer is used.
+	Missing func()
+}
+
+// sealingKey is a master key with what was derived from it.
+type sealingKey struct {
+	MasterKey
+	print Fingerprint
+	macs  *keyedHashes
+}
+
+// keyedHashes are the hashes under one key, by purpose, of which there are few.
+type keyedHashes struct {
+	key []byte
+	by  sync.Map // of *keyedHash
 }
 
 // keyedHash is HMAC-SHA256 under one key, made ready once: hashes are asked for
@@ -48,38 +104,105 @@ func (k *keyedHash) append(b, message []byte) []byte {
 	return b
 }
 
-// NewSealer takes a master key of MasterKeySize bytes.
-func NewSealer(master []byte) (*Sealer, error) {
-	if len(master) != MasterKeySize {
-		return nil, fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(master))
+// append appends the hash of message for a purpose.
+func (k *keyedHashes) append(b []byte, purpose string, message []byte) []byte {
+	keyed, ok := k.by.Load(purpose)
+	if !ok {
+		keyed, _ = k.by.LoadOrStore(purpose, newKeyedHash(derive(k.key, purpose)))
 	}
-	s := &Sealer{master: master}
-	s.addresses = newKeyedHash(s.derive("addresses"))
-	return s, nil
+	return keyed.(*keyedHash).append(b, message)
+}
+
+// NewSealer takes master keys, of which the first that is not retired seals.
+func NewSealer(keys ...MasterKey) (*Sealer, error) {
+	s := &Sealer{}
+	return s, s.SetKeys(keys)
+}
+
+// SetKeys replaces the master keys. Error: a key has another length than MasterKeySize
+// or is there twice, or none seals; then nothing is changed.
+func (s *Sealer) SetKeys(keys []MasterKey) error {
+	var ready []*sealingKey
+	for _, k := range keys {
+		if len(k.Key) != MasterKeySize {
+			return fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(k.Key))
+		}
+		added := &sealingKey{MasterKey: k, print: k.Fingerprint(), macs: &keyedHashes{key: k.Key}}
+		if keyOf(ready, added.print) != nil {
+			return fmt.Errorf("master key %s is there twice", added.print)
+		}
+		ready = append(ready, added)
+	}
+	if !slices.ContainsFunc(ready, func(k *sealingKey) bool { return !k.Retired }) {
+		return errors.New("there is no master key that is not retired")
+	}
+	s.keys.Store(&ready)
+	return nil
+}
+
+// Keys returns the master keys in their order.
+func (s *Sealer) Keys() (keys []MasterKey) {
+	for _, k := range *s.keys.Load() {
+		keys = append(keys, k.MasterKey)
+	}
+	return keys
+}
+
+// Newest names the key that seals.
+func (s *Sealer) Newest() Fingerprint { return s.newest().print }
+
+func (s *Sealer) newest() *sealingKey {
+	keys := *s.keys.Load()
+	return keys[slices.IndexFunc(keys, func(k *sealingKey) bool { return !k.Retired })]
+}
+
+func keyOf(keys []*sealingKey, f Fingerprint) *sealingKey {
+	if at := slices.IndexFunc(keys, func(k *sealingKey) bool { return k.print == f }); at >= 0 {
+		return keys[at]
+	}
+	return nil
+}
+
+// SetSeed sets what AddressHash and Hash hang on, of MasterKeySize bytes; they panic
+// without it.
+func (s *Sealer) SetSeed(seed []byte) error {
+	if len(seed) != MasterKeySize {
+		return fmt.Errorf("seed must have %d bytes, has %d", MasterKeySize, len(seed))
+	}
+	if now := s.seed.Load(); now == nil || !bytes.Equal(now.key, seed) {
+		s.seed.Store(&keyedHashes{key: seed})
+	}
+	return nil
 }
 
 // AddressHash stands for an address of a team. It is keyed, so that nobody
-// without the master key can try addresses against a database, and different
-// for each team.
+// without the seed can try addresses against a database, and different for each
+// team. It is the same for ever.
 type AddressHash [16]byte
 
 // AddressHash returns the hash of a folded address (FoldAddress).
 func (s *Sealer) AddressHash(teamID, folded string) AddressHash {
 	message := make([]byte, 0, 128)
 	message = append(append(append(message, teamID...), 0), folded...)
-	return AddressHash(s.addresses.append(message, message)[len(message):])
+	return AddressHash(s.seed.Load().append(message, "addresses", message)[len(message):])
 }
 
-func (s *Sealer) derive(purpose string) []byte {
-	key, err := hkdf.Key(sha256.New, s.master, nil, "mailer "+purpose, 32)
+// Hash returns the hash of message for a purpose, of MacSize bytes: keyed with the
+// seed, and the same for ever.
+func (s *Sealer) Hash(purpose string, message []byte) []byte {
+	return s.seed.Load().append(nil, "mac "+purpose, message)
+}
+
+func derive(master []byte, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, master, nil, "mailer "+purpose, 32)
 	if err != nil {
 		panic(err) // only for a length beyond what SHA-256 can give
 	}
 	return key
 }
 
-func (s *Sealer) aead(purpose string) cipher.AEAD {
-	block, err := aes.NewCipher(s.derive(purpose))
+func (k *sealingKey) aead(purpose string) cipher.AEAD {
+	block, err := aes.NewCipher(derive(k.Key, purpose))
 	if err != nil {
 		panic(err) // only for a wrong key length
 	}
@@ -90,18 +213,61 @@ func (s *Sealer) aead(purpose string) cipher.AEAD {
 	return aead
 }
 
-// Seal encrypts plain for a purpose and binds it to context (an id, say).
-func (s *Sealer) Seal(purpose, context string, plain []byte) []byte {
-	return s.aead(purpose).Seal(nil, nil, plain, []byte(context))
+func (k *sealingKey) seal(purpose, context string, plain []byte) []byte {
+	return k.aead(purpose).Seal(k.print[:len(k.print):len(k.print)], nil, plain, []byte(context))
 }
 
-// Open returns what Seal was given. Error: ErrSeal.
-func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
-	plain, err := s.aead(purpose).Open(nil, nil, sealed, []byte(context))
+func (k *sealingKey) open(purpose, context string, sealed []byte) ([]byte, error) {
+	plain, err := k.aead(purpose).Open(nil, nil, sealed[len(k.print):], []byte(context))
 	if err != nil {
 		return nil, ErrSeal
 	}
 	return plain, nil
+}
+
+// Seal encrypts plain for a purpose and binds it to context (an id, say). What it
+// returns begins with the fingerprint of the key.
+func (s *Sealer) Seal(purpose, context string, plain []byte) []byte {
+	return s.newest().seal(purpose, context, plain)
+}
+
+// Open returns what Seal was given. Errors: ErrSeal, also as ErrRetired.
+func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
+	k := s.opener(sealed)
+	if (k == nil || k.Retired) && s.Missing != nil {
+		s.Missing()
+		k = s.opener(sealed)
+	}
+	switch {
+	case k == nil:
+		return nil, ErrSeal
+	case k.Retired:
+		return nil, ErrRetired
+	}
+	return k.open(purpose, context, sealed)
+}
+
+// opener returns the key that data is sealed with; nil: it is not here.
+func (s *Sealer) opener(sealed []byte) *sealingKey {
+	if len(sealed) < len(Fingerprint{}) {
+		return nil
+	}
+	return keyOf(*s.keys.Load(), SealedWith(sealed))
+}
+
+// SealAnew seals with the newest key what any of the keys sealed, retired ones too: a
+// process that read its keys before one was retired may have sealed with that. Error:
+// ErrSeal.
+func (s *Sealer) SealAnew(purpose, context string, sealed []byte) ([]byte, error) {
+	k := s.opener(sealed)
+	if k == nil {
+		return nil, ErrSeal
+	}
+	plain, err := k.open(purpose, context, sealed)
+	if err != nil {
+		return nil, err
+	}
+	return s.Seal(purpose, context, plain), nil
 }
 
 // MAC authenticates message for a purpose: HMAC-SHA256, cut to 16 bytes.
@@ -110,27 +276,27 @@ func (s *Sealer) MAC(purpose string, message []byte) []byte {
 }
 
 func (s *Sealer) appendMAC(b []byte, purpose string, message []byte) []byte {
-	keyed, ok := s.macs.Load(purpose)
-	if !ok {
-		keyed, _ = s.macs.LoadOrStore(purpose, newKeyedHash(s.derive("mac "+purpose)))
-	}
-	return keyed.(*keyedHash).append(b, message)
+	return s.newest().macs.append(b, "mac "+purpose, message)
 }
 
-// IngestSecret is the secret in the path that reports of a source come to: it
-// proves them. It never changes while the master key stays.
-func (s *Sealer) IngestSecret(source string) string {
-	return hex.EncodeToString(s.MAC("ingest", []byte(source)))
-}
-
-// NewMasterKey makes a random master key.
-func NewMasterKey() []byte {
-	key := make([]byte, MasterKeySize)
-	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
-	return key
-}
-
-// VerifyMAC tells in constant time whether mac is the MAC of message.
+// VerifyMAC tells in constant time whether mac is the MAC of message, by a key that is
+// not retired.
 func (s *Sealer) VerifyMAC(purpose string, message, mac []byte) bool {
-	return hmac.Equal(s.MAC(purpose, message), mac)
+	return s.verifyMAC(purpose, message, mac, false)
+}
+
+// VerifyLastingMAC is VerifyMAC for what must be verified for ever: by retired keys
+// too.
+func (s *Sealer) VerifyLastingMAC(purpose string, message, mac []byte) bool {
+	return s.verifyMAC(purpose, message, mac, true)
+}
+
+func (s *Sealer) verifyMAC(purpose string, message, mac []byte, retired bool) bool {
+	var buffer [MacSize]byte
+	for _, k := range *s.keys.Load() {
+		if (retired || !k.Retired) && hmac.Equal(k.macs.append(buffer[:0], "mac "+purpose, message), mac) {
+			return true
+		}
+	}
+	return false
 }

@@ -17,7 +17,8 @@ func (s *Sealer) SealToken(purpose string, message []byte) string {
 }
 
 // OpenToken returns the message of a token of a purpose, which has least to most
-// bytes. ok is false for every text but the one that SealToken made.
+// bytes. It does so for ever, with retired keys
+// too. ok is false for every text but the one that SealToken made.
 func (s *Sealer) OpenToken(purpose, token string, least, most int) (message []byte, ok bool) {
 	size := base64.RawURLEncoding.DecodedLen(len(token))
 	if size < least+MacSize || size > most+MacSize {
@@ -28,7 +29,7 @@ func (s *Sealer) OpenToken(purpose, token string, least, most int) (message []by
 		return nil, false
 	}
 	message = b[:len(b)-MacSize]
-	return message, s.VerifyMAC(purpose, message, b[len(b)-MacSize:])
+	return message, s.VerifyLastingMAC(purpose, message, b[len(b)-MacSize:])
 }
 
 // DecodeToken reads base64url without padding in the one way that it is written:

@@ -39,8 +39,8 @@ func returnPathText() *base32.Encoding {
 
 // ReturnPath signs the address that bounces of a transaction go to:
 // "bounce+…@host", whose local part has 62 octets of the 64 that RFC 5321
-// 4.5.3.1.1 allows. The MAC covers host too. It never ends: bounces may come
-// days later.
+// 4.5.3.1.1 allows. The MAC covers host too. It ends only where its master key is
+// retired: bounces may come days later.
 func (s *Sealer) ReturnPath(host string, p ReturnPath) string {
 	id := uuid.MustParse(p.EmailID)
 	n := byte(manyRecipients)

@@ -81,9 +81,9 @@ func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRec
 }
 
 // BeginRecipients moves a broadcast on by n recipients, of which open got a unit.
-// Error: ErrNotFound, and nothing changed, where it is not as b says any more.
+// Error: ErrNotFound, and nothing changed, where it is held, or not as b says any more.
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
-	count, err := tx.exec(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND begun = ?`,
+	count, err := tx.exec(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND begun = ?`,
 		n, open, b.ID, b.Begun)
 	if err := oneRow(count, err, ErrNotFound); err != nil {
 		return err

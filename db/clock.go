@@ -12,13 +12,20 @@ func (r *Reader) LateUnits(after string, now time.Time, limit int) ([]string, er
 }
 
 // AdvanceUnit has a unit that is still late (LateUnits) tried earlier, at the earliest
-// now; what is noted of when the trying began follows.
+// now; when its clock began follows.
 func (tx *Tx) AdvanceUnit(emailID string, by time.Duration) error {
 	_, err := tx.exec(`UPDATE units SET next_at = CASE WHEN next_at - ?2 > ?3 THEN next_at - ?2 ELSE ?3 END,
-		since = CASE WHEN since > ?3 THEN since - ?2 ELSE since END
+		since = CASE WHEN since > ?3 THEN since - ?2 WHEN since IS NULL AND state = 'due' THEN next_at - ?2 ELSE since END
 		WHERE email_id = ?1 AND next_at > ?3 AND late = 0
 		AND next_at IS DISTINCT FROM (SELECT e.scheduled_at FROM emails AS e WHERE e.id = units.email_id)`,
 		emailID, by.Milliseconds(), milli(tx.Now))
+	return err
+}
+
+// AdvanceTroubles moves the beginnings and ends of relays' troubles that lie ahead.
+func (tx *Tx) AdvanceTroubles(by time.Duration) error {
+	_, err := tx.exec(`UPDATE relay_troubles SET started_at = CASE WHEN started_at > ?2 THEN started_at - ?1 ELSE started_at END,
+		ended_at = CASE WHEN ended_at > ?2 THEN ended_at - ?1 ELSE ended_at END WHERE started_at > ?2 OR ended_at > ?2`, by.Milliseconds(), milli(tx.Now))
 	return err
 }
 

@@ -24,6 +24,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"mailer/app/metrics"
 	"mailer/app/room"
 )
 
@@ -55,6 +56,8 @@ type Options struct {
 	Create bool   // make a missing one
 	Lock   bool   // hold the lock file: a server
 	Log    *slog.Logger
+	// Metrics hear of commits; nil: nobody watches.
+	Metrics *metrics.Metrics
 	// Gather is how long a group of patient writes waits for others to join it; 0:
 	// DefaultGather, negative: not at all.
 	Gather time.Duration
@@ -67,6 +70,7 @@ const readers = 6
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
 	log      *slog.Logger
+	metrics  *metrics.Metrics
 	path     string // without links
 	made     bool   // by this Open
 	lock     *os.File
@@ -100,6 +104,7 @@ type DB struct {
 func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{
 		log:     opts.Log,
+		metrics: opts.Metrics,
 		readers: make(chan *Reader, readers),
 		queue:   make(chan *request, 4*maxGroup),
 		chores:  make(chan *chore),

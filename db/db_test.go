@@ -208,7 +208,7 @@ func TestDatabaseFilesArePrivate(t *testing.T) {
 	if err := d.Write(t.Context(), func(tx *db.Tx) error { return tx.SetSetting("a", []byte("b")) }); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.MasterKey(filepath.Join(dir, "x.db.key"), true); err != nil {
+	if _, err := db.MasterKeys(filepath.Join(dir, "x.db.key"), true); err != nil {
 		t.Fatal(err)
 	}
 	entries, err := os.ReadDir(dir)

@@ -3,6 +3,7 @@ package db
 import (
 	"database/sql"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -78,12 +79,29 @@ func (tx *Tx) CloseTroubles(relay string) error {
 const troubleColumns = `id, relay, team_id, domain, started_at, ended_at, failures, detail`
 
 // Troubles returns the latest troubles of a relay that touch the time from from
-// to to and concern a team's domain, newest first, at most 200.
+// to to and concern a team's domain, newest first, at most 200; when the team was
+// suspended too.
 func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
+	var out []app.RelayTrouble
+	for _, relay := range []string{relay, ""} {
+		some, err := r.troubles(relay, teamID, domain, from, to)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, some...)
+	}
+	slices.SortStableFunc(out, func(a, b app.RelayTrouble) int { return b.StartedAt.Compare(a.StartedAt) })
+	return out[:min(len(out), maxTroubles)], nil
+}
+
+// maxTroubles is how many troubles one timeline shows.
+const maxTroubles = 200
+
+func (r *Reader) troubles(relay, teamID, domain string, from, to time.Time) ([]app.RelayTrouble, error) {
 	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
 		WHERE relay = ? AND started_at <= ? AND (ended_at IS NULL OR ended_at >= ?)
-		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY started_at DESC LIMIT 200`,
-		relay, milli(to), milli(from), teamID, domain)
+		AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY started_at DESC LIMIT ?`,
+		relay, milli(to), milli(from), teamID, domain, maxTroubles)
 }
 
 // DomainTroubles returns the troubles of a team's domain that are not over, at all
@@ -95,7 +113,7 @@ func (r *Reader) DomainTroubles(teamID, domain string) ([]app.RelayTrouble, erro
 
 // OpenTroubles returns the names of the relays that have an open trouble.
 func (r *Reader) OpenTroubles() ([]string, error) {
-	return list(&r.session, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL`)
+	return list(&r.session, scanText, `SELECT DISTINCT relay FROM relay_troubles WHERE ended_at IS NULL AND relay <> ''`)
 }
 
 func scanTrouble(s scanner) (app.RelayTrouble, error) {

@@ -29,6 +29,11 @@ func (r *Reader) Key(teamID, id string) (app.Key, error) {
 	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id = ?`, teamID, id)
 }
 
+// AnyKey returns the key of any team with that id: for the operator's command line.
+func (r *Reader) AnyKey(id string) (app.Key, error) {
+	return one(&r.session, scanKey, `SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.id = ?`, id)
+}
+
 // AllKeys returns the keys of a team, newest first: for the operator's command
 // line.
 func (r *Reader) AllKeys(teamID string) ([]app.Key, error) {
@@ -57,12 +62,6 @@ func (tx *Tx) RenameKey(teamID, id, name string) error {
 // DeleteTeamKey revokes a key of a team.
 func (tx *Tx) DeleteTeamKey(teamID, id string) error {
 	n, err := tx.exec(`DELETE FROM keys WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
-}
-
-// DeleteKey revokes a key of any team: for the operator's command line.
-func (tx *Tx) DeleteKey(id string) error {
-	n, err := tx.exec(`DELETE FROM keys WHERE id = ?`, id)
 	return oneRow(n, err, ErrNotFound)
 }
 

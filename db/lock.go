@@ -46,12 +46,7 @@ func lockFile(path string, patience time.Duration) (*os.File, error) {
 	if err != nil {
 		return nil, fmt.Errorf("open lock file: %w", err)
 	}
-	err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); {
-		time.Sleep(20 * time.Millisecond)
-		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
-	}
-	if err != nil {
+	if err = waitLock(f, patience); err != nil {
 		f.Close()
 		if errors.Is(err, syscall.EWOULDBLOCK) {
 			return nil, ErrInUse
@@ -59,6 +54,17 @@ func lockFile(path string, patience time.Duration) (*os.File, error) {
 		return nil, fmt.Errorf("lock %s: %w", path, err)
 	}
 	return f, nil
+}
+
+// waitLock takes the exclusive lock of an open file. Error: that of the system, like
+// syscall.EWOULDBLOCK where another holds it all the time.
+func waitLock(f *os.File, patience time.Duration) error {
+	err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	for deadline := time.Now().Add(patience); err != nil && time.Now().Before(deadline); {
+		time.Sleep(20 * time.Millisecond)
+		err = syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
+	}
+	return err
 }
 
 // InUse reports whether a server holds the lock of the database at path.
@@ -73,4 +79,16 @@ func InUse(path string) bool {
 	}
 	f.Close()
 	return false
+}
+
+// Holder returns the number of the process that holds the database at path, as it noted
+// it; 0: it is not known.
+func Holder(path string) int {
+	real, _, err := place(path, false)
+	if err != nil {
+		return 0
+	}
+	text, _ := os.ReadFile(real + ".lock") // none: not known
+	pid, _ := strconv.Atoi(strings.TrimSpace(string(text)))
+	return pid
 }

@@ -1,12 +1,13 @@
 package db_test
 
 import (
-	"bytes"
 	"os"
 	"path/filepath"
+	"reflect"
 	"sync"
 	"testing"
 
+	"mailer/app"
 	"mailer/db"
 )
 
@@ -15,21 +16,21 @@ import (
 func TestProcessesThatMakeTheMasterKeyAtOnceAgreeOnOne(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "mailer.db.key")
-		var keys [8][]byte
+		var keys [8][]app.MasterKey
 		var errs [8]error
 		var wg sync.WaitGroup
 		for i := range keys {
-			wg.Go(func() { keys[i], errs[i] = db.MasterKey(path, true) })
+			wg.Go(func() { keys[i], errs[i] = db.MasterKeys(path, true) })
 		}
 		wg.Wait()
 		for i := range keys {
-			if errs[i] != nil || !bytes.Equal(keys[i], keys[0]) {
-				t.Fatalf("process %d: %x, %v; the first has %x", i, keys[i], errs[i], keys[0])
+			if errs[i] != nil || !reflect.DeepEqual(keys[i], keys[0]) {
+				t.Fatalf("process %d: %v, %v; the first has %v", i, keys[i], errs[i], keys[0])
 			}
 		}
-		again, err := db.MasterKey(path, false)
-		if err != nil || !bytes.Equal(again, keys[0]) {
-			t.Fatalf("read again: %x, %v", again, err)
+		again, err := db.MasterKeys(path, false)
+		if err != nil || !reflect.DeepEqual(again, keys[0]) {
+			t.Fatalf("read again: %v, %v", again, err)
 		}
 		info, err := os.Stat(path)
 		if err != nil {

@@ -31,6 +31,18 @@ var fileMagic = []byte("SQLite format 3\x00")
 // have one lock and one log. fresh: nothing stands there yet. Nothing is made or
 // changed. Errors: ErrNotFound, ErrNotDatabase.
 func place(path string, create bool) (real string, fresh bool, err error) {
+	real, fresh, err = placeFile(path, create)
+	if err != nil || !fresh {
+		return real, fresh, err
+	}
+	if _, err := os.Lstat(real + restoringSuffix); err == nil {
+		return "", false, refuse(ErrNotFound, "a restore of %s was cut short, and no database is in its place; run mailer restore again, or remove %s to begin with an empty one", path, real+restoringSuffix)
+	}
+	return real, true, nil
+}
+
+// placeFile is place for who restores.
+func placeFile(path string, create bool) (real string, fresh bool, err error) {
 	real, err = filepath.EvalSymlinks(path)
 	if errors.Is(err, os.ErrNotExist) {
 		real, err = placeToMake(path, create)

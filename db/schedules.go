@@ -20,11 +20,14 @@ func (tx *Tx) SetScheduledAt(id string, at time.Time) error {
 	return err
 }
 
-// WithdrawUnit ends the work on an email that waits. Error: ErrNotFound when it
-// is dotted or gone.
-func (tx *Tx) WithdrawUnit(emailID string) error {
-	n, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
-	return oneRow(n, err, ErrNotFound)
+// WithdrawUnit ends the work on a unit that waits. Error: ErrNotFound when it is dotted
+// or gone.
+func (tx *Tx) WithdrawUnit(u app.Unit) error {
+	n, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, u.EmailID)
+	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID == "" {
+		return err
+	}
+	return tx.endBroadcastUnit(u.BroadcastID)
 }
 
 // IsAttempt reports whether the attempt that u was read for is still the latest

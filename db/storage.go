@@ -4,8 +4,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
-	"syscall"
 	"time"
 
 	"modernc.org/sqlite"
@@ -132,11 +130,11 @@ func (d *DB) makeReserve() error {
 // recoverReserve is makeReserve on a disk that was full. It asks for as much
 // room again, so that the store is not full at the next write already.
 func (d *DB) recoverReserve() error {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(filepath.Dir(d.path), &fs); err != nil {
-		return fmt.Errorf("ask for free space: %w", err)
+	free, err := d.freeSpace()
+	if err != nil {
+		return err
 	}
-	if free := fs.Bavail * uint64(fs.Bsize); free < 2*reserveSize {
+	if free < 2*reserveSize {
 		return fmt.Errorf("only %d bytes are free", free)
 	}
 	return d.makeReserve()

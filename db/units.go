@@ -16,26 +16,28 @@ func (tx *Tx) InsertUnit(u app.Unit) error {
 	state := "due"
 	switch {
 	case u.Attempts > 0:
-		state = "begun"
+		state, u.Since = "begun", u.Began()
 	case u.NextAt.After(tx.Now):
 		state = "later"
 	}
-	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late)
-		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?3 IS NOT NULL, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14)`,
-		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late)
+	_, err := tx.exec(`INSERT INTO units (email_id, team_id, broadcast_id, topic_id, relay, domain, bulk, state, attempts, next_at, since, size, dated, owed, late, expires_in)
+		VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?3 IS NOT NULL, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15)`,
+		u.EmailID, u.TeamID, nullText(u.BroadcastID), nullText(u.TopicID), u.Relay, u.Domain, state, u.Attempts, milli(u.NextAt), nullTime(u.Since), u.Size, nullTime(u.Dated), u.Owed, u.Late,
+		sql.NullInt64{Int64: u.ExpiresIn.Milliseconds(), Valid: u.ExpiresIn > 0})
 	return err
 }
 
 // DueTeams returns teams behind one in the order of their ids that have due units at
 // a relay, of broadcasts (bulk) or of emails, at most limit: one probe of the index a
-// team, however long the queues are.
+// team, however long the queues are. Those that are suspended are left out.
 func (r *Reader) DueTeams(relay string, bulk bool, after string, limit int) ([]string, error) {
 	return list(&r.session, scanText, `WITH RECURSIVE teams_open (team_id) AS (
 			SELECT (SELECT team_id FROM units WHERE relay = ?1 AND bulk = ?2 AND state = 'due' AND team_id > ?3 ORDER BY team_id LIMIT 1)
 			UNION ALL
 			SELECT (SELECT u.team_id FROM units AS u WHERE u.relay = ?1 AND u.bulk = ?2 AND u.state = 'due' AND u.team_id > o.team_id ORDER BY u.team_id LIMIT 1)
 			FROM teams_open AS o WHERE o.team_id IS NOT NULL)
-		SELECT team_id FROM teams_open WHERE team_id IS NOT NULL LIMIT ?4`, relay, bulk, after, limit)
+		SELECT team_id FROM teams_open WHERE team_id IS NOT NULL
+			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = teams_open.team_id AND t.suspended_at IS NOT NULL) LIMIT ?4`, relay, bulk, after, limit)
 }
 
 // maxDueSenders bounds how many domains of a team are looked at for one claim.
@@ -51,7 +53,7 @@ func (r *Reader) DueSenders(relay string, bulk bool, teamID string) ([]string, e
 		SELECT domain FROM domains_open WHERE domain IS NOT NULL LIMIT ?4`, relay, bulk, teamID, maxDueSenders)
 }
 
-const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes`
+const unitColumns = `email_id, team_id, broadcast_id, topic_id, relay, domain, attempts, next_at, since, size, dated, signature, owed, late, crashes, expires_in, stood`
 
 // DueUnits returns units of a team's domain, of broadcasts (bulk) or of emails, that
 // are due at a relay, earliest first: those that were in work at no more than so many
@@ -134,11 +136,11 @@ func (r *Reader) DottedUnits() ([]app.Unit, error) {
 func scanUnit(s scanner) (app.Unit, error) {
 	var u app.Unit
 	var next int64
-	var since, dated sql.NullInt64
-	var broadcast, topic, signature sql.NullString
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes)
+	var since, dated, expires sql.NullInt64
+	var broadcast, topic, signature, stood sql.NullString
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.Attempts, &next, &since, &u.Size, &dated, &signature, &u.Owed, &u.Late, &u.Crashes, &expires, &stood)
 	u.BroadcastID, u.TopicID, u.NextAt, u.Since, u.Signature = broadcast.String, topic.String, fromMilli(next), fromMilli(since.Int64), signature.String
-	u.Dated = fromMilli(dated.Int64)
+	u.Dated, u.ExpiresIn, u.Stood = fromMilli(dated.Int64), time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
 	return u, err
 }
 
@@ -146,12 +148,12 @@ func scanUnit(s scanner) (app.Unit, error) {
 // unit is gone or no longer as it was read, or its broadcast is canceled.
 func (tx *Tx) BeginAttempt(u app.Unit) error {
 	if u.BroadcastID != "" {
-		n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
+		n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
 			u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
 		return oneRow(n, err, ErrNotFound)
 	}
-	n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ? WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
+	n, err := tx.exec(`UPDATE units SET state = 'begun', attempts = ?, next_at = ?, since = coalesce(since, next_at) WHERE email_id = ? AND state = 'due' AND attempts = ? AND next_at = ?`,
 		u.Attempts+1, milli(tx.Now), u.EmailID, u.Attempts, milli(u.NextAt))
 	return oneRow(n, err, ErrNotFound)
 }
@@ -159,15 +161,17 @@ func (tx *Tx) BeginAttempt(u app.Unit) error {
 // MarkDotted notes that the final dot of a unit's attempt is about to be sent,
 // with the signature of these bytes. Error: ErrNotFound when the unit was
 // withdrawn, or moved to another time, since the attempt began, or its broadcast
-// canceled.
+// canceled, or its team is suspended.
 func (tx *Tx) MarkDotted(u app.Unit, signature string) error {
 	if u.BroadcastID != "" {
 		n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
+			AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)
 			AND EXISTS (SELECT 1 FROM broadcasts AS b WHERE b.id = units.broadcast_id AND b.status = 'queued')`,
 			nullText(signature), u.EmailID, u.Attempts)
 		return oneRow(n, err, ErrNotFound)
 	}
-	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?`,
+	n, err := tx.exec(`UPDATE units SET state = 'dotted', signature = ? WHERE email_id = ? AND state = 'begun' AND attempts = ?
+		AND NOT EXISTS (SELECT 1 FROM teams AS t WHERE t.id = units.team_id AND t.suspended_at IS NOT NULL)`,
 		nullText(signature), u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -188,12 +192,6 @@ func (tx *Tx) RequeueUnit(u app.Unit, attempts int, next time.Time) error {
 	n, err := tx.exec(`UPDATE units SET state = CASE WHEN ?1 > ?2 THEN 'later' ELSE 'due' END, attempts = ?3, next_at = ?1
 		WHERE email_id = ?4 AND attempts = ?5 AND state <> 'held'`, milli(next), milli(tx.Now), attempts, u.EmailID, u.Attempts)
 	return oneRow(n, err, ErrNotFound)
-}
-
-// BeginTrying notes when a unit was first put off.
-func (tx *Tx) BeginTrying(emailID string) error {
-	_, err := tx.exec(`UPDATE units SET since = ? WHERE email_id = ? AND since IS NULL`, milli(tx.Now), emailID)
-	return err
 }
 
 // DeleteUnit ends the work on a unit. Error: ErrNotFound when it was over.

@@ -149,3 +149,21 @@ func (tx *Tx) ClearFailing(teamID, id string) error {
 	_, err := tx.exec(`UPDATE webhooks SET failing_since = NULL WHERE team_id = ? AND id = ? AND failing_since IS NOT NULL`, teamID, id)
 	return err
 }
+
+// FailingWebhook is a webhook whose latest attempts failed, and its team's name.
+type FailingWebhook struct {
+	webhook.Webhook
+	Team string
+}
+
+// maxFailing bounds the webhooks that an operator is told of.
+const maxFailing = 100
+
+// FailingWebhooks returns webhooks of all teams whose latest attempts failed, the
+// disabled ones too: at most 100. It reads all webhooks.
+func (r *Reader) FailingWebhooks() ([]FailingWebhook, error) {
+	return list(&r.session, func(s scanner) (f FailingWebhook, err error) {
+		f.Webhook, err = scanWebhookAnd(s, &f.Team)
+		return f, err
+	}, `SELECT `+webhookColumns+`, t.name FROM webhooks AS w JOIN teams AS t ON t.id = w.team_id WHERE w.failing_since IS NOT NULL ORDER BY w.id LIMIT ?`, maxFailing)
+}

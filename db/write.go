@@ -343,6 +343,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	if _, err := s.exec("COMMIT"); err != nil {
 		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))
 	}
+	d.metrics.Commit(time.Since(now))
 	return nil
 }
 

@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/apptest"
 	"mailer/app/relays"
 	"mailer/app/render"
 )
@@ -24,11 +25,7 @@ const (
 
 func testSealer(t testing.TB) *app.Sealer {
 	t.Helper()
-	s, err := app.NewSealer(make([]byte, app.MasterKeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
+	return apptest.Sealer(t, 0)
 }
 
 // newsletter is a broadcast of 5 KB of html with three placeholders and ten

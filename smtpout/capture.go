@@ -38,5 +38,11 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	return res
 }
 
+// Drain does nothing: each message is kept in no time.
+func (c *Capture) Drain() {}
+
+// Bound is 0: there are no connections.
+func (c *Capture) Bound() int { return 0 }
+
 // Close does nothing: there are no connections.
 func (c *Capture) Close() {}

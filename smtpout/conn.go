@@ -87,6 +87,7 @@ type conn struct {
 	used   int       // transactions begun
 	since  time.Time // idle since
 	place  *place    // that it holds in its pool while it is in use
+	probe  *probe    // that it is opened for; nil: for mail
 }
 
 // cut closes the socket under whatever stands on it. It is safe at any time and

@@ -38,6 +38,11 @@ type Transport interface {
 	// Send tries m once. It calls hold just before the final dot, at most once,
 	// and sends the dot only if hold answers nil.
 	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
+	// Drain has no other transaction begin: a Send that has none yet ends with
+	// ResultTrouble, the others go on.
+	Drain()
+	// Bound is how many connections the relay lets us have at once; 0: there are none.
+	Bound() int
 	// Close ends every connection; a Send that still runs ends soon.
 	Close()
 }

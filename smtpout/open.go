@@ -86,6 +86,7 @@ func (r *Relay) prepare(ctx context.Context, c *conn) error {
 
 // greetClear says EHLO in the clear, and again under TLS where that is used.
 func (r *Relay) greetClear(ctx context.Context, c *conn) error {
+	c.begin(relays.StepGreeting)
 	r.speak(c, c.wire)
 	if err := c.client.Hello(r.hello); err != nil {
 		return atStage(app.StageConnect, err)
@@ -97,8 +98,10 @@ func (r *Relay) greetClear(ctx context.Context, c *conn) error {
 		if r.cfg.TLS == relays.TLSOpportunistic {
 			return nil
 		}
+		c.begin(relays.StepTLS)
 		return atStage(app.StageTLS, errNoTLS)
 	}
+	c.begin(relays.StepTLS)
 	if err := r.askTLS(c); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -128,6 +131,7 @@ func (r *Relay) askTLS(c *conn) error {
 // greetEncrypted shakes hands, verifies the certificate and says EHLO. greeting
 // stands in for the relay's where it has greeted before.
 func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) error {
+	c.begin(relays.StepTLS)
 	if err := c.wire.SetDeadline(time.Now().Add(r.cfg.Timeout)); err != nil {
 		return atStage(app.StageTLS, err)
 	}
@@ -135,13 +139,19 @@ func (r *Relay) greetEncrypted(ctx context.Context, c *conn, greeting string) er
 	if err := secure.HandshakeContext(ctx); err != nil {
 		return atStage(app.StageTLS, err)
 	}
+	c.saw(secure)
+	c.begin(relays.StepGreeting)
 	r.speak(c, &greeted{Conn: secure, greeting: greeting})
 	return atStage(app.StageConnect, c.client.Hello(r.hello))
 }
 
 // speak has c speak SMTP over stream: the socket, or TLS on it.
 func (r *Relay) speak(c *conn, stream net.Conn) {
-	c.stream, c.client = stream, smtp.NewClient(stream)
+	c.stream = stream
+	if c.probe != nil {
+		stream = &overheard{stream, c.probe}
+	}
+	c.client = smtp.NewClient(stream)
 	c.client.CommandTimeout = r.cfg.Timeout
 }
 
@@ -151,6 +161,7 @@ func (r *Relay) authenticate(c *conn) error {
 	if r.cfg.User == "" && r.cfg.Password == "" {
 		return nil
 	}
+	c.begin(relays.StepAuth)
 	if offered, _ := c.client.Extension("AUTH"); !offered {
 		return errNoAuth
 	}

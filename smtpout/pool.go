@@ -192,6 +192,21 @@ func (p *pool) tell() {
 	p.refusal = app.Reply{}
 }
 
+// surplus ends a new connection on which the relay takes no transaction (421), like one
+// that it refuses: where others work, it is one too many. It reports whether they do.
+func (p *pool) surplus(c *conn, reply app.Reply) (works bool) {
+	c.cut()
+	p.mu.Lock()
+	p.busy--
+	works = p.works() > 0
+	p.mu.Unlock()
+	if works {
+		p.learn(true, reply)
+	}
+	p.slots.give(c.place)
+	return works
+}
+
 // give hands a connection back for others to use.
 func (p *pool) give(c *conn) {
 	at := c.place // read before others may take c

@@ -39,6 +39,8 @@ type Relay struct {
 	pool     *pool
 	clean    cleaner
 	rules    rules
+	taking   context.Context // ends with Drain, when no transaction begins any more
+	endTake  context.CancelFunc
 	closing  context.Context // ends with Close
 	endClose context.CancelFunc
 }
@@ -71,6 +73,7 @@ func NewRelay(cfg relays.Relay, opts Options) (*Relay, error) {
 	r.dial = r.dialTCP
 	r.pool = newPool(cfg.Connections, r.log)
 	r.closing, r.endClose = context.WithCancel(context.Background())
+	r.taking, r.endTake = context.WithCancel(r.closing)
 	return r, nil
 }
 
@@ -145,7 +148,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	if len(m.Recipients) == 0 {
 		return app.Result{Kind: app.ResultDone, Stage: app.StageCompose}
 	}
-	if err := errors.Join(r.closing.Err(), ctx.Err()); err != nil {
+	if err := errors.Join(r.taking.Err(), ctx.Err()); err != nil {
 		return r.trouble(ctx, app.StageConnect, err)
 	}
 	ending, cancel := context.WithCancel(ctx)
@@ -157,12 +160,22 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	}
 	defer r.builder.release(message)
 	who := claimant{team: m.TeamID, bulk: m.Bulk, shared: m.Shared}
-	c, err := r.connect(ending, who)
+	connecting, stop := context.WithCancel(ending)
+	defer stop()
+	defer context.AfterFunc(r.taking, stop)()
+	c, err := r.connect(connecting, who)
 	for err == nil {
 		reused := c.used > 0
 		res, end := r.transact(ctx, ending, c, m, message, hold)
 		if end == connStale && reused {
-			c, err = r.openAt(ending, who, r.pool.reopen(c))
+			c, err = r.openAt(connecting, who, r.pool.reopen(c))
+			continue
+		}
+		if end == connStale && res.Reply.Code == 421 {
+			if !r.pool.surplus(c, res.Reply) {
+				return res
+			}
+			c, err = r.connect(connecting, who) // as where the connection is refused
 			continue
 		}
 		if end == connGood {
@@ -172,7 +185,7 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 		}
 		return res
 	}
-	return r.trouble(ending, app.StageConnect, err)
+	return r.trouble(connecting, app.StageConnect, err)
 }
 
 // connect returns a pooled connection or a new one.
@@ -199,6 +212,13 @@ func (r *Relay) openAt(ctx context.Context, who claimant, at *place) (*conn, err
 	return nil, err
 }
 
+// Drain has no other transaction begin: a Send that has no connection yet ends with
+// ResultTrouble, the others go on.
+func (r *Relay) Drain() { r.endTake() }
+
+// Bound is how many connections the relay lets us have at once, as far as is known.
+func (r *Relay) Bound() int { return r.pool.ceiling.limit() }
+
 // Close ends all connections: QUIT on the idle ones, the others at once. It
 // waits for the goodbyes, a few seconds at most. A Send that waits for the reply
 // to its final dot ends with ResultDoubt, any other with ResultTrouble.
@@ -223,6 +243,9 @@ func (r *Relay) replyTo(ctx context.Context, err error, timeout time.Duration) a
 	}
 	if r.closing.Err() != nil {
 		return app.Reply{Text: "stopped: the relay's client is closed"}
+	}
+	if r.taking.Err() != nil && ctx.Err() != nil {
+		return app.Reply{Text: "stopped: the relay is no longer used"}
 	}
 	if ctx.Err() != nil {
 		return app.Reply{Text: "stopped before the relay answered"}

@@ -22,6 +22,12 @@ func WithSimulator(next Transport) *Simulator { return &Simulator{next: next} }
 // Close closes the next transport.
 func (s *Simulator) Close() { s.next.Close() }
 
+// Drain drains the next transport.
+func (s *Simulator) Drain() { s.next.Drain() }
+
+// Bound is that of the next transport.
+func (s *Simulator) Bound() int { return s.next.Bound() }
+
 // Send answers for test recipients once hold has agreed, as it must for a dot.
 // They get their verdicts with whatever decides on the message, since a refusal
 // or doubt of the others is none of theirs; where nothing was decided

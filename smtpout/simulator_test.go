@@ -31,6 +31,10 @@ func (n *next) Send(ctx context.Context, m *app.Outgoing, hold func(context.Cont
 
 func (n *next) Close() { n.closed = true }
 
+func (n *next) Drain() {}
+
+func (n *next) Bound() int { return 0 }
+
 func TestSimulatorAlone(t *testing.T) {
 	tests := map[string]string{
 		"delivered@simulator.mailer.test":          "done/dot/0 delivered=simulated_delivered/250",

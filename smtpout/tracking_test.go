@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/apptest"
 	"mailer/app/tracking"
 )
 
@@ -13,10 +14,7 @@ import (
 // clicks are seen.
 func tracked(t testing.TB, m *app.Mail) *app.Mail {
 	t.Helper()
-	s, err := app.NewSealer(make([]byte, app.MasterKeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := apptest.Sealer(t, 0)
 	return tracking.Track(s, m, "01920000-0000-7000-8000-0000000000aa", "01920000-0000-7000-8000-000000000001", &app.Tracking{Base: "https://links.example.com", Open: true, Click: true})
 }
 

@@ -25,7 +25,7 @@ const (
 
 // ingestService is what the doors of providers need of the services.
 type ingestService interface {
-	OpensIngest(source, secret string) bool
+	OpensIngest(ctx context.Context, source, secret string) (bool, error)
 	TakeFeedback(ctx context.Context, reports []feedback.Report) error
 }
 
@@ -108,7 +108,7 @@ func (providerEvents) Schema(huma.Registry) *huma.Schema {
 
 // listed refuses what comes to the door of SNS while nothing is believed there,
 // before its body is read.
-func (in *ingest) listed(x *rest.Exchange, _ func(string) string) error {
+func (in *ingest) listed(_ context.Context, x *rest.Exchange, _ func(string) string) error {
 	if in.sns != nil {
 		return nil
 	}
@@ -116,9 +116,10 @@ func (in *ingest) listed(x *rest.Exchange, _ func(string) string) error {
 }
 
 // opens refuses what comes without the secret, before its body is read.
-func (in *ingest) opens(x *rest.Exchange, param func(string) string) error {
-	if in.service.OpensIngest(param("provider"), param("secret")) {
-		return nil
+func (in *ingest) opens(ctx context.Context, x *rest.Exchange, param func(string) string) error {
+	ok, err := in.service.OpensIngest(ctx, param("provider"), param("secret"))
+	if ok || err != nil {
+		return err
 	}
 	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
 }

@@ -45,6 +45,10 @@ type taker struct{}
 
 func (taker) Close() {}
 
+func (taker) Drain() {}
+
+func (taker) Bound() int { return 0 }
+
 func (taker) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	if hold(ctx, "") != nil {
 		return app.Result{Kind: app.ResultWithdrawn}
@@ -84,7 +88,7 @@ func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limi
 		}
 	})
 	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
-	if cfg.Sealer, err = app.NewSealer(app.NewMasterKey()); err != nil {
+	if cfg.Sealer, err = app.NewSealer(app.MasterKey{Key: app.NewMasterKey()}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := server.New(t.Context(), cfg)

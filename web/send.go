@@ -31,6 +31,7 @@ type sendEmailRequest struct {
 	Tags        tagList        `json:"tags,omitempty"`
 	Attachments attachmentList `json:"attachments,omitempty"`
 	ScheduledAt string         `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
+	ExpiresIn   string         `json:"expires_in,omitempty" doc:"How long it may wait for its relay, 1m to 30d: what has not left then fails with the reason expired. As the server has it where absent" example:"10m"`
 	TopicID     string         `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
 	Template    templateUse    `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
 }
@@ -50,7 +51,7 @@ func (r *sendEmailRequest) input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
 		Subject: r.Subject, HTML: string(r.HTML), Text: (*string)(r.Text), Headers: r.Headers, Tags: r.Tags,
-		ScheduledAt: r.ScheduledAt, TopicID: r.TopicID, Template: r.Template.use,
+		ScheduledAt: r.ScheduledAt, ExpiresIn: r.ExpiresIn, TopicID: r.TopicID, Template: r.Template.use,
 	}
 	for i := range r.Attachments {
 		a := &r.Attachments[i]

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mailer/app/metrics"
 	"mailer/app/server"
 	"mailer/web/mcp"
 	"mailer/web/pages"
@@ -25,8 +26,13 @@ type Config struct {
 	// download addresses and the OpenAPI document carry it.
 	BaseURL string
 	Bounds
+	// Silent: of requests only those have a line in the log that fail by the server's
+	// fault.
+	Silent bool
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
+
+	metrics *metrics.Metrics // of the server
 }
 
 // Services are what the routes need of the rest, each in an interface of its
@@ -91,13 +97,14 @@ func servicesFrom(s *server.Server) Services {
 func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits()
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
+	cfg.metrics = cfg.Server.Metrics
 	return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now)
 }
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
 		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
-		Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
+		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s)
 	registerIngest(h, s.Ingest, cfg.SNS)

@@ -30,13 +30,16 @@ func Broadcast(content string) *app.Broadcast {
 // String is a property value of text.
 func String(s string) app.PropertyValue { return app.PropertyValue{Type: app.StringProperty, Text: s} }
 
-// Sealer seals under a master key that begins with that byte, so that two of them
+// Sealer seals under a master key that begins with that byte, which is its seed too, so that two of them
 // differ and each is the same every time.
 func Sealer(t testing.TB, first byte) *app.Sealer {
 	t.Helper()
 	master := make([]byte, app.MasterKeySize)
 	master[0] = first
-	s, err := app.NewSealer(master)
+	s, err := app.NewSealer(app.MasterKey{Key: master})
+	if err == nil {
+		err = s.SetSeed(master)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}

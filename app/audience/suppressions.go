@@ -1,6 +1,7 @@
 package audience
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -106,7 +107,10 @@ func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOr
 			return err
 		}
 		id = suppression.ID
-		return s.liftSuppression(tx, suppression)
+		if err := s.liftSuppression(tx, suppression); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "suppression.remove", id, auditedSuppression(&suppression), nil)
 	})
 	return id, service.Lookup("suppression", err)
 }
@@ -119,34 +123,57 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 		return nil, err
 	}
 	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		removed = nil
+		var lifted []app.Suppression
 		for _, id := range ids {
 			suppression, err := tx.Suppression(key.TeamID, id)
-			if removed, err = s.liftFound(tx, suppression, err, removed); err != nil {
+			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
 				return err
 			}
 		}
 		for _, address := range addresses {
 			suppression, err := tx.SuppressionByAddress(key.TeamID, s.Sealer.AddressHash(key.TeamID, address))
-			if removed, err = s.liftFound(tx, suppression, err, removed); err != nil {
+			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
 				return err
 			}
 		}
-		return nil
+		removed = nil
+		for i := range lifted {
+			removed = append(removed, lifted[i].ID)
+		}
+		return auditLifted(ctx, tx, key.TeamID, lifted)
 	})
 	return removed, service.Unavailable(err)
 }
 
-// liftFound takes what a look-up found off the list and appends its id to
-// removed. A look-up that found nothing is no error.
-func (s *Suppressions) liftFound(tx *db.Tx, suppression app.Suppression, err error, removed []string) ([]string, error) {
+// auditLifted notes in the audit log what was taken off a list at once; nothing: that is
+// no change.
+func auditLifted(ctx context.Context, tx *db.Tx, teamID string, lifted []app.Suppression) error {
+	if len(lifted) == 0 {
+		return nil
+	}
+	before := make([]any, len(lifted))
+	for i := range lifted {
+		before[i] = auditedSuppression(&lifted[i])
+	}
+	return service.Audit(ctx, tx, teamID, "suppression.remove", "", before, nil)
+}
+
+// auditedSuppression is what the audit log says of a suppression; of one that was erased
+// not the address, though the caller knew it.
+func auditedSuppression(suppression *app.Suppression) map[string]any {
+	return map[string]any{"id": suppression.ID, "email": cmp.Or(suppression.Email, app.Erased), "origin": suppression.Origin}
+}
+
+// liftFound takes what a look-up found off the list and appends it to lifted. A look-up
+// that found nothing is no error.
+func (s *Suppressions) liftFound(tx *db.Tx, suppression app.Suppression, err error, lifted []app.Suppression) ([]app.Suppression, error) {
 	if errors.Is(err, db.ErrNotFound) {
-		return removed, nil
+		return lifted, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	return append(removed, suppression.ID), s.liftSuppression(tx, suppression)
+	return append(lifted, suppression), s.liftSuppression(tx, suppression)
 }
 
 // liftSuppression takes a suppression off its team's list and tells webhooks. Of

@@ -40,6 +40,10 @@ type sender struct {
 
 func (s *sender) Close() {}
 
+func (s *sender) Drain() {}
+
+func (s *sender) Bound() int { return 0 }
+
 func (s *sender) Send(ctx context.Context, m *app.Outgoing, hold func(context.Context, string) error) app.Result {
 	tr := &transaction{at: time.Now(), recipients: slices.Clone(m.Recipients)}
 	s.mu.Lock()
@@ -91,7 +95,7 @@ func inMailroom(t *testing.T, fn func(m *mailroom)) {
 		m.store, err = db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(schema), Create: true})
 		m.must(err)
 		defer func() { m.must(m.store.Close()) }()
-		m.sealer, err = app.NewSealer(app.NewMasterKey())
+		m.sealer, err = app.NewSealer(app.MasterKey{Key: app.NewMasterKey()})
 		m.must(err)
 		m.Server, err = server.New(t.Context(), server.Config{DB: m.store, Sealer: m.sealer, Capture: true, BaseURL: "https://mail.example.com", Jitter: func() float64 { return 0.5 },
 			Routes: []delivery.Route{{Relay: relays.Relay{Region: app.CaptureRegion, Connections: 2}, Sender: m.sender}}})

@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/db"
 )
 
@@ -92,10 +93,14 @@ func fillAudience(b *testing.B, dir string, n int) *audience {
 	store, err := db.Open(b.Context(), db.Options{Path: path, Schema: string(schema), Lock: true, Gather: -1})
 	must(b, err)
 	defer func() { must(b, store.Close()) }()
-	master, err := db.MasterKey(path+".key", false)
+	keys, err := db.MasterKeys(path+".key", false)
 	must(b, err)
-	sealer, err := app.NewSealer(master)
+	sealer, err := app.NewSealer(keys...)
 	must(b, err)
+	base, err := service.NewBase(b.Context(), store, sealer, nil, nil, service.Settings{}) // it reads the seed
+	must(b, err)
+	base.StopTaking()
+	base.Abort()
 	a := &audience{B: b, n: n}
 	var team app.Team
 	must(b, store.Read(b.Context(), func(r *db.Reader) (err error) {

@@ -262,6 +262,7 @@ func (s *Service) appendRecipients(ctx context.Context, b *app.Broadcast, conten
 		if err != nil || len(rows) == 0 {
 			return err
 		}
+		tx.AfterCommit(func() { s.Metrics.Accepted(len(rows)) })
 		return tx.AppendRecipients(b, rows)
 	})
 	if err != nil {
@@ -297,16 +298,7 @@ func (s *Service) cleanUnits(tx *db.Tx, b *app.Broadcast) (more bool, err error)
 		return false, err
 	}
 	for _, u := range units {
-		if err := service.IgnoreGone(tx.SettleRecipient(u, "", app.Canceled)); err != nil {
-			return false, err
-		}
-		if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventType(app.Canceled), "", app.EventDetail{Message: "Its broadcast was canceled", Relay: u.Relay})); err != nil {
-			return false, err
-		}
-		if err := tx.SettleDoubts(u.EmailID, "canceled"); err != nil {
-			return false, err
-		}
-		if err := tx.DeleteUnit(u); err != nil {
+		if err := s.mail.Withdraw(tx, u, "Its broadcast was canceled"); err != nil {
 			return false, err
 		}
 	}

@@ -14,7 +14,9 @@ var ErrDamage = errors.New("the database is damaged")
 
 func (c *Store) check() *cobra.Command {
 	cmd := newCommand("check", "Look for damage in the database, beside a server or alone; exit code 2 where there is any", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		bar := Progress(cmd.Context(), "check", 0)
 		checks, err := server.CheckDatabase(cmd.Context(), c.flags.DB)
+		bar.Done()
 		if err != nil {
 			return err
 		}

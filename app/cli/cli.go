@@ -8,8 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
-	"text/tabwriter"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -38,17 +36,7 @@ func Print(w io.Writer, asJSON bool, t Table) error {
 		}
 		return PrintJSON(w, map[string]any{"object": "list", "data": data})
 	}
-	tw := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	lines := [][]string{t.Head}
-	for _, row := range t.Rows {
-		lines = append(lines, row.Cells)
-	}
-	for _, cells := range lines {
-		if _, err := fmt.Fprintln(tw, strings.Join(cells, "\t")); err != nil {
-			return err
-		}
-	}
-	return tw.Flush()
+	return t.write(w, colourful(w))
 }
 
 // PrintJSON writes v, indented, and a line end.

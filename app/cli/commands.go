@@ -20,6 +20,8 @@ type Store struct {
 	Open func(ctx context.Context, f StoreFlags, create bool) (e *server.Server, done func(), err error)
 	// InUse tells whether a server runs on the database.
 	InUse func(path string) bool
+	// Schema is the text of schema.sql.
+	Schema string
 
 	flags  StoreFlags
 	team   string
@@ -54,9 +56,25 @@ func JSONFlag(cmd *cobra.Command, asJSON *bool) *cobra.Command {
 }
 
 // Commands are those that work on a database: keys, teams, domains, send, doubts,
-// ingest, check and disk.
+// ingest, and what an operator needs.
 func (c *Store) Commands() []*cobra.Command {
-	return []*cobra.Command{c.keys(), c.teams(), c.domains(), c.send(), c.doubts(), c.ingest(), c.check(), c.disk()}
+	return []*cobra.Command{
+		c.keys(),
+		c.teams(),
+		c.domains(),
+		c.suppressions(),
+		c.audit(),
+		c.send(),
+		c.doubts(),
+		c.ingest(),
+		c.masterKey(),
+		c.queue(),
+		c.check(),
+		c.disk(),
+		c.doctor(),
+		c.backup(),
+		c.restore(),
+	}
 }
 
 func (c *Store) jsonFlag(cmd *cobra.Command) *cobra.Command {

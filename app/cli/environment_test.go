@@ -141,7 +141,7 @@ func TestTheLogHasTheLevelThatIsAskedFor(t *testing.T) {
 	levels := []string{"debug", "info", "warn", "error"}
 	for i, level := range levels {
 		for _, format := range []string{"text", "json"} {
-			log, err := NewLogger(format, level)
+			log, err := newLogger(format, level)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -153,7 +153,7 @@ func TestTheLogHasTheLevelThatIsAskedFor(t *testing.T) {
 		}
 	}
 	for _, bad := range [][2]string{{"text", "INFO+2"}, {"text", ""}, {"xml", "info"}} {
-		if _, err := NewLogger(bad[0], bad[1]); err == nil || slices.Contains(levels, bad[1]) && bad[0] == "text" {
+		if _, err := newLogger(bad[0], bad[1]); err == nil || slices.Contains(levels, bad[1]) && bad[0] == "text" {
 			t.Errorf("%q: %v", bad, err)
 		}
 	}

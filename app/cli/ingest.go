@@ -2,21 +2,48 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 
 	"github.com/spf13/cobra"
 
+	"mailer/app"
 	"mailer/app/reports"
 	"mailer/app/server"
 )
 
 func (c *Store) ingest() *cobra.Command {
 	cmd := newCommand("ingest", "Show the addresses that providers report bounces and complaints to; they hold secrets", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
-		return c.with(cmd, false, func(_ context.Context, e *server.Server) error {
-			warnUnserved(e, "the addresses lack the --base-url of mailer serve")
-			return Print(os.Stdout, c.asJSON, Doors(e.Reports.IngestDoors()))
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			doors, err := e.Reports.IngestDoors(ctx)
+			if err != nil {
+				return err
+			}
+			warnUnserved(e, noBaseURL)
+			return Print(os.Stdout, c.asJSON, Doors(doors))
 		})
 	})
+	cmd.AddCommand(c.rotateIngest())
+	return c.jsonFlag(cmd)
+}
+
+const noBaseURL = "the addresses lack the --base-url of mailer serve"
+
+func (c *Store) rotateIngest() *cobra.Command {
+	in := reports.IngestRotation{}
+	cmd := newCommand("rotate", "Make new secrets for these addresses; the old ones work for a while", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			doors, until, err := e.Reports.RotateIngest(ctx, in)
+			if err != nil {
+				return err
+			}
+			warnUnserved(e, noBaseURL)
+			fmt.Fprintf(os.Stderr, "mailer: the addresses from before work until %s; give the providers the new ones\n", app.FormatTime(until))
+			return Print(os.Stdout, c.asJSON, Doors(doors))
+		})
+	})
+	cmd.Flags().StringVar(&in.Source, "source", "", "the provider whose secret is replaced (default: all)")
+	cmd.Flags().DurationVar(&in.Overlap, "overlap", reports.DefaultIngestOverlap, "how long the old secrets work, at most 720h")
 	return c.jsonFlag(cmd)
 }
 

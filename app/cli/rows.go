@@ -70,11 +70,13 @@ func PrintDomain(w io.Writer, asJSON bool, d *app.Domain, records []app.DNSRecor
 			fmt.Fprintf(&details, "\n%s %s %s: %s\n", r.Record, r.Type, r.Name, text)
 		}
 	}
-	var table strings.Builder
-	if err := Print(&table, false, t); err != nil {
+	if _, err := fmt.Fprintf(w, "%s is %s\n\n", d.Name, State(w, string(d.Status))); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(w, "%s is %s\n\n%s%s", d.Name, d.Status, table.String(), details.String())
+	if err := Print(w, false, t); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, details.String())
 	return err
 }
 

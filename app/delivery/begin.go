@@ -11,6 +11,19 @@ import (
 	"mailer/db"
 )
 
+// begin stores that a unit's attempt begins, unless it has expired while it waited.
+func (l *lane) begin(tx *db.Tx, u app.Unit) (begun bool, err error) {
+	waited, over, err := l.overdue(&tx.Reader, u, tx.Now)
+	if err != nil || !over {
+		begun, errBegin := l.s.beginUnit(tx, u)
+		return begun && err == nil, errors.Join(err, errBegin)
+	}
+	if due, err := tx.IsDue(u); err != nil || !due {
+		return false, err
+	}
+	return false, l.expire(tx, u, waited)
+}
+
 // beginUnit stores that a unit's attempt begins, and counts the recipients of one
 // that waited for its time. It answers false for a unit that was withdrawn, or of
 // which another attempt ended, since it was read, and for one that the day has no

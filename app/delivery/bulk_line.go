@@ -34,7 +34,7 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	if room -= again; o == probe {
 		room = min(room, 1)
 	}
-	if room <= 0 || o < probe {
+	if room <= 0 || o < probe || q.halted() {
 		return min(next, service.SweepEvery), nil
 	}
 	open, err := q.queuedBroadcasts(ctx)
@@ -69,13 +69,19 @@ func (q *bulkLine) claim(ctx context.Context, room int) (time.Duration, error) {
 	return min(next, service.SweepEvery), errors.Join(failed...)
 }
 
-// queuedBroadcasts returns the queued broadcasts of this relay that are not held, that
-// no guardrail holds back and that the relay takes.
+// queuedBroadcasts returns the queued broadcasts of this relay that are not held, of
+// teams that are not suspended, that no guardrail holds back and that the relay takes.
 func (q *bulkLine) queuedBroadcasts(ctx context.Context) ([]app.Broadcast, error) {
-	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) ([]app.Broadcast, error) { return r.OpenBroadcasts(app.QueuedBroadcast) })
+	var suspended []string
+	open, err := db.Get(ctx, q.s.DB, func(r *db.Reader) (open []app.Broadcast, err error) {
+		if suspended, err = r.SuspendedTeams(); err != nil {
+			return nil, err
+		}
+		return r.OpenBroadcasts(app.QueuedBroadcast)
+	})
 	return slices.DeleteFunc(open, func(b app.Broadcast) bool {
 		n, _ := q.may(sender{b.TeamID, b.From.Domain}, 1)
-		return n == 0 || b.Relay != q.name || b.Held != "" || q.s.rests(b.TeamID, q.name)
+		return n == 0 || b.Relay != q.name || b.Held != "" || q.s.rests(b.TeamID, q.name) || slices.Contains(suspended, b.TeamID)
 	}), err
 }
 

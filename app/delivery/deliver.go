@@ -18,7 +18,7 @@ import (
 // takes nothing of the sender for now, the unit goes back to the queue.
 func (l *lane) run(j *job) {
 	v, ok := l.enter(j.unit)
-	if !ok || l.s.Taking.Err() != nil {
+	if !ok || l.taking.Err() != nil {
 		l.unclear(v)
 		l.unplace(j)
 		l.handBack(j)
@@ -32,7 +32,7 @@ func (l *lane) run(j *job) {
 		return
 	}
 	weight := min(j.unit.Size, laneMemory)
-	if l.memory.Acquire(l.s.Taking, weight) != nil {
+	if l.memory.Acquire(l.taking, weight) != nil {
 		l.unplace(j)
 		l.handBack(j)
 		return
@@ -42,7 +42,7 @@ func (l *lane) run(j *job) {
 }
 
 // handBack returns a unit whose transaction did not take place, since the server stops
-// or the relay rests: no attempt is counted, and it keeps its place in the queue.
+// or the relay rests or goes: no attempt is counted, and it keeps its place in the queue.
 func (l *lane) handBack(j *job) {
 	l.record(j, func(tx *db.Tx) error {
 		return service.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts-1, j.unit.NextAt))
@@ -74,7 +74,7 @@ func (l *lane) admit(v leave, j *job) (ok bool) {
 			return false
 		}
 	}
-	if !l.limits.wait(l.s.Taking, j.bulk()) {
+	if !l.limits.wait(l.taking, j.bulk()) {
 		l.unplace(j)
 		l.handBack(j)
 		return false
@@ -117,7 +117,9 @@ func (l *lane) transact(v leave, j *job) {
 			Reply: app.Reply{Text: fmt.Sprintf("the domain %s is no longer one of this team's", out.Mail.From.Domain)}}, app.Refused, again{})
 		return
 	}
+	began := time.Now()
 	res := l.sender.Send(l.s.Sending, out.Outgoing, func(_ context.Context, signature string) error { return l.hold(v, j, signature) })
+	l.s.Metrics.Send(time.Since(began))
 	l.conclude(v, j, res)
 }
 
@@ -143,30 +145,28 @@ func (l *lane) ended(j *job) {
 var errHeldBack = errors.New("held back")
 
 // hold is the last word before the final dot: it proves that the email was not
-// withdrawn and none of its recipients suppressed or opted out, and marks the unit
-// dotted, in one Write. It moves the job to the state that this leaves it in.
+// withdrawn and has not expired, that its team is not suspended and none of its
+// recipients suppressed or opted out, and marks the unit dotted, in one Write. It moves the job to the state that this leaves it in.
 func (l *lane) hold(v leave, j *job, signature string) error {
-	if l.restsSince(v, senderOf(j.unit)) { // what it would meet, others of its sender have just met
+	// What it would meet, others of its sender have just met; or the operator said stop.
+	if l.restsSince(v, senderOf(j.unit)) || l.halted() {
 		j.state = stateRested
 		return errHeldBack
 	}
 	j.dot, j.state = l.dots.take(), stateAsked
 	j.minute = l.limits.renew(j.minute, time.Now(), j.bulk())
-	spared := false
+	end := stateAsked
 	err := l.patiently(func() error {
 		return l.s.DB.WritePatient(context.WithoutCancel(l.s.Sending), func(tx *db.Tx) (err error) {
-			if spared, err = l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
-				return err
-			}
-			return l.markDotted(tx, j, signature)
+			end, err = l.lastWord(tx, j, signature)
+			return err
 		})
 	})
 	switch {
-	case err == nil && !spared:
-		j.state = stateLeft
-		return nil
 	case err == nil:
-		j.state = stateSpared
+		if j.state = end; end == stateLeft {
+			return nil
+		}
 	case errors.Is(err, db.ErrNotFound):
 		j.state = stateGone
 	case errors.Is(err, db.ErrDamaged): // what may block its recipients

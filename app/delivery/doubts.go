@@ -73,15 +73,13 @@ func (s *Service) doubt(tx *db.Tx, u app.Unit, why string) error {
 	}
 	// A relay that loses every reply must not get the same message each minute.
 	next := tx.Now.Add(s.DoubtDelay << min(earlier, 10))
+	tx.AfterCommit(s.Metrics.Doubt)
 	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
 		return err
 	}
 	detail := app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts, NextAttemptAt: app.FormatTime(next),
 		Message: why + ": the relay may have taken it. Unless it reports so before, it is sent again with the same Message-ID at " + app.FormatTime(next)}
 	if err := tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", detail)); err != nil {
-		return err
-	}
-	if err := tx.BeginTrying(u.EmailID); err != nil {
 		return err
 	}
 	return tx.RequeueUnit(u, u.Attempts, next)

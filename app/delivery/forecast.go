@@ -180,12 +180,13 @@ func (b *openBroadcast) readOpen(r *db.Reader) error {
 // forecast is what the planner goes by. With a daily limit it counts what the
 // database has as dotted, like remaining, and not places that are only reserved.
 func (c *forecaster) forecast(r *db.Reader, now time.Time, open []openBroadcast) (*pacing.Forecast, error) {
-	f := &pacing.Forecast{Now: now, Speed: c.limits.speed(), Daily: c.limits.daily, Share: c.limits.share}
+	f := &pacing.Forecast{Now: now, Speed: c.limits.speed()}
+	f.Daily, f.Share = c.limits.caps()
 	for _, b := range open {
 		f.Queues = append(f.Queues, pacing.PlannedQueue{From: b.from(),
 			BulkQueue: pacing.BulkQueue{ID: b.ID, TeamID: b.TeamID, Remaining: b.remaining, Drip: c.limits.drips(b.TeamID)}})
 	}
-	if c.limits.daily == 0 {
+	if f.Daily == 0 {
 		f.Usage = c.limits.counted(now)
 		return f, nil
 	}

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/reputation"
+	"mailer/app/teams"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -97,7 +98,7 @@ func (s *Service) Judge(ctx context.Context) error {
 			failed = append(failed, fmt.Errorf("judge team %s: %w", id, err))
 		}
 	}
-	for _, l := range s.lanes {
+	for _, l := range s.lanes.all() {
 		if err := s.judgeRegion(ctx, l.name); err != nil {
 			failed = append(failed, fmt.Errorf("judge region %s: %w", l.name, err))
 		}
@@ -232,7 +233,7 @@ func regionState(r *db.Reader, region string, now time.Time) (day, week reputati
 
 // wakeBulk has broadcasts go on that rested.
 func (s *Service) wakeBulk() {
-	for _, l := range s.lanes {
+	for _, l := range s.lanes.all() {
 		l.bulk.woken.Ring()
 	}
 }
@@ -240,6 +241,9 @@ func (s *Service) wakeBulk() {
 // MayAccept implements mail.Outlet. A command beside the server asks the
 // database. Errors: CodeSendingPaused.
 func (s *Service) MayAccept(r *db.Reader, teamID string) error {
+	if err := teams.MaySend(r, teamID); err != nil {
+		return err
+	}
 	if !s.Settings.Enforce {
 		return nil
 	}

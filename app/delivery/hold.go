@@ -13,7 +13,8 @@ import (
 
 // holdWords say why in timelines.
 var holdWords = map[app.HoldReason]string{
-	app.HoldDamaged: "The database is damaged where this email stands, so it is held and nothing of it leaves; the server's log and `mailer check` name the damage",
+	app.HoldDamaged:  "The database is damaged where this email stands, so it is held and nothing of it leaves; the server's log and `mailer check` name the damage",
+	app.HoldRestored: "It waited in a backup that was restored, and may have left since that was made, so it is held until the operator releases it (`mailer queue release --restored`) or drops it",
 }
 
 // hold has a unit wait until it is released; its timeline says why.
@@ -21,6 +22,11 @@ func (s *Service) hold(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 	if err := tx.HoldUnit(u, why); err != nil {
 		return service.IgnoreGone(err)
 	}
+	return TellHeld(tx, u, why)
+}
+
+// TellHeld has the timeline of a unit say that it is held, and why.
+func TellHeld(tx *db.Tx, u app.Unit, why app.HoldReason) error {
 	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventHeld, "", app.EventDetail{Message: holdWords[why], Relay: u.Relay}))
 }
 
@@ -43,4 +49,11 @@ func (s *Service) HoldDamaged(ctx context.Context, teamID, broadcastID string) e
 	}
 	s.Log.Error("a broadcast is held, since the database is damaged where it stands", "broadcast", broadcastID, "team", teamID, "help", "mailer check names all that is damaged")
 	return nil
+}
+
+// Blocked reports whether something keeps a unit from a recipient: a suppression, or an
+// opt-out.
+func (s *Service) Blocked(r *db.Reader, u app.Unit, address string) (bool, error) {
+	blocked, err := s.blockedOf(r, u, []string{address})
+	return len(blocked) > 0, err
 }

@@ -43,8 +43,8 @@ const (
 	stateAsked                 // the Write that decides on its dot is under way
 	stateLeft                  // it is marked dotted: the dot may be sent
 	stateSpared                // recipients are blocked: they were left out, the others are due
-	stateGone                  // it was withdrawn or moved meanwhile
-	stateRested                // its sender rests since it began
+	stateGone                  // it was withdrawn or moved meanwhile, or has expired
+	stateRested                // its sender rests, or its team is suspended, since it began
 	stateUnmarked              // storage could not mark it
 )
 

@@ -21,38 +21,58 @@ const laneMemory = 64 << 20
 // lane carries the units of one relay: the dispatchers of its lines claim those that
 // are due, fairly between teams, and workers send them.
 type lane struct {
-	s          *Service
+	*standing
+	s        *Service
+	relay    relays.Relay
+	sender   Sender
+	composer *composer
+	ledger   *ledger
+	memory   *semaphore.Weighted
+	dots     dots
+	several  atomic.Bool // there is more than one team
+	mail     *mailLine
+	bulk     *bulkLine
+
+	taking context.Context // ends when it begins no new unit: the service stops, or its relay is gone or another
+	leave  context.CancelFunc
+	work   sync.WaitGroup // its dispatchers and workers
+}
+
+// standing is what is known of a relay by its name. It outlives a lane: a relay whose
+// password changes keeps what it was used for, its pace and the troubles that hold, and
+// what the old lane works on still is nobody else's.
+type standing struct {
 	name       string
-	relay      relays.Relay
-	sender     Sender
 	gate       *rest
 	rests      rests
 	breaker    breaker
 	limits     *limits
 	forecaster *forecaster
-	composer   *composer
-	ledger     *ledger
-	memory     *semaphore.Weighted
-	dots       dots
 	claims     *claims
-	several    atomic.Bool // there is more than one team
-	mail       *mailLine
-	bulk       *bulkLine
+	pause      atomic.Pointer[pause] // nil: it is not paused
 
 	mu      sync.Mutex
 	strikes map[string]int // troubles in a row that an email met after MAIL
 }
 
-func newLane(s *Service, route Route) *lane {
-	relay := route.Relay
-	connections := max(relay.Connections, 1)
+func newStanding(s *Service, relay relays.Relay) *standing {
 	limits := newLimits(relay, s.BulkShare)
 	limits.warned = s.drips
-	l := &lane{
-		s: s, name: relay.Region, relay: relay, sender: route.Sender, gate: &rest{}, limits: limits,
-		forecaster: newForecaster(s.DB, relay.Region, limits), composer: &composer{s, relay}, ledger: &ledger{s, relay},
-		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, connections), claims: &claims{alone: &s.suspect, emails: map[string]sender{}}, strikes: map[string]int{},
+	return &standing{name: relay.Region, gate: &rest{}, limits: limits, forecaster: newForecaster(s.DB, relay.Region, limits),
+		claims: &claims{alone: &s.suspect, emails: map[string]sender{}}, strikes: map[string]int{}}
+}
+
+// newLane makes the lane of a relay. known is what is known of it; nil: nothing.
+func newLane(s *Service, route Route, known *standing) *lane {
+	relay := route.Relay
+	if known == nil {
+		known = newStanding(s, relay)
 	}
+	l := &lane{
+		standing: known, s: s, relay: relay, sender: route.Sender, composer: &composer{s, relay}, ledger: &ledger{s, relay},
+		memory: semaphore.NewWeighted(laneMemory), dots: make(dots, max(relay.Connections, 1)),
+	}
+	l.taking, l.leave = context.WithCancel(s.Taking)
 	l.mail = &mailLine{l.newLine(false, idleMail)}
 	l.bulk = &bulkLine{l.newLine(true, idleBulk)}
 	return l
@@ -67,14 +87,17 @@ func (l *lane) newLine(bulk bool, idle time.Duration) *line {
 		jobs: newQueue(4*(connections+l.s.Builders), 2*connections+l.s.Builders, l.several.Load)}
 }
 
-// start sets the dispatchers and the workers to work.
-func (l *lane) start(ctx context.Context) error {
+// start sets the dispatchers and the workers to work. succeeds: it takes the place of
+// another lane of this name.
+func (l *lane) start(ctx context.Context, succeeds bool) error {
 	if err := l.limits.load(ctx, l.s.DB); err != nil {
 		return err
 	}
-	// Of an earlier process: how the relay is now shows soon.
-	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTroubles(l.name) }); err != nil {
-		return fmt.Errorf("close old troubles: %w", err)
+	if !succeeds {
+		// Of an earlier process, or of a time without this relay: how it is now shows soon.
+		if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return tx.CloseTroubles(l.name) }); err != nil {
+			return fmt.Errorf("close old troubles: %w", err)
+		}
 	}
 	l.staff(l.mail.line, l.mail.claim)
 	l.staff(l.bulk.line, l.bulk.claim)
@@ -83,12 +106,12 @@ func (l *lane) start(ctx context.Context) error {
 
 // staff sets a line's dispatcher to work, which claims by claim, and its workers.
 func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
-	l.s.Workers.Go(func() {
+	l.employ(func() {
 		defer n.jobs.end()
-		l.dispatch(l.s.Taking, n, claim)
+		l.dispatch(n, claim)
 	})
 	for range n.jobs.workers {
-		l.s.Workers.Go(func() {
+		l.employ(func() {
 			for j := n.jobs.take(); j != nil; j = n.jobs.take() {
 				if n.jobs.low(j.unit.TeamID) {
 					n.woken.Ring()
@@ -100,14 +123,37 @@ func (l *lane) staff(n *line, claim func(ctx context.Context, room int) (next ti
 	}
 }
 
+// employ runs fn in the background.
+func (l *lane) employ(fn func()) {
+	l.work.Add(1)
+	l.s.Workers.Go(func() {
+		defer l.work.Done()
+		fn()
+	})
+}
+
+// retire has the lane end: it begins nothing more, what is past MAIL goes on, and the
+// rest goes back to the queue in its place. over is called once nothing is left.
+func (l *lane) retire(over func()) {
+	l.leave()
+	l.sender.Drain()
+	l.s.Workers.Go(func() {
+		l.work.Wait()
+		l.sender.Close()
+		over()
+	})
+}
+
 // wake has both dispatchers look for due units; it never blocks.
 func (l *lane) wake() {
 	l.mail.woken.Ring()
 	l.bulk.woken.Ring()
 }
 
-// dispatch claims due units until ctx ends.
-func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
+// dispatch claims due units until the lane takes no more. What is claimed by then is
+// handed back by the workers: only the service's end may stop a claim half way.
+func (l *lane) dispatch(n *line, claim func(ctx context.Context, room int) (next time.Duration, err error)) {
+	ctx := l.s.Taking
 	for {
 		next := service.SweepEvery
 		if room := n.room(); room > 0 {
@@ -121,7 +167,10 @@ func (l *lane) dispatch(ctx context.Context, n *line, claim func(ctx context.Con
 		if _, _, until := l.gate.look(); until.After(time.Now()) {
 			next = min(next, time.Until(until))
 		}
-		if !service.Pause(ctx, next, n.woken) {
+		if until := l.haltedUntil(); until.After(time.Now()) {
+			next = min(next, time.Until(until))
+		}
+		if !service.Pause(l.taking, next, n.woken) {
 			return
 		}
 	}

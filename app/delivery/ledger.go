@@ -2,7 +2,6 @@ package delivery
 
 import (
 	"errors"
-	"fmt"
 	"slices"
 	"time"
 
@@ -150,14 +149,28 @@ func (l *ledger) settleRest(tx *db.Tx, u app.Unit, open []string, res app.Result
 	return nil
 }
 
-// giveUp fails what is left of an email.
-func (l *ledger) giveUp(tx *db.Tx, u app.Unit, res app.Result) error {
+// giveUp fails what is left of an email that has expired; detail says how.
+func (l *ledger) giveUp(tx *db.Tx, u app.Unit, detail app.EventDetail) error {
 	open, err := tx.OpenRecipients(u)
 	if err != nil {
 		return err
 	}
-	detail := l.detail(u, res.Stage, res.Reply, time.Time{})
-	detail.Message = fmt.Sprintf("Given up after %d hours and %d attempts. The last one: %s", int(app.GiveUpAfter.Hours()), u.Attempts, detail.Message)
+	if u.Owed > 0 {
+		if err := l.s.teams.Forgive(tx, u.TeamID, u.EmailID); err != nil {
+			return err
+		}
+	}
+	doubts, err := tx.CountDoubts(u.EmailID)
+	if err != nil {
+		return err
+	}
+	if doubts > 0 {
+		detail.Message += ". At an earlier attempt the relay may have taken it, since its reply was lost"
+		if err := tx.SettleDoubts(u.EmailID, doubtGivenUp); err != nil {
+			return err
+		}
+	}
+	detail.Reason = app.ReasonExpired
 	for _, address := range open {
 		if err := l.finish(tx, u, address, app.Failed, detail); err != nil {
 			return err
@@ -187,9 +200,6 @@ func (l *ledger) finished(tx *db.Tx, u app.Unit, address string, state app.LastE
 
 // requeue has an email tried again that the relay put off.
 func requeue(tx *db.Tx, u app.Unit, attempts int, next time.Time) error {
-	if err := tx.BeginTrying(u.EmailID); err != nil {
-		return err
-	}
 	return service.IgnoreGone(tx.RequeueUnit(u, attempts, next))
 }
 

@@ -25,13 +25,15 @@ const mailFirst = 5 * time.Second
 type limits struct {
 	*rateLimit
 	relay string
-	daily int64 // 0: no limit
-	share int64 // of daily, what broadcasts may use
+	part  float64 // of daily, that broadcasts may use
 	// warned reports whether a team is in warning, so that its broadcasts drip; nil:
 	// none is. It must not block, and is set before the lane starts.
 	warned func(teamID string) bool
 
 	mu      sync.Mutex
+	daily   int64             // 0: no limit
+	share   int64             // of daily, what broadcasts may use
+	loaded  bool              // what was sent before this process is counted
 	minutes [dayMinutes]usage // messages dotted or reserved, by Unix minute % dayMinutes
 	latest  int64             // the last minute that is counted
 	total   usage             // of all minutes
@@ -58,33 +60,69 @@ func newLimits(r relays.Relay, part float64) *limits {
 	if part == 0 {
 		part = pacing.DefaultBulkShare
 	}
-	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
+	return &limits{rateLimit: newRateLimit(r.Rate), relay: r.Region, part: part, daily: r.Daily, share: pacing.BulkShare(r.Daily, part),
 		meter: newMeter(r), dripped: map[string]time.Time{}, teams: map[string]*teamUse{}}
 }
 
-// load reads what was sent in the last 24 hours.
+// become has them be those of a relay that changed; what it was used for stays.
+func (l *limits) become(r relays.Relay) {
+	l.setRate(r.Rate)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.daily, l.share = r.Daily, pacing.BulkShare(r.Daily, l.part)
+	l.meter.rate = r.Rate
+}
+
+// caps are the messages that may leave in any 24 hours, and those of broadcasts among
+// them; 0: as many as there are.
+func (l *limits) caps() (daily, share int64) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.daily, l.share
+}
+
+// load reads what was sent in the last 24 hours, once.
 func (l *limits) load(ctx context.Context, store *db.DB) error {
-	if l.daily == 0 {
+	l.mu.Lock()
+	known := l.daily == 0 || l.loaded
+	l.mu.Unlock()
+	if known {
 		return nil
 	}
 	now := time.Now().Unix() / 60
 	err := store.Read(ctx, func(r *db.Reader) error {
 		rows, err := r.Usage(l.relay, now-dayMinutes+1)
-		for _, row := range rows {
-			// What a clock that was ahead wrote counts as of now.
-			minute := l.forget(min(row.Minute, now))
-			l.move(minute, row.Sent-row.Bulk, false)
-			l.move(minute, row.Bulk, true)
-		}
 		if err != nil {
 			return err
 		}
-		return l.loadTeams(r)
+		use, err := r.RegionUse(l.relay, now/60-teamHours+1)
+		if err != nil {
+			return fmt.Errorf("read what teams used: %w", err)
+		}
+		l.fill(now, rows, use)
+		return nil
 	})
 	if err != nil {
 		return fmt.Errorf("read use of relay %s: %w", l.relay, err)
 	}
 	return nil
+}
+
+// fill counts what the database knows of the time before, of which now is the Unix
+// minute. What a clock that was ahead wrote counts as of now.
+func (l *limits) fill(now int64, rows []db.UsageMinute, use []db.TeamUse) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now)
+	for _, row := range rows {
+		minute := min(row.Minute, now)
+		l.move(minute, row.Sent-row.Bulk, false)
+		l.move(minute, row.Bulk, true)
+	}
+	for _, row := range use {
+		l.use(row.TeamID, time.Unix(min(row.Hour, now/60)*3600, 0), row.Sent)
+	}
+	l.loaded = true
 }
 
 // reserve takes a place in the daily limit for a team's message, for one of a broadcast
@@ -126,11 +164,11 @@ func (l *limits) free(all, share bool) time.Time {
 // window is how many messages of broadcasts the daily limit allows now; negative:
 // there is none.
 func (l *limits) window(now time.Time) int64 {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.daily == 0 {
 		return -1
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.forget(now.Unix() / 60)
 	if now.Before(l.mailDue) {
 		return 0
@@ -210,7 +248,7 @@ func (l *limits) unreserve(minute int64, team string, bulk bool) {
 
 // count stores a dotted message in the transaction that marks it.
 func (l *limits) count(tx *db.Tx, minute int64, bulk bool) error {
-	if l.daily == 0 {
+	if daily, _ := l.caps(); daily == 0 {
 		return nil
 	}
 	n := int64(0)

@@ -77,7 +77,7 @@ func (n *line) begin(ctx context.Context, units []app.Unit) ([]app.Unit, error) 
 	err := n.s.DB.WritePatient(ctx, func(tx *db.Tx) error {
 		begun, stale = nil, nil
 		for _, u := range units {
-			ok, err := n.s.beginUnit(tx, u)
+			ok, err := n.lane.begin(tx, u)
 			switch {
 			case err != nil:
 				return err
@@ -132,6 +132,9 @@ func (n *line) setDue(ctx context.Context) (next time.Duration, err error) {
 func (n *line) due(ctx context.Context, room int) (units []app.Unit, next time.Duration, err error) {
 	if next, err = n.setDue(ctx); err != nil || room == 0 {
 		return nil, next, err
+	}
+	if n.halted() { // its end wakes us
+		return nil, next, nil
 	}
 	o, blamed, again := n.gate.look()
 	switch o {

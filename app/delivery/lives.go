@@ -65,12 +65,15 @@ func (s *Service) Resume(ctx context.Context) error {
 
 // EndWell notes that this life ended well: nothing is in work any more.
 func (s *Service) EndWell(ctx context.Context) error {
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error { return setLife(tx, life{}) })
+	err := s.DB.WriteVital(ctx, NoteEnd)
 	if err != nil {
 		return fmt.Errorf("note the end of this server: %w", err)
 	}
 	return nil
 }
+
+// NoteEnd is EndWell for a database on which no server runs.
+func NoteEnd(tx *db.Tx) error { return setLife(tx, life{}) }
 
 func lastLife(r *db.Reader) (l life, err error) {
 	note, err := r.Setting(lifeSetting)

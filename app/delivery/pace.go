@@ -19,7 +19,7 @@ import (
 // broadcasts get what transactional mail leaves, and delay it by no more than the
 // one that has just left.
 type rateLimit struct {
-	bucket *rate.Limiter // nil: no limit
+	bucket *rate.Limiter
 	turn   chan struct{} // held by the one message of broadcasts that waits
 
 	row   sync.Mutex
@@ -33,17 +33,28 @@ type place struct {
 }
 
 func newRateLimit(perSecond float64) *rateLimit {
-	r := &rateLimit{turn: make(chan struct{}, 1)}
-	if perSecond > 0 {
-		r.bucket = rate.NewLimiter(rate.Limit(perSecond), 1)
+	return &rateLimit{turn: make(chan struct{}, 1), bucket: rate.NewLimiter(limitOf(perSecond), 1)}
+}
+
+// limitOf is a rate as the bucket has it; 0: no limit.
+func limitOf(perSecond float64) rate.Limit {
+	if perSecond == 0 {
+		return rate.Inf
 	}
-	return r
+	return rate.Limit(perSecond)
+}
+
+// setRate changes the rate for those that come; who waits keeps his token.
+func (r *rateLimit) setRate(perSecond float64) {
+	if limit := limitOf(perSecond); limit != r.bucket.Limit() {
+		r.bucket.SetLimit(limit)
+	}
 }
 
 // wait takes a token of the rate; it answers false when ctx ends.
 func (r *rateLimit) wait(ctx context.Context, bulk bool) bool {
 	switch {
-	case r.bucket == nil:
+	case r.bucket.Limit() == rate.Inf:
 		return true
 	case ctx.Err() != nil:
 		return false

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"mailer/app"
+	"mailer/app/metrics"
 	"mailer/app/relays"
 )
 
@@ -15,6 +16,12 @@ import (
 // ctx ends before the dot, the transaction is dropped with ResultTrouble.
 type Sender interface {
 	Send(ctx context.Context, m *app.Outgoing, hold func(ctx context.Context, signature string) error) app.Result
+	// Drain has it begin no other transaction: a Send that has none yet ends with
+	// ResultTrouble of StageConnect, one that is past MAIL goes on. It does not wait.
+	Drain()
+	// Bound is how many connections the relay lets us have at once, as far as is known;
+	// 0: nobody can say.
+	Bound() int
 	// Close says QUIT on idle connections and drops the others: a Send that waits
 	// for the reply to its dot ends with ResultDoubt. It may be called again.
 	Close()
@@ -26,9 +33,9 @@ type Route struct {
 	Sender Sender
 }
 
-// CloseSenders closes the senders of all lanes, as Sender says.
+// CloseSenders closes the senders of all lanes, as Sender says, also of those that end.
 func (s *Service) CloseSenders() {
-	for _, l := range s.lanes {
+	for _, l := range s.lanes.open() {
 		l.sender.Close()
 	}
 }
@@ -36,12 +43,22 @@ func (s *Service) CloseSenders() {
 // Relays names the relays in their order, without credentials.
 func (s *Service) Relays() []string {
 	var names []string
-	for _, l := range s.lanes {
+	for _, l := range s.lanes.all() {
 		if !s.Settings.Capture {
 			names = append(names, l.relay.String())
 		}
 	}
 	return names
+}
+
+// RelaysUp tells of each relay whether it takes mail now.
+func (s *Service) RelaysUp() []metrics.Relay {
+	var relays []metrics.Relay
+	for _, l := range s.lanes.all() {
+		opening, _, _ := l.gate.look()
+		relays = append(relays, metrics.Relay{Name: l.name, Up: opening == open})
+	}
+	return relays
 }
 
 // Captures reports whether no mail leaves.

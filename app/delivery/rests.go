@@ -13,6 +13,7 @@ type rest struct {
 	gate
 	mu      sync.Mutex
 	trouble *app.RelayTrouble // nil: it is open
+	met     app.Result        // the latest of it
 }
 
 // rests are the senders of whom a relay takes nothing for now.
@@ -85,6 +86,24 @@ func (r *rests) again() {
 	}
 }
 
+// forget ends what is noted of troubles, and has all be tried now: the relay was taken
+// away, and may be another when it comes back.
+func (r *rest) forget() {
+	r.again()
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.trouble = nil
+}
+
+// forget is that of all of them.
+func (r *rests) forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, g := range r.of {
+		g.forget()
+	}
+}
+
 // leave is the passes of one transaction.
 type leave struct {
 	relay pass
@@ -111,6 +130,9 @@ func (v leave) through(g *rest) pass {
 // takes nothing of its sender.
 func (l *lane) enter(u app.Unit) (v leave, ok bool) {
 	s := senderOf(u)
+	if l.halted() {
+		return v, false
+	}
 	if v.relay, ok = l.gate.enter(l.breaker.innocent(s)); !ok {
 		return v, false
 	}

@@ -1,6 +1,7 @@
 package delivery
 
 import (
+	"fmt"
 	"slices"
 	"time"
 
@@ -34,11 +35,12 @@ func (l *lane) conclude(v leave, j *job, res app.Result) {
 	case app.ResultWithdrawn:
 		l.withdrawn(v, j)
 	case app.ResultTrouble:
-		if l.s.Sending.Err() != nil { // we dropped the connection ourselves, to stop
+		begun := inTransaction(res.Stage)
+		if l.s.Sending.Err() != nil || !begun && l.taking.Err() != nil { // we ended it ourselves, to stop or to leave the relay
 			l.handBack(j)
 			return
 		}
-		if !inTransaction(res.Stage) {
+		if !begun {
 			l.relayTrouble(v, j, res)
 			return
 		}
@@ -82,10 +84,12 @@ func (l *lane) repliesLost(v leave, j *job, res app.Result) {
 	l.shut(g, v.through(g), s, trouble{sender: s, delay: l.relayPause}, res)
 }
 
-// doubted records that the reply to a dot was lost. After 48 hours of that the
-// email is given up: nobody should get it again and again.
+// doubted records that the reply to a dot was lost. Once its time is over the email is
+// given up: nobody should get it again and again.
 func (l *lane) doubted(j *job, res app.Result) {
-	l.record(j, func(tx *db.Tx) error {
+	over, stored := false, false
+	l.record(j, func(tx *db.Tx) (err error) {
+		tx.AfterCommit(func() { stored = true })
 		for _, v := range res.Recipients {
 			if v.Verdict == app.Refused && !ofRecipient(v.Reply) {
 				continue // it is asked for again, with the others
@@ -97,15 +101,14 @@ func (l *lane) doubted(j *job, res app.Result) {
 		if err := l.s.doubt(tx, j.unit, "The connection to the relay was lost after the end of the message, before its reply: "+res.Reply.Text); err != nil {
 			return err
 		}
-		if !tooLate(j.unit, tx.Now) {
-			return nil
-		}
-		if err := tx.SettleDoubts(j.unit.EmailID, "given up: whether the relay took it is unknown"); err != nil {
+		waited := time.Duration(0)
+		waited, over, err = l.overdue(&tx.Reader, j.unit, tx.Now)
+		if err != nil || !over {
 			return err
 		}
-		return l.ledger.giveUp(tx, j.unit, res)
+		return l.ledger.giveUp(tx, j.unit, l.tooLate(j.unit, waited, res))
 	})
-	l.tell(j, app.Postponed, res)
+	l.tell(j, postponed(res), app.Postponed, over, stored)
 }
 
 func anyAccepted(res app.Result) bool {
@@ -143,11 +146,13 @@ func (l *lane) strike(j *job, hit bool) int {
 	return n
 }
 
-// tooLate reports whether a try at next would come after the 48 hours. They begin
-// when the relay first puts the email off: waiting for the relay itself, or for
-// its daily limit, is no trying.
-func tooLate(u app.Unit, next time.Time) bool {
-	return !u.Since.IsZero() && next.Sub(u.Since) > app.GiveUpAfter
+// tooLate words that a unit whose clock has run so long when it is next tried is not
+// tried again.
+func (l *lane) tooLate(u app.Unit, waited time.Duration, res app.Result) app.EventDetail {
+	d := l.ledger.detail(u, res.Stage, res.Reply, time.Time{})
+	d.Message = fmt.Sprintf("Expired after %d attempts, since it may wait %s at most and the next one would come after %s. The last one: %s",
+		u.Attempts, app.FormatSpan(l.maxWait(u)), app.FormatSpan(waited), d.Message)
+	return d
 }
 
 // again is how a unit is tried again of which somebody is left.
@@ -161,8 +166,9 @@ type again struct {
 // were decided one by one, and the others by rest ("": there are none, Postponed
 // or Refused).
 func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
-	over := false
+	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
+		tx.AfterCommit(func() { stored = true })
 		next, attempts := try.next, j.unit.Attempts
 		if next.IsZero() {
 			next = tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))
@@ -172,7 +178,11 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 		}
 		open := undecided(j.letter.Recipients, res)
 		postponed := postpones(res, open, rest)
-		if over = postponed && tooLate(j.unit, next); over {
+		waited, late, err := l.overdue(&tx.Reader, j.unit, next)
+		if err != nil {
+			return err
+		}
+		if over = postponed && late; over {
 			next = time.Time{}
 		}
 		if err := l.ledger.settleEach(tx, j, res, open, rest, next, try.why); err != nil {
@@ -182,14 +192,11 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 		case !postponed:
 			return service.IgnoreGone(tx.DeleteUnit(j.unit))
 		case over:
-			return l.ledger.giveUp(tx, j.unit, res)
+			return l.ledger.giveUp(tx, j.unit, l.tooLate(j.unit, waited, res))
 		}
 		return requeue(tx, j.unit, attempts, next)
 	})
-	if over {
-		rest = app.Refused
-	}
-	l.tell(j, rest, res)
+	l.tell(j, res, rest, over, stored)
 }
 
 // postpones reports whether somebody is left to try. A recipient that the result

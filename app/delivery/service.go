@@ -19,14 +19,21 @@ import (
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/mail"
+	"mailer/app/relays"
 	"mailer/app/service"
 	"mailer/app/teams"
 )
 
 // Config is what the service needs beside the Base.
 type Config struct {
-	Routes     []Route        // the first is the default region; none: no mail leaves
+	Routes []Route // the first is the default region; none: no mail leaves
+	// Connect makes the Sender of a relay that comes, or changes, while the service runs.
+	Connect func(relays.Relay) (Sender, error)
+	// Tick is called each second while the service runs, from one goroutine; changed:
+	// somebody has written to the database lately. nil: nobody asks.
+	Tick       func(changed bool)
 	DoubtDelay time.Duration  // 0: 60 s
+	MaxWait    time.Duration  // how long mail is tried, where neither it nor its relay says; 0: app.DefaultMaxWait, negative: for ever
 	Builders   int            // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	BulkShare  float64        // part of a relay's daily limit that broadcasts may use; 0: pacing.DefaultBulkShare
 	Jitter     func() float64 // 0 to 1; nil: at random
@@ -41,7 +48,7 @@ type Service struct {
 	domains  *domains.Service
 	audience *audience.Service
 	mail     *mail.Service
-	lanes    []*lane
+	lanes    lanes
 	suspect  atomic.Bool // a unit that may be what ends the process is in work
 	guards   guards
 	paths    returnPathHosts
@@ -52,6 +59,9 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	if cfg.DoubtDelay == 0 {
 		cfg.DoubtDelay = time.Minute
 	}
+	if cfg.MaxWait == 0 {
+		cfg.MaxWait = app.DefaultMaxWait
+	}
 	if cfg.Builders == 0 {
 		cfg.Builders = app.Builders()
 	}
@@ -61,7 +71,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, Config: cfg, events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	for _, route := range cfg.Routes {
-		s.lanes = append(s.lanes, newLane(s, route))
+		s.lanes.add(newLane(s, route, nil))
 	}
 	return s
 }
@@ -71,13 +81,12 @@ func (s *Service) Start(ctx context.Context) error {
 	if err := s.startGuards(ctx); err != nil {
 		return err
 	}
-	for _, l := range s.lanes {
-		if err := l.start(ctx); err != nil {
+	s.lanes.running = true
+	for _, l := range s.lanes.all() {
+		if err := l.start(ctx, false); err != nil {
 			return err
 		}
 	}
-	if s.Sends() {
-		s.Workers.Go(s.watchStore)
-	}
+	s.Workers.Go(s.watchStore)
 	return nil
 }

@@ -122,9 +122,9 @@ func (s *Service) remedy(relay string) string {
 	case app.CaptureRegion:
 		return "it was accepted while mail was captured and leaves through no real relay: cancel it, or start with --capture once more"
 	case app.DefaultRegion:
-		return "restart with --relay URL or MAILER_RELAY"
+		return "mailer relays add URL, or restart with --relay URL or MAILER_RELAY"
 	}
-	return fmt.Sprintf("restart with --relay %s=URL or MAILER_RELAY", relay)
+	return fmt.Sprintf("mailer relays add %[1]s=URL, or restart with --relay %[1]s=URL or MAILER_RELAY; mailer queue move has it leave through another", relay)
 }
 
 // Strand implements mail.Outlet.

@@ -1,11 +1,6 @@
 package delivery
 
-import (
-	"fmt"
-	"time"
-
-	"mailer/db"
-)
+import "time"
 
 // shortOf is the part of a relay's daily limit that is shared equally between teams:
 // the last fifth. Up to there who comes first is served first.
@@ -56,29 +51,13 @@ func (l *limits) use(team string, now time.Time, n int64) {
 	*u.at(now.Unix() / 3600) += n
 }
 
-// loadTeams reads what each team used: recipients that outcomes were counted of, which
-// are messages nearly. It weighs teams against each other, so nearly is enough.
-func (l *limits) loadTeams(r *db.Reader) error {
-	now := time.Now().Unix() / 3600
-	rows, err := r.RegionUse(l.relay, now-teamHours+1)
-	if err != nil {
-		return fmt.Errorf("read what teams used: %w", err)
-	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	for _, row := range rows {
-		l.use(row.TeamID, time.Unix(min(row.Hour, now)*3600, 0), row.Sent)
-	}
-	return nil
-}
-
 // short reports whether little is left of the daily limit.
 func (l *limits) short(now time.Time) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
 	if l.daily == 0 {
 		return false
 	}
-	l.mu.Lock()
-	defer l.mu.Unlock()
 	l.forget(now.Unix() / 60)
 	return l.daily-l.total.sent <= l.daily/shortOf
 }

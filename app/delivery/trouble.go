@@ -23,6 +23,9 @@ func (l *lane) rest(v leave, s sender, res app.Result) {
 func (l *lane) shut(g *rest, p pass, whose sender, t trouble, res app.Result) time.Time {
 	failures, until, fresh := g.close(p, t)
 	if fresh {
+		if t.quota {
+			failures = 0
+		}
 		l.noteTrouble(g, whose, failures, until, res)
 		l.wake() // it looks when the pause ends
 	}
@@ -55,10 +58,14 @@ const maxCounted = 1_000_000
 func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time, res app.Result) {
 	g.mu.Lock()
 	first := g.trouble == nil
-	if first {
+	other := ""
+	if !first && (g.trouble.Failures == 0) != (failures == 0) { // clocks stand in one of the two
+		other = g.trouble.ID
+	}
+	if first || other != "" {
 		g.trouble = &app.RelayTrouble{ID: app.NewID(), Relay: l.name, TeamID: whose.team, Domain: whose.domain, StartedAt: time.Now()}
 	}
-	g.trouble.Failures = failures
+	g.trouble.Failures, g.met = failures, res
 	g.trouble.Detail = l.troubleDetail(whose, res, until)
 	note := *g.trouble
 	g.mu.Unlock()
@@ -68,6 +75,9 @@ func (l *lane) noteTrouble(g *rest, whose sender, failures int, until time.Time,
 	}
 	l.warn(whose, res, "waiting", waiting, "since", note.StartedAt.UTC().Format(time.RFC3339), "next_try", until.UTC().Format(time.RFC3339))
 	err = l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+		if err := tx.CloseTrouble(other); err != nil {
+			return err
+		}
 		if err := tx.OpenTrouble(note); err != nil {
 			return err
 		}
@@ -170,7 +180,7 @@ func (l *lane) endTrouble(g *rest, msg string) {
 
 // dailyUsed rests the lane until the daily limit has a place again.
 func (l *lane) dailyUsed(v leave, j *job, free time.Time) {
-	l.shut(l.gate, v.relay, sender{}, trouble{delay: func(int) time.Duration { return time.Until(free) }},
+	l.shut(l.gate, v.relay, sender{}, trouble{quota: true, delay: func(int) time.Duration { return time.Until(free) }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("its limit of %d messages in 24 hours is used up", l.relay.Daily)}})
 	l.handBack(j)
 }
@@ -182,35 +192,7 @@ const shareLook = time.Minute
 func (l *lane) shareUsed(v leave, j *job) {
 	whose := sender{team: j.unit.TeamID}
 	g := l.rests.at(whose)
-	l.shut(g, v.through(g), whose, trouble{sender: whose, delay: func(int) time.Duration { return shareLook }},
+	l.shut(g, v.through(g), whose, trouble{sender: whose, quota: true, delay: func(int) time.Duration { return shareLook }},
 		app.Result{Stage: app.StageConnect, Reply: app.Reply{Text: fmt.Sprintf("this team has used its share of the limit of %d messages in 24 hours, and what is left is for others", l.relay.Daily)}})
 	l.handBack(j)
-}
-
-// tell writes a line for each recipient on whom the relay decided, and one for the
-// others: rest is the verdict on them.
-func (l *lane) tell(j *job, rest app.Verdict, res app.Result) {
-	for _, v := range res.Recipients {
-		switch v.Verdict {
-		case app.Accepted:
-			l.say("delivered", j, v.Address, v.Reply)
-		case app.Refused:
-			l.say("bounced", j, v.Address, v.Reply)
-		case app.Postponed:
-			l.say("deferred", j, v.Address, v.Reply)
-		}
-	}
-	msg := map[app.Verdict]string{app.Refused: "failed", app.Postponed: "deferred"}[rest]
-	if msg == "" {
-		return
-	}
-	for _, address := range undecided(j.letter.Recipients, res) {
-		l.say(msg, j, address, res.Reply)
-	}
-}
-
-func (l *lane) say(msg string, j *job, address string, r app.Reply) {
-	_, domain, _ := strings.Cut(address, "@")
-	l.s.Log.Info(msg, "email", j.unit.EmailID, "team", j.unit.TeamID, "relay", l.name, "to_domain", domain, "attempt", j.unit.Attempts,
-		"code", r.Code, "enhanced_code", r.Enhanced, "ms", time.Since(j.began).Milliseconds())
 }

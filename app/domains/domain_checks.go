@@ -100,7 +100,10 @@ func (s *Service) beginVerifying(ctx context.Context, teamID, id string) (d app.
 		}
 		before := d.Status
 		d.Status, d.PendingSince, d.CheckAt = app.StartVerifying(&d, tx.Now)
-		if err := tx.SetDomainChecks(&d); err != nil || d.Status == before {
+		if err := tx.SetDomainChecks(&d); err != nil {
+			return err
+		}
+		if err := service.Audit(ctx, tx, teamID, "domain.verify", id, map[string]any{"name": d.Name, "status": before}, map[string]any{"status": d.Status}); err != nil || d.Status == before {
 			return err
 		}
 		return s.announceDomain(tx, webhook.DomainUpdated, &d)
@@ -152,21 +155,28 @@ func (s *Service) CheckDue(ctx context.Context) error {
 
 // check asks the DNS about a domain and writes down what follows.
 func (s *Service) check(ctx context.Context, d *app.Domain) error {
-	if s.Resolver == nil {
-		return errors.New("no resolver is configured")
-	}
-	full, err := s.GetDomain(ctx, &app.Key{TeamID: d.TeamID}, d.ID) // with its keys
+	checks, err := s.LookUp(ctx, d.TeamID, d.ID)
 	if err != nil {
 		return err
+	}
+	return s.DB.Write(ctx, func(tx *db.Tx) error { return s.settleCheck(tx, d, checks) })
+}
+
+// LookUp asks the DNS about the records of a domain, and changes nothing. Errors:
+// CodeNotFound; that of ctx.
+func (s *Service) LookUp(ctx context.Context, teamID, id string) ([]app.RecordCheck, error) {
+	if s.Resolver == nil {
+		return nil, errors.New("no resolver is configured")
+	}
+	full, err := s.GetDomain(ctx, &app.Key{TeamID: teamID}, id) // with its keys
+	if err != nil {
+		return nil, err
 	}
 	asking, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	needs, target := s.wants(&full)
 	checks := dnscheck.Check(asking, full.WithoutExpired(time.Now()), needs, target, s.Resolver)
-	if ctx.Err() != nil {
-		return ctx.Err() // not the DNS's silence
-	}
-	return s.DB.Write(ctx, func(tx *db.Tx) error { return s.settleCheck(tx, d, checks) })
+	return checks, ctx.Err() // the end of ctx is not the DNS's silence
 }
 
 // settleCheck writes what a check found, and what follows: another status, and a

@@ -59,7 +59,10 @@ func (s *Service) AddDomain(ctx context.Context, teamID string, in app.DomainInp
 			return full
 		}
 		tx.AfterCommit(func() { s.dkim.Forget(dkimName(d.TeamID, d.Name)) })
-		return s.announceDomain(tx, webhook.DomainCreated, &d)
+		if err := s.announceDomain(tx, webhook.DomainCreated, &d); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, teamID, "domain.create", d.ID, nil, map[string]any{"name": d.Name, "region": d.Region, "trusted": d.Trusted})
 	})
 	if errors.Is(err, db.ErrConflict) {
 		return app.Domain{}, conflict
@@ -143,9 +146,17 @@ func (s *Service) UpdateDomain(ctx context.Context, key *app.Key, id string, pat
 		if d.TrackingSubdomain != old.TrackingSubdomain && (d.Status == app.DomainVerified || d.Status == app.DomainPending) {
 			tx.AfterCommit(func() { s.checkSoon(d) })
 		}
-		return s.announceDomain(tx, webhook.DomainUpdated, &d)
+		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "domain.update", id, auditedTracking(&old), auditedTracking(&d))
 	})
 	return d, service.Lookup("domain", err)
+}
+
+// auditedTracking is what the audit log says of how a domain tracks.
+func auditedTracking(d *app.Domain) map[string]any {
+	return map[string]any{"name": d.Name, "open_tracking": d.OpenTracking, "click_tracking": d.ClickTracking, "tracking_subdomain": d.TrackingSubdomain}
 }
 
 // DeleteDomain removes a domain with its keys, and the API keys that are bound
@@ -211,7 +222,10 @@ func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Do
 		if err := tx.SetDomainChecks(&d); err != nil {
 			return err
 		}
-		return s.announceDomain(tx, webhook.DomainUpdated, &d)
+		if err := s.announceDomain(tx, webhook.DomainUpdated, &d); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, teamID, "domain.rotate_dkim", id, nil, map[string]any{"name": d.Name, "selector": pair.Selector})
 	})
 	return d, service.Lookup("domain", err)
 }

@@ -13,7 +13,7 @@ func (s *Service) Regions() []string {
 		return []string{app.DefaultRegion}
 	}
 	var names []string
-	for _, r := range s.Settings.Regions {
+	for _, r := range s.Settings.Outlets().Regions {
 		names = append(names, r.Name)
 	}
 	return names
@@ -28,7 +28,7 @@ func (s *Service) wants(d *app.Domain) (needs app.RelayNeeds, trackingTarget str
 		trackingTarget = u.Hostname()
 	}
 	region := s.Settings.RegionOf(d.Region)
-	for _, r := range s.Settings.Regions {
+	for _, r := range s.Settings.Outlets().Regions {
 		if r.Name == region {
 			needs = r.Needs
 		}

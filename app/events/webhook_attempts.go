@@ -110,6 +110,7 @@ func (h *hooks) post(hook webhook.Webhook, d webhook.Delivery) (a webhook.Attemp
 // when the event is tried again; zero: never.
 func (h *hooks) record(j *hookJob, hook webhook.Webhook, d webhook.Delivery, a webhook.Attempt, wait time.Duration) (next time.Time, err error) {
 	err = h.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error {
+		tx.AfterCommit(func() { h.s.Metrics.Attempt(a.Success(), 1) })
 		next = time.Time{}
 		status := webhook.DeliverySuccess
 		if !a.Success() {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -14,8 +15,8 @@ import (
 	"mailer/db"
 )
 
-// webhookPurpose is what signing secrets are sealed for.
-const webhookPurpose = "webhook"
+// WebhookPurpose is what signing secrets are sealed for.
+const WebhookPurpose = "webhook"
 
 // sealSecrets puts the secrets of a webhook into the form in which they are
 // stored.
@@ -24,12 +25,12 @@ func (s *Service) sealSecrets(w *webhook.Webhook) error {
 	if err != nil {
 		return fmt.Errorf("encode secrets: %w", err)
 	}
-	w.Sealed = s.Sealer.Seal(webhookPurpose, w.ID, plain)
+	w.Sealed = s.Sealer.Seal(WebhookPurpose, w.ID, plain)
 	return nil
 }
 
 func (s *Service) openSecrets(w *webhook.Webhook) (secrets []webhook.SigningSecret, err error) {
-	plain, err := s.Sealer.Open(webhookPurpose, w.ID, w.Sealed)
+	plain, err := s.Sealer.Open(WebhookPurpose, w.ID, w.Sealed)
 	if err != nil {
 		return nil, fmt.Errorf("open secrets of webhook %s: %w", w.ID, err)
 	}
@@ -57,12 +58,29 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 			return err
 		}
 		tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(&w)}) }) // of what happened in the same commit
-		return s.listeners.change(tx, w.TeamID)
+		if err := s.listeners.change(tx, w.TeamID); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, w.TeamID, "webhook.create", w.ID, nil, audited(&w))
 	})
 	if errors.Is(err, db.ErrConflict) {
 		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", s.WebhooksPerTeam)
 	}
 	return w, service.Unavailable(err)
+}
+
+// audited is what the audit log says of a webhook.
+func audited(w *webhook.Webhook) map[string]any {
+	return map[string]any{"endpoint": auditedEndpoint(w.Endpoint), "events": w.Events, "status": w.Status}
+}
+
+// auditedEndpoint is an endpoint without what its owner may have put in as a secret.
+func auditedEndpoint(endpoint string) string {
+	u, err := url.Parse(endpoint)
+	if err != nil {
+		return ""
+	}
+	return u.Scheme + "://" + u.Host
 }
 
 // ListWebhooks returns a page of the team's webhooks, newest first, without secrets,
@@ -93,7 +111,10 @@ func (s *Service) UpdateWebhook(ctx context.Context, key *app.Key, id string, pa
 		if w, err = patch.Apply(old, s.WebhookAllow); err != nil {
 			return err
 		}
-		return s.storeWebhook(tx, &w)
+		if err := s.storeWebhook(tx, &w); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, w.TeamID, "webhook.update", id, audited(&old), audited(&w))
 	})
 	return w, service.Lookup("webhook", err)
 }
@@ -112,10 +133,17 @@ func (s *Service) storeWebhook(tx *db.Tx, w *webhook.Webhook) error {
 // under way ends. Errors: CodeNotFound.
 func (s *Service) DeleteWebhook(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		w, err := tx.Webhook(key.TeamID, id)
+		if err != nil {
+			return err
+		}
 		if err := tx.DeleteWebhook(key.TeamID, id); err != nil {
 			return err
 		}
-		return s.listeners.change(tx, key.TeamID)
+		if err := s.listeners.change(tx, key.TeamID); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "webhook.delete", id, audited(&w), nil)
 	})
 	return service.Lookup("webhook", err)
 }
@@ -138,7 +166,10 @@ func (s *Service) RotateSigningSecret(ctx context.Context, key *app.Key, id stri
 		if err := s.sealSecrets(&w); err != nil {
 			return err
 		}
-		return tx.UpdateWebhook(&w)
+		if err := tx.UpdateWebhook(&w); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "webhook.rotate_secret", id, nil, map[string]any{"endpoint": auditedEndpoint(w.Endpoint)})
 	})
 	return w, service.Lookup("webhook", err)
 }

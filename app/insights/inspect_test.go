@@ -134,10 +134,7 @@ func TestABroadcastIsInspectedAsItLeaves(t *testing.T) {
 	b.Frozen = &app.BroadcastFrozen{Pages: "https://mailer.test", Tracking: &app.Tracking{Base: "https://mailer.test", Click: true}}
 	text := "Hello"
 	b.Text = &text
-	s, err := app.NewSealer(make([]byte, app.MasterKeySize))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := apptest.Sealer(t, 0)
 	i, err := OfBroadcast(s, b)
 	if err != nil || strings.Join(i.Found, " ") != "foreign_tracking" || i.Score() != 9.6 {
 		t.Errorf("found %+v, %v", i, err)

@@ -126,10 +126,28 @@ func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 			email.LastEvent = app.Scheduled
 		}
 	}
+	if email.ExpiresIn, err = expiresIn(in.ExpiresIn); err != nil {
+		return nil, err
+	}
 	if key.DomainName != "" && mail.From.Domain != key.DomainName {
 		return nil, app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
 	}
 	return email, nil
+}
+
+// expiresIn reads how long an email is worth something; empty: as the relay has it.
+func expiresIn(text string) (time.Duration, error) {
+	if text == "" {
+		return 0, nil
+	}
+	d, err := schedule.ParseSpan(text)
+	if err != nil {
+		return 0, app.Invalid("expires_in", "%s", err)
+	}
+	if d < app.MinExpiresIn || d > app.MaxExpiresIn {
+		return 0, app.Invalid("expires_in", "must be 1m to 30d")
+	}
+	return d, nil
 }
 
 // Accept proves that an email may be sent and writes it with all that belongs
@@ -160,7 +178,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 		return err
 	}
 	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: email.Size(),
-		Owed: charged.Owed, Late: charged.Late}
+		Owed: charged.Owed, Late: charged.Late, ExpiresIn: email.ExpiresIn}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
 	}
@@ -177,6 +195,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 			return err
 		}
 	}
+	tx.AfterCommit(func() { s.Metrics.Accepted(1) })
 	return s.handOver(tx, email, unit, open)
 }
 

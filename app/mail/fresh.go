@@ -45,6 +45,9 @@ func (f *freshMail) put(e *app.Email, open []string) {
 	f.bytes += size
 }
 
+// Forget has an email that never leaves keep no room in memory.
+func (s *Service) Forget(emailID string) { s.fresh.take(emailID) }
+
 // take returns an email and its open recipients, once, and forgets them; nil where
 // it is not kept.
 func (f *freshMail) take(id string) (*app.Email, []string) {

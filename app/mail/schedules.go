@@ -64,32 +64,47 @@ func (s *Service) CancelEmail(ctx context.Context, key *app.Key, id string) erro
 		if email.LastEvent != app.Scheduled && email.LastEvent != app.Queued {
 			return app.Errorf(app.CodeValidation, "This email can't be canceled any more: its last event is %s", email.LastEvent)
 		}
-		if err := s.teams.Forgive(tx, key.TeamID, id); err != nil {
-			return err
-		}
-		err = tx.WithdrawUnit(id)
+		err = s.Withdraw(tx, app.Unit{EmailID: id, TeamID: key.TeamID, Relay: email.Relay}, "Canceled; nothing more of it leaves")
 		if errors.Is(err, db.ErrNotFound) {
 			return app.Errorf(app.CodeValidation, "This email can't be canceled any more: it is leaving at this moment")
 		}
-		if err != nil {
-			return fmt.Errorf("withdraw unit: %w", err)
-		}
-		if err := tx.CancelRecipients(id); err != nil {
-			return err
-		}
-		if err := tx.SettleDoubts(id, "canceled"); err != nil {
-			return err
-		}
-		detail := app.EventDetail{Message: "Canceled; nothing more of it leaves", Relay: email.Relay}
-		if err := tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: key.TeamID, EmailID: id, Type: app.EventType(app.Canceled), Detail: detail, CreatedAt: tx.Now}); err != nil {
-			return err
-		}
-		return tx.SetLastEvent(id, app.Canceled)
+		return err
 	})
-	if err == nil {
-		s.fresh.take(id)
-	}
 	return service.Unavailable(err)
+}
+
+// Withdraw ends the work on a unit that waits: nothing more of it leaves, who waited is
+// canceled, and what it owed to a quota is forgiven. words say so in its timeline. Error:
+// db.ErrNotFound, and nothing changed, when it is past its final dot, or over.
+func (s *Service) Withdraw(tx *db.Tx, u app.Unit, words string) error {
+	owed, err := tx.EmailBacklog(u.EmailID)
+	if err != nil {
+		return fmt.Errorf("read what is owed: %w", err)
+	}
+	if err := tx.WithdrawUnit(u); err != nil {
+		return err
+	}
+	if err := s.teams.ForgiveBacklog(tx, u.TeamID, owed); err != nil {
+		return err
+	}
+	if err := cancelRecipients(tx, u); err != nil {
+		return err
+	}
+	if err := tx.SettleDoubts(u.EmailID, "canceled"); err != nil {
+		return err
+	}
+	if err := tx.InsertEvent(NewEvent(tx, u, app.EventType(app.Canceled), "", app.EventDetail{Message: words, Relay: u.Relay})); err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { s.fresh.take(u.EmailID) })
+	return SetLastEvent(tx, u, app.Canceled)
+}
+
+func cancelRecipients(tx *db.Tx, u app.Unit) error {
+	if u.BroadcastID == "" {
+		return tx.CancelRecipients(u.EmailID)
+	}
+	return service.IgnoreGone(tx.SettleRecipient(u, "", app.Canceled))
 }
 
 // DeleteEmail removes an email with all that belongs to it; one that waits

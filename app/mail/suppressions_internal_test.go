@@ -64,7 +64,7 @@ func BenchmarkAcceptClosure(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer store.Close()
-			sealer, err := app.NewSealer(app.NewMasterKey())
+			sealer, err := app.NewSealer(app.MasterKey{Key: app.NewMasterKey()})
 			if err != nil {
 				b.Fatal(err)
 			}

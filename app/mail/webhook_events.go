@@ -1,6 +1,7 @@
 package mail
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"strings"
@@ -168,7 +169,7 @@ func (s *Service) AnnounceState(tx *db.Tx, u app.Unit, address string, state app
 	case app.Suppressed:
 		extra.Suppressed = &webhook.SuppressedData{Message: detail.Message, Type: webhook.AccountSuppressedType, Reason: webhook.PreviousBounce, Diagnostic: diagnostic(detail)}
 	case app.Failed:
-		extra.Failed = &webhook.FailedData{Reason: detail.Message}
+		extra.Failed = &webhook.FailedData{Reason: cmp.Or(detail.Reason, detail.Message)}
 	}
 	return s.AnnounceEmail(tx, u.TeamID, name, u.EmailID, extra)
 }

@@ -15,6 +15,7 @@ import (
 	"mailer/app"
 	"mailer/app/dnscheck"
 	"mailer/app/mailbox"
+	"mailer/app/schedule"
 )
 
 const (
@@ -49,7 +50,7 @@ func Parse(list []string) ([]Relay, error) {
 
 // ParseOne reads `[REGION=]URL`: smtp://user:pass@host:587 or
 // smtps://user:pass@host:465, with the options tls, rate, daily, connections,
-// ca, profile, dkim, spf, timeout, soft_bounce and helo. No error repeats any of
+// ca, profile, dkim, spf, timeout, soft_bounce, helo and max_wait. No error repeats any of
 // the text.
 func ParseOne(s string) (Relay, error) {
 	region, address, err := cutRegion(s)
@@ -264,8 +265,16 @@ func (r *Relay) option(key, value string) error {
 			return errors.New("timeout must be 1s to 10m")
 		}
 		r.Timeout = d
+	case "max_wait":
+		d, err := schedule.ParseSpan(value)
+		if err != nil {
+			return errors.New("max_wait must be a time span like 10m, 48h or 3d, or 0 for ever")
+		}
+		if r.MaxWait = d; d == 0 {
+			r.MaxWait = -1
+		}
 	default: // not named: it may be the rest of a password with a question mark
-		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo")
+		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo, max_wait")
 	}
 	return nil
 }

@@ -46,10 +46,11 @@ type Relay struct {
 	Connections int           // at once; default 8
 	Timeout     time.Duration // for each reply but that to the final dot; default 30 s
 	Profile     Profile
-	DKIM        bool   // sign before handing over; default true
-	SoftBounce  bool   // 5xx waits like 4xx
-	Hello       string // name or [address] that EHLO says; empty: this machine's
-	SPF         string // mechanism that covers its outgoing addresses; empty: by profile and host
+	MaxWait     time.Duration // how long mail waits for it at most; 0: as the server has it, negative: for ever
+	DKIM        bool          // sign before handing over; default true
+	SoftBounce  bool          // 5xx waits like 4xx
+	Hello       string        // name or [address] that EHLO says; empty: this machine's
+	SPF         string        // mechanism that covers its outgoing addresses; empty: by profile and host
 }
 
 // String names the relay without its credentials.

@@ -53,7 +53,7 @@ func (h *htmlCompiler) numbered(links []tracking.LinkValue) (out []numberedLink)
 
 // link compiles a tracked link.
 func (h *htmlCompiler) link(link numberedLink) {
-	before, after := html.EscapeString(h.mail.tracking.Base+"/t/c/"), ""
+	before, after := html.EscapeString(h.mail.tracking.Base+tracking.ClickPath), ""
 	if link.Bare {
 		before, after = `"`+before, `"`
 	}

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"context"
-	"crypto/subtle"
 	"errors"
 	"fmt"
 	"slices"
@@ -63,7 +62,7 @@ func grave(f feedback.Report) bool {
 // the email is known.
 func (s *Service) takeReport(tx *db.Tx, f feedback.Report) (known bool, err error) {
 	f = f.Tidy(time.Time{}, tx.Now)
-	err = tx.InsertFeedback(f.Source, s.Sealer.MAC(delivery.FeedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
+	err = tx.InsertFeedback(f.Source, s.Sealer.Hash(delivery.FeedbackPurpose, []byte(f.Source+"\x00"+f.ID)))
 	if errors.Is(err, db.ErrNotFound) {
 		return true, nil
 	}
@@ -278,29 +277,6 @@ func (s *Service) suppressReported(tx *db.Tx, r *report) error {
 		address, listed = app.FoldAddress(r.of.Address), strings.ToLower(r.of.Address)
 	}
 	return s.audience.SuppressFor(tx, r.subject.TeamID, r.subject.EmailID, address, listed, r.Kind.SuppressionOrigin())
-}
-
-// IngestDoor is an address that reports of a source come to.
-type IngestDoor struct {
-	Source string
-	URL    string // a path alone where the server's address is not known
-}
-
-// IngestDoors returns the addresses of all sources. Those with a secret prove by it
-// who reports: whoever has them can suppress addresses of every team.
-func (s *Service) IngestDoors() []IngestDoor {
-	doors := []IngestDoor{{app.SourceSES, s.Settings.BaseURL + "/ingest/ses"}}
-	for _, source := range app.FeedbackSources() {
-		doors = append(doors, IngestDoor{source, s.Settings.BaseURL + "/ingest/" + source + "/" + s.Sealer.IngestSecret(source)})
-	}
-	return doors
-}
-
-// OpensIngest tells, in constant time, whether a secret is that of a source.
-func (s *Service) OpensIngest(source, secret string) bool {
-	want := s.Sealer.IngestSecret(source)
-	known := slices.Contains(app.FeedbackSources(), source)
-	return subtle.ConstantTimeCompare([]byte(want), []byte(secret)) == 1 && known
 }
 
 // PurgeFeedback forgets old reports and providers' ids.

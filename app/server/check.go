@@ -1,25 +1,37 @@
 package server
 
 import (
+	"cmp"
 	"context"
 
+	"mailer/app/health"
 	"mailer/db"
 )
 
-// Check is what one check of a database came to.
-type Check struct {
-	Name  string `json:"name"`
-	OK    bool   `json:"ok"`
-	Found string `json:"found"`
-	Fix   string `json:"fix"` // empty: nothing is to be done
-}
-
 // CheckDatabase looks for damage in a database, beside a server or alone, and changes
 // nothing.
-func CheckDatabase(ctx context.Context, path string) (checks []Check, err error) {
+func CheckDatabase(ctx context.Context, path string) (checks []health.Check, err error) {
 	found, err := db.Check(ctx, path)
 	for _, f := range found {
-		checks = append(checks, Check(f))
+		checks = append(checks, health.Check(f))
 	}
 	return checks, err
+}
+
+// Doctor looks at a database and its server, or, where open fails, at what is there of
+// them. keyFile is empty for the file beside the database.
+func Doctor(ctx context.Context, database, keyFile string, open func() (*Server, func(), error)) ([]health.Check, error) {
+	p := health.Place{Database: database, KeyFile: cmp.Or(keyFile, db.KeyPath(database)), Running: db.InUse(database)}
+	s, done, err := open()
+	if err != nil {
+		return health.Machine(p, err), nil
+	}
+	defer done()
+	return s.Health.At(p, health.Network{}).Doctor(ctx)
+}
+
+// Names returns names or ids of a kind (team, domain, relay, key, email) out of a database
+// file, for a shell that completes them.
+func Names(ctx context.Context, path, kind string) ([]string, error) {
+	return db.Names(ctx, path, kind)
 }

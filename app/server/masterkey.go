@@ -1,7 +1,6 @@
 package server
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +8,7 @@ import (
 	"os"
 
 	"mailer/app"
+	"mailer/app/rekey"
 	"mailer/db"
 )
 
@@ -16,7 +16,7 @@ import (
 type KeyFile struct {
 	Path     string
 	Database string // as it was named, for words
-	key      []byte
+	file     *rekey.File
 }
 
 // NewServer reads the key, which it makes for a new database, and makes a Server with
@@ -27,37 +27,32 @@ func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	k.key, err = db.MasterKey(k.Path, fresh)
+	k.file, err = rekey.OpenFile(k.Path, fresh)
 	if errors.Is(err, os.ErrNotExist) && !fresh {
 		return nil, fmt.Errorf("the master key file %s is not there, and %s can't be read without it; put it back from where you keep it, or name it with --master-key-file", k.Path, k.Database)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Sealer, err = app.NewSealer(k.key); err != nil {
-		return nil, err
-	}
+	cfg.Sealer, cfg.KeyFile = k.file.Sealer, k.file
 	s, err := New(ctx, cfg)
-	if errors.Is(err, app.ErrSeal) {
+	switch {
+	case errors.Is(err, app.ErrRetired):
+		return nil, fmt.Errorf("%s is sealed with a master key that was retired in %s after it was copied; put the master key file that you kept with that copy there, or take the word \"retired\" off its line, start, and retire it again once everything is sealed anew", k.Database, k.Path)
+	case errors.Is(err, app.ErrSeal):
 		return nil, fmt.Errorf("the master key in %s is not the one that %s was made with; put the right file there, or name it with --master-key-file", k.Path, k.Database)
 	}
 	return s, err
 }
 
-// Check warns where others than the owner can read the file, or where it does not hold
-// any more what was read at the start.
+// Check warns where others than the owner can read the file, and has a server read it
+// again.
 func (k *KeyFile) Check(log *slog.Logger) {
 	switch mode, err := db.OpenToOthers(k.Path); {
 	case err != nil:
 		log.Warn("the master key file can't be looked at; the server goes on with the key that it has", "file", k.Path, "err", err)
-		return
 	case mode != 0:
 		log.Warn("others can read the master key", "file", k.Path, "mode", fmt.Sprintf("%04o", mode), "help", "chmod 600 "+k.Path)
 	}
-	switch key, err := db.MasterKey(k.Path, false); {
-	case err != nil:
-		log.Warn("the master key file can't be read; the server goes on with the key that it has", "file", k.Path, "err", err)
-	case !bytes.Equal(key, k.key):
-		log.Warn("the master key file holds another key; the server goes on with the one that it has, and the next start fails unless that is put back", "file", k.Path)
-	}
+	k.file.Look()
 }

@@ -16,11 +16,16 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/backup"
 	"mailer/app/broadcasts"
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/health"
 	"mailer/app/mail"
+	"mailer/app/metrics"
+	"mailer/app/queue"
+	"mailer/app/rekey"
 	"mailer/app/reports"
 	"mailer/app/retention"
 	"mailer/app/service"
@@ -33,7 +38,10 @@ import (
 type Config struct {
 	DB     *db.DB
 	Sealer *app.Sealer
-	Log    *slog.Logger
+	// KeyFile is where the keys of Sealer come from, so that they follow it; nil: they
+	// stay.
+	KeyFile *rekey.File
+	Log     *slog.Logger
 	// Routes: the first is the default region. None: no mail leaves, and without
 	// NoRelay Start must not be called (the command line beside a server).
 	Routes []delivery.Route
@@ -46,13 +54,15 @@ type Config struct {
 	Cloud          bool          // plans apply (a command beside a server: as the server said)
 	MaxAttachments int64         // bytes; 0: app.DefaultMaxAttachmentBytes; in cloud mode plans say it
 	DoubtDelay     time.Duration // 0: 60 s
+	MaxWait        time.Duration // as delivery.Config has it
 	// Enforce: a team or region over the line of a guardrail is held back; else that is
 	// only shown and told.
 	Enforce   bool
 	BulkShare float64 // part of a relay's daily limit that broadcasts may use; 0: app.DefaultBulkShare
 	Builders  int     // messages that the senders of Routes compose and sign at once; 0: app.Builders
 	Jitter    func() float64
-	Load      *app.Load // told of each caller that waits; nil: nobody asks
+	Load      *app.Load        // told of each caller that waits; nil: nobody asks
+	Metrics   *metrics.Metrics // count what happens; nil: nobody watches
 	// Resolver asks the DNS about domains; nil: domains are not checked.
 	Resolver app.DNSLookup
 	// BaseURL is where hosted pages are reached, like "https://mail.example.com";
@@ -72,6 +82,8 @@ type Config struct {
 	WebhooksPerTeam int
 	// Keep is for how long finished mail is kept, where its team does not say.
 	Keep app.Retention
+	// Backup is the one that the server makes each day.
+	Backup backup.Daily
 }
 
 // Server is the whole service behind its doors.
@@ -93,6 +105,10 @@ type Server struct {
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
 	Retention    *retention.Service
+	Health       *health.Service
+	Backup       *backup.Service
+	Queue        *queue.Service
+	Rekey        *rekey.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -111,6 +127,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	base.Metrics = cfg.Metrics
 	s := &Server{Base: base}
 	if s.Events, err = events.New(ctx, base, eventsOf(&cfg)); err != nil {
 		return nil, err
@@ -122,28 +139,26 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Retention = retention.New(base)
+	s.Health = health.New(base, s.Domains)
+	s.Backup = backup.New(base, cfg.Backup)
+	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
+	cfg.Metrics.Watch(s.look)
 	return s, nil
 }
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, NoRelay: cfg.NoRelay, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
-	for _, route := range cfg.Routes {
-		r := service.Region{Name: route.Relay.Region}
-		if !cfg.Capture {
-			r.Needs = route.Relay.Needs()
-		}
-		own.Regions = append(own.Regions, r)
-	}
-	if cfg.NoRelay {
-		own.Regions = []service.Region{{Name: app.DefaultRegion}}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
+	if cfg.NoRelay || len(cfg.Routes) > 0 {
+		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}
 	return own
 }
@@ -169,6 +184,8 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Mail.Start()
 	s.Broadcasts.Start()
 	s.Events.Start()
+	s.Backup.Start()
+	s.Rekey.Start()
 	return s.Upkeep.StartCron()
 }
 

@@ -10,23 +10,39 @@ import (
 	"mailer/db"
 )
 
-const masterKeyCheck = "master_key_check"
+// seedSetting is the sealed setting with the seed of hashes that outlive a master key.
+const seedSetting = "seed"
 
-// CheckMasterKey leaves a sealed word in a fresh database and opens it in every
-// later start: a wrong key file must not show only at the first signature. Error:
-// app.ErrSeal.
+// CheckMasterKey leaves a sealed seed in a fresh database and opens it in every later
+// start: a wrong key file must not show only at the first signature. The sealer then
+// has the seed. Error: app.ErrSeal.
 func (s *Base) CheckMasterKey(ctx context.Context) error {
 	return s.DB.WriteVital(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
-		sealed, err := tx.Setting(masterKeyCheck)
+		seed, err := s.SealedSetting(&tx.Reader, seedSetting)
 		if errors.Is(err, db.ErrNotFound) {
-			return tx.SetSetting(masterKeyCheck, s.Sealer.Seal("check", "", []byte("ok")))
+			seed = app.NewMasterKey()
+			err = s.SetSealedSetting(tx, seedSetting, seed)
 		}
 		if err != nil {
-			return fmt.Errorf("check master key: %w", err)
+			return fmt.Errorf("read the seed of hashes: %w", err)
 		}
-		_, err = s.Sealer.Open("check", "", sealed)
-		return err
+		return s.Sealer.SetSeed(seed)
 	})
+}
+
+// SealedSetting returns a value that the server keeps for itself, sealed; name is its
+// purpose too. Errors: db.ErrNotFound, app.ErrSeal.
+func (s *Base) SealedSetting(r *db.Reader, name string) ([]byte, error) {
+	sealed, err := r.Setting(db.SealedSetting + name)
+	if err != nil {
+		return nil, err
+	}
+	return s.Sealer.Open(name, "", sealed)
+}
+
+// SetSealedSetting keeps a value for SealedSetting.
+func (s *Base) SetSealedSetting(tx *db.Tx, name string, value []byte) error {
+	return tx.SetSetting(db.SealedSetting+name, s.Sealer.Seal(name, "", value))
 }
 
 // Relay says in one word where mail goes: RelayNone, RelayCapture or RelayConfigured.

@@ -15,6 +15,7 @@ import (
 	"sync/atomic"
 
 	"mailer/app"
+	"mailer/app/metrics"
 	"mailer/db"
 )
 
@@ -24,6 +25,8 @@ type Base struct {
 	Sealer *app.Sealer
 	Log    *slog.Logger
 	Load   *app.Load // counts the callers that wait; nil: nobody asks
+	// Metrics count what happens; nil: nobody watches.
+	Metrics *metrics.Metrics
 	// Settings are what the server of this database is; New fills them.
 	Settings Settings
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json"
 
@@ -16,12 +17,10 @@ import (
 const serverSetting = "server"
 
 // Settings is what commands beside a server must know of it, to accept by the
-// same rules.
+// same rules. Which relays there are may change while it is read.
 type Settings struct {
-	Capture bool     `json:"capture,omitzero"`
-	NoRelay bool     `json:"no_relay,omitzero"` // none is configured: mail is accepted and waits
-	BaseURL string   `json:"base_url,omitzero"` // without a slash at its end; empty: not known
-	Regions []Region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
+	Capture bool   `json:"capture,omitzero"`
+	BaseURL string `json:"base_url,omitzero"` // without a slash at its end; empty: not known
 	// Enforce: a team or region over the line of a guardrail is held back.
 	Enforce    bool   `json:"enforce,omitzero"`
 	BounceHost string `json:"bounce_host,omitzero"` // under which bounces arrive; empty: they do not
@@ -30,6 +29,46 @@ type Settings struct {
 	Compat app.Compat `json:"compat,omitzero"`
 	// Keep is what teams keep that say nothing themselves.
 	Keep app.Retention `json:"keep,omitzero"`
+
+	outlets *atomic.Pointer[Outlets] // nil: none were set
+}
+
+// Outlets are the relays of a server, as regions. They never change; others take their
+// place.
+type Outlets struct {
+	NoRelay bool     `json:"no_relay,omitzero"` // none is configured: mail is accepted and waits
+	Regions []Region `json:"regions,omitzero"`  // the first is the default; none: no server ran yet
+}
+
+// OutletsOf are those of a server with these relays: without any there is the default
+// region, in which mail waits.
+func OutletsOf(regions []Region) Outlets {
+	if len(regions) == 0 {
+		return Outlets{NoRelay: true, Regions: []Region{{Name: app.DefaultRegion}}}
+	}
+	return Outlets{Regions: regions}
+}
+
+// Outlets are the relays as they are now.
+func (s *Settings) Outlets() Outlets {
+	if s.outlets == nil {
+		return Outlets{}
+	}
+	return *s.outlets.Load()
+}
+
+// SetOutlets puts others in the place of the relays; all readers see them from now on.
+func (s *Settings) SetOutlets(o Outlets) {
+	if s.outlets == nil {
+		s.outlets = &atomic.Pointer[Outlets]{}
+	}
+	s.outlets.Store(&o)
+}
+
+// note is how settings stand in the database.
+type note struct {
+	*Settings `json:",inline"`
+	Outlets   `json:",inline"`
 }
 
 // The words of Relay.
@@ -44,7 +83,7 @@ func (s *Settings) Relay() string {
 	switch {
 	case s.Capture:
 		return RelayCapture
-	case s.NoRelay:
+	case s.Outlets().NoRelay:
 		return RelayNone
 	}
 	return RelayConfigured
@@ -59,8 +98,9 @@ func (s *Settings) RegionOf(region string) string {
 		return app.CaptureRegion
 	case region != app.CaptureRegion:
 		return region
-	case len(s.Regions) > 0:
-		return s.Regions[0].Name
+	}
+	if regions := s.Outlets().Regions; len(regions) > 0 {
+		return regions[0].Name
 	}
 	return app.DefaultRegion
 }
@@ -68,10 +108,11 @@ func (s *Settings) RegionOf(region string) string {
 // Lack says why no mail leaves through a region; empty: there is a relay for it, or
 // no server ran on this database yet.
 func (s *Settings) Lack(region string) string {
+	now := s.Outlets()
 	switch {
-	case s.NoRelay:
+	case now.NoRelay:
 		return "no relay is configured"
-	case len(s.Regions) == 0 || slices.ContainsFunc(s.Regions, func(r Region) bool { return r.Name == region }):
+	case len(now.Regions) == 0 || slices.ContainsFunc(now.Regions, func(r Region) bool { return r.Name == region }):
 		return ""
 	}
 	return "no relay for region " + region
@@ -86,14 +127,16 @@ type Region struct {
 // loadServer finds out about the server: this process, which is own, or else (with
 // no regions in own) the one that ran last on the database.
 func (s *Base) loadServer(ctx context.Context, own Settings) error {
-	if len(own.Regions) > 0 {
+	if len(own.Outlets().Regions) > 0 {
 		s.Settings = own
 		return nil
 	}
-	note, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
+	said := note{Settings: &s.Settings}
+	text, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(serverSetting) })
 	if err == nil {
-		err = json.Unmarshal(note, &s.Settings)
+		err = json.Unmarshal(text, &said)
 	}
+	s.Settings.SetOutlets(said.Outlets)
 	if err != nil && !errors.Is(err, db.ErrNotFound) {
 		return fmt.Errorf("read what the server noted: %w", err)
 	}
@@ -105,11 +148,11 @@ func (s *Base) loadServer(ctx context.Context, own Settings) error {
 
 // RememberServer leaves a note of this server for commands beside it.
 func (s *Base) RememberServer(ctx context.Context) error {
-	note, err := json.Marshal(s.Settings)
+	text, err := json.Marshal(note{&s.Settings, s.Settings.Outlets()})
 	if err != nil {
 		return fmt.Errorf("encode what this server is: %w", err)
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, note) })
+	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error { return tx.SetSetting(serverSetting, text) })
 	if err != nil {
 		return fmt.Errorf("note what this server is: %w", err)
 	}

@@ -1,5 +1,7 @@
 package service
 
+import "strconv"
+
 // TextOrNull returns what stands for a text in JSON where an empty one is null.
 func TextOrNull(s string) *string {
 	if s == "" {
@@ -7,3 +9,18 @@ func TextOrNull(s string) *string {
 	}
 	return &s
 }
+
+// Size words a number of bytes: "1.5 GB", in powers of 1,000, as disks are sold.
+func Size(bytes int64) string {
+	if bytes < 1000 {
+		return strconv.FormatInt(bytes, 10) + " B"
+	}
+	n, unit := float64(bytes)/1000, 0
+	for n >= 999.5 && unit < len(units)-1 {
+		n /= 1000
+		unit++
+	}
+	return strconv.FormatFloat(n, 'f', 1, 64) + " " + units[unit]
+}
+
+var units = []string{"kB", "MB", "GB", "TB", "PB"}

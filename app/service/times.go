@@ -2,6 +2,10 @@ package service
 
 import "time"
 
+// ClockSetting is the name of the latest wall clock that a server saw, in Unix
+// milliseconds.
+const ClockSetting = "clock"
+
 // Latest returns the later of two times.
 func Latest(a, b time.Time) time.Time {
 	if a.After(b) {

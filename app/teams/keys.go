@@ -108,9 +108,21 @@ func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput)
 			return service.Lookup("domain", err)
 		}
 		k.DomainID, k.DomainName = d.ID, d.Name
-		return tx.InsertKey(k)
+		if err := tx.InsertKey(k); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, teamID, "key.create", k.ID, nil, auditedKey(&k))
 	})
 	return token, k, service.Unavailable(err)
+}
+
+// auditedKey is what the audit log says of a key.
+func auditedKey(k *app.Key) map[string]any {
+	out := map[string]any{"name": k.Name, "permission": k.Permission, "role": k.Role}
+	if k.DomainName != "" {
+		out["domain"] = k.DomainName
+	}
+	return out
 }
 
 // domainOfKey finds the domain that a new key is bound to; none: an empty one.
@@ -135,8 +147,15 @@ func (s *Service) ListKeys(ctx context.Context, teamID string) (keys []app.Key, 
 // obey within a second. Errors: CodeNotFound.
 func (s *Service) RevokeKey(ctx context.Context, id string) error {
 	return service.Lookup("API key", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		k, err := tx.AnyKey(id)
+		if err != nil {
+			return err
+		}
 		tx.AfterCommit(s.keys.Clear)
-		return tx.DeleteKey(id)
+		if err := tx.DeleteTeamKey(k.TeamID, id); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, k.TeamID, "key.delete", id, auditedKey(&k), nil)
 	}))
 }
 
@@ -145,11 +164,11 @@ const devKeySetting = "dev_key"
 // DevKey returns the token of the key that `serve --dev` shows; it is made at the
 // first call and kept sealed, so that the line that shows it works each time.
 func (s *Service) DevKey(ctx context.Context) (string, error) {
-	sealed, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(devKeySetting) })
-	if err != nil && !errors.Is(err, db.ErrNotFound) {
+	token, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return s.SealedSetting(r, devKeySetting) })
+	if err != nil && !errors.Is(err, db.ErrNotFound) && !errors.Is(err, app.ErrSeal) {
 		return "", service.Unavailable(err)
 	}
-	if token, err := s.Sealer.Open(devKeySetting, "", sealed); err == nil {
+	if err == nil {
 		if _, err := s.Authenticate(ctx, string(token)); err == nil {
 			return string(token), nil
 		}
@@ -158,14 +177,14 @@ func (s *Service) DevKey(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	token, _, err := s.CreateKey(ctx, team.ID, app.KeyInput{Name: "dev", Permission: app.FullAccess, Role: app.RoleOwner})
+	made, _, err := s.CreateKey(ctx, team.ID, app.KeyInput{Name: "dev", Permission: app.FullAccess, Role: app.RoleOwner})
 	if err != nil {
 		return "", err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		return tx.SetSetting(devKeySetting, s.Sealer.Seal(devKeySetting, "", []byte(token)))
+		return s.SetSealedSetting(tx, devKeySetting, []byte(made))
 	})
-	return token, service.Unavailable(err)
+	return made, service.Unavailable(err)
 }
 
 // ForgetKeys has every key read anew: what it may do was changed.

@@ -150,7 +150,7 @@ func TestLastUsedIsWrittenAtStop(t *testing.T) {
 
 func TestAMasterKeyOfAnotherDatabaseIsRefusedAtOnce(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
-	other, err := app.NewSealer([]byte(strings.Repeat("x", app.MasterKeySize)))
+	other, err := app.NewSealer(app.MasterKey{Key: []byte(strings.Repeat("x", app.MasterKeySize))})
 	world.Must(t, err)
 	cfg := w.Config
 	cfg.Sealer = other

@@ -83,9 +83,20 @@ func (s *Service) SetPlan(ctx context.Context, teamID string, in plan.Input) (ne
 			s.plans.Forget(teamID)
 			s.OnPlan()
 		})
-		return tx.ReleaseBacklog(teamID)
+		if err := tx.ReleaseBacklog(teamID); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, teamID, "plan.set", teamID, auditedPlan(&old), auditedPlan(&next))
 	})
 	return next, service.Lookup("team", err)
+}
+
+// auditedPlan is what the audit log says of a plan.
+func auditedPlan(p *plan.Plan) map[string]any {
+	if p.Daily() {
+		return map[string]any{"name": p.Name}
+	}
+	return map[string]any{"name": p.Name, "included": p.Included(), "overage": p.Overage}
 }
 
 // AttachmentsFit checks the size of an email's attachments. Errors:

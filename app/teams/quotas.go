@@ -193,5 +193,13 @@ func (s *Service) Forgive(tx *db.Tx, teamID, emailID string) error {
 	if err != nil {
 		return fmt.Errorf("read what is owed: %w", err)
 	}
+	return s.ForgiveBacklog(tx, teamID, owed)
+}
+
+// ForgiveBacklog takes what an email owed out of the backlog.
+func (s *Service) ForgiveBacklog(tx *db.Tx, teamID string, owed plan.Backlog) error {
+	if !s.Settings.Cloud {
+		return nil
+	}
 	return tx.AddBacklog(teamID, plan.Backlog{Late: -owed.Late, Scheduled: -owed.Scheduled})
 }

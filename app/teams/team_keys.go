@@ -58,8 +58,12 @@ func (s *Service) RenameTeamKey(ctx context.Context, key *app.Key, id, name stri
 		if k, err = managed(tx, key, id); err != nil {
 			return err
 		}
+		before := k.Name
 		k.Name = name
-		return tx.RenameKey(key.TeamID, id, name)
+		if err := tx.RenameKey(key.TeamID, id, name); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "key.rename", id, map[string]any{"name": before}, map[string]any{"name": name})
 	})
 	return k, service.Lookup("API key", err)
 }
@@ -70,11 +74,15 @@ func (s *Service) RenameTeamKey(ctx context.Context, key *app.Key, id, name stri
 // that asks.
 func (s *Service) DeleteTeamKey(ctx context.Context, key *app.Key, id string) error {
 	err := s.DB.WriteVital(ctx, func(tx *db.Tx) error {
-		if _, err := managed(tx, key, id); err != nil {
+		k, err := managed(tx, key, id)
+		if err != nil {
 			return err
 		}
 		tx.AfterCommit(s.keys.Clear)
-		return tx.DeleteTeamKey(key.TeamID, id)
+		if err := tx.DeleteTeamKey(key.TeamID, id); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "key.delete", id, auditedKey(&k), nil)
 	})
 	return service.Lookup("API key", err)
 }

@@ -264,10 +264,7 @@ func BenchmarkRewriteLinks(b *testing.B) {
 }
 
 func BenchmarkTrack(b *testing.B) {
-	s, err := app.NewSealer(make([]byte, app.MasterKeySize))
-	if err != nil {
-		b.Fatal(err)
-	}
+	s := apptest.Sealer(b, 0)
 	m := &app.Mail{HTML: newsletter()}
 	id, t := app.NewID(), &app.Tracking{Base: "https://links.example.com", Open: true, Click: true}
 	b.SetBytes(int64(len(m.HTML)))

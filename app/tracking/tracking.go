@@ -76,7 +76,7 @@ func Track(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) 
 
 // Pixel is what stands around the token of an email in its pixel.
 func Pixel(t *app.Tracking) (before, after string) {
-	return `<img src="` + html.EscapeString(t.Base+"/t/o/"), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
+	return `<img src="` + html.EscapeString(t.Base+OpenPath), `" width="1" height="1" alt="" style="border:0;width:1px;height:1px">`
 }
 
 // clickLinks numbers the distinct targets that are tracked and returns the
@@ -98,7 +98,7 @@ func clickLinks(s *app.Sealer, p *Places, of ClickLink, t *app.Tracking, except 
 		link, known := links[target]
 		if !known {
 			of.Link, of.Links, of.Target = n, len(numbers), target
-			link = t.Base + "/t/c/" + ClickToken(s, of)
+			link = t.Base + ClickPath + ClickToken(s, of)
 			links[target] = link
 		}
 		return link
@@ -138,6 +138,12 @@ func UnsubscribeTargets(headers []app.Header) []string {
 const (
 	openPurpose  = "open token"
 	clickPurpose = "click token"
+)
+
+// Where hosted pages take tokens, below the base.
+const (
+	OpenPath  = "/t/o/"
+	ClickPath = "/t/c/"
 )
 
 // Sizes of the messages that tokens carry, in bytes: version, email; and of a click
@@ -187,9 +193,9 @@ func ClickToken(s *app.Sealer, l ClickLink) string {
 }
 
 // hostMark stands for a host in a token. It is keyed, so that nobody can look for a
-// host of his own that has the mark of another.
+// host of his own that has the mark of another, and the same whatever the master key.
 func hostMark(s *app.Sealer, host string) []byte {
-	return s.MAC("click host", []byte(host))[:hostMarkSize]
+	return s.Hash("click host", []byte(host))[:hostMarkSize]
 }
 
 // ReadOpenToken returns the email of a token that OpenToken made; ok is false for

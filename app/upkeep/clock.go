@@ -13,9 +13,6 @@ import (
 )
 
 const (
-	// ClockSetting is the name of the latest wall clock that a server saw, in Unix
-	// milliseconds.
-	ClockSetting = "clock"
 	// clockEvery is how often the wall clock is compared with the monotonic one.
 	clockEvery = 10 * time.Second
 	// clockStep is the least that counts as a step of the wall clock; what is less
@@ -108,7 +105,7 @@ func (s *Service) advance(ctx context.Context, by time.Duration) error {
 		if err := s.events.AdvanceDeliveries(tx, by); err != nil {
 			return err
 		}
-		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceChoiceNews(by))
+		return errors.Join(tx.AdvanceDomainChecks(by), tx.AdvanceTroubles(by), tx.AdvanceChoiceNews(by))
 	})
 	if err != nil {
 		return fmt.Errorf("make a wrong clock good: %w", err)
@@ -141,7 +138,7 @@ func (s *Service) advanceUnits(ctx context.Context, by time.Duration) error {
 
 // ResumeClock makes good that the clock was put back since an earlier server.
 func (s *Service) ResumeClock(ctx context.Context) error {
-	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(ClockSetting) })
+	noted, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return r.Setting(service.ClockSetting) })
 	if errors.Is(err, db.ErrNotFound) {
 		return s.UnlessFull(s.noteClock(ctx))
 	}
@@ -166,7 +163,7 @@ func (s *Service) ResumeClock(ctx context.Context) error {
 // noteClock leaves the time for the next server.
 func (s *Service) noteClock(ctx context.Context) error {
 	err := s.DB.WritePatient(ctx, func(tx *db.Tx) error {
-		return tx.SetSetting(ClockSetting, strconv.AppendInt(nil, tx.Now.UnixMilli(), 10))
+		return tx.SetSetting(service.ClockSetting, strconv.AppendInt(nil, tx.Now.UnixMilli(), 10))
 	})
 	if err != nil {
 		return fmt.Errorf("note the time: %w", err)

@@ -159,7 +159,7 @@ func TestAPacemakerThatWasRewoundBeatsOnAndStops(t *testing.T) {
 		w.Server.Upkeep.RewindCron()
 		world.Sleep(2 * time.Minute)
 		w.Read(func(r *db.Reader) error {
-			noted, err := r.Setting(upkeep.ClockSetting)
+			noted, err := r.Setting(service.ClockSetting)
 			ms, _ := strconv.ParseInt(string(noted), 10, 64)
 			if at := time.UnixMilli(ms); at.After(time.Now()) || time.Since(at) > 90*time.Second {
 				t.Errorf("the clock was last noted at %s, it is %s", at, time.Now())

@@ -160,20 +160,7 @@ func (s *Service) cancelNameless(tx *db.Tx, teamID, emailID string) error {
 	if err != nil {
 		return err
 	}
-	if err := tx.WithdrawUnit(emailID); err != nil {
-		return err
-	}
-	if err := tx.CancelRecipients(emailID); err != nil {
-		return err
-	}
-	if err := tx.SettleDoubts(emailID, "canceled"); err != nil {
-		return err
-	}
-	detail := app.EventDetail{Message: "Canceled; its sender was erased"}
-	if err := tx.InsertEvent(mail.NewEvent(tx, unit, app.EventType(app.Canceled), "", detail)); err != nil {
-		return err
-	}
-	return tx.SetLastEvent(emailID, app.Canceled)
+	return s.mail.Withdraw(tx, unit, "Canceled; its sender was erased")
 }
 
 // StartEraser erases in the background what an earlier process left and what

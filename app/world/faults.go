@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"mailer/app/upkeep"
+	"mailer/app/service"
 	"mailer/db"
 )
 
@@ -43,7 +43,7 @@ func (w *World) Ahead(by time.Duration, ids ...string) {
 		Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error { return tx.RequeueUnit(u, u.Attempts, tx.Now.Add(by)) }))
 	}
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		return tx.SetSetting(upkeep.ClockSetting, strconv.AppendInt(nil, tx.Now.Add(by).UnixMilli(), 10))
+		return tx.SetSetting(service.ClockSetting, strconv.AppendInt(nil, tx.Now.Add(by).UnixMilli(), 10))
 	}))
 }
 

@@ -139,6 +139,12 @@ func (r *FakeRelay) end() {
 	r.open--
 }
 
+// Drain implements delivery.Sender: what has begun goes on.
+func (r *FakeRelay) Drain() {}
+
+// Bound implements delivery.Sender.
+func (r *FakeRelay) Bound() int { return 0 }
+
 // Close implements delivery.Sender.
 func (r *FakeRelay) Close() {
 	r.Mu.Lock()

@@ -103,7 +103,7 @@ func (w *World) Open() {
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
-	sealer, err := app.NewSealer(w.master)
+	sealer, err := app.NewSealer(app.MasterKey{Key: w.master})
 	Must(w.T, err)
 	w.Config.DB, w.Config.Sealer, w.Config.Log, w.Config.Routes = w.DB, sealer, log, nil
 	for _, r := range w.Relays {

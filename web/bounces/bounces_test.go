@@ -82,7 +82,7 @@ type world struct {
 // newWorld runs a listener until the test ends.
 func newWorld(t *testing.T, change func(*limits)) *world {
 	t.Helper()
-	sealer, err := app.NewSealer(bytes.Repeat([]byte{7}, app.MasterKeySize))
+	sealer, err := app.NewSealer(app.MasterKey{Key: bytes.Repeat([]byte{7}, app.MasterKeySize)})
 	if err != nil {
 		t.Fatal(err)
 	}

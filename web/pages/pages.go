@@ -127,7 +127,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 	rt := rest.Route{Public: true, Refuse: p.refuse}
 	if form != "" {
 		rt.Body, rt.MaxBody = true, maxForm
-		rt.Precheck = func(_ *rest.Exchange, param func(string) string) error {
+		rt.Precheck = func(_ context.Context, _ *rest.Exchange, param func(string) string) error {
 			if p.service.OpensPage(form, param("token")) {
 				return nil
 			}

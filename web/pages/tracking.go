@@ -45,11 +45,11 @@ func registerTracking(h *rest.Handler, service TrackingService, p *pages) {
 	t := &trackedMail{h: h, service: service, pages: p, pixel: pixel}
 	image := map[string]*huma.MediaType{"image/gif": {Schema: &huma.Schema{Type: huma.TypeString, Format: "binary"}}}
 	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
-	t.add("/t/o/{token}", "open", "the pixel of a tracked email", t.open, map[string]*huma.Response{
+	t.add(tracking.OpenPath+"{token}", "open", "the pixel of a tracked email", t.open, map[string]*huma.Response{
 		"200": {Description: "A transparent image of one pixel", Content: image},
 		"404": {Description: "No such email; without a body", Content: image},
 	})
-	t.add("/t/c/{token}", "click", "the target of a tracked link", t.click, map[string]*huma.Response{
+	t.add(tracking.ClickPath+"{token}", "click", "the target of a tracked link", t.click, map[string]*huma.Response{
 		"200": {Description: "A page that names the target: the email that the link stood in was deleted, or the domain that it came from", Content: page},
 		"302": {Description: "The target is in the Location header", Headers: map[string]*huma.Param{
 			"Location": {Schema: &huma.Schema{Type: huma.TypeString, Format: "uri"}}}},

@@ -113,6 +113,10 @@ const slow = time.Second
 
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 	took := h.now().Sub(start)
+	h.metrics.Request(took)
+	if h.silent && x.status < http.StatusInternalServerError {
+		return
+	}
 	level := slog.LevelDebug
 	if !x.quiet && (x.status >= http.StatusBadRequest || took > slow) {
 		level = slog.LevelInfo

@@ -23,6 +23,7 @@ import (
 	"github.com/julienschmidt/httprouter"
 
 	"mailer/app"
+	"mailer/app/metrics"
 )
 
 // Authenticator finds the key of a token. Errors: CodeInvalidAPIKey.
@@ -46,6 +47,11 @@ type Config struct {
 	// of this machine.
 	TrustedProxies []netip.Prefix
 	Now            func() time.Time
+	// Metrics count requests; nil: nobody watches.
+	Metrics *metrics.Metrics
+	// Silent: of requests only those have a line in the log that fail by the server's
+	// fault.
+	Silent bool
 	// Absent refuses paths in words of their own that no route answers; nil: none.
 	Absent func(path string) *Error
 }
@@ -55,6 +61,8 @@ type Config struct {
 type Handler struct {
 	keys       Authenticator
 	log        *slog.Logger
+	metrics    *metrics.Metrics
+	silent     bool
 	baseURL    string
 	now        func() time.Time
 	limits     Limits
@@ -79,6 +87,8 @@ func New(cfg Config) *Handler {
 	h := &Handler{
 		keys:       cfg.Keys,
 		log:        cfg.Log,
+		metrics:    cfg.Metrics,
+		silent:     cfg.Silent,
 		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
 		now:        cfg.Now,
 		limits:     cfg.Limits,

@@ -2,6 +2,7 @@ package rest
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"strings"
 	"testing"
@@ -32,6 +33,23 @@ func TestOnlyRefusedAndSlowRequestsAreLoggedAtInfo(t *testing.T) {
 		getCore(b.handler, path)
 		if got := b.log.String(); strings.Count(got, "msg=request ") != 1 || !strings.Contains(got, "level="+level+" msg=request ") {
 			t.Errorf("%s, want %s: %s", path, level, got)
+		}
+	}
+}
+
+func TestASilentLogTellsOnlyOfFaultsOfTheServer(t *testing.T) {
+	b := newCoreBench(t, func(c *Config) { c.Silent = true })
+	b.handler.log = slog.New(slog.NewTextHandler(&b.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	for path, err := range map[string]error{"/well": nil, "/refused": app.NotFound("thing"), "/fault": errors.New("no disk"), "/full": app.Errorf(app.CodeServiceUnavailable, "full")} {
+		RegisterPublic(b.handler, Route{}, huma.Operation{Method: "GET", Path: path}, func(context.Context, *struct{}) (*struct{}, error) {
+			return &struct{}{}, err
+		})
+	}
+	for path, want := range map[string]int{"/well": 0, "/refused": 0, "/nowhere": 0, "/fault": 1, "/full": 1} {
+		b.log.Reset()
+		getCore(b.handler, path)
+		if got := b.log.String(); strings.Count(got, "msg=request ") != want {
+			t.Errorf("%s, want %d lines: %s", path, want, got)
 		}
 	}
 }

@@ -3,6 +3,7 @@ package rest
 import (
 	"bytes"
 	"cmp"
+	"context"
 	"io"
 	"net/http"
 	"net/url"
@@ -37,7 +38,7 @@ type Route struct {
 	Unproven bool // public, and only the body tells who sent it
 	// Precheck refuses a request before its body is read; nil: none. param returns what
 	// stands in the path.
-	Precheck func(x *Exchange, param func(name string) string) error
+	Precheck func(ctx context.Context, x *Exchange, param func(name string) string) error
 	// maxBody bounds the body in bytes; 0: the limit of the server.
 	MaxBody int64
 	// refuse answers errors; nil: in JSON.
@@ -92,7 +93,7 @@ func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 		return err
 	}
 	if rt.Precheck != nil {
-		if err := rt.Precheck(x, x.params.ByName); err != nil {
+		if err := rt.Precheck(r.Context(), x, x.params.ByName); err != nil {
 			return err
 		}
 	}

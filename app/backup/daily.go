@@ -1,0 +1,215 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/spf13/pflag"
+
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// Daily are the flags of the backup that a server makes by itself, once a day.
+type Daily struct {
+	Dir  string // empty: it makes none
+	At   string // HH:MM by the clock of the machine, in its time zone
+	Keep int    // how many of its own files stay
+
+	hour, minute int
+}
+
+// defaultKeep is two weeks of daily backups.
+const defaultKeep = 14
+
+// Bind adds the flags to a command.
+func (f *Daily) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.Dir, "backup-dir", "", "folder in which the server makes a backup each day; empty: it makes none")
+	flags.StringVar(&f.At, "backup-at", "03:30", "when, in the time zone of this machine")
+	flags.IntVar(&f.Keep, "backup-keep", defaultKeep, "how many of these backups stay; older ones are removed")
+}
+
+// Check refuses settings that can't be followed.
+func (f *Daily) Check() error {
+	at, err := time.Parse("15:04", f.At)
+	if err != nil {
+		return fmt.Errorf("--backup-at must be a time like 03:30, is %q", f.At)
+	}
+	f.hour, f.minute = at.Hour(), at.Minute()
+	if f.Keep < 1 {
+		return fmt.Errorf("--backup-keep must be 1 or more, is %d", f.Keep)
+	}
+	if f.Dir == "" {
+		return nil
+	}
+	if f.Dir, err = filepath.Abs(f.Dir); err != nil {
+		return fmt.Errorf("--backup-dir: %w", err)
+	}
+	return nil
+}
+
+// Dir is the folder of the daily backups; empty: none are made.
+func (s *Service) Dir() string { return s.daily.Dir }
+
+// lookEvery is how often the time of the daily backup is looked for, and retryAfter how
+// long one that failed waits.
+const (
+	lookEvery  = time.Minute
+	retryAfter = time.Hour
+)
+
+// Start has the daily backups be made, if there are to be any.
+func (s *Service) Start() {
+	if s.daily.Dir == "" {
+		return
+	}
+	s.Workers.Go(func() {
+		for {
+			s.makeDue(s.Taking)
+			if !service.Pause(s.Taking, lookEvery, nil) {
+				return
+			}
+		}
+	})
+}
+
+// makeDue makes the backup of the day where there is none yet. One that fails is told of
+// each time, and tried again.
+func (s *Service) makeDue(ctx context.Context) {
+	due, err := s.due(time.Now())
+	if err == nil && !due {
+		return
+	}
+	if err == nil {
+		err = s.makeDaily(ctx)
+	}
+	if ctx.Err() != nil {
+		return
+	}
+	if err != nil {
+		s.mu.Lock()
+		s.retryAt = time.Now().Add(retryAfter)
+		s.mu.Unlock()
+		s.Log.Error("the daily backup failed", "dir", s.daily.Dir, "err", err, "next_try", retryAfter, "help", "mend that, then mailer backup "+filepath.Join(s.daily.Dir, "now.db")+" proves it")
+	}
+	if err := s.noteFailure(ctx, err); err != nil {
+		s.LogUnlessHindered("how the daily backup went is not stored", err)
+	}
+}
+
+// due reports whether no backup was made since its time of the day last came.
+func (s *Service) due(now time.Time) (bool, error) {
+	s.mu.Lock()
+	retryAt := s.retryAt
+	s.mu.Unlock()
+	if now.Before(retryAt) {
+		return false, nil
+	}
+	names, err := s.own()
+	if err != nil || len(names) == 0 {
+		return err == nil, err
+	}
+	last, err := time.Parse(nameTime, s.timeIn(names[len(names)-1]))
+	if err != nil {
+		return false, fmt.Errorf("read the time of the last backup: %w", err)
+	}
+	return last.Before(s.daily.before(now)), nil
+}
+
+// before returns when the time of the backup came last.
+func (f *Daily) before(now time.Time) time.Time {
+	at := time.Date(now.Year(), now.Month(), now.Day(), f.hour, f.minute, 0, 0, now.Location())
+	if at.After(now) {
+		at = time.Date(now.Year(), now.Month(), now.Day()-1, f.hour, f.minute, 0, 0, now.Location())
+	}
+	return at
+}
+
+func (s *Service) makeDaily(ctx context.Context) error {
+	name := s.prefix() + time.Now().UTC().Format(nameTime) + ".db"
+	made, err := s.Write(ctx, filepath.Join(s.daily.Dir, name), nil)
+	if err != nil {
+		return err
+	}
+	s.Log.Info("backup made", "file", made.File, "bytes", made.Bytes, "emails", made.Emails)
+	return s.removeOld()
+}
+
+// nameTime is the time in the name of a daily backup, in UTC.
+const nameTime = "2006-01-02T150405Z"
+
+var ownName = regexp.MustCompile(`^\d{4}-\d\d-\d\dT\d{6}Z\.db$`)
+
+// prefix is what the names of a database's backups begin with.
+func (s *Service) prefix() string {
+	return strings.TrimSuffix(filepath.Base(s.DB.Path()), ".db") + "-"
+}
+
+func (s *Service) timeIn(name string) string {
+	return strings.TrimSuffix(strings.TrimPrefix(name, s.prefix()), ".db")
+}
+
+// own returns the names of the backups that the server made in its folder, oldest first.
+func (s *Service) own() ([]string, error) {
+	entries, err := os.ReadDir(s.daily.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("the folder %s is not there; make it with mkdir -p %s, or is a disk not mounted?", s.daily.Dir, s.daily.Dir)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("look for backups: %w", err)
+	}
+	var names []string
+	for _, e := range entries {
+		if rest, ok := strings.CutPrefix(e.Name(), s.prefix()); ok && ownName.MatchString(rest) {
+			names = append(names, e.Name())
+		}
+	}
+	slices.Sort(names)
+	return names, nil
+}
+
+// removeOld removes those of its own backups that are not to be kept.
+func (s *Service) removeOld() error {
+	names, err := s.own()
+	if err != nil {
+		return err
+	}
+	for len(names) > s.daily.Keep {
+		if err := os.Remove(filepath.Join(s.daily.Dir, names[0])); err != nil {
+			return fmt.Errorf("remove an old backup: %w", err)
+		}
+		names = names[1:]
+	}
+	return nil
+}
+
+// noteFailure keeps for status since when the daily backup fails, and why; nil: it does
+// not.
+func (s *Service) noteFailure(ctx context.Context, why error) error {
+	return s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		var f failure
+		if err := readSetting(&tx.Reader, failedSetting, &f); err != nil {
+			return err
+		}
+		if why == nil {
+			return tx.SetSetting(failedSetting, []byte("{}"))
+		}
+		if f.At.IsZero() {
+			f.At = tx.Now
+		}
+		f.Words = why.Error()
+		value, err := json.Marshal(f)
+		if err != nil {
+			return fmt.Errorf("encode why the backup failed: %w", err)
+		}
+		return tx.SetSetting(failedSetting, value)
+	})
+}

@@ -1,0 +1,111 @@
+package backup
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"syscall"
+)
+
+// draft is a backup under way, under another name than it gets. It is locked while its
+// process lives: what a killed one left is taken over.
+type draft struct {
+	final string // where it goes
+	name  string
+	file  *os.File // holds the lock
+}
+
+// newDraft makes an empty file that only its owner can read. Errors: in words, where
+// the backup is there already, or can't be made.
+func newDraft(final string) (*draft, error) {
+	if _, err := os.Lstat(final); err == nil {
+		return nil, fmt.Errorf("%s is there already, and was left as it is; name another file", final)
+	}
+	d := &draft{final: final, name: final + ".partial"}
+	f, err := os.OpenFile(d.name, os.O_CREATE|os.O_RDWR|syscall.O_NOFOLLOW, 0o600)
+	if err != nil {
+		return nil, d.inWords(err)
+	}
+	if err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB); err != nil {
+		f.Close()
+		if errors.Is(err, syscall.EWOULDBLOCK) {
+			return nil, fmt.Errorf("another backup is being written to %s; wait until it is done, or name another file", final)
+		}
+		return nil, fmt.Errorf("lock %s: %w", d.name, err)
+	}
+	d.file = f
+	if err := errors.Join(f.Chmod(0o600), f.Truncate(0)); err != nil {
+		d.discard()
+		return nil, d.inWords(err)
+	}
+	return d, nil
+}
+
+// inWords says of what the file system refuses what helps.
+func (d *draft) inWords(err error) error {
+	dir := filepath.Dir(d.final)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return fmt.Errorf("the folder of %s is not there; make it with mkdir -p %s, or name another file", d.final, dir)
+	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.EROFS):
+		return fmt.Errorf("%s can't be written by this user: %w; name a file in a folder of yours, or run it as the owner of %s", d.final, err, dir)
+	case errors.Is(err, syscall.ENOSPC), errors.Is(err, syscall.EDQUOT):
+		return fmt.Errorf("the disk of %s is full; nothing of the backup was left on it: make room, or name a file on another disk", d.final)
+	}
+	return fmt.Errorf("back up to %s: %w", d.final, err)
+}
+
+// spare is what a backup leaves of a disk, on which mail may have to be stored.
+const spare = 64 << 20
+
+// hasRoom refuses a copy of a database that would fill the disk.
+func (d *draft) hasRoom(database string) error {
+	bytes := int64(0)
+	for _, name := range []string{database, database + "-wal"} {
+		if info, err := os.Stat(name); err == nil {
+			bytes += info.Size()
+		}
+	}
+	var disk syscall.Statfs_t
+	if err := syscall.Statfs(filepath.Dir(d.final), &disk); err != nil {
+		return d.inWords(err)
+	}
+	if free := int64(disk.Bavail) * int64(disk.Bsize); free < bytes+spare {
+		return fmt.Errorf("the backup takes %d MB, and the disk of %s has %d MB left; make room, or name a file on another disk", bytes>>20, d.final, free>>20)
+	}
+	return nil
+}
+
+// publish puts the file where it goes. One that came there meanwhile stays as it is.
+func (d *draft) publish() error {
+	err := os.Link(d.name, d.final)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s was made by somebody else meanwhile, and was left as it is; name another file", d.final)
+	}
+	if err != nil { // no hard links here
+		err = os.Rename(d.name, d.final)
+	}
+	if err = errors.Join(err, syncDir(filepath.Dir(d.final))); err != nil {
+		return d.inWords(err)
+	}
+	return nil
+}
+
+// discard removes what has no use under its own name.
+func (d *draft) discard() {
+	for _, side := range []string{"-journal", "-wal", "-shm", ""} {
+		_ = os.Remove(d.name + side)
+	}
+	_ = d.file.Close()
+}
+
+// syncDir has the names of a folder outlive a power cut.
+func syncDir(path string) error {
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	return errors.Join(f.Sync(), f.Close())
+}

@@ -1,0 +1,181 @@
+package backup
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/mail"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// restoredSetting is the name under which a restore is noted.
+const restoredSetting = "restored"
+
+// KeyFile is where the master key of a database stands: named, or beside the database.
+func KeyFile(database, named string) string { return cmp.Or(named, db.KeyPath(database)) }
+
+// Restoring says what is put in whose place.
+type Restoring struct {
+	File     string
+	Database string
+	Schema   string // the text of schema.sql
+	// Fits refuses, in words, a database that the master key does not fit.
+	Fits func(context.Context, *db.DB) error
+}
+
+// Restored is what a restore did.
+type Restored struct {
+	Database string  `json:"database"`
+	SetAside *string `json:"set_aside"` // where the database of before stands; nil: there was none
+	Held     int64   `json:"held"`      // emails, and recipients of broadcasts, that waited in the backup
+	BackupAt *string `json:"backup_at"` // nil: a plain copy that does not say
+}
+
+// Restore puts a backup in the place of a database that no server runs on. What waited
+// in it is held, before it is put there. Errors: those of db.BeginRestore, and of Fits.
+func Restore(ctx context.Context, in Restoring) (done Restored, err error) {
+	r, err := db.BeginRestore(ctx, in.Database, in.File, in.Schema)
+	if err != nil {
+		return Restored{}, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if done, err = markStaged(ctx, r.Staged(), &in); err != nil {
+		return Restored{}, err
+	}
+	aside, err := r.Commit(ctx)
+	if err != nil {
+		return Restored{}, err
+	}
+	done.Database = r.Path()
+	if whole, err := filepath.Abs(r.Path()); err == nil {
+		done.Database = whole
+	}
+	if aside != "" {
+		done.SetAside = &aside
+	}
+	return done, nil
+}
+
+// markStaged has nothing of the staged copy leave that waited in it.
+func markStaged(ctx context.Context, staged string, in *Restoring) (done Restored, err error) {
+	store, err := db.Open(ctx, db.Options{Path: staged, Schema: in.Schema})
+	if err != nil {
+		return done, err
+	}
+	defer func() { err = errors.Join(err, store.Close()) }()
+	if err := in.Fits(ctx, store); err != nil {
+		return done, err
+	}
+	err = store.WriteVital(ctx, func(tx *db.Tx) error {
+		done, err = markRestored(ctx, tx, in.File)
+		return err
+	})
+	if err != nil {
+		return done, fmt.Errorf("hold what waited in %s: %w", in.File, err)
+	}
+	return done, nil
+}
+
+// markRestored holds what waits, and notes the restore.
+func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, err error) {
+	emails, err := holdAll(tx)
+	if err != nil {
+		return done, err
+	}
+	recipients, err := tx.HoldOpenBroadcasts(app.HoldRestored)
+	if err != nil {
+		return done, err
+	}
+	done.Held = emails + recipients
+	if done.BackupAt, err = backupAt(&tx.Reader); err != nil {
+		return done, err
+	}
+	note, err := json.Marshal(map[string]any{"at": app.FormatTime(tx.Now), "backup_at": done.BackupAt, "held": done.Held})
+	if err != nil {
+		return done, err
+	}
+	return done, errors.Join(tx.ForgetCopied(), delivery.NoteEnd(tx), tx.SetSetting(restoredSetting, note),
+		service.Audit(ctx, tx, "", "backup.restore", file, nil, map[string]any{"held": done.Held, "backup_at": done.BackupAt}))
+}
+
+// backupAt is when the database was copied, or where a plain copy does not say, the last
+// time that its server noted.
+func backupAt(r *db.Reader) (*string, error) {
+	at, err := r.CopiedAt()
+	if err != nil || !at.IsZero() {
+		return app.FormatTimePtr(at), err
+	}
+	noted, err := r.Setting(service.ClockSetting)
+	if errors.Is(err, db.ErrNotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	ms, err := strconv.ParseInt(string(noted), 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("read the clock's note: %w", err)
+	}
+	return app.FormatTimePtr(time.UnixMilli(ms)), nil
+}
+
+// holdChunk is how many units are read at once.
+const holdChunk = 1000
+
+// holdAll holds all units, and returns how many are emails. The timeline of each says
+// why.
+func holdAll(tx *db.Tx) (emails int64, err error) {
+	doubts, err := tx.DottedUnits()
+	if err != nil {
+		return 0, err
+	}
+	for _, u := range doubts {
+		if err := noteDoubt(tx, u); err != nil {
+			return 0, err
+		}
+	}
+	for after := ""; ; {
+		units, err := tx.OpenUnits(after, holdChunk)
+		if err != nil {
+			return 0, err
+		}
+		for _, u := range units {
+			if u.BroadcastID == "" {
+				emails++
+			}
+			if err := service.IgnoreGone(delivery.TellHeld(tx, u, app.HoldRestored)); err != nil {
+				return 0, err
+			}
+			after = u.EmailID
+		}
+		if len(units) < holdChunk {
+			return emails, tx.HoldOpenUnits(app.HoldRestored)
+		}
+	}
+}
+
+// noteDoubt notes of a unit that was past its final dot that the relay may have taken it.
+func noteDoubt(tx *db.Tx, u app.Unit) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
+	if len(open) == 0 { // the provider's reports came before
+		return tx.DeleteUnit(u)
+	}
+	if err := tx.InsertDoubt(app.Doubt{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Recipients: open, Relay: u.Relay, CreatedAt: tx.Now}); err != nil {
+		return err
+	}
+	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventInDoubt, "", app.EventDetail{Stage: app.StageDot, Relay: u.Relay, Attempt: u.Attempts,
+		Message: "The backup was made between the end of the message and the relay's reply: the relay may have taken it"}))
+}

@@ -1,0 +1,45 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app/backup"
+	"mailer/app/server"
+)
+
+func (c *Store) backup() *cobra.Command {
+	cmd := newCommand("backup FILE|-", "Copy the database to a file that is not there, or to standard output, beside a running server or alone", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			bar := ProgressBytes(ctx, "backup", 1)
+			if args[0] == "-" {
+				made, err := e.Backup.Stream(ctx, os.Stdout, bar.At)
+				bar.Done()
+				c.sayKey(made)
+				return err
+			}
+			made, err := e.Backup.Write(ctx, args[0], bar.At)
+			bar.Done()
+			if made.File == "" {
+				return err
+			}
+			c.sayKey(made)
+			if err != nil {
+				return err
+			}
+			return c.done(made, fmt.Sprintf("%s: %d bytes, %d emails, as of %s; checked", made.File, made.Bytes, made.Emails, made.At))
+		})
+	})
+	return c.jsonFlag(cmd)
+}
+
+// sayKey says on standard error what a backup leaves out on purpose.
+func (c *Store) sayKey(made backup.Made) {
+	if made.File == "" {
+		return
+	}
+	fmt.Fprintf(os.Stderr, "mailer: the master key is not in the backup, which can't be restored without it: keep %s too, once, in another place\n", backup.KeyFile(c.flags.DB, c.flags.MasterKey))
+}

@@ -1,0 +1,55 @@
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app/health"
+	"mailer/app/server"
+)
+
+// errUnwell: a check failed, and was printed with what mends it.
+var errUnwell = errors.New("something needs a person: see the lines with ✗, and what mends each")
+
+func (c *Store) doctor() *cobra.Command {
+	cmd := newCommand("doctor", "Check machine, files, DNS, relays, webhooks and backups, beside a server or before the first start; exit code 0 only when all is well", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		checks, err := server.Doctor(cmd.Context(), c.flags.DB, c.flags.MasterKey, func() (*server.Server, func(), error) { return c.Open(cmd.Context(), c.flags, false) })
+		if err != nil {
+			return err
+		}
+		ok := health.AllOK(checks)
+		if c.asJSON {
+			err = PrintJSON(os.Stdout, map[string]any{"ok": ok, "checks": checks})
+		} else {
+			err = printChecks(os.Stdout, checks)
+		}
+		if err != nil || ok {
+			return err
+		}
+		return errUnwell
+	})
+	return ResolverFlag(c.jsonFlag(cmd), &c.flags.Resolver)
+}
+
+// printChecks writes a line a check, and below each that failed what mends it.
+func printChecks(w io.Writer, checks []health.Check) error {
+	var lines strings.Builder
+	tw := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
+	for _, check := range checks {
+		fmt.Fprintf(tw, "%s %s\t%s\n", map[bool]string{true: "✓", false: "✗"}[check.OK], check.Name, check.Found)
+		if check.Fix != "" {
+			fmt.Fprintf(tw, "\t→ %s\n", check.Fix)
+		}
+	}
+	if err := tw.Flush(); err != nil {
+		return err
+	}
+	_, err := io.WriteString(w, lines.String())
+	return err
+}

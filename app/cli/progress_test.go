@@ -1,0 +1,108 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+	"unicode/utf8"
+)
+
+func TestABarAppearsAfterTwoSecondsAndGoesWithItsWork(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := newBar(t.Context(), terminal{&out, 80}, "delete", 1000)
+		for range 19 {
+			time.Sleep(100 * time.Millisecond)
+			b.Add(10)
+		}
+		if out.Len() > 0 {
+			t.Fatalf("shown before two seconds: %q", out.String())
+		}
+		for range 10 {
+			time.Sleep(100 * time.Millisecond)
+			b.Add(10)
+		}
+		lines := strings.Split(out.String(), "\r")
+		last := lines[len(lines)-1]
+		for _, part := range []string{"delete", "28%", "/1000", "100 of them/s", "[2s:7s]"} {
+			if !strings.Contains(last, part) {
+				t.Errorf("%q has no %q", last, part)
+			}
+		}
+		if utf8.RuneCountInString(last) > 80 {
+			t.Errorf("%d columns: %q", utf8.RuneCountInString(last), last)
+		}
+		b.Done()
+		if last := out.String()[strings.LastIndex(strings.TrimSuffix(out.String(), "\r"), "\r"):]; strings.TrimSpace(last) != "" {
+			t.Errorf("left on the terminal: %q", last)
+		}
+		b.Done()
+	})
+}
+
+func TestABarWhoseWorkIsShortShowsNothing(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		b := newBar(t.Context(), terminal{&out, 80}, "delete", 10)
+		time.Sleep(time.Second)
+		b.At(5, 20)
+		b.Done()
+		if out.Len() > 0 {
+			t.Errorf("%q", out.String())
+		}
+	})
+}
+
+func TestABarWithoutATerminalIsSilent(t *testing.T) {
+	b := newBar(t.Context(), terminal{}, "delete", 10)
+	b.Add(1)
+	b.At(1, 2)
+	b.Done()
+}
+
+func TestABarGoesWhenItsContextEnds(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithCancel(t.Context())
+		var out bytes.Buffer
+		b := newBar(ctx, terminal{&out, 80}, "delete", 0)
+		time.Sleep(3 * time.Second)
+		b.Add(1)
+		cancel()
+		synctest.Wait()
+		if text := out.String(); !strings.Contains(text, "delete") || !strings.HasSuffix(text, " \r") {
+			t.Errorf("%q", text)
+		}
+		b.Done()
+	})
+}
+
+func TestTablesStayAlignedInColour(t *testing.T) {
+	table := Table{Head: []string{"NAME", "STATUS", "REGION"}, Rows: []Row{
+		{Cells: []string{"käse.example", "verified", "eu"}}, {Cells: []string{"b.example", "not_started", "us-east-1"}}, {Cells: []string{"\x1b[2Jc", "odd", "x"}},
+	}}
+	want := "NAME          STATUS       REGION\n" +
+		"käse.example  verified     eu\n" +
+		"b.example     not_started  us-east-1\n" +
+		" [2Jc         odd          x\n"
+	var text bytes.Buffer
+	if err := table.write(&text, false); err != nil || text.String() != want {
+		t.Errorf("%v\n%s\nwant\n%s", err, text.String(), want)
+	}
+	var coloured bytes.Buffer
+	if err := table.write(&coloured, true); err != nil || !strings.Contains(coloured.String(), green+"verified"+plain+" ") {
+		t.Errorf("%v %q", err, coloured.String())
+	}
+	bare := coloured.String()
+	for _, code := range []string{green, yellow, red, plain} {
+		bare = strings.ReplaceAll(bare, code, "")
+	}
+	if bare != want {
+		t.Errorf("without colours %q", bare)
+	}
+	if bytes.ContainsRune(text.Bytes(), 0x1b) || State(&text, "failed") != "failed" {
+		t.Error("escape codes where nobody sees colours")
+	}
+}

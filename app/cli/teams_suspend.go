@@ -1,0 +1,50 @@
+package cli
+
+import (
+	"context"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/server"
+	"mailer/app/teams"
+)
+
+func (c *Store) suspendTeam() *cobra.Command {
+	reason := ""
+	cmd := newCommand("suspend TEAM", "Have nothing of a team leave, and refuse what it sends, until it is resumed", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			out, err := e.Teams.SuspendTeam(ctx, args[0], reason)
+			if err != nil {
+				return err
+			}
+			return c.done(suspendedObject(&out), out.Team.Name+" is suspended since "+app.FormatTime(out.Since)+": nothing of it leaves, what waits keeps its place, and sends are refused; mailer teams resume ends that")
+		})
+	})
+	cmd.Flags().StringVar(&reason, "reason", "", "why, which whoever sends for the team is told")
+	return c.jsonFlag(cmd)
+}
+
+func (c *Store) resumeTeam() *cobra.Command {
+	return c.jsonFlag(newCommand("resume TEAM", "Have mail of a suspended team leave again", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			out, err := e.Teams.ResumeTeam(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			words := out.Team.Name + " was not suspended"
+			if out.Change {
+				words = out.Team.Name + " is resumed: what waits leaves now"
+			}
+			return c.done(suspendedObject(&out), words)
+		})
+	}))
+}
+
+func suspendedObject(s *teams.Suspended) map[string]any {
+	out := map[string]any{"object": "team", "id": s.Team.ID, "name": s.Team.Name, "suspended_at": nil, "reason": nil}
+	if !s.Since.IsZero() {
+		out["suspended_at"], out["reason"] = app.FormatTime(s.Since), s.Reason
+	}
+	return out
+}

@@ -1,0 +1,164 @@
+package health
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"syscall"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// Check is what one check came to.
+type Check struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Found string `json:"found"`
+	Fix   string `json:"fix"` // empty: nothing is to be done
+}
+
+func good(name, found string, args ...any) Check {
+	return Check{Name: name, OK: true, Found: fmt.Sprintf(found, args...)}
+}
+
+func bad(name, found, fix string) Check { return Check{Name: name, Found: found, Fix: fix} }
+
+// AllOK reports whether every check went well.
+func AllOK(checks []Check) bool {
+	for _, c := range checks {
+		if !c.OK {
+			return false
+		}
+	}
+	return true
+}
+
+// Place is where a database is, and how it was named on the command line.
+type Place struct {
+	Database, KeyFile string
+	Running           bool // a server holds the database
+}
+
+// The least that a machine should have.
+const (
+	minDiskFree    = 1 << 30 // bytes
+	minDescriptors = 2300    // 2,048 connections, and what the server itself has open
+	clockPatience  = 10 * time.Second
+)
+
+// Machine looks at what a server needs of its machine: files and their modes, disk, open
+// files, clock. opening is why the database could not be opened; nil: it could.
+func Machine(p Place, opening error) []Check {
+	checks := []Check{checkDatabase(p, opening)}
+	if _, err := os.Stat(p.KeyFile); err == nil {
+		checks = append(checks, checkMode("master key", p.KeyFile))
+	} else if opening == nil {
+		checks = append(checks, bad("master key", fmt.Sprintf("%s can't be looked at: %v", p.KeyFile, err), "put the file back from where you keep it, or name it with --master-key-file"))
+	}
+	if _, err := os.Stat(p.Database); err == nil {
+		checks = append(checks, checkMode("database file", p.Database))
+	}
+	return append(checks, checkFolder(p.Database), checkDisk(p.Database), checkDescriptors(p.Database, p.Running), checkSynchronised())
+}
+
+func checkDatabase(p Place, opening error) Check {
+	const name = "database"
+	switch {
+	case errors.Is(opening, db.ErrNotFound):
+		return bad(name, opening.Error(), "mailer serve makes it at its first start, mailer migrate without one")
+	case opening != nil:
+		return bad(name, opening.Error(), "mend what is said here, then run mailer doctor again")
+	case p.Running:
+		return good(name, "%s, and a server runs on it", p.Database)
+	}
+	return good(name, "%s; no server runs on it", p.Database)
+}
+
+// checkMode looks whether others than the owner reach a file that holds mail or keys.
+func checkMode(name, path string) Check {
+	mode, err := db.OpenToOthers(path)
+	switch {
+	case err != nil:
+		return bad(name, err.Error(), "ls -l "+path)
+	case mode != 0:
+		return bad(name, fmt.Sprintf("%s has the mode %04o: others can read it", path, mode), "chmod 600 "+path)
+	}
+	return good(name, "%s is its owner's alone", path)
+}
+
+// checkFolder looks whether files can be made beside the database, as SQLite must.
+func checkFolder(database string) Check {
+	const name = "folder"
+	dir := folderOf(database)
+	if err := syscall.Access(dir, 0x2|0x1); err != nil { // W_OK and X_OK
+		return bad(name, fmt.Sprintf("no file can be made in %s: %v", dir, err), "chown the folder to the user that runs mailer serve, or run this as that user")
+	}
+	return good(name, "files can be made in %s", dir)
+}
+
+// folderOf is the folder that the files of a database are in.
+func folderOf(database string) string {
+	if real, err := filepath.EvalSymlinks(database); err == nil {
+		database = real
+	}
+	return filepath.Dir(database)
+}
+
+// DiskFree returns how many bytes are free where a file is, for those who are not root.
+func DiskFree(path string) (int64, error) {
+	var fs syscall.Statfs_t
+	if err := syscall.Statfs(folderOf(path), &fs); err != nil {
+		return 0, fmt.Errorf("ask for free space beside %s: %w", path, err)
+	}
+	return int64(fs.Bavail) * int64(fs.Bsize), nil
+}
+
+func checkDisk(database string) Check {
+	free, err := DiskFree(database)
+	if err != nil {
+		return bad("disk", err.Error(), "df "+folderOf(database))
+	}
+	return judgeDisk(database, free)
+}
+
+func judgeDisk(database string, free int64) Check {
+	const name = "disk"
+	if free < minDiskFree {
+		return bad(name, fmt.Sprintf("%s are free beside %s, and below %s new mail may soon be refused", service.Size(free), database, service.Size(minDiskFree)),
+			"make room: mailer disk says what takes it, --keep-content and --keep-emails delete what is old, or use a larger disk")
+	}
+	return good(name, "%s are free", service.Size(free))
+}
+
+func checkDescriptors(database string, running bool) Check {
+	if running {
+		if pid := db.Holder(database); pid != 0 && limitOf(pid) != 0 {
+			return judgeDescriptors(fmt.Sprintf("the server (process %d)", pid), limitOf(pid))
+		}
+	}
+	var own syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &own); err != nil {
+		return bad("open files", fmt.Sprintf("how many there may be is not known: %v", err), "ulimit -n")
+	}
+	return judgeDescriptors("a server that is started from here", own.Max)
+}
+
+func judgeDescriptors(whose string, limit uint64) Check {
+	const name = "open files"
+	if limit < minDescriptors {
+		return bad(name, fmt.Sprintf("%s may have %d files and connections open, and needs %d for 2,048 connections", whose, limit, minDescriptors),
+			"systemd: LimitNOFILE=65536 in the unit; a shell: ulimit -n 65536; then start it again")
+	}
+	return good(name, "%s may have %d", whose, limit)
+}
+
+func checkSynchronised() Check {
+	if synchronised() {
+		return good("clock", "%s, and the system says that it is kept right", app.FormatTime(time.Now()))
+	}
+	return good("clock", "%s; the system does not say that it is kept right: timedatectl set-ntp true", app.FormatTime(time.Now()))
+}

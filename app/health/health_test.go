@@ -1,0 +1,211 @@
+package health_test
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"mailer/app"
+	"mailer/app/health"
+	"mailer/app/server"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// find returns the check of a name, and fails the test where it is not as wanted. A fix
+// must come with each that failed, and with no other.
+func find(t *testing.T, checks []health.Check, name string, ok bool, words ...string) health.Check {
+	t.Helper()
+	for _, c := range checks {
+		if c.Name != name {
+			continue
+		}
+		if c.OK != ok || (c.Fix == "") != c.OK {
+			t.Errorf("%s: %+v", name, c)
+		}
+		for _, w := range words {
+			if !strings.Contains(c.Found+" "+c.Fix, w) {
+				t.Errorf("%s does not say %q: %+v", name, w, c)
+			}
+		}
+		return c
+	}
+	t.Errorf("there is no check %q in %+v", name, checks)
+	return health.Check{}
+}
+
+func place(t *testing.T) health.Place {
+	dir := t.TempDir()
+	p := health.Place{Database: filepath.Join(dir, "mailer.db"), KeyFile: filepath.Join(dir, "mailer.db.key")}
+	for _, file := range []string{p.Database, p.KeyFile} {
+		world.Must(t, os.WriteFile(file, []byte("x"), 0o600))
+	}
+	return p
+}
+
+func TestFilesThatOthersReadAreNamedUntilTheirModeIsMended(t *testing.T) {
+	p := place(t)
+	for name, file := range map[string]string{"master key": p.KeyFile, "database file": p.Database} {
+		world.Must(t, os.Chmod(file, 0o644))
+		find(t, health.Machine(p, nil), name, false, "0644", "chmod 600 "+file)
+		world.Must(t, os.Chmod(file, 0o600))
+		find(t, health.Machine(p, nil), name, true)
+	}
+	world.Must(t, os.Remove(p.KeyFile))
+	find(t, health.Machine(p, nil), "master key", false, p.KeyFile, "--master-key-file")
+}
+
+func TestADatabaseThatCanNotBeOpenedIsSaid(t *testing.T) {
+	p := place(t)
+	find(t, health.Machine(p, errors.New("the key is another")), "database", false, "the key is another")
+	find(t, health.Machine(p, db.ErrNotFound), "database", false, "mailer serve")
+	find(t, health.Machine(p, nil), "database", true, p.Database)
+}
+
+func TestAFolderThatIsNotThereIsSaid(t *testing.T) {
+	p := place(t)
+	find(t, health.Machine(p, nil), "folder", true)
+	p.Database = filepath.Join(t.TempDir(), "no", "mailer.db")
+	find(t, health.Machine(p, nil), "folder", false, "no")
+	find(t, health.Machine(p, nil), "disk", false)
+}
+
+func TestLittleRoomAndFewDescriptorsAreSaid(t *testing.T) {
+	if c := health.JudgeDisk("mailer.db", 999_000_000); c.OK || !strings.Contains(c.Found, "999.0 MB") || c.Fix == "" {
+		t.Errorf("%+v", c)
+	}
+	if c := health.JudgeDisk("mailer.db", 2<<30); !c.OK || c.Fix != "" {
+		t.Errorf("%+v", c)
+	}
+	if c := health.JudgeDescriptors("it", 1024); c.OK || !strings.Contains(c.Found, "1024") || !strings.Contains(c.Fix, "LimitNOFILE") {
+		t.Errorf("%+v", c)
+	}
+	if c := health.JudgeDescriptors("it", 65536); !c.OK {
+		t.Errorf("%+v", c)
+	}
+}
+
+// quiet makes a world whose DNS knows nothing.
+func quiet(t *testing.T, cfg server.Config) *world.World {
+	cfg.Resolver, cfg.NoRelay = world.NewDNS().Lookup, !cfg.Capture
+	return world.IdleWith(t, cfg)
+}
+
+// look runs the doctor on a world.
+func look(w *world.World) []health.Check {
+	w.T.Helper()
+	checks, err := w.Server.Health.At(health.Place{Database: w.Path, KeyFile: w.Path}, health.Network{}).Doctor(w.T.Context())
+	world.Must(w.T, err)
+	return checks
+}
+
+func TestAClockThatIsBehindWhatAServerSawIsSaid(t *testing.T) {
+	w := quiet(t, server.Config{})
+	w.Ahead(time.Hour)
+	find(t, look(w), "clock of the database", false, "timedatectl")
+	w.Ahead(0)
+	for _, c := range look(w) {
+		if c.Name == "clock of the database" {
+			t.Errorf("%+v", c)
+		}
+	}
+}
+
+func TestADomainsMissingRecordsAreSaidUntilTheyArePublished(t *testing.T) {
+	dns := world.NewDNS()
+	w := world.Resolving(t, dns)
+	d := w.Add(app.DomainInput{Name: "news.test"})
+	find(t, look(w), "domain news.test", false, "missing", "mailer domains records news.test")
+	dns.Publish(w.Server.Domains.DomainRecords(&d))
+	find(t, look(w), "domain news.test", false, "mailer domains verify news.test")
+	if _, err := w.Server.Domains.CheckDomain(t.Context(), d.TeamID, d.Name); err != nil {
+		t.Fatal(err)
+	}
+	find(t, look(w), "domain news.test", true)
+	dns.Silent(true)
+	find(t, look(w), "domain news.test", false, "unknown")
+}
+
+func TestCapturingIsSaid(t *testing.T) {
+	w := world.IdleWith(t, server.Config{Capture: true, Resolver: world.NewDNS().Lookup}, world.NewRelay(nil))
+	find(t, look(w), "capture", false, "nothing leaves", "--captured")
+	find(t, look(quiet(t, server.Config{})), "capture", true)
+}
+
+func TestWebhooksThatFailAreNamedUntilOneSucceeds(t *testing.T) {
+	w := quiet(t, server.Config{})
+	hook := w.Webhook("hooks.test", "email.sent")
+	find(t, look(w), "webhooks", true)
+	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.SetFailing(w.Key.TeamID, hook.ID, tx.Now) }))
+	find(t, look(w), "webhooks", false, hook.ID, hook.Endpoint)
+	world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error { return tx.ClearFailing(w.Key.TeamID, hook.ID) }))
+	find(t, look(w), "webhooks", true)
+}
+
+// transport answers every request.
+type transport func(*http.Request) (*http.Response, error)
+
+func (f transport) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
+
+func TestABaseURLThatLeadsElsewhereIsSaid(t *testing.T) {
+	w := world.Idle(t) // its base URL is https
+	reach := func(status int, body string, err error) []health.Check {
+		answer := transport(func(*http.Request) (*http.Response, error) {
+			if err != nil {
+				return nil, err
+			}
+			return &http.Response{StatusCode: status, Body: io.NopCloser(strings.NewReader(body)), Header: http.Header{}}, nil
+		})
+		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: answer}).Reach(t.Context())
+	}
+	find(t, reach(200, "welcome to nginx", nil), "base URL", false, "not this server", "--base-url")
+	find(t, reach(404, "", nil), "base URL", false, "404", "Host")
+	find(t, reach(301, "", nil), "base URL", false, "redirect")
+	find(t, reach(0, "", errors.New("no route")), "base URL", false, "no route", "DNS")
+	idle := w.Server.Health.At(health.Place{Database: w.Path}, health.Network{}).Reach(t.Context())
+	find(t, idle, "base URL", true, "not asked")
+}
+
+func TestABounceListenerThatIsNotReachedIsSaid(t *testing.T) {
+	dns := world.NewDNS()
+	w := world.IdleWith(t, server.Config{NoRelay: true, BounceHost: "mx.test.example", Resolver: dns.Lookup})
+	reach := func(greeting string, err error) []health.Check {
+		dial := func(_ context.Context, _, address string) (net.Conn, error) {
+			if address != "192.0.2.9:25" {
+				t.Errorf("it asked at %s", address)
+			}
+			if err != nil {
+				return nil, err
+			}
+			ours, theirs := net.Pipe()
+			go func() {
+				_, _ = io.WriteString(theirs, greeting)
+				if greeting != "" {
+					_, _ = bufio.NewReader(theirs).ReadString('\n') // QUIT
+				}
+				theirs.Close()
+			}()
+			return ours, nil
+		}
+		gone := transport(func(*http.Request) (*http.Response, error) { return nil, errors.New("not asked here") })
+		return w.Server.Health.At(health.Place{Database: w.Path, Running: true}, health.Network{Transport: gone, Dial: dial}).Reach(t.Context())
+	}
+	find(t, reach("", nil), "bounces", false, "no address", "A or AAAA")
+	dns.Publish([]app.DNSRecord{{Type: "A", Name: "mx.test.example", Value: "192.0.2.9"}})
+	find(t, reach("", errors.New("refused")), "bounces", false, "refused", "port 25")
+	find(t, reach("", nil), "bounces", false, "says nothing")
+	find(t, reach("220 other.example ESMTP\r\n", nil), "bounces", false, "somebody else")
+	find(t, reach("220 mx.test.example ESMTP\r\n", nil), "bounces", true, "192.0.2.9:25")
+}

@@ -1,0 +1,199 @@
+package health
+
+import (
+	"bufio"
+	"cmp"
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"strings"
+	"time"
+
+	"mailer/app"
+	"mailer/app/tracking"
+)
+
+const (
+	// reachTime bounds one question to the network.
+	reachTime = 10 * time.Second
+	// certificateDays is how long a certificate should still be good.
+	certificateDays = 14
+	// probeTarget is where the link leads that is asked for at the base URL; nobody follows it.
+	probeTarget = "https://mailer.invalid/doctor/"
+)
+
+// Network is how checks reach the world; the zero value is the real one.
+type Network struct {
+	Transport http.RoundTripper // nil: http.DefaultTransport
+	// Dial connects to a bounce listener; nil: a net.Dialer.
+	Dial func(ctx context.Context, network, address string) (net.Conn, error)
+}
+
+// checkBaseURL asks at the public address for a page that nobody but this server can
+// know of: a tracked link that is signed with its master key and bound to its host.
+func (s *Service) checkBaseURL(ctx context.Context) []Check {
+	const name = "base URL"
+	base := s.Settings.BaseURL
+	u, err := url.Parse(base)
+	if base == "" || err != nil {
+		return []Check{bad(name, "no server ran on this database yet, so its public address is not known", "mailer serve --base-url https://HOST")}
+	}
+	if !s.place.Running {
+		return []Check{good(name, "%s; not asked, since no server runs on this database", base)}
+	}
+	target := probeTarget + app.NewID()
+	token := tracking.ClickToken(s.Sealer, tracking.ClickLink{TeamID: app.NewID(), EmailID: app.NewID(), Host: tracking.HostOf(u.Host), Links: 1, Target: target})
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	answer, err := s.get(ctx, base+tracking.ClickPath+token)
+	if err != nil {
+		return []Check{bad(name, fmt.Sprintf("%s does not answer: %v", base, err), "point its DNS record and your reverse proxy at this server, or give mailer serve the right --base-url")}
+	}
+	checks := []Check{judgeBaseURL(base, target, answer)}
+	if answer.tls != nil {
+		checks = append(checks, checkCertificate(u.Host, answer.tls))
+	} else if !isOwn(u.Hostname()) {
+		checks = append(checks, bad("TLS", base+" is not https: keys and opt-outs pass in the clear", "put a reverse proxy with a certificate in front, and give mailer serve --base-url https://…"))
+	}
+	return checks
+}
+
+// answer is what came from the base URL.
+type answer struct {
+	status int
+	body   string
+	tls    *tls.ConnectionState
+}
+
+func (s *Service) get(ctx context.Context, address string) (answer, error) {
+	client := http.Client{Transport: s.network.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	res, err := client.Do(req)
+	if err != nil {
+		var why *url.Error
+		if errors.As(err, &why) { // its own words repeat the address
+			err = why.Err
+		}
+		return answer{}, err
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(io.LimitReader(res.Body, 1<<20))
+	return answer{res.StatusCode, string(body), res.TLS}, err
+}
+
+func judgeBaseURL(base, target string, a answer) Check {
+	const name = "base URL"
+	switch {
+	case a.status == http.StatusOK && strings.Contains(a.body, target):
+		return good(name, "%s leads to this server", base)
+	case a.status >= 300 && a.status < 400:
+		return bad(name, fmt.Sprintf("%s answers with a redirect (%d): links in mail would lead elsewhere", base, a.status), "give mailer serve the --base-url that the redirect leads to")
+	}
+	return bad(name, fmt.Sprintf("somebody answers at %s with status %d, but not this server, or a proxy changes the path or the Host header on the way", base, a.status),
+		"point its DNS record and your reverse proxy at this server, have the proxy pass Host and the whole path on, or give mailer serve the right --base-url")
+}
+
+// checkCertificate looks how long the certificate is good; that it is trusted, and for
+// this host, was proven by connecting.
+func checkCertificate(host string, state *tls.ConnectionState) Check {
+	const name = "TLS"
+	if len(state.PeerCertificates) == 0 {
+		return bad(name, "no certificate came from "+host, "look at your reverse proxy's certificate")
+	}
+	until := state.PeerCertificates[0].NotAfter
+	left := int(time.Until(until).Hours() / 24)
+	if left < certificateDays {
+		return bad(name, fmt.Sprintf("the certificate of %s ends in %d days, on %s", host, left, until.Format(time.DateOnly)), "renew it, and see why it was not renewed by itself")
+	}
+	return good(name, "the certificate of %s is good until %s", host, until.Format(time.DateOnly))
+}
+
+// isOwn reports whether a host is this machine: what is said to it passes no network.
+func isOwn(host string) bool {
+	addr, err := netip.ParseAddr(host)
+	return host == "localhost" || err == nil && addr.IsLoopback()
+}
+
+// checkBounces connects to the listener for bounces as a stranger's server would: by
+// the host that the MX of return paths names, at its public addresses, on port 25.
+func (s *Service) checkBounces(ctx context.Context) []Check {
+	const name = "bounces"
+	host := s.Settings.BounceHost
+	switch {
+	case host == "":
+		return []Check{good(name, "no listener is asked for (--bounce-listen)")}
+	case !s.place.Running:
+		return []Check{good(name, "%s; not asked, since no server runs on this database", host)}
+	case app.BounceMX(host) == "":
+		return []Check{bad(name, host+" is not a name that an MX record can point to, so no bounce arrives", "mailer serve --bounce-host HOST, a name whose address leads to this server")}
+	}
+	ctx, cancel := context.WithTimeout(ctx, 3*reachTime)
+	defer cancel()
+	addresses, err := s.addressesOf(ctx, host)
+	if err != nil || len(addresses) == 0 {
+		return []Check{bad(name, cmp.Or(errText(err), host+" has no address in the DNS")+", so no bounce arrives", "add an A or AAAA record for "+host+" that names this server's public address")}
+	}
+	var checks []Check
+	for _, addr := range addresses {
+		checks = append(checks, s.checkListener(ctx, host, addr))
+	}
+	return checks
+}
+
+func errText(err error) string {
+	if err == nil {
+		return ""
+	}
+	return err.Error()
+}
+
+func (s *Service) addressesOf(ctx context.Context, host string) (all []string, err error) {
+	for _, t := range []app.DNSType{app.DNSA, app.DNSAAAA} {
+		found, err := s.domains.Resolver(ctx, host, t)
+		if err != nil {
+			return nil, fmt.Errorf("the address of %s can't be looked up: %w", host, err)
+		}
+		for _, r := range found.Records {
+			all = append(all, r.Text)
+		}
+	}
+	return all, nil
+}
+
+// checkListener reads the greeting of the listener at an address (RFC 5321 4.2).
+func (s *Service) checkListener(ctx context.Context, host, addr string) Check {
+	const name = "bounces"
+	dial := s.network.Dial
+	if dial == nil {
+		dial = (&net.Dialer{}).DialContext
+	}
+	at := net.JoinHostPort(addr, "25")
+	open := "open port 25 of this machine's firewall and of your provider's, and give mailer serve --bounce-listen :25"
+	ctx, cancel := context.WithTimeout(ctx, reachTime)
+	defer cancel()
+	conn, err := dial(ctx, "tcp", at)
+	if err != nil {
+		return bad(name, fmt.Sprintf("%s (%s) takes no connection: %v", host, at, err), open)
+	}
+	defer conn.Close()
+	_ = conn.SetDeadline(time.Now().Add(reachTime)) // a connection without deadlines answers or ends by ctx
+	line, err := bufio.NewReader(io.LimitReader(conn, 1024)).ReadString('\n')
+	line = strings.TrimSpace(line)
+	_, _ = io.WriteString(conn, "QUIT\r\n") // nobody waits for the answer
+	switch {
+	case err != nil:
+		return bad(name, fmt.Sprintf("%s (%s) says nothing: %v", host, at, err), open)
+	case !strings.HasPrefix(line, "220 "+host+" "):
+		return bad(name, fmt.Sprintf("somebody else answers at %s (%s): %.100q", host, at, line), "have the address of "+host+" in the DNS lead to this server, and nothing else listen on its port 25")
+	}
+	return good(name, "%s takes bounces at %s", host, at)
+}

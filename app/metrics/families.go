@@ -1,0 +1,43 @@
+package metrics
+
+// Names of the families.
+const (
+	nameAccepted  = "mailer_emails_accepted_total"
+	nameResults   = "mailer_results_total"
+	nameWaiting   = "mailer_queue_waiting"
+	nameOldest    = "mailer_queue_oldest_seconds"
+	nameUp        = "mailer_relay_up"
+	nameSends     = "mailer_send_seconds"
+	nameDoubts    = "mailer_doubts_total"
+	nameRequests  = "mailer_http_request_seconds"
+	nameAttempts  = "mailer_webhook_attempts_total"
+	nameCommits   = "mailer_commit_seconds"
+	nameDB        = "mailer_db_bytes"
+	nameWAL       = "mailer_wal_bytes"
+	nameDiskFree  = "mailer_disk_free_bytes"
+	nameBackupAge = "mailer_backup_age_seconds"
+)
+
+// Family is a metric as Prometheus is told of it.
+type Family struct{ Name, Type, Help string }
+
+// Families are the server's own metrics. What the process and Go's runtime take is
+// beside them, under the names that all exporters use (process_, go_).
+func Families() []Family {
+	return []Family{
+		{nameAccepted, "counter", "Emails that this process accepted: one for each email of a request, whatever its recipients, and one for each recipient of a broadcast once it is written down."},
+		{nameResults, "counter", "Recipients on whom a relay decided, by relay and result: sent, deferred (tried again), bounced (the recipient was refused) or failed (given up)."},
+		{nameWaiting, "gauge", "Emails and recipients of broadcasts that wait, by relay and reason."},
+		{nameOldest, "gauge", "How long the oldest email waits that could leave if nothing hindered it; 0: none does."},
+		{nameUp, "gauge", "1 while the relay takes mail, 0 while it rests or is paused."},
+		{nameSends, "histogram", "Time of a transaction with a relay, up to the reply to its last command; the wait for a connection included."},
+		{nameDoubts, "counter", "Transactions whose outcome is unknown: the message is sent again unless a report settles it."},
+		{nameRequests, "histogram", "Time from a request's head to the end of its answer, of all requests to the HTTP API."},
+		{nameAttempts, "counter", "Attempts to tell a webhook something, by result: success or failed."},
+		{nameCommits, "histogram", "Time of a commit, from the first statement of its group to its being on disk."},
+		{nameDB, "gauge", "Size of the database's file."},
+		{nameWAL, "gauge", "Size of the database's write-ahead log."},
+		{nameDiskFree, "gauge", "Free space where the database stands, for its user."},
+		{nameBackupAge, "gauge", "Time since the last backup; missing where none was made."},
+	}
+}

@@ -1,0 +1,126 @@
+package metrics
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"time"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/net/netutil"
+)
+
+// Bounds of the server: one or two come each few seconds to ask.
+const (
+	maxConnections = 32
+	maxHeaderBytes = 16 << 10
+	readTimeout    = 10 * time.Second
+	writeTimeout   = 30 * time.Second
+	idleTimeout    = 2 * time.Minute
+	lookTimeout    = 10 * time.Second
+)
+
+// Flags say whether and where the metrics are shown.
+type Flags struct {
+	listen   string
+	metrics  *Metrics
+	listener net.Listener // nil: it is not asked for
+}
+
+// Bind adds the flags to those of a command.
+func (f *Flags) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.listen, "metrics-listen", "", "address of GET /metrics for Prometheus, like 127.0.0.1:9464; whoever reaches it can read it; none: off")
+}
+
+// Check refuses what can't be meant, before anything is opened. Errors name the flag.
+func (f *Flags) Check() error {
+	if f.listen == "" {
+		return nil
+	}
+	if _, err := net.ResolveTCPAddr("tcp", f.listen); err != nil {
+		return fmt.Errorf("--metrics-listen: %w", err)
+	}
+	f.metrics = New()
+	return nil
+}
+
+// Metrics are those to count in, once the flags were checked; nil: nobody watches.
+func (f *Flags) Metrics() *Metrics { return f.metrics }
+
+// Open listens, where that is asked for.
+func (f *Flags) Open() (err error) {
+	if f.listen == "" {
+		return nil
+	}
+	if f.listener, err = net.Listen("tcp", f.listen); err != nil {
+		return fmt.Errorf("--metrics-listen: %w", err)
+	}
+	return nil
+}
+
+// Close ends the listener; what Serve began is ended by its stop.
+func (f *Flags) Close() {
+	if f.listener != nil {
+		_ = f.listener.Close() // closed by the server before, where one ran
+	}
+}
+
+// Serve answers GET /metrics until stop is called, which waits for the answers that
+// are on their way.
+func (f *Flags) Serve(logger *slog.Logger, ended chan<- error) (stop func(ctx context.Context) error) {
+	if f.listener == nil {
+		return func(context.Context) error { return nil }
+	}
+	address := f.listener.Addr().String()
+	logger.Info("listening for metrics", "address", address)
+	if ip := f.listener.Addr().(*net.TCPAddr).IP; !ip.IsLoopback() {
+		logger.Warn("the metrics can be read by whoever reaches their address: give --metrics-listen one of this machine, or keep others away", "address", address)
+	}
+	server := &http.Server{
+		Handler:     f.metrics.Handler(logger),
+		ReadTimeout: readTimeout, WriteTimeout: writeTimeout, IdleTimeout: idleTimeout, MaxHeaderBytes: maxHeaderBytes,
+		ErrorLog: log.New(io.Discard, "", 0), // what those who ask do wrong
+	}
+	go func() {
+		if err := server.Serve(netutil.LimitListener(f.listener, maxConnections)); !errors.Is(err, http.ErrServerClosed) {
+			ended <- fmt.Errorf("listen for those who read metrics: %w", err)
+		}
+	}()
+	return func(ctx context.Context) error {
+		if err := server.Shutdown(ctx); err != nil {
+			return errors.Join(fmt.Errorf("wait for those who read metrics: %w", err), server.Close())
+		}
+		return nil
+	}
+}
+
+// Handler answers GET /metrics, and nothing else.
+func (m *Metrics) Handler(log *slog.Logger) http.Handler {
+	mux := http.NewServeMux()
+	mux.HandleFunc("/metrics", func(w http.ResponseWriter, r *http.Request) {
+		if r.Method != http.MethodGet {
+			w.Header().Set("Allow", http.MethodGet)
+			http.Error(w, "only GET is answered here", http.StatusMethodNotAllowed)
+			return
+		}
+		ctx, cancel := context.WithTimeout(r.Context(), lookTimeout)
+		defer cancel()
+		state, err := m.watch.state(ctx)
+		seen := &state
+		if err != nil {
+			if r.Context().Err() != nil {
+				return // nobody waits for it any more
+			}
+			log.Warn("metrics of the queue and the database are missing in an answer", "err", err)
+			seen = nil
+		}
+		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
+		_, _ = w.Write(m.text(seen)) // an error is a connection that is gone
+	})
+	return mux
+}

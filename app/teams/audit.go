@@ -1,0 +1,27 @@
+package teams
+
+import (
+	"context"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// auditKept is how long entries of the audit log are kept.
+const auditKept = 400 * 24 * time.Hour
+
+// AuditLog returns up to limit entries of the audit log since a time, newest first: of a
+// team, or of all teams and the server where teamID is empty.
+func (s *Service) AuditLog(ctx context.Context, teamID string, since time.Time, limit int) (entries []app.AuditEntry, err error) {
+	entries, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]app.AuditEntry, error) { return r.AuditLog(teamID, since, limit) })
+	return entries, service.Unavailable(err)
+}
+
+// PurgeAudit removes entries of the audit log that are kept no longer.
+func (s *Service) PurgeAudit(ctx context.Context) error {
+	return s.InPieces(ctx, "old entries of the audit log", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeAudit(tx.Now.Add(-auditKept), service.PurgeChunk)
+	})
+}

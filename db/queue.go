@@ -1,0 +1,169 @@
+package db
+
+import (
+	"database/sql"
+	"time"
+
+	"mailer/app"
+)
+
+// QueuedUnit is an open unit as the operator's queue shows it.
+type QueuedUnit struct {
+	app.Unit
+	State  string // of the row: later, due, begun, dotted or held
+	Held   app.HoldReason
+	HeldAt time.Time
+}
+
+// QueueScope says which open units a walk meets: those that fit all that is set.
+type QueueScope struct {
+	TeamID   string
+	Relay    string
+	Domain   string // of the sender
+	ToDomain string // of a recipient that still waits
+	From, To string // ids: this one and above; below this one
+	Held     app.HoldReason
+	// Broadcasts: units of broadcasts are met too.
+	Broadcasts bool
+}
+
+const queuedColumns = `u.email_id, u.team_id, u.broadcast_id, u.topic_id, u.relay, u.domain, u.state, u.held, u.held_at, u.attempts, u.next_at, u.since, u.owed, u.late, u.crashes`
+
+func scanQueued(s scanner) (QueuedUnit, error) {
+	var u QueuedUnit
+	var broadcast, topic, held sql.NullString
+	var heldAt, since sql.NullInt64
+	var next int64
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.Owed, &u.Late, &u.Crashes)
+	u.BroadcastID, u.TopicID, u.Held = broadcast.String, topic.String, app.HoldReason(held.String)
+	u.HeldAt, u.NextAt, u.Since = fromMilli(heldAt.Int64), fromMilli(next), fromMilli(since.Int64)
+	return u, err
+}
+
+// QueuedUnits returns open units behind one in the order of their ids, at most limit.
+// It walks the rows between, which are as many as there is open work.
+func (r *Reader) QueuedUnits(in *QueueScope, after string, limit int) ([]QueuedUnit, error) {
+	to := in.To
+	if to == "" {
+		to = lastID
+	}
+	if in.ToDomain == "" {
+		return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u
+			WHERE u.email_id > ?1 AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
+			AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (?8 OR u.broadcast_id IS NULL) ORDER BY u.email_id LIMIT ?9`,
+			after, in.From, to, nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit)
+	}
+	return list(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u
+		WHERE u.email_id > ?1 AND u.email_id >= ?2 AND u.email_id < ?3 AND (?4 IS NULL OR u.team_id = ?4) AND (?5 IS NULL OR u.relay = ?5)
+		AND (?6 IS NULL OR u.domain = ?6) AND (?7 IS NULL OR u.held = ?7) AND (?8 OR u.broadcast_id IS NULL)
+		AND (EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = u.email_id AND p.state = 'queued' AND lower(substr(p.address, -?10)) = ?11)
+			OR EXISTS (SELECT 1 FROM broadcast_recipients AS b WHERE b.id = u.email_id AND lower(substr(b.email, -?10)) = ?11))
+		ORDER BY u.email_id LIMIT ?9`,
+		after, in.From, to, nullText(in.TeamID), nullText(in.Relay), nullText(in.Domain), nullText(string(in.Held)), in.Broadcasts, limit,
+		len(in.ToDomain)+1, "@"+in.ToDomain)
+}
+
+// QueuedUnit returns one open unit. Error: ErrNotFound.
+func (r *Reader) QueuedUnit(emailID string) (QueuedUnit, error) {
+	return one(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id = ?`, emailID)
+}
+
+// QueuedAddress is a recipient that waits.
+type QueuedAddress struct{ EmailID, Address string }
+
+// QueuedAddresses returns the recipients that wait of the units behind one id up to
+// another.
+func (r *Reader) QueuedAddresses(after, upto string) ([]QueuedAddress, error) {
+	scan := func(s scanner) (a QueuedAddress, err error) { return a, s.Scan(&a.EmailID, &a.Address) }
+	mails, err := list(&r.session, scan, `SELECT u.email_id, p.address FROM units AS u CROSS JOIN recipients AS p
+		WHERE u.email_id > ? AND u.email_id <= ? AND p.email_id = u.email_id AND p.state = 'queued'`, after, upto)
+	if err != nil {
+		return nil, err
+	}
+	bulk, err := list(&r.session, scan, `SELECT u.email_id, b.email FROM units AS u CROSS JOIN broadcast_recipients AS b
+		WHERE u.email_id > ? AND u.email_id <= ? AND u.broadcast_id IS NOT NULL AND b.id = u.email_id`, after, upto)
+	return append(mails, bulk...), err
+}
+
+// HoldWaiting has a unit wait until it is released, whatever its state: an attempt that
+// began is not counted, and finds itself out of date. Error: ErrNotFound when it is
+// gone, dotted, or held already.
+func (tx *Tx) HoldWaiting(emailID string, why app.HoldReason) error {
+	n, err := tx.exec(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
+		WHERE email_id = ? AND state NOT IN ('dotted', 'held')`, string(why), milli(tx.Now), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// ReleaseUnit has a held unit be as it was: its clock stood meanwhile. Error: ErrNotFound
+// when it is not held.
+func (tx *Tx) ReleaseUnit(emailID string) error {
+	n, err := tx.exec(`UPDATE units SET state = CASE WHEN next_at > ?1 THEN 'later' ELSE 'due' END,
+		stood = CASE WHEN held_at IS NULL OR held_at >= ?1 THEN stood ELSE coalesce(stood || ',', '') || CAST(held_at AS TEXT) || '-' || CAST(?1 AS TEXT) END,
+		held = NULL, held_at = NULL WHERE email_id = ?2 AND state = 'held'`, milli(tx.Now), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// RetryUnit has a unit that was put off be due now. Error: ErrNotFound when it is in any
+// other state, or waits for a time of its own or for a quota.
+func (tx *Tx) RetryUnit(emailID string) error {
+	n, err := tx.exec(`UPDATE units SET state = 'due', next_at = ?1 WHERE email_id = ?2 AND state = 'later' AND next_at > ?1
+		AND late = 0 AND (attempts > 0 OR since IS NOT NULL OR crashes > 0)`, milli(tx.Now), emailID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// Reroute has a waiting unit, and its email, leave through another relay. stood is when
+// the clocks of all mail stood that waited where it was (StoodAt). Error: ErrNotFound when
+// it is gone or an attempt has begun, or it waits for that relay already.
+func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
+	n, err := tx.exec(`UPDATE units SET relay = ?1, stood = CASE WHEN ?2 IS NULL THEN stood ELSE coalesce(stood || ',', '') || ?2 END
+		WHERE email_id = ?3 AND state NOT IN ('begun', 'dotted') AND relay <> ?1`, relay, nullText(stood), u.EmailID)
+	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID != "" {
+		return err
+	}
+	_, err = tx.exec(`UPDATE emails SET relay = ? WHERE id = ?`, relay, u.EmailID)
+	return err
+}
+
+// ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
+func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
+	n, err := tx.exec(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
+// through another relay. Error: ErrNotFound for any other, and one that does already.
+func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
+	n, err := tx.exec(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// OpenTroubleRows returns the troubles of all relays that are not over.
+func (r *Reader) OpenTroubleRows() ([]app.RelayTrouble, error) {
+	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL`)
+}
+
+// PausedRelays returns the relays through which nothing leaves at a time, by the
+// operator's word.
+func (r *Reader) PausedRelays(at time.Time) ([]string, error) {
+	return list(&r.session, scanText, `SELECT region FROM relay_pauses WHERE until IS NULL OR until > ?`, milli(at))
+}
+
+// TeamOfMail returns the team of an email, or of a recipient of a broadcast. Error:
+// ErrNotFound.
+func (r *Reader) TeamOfMail(emailID string) (teamID string, err error) {
+	err = r.row(`SELECT team_id FROM emails WHERE id = ?1 UNION ALL SELECT team_id FROM broadcasts WHERE mails = ?2 LIMIT 1`,
+		[]any{emailID, app.MailsOf(emailID)}, &teamID)
+	return teamID, err
+}
+
+// TeamOfBroadcast returns the team of a broadcast. Error: ErrNotFound.
+func (r *Reader) TeamOfBroadcast(id string) (teamID string, err error) {
+	err = r.row(`SELECT team_id FROM broadcasts WHERE id = ?`, []any{id}, &teamID)
+	return teamID, err
+}
+
+// CountHeldUnits returns how many units of a broadcast are held.
+func (r *Reader) CountHeldUnits(broadcastID string) (n int64, err error) {
+	err = r.row(`SELECT count(*) FROM units WHERE broadcast_id = ? AND state = 'held'`, []any{broadcastID}, &n)
+	return n, err
+}

@@ -1,0 +1,99 @@
+package db
+
+import (
+	"database/sql"
+
+	"mailer/app"
+)
+
+// RequeueScope says which emails a walk over what ended badly meets.
+type RequeueScope struct {
+	TeamID   string
+	Relay    string
+	Captured bool // what was captured; else what failed or bounced
+}
+
+// RequeueRange returns the id of the email at the end of the next piece of a walk over
+// all emails. Error: ErrNotFound at the end.
+func (r *Reader) RequeueRange(after string, rows int) (upto string, err error) {
+	var last sql.NullString
+	err = r.row(`SELECT max(e_open.id) FROM (SELECT id FROM emails WHERE id > ? ORDER BY id LIMIT ?) AS e_open`, []any{after, rows}, &last)
+	if err == nil && !last.Valid {
+		err = ErrNotFound
+	}
+	return last.String, err
+}
+
+// RequeueCandidate is an email that may be sent again.
+type RequeueCandidate struct{ ID, TeamID string }
+
+// RequeueCandidates returns the emails behind one id up to another of which something
+// failed, bounced or was captured.
+func (r *Reader) RequeueCandidates(in *RequeueScope, after, upto string) ([]RequeueCandidate, error) {
+	scan := func(s scanner) (c RequeueCandidate, err error) { return c, s.Scan(&c.ID, &c.TeamID) }
+	if in.Captured {
+		return list(&r.session, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ? AND e.id <= ? AND e.relay = ?
+			AND (?4 IS NULL OR e.team_id = ?4) AND EXISTS (SELECT 1 FROM captures AS c WHERE c.email_id = e.id) ORDER BY e.id`,
+			after, upto, app.CaptureRegion, nullText(in.TeamID))
+	}
+	return list(&r.session, scan, `SELECT e.id, e.team_id FROM emails AS e WHERE e.id > ?1 AND e.id <= ?2
+		AND e.last_event IN ('failed', 'bounced', 'suppressed', 'complained') AND (?3 IS NULL OR e.team_id = ?3) AND (?4 IS NULL OR e.relay = ?4)
+		AND EXISTS (SELECT 1 FROM recipients AS p WHERE p.email_id = e.id AND p.state IN ('failed', 'bounced')) ORDER BY e.id`,
+		after, upto, nullText(in.TeamID), nullText(in.Relay))
+}
+
+// RecipientState is what became of a recipient of an email.
+type RecipientState struct {
+	Address string
+	State   app.LastEvent
+}
+
+// RecipientStates returns the envelope of an email, in its order, with what became of
+// each.
+func (r *Reader) RecipientStates(emailID string) ([]RecipientState, error) {
+	return list(&r.session, func(s scanner) (v RecipientState, err error) { return v, s.Scan(&v.Address, &v.State) },
+		`SELECT address, state FROM recipients WHERE email_id = ? ORDER BY n`, emailID)
+}
+
+// HasContent is nil where what an email says is stored, else ErrNotFound.
+func (r *Reader) HasContent(emailID string) error {
+	return r.exists(`SELECT 1 FROM contents WHERE email_id = ?`, emailID)
+}
+
+// RequeueRecipient has a recipient wait again that is in a state. Error: ErrNotFound when
+// it is in another.
+func (tx *Tx) RequeueRecipient(emailID string, was RecipientState) error {
+	n, err := tx.exec(`UPDATE recipients SET state = 'queued' WHERE email_id = ? AND address = ? AND state = ?`, emailID, was.Address, string(was.State))
+	return oneRow(n, err, ErrNotFound)
+}
+
+// RequeueEmail has the rank of an email's events begin anew, and a relay carry it.
+func (tx *Tx) RequeueEmail(emailID, relay string) error {
+	_, err := tx.exec(`UPDATE emails SET last_event = 'queued', relay = ? WHERE id = ?`, relay, emailID)
+	return err
+}
+
+// RequeuedRecipient has a recipient of a broadcast wait again whose email failed or was
+// refused, and the broadcast be open for it. Error: ErrNotFound for any other.
+func (tx *Tx) RequeuedRecipient(broadcastID, emailID string) error {
+	ended := int64(app.SeenEnded &^ (app.SeenFailed | app.SeenBounced))
+	var seen int64
+	err := tx.row(`SELECT seen FROM broadcast_recipients WHERE id = ? AND seen & ? = 0 AND seen & ? <> 0`, []any{emailID, ended, int64(app.SeenFailed | app.SeenBounced)}, &seen)
+	if err != nil {
+		return err
+	}
+	if _, err := tx.exec(`UPDATE broadcast_recipients SET seen = seen & ? WHERE id = ?`, ^int64(app.SeenFailed|app.SeenBounced), emailID); err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE broadcasts SET status = 'queued', sent_at = NULL, open = open + 1,
+		failed = failed - CASE WHEN ?1 & 256 <> 0 THEN 1 ELSE 0 END, bounced = bounced - CASE WHEN ?1 & 32 <> 0 THEN 1 ELSE 0 END
+		WHERE id = ?2 AND status IN ('queued', 'sent')`, seen, broadcastID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// FailedRecipients returns the emails to recipients of a broadcast behind one id which
+// failed or were refused, at most limit, in the order of their ids.
+func (r *Reader) FailedRecipients(mails, after string, limit int) ([]string, error) {
+	return list(&r.session, scanText, `SELECT id FROM broadcast_recipients WHERE id > ? AND id > ? AND id < ? AND seen & ? <> 0 ORDER BY id LIMIT ?`,
+		after, mails, mails+lastID, int64(app.SeenFailed|app.SeenBounced), limit)
+}

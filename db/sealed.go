@@ -1,0 +1,81 @@
+package db
+
+import "fmt"
+
+// SealedTable names a table in which each row holds a sealed value.
+type SealedTable string
+
+// All tables with sealed values. SealedSettings are the settings whose names begin with
+// SealedSetting.
+const (
+	SealedDKIMKeys SealedTable = "dkim_keys"
+	SealedWebhooks SealedTable = "webhooks"
+	SealedErasures SealedTable = "erasures"
+	SealedRelays   SealedTable = "relays"
+	SealedSettings SealedTable = "settings"
+)
+
+// SealedSetting is what the name of a setting begins with that holds a sealed value.
+const SealedSetting = "sealed."
+
+// SealedRow is a row with a sealed value: its primary key, of one part or two, and the
+// value.
+type SealedRow struct {
+	ID, Part string
+	Sealed   []byte
+}
+
+// sealedStatements read a piece of a table behind a row, and replace one value where it
+// is still the same. The key has two parts where paired is set.
+var sealedStatements = map[SealedTable]struct {
+	paired       bool
+	list, update string
+}{
+	SealedDKIMKeys: {true,
+		`SELECT domain_id, selector, sealed FROM dkim_keys WHERE (domain_id, selector) > (?, ?) ORDER BY domain_id, selector LIMIT ?`,
+		`UPDATE dkim_keys SET sealed = ? WHERE domain_id = ? AND selector = ? AND sealed = ?`},
+	SealedWebhooks: {false,
+		`SELECT id, '', secrets FROM webhooks WHERE id > ? ORDER BY id LIMIT ?`,
+		`UPDATE webhooks SET secrets = ? WHERE id = ? AND secrets = ?`},
+	SealedErasures: {false,
+		`SELECT id, '', addresses FROM erasures WHERE id > ? ORDER BY id LIMIT ?`,
+		`UPDATE erasures SET addresses = ? WHERE id = ? AND addresses = ?`},
+	SealedRelays: {false,
+		`SELECT region, '', sealed FROM relays WHERE region > ? ORDER BY region LIMIT ?`,
+		`UPDATE relays SET sealed = ? WHERE region = ? AND sealed = ?`},
+	SealedSettings: {false,
+		`SELECT name, '', value FROM settings WHERE name > ? AND name >= 'sealed.' AND name < 'sealed/' ORDER BY name LIMIT ?`,
+		`UPDATE settings SET value = ? WHERE name = ? AND value = ?`},
+}
+
+// Sealed returns up to limit sealed values of a table, in the order of its primary key,
+// behind the row after.
+func (r *Reader) Sealed(table SealedTable, after SealedRow, limit int) ([]SealedRow, error) {
+	of := sealedStatements[table]
+	args := []any{after.ID, limit}
+	if of.paired {
+		args = []any{after.ID, after.Part, limit}
+	}
+	rows, err := list(&r.session, func(s scanner) (row SealedRow, err error) {
+		err = s.Scan(&row.ID, &row.Part, &row.Sealed)
+		return row, err
+	}, of.list, args...)
+	if err != nil {
+		return nil, fmt.Errorf("read what is sealed in %s: %w", table, err)
+	}
+	return rows, nil
+}
+
+// SealAnew replaces the sealed value of a row, and nothing where that is not there any
+// more or another one by now.
+func (tx *Tx) SealAnew(table SealedTable, row SealedRow, sealed []byte) error {
+	of := sealedStatements[table]
+	args := []any{sealed, row.ID, row.Sealed}
+	if of.paired {
+		args = []any{sealed, row.ID, row.Part, row.Sealed}
+	}
+	if _, err := tx.exec(of.update, args...); err != nil {
+		return fmt.Errorf("seal anew in %s: %w", table, err)
+	}
+	return nil
+}

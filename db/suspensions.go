@@ -1,0 +1,61 @@
+package db
+
+import (
+	"database/sql"
+	"time"
+
+	"mailer/app"
+)
+
+// Suspension is a team of which nothing leaves, by the operator's word.
+type Suspension struct {
+	Since  time.Time // zero: it is not suspended
+	Reason string
+}
+
+// Suspension returns whether and why a team is suspended. Error: ErrNotFound.
+func (r *Reader) Suspension(teamID string) (s Suspension, err error) {
+	var since sql.NullInt64
+	var reason sql.NullString
+	err = r.row(`SELECT suspended_at, suspended FROM teams WHERE id = ?`, []any{teamID}, &since, &reason)
+	s.Since, s.Reason = fromMilli(since.Int64), reason.String
+	return s, err
+}
+
+// IsSuspended reports whether nothing of a team leaves.
+func (r *Reader) IsSuspended(teamID string) (bool, error) {
+	var n int
+	err := r.row(`SELECT count(*) FROM teams WHERE id = ? AND suspended_at IS NOT NULL`, []any{teamID}, &n)
+	return n > 0, err
+}
+
+// SuspendedTeams returns the ids of the teams of which nothing leaves.
+func (r *Reader) SuspendedTeams() ([]string, error) {
+	return list(&r.session, scanText, `SELECT id FROM teams WHERE suspended_at IS NOT NULL`)
+}
+
+// SuspendTeam has nothing of a team leave, from now on or as it is already; trouble is
+// what timelines show of it. Error: ErrNotFound.
+func (tx *Tx) SuspendTeam(teamID, reason string, trouble app.RelayTrouble) error {
+	n, err := tx.exec(`UPDATE teams SET suspended_at = coalesce(suspended_at, ?), suspended = ? WHERE id = ?`, milli(tx.Now), reason, teamID)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	if err := tx.endSuspension(teamID); err != nil { // its words are others now
+		return err
+	}
+	return tx.OpenTrouble(trouble)
+}
+
+// ResumeTeam has mail of a team leave again.
+func (tx *Tx) ResumeTeam(teamID string) error {
+	if _, err := tx.exec(`UPDATE teams SET suspended_at = NULL, suspended = NULL WHERE id = ?`, teamID); err != nil {
+		return err
+	}
+	return tx.endSuspension(teamID)
+}
+
+func (tx *Tx) endSuspension(teamID string) error {
+	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE relay = '' AND team_id = ? AND ended_at IS NULL`, milli(tx.Now), teamID)
+	return err
+}
