@@ -18,16 +18,6 @@ func (tx *Tx) PurgeDoubts(before time.Time, limit int) (more bool, err error) {
 	return n == int64(limit), nil
 }
 
-// PurgeAudit forgets at most limit entries of the audit log from before a time, and
-// reports whether there may be more.
-func (tx *Tx) PurgeAudit(before time.Time, limit int) (more bool, err error) {
-	n, err := tx.exec(`DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_logs WHERE id < ? ORDER BY id LIMIT ?)`, app.FirstID(before), limit)
-	if err != nil {
-		return false, fmt.Errorf("purge audit log: %w", err)
-	}
-	return n == int64(limit), nil
-}
-
 // PurgeTroubles forgets at most limit troubles of relays that were over before a time,
 // and reports whether there may be more.
 func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) {
