@@ -31,6 +31,7 @@ import (
 	"mailer/app/pacing"
 	"mailer/app/relays"
 	"mailer/app/resolver"
+	"mailer/app/retention"
 	"mailer/app/server"
 	"mailer/app/service"
 	"mailer/app/sns"
@@ -95,6 +96,7 @@ type options struct {
 	metrics                         metrics.Flags
 	bounds                          web.Bounds
 	backup                          backup.Daily
+	keep                            retention.Flags
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -106,6 +108,7 @@ func newRoot() *cobra.Command {
 	root.PersistentPreRunE = func(cmd *cobra.Command, _ []string) error { return cli.ReadEnvironment(cmd.Flags()) }
 	root.AddCommand(serveCommand(o), migrateCommand(o), versionCommand(o), cli.MCP())
 	root.AddCommand((&cli.Store{Open: open, InUse: db.InUse, Schema: schema}).Commands()...)
+	root.AddCommand(cli.Completion(root))
 	cli.NameNearest(root)
 	return root
 }
@@ -145,6 +148,7 @@ func serveCommand(o *options) *cobra.Command {
 	cli.ResolverFlag(cmd, &o.Resolver)
 	o.bounces.Bind(f)
 	o.waits.Bind(f)
+	o.keep.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
@@ -182,7 +186,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.metrics.Check()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.keep.Check(), o.metrics.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -322,7 +326,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
-		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup,
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(),
 	})
 	return errors.Join(err, store.Close())
 }

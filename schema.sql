@@ -22,9 +22,11 @@ CREATE TABLE teams (
   keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
+  deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX teams_suspended ON teams (id) WHERE suspended_at IS NOT NULL;
+CREATE INDEX teams_deleted ON teams (id) WHERE deleted_at IS NOT NULL;
 
 -- How many recipients a team's mail counted on a UTC day: the unit of quotas. An
 -- email counts when it is accepted, or, where it waits for its time, when it
@@ -155,7 +157,8 @@ CREATE TABLE emails (
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
-    'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled'))
+    'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+  content_deleted_at INTEGER  -- when it was older than contents are kept: what is left of it goes piece by piece; NULL: it is there
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 
@@ -668,8 +671,11 @@ CREATE TABLE broadcasts (
   scheduled_at INTEGER,
   queued_at    INTEGER,       -- when it was frozen and the first could leave
   sent_at      INTEGER,       -- when the last one was through
-  canceled_at  INTEGER
+  canceled_at  INTEGER,
+  aged_id      TEXT,          -- the last recipient that was looked at for its age; NULL: none yet
+  aged         INTEGER NOT NULL DEFAULT 0 CHECK (aged IN (0, 1)) -- all of them were
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX broadcasts_aging ON broadcasts (team_id, aged, id) WHERE status IN ('sent', 'canceled');
 CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
 CREATE INDEX broadcasts_open ON broadcasts (team_id) WHERE status IN ('scheduled', 'queued');
 CREATE INDEX broadcasts_status ON broadcasts (status, id);
@@ -715,6 +721,33 @@ CREATE TABLE broadcast_clicks (
   clicks       INTEGER NOT NULL,
   PRIMARY KEY (recipient_id, n)
 ) STRICT, WITHOUT ROWID;
+
+-- How far a team's emails were looked at for their age, in the order of their ids. What
+-- was too young then, or not over, stands in too_young.
+CREATE TABLE aged (
+  team_id  TEXT NOT NULL REFERENCES teams (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('content', 'email')),
+  email_id TEXT NOT NULL, -- the last one
+  PRIMARY KEY (team_id, kind)
+) STRICT, WITHOUT ROWID;
+
+CREATE TABLE too_young (
+  team_id  TEXT NOT NULL REFERENCES teams (id),
+  kind     TEXT NOT NULL CHECK (kind IN ('content', 'email', 'recipient')),
+  at       INTEGER NOT NULL, -- its last result; of what is not over: when that was found
+  email_id TEXT NOT NULL,    -- of an email, or of a recipient of a broadcast
+  PRIMARY KEY (team_id, kind, at, email_id)
+) STRICT, WITHOUT ROWID;
+
+-- For whom the unsubscribe links of deleted emails to several recipients stand: such a
+-- link names its email alone.
+CREATE TABLE former_envelopes (
+  email_id TEXT NOT NULL,
+  team_id  TEXT NOT NULL REFERENCES teams (id),
+  address  BLOB NOT NULL CHECK (length(address) = 16),
+  PRIMARY KEY (email_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX former_envelopes_address ON former_envelopes (team_id, address);
 
 -- What was changed, and by whom: keys, domains, webhooks, relays, plans, retention,
 -- suppressions removed by hand, exports, backups, acts on the queue. Only appended to;

@@ -200,6 +200,40 @@ type Team struct {
 	CreatedAt time.Time
 }
 
+// Retention is for how long finished mail is kept, from its last result on; 0: for ever.
+type Retention struct {
+	Content    time.Duration // bodies, attachments, captured messages
+	Emails     time.Duration // all of an email
+	Broadcasts time.Duration // recipients of broadcasts; counts stay
+}
+
+// MarshalText implements encoding.TextMarshaler: three numbers of nanoseconds.
+func (r Retention) MarshalText() ([]byte, error) {
+	return fmt.Appendf(nil, "%d %d %d", r.Content, r.Emails, r.Broadcasts), nil
+}
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *Retention) UnmarshalText(text []byte) error {
+	_, err := fmt.Sscan(string(text), (*int64)(&r.Content), (*int64)(&r.Emails), (*int64)(&r.Broadcasts))
+	return err
+}
+
+// TeamRetention is what a team keeps; nil: as the server does.
+type TeamRetention struct {
+	TeamID, Team                string
+	Content, Emails, Broadcasts *time.Duration
+}
+
+// Over returns what counts for the team on a server that keeps so much.
+func (t *TeamRetention) Over(server Retention) Retention {
+	for _, f := range []struct{ own, kept *time.Duration }{{t.Content, &server.Content}, {t.Emails, &server.Emails}, {t.Broadcasts, &server.Broadcasts}} {
+		if f.own != nil {
+			*f.kept = *f.own
+		}
+	}
+	return server
+}
+
 // SendingOnly is what every domain can.
 func SendingOnly() DomainCapabilities {
 	return DomainCapabilities{Sending: "enabled", Receiving: "disabled"}

@@ -169,8 +169,11 @@ type Email struct {
 	ScheduledAt time.Time // zero: at once
 	LastEvent   LastEvent
 	ExpiresIn   time.Duration // of a send: after which it fails; 0: as the relay has it. Its unit keeps it
-	Tracking    *Tracking     // nil: opens and clicks are not seen
-	Insights    *Insights     // nil: not looked at
+	// ContentDeletedAt is when bodies, attachments and captured message were deleted,
+	// being older than what is kept; zero: they are there.
+	ContentDeletedAt time.Time
+	Tracking         *Tracking // nil: opens and clicks are not seen
+	Insights         *Insights // nil: not looked at
 	// Unsubscribe is the address of the page that this email leads to, fixed at
 	// acceptance; empty: none (Mail.LeadsToPage).
 	Unsubscribe string

@@ -226,6 +226,8 @@ type AuditEntry struct {
 	Target string // id or name of what was changed; empty: the server, or many
 	Before string // JSON without secrets; empty: nothing to say
 	After  string
+	// CreatedAt is set where an entry is read.
+	CreatedAt time.Time
 }
 
 type actorKey struct{}

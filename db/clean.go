@@ -94,6 +94,8 @@ const maxCleanPages = 2 << 24
 // CleanPages zeroes those unused parts of pages for which dirty answers true. It
 // reads the whole database, a part at a time.
 func (d *DB) CleanPages(ctx context.Context, dirty func([]byte) bool) error {
+	d.pages.Lock() // a page that is moved to where it was looked at would be missed
+	defer d.pages.Unlock()
 	var count int64
 	err := d.Read(ctx, func(r *Reader) error { return r.row(`PRAGMA page_count`, nil, &count) })
 	if err != nil {

@@ -174,10 +174,14 @@ func (r *Reader) ContactsMovedFrom(teamID string, address app.AddressHash) ([]ap
 		AND NOT EXISTS (SELECT 1 FROM contacts AS o WHERE o.team_id = ?1 AND o.address = ?2)`, teamID, address[:])
 }
 
-// DeleteFormerAddress forgets that contacts of a team had an address.
+// DeleteFormerAddress forgets that contacts of a team had an address, and that it was
+// among the recipients of deleted emails.
 func (tx *Tx) DeleteFormerAddress(teamID string, address app.AddressHash) error {
 	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
 		return fmt.Errorf("delete a former address: %w", err)
+	}
+	if _, err := tx.exec(`DELETE FROM former_envelopes WHERE team_id = ? AND address = ?`, teamID, address[:]); err != nil {
+		return fmt.Errorf("delete an address of former envelopes: %w", err)
 	}
 	return nil
 }

@@ -93,6 +93,7 @@ type DB struct {
 	once     sync.Once
 	tasks    sync.WaitGroup
 
+	pages       sync.Mutex // held while they are cleaned or moved
 	generations generations
 	damages     damages
 }

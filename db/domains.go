@@ -87,6 +87,13 @@ func (tx *Tx) SetDomainTracking(d *app.Domain) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
+// SetDomainTrust writes whether the operator vouches for a domain, and what follows.
+func (tx *Tx) SetDomainTrust(d *app.Domain) error {
+	n, err := tx.exec(`UPDATE domains SET trusted = ?, status = ?, pending_since = ?, check_at = ? WHERE team_id = ? AND id = ?`,
+		d.Trusted, string(d.Status), nullTime(d.PendingSince), nullTime(d.CheckAt), d.TeamID, d.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
 // DeleteDomain removes a domain with its keys, also the API keys that were bound
 // to it.
 func (tx *Tx) DeleteDomain(teamID, id string) error {

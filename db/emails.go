@@ -89,7 +89,7 @@ func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
 }
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.created_at, e.scheduled_at, e.last_event`
+	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at`
 
 // emailRow is a row of emailColumns on its way to an app.Email.
 type emailRow struct {
@@ -98,19 +98,19 @@ type emailRow struct {
 	tags, topic, template             sql.NullString
 	attachments                       int
 	created                           int64
-	scheduled                         sql.NullInt64
+	scheduled, contentDeleted         sql.NullInt64
 }
 
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &r.created, &r.scheduled, &e.LastEvent}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
 	e := &r.email
 	e.KeyID, e.TopicID, e.TemplateID = r.key.String, r.topic.String, r.template.String
-	e.CreatedAt, e.ScheduledAt = fromMilli(r.created), fromMilli(r.scheduled.Int64)
+	e.CreatedAt, e.ScheduledAt, e.ContentDeletedAt = fromMilli(r.created), fromMilli(r.scheduled.Int64), fromMilli(r.contentDeleted.Int64)
 	var from []app.Address
 	err := errors.Join(fromJSON(r.sender, &from), fromJSON(r.to, &e.To), fromJSON(r.cc, &e.Cc), fromJSON(r.bcc, &e.Bcc),
 		fromJSON(r.replyTo, &e.ReplyTo), fromJSON(r.tags, &e.Tags))
@@ -150,7 +150,7 @@ func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
 }
 
 // Email returns one email of a team with its bodies and the metadata of its
-// attachments. Error: a Damage where what it says is not what was accepted.
+// attachments, without them where its content was deleted. Error: a Damage where what it says is not what was accepted.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 	e, err := r.email(teamID, id)
 	if err == nil {
@@ -165,18 +165,22 @@ func (r *Reader) Email(teamID, id string) (*app.Email, error) {
 func (r *Reader) email(teamID, id string) (*app.Email, error) {
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	var sum int64
+	var sum sql.NullInt64 // NULL: there is no content
 	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.sum
-		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
+		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
 		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &sum)...)
 	if err != nil {
 		return nil, err
 	}
 	e, err := row.finish()
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, err
-	}
-	if sum != contentSum(html.String, plain.String, headers.String, unsubscribe.String) {
+	case !e.ContentDeletedAt.IsZero():
+		return &e, nil
+	case !sum.Valid:
+		return nil, ErrNotFound
+	case sum.Int64 != contentSum(html.String, plain.String, headers.String, unsubscribe.String):
 		return nil, errSum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
@@ -192,7 +196,7 @@ func (r *Reader) email(teamID, id string) (*app.Email, error) {
 // EmailSize returns about how many bytes Email reads, without reading them.
 func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
 	err = r.row(`SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0)
-		FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &bytes)
+		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &bytes)
 	return bytes, err
 }
 

@@ -94,7 +94,7 @@ func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.
 		}
 		return struct{}{}, err
 	}, `SELECT e.id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to, e.subject, e.tags, e.attachments, c.html, c.plain, c.headers
-		FROM emails AS e JOIN contents AS c ON c.email_id = e.id
+		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?`, teamID, span.After, span.Until, limit)
 	if err != nil || n == 0 {
 		return hit, nil, "", err

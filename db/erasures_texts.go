@@ -31,6 +31,9 @@ const (
 	TemplateTexts
 	WebhookResponses
 	WebhookEndpoints
+	AuditTargets
+	AuditBefore
+	AuditAfter
 	TextKinds // how many there are
 )
 
@@ -97,6 +100,15 @@ var textColumns = [TextKinds]textColumn{
 	WebhookEndpoints: {
 		read:  `SELECT id, endpoint FROM webhooks WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE webhooks SET endpoint = ? WHERE team_id = ? AND id = ?`},
+	AuditTargets: {
+		read:  `SELECT id, coalesce(target, '') FROM audit_logs WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE audit_logs SET target = ? WHERE team_id = ? AND id = ?`},
+	AuditBefore: {json: true,
+		read:  `SELECT id, coalesce(before, 'null') FROM audit_logs WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE audit_logs SET before = ? WHERE team_id = ? AND id = ?`},
+	AuditAfter: {json: true,
+		read:  `SELECT id, coalesce(after, 'null') FROM audit_logs WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE audit_logs SET after = ? WHERE team_id = ? AND id = ?`},
 }
 
 func (k TextKind) column() (*textColumn, error) {

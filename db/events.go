@@ -18,7 +18,7 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
 	}
-	if ev.BroadcastID != "" { // its recipients are never deleted, and each is one address
+	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address
 		_, err = tx.exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
 			ev.EmailID, ev.ID, string(ev.Type), string(detail), milli(ev.CreatedAt))
 		return err

@@ -228,7 +228,7 @@ func (r *Restore) emptyLog(ctx context.Context) {
 	_, _ = pool.ExecContext(ctx, `PRAGMA wal_checkpoint(TRUNCATE)`)
 }
 
-// setAside gives what is there another name, and reports whether a database was there.
+// setAside has what is there take another name, and reports whether a database was there.
 // Without a log it has both names until the copy takes the first one. With a log it must
 // go before that: the log would be taken for one of the copy. For that moment there is no
 // database, and place refuses to make one.

@@ -98,7 +98,7 @@ func (d *DB) fail(err error) {
 	d.latch.Do(func() {
 		d.cause = err
 		close(d.failed)
-		d.log.Error("storage failed; nothing more is accepted or sent", "err", err)
+		d.log.Error("storage failed; nothing more is accepted or sent", "db", d.path, "err", err, "help", "look at the disk (dmesg); with the server stopped, mailer check names what is damaged")
 	})
 }
 
@@ -130,7 +130,7 @@ func (d *DB) makeReserve() error {
 // recoverReserve is makeReserve on a disk that was full. It asks for as much
 // room again, so that the store is not full at the next write already.
 func (d *DB) recoverReserve() error {
-	free, err := d.freeSpace()
+	free, err := DiskFree(filepath.Dir(d.path))
 	if err != nil {
 		return err
 	}
@@ -149,7 +149,7 @@ func (d *DB) setFull(err error) {
 	if rerr := os.Remove(d.reservePath()); rerr != nil && !errors.Is(rerr, os.ErrNotExist) {
 		d.log.Error("reserve not freed", "err", rerr)
 	}
-	d.log.Error("disk full; new work is refused until there is room", "err", err)
+	d.log.Error("disk full; new work is refused until there is room", "db", d.path, "err", err, "help", "make room on its disk (df); the server goes on by itself")
 	d.tasks.Go(func() {
 		tick := time.NewTicker(recoverEvery)
 		defer tick.Stop()

@@ -1,6 +1,10 @@
 package db
 
-import "mailer/app"
+import (
+	"errors"
+
+	"mailer/app"
+)
 
 // InsertTeam adds a team. Error: ErrConflict for a name that exists.
 func (tx *Tx) InsertTeam(t app.Team) error {
@@ -9,18 +13,31 @@ func (tx *Tx) InsertTeam(t app.Team) error {
 	return oneRow(n, err, ErrConflict)
 }
 
-// FindTeam returns the team with that name or id; the first team for "".
+// FindTeam returns the team with that name or id; the first team for "". One that is being
+// deleted is none.
 func (r *Reader) FindTeam(nameOrID string) (app.Team, error) {
 	if nameOrID == "" {
-		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id LIMIT 1`)
+		return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id LIMIT 1`)
 	}
-	return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE name = ? OR id = ?`, nameOrID, nameOrID)
+	return one(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE (name = ? OR id = ?) AND deleted_at IS NULL`, nameOrID, nameOrID)
 }
 
 // TeamName returns the name of a team by its id.
 func (r *Reader) TeamName(id string) (name string, err error) {
 	err = r.row(`SELECT name FROM teams WHERE id = ?`, []any{id}, &name)
 	return name, err
+}
+
+// RenameTeam changes the name of a team. Errors: ErrNotFound, ErrConflict for a name that
+// another team has.
+func (tx *Tx) RenameTeam(id, name string) error {
+	if err := tx.exists(`SELECT 1 FROM teams WHERE name = ? AND id <> ?`, name, id); err == nil {
+		return ErrConflict
+	} else if !errors.Is(err, ErrNotFound) {
+		return err
+	}
+	n, err := tx.exec(`UPDATE teams SET name = ? WHERE id = ? AND deleted_at IS NULL`, name, id)
+	return oneRow(n, err, ErrNotFound)
 }
 
 func scanTeam(s scanner) (app.Team, error) {
@@ -31,9 +48,9 @@ func scanTeam(s scanner) (app.Team, error) {
 	return t, err
 }
 
-// ListTeams returns all teams, oldest first.
+// ListTeams returns all teams but those that are being deleted, oldest first.
 func (r *Reader) ListTeams() ([]app.Team, error) {
-	return list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams ORDER BY id`)
+	return list(&r.session, scanTeam, `SELECT id, name, created_at FROM teams WHERE deleted_at IS NULL ORDER BY id`)
 }
 
 // SeveralTeams reports whether there is more than one team.

@@ -63,7 +63,8 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 }
 
 // HasSender reports whether an email of a team, or the broadcast that it is of, is
-// there, and the domain that it was sent from too.
+// there, and the domain that it was sent from too. An email that was deleted for its age
+// counts as there.
 func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 	var sender sql.NullString
 	err := r.row(`SELECT sender FROM emails WHERE id = ? AND team_id = ?`, []any{emailID, teamID}, &sender)
@@ -71,7 +72,7 @@ func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 		err = r.row(`SELECT sender FROM broadcasts WHERE mails = ? AND team_id = ?`, []any{app.MailsOf(emailID), teamID}, &sender)
 	}
 	if errors.Is(err, ErrNotFound) {
-		return false, nil
+		return r.AgedOut(teamID, emailID)
 	}
 	if err != nil {
 		return false, fmt.Errorf("look up the sender of a link: %w", err)

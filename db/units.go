@@ -230,7 +230,8 @@ func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) e
 }
 
 // Outgoing returns an email as a relay needs it: bodies, attachments with their
-// content, and the recipients that still wait.
+// content, and the recipients that still wait. Where its content was deleted there is
+// nothing but the row.
 func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) {
 	e, err := r.Email(teamID, emailID)
 	if err != nil {

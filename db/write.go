@@ -139,6 +139,9 @@ func (d *DB) await(r *request) error {
 	}
 }
 
+// Queued reports whether a Write waits for its turn.
+func (d *DB) Queued() bool { return len(d.queue) > 0 }
+
 // writeLoop owns the one write connection until Close, then does what is
 // queued and ends.
 func (d *DB) writeLoop(s session) {

@@ -15,6 +15,7 @@ import (
 	"mailer/app/feedback"
 	"mailer/app/importing"
 	"mailer/app/plan"
+	"mailer/app/queue"
 	"mailer/app/reputation"
 	"mailer/app/webhook"
 )
@@ -24,6 +25,7 @@ import (
 // segment of a path or the name of a shape, the member, and the keyword; * stands
 // for any place.
 var documentedLimits = map[string]int{
+	"queue ids maxItems":                         queue.MaxIDs,
 	"* limit maximum":                            app.MaxLimit,
 	"* first_name maxLength":                     app.MaxContactName,
 	"* last_name maxLength":                      app.MaxContactName,
@@ -70,6 +72,7 @@ const day = 24 * time.Hour
 var documentedWords = []string{
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
+	fmt.Sprintf("%dm to %dd: what has not left", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),
 	fmt.Sprintf("1 to %d characters. The same key", app.MaxIdempotencyKey),
 	fmt.Sprintf("1 to %d addresses", app.MaxBroadcastTests),
 	fmt.Sprintf("to up to %d addresses", app.MaxBroadcastTests),

@@ -61,6 +61,7 @@ type Services struct {
 	Insights       insightsService
 	Deliverability deliverabilityService
 	Keys           keyService
+	Queue          queueService
 }
 
 // servicesFrom returns the services of a server.
@@ -89,6 +90,7 @@ func servicesFrom(s *server.Server) Services {
 		Insights:       s.Mail,
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
+		Queue:          s.Queue,
 	}
 }
 
@@ -139,6 +141,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
+		queueRoutes{s.Queue},
 	} {
 		routes.add(h)
 	}

@@ -54,6 +54,7 @@ type everyService interface {
 	usageService
 	deliverabilityService
 	keyService
+	queueService
 }
 
 func servicesOf(s everyService) Services {
@@ -79,6 +80,7 @@ func servicesOf(s everyService) Services {
 		Webhooks:       s,
 		Usage:          s,
 		Deliverability: s,
+		Queue:          s,
 		Keys:           s,
 	}
 }

@@ -178,7 +178,7 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 		}
 	}
 	if link.Address == (app.AddressHash{}) {
-		return people, nil
+		return orFormer(r, link, people)
 	}
 	for _, who := range people {
 		if who.hash == link.Address {
@@ -186,6 +186,22 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 		}
 	}
 	return []addressee{{hash: link.Address}}, nil
+}
+
+// orFormer returns the recipients of an email that are known, and of one that was deleted
+// for its age their hashes.
+func orFormer(r *db.Reader, link app.PageLink, people []addressee) ([]addressee, error) {
+	if len(people) > 0 {
+		return people, nil
+	}
+	hashes, err := r.FormerEnvelope(link.TeamID, link.Source)
+	if err != nil {
+		return nil, fmt.Errorf("read former envelope: %w", err)
+	}
+	for _, hash := range hashes {
+		people = append(people, addressee{hash: hash})
+	}
+	return people, nil
 }
 
 // withMoved adds the contacts that got another address since: what a link in their old

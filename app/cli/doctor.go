@@ -42,7 +42,7 @@ func printChecks(w io.Writer, checks []health.Check) error {
 	var lines strings.Builder
 	tw := tabwriter.NewWriter(&lines, 0, 0, 2, ' ', 0)
 	for _, check := range checks {
-		fmt.Fprintf(tw, "%s %s\t%s\n", map[bool]string{true: "✓", false: "✗"}[check.OK], check.Name, check.Found)
+		fmt.Fprintf(tw, "%s %s\t%s\n", State(w, map[bool]string{true: "✓", false: "✗"}[check.OK]), check.Name, check.Found)
 		if check.Fix != "" {
 			fmt.Fprintf(tw, "\t→ %s\n", check.Fix)
 		}

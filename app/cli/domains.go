@@ -17,7 +17,44 @@ func (c *Store) domains() *cobra.Command {
 		c.domainsAdd(), c.domainsList(),
 		c.ofDomain("records NAME", "Show the DNS records to publish, and what the last check found", (*domains.Service).DomainByName),
 		c.domainsVerify(),
-		c.ofDomain("rotate-dkim NAME", "Make the next DKIM key; it signs once a check finds its record in the DNS", (*domains.Service).RotateDKIM))
+		c.ofDomain("rotate-dkim NAME", "Make the next DKIM key; it signs once a check finds its record in the DNS", (*domains.Service).RotateDKIM),
+		c.domainsTrust(), c.domainsDelete())
+}
+
+func (c *Store) domainsTrust() *cobra.Command {
+	var off bool
+	cmd := newCommand("trust NAME", "Count a domain as verified without asking the DNS; --off ends that and has it checked", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			d, err := e.Domains.Trust(ctx, team.ID, args[0], !off)
+			if err != nil {
+				return err
+			}
+			words := fmt.Sprintf("%s is trusted: it counts as verified whatever the DNS says", d.Name)
+			if off {
+				words = fmt.Sprintf("%s is no longer trusted; its status is %s, and the server checks its records now", d.Name, d.Status)
+			}
+			object := domainObject(&d)
+			object["object"], object["trusted"] = "domain", d.Trusted
+			return c.done(object, words)
+		})
+	})
+	cmd.Flags().BoolVar(&off, "off", false, "go by the DNS again")
+	return c.teamFlag(c.jsonFlag(cmd))
+}
+
+func (c *Store) domainsDelete() *cobra.Command {
+	cmd := newCommand("delete NAME", "Delete a domain with its DKIM keys and the API keys that are bound to it; mail of it that waits fails", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			gone, err := e.Domains.DeleteByName(ctx, team.ID, args[0])
+			if err != nil {
+				return err
+			}
+			d := &gone.Domain
+			return c.done(map[string]any{"object": "domain", "id": d.ID, "name": d.Name, "deleted": true, "waiting": gone.Waiting, "keys": gone.Keys},
+				fmt.Sprintf("deleted %s of %s; API keys that ended with it: %d; emails of it that wait and will fail: %d", d.Name, team.Name, gone.Keys, gone.Waiting))
+		})
+	})
+	return c.teamFlag(c.jsonFlag(cmd))
 }
 
 func (c *Store) domainsAdd() *cobra.Command {
@@ -40,7 +77,8 @@ func (c *Store) domainsAdd() *cobra.Command {
 func (c *Store) domainsList() *cobra.Command {
 	cmd := newCommand("list", "List the domains of a team", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
-			domains, err := allDomains(ctx, e, team.ID)
+			domains, err := allPages(func(page app.Page) ([]app.Domain, bool, error) { return e.Domains.ListDomains(ctx, team.ID, page) },
+				func(d *app.Domain) string { return d.ID })
 			if err != nil {
 				return err
 			}
@@ -48,23 +86,6 @@ func (c *Store) domainsList() *cobra.Command {
 		})
 	})
 	return c.teamFlag(c.jsonFlag(cmd))
-}
-
-// allDomains reads every page of a team's domains.
-func allDomains(ctx context.Context, e *server.Server, teamID string) (all []app.Domain, err error) {
-	page := app.Page{Limit: app.MaxLimit}
-	for more := true; more; {
-		var rows []app.Domain
-		if rows, more, err = e.Domains.ListDomains(ctx, teamID, page); err != nil {
-			return nil, err
-		}
-		all = append(all, rows...)
-		if len(rows) == 0 {
-			break
-		}
-		page.After = rows[len(rows)-1].ID
-	}
-	return all, nil
 }
 
 // ofDomain makes a command that does something with one domain and prints its

@@ -15,7 +15,9 @@ import (
 func (c *Store) masterKey() *cobra.Command {
 	rotate := newCommand("rotate", "Add a new master key to the file and seal everything anew with it; the old ones still open", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
-			r, err := e.Rekey.Rotate(ctx, func() bool { return c.InUse(c.flags.DB) }, tellProgress)
+			bar := Progress(ctx, "seal anew", 0)
+			r, err := e.Rekey.Rotate(ctx, func() bool { return c.InUse(c.flags.DB) }, func(resealed, left int) { bar.At(int64(resealed), int64(resealed+left)) })
+			bar.Done()
 			if err != nil {
 				return err
 			}
@@ -41,11 +43,6 @@ func (c *Store) masterKey() *cobra.Command {
 		})
 	})
 	return group("master-key", "The master key: rotate and retire it", c.jsonFlag(rotate), c.jsonFlag(retire), c.jsonFlag(list))
-}
-
-// tellProgress says on standard error how far the sealing is.
-func tellProgress(resealed, left int) {
-	fmt.Fprintf(os.Stderr, "mailer: %d values sealed anew, %d left\n", resealed, left)
 }
 
 func rotated(r rekey.Rotation) string {

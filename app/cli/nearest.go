@@ -31,7 +31,7 @@ func nameCommands(cmd *cobra.Command) {
 	if !cmd.HasSubCommands() {
 		return
 	}
-	if cmd.RunE == nil {
+	if !cmd.Runnable() {
 		cmd.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 	}
 	cmd.Args = func(cmd *cobra.Command, args []string) error {

@@ -27,7 +27,7 @@ const (
 // stateColours are the colours of the words for states: green is well, yellow waits for
 // something, red is trouble. Other words have none.
 var stateColours = map[string]string{
-	"ok": green, "yes": green, "open": green, "verified": green, "found": green, "enabled": green, "sent": green, "delivered": green, "opened": green,
+	"ok": green, "✓": green, "✗": red, "yes": green, "open": green, "verified": green, "found": green, "enabled": green, "sent": green, "delivered": green, "opened": green,
 	"clicked": green, "completed": green, "published": green, "active": green,
 	"pending": yellow, "not_started": yellow, "not_checked": yellow, "queued": yellow, "scheduled": yellow, "due": yellow, "retry": yellow, "held": yellow,
 	"paused": yellow, "quota": yellow, "paced": yellow, "relay": yellow, "resting": yellow, "delivery_delayed": yellow, "in_progress": yellow, "warning": yellow,

@@ -1,15 +1,20 @@
 package cli
 
 import (
+	"bufio"
 	"context"
+	"errors"
 	"fmt"
 	"os"
+	"strings"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"mailer/app"
 	"mailer/app/plan"
 	"mailer/app/server"
+	"mailer/app/teams"
 )
 
 func (c *Store) teams() *cobra.Command {
@@ -48,7 +53,80 @@ func (c *Store) teams() *cobra.Command {
 	})
 	plan.Flags().Int64Var(&in.Included, "included", 0, "recipients that a period of a monthly plan includes (default: the plan's own)")
 	plan.Flags().BoolVar(&in.Overage, "overage", false, "a monthly plan goes on above what is included, up to five times as much")
-	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.jsonFlag(plan), c.suspendTeam(), c.resumeTeam())
+	return group("teams", "Teams, which never see each other's data", c.jsonFlag(create), c.jsonFlag(list), c.teamsRename(), c.jsonFlag(plan), c.setRetention(), c.suspendTeam(), c.resumeTeam(), c.teamsDelete())
+}
+
+func (c *Store) teamsRename() *cobra.Command {
+	return c.jsonFlag(newCommand("rename TEAM NAME", "Give a team another name", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			team, err := e.Teams.FindTeam(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			renamed, err := e.Teams.RenameTeam(ctx, &team, args[1])
+			if err != nil {
+				return err
+			}
+			return c.done(map[string]string{"object": "team", "id": team.ID, "name": renamed.Name}, fmt.Sprintf("%s is called %s now", team.Name, renamed.Name))
+		})
+	}))
+}
+
+func (c *Store) teamsDelete() *cobra.Command {
+	var yes bool
+	cmd := newCommand("delete TEAM", "Delete a team and everything that it has; mail of it that waits is not sent", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			team, err := e.Teams.FindTeam(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			d, err := e.Teams.DeletionOf(ctx, team)
+			if err != nil {
+				return err
+			}
+			if err := confirmName(yes, team.Name, deletionWords(&d)); err != nil {
+				return err
+			}
+			if d, err = e.Teams.BeginDeletion(ctx, team); err != nil {
+				return err
+			}
+			bar := Progress(ctx, "delete "+team.Name, d.Rows())
+			err = e.Teams.FinishDeletion(ctx, &d, c.InUse(c.flags.DB), bar.At)
+			bar.Done()
+			if err != nil {
+				return fmt.Errorf("%s is ended and its name is free; the server deletes what is left of it, also after a restart: %w", team.Name, err)
+			}
+			return c.done(map[string]any{"object": "team", "id": team.ID, "name": team.Name, "deleted": true,
+				"emails": d.Size.Emails, "contacts": d.Size.Contacts, "dropped": d.Dropped()},
+				fmt.Sprintf("deleted %s with %d emails and %d contacts; emails that waited and are not sent: %d", team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped()))
+		})
+	})
+	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	return c.jsonFlag(cmd)
+}
+
+func deletionWords(d *teams.Deletion) string {
+	return fmt.Sprintf("The team %s has %d emails and %d contacts. All of it is deleted for good, its API keys end at once, and %d emails that wait are not sent.",
+		d.Team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped())
+}
+
+// confirmName has the operator type a name before what can't be undone.
+func confirmName(yes bool, name, words string) error {
+	if yes {
+		return nil
+	}
+	if !term.IsTerminal(int(os.Stdin.Fd())) {
+		return errors.New(words + " Nobody can be asked here: say --yes if that is what you want")
+	}
+	fmt.Fprintf(os.Stderr, "%s\nType its name to go on: ", words)
+	line, err := bufio.NewReader(os.Stdin).ReadString('\n')
+	if err != nil {
+		return fmt.Errorf("read the answer: %w", err)
+	}
+	if strings.TrimSpace(line) != name {
+		return errors.New("that is not its name; nothing was changed")
+	}
+	return nil
 }
 
 func planObject(team *app.Team, p *plan.Plan) map[string]any {

@@ -127,7 +127,7 @@ func (l *lane) transact(v leave, j *job) {
 // must neither stay marked nor be forgotten.
 func (l *lane) ended(j *job) {
 	if r := recover(); r != nil {
-		l.s.Log.Error("panic in a delivery", "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
+		l.s.Log.Error("panic in a delivery; its email is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "panic", r, "stack", string(debug.Stack()))
 		l.record(j, func(tx *db.Tx) error {
 			if j.mayHaveLeft() {
 				return service.IgnoreGone(l.s.doubt(tx, j.unit, "A fault of this server came after the end of the message"))
@@ -219,7 +219,7 @@ func (l *lane) broken(j *job, err error) {
 		return
 	}
 	l.record(j, func(tx *db.Tx) error {
-		l.s.Log.Error("read a unit", "email", j.unit.EmailID, "err", err)
+		l.s.Log.Error("an email can't be read, and is tried again later", "relay", l.name, "team", j.unit.TeamID, "email", j.unit.EmailID, "err", err)
 		return service.IgnoreGone(tx.RequeueUnit(j.unit, j.unit.Attempts, tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))))
 	})
 }

@@ -295,7 +295,7 @@ func TestRepeatedDoubtsBackOffAndEndAfter48Hours(t *testing.T) {
 				t.Errorf("doubt %+v", d)
 			}
 		}
-		if !w.Log.Has("msg=failed email=" + id) {
+		if !w.Log.Has("msg=expired email=" + id) {
 			t.Error("the log does not say that it was given up")
 		}
 		if ev := w.EventOf(id, app.EventType(app.Failed)); w.Unit(id) != nil || !strings.Contains(ev.Detail.Message, "the relay may have taken it") {

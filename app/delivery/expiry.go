@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/metrics"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -66,8 +67,13 @@ func (l *lane) expireNow(tx *db.Tx, u app.Unit) (bool, error) {
 
 // expire ends a unit that has waited too long.
 func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
+	open, err := tx.OpenRecipients(u)
+	if err != nil {
+		return err
+	}
 	tx.AfterCommit(func() {
 		l.s.mail.Forget(u.EmailID)
+		l.s.Metrics.Result(l.name, metrics.Failed, len(open))
 		l.s.Log.Info("expired", "email", u.EmailID, "team", u.TeamID, "relay", l.name, "attempts", u.Attempts, "waited", app.FormatSpan(waited))
 	})
 	tried := "without an attempt"

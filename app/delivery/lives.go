@@ -55,7 +55,7 @@ func (s *Service) Resume(ctx context.Context) error {
 		return fmt.Errorf("resume what was in work: %w", err)
 	}
 	if doubts > 0 {
-		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", doubts, "sent again after", s.DoubtDelay)
+		s.Log.Warn("units in doubt: the final dot may have been sent and no reply was recorded", "count", doubts, "again_after", s.DoubtDelay, "help", "mailer doubts lists them")
 	}
 	if crashes > 0 {
 		s.Log.Warn("the last server did not end well; what it had in work is tried again", "crashes_in_a_row", crashes, "count", resumed)

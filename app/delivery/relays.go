@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"mailer/app"
-	"mailer/app/metrics"
 	"mailer/app/relays"
 )
 
@@ -60,16 +59,6 @@ func (s *Service) Relays() []string {
 		}
 	}
 	return names
-}
-
-// RelaysUp tells of each relay whether it takes mail now.
-func (s *Service) RelaysUp() []metrics.Relay {
-	var relays []metrics.Relay
-	for _, l := range s.Outlets.all() {
-		opening, _, _ := l.gate.look()
-		relays = append(relays, metrics.Relay{Name: l.name, Up: opening == open})
-	}
-	return relays
 }
 
 // Captures reports whether no mail leaves.

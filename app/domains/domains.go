@@ -169,7 +169,11 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 		if err != nil {
 			return err
 		}
-		if err := boundAbove(&tx.Reader, key, &d); err != nil {
+		bound, err := tx.KeysOfDomain(d.TeamID, d.ID)
+		if err != nil {
+			return fmt.Errorf("read the keys of a domain: %w", err)
+		}
+		if err := boundAbove(bound, key); err != nil {
 			return err
 		}
 		if err := tx.DeleteDomain(key.TeamID, id); err != nil {
@@ -179,17 +183,20 @@ func (s *Service) DeleteDomain(ctx context.Context, key *app.Key, id string) err
 			s.dkim.Forget(dkimName(d.TeamID, d.Name))
 			s.teams.ForgetKeys()
 		})
-		return s.announceDomain(tx, webhook.DomainDeleted, &d)
+		if err := s.announceDomain(tx, webhook.DomainDeleted, &d); err != nil {
+			return err
+		}
+		keys := make([]string, len(bound))
+		for i := range bound {
+			keys[i] = bound[i].ID
+		}
+		return service.Audit(ctx, tx, key.TeamID, "domain.delete", id, map[string]any{"name": d.Name, "region": d.Region, "trusted": d.Trusted, "keys": keys}, nil)
 	})
 	return service.Lookup("domain", err)
 }
 
 // boundAbove refuses to end a key by way of its domain. Errors: CodeConflict.
-func boundAbove(r *db.Reader, key *app.Key, d *app.Domain) error {
-	bound, err := r.KeysOfDomain(d.TeamID, d.ID)
-	if err != nil {
-		return fmt.Errorf("read the keys of a domain: %w", err)
-	}
+func boundAbove(bound []app.Key, key *app.Key) error {
 	for _, k := range bound {
 		if k.Role.Above(key.Role) {
 			return app.Errorf(app.CodeConflict, "The API key %q of the role %s is bound to this domain and would end with it; a key of that role has to delete one of them first",

@@ -178,7 +178,8 @@ func (h *hooks) fails(tx *db.Tx, hook webhook.Webhook) error {
 		return err
 	}
 	tx.AfterCommit(func() {
-		h.s.Log.Warn("a webhook is disabled: all attempts failed for 5 days", "webhook", w.ID, "failing_since", app.FormatTime(w.FailingSince))
+		h.s.Log.Warn("a webhook is disabled: all attempts failed for 5 days", "webhook", w.ID, "team", w.TeamID, "failing_since", app.FormatTime(w.FailingSince),
+			"help", "its owner enables it again with PATCH /webhooks/{id}, status enabled")
 	})
 	return h.s.listeners.change(tx, w.TeamID)
 }

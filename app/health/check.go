@@ -108,17 +108,8 @@ func folderOf(database string) string {
 	return filepath.Dir(database)
 }
 
-// DiskFree returns how many bytes are free where a file is, for those who are not root.
-func DiskFree(path string) (int64, error) {
-	var fs syscall.Statfs_t
-	if err := syscall.Statfs(folderOf(path), &fs); err != nil {
-		return 0, fmt.Errorf("ask for free space beside %s: %w", path, err)
-	}
-	return int64(fs.Bavail) * int64(fs.Bsize), nil
-}
-
 func checkDisk(database string) Check {
-	free, err := DiskFree(database)
+	free, err := db.DiskFree(folderOf(database))
 	if err != nil {
 		return bad("disk", err.Error(), "df "+folderOf(database))
 	}

@@ -3,7 +3,10 @@ package health
 import (
 	"context"
 
+	"mailer/app/backup"
 	"mailer/app/domains"
+	"mailer/app/queue"
+	"mailer/app/routing"
 	"mailer/app/service"
 )
 
@@ -11,13 +14,16 @@ import (
 type Service struct {
 	*service.Base
 	domains *domains.Service
+	routing *routing.Service
+	queue   *queue.Service
+	backup  *backup.Service
 	network Network
 	place   Place
 }
 
 // New makes the service.
-func New(base *service.Base, senders *domains.Service) *Service {
-	return &Service{Base: base, domains: senders}
+func New(base *service.Base, senders *domains.Service, relays *routing.Service, waits *queue.Service, copies *backup.Service) *Service {
+	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies}
 }
 
 // At says where the database is that the service looks at, and how it reaches the world.

@@ -45,7 +45,7 @@ func (s *Service) GetAttachment(ctx context.Context, key *app.Key, emailID, id s
 
 func (s *Service) attachment(ctx context.Context, teamID, emailID, id string) (db.AttachmentFile, error) {
 	f, err := db.Get(ctx, s.DB, func(r *db.Reader) (db.AttachmentFile, error) { return r.Attachment(teamID, emailID, id) })
-	return f, service.Lookup("attachment", err)
+	return f, s.lookupContent(ctx, teamID, emailID, "attachment", err)
 }
 
 // downloadTTL is how long a download address works.

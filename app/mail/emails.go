@@ -145,7 +145,7 @@ func expiresIn(text string) (time.Duration, error) {
 		return 0, app.Invalid("expires_in", "%s", err)
 	}
 	if d < app.MinExpiresIn || d > app.MaxExpiresIn {
-		return 0, app.Invalid("expires_in", "must be 1m to 30d")
+		return 0, app.Invalid("expires_in", "must be %dm to %dd", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/(24*time.Hour))
 	}
 	return d, nil
 }
@@ -290,5 +290,18 @@ func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string)
 			}
 			return message, err
 		})
-	return message, service.Lookup("captured message", err)
+	return message, s.lookupContent(ctx, key.TeamID, emailID, "captured message", err)
+}
+
+// lookupContent is service.Lookup for what belongs to an email's content: where that was
+// deleted for its age, the words say so.
+func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind string, err error) error {
+	if !errors.Is(err, db.ErrNotFound) {
+		return service.Lookup(kind, err)
+	}
+	email, rowErr := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Email, error) { return r.EmailRow(teamID, emailID) })
+	if rowErr != nil || email.ContentDeletedAt.IsZero() {
+		return service.Lookup(kind, err)
+	}
+	return app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: it was older than this team keeps it", email.ContentDeletedAt.UTC().Format(time.DateOnly))
 }

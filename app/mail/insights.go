@@ -5,6 +5,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/insights"
+	"mailer/db"
 )
 
 // Inspect looks at a mail that is whole; what hangs on its domain comes with its
@@ -19,6 +20,9 @@ func (s *Service) GetInsights(ctx context.Context, key *app.Key, emailID string)
 	email, err := s.GetEmail(ctx, key, emailID)
 	if err != nil {
 		return nil, err
+	}
+	if email.Insights == nil && !email.ContentDeletedAt.IsZero() {
+		return nil, s.lookupContent(ctx, key.TeamID, emailID, "insights", db.ErrNotFound)
 	}
 	if email.Insights == nil {
 		return nil, app.NotFound("insights of this email")

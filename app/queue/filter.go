@@ -120,6 +120,17 @@ func (f *Filter) narrow() error {
 	return app.Errorf(app.CodeValidation, "This would act on everything that waits: name what is meant with a filter, or say `all`")
 }
 
+// Within refuses a filter of one team that picks nothing else out, unless all is meant.
+// Errors: CodeValidation.
+func (f *Filter) Within(all bool) error {
+	rest := *f
+	rest.Team = ""
+	if all || !rest.isEmpty() {
+		return nil
+	}
+	return rest.narrow()
+}
+
 // One reports whether a filter names a single email, on which commands act unasked.
 func (f *Filter) One() bool { return len(f.IDs) == 1 }
 

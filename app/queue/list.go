@@ -49,6 +49,9 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 	}
 	defer s.walks.Release(1)
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if err := p.owns(r, after); err != nil {
+			return err
+		}
 		l := &listing{r: r, p: p, limit: limit + 1, held: map[string]bool{}}
 		if err := l.broadcasts(after); err != nil {
 			return err
@@ -64,6 +67,21 @@ func (s *Service) List(ctx context.Context, f Filter, after string, limit int) (
 		items = items[:limit]
 	}
 	return items, more, service.Unavailable(err)
+}
+
+// owns refuses a cursor that is nobody's or another team's, both in the same words.
+func (p *prepared) owns(r *db.Reader, cursor string) error {
+	if cursor == "" {
+		return nil
+	}
+	team, err := r.TeamOfMail(cursor)
+	if errors.Is(err, db.ErrNotFound) {
+		team, err = r.TeamOfBroadcast(cursor)
+	}
+	if errors.Is(err, db.ErrNotFound) || err == nil && p.team != "" && team != p.team {
+		return app.Invalid("after", "must be an id that this list returned")
+	}
+	return err
 }
 
 // listing is a list on its way.

@@ -42,9 +42,11 @@ func (s *Service) Start() {
 // hand too.
 func (s *Service) work() {
 	var last, next time.Time
+	newest := s.Sealer.Newest()
 	for {
-		if s.follow() {
-			next = time.Time{}
+		s.follow()
+		if newest != s.Sealer.Newest() {
+			newest, next = s.Sealer.Newest(), time.Time{}
 		}
 		if s.file.met.Swap(false) && next.After(last.Add(again)) {
 			next = last.Add(again)
@@ -58,8 +60,8 @@ func (s *Service) work() {
 	}
 }
 
-// follow goes by the file, and reports whether the keys changed.
-func (s *Service) follow() bool {
+// follow goes by the file.
+func (s *Service) follow() {
 	changed, err := s.file.follow(s.mayRetire)
 	switch {
 	case errors.Is(err, errOther):
@@ -71,7 +73,6 @@ func (s *Service) follow() bool {
 	case changed:
 		s.Log.Info("took up the keys of the master key file", "file", s.file.Path, "newest", s.Sealer.Newest().String(), "keys", len(s.Sealer.Keys()))
 	}
-	return changed
 }
 
 // errNeeded says that values are sealed with a key that is to end.

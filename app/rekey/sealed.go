@@ -4,11 +4,13 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/service"
 	"mailer/db"
 )
 
@@ -109,8 +111,10 @@ func (s *Service) sealAnew(ctx context.Context, did func(n int)) (n int, err err
 	return n, nil
 }
 
-// sealPiece opens and seals outside of the Write, which waits for nothing.
+// sealPiece opens and seals outside of the Write, which waits for nothing, and then
+// leaves processor and writer to others for as long as it took.
 func (s *Service) sealPiece(ctx context.Context, newest app.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
+	began := time.Now()
 	var old []db.SealedRow
 	var anew [][]byte
 	for _, row := range rows {
@@ -136,5 +140,6 @@ func (s *Service) sealPiece(ctx context.Context, newest app.Fingerprint, k kind,
 		}
 		return nil
 	})
+	service.Pause(ctx, time.Since(began), nil)
 	return len(old), err
 }

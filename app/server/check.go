@@ -29,3 +29,14 @@ func Doctor(ctx context.Context, database, keyFile string, open func() (*Server,
 	defer done()
 	return s.Health.At(p, health.Network{}).Doctor(ctx)
 }
+
+// Status looks how the server of a database is.
+func Status(ctx context.Context, s *Server, database, version string) (health.Status, error) {
+	return s.Health.At(health.Place{Database: database, Running: db.InUse(database)}, health.Network{}).Status(ctx, version)
+}
+
+// Names returns names or ids of a kind (team, domain, relay, key, email) out of a database
+// file, for a shell that completes them.
+func Names(ctx context.Context, path, kind string) ([]string, error) {
+	return db.Names(ctx, path, kind)
+}

@@ -28,6 +28,7 @@ import (
 	"mailer/app/rekey"
 	"mailer/app/relays"
 	"mailer/app/reports"
+	"mailer/app/retention"
 	"mailer/app/routing"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -87,6 +88,8 @@ type Config struct {
 	WebhooksPerTeam int
 	// Backup is the one that the server makes each day.
 	Backup backup.Daily
+	// Keep is for how long finished mail is kept, where its team does not say.
+	Keep app.Retention
 }
 
 // Server is the whole service behind its doors.
@@ -112,6 +115,7 @@ type Server struct {
 	Backup       *backup.Service
 	Queue        *queue.Service
 	Rekey        *rekey.Service
+	Retention    *retention.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -146,12 +150,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
-	s.Health = health.New(base, s.Domains)
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
+	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup)
 	s.Rekey = rekey.New(base, cfg.KeyFile)
+	s.Retention = retention.New(base)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
 	return s, nil
@@ -159,7 +164,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 
 // settingsOf is what a configuration with routes says of this server.
 func settingsOf(cfg *Config) service.Settings {
-	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat}
+	own := service.Settings{Capture: cfg.Capture, BaseURL: cfg.BaseURL, BounceHost: cfg.BounceHost, Enforce: cfg.Enforce, Cloud: cfg.Cloud, Compat: cfg.Compat, Keep: cfg.Keep}
 	if cfg.NoRelay || len(cfg.Routes) > 0 {
 		own.SetOutlets(service.OutletsOf(delivery.RegionsOf(cfg.Routes, cfg.Capture)))
 	}

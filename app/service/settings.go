@@ -27,6 +27,8 @@ type Settings struct {
 	Cloud      bool   `json:"cloud,omitzero"`       // teams have plans
 	// Compat is what requests may say beyond this API's own rules; empty: app.CompatStrict.
 	Compat app.Compat `json:"compat,omitzero"`
+	// Keep is what teams keep that say nothing themselves.
+	Keep app.Retention `json:"keep,omitzero"`
 
 	outlets *atomic.Pointer[Outlets] // nil: none were set
 }

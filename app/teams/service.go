@@ -6,11 +6,14 @@
 package teams
 
 import (
+	"sync/atomic"
+
 	"mailer/app"
 	"mailer/app/cache"
 	"mailer/app/events"
 	"mailer/app/plan"
 	"mailer/app/service"
+	"mailer/db"
 )
 
 // Config is what the service needs beside the Base.
@@ -26,6 +29,9 @@ type Service struct {
 	events *events.Service
 	keys   *cache.Cache[string, app.Key] // by their public parts
 	uses   keyUses
+	// deleting is the state of the database in which no deleted team was left; nil: not
+	// looked at yet.
+	deleting atomic.Pointer[db.Version]
 	// By team ids; plans spare database reads for each email.
 	plans  *cache.Cache[string, plan.Plan]
 	before *cache.Cache[string, sumBefore]

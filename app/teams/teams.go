@@ -14,21 +14,33 @@ import (
 // CreateTeam adds a team; a name has 1 to 100 characters. Errors: CodeConflict
 // for a name that exists.
 func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error) {
-	name = strings.TrimSpace(name)
-	if n := len([]rune(name)); n < 1 || n > 100 {
-		return app.Team{}, app.Invalid("name", "must be 1 to 100 characters long")
+	name, err := teamName(name)
+	if err != nil {
+		return app.Team{}, err
 	}
 	t := app.Team{ID: app.NewID(), Name: name, CreatedAt: time.Now()}
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := tx.InsertTeam(t); err != nil {
 			return err
 		}
 		return service.Audit(ctx, tx, t.ID, "team.create", t.ID, nil, map[string]any{"name": name})
 	})
 	if errors.Is(err, db.ErrConflict) {
-		return app.Team{}, app.Errorf(app.CodeConflict, "A team named %q exists already", name)
+		return app.Team{}, nameTaken(name)
 	}
 	return t, service.Unavailable(err)
+}
+
+func teamName(name string) (string, error) {
+	name = strings.TrimSpace(name)
+	if n := len([]rune(name)); n < 1 || n > 100 {
+		return "", app.Invalid("name", "must be 1 to 100 characters long")
+	}
+	return name, nil
+}
+
+func nameTaken(name string) error {
+	return app.Errorf(app.CodeConflict, "A team named %q exists already", name)
 }
 
 // ListTeams returns all teams, oldest first.

@@ -29,6 +29,7 @@ type cronJob struct {
 func (s *Service) jobs() []cronJob {
 	return []cronJob{
 		{delivery.RatesEvery, "judge the rates of teams and regions", s.delivery.Judge},
+		{time.Second, "delete what deleted teams have", s.teams.RemoveDeleted},
 		{teams.KeysFlushEvery, "store when keys were used last", s.teams.FlushKeys},
 		{10 * time.Second, "tell webhooks of choices that were held back", s.audience.Pages.TellChoices},
 		{time.Minute, "note the time for the next server", s.noteClock},
@@ -37,6 +38,7 @@ func (s *Service) jobs() []cronJob {
 		{time.Minute, "look for mail that no relay is there for", s.delivery.TellStranded},
 		{delivery.ExpireEvery, "end mail that has expired", s.delivery.ExpireMail},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
+		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Hour, "remove what is out of date", s.Purge},
 	}
 }
@@ -136,7 +138,7 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx),
-		s.audience.Imports.PurgeImports(ctx))
+		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx))
 }
 
 // cronLog writes cron's own messages to our log.

@@ -18,6 +18,7 @@ import (
 	"mailer/app/events"
 	"mailer/app/mail"
 	"mailer/app/reports"
+	"mailer/app/retention"
 	"mailer/app/service"
 	"mailer/app/teams"
 )
@@ -32,6 +33,7 @@ type Others struct {
 	Delivery   *delivery.Service
 	Broadcasts *broadcasts.Service
 	Reports    *reports.Service
+	Retention  *retention.Service
 }
 
 // Service is the background's work.
@@ -45,6 +47,7 @@ type Service struct {
 	delivery   *delivery.Service
 	broadcasts *broadcasts.Service
 	reports    *reports.Service
+	retention  *retention.Service
 	eraser     *eraser
 	clock      *clock
 	swept      swept
@@ -55,5 +58,5 @@ type Service struct {
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
 	return &Service{Base: base, events: o.Events, teams: o.Teams, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, eraser: newEraser(), clock: newClock()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, eraser: newEraser(), clock: newClock()}
 }

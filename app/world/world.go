@@ -106,6 +106,9 @@ func (w *World) Open() {
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
 	sealer, err := app.NewSealer(app.MasterKey{Key: w.master})
 	Must(w.T, err)
+	if w.Config.KeyFile != nil {
+		sealer = w.Config.KeyFile.Sealer
+	}
 	w.Config.DB, w.Config.Sealer, w.Config.Log, w.Config.Routes = w.DB, sealer, log, nil
 	for _, r := range w.Relays {
 		w.Config.Routes = append(w.Config.Routes, delivery.Route{Relay: r.Relay, Sender: r})

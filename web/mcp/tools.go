@@ -88,7 +88,7 @@ func newTool(h *rest.Handler, o *rest.Operation) *tool {
 // declared is the tool as the protocol lists it.
 func (t *tool) declared() *sdk.Tool {
 	verb, _, _ := strings.Cut(t.name, "_")
-	destructive := verb == "delete" || verb == "remove"
+	destructive := verb == "delete" || verb == "remove" || verb == "drop"
 	notes := &sdk.ToolAnnotations{ReadOnlyHint: t.operation.Method == http.MethodGet, IdempotentHint: destructive}
 	if !notes.ReadOnlyHint {
 		notes.DestructiveHint = &destructive

@@ -172,7 +172,11 @@ func TestMetricsAgreeWithTheSinkToTheMail(t *testing.T) {
 	if emails != accepted {
 		t.Errorf("%d emails in the database, %d were accepted", emails, accepted)
 	}
-	f := scrape(t, at)
+	var f figures
+	eventually(t, 15*time.Second, "a look at the queue that is not older than the mail", func() (bool, string) { // one holds for 5 s
+		f = scrape(t, at)
+		return f[`mailer_queue_waiting{relay="`+here+`",reason="retry"}`]+f[`mailer_queue_waiting{relay="`+there+`",reason="retry"}`] == 30, fmt.Sprint(f)
+	})
 	for relay, s := range sinks {
 		recipients := 0
 		for _, m := range s.messages() {
@@ -190,6 +194,14 @@ func TestMetricsAgreeWithTheSinkToTheMail(t *testing.T) {
 		"mailer_disk_free_bytes", "process_resident_memory_bytes", "go_goroutines"} {
 		if f[name] <= 0 {
 			t.Errorf("%s is %v", name, f[name])
+		}
+	}
+	for relay := range sinks {
+		if got := f[`mailer_queue_waiting{relay="`+relay+`",reason="retry"}`]; got != 15 {
+			t.Errorf("%v emails wait for their next try at %s, want 15", got, relay)
+		}
+		if got := f[`mailer_queue_oldest_seconds{relay="`+relay+`"}`]; got <= 0 || got > 60 {
+			t.Errorf("the oldest of %s waits for %v s", relay, got)
 		}
 	}
 	if n := strings.Count(string(in.log(t)), "msg=request "); n > 0 {

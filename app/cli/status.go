@@ -1,0 +1,88 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app/health"
+	"mailer/app/server"
+	"mailer/app/service"
+)
+
+// errNeeded: a status has something that a person has to do, and it was printed.
+var errNeeded = errors.New("something needs a person: it stands above, with what helps")
+
+func (c *Store) status() *cobra.Command {
+	cmd := newCommand("status", "Say how everything is: relays, queue, room, backup; exit code 1 when something needs a person", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			st, err := server.Status(ctx, e, c.flags.DB, BuildVersion("")["version"])
+			if err != nil {
+				return err
+			}
+			if c.asJSON {
+				err = PrintJSON(os.Stdout, st)
+			} else {
+				err = printStatus(&st)
+			}
+			if err != nil || st.OK {
+				return err
+			}
+			return errNeeded
+		})
+	})
+	return c.jsonFlag(cmd)
+}
+
+func printStatus(st *health.Status) error {
+	for _, n := range st.Needs {
+		fmt.Printf("%s %s\n  → %s\n", State(os.Stdout, "✗"), n.What, n.Fix)
+	}
+	if st.OK {
+		fmt.Println(State(os.Stdout, "✓") + " nothing needs a person")
+	}
+	fmt.Println()
+	if len(st.Relays) > 0 {
+		if err := Print(os.Stdout, false, relayTable(st.Relays)); err != nil {
+			return err
+		}
+		fmt.Println()
+	}
+	fmt.Printf("queue     %d wait%s\n", st.Queue.Waiting, since(st.Queue.Oldest))
+	reasons := Table{Head: []string{"RELAY", "TEAM", "STATE", "REASON", "COUNT"}}
+	for _, row := range st.Queue.By {
+		reasons.Rows = append(reasons.Rows, Row{Cells: []string{row.Relay, row.TeamName, string(row.State), row.Reason, strconv.FormatInt(row.Count, 10)}})
+	}
+	if len(reasons.Rows) > 0 {
+		if err := Print(os.Stdout, false, reasons); err != nil {
+			return err
+		}
+		fmt.Println()
+	}
+	var tables []string
+	for _, t := range st.Database.Tables {
+		tables = append(tables, t.Name+" "+service.Size(t.Bytes))
+	}
+	fmt.Printf("database  %s and %s of log (%s)\ndisk      %s free\nbackup    %s\nversion   %s\n",
+		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree), orNone(st.Backup.Last), st.Version)
+	return nil
+}
+
+func since(oldest *string) string {
+	if oldest == nil {
+		return ""
+	}
+	return ", the oldest since " + *oldest
+}
+
+func orNone(at *string) string {
+	if at == nil {
+		return "none was made yet"
+	}
+	return "the last one is of " + *at
+}

@@ -1,0 +1,108 @@
+package delivery_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/world"
+)
+
+func TestNothingOfASuspendedTeamLeavesAndOthersGoOn(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := world.NewRelay(world.Always(world.After(hang, world.Accept)))
+		w := world.Serving(t, relay)
+		other := w.AddTeam("Other", "other.example")
+		begun := expiring(w, w.Key, "10m")
+		synctest.Wait() // it waits for the relay's leave, before its dot
+		beside := w.Beside()
+		out, err := beside.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "unpaid")
+		world.Must(t, err)
+		if !out.Change || out.Reason != "unpaid" {
+			t.Errorf("%+v", out)
+		}
+		close(hang)
+		world.Sleep(time.Second)
+		w.WantLast(begun, app.Queued)
+		if u := w.Unit(begun); u == nil || u.Attempts != 0 || relay.Dots(begun) != 0 {
+			t.Errorf("unit %+v, %d dots", u, relay.Dots(begun))
+		}
+		_, err = w.Server.Mail.SendEmail(t.Context(), w.Key, world.Letter("bob@example.net"), mail.SendOptions{})
+		world.WantCode(t, err, app.CodeSendingPaused)
+		if err == nil || !strings.Contains(err.Error(), "unpaid") {
+			t.Errorf("it does not say why: %v", err)
+		}
+		theirs := expiring(w, other, "")
+		world.Sleep(time.Second)
+		if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "sent" {
+			t.Errorf("the other team's is %s", got)
+		}
+		if words := w.EventOf(begun, app.EventRelayTrouble).Detail.Message; !strings.Contains(words, "unpaid (since ") {
+			t.Errorf("its timeline says %s", words)
+		}
+		n := len(relay.Seen(begun))
+		world.Sleep(72 * time.Hour)
+		w.WantLast(begun, app.Queued)
+		if got := len(relay.Seen(begun)); got != n {
+			t.Errorf("it was tried %d times while its team was suspended", got-n)
+		}
+		_, err = beside.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
+		world.Must(t, err)
+		world.Sleep(3 * time.Second)
+		w.WantLast(begun, app.Sent)
+		if got := w.Sql("SELECT action FROM audit_logs ORDER BY id"); !slices.Equal(got, []string{"team.suspend", "team.resume"}) {
+			t.Errorf("audit log: %q", got)
+		}
+	})
+}
+
+func TestTheClockStandsWhileATeamIsSuspendedAlsoAcrossACrash(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, dead())
+		other := w.AddTeam("Other", "other.example")
+		id, theirs := expiring(w, w.Key, "10m"), expiring(w, other, "10m")
+		world.Sleep(4 * time.Minute)
+		_, err := w.Server.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "")
+		world.Must(t, err)
+		world.Sleep(time.Hour)
+		w = w.Crash(dead())
+		w.Start()
+		world.Sleep(time.Hour)
+		w.WantLast(id, app.Queued)
+		if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", theirs)[0]; got != "failed" {
+			t.Errorf("the other team's is %s", got)
+		}
+		_, err = w.Server.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
+		world.Must(t, err)
+		world.Sleep(5 * time.Minute)
+		w.WantLast(id, app.Queued)
+		world.Sleep(3 * time.Minute)
+		wantExpired(w, id, 2*time.Hour+10*time.Minute)
+	})
+}
+
+func TestABroadcastOfASuspendedTeamWaits(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(nil)
+		w := world.Serving(t, relay)
+		w.People(50)
+		b := w.Draft()
+		w.Queue(b)
+		_, err := w.Server.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "complaints")
+		world.Must(t, err)
+		left := len(world.Received(relay))
+		world.Sleep(time.Hour)
+		if got := len(world.Received(relay)); got != left {
+			t.Errorf("%d left while the team was suspended", got-left)
+		}
+		_, err = w.Server.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
+		world.Must(t, err)
+		world.Sleep(2 * time.Minute)
+		world.WantEachOnce(t, world.Received(relay), 50)
+	})
+}

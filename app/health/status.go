@@ -1,0 +1,266 @@
+package health
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"mailer/app"
+	"mailer/app/delivery"
+	"mailer/app/queue"
+	"mailer/app/routing"
+	"mailer/app/service"
+)
+
+// Status is how a server is, at a glance.
+type Status struct {
+	OK       bool             `json:"ok"` // nothing needs a person
+	Needs    []Need           `json:"needs"`
+	Relays   []routing.Status `json:"relays"`
+	Queue    queue.Summary    `json:"queue"`
+	Database Database         `json:"database"`
+	Backup   LastBackup       `json:"backup"`
+	Version  string           `json:"version"`
+}
+
+// Need is something that a person has to do.
+type Need struct {
+	What string `json:"what"`
+	Fix  string `json:"fix"`
+}
+
+// Database is how much room there is and is taken, in bytes.
+type Database struct {
+	Bytes    int64 `json:"bytes"`
+	WALBytes int64 `json:"wal_bytes"`
+	DiskFree int64 `json:"disk_free"`
+
+	Tables []Table `json:"-"` // those that take most, with their indexes
+}
+
+// Table is how much room one takes, in bytes.
+type Table struct {
+	Name  string
+	Bytes int64
+}
+
+// LastBackup is the last backup that went well.
+type LastBackup struct {
+	Last *string `json:"last"` // null: none was made
+}
+
+const (
+	// maxWAL is the largest log of the database that is left alone, in bytes.
+	maxWAL = 1 << 30
+	// maxOldest is how long mail waits that could leave before somebody is to look.
+	maxOldest = time.Hour
+	// mostTables is how many tables are named.
+	mostTables = 5
+)
+
+// Status looks at a server from beside it. version is that of the program.
+func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
+	out.Version, out.Needs = version, []Need{}
+	if out.Relays, err = s.routing.List(ctx); err != nil {
+		return out, err
+	}
+	if out.Queue, err = s.queue.Summary(ctx, ""); err != nil {
+		return out, err
+	}
+	if out.Database, err = s.sizes(ctx); err != nil {
+		return out, err
+	}
+	last, err := s.backup.Last(ctx)
+	if err != nil {
+		return out, err
+	}
+	out.Backup.Last = app.FormatTimePtr(last.At)
+	if !s.place.Running {
+		out.need("no server runs on "+s.place.Database+": nothing is accepted and nothing leaves", "mailer serve, or systemctl start mailer")
+	}
+	for _, step := range []func(*Status){s.needsOfRelays, s.needsOfQueue, needsOfDisk} {
+		step(&out)
+	}
+	if last.Failure != "" {
+		out.need(fmt.Sprintf("the daily backup fails since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "mend that, then mailer backup FILE makes one now")
+	}
+	out.OK = len(out.Needs) == 0
+	return out, nil
+}
+
+func (st *Status) need(what, fix string) { st.Needs = append(st.Needs, Need{what, fix}) }
+
+// sizes looks how much room is taken and left.
+func (s *Service) sizes(ctx context.Context) (d Database, err error) {
+	files, err := s.DB.FileSizes()
+	if err != nil {
+		return d, err
+	}
+	d.Bytes, d.WALBytes, d.DiskFree = files.File, files.WAL, files.DiskFree
+	space, err := s.DB.Space(ctx)
+	if err != nil {
+		return d, fmt.Errorf("read what takes the room: %w", err)
+	}
+	for name, bytes := range space.Tables {
+		d.Tables = append(d.Tables, Table{name, bytes})
+	}
+	slices.SortFunc(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	d.Tables = d.Tables[:min(len(d.Tables), mostTables)]
+	return d, nil
+}
+
+func (s *Service) needsOfRelays(out *Status) {
+	if s.Settings.Capture {
+		return
+	}
+	if len(out.Relays) == 0 && s.Settings.Relay() == service.RelayNone {
+		out.need("no relay is configured: mail is accepted and waits", "mailer relays add REGION --url-file FILE, or restart with MAILER_RELAY")
+	}
+	for _, r := range out.Relays {
+		if r.State != delivery.RelayFailing { // others pass by themselves, or were asked for
+			continue
+		}
+		out.need(fmt.Sprintf("relay %s (%s) fails: %s", r.Region, r.Host, textOf(r.Reason)), "mailer relays test "+r.Region)
+	}
+}
+
+func textOf(s *string) string {
+	if s == nil {
+		return "it does not say why"
+	}
+	return *s
+}
+
+// helds are what to do about mail that is held.
+var helds = map[app.HoldReason]string{
+	app.HoldDamaged:  "mailer check names what is damaged; mailer queue drop --state held gives it up",
+	app.HoldRestored: "mailer queue list --state held shows it; mailer queue release --restored or mailer queue drop --restored decides",
+}
+
+func (s *Service) needsOfQueue(out *Status) {
+	held := map[string]int64{}
+	var late int64
+	var first time.Time
+	for _, row := range out.Queue.By {
+		switch {
+		case row.State == queue.Held:
+			held[row.Reason] += row.Count
+		case row.State == queue.Due && time.Since(row.Oldest) > maxOldest && !s.Settings.Capture:
+			late += row.Count
+			first = service.Earlier(first, row.Oldest)
+		}
+	}
+	for reason, fix := range helds {
+		if n := held[string(reason)]; n > 0 {
+			out.need(fmt.Sprintf("emails that are held, since they are %s: %d", reason, n), fix)
+		}
+	}
+	if late > 0 && s.place.Running {
+		out.need(fmt.Sprintf("%d emails could leave and wait, the oldest since %s", late, app.FormatTime(first)), "mailer queue list --state due shows them; mailer doctor looks for why; a higher rate= or connections= lets more leave")
+	}
+	for _, row := range out.Queue.By {
+		if row.State == queue.Relay && s.Settings.Lack(row.Relay) != "" && s.Settings.Relay() == service.RelayConfigured {
+			out.need(fmt.Sprintf("%d emails wait for the region %s, which has no relay", row.Count, row.Relay), "mailer relays add "+row.Relay+" --url-file FILE, or mailer queue move --relay "+row.Relay+" --to-relay R")
+		}
+	}
+}
+
+func needsOfDisk(out *Status) {
+	if c := judgeDisk("the database", out.Database.DiskFree); !c.OK {
+		out.need(c.Found, c.Fix)
+	}
+	if out.Database.WALBytes > maxWAL {
+		out.need("the log of the database has "+service.Size(out.Database.WALBytes)+": something reads from it without an end", "look for a backup or a sqlite3 shell that hangs: lsof on the database's files")
+	}
+}
+
+// waiting are the checks of what waits.
+func (s *Service) checkWaiting(ctx context.Context) ([]Check, error) {
+	const name = "queue"
+	var st Status
+	var err error
+	if st.Queue, err = s.queue.Summary(ctx, ""); err != nil {
+		return nil, err
+	}
+	s.needsOfQueue(&st)
+	var checks []Check
+	for _, n := range st.Needs {
+		checks = append(checks, bad(name, n.What, n.Fix))
+	}
+	if len(checks) == 0 {
+		checks = append(checks, good(name, "%d wait", st.Queue.Waiting))
+	}
+	return checks, nil
+}
+
+// backupDays is how old the last backup may be.
+const backupDays = 7
+
+func (s *Service) checkBackups(ctx context.Context) ([]Check, error) {
+	const name = "backups"
+	const fix = "mailer backup FILE makes one now; mailer serve --backup-dir FOLDER makes one each day"
+	last, err := s.backup.Last(ctx)
+	switch {
+	case err != nil:
+		return nil, err
+	case last.Failure != "":
+		return []Check{bad(name, fmt.Sprintf("the daily one fails since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "mend that; "+fix)}, nil
+	case last.At.IsZero():
+		return []Check{bad(name, "none was made yet", fix)}, nil
+	case time.Since(last.At) > backupDays*24*time.Hour:
+		return []Check{bad(name, "the last one is of "+app.FormatTime(last.At), fix)}, nil
+	}
+	return []Check{good(name, "the last one is of %s: %s", app.FormatTime(last.At), last.File)}, nil
+}
+
+// checkRelays tries each relay as far as a message's end would come, without sending.
+func (s *Service) checkRelays(ctx context.Context) ([]Check, error) {
+	if s.Settings.Capture {
+		return nil, nil
+	}
+	all, err := s.routing.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if len(all) == 0 {
+		return []Check{bad("relays", "no relay is configured: mail is accepted and waits", "mailer relays add REGION --url-file FILE, or mailer serve with MAILER_RELAY")}, nil
+	}
+	var checks []Check
+	for _, r := range all {
+		check, err := s.checkRelay(ctx, r)
+		if err != nil {
+			return nil, err
+		}
+		checks = append(checks, check)
+	}
+	return checks, nil
+}
+
+func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, error) {
+	name := "relay " + r.Region
+	if r.State == delivery.RelayPaused {
+		return bad(name, fmt.Sprintf("%s is paused: %s", r.Host, textOf(r.Reason)), "mailer relays resume "+r.Region), nil
+	}
+	tested, err := s.routing.Test(ctx, routing.TestInput{Region: r.Region})
+	if err != nil {
+		return Check{}, err
+	}
+	for _, step := range tested.Steps {
+		if !step.OK {
+			return bad(name, fmt.Sprintf("%s: %s failed: %s", r.Host, step.Step, step.Said), relayFixes[step.Step]+"; mailer relays test "+r.Region+" shows each step"), nil
+		}
+	}
+	return good(name, "%s took connection, sign-in and sender", r.Host), nil
+}
+
+// relayFixes say by step what mends it.
+var relayFixes = map[string]string{
+	"dns":      "give the relay a host name that exists: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
+	"connect":  "is the host up, and does a firewall or your provider block its port?",
+	"tls":      "the certificate must be good for the host; ca= names a file with an authority of your own",
+	"greeting": "another service may listen there: is the port right?",
+	"auth":     "give it the right user and password: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
+	"mail":     "verify the sending domain at the provider",
+}

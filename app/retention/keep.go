@@ -1,0 +1,111 @@
+package retention
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/pflag"
+
+	"mailer/app"
+)
+
+const day = 24 * time.Hour
+
+// units of what is kept, the largest first; d, w and y are not Go's.
+var units = []struct {
+	suffix string
+	length time.Duration
+}{{"y", 365 * day}, {"w", 7 * day}, {"d", day}}
+
+// maxKept is 200 years: more overflows in milliseconds of dates.
+const maxKept = 200 * 365 * day
+
+// ParseKept reads how long something is kept: 0, for ever, or a number with a unit, like
+// 1y, 2w, 30d, 12h. The errors name no flag.
+func ParseKept(text string) (time.Duration, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	bad := fmt.Errorf("%q is not a time like 30d, 2w, 1y or 12h, nor 0 for ever", text)
+	var kept time.Duration
+	var err error
+	for _, u := range units {
+		number, ok := strings.CutSuffix(text, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseUint(number, 10, 32)
+		if err != nil || time.Duration(n) > maxKept/u.length {
+			return 0, bad
+		}
+		return keptOrBad(time.Duration(n)*u.length, bad)
+	}
+	if kept, err = time.ParseDuration(text); err != nil {
+		return 0, bad
+	}
+	return keptOrBad(kept, bad)
+}
+
+// keptOrBad refuses what can't be meant: a negative time, and one so short that it is
+// none.
+func keptOrBad(kept time.Duration, bad error) (time.Duration, error) {
+	if kept < time.Second || kept > maxKept {
+		return 0, bad
+	}
+	return kept, nil
+}
+
+// FormatKept writes what ParseKept reads.
+func FormatKept(kept time.Duration) string {
+	if kept == 0 {
+		return "0"
+	}
+	for _, u := range units {
+		if kept%u.length == 0 {
+			return strconv.FormatInt(int64(kept/u.length), 10) + u.suffix
+		}
+	}
+	text := kept.String()
+	if strings.HasSuffix(text, "m0s") {
+		text = strings.TrimSuffix(text, "0s")
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = strings.TrimSuffix(text, "0m")
+	}
+	return text
+}
+
+// Flags say how long finished mail is kept.
+type Flags struct {
+	content, emails, broadcasts string
+	kept                        app.Retention
+}
+
+// Bind adds the flags to those of a command.
+func (f *Flags) Bind(flags *pflag.FlagSet) {
+	flags.StringVar(&f.content, "keep-content", "0", "how long bodies, attachments and captured messages of finished emails are kept, like 30d; 0: for ever")
+	flags.StringVar(&f.emails, "keep-emails", "0", "how long finished emails are kept at all, like 1y; 0: for ever")
+	flags.StringVar(&f.broadcasts, "keep-broadcasts", "0", "how long recipients of finished broadcasts are kept, like 1y; counts stay; 0: for ever")
+}
+
+// Check reads the flags. Errors name the flag.
+func (f *Flags) Check() error {
+	var errs []error
+	for _, flag := range []struct {
+		name, text string
+		to         *time.Duration
+	}{{"keep-content", f.content, &f.kept.Content}, {"keep-emails", f.emails, &f.kept.Emails}, {"keep-broadcasts", f.broadcasts, &f.kept.Broadcasts}} {
+		kept, err := ParseKept(flag.text)
+		if err != nil {
+			errs = append(errs, fmt.Errorf("--%s: %w", flag.name, err))
+		}
+		*flag.to = kept
+	}
+	return errors.Join(errs...)
+}
+
+// Kept returns what Check read.
+func (f *Flags) Kept() app.Retention { return f.kept }

@@ -1,0 +1,168 @@
+package teams_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/world"
+)
+
+// furnish fills nearly every table for the team of w.Key, sent and waiting.
+func furnish(w *world.World) {
+	w.T.Helper()
+	ctx := w.T.Context()
+	w.Topic("news", app.OptIn, app.PublicTopic)
+	w.Segment(nil)
+	w.Template(w.Key, "hello", app.TemplateContent{HTML: "<p>x</p>"})
+	w.People(3)
+	_, err := w.Server.Suppressions.AddSuppression(ctx, w.Key, app.SuppressionInput{Email: "eve@example.org"})
+	world.Must(w.T, err)
+	_, _, err = w.Server.Teams.CreateKey(ctx, w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleOwner})
+	world.Must(w.T, err)
+	in := world.Letter("bob@example.net")
+	in.Attachments = []app.Attachment{{Filename: "a.txt", Content: []byte(strings.Repeat("x", 300_000))}}
+	_, err = w.Server.Mail.SendEmail(ctx, w.Key, in, mail.SendOptions{IdempotencyKey: "k"})
+	world.Must(w.T, err)
+	w.SendAt("in 1 hour")
+	w.Newsletter("<p>news</p>", nil)
+}
+
+// counts are the rows of all tables but of those that keep no team's things.
+func counts(w *world.World) string {
+	var b strings.Builder
+	for _, name := range w.Sql(`SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'
+		AND name NOT IN ('settings', 'region_outcomes', 'feedback', 'relay_usage', 'relay_states', 'audit_logs') ORDER BY name`) {
+		fmt.Fprintf(&b, "%s %s\n", name, w.Count(name))
+	}
+	return b.String()
+}
+
+func TestOfADeletedTeamNothingIsLeftButItsLog(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(nil))
+		first := w.Key
+		furnish(w)
+		world.Sleep(30 * time.Second)
+		before := counts(w)
+		w.Key = w.AddTeam("second", world.TestDomain)
+		furnish(w)
+		world.Sleep(30 * time.Second)
+		if both := counts(w); both == before {
+			t.Fatal("the second team has nothing")
+		}
+		team, err := w.Server.Teams.FindTeam(t.Context(), "second")
+		world.Must(t, err)
+		d, err := w.Server.Teams.BeginDeletion(t.Context(), team)
+		world.Must(t, err)
+		if d.Dropped() != 1 || d.Size.Emails != 2 || d.Size.Contacts != 3 {
+			t.Errorf("%+v", d)
+		}
+		if keys, err := w.Server.Teams.ListKeys(t.Context(), team.ID); err != nil || len(keys) != 0 {
+			t.Errorf("keys %v, %v", keys, err)
+		}
+		_, err = w.Server.Teams.FindTeam(t.Context(), "second")
+		world.WantCode(t, err, app.CodeNotFound)
+		again, err := w.Server.Teams.CreateTeam(t.Context(), "second") // the name is free
+		world.Must(t, err)
+		world.Sleep(time.Minute)
+		if left := w.Sql(`SELECT count(*) FROM teams WHERE id = ?`, team.ID)[0]; left != "0" {
+			t.Errorf("the team is still there; log:\n%s", w.Log.Text.String())
+		}
+		third, err := w.Server.Teams.BeginDeletion(t.Context(), again)
+		world.Must(t, err)
+		if third.Rows() != 0 {
+			t.Errorf("%+v", third)
+		}
+		world.Sleep(time.Minute)
+		if after := counts(w); after != before {
+			t.Errorf("left:\n%s\nwant\n%s", after, before)
+		}
+		log := w.Sql(`SELECT action FROM audit_logs WHERE team_id = ? AND action LIKE 'team.%' ORDER BY id`, team.ID)
+		if strings.Join(log, " ") != "team.create team.delete" {
+			t.Errorf("log %v", log)
+		}
+		if n := len(w.Sql(`SELECT id FROM emails WHERE team_id = ?`, first.TeamID)); n != 2 {
+			t.Errorf("the first team has %d emails", n)
+		}
+	})
+}
+
+func TestTheOnlyTeamAndOneWithMailPastItsDotAreNotDeleted(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		w := world.Serving(t, world.NewRelay(world.Always(world.DotThen(hang))))
+		team, err := w.Server.Teams.FindTeam(t.Context(), "")
+		world.Must(t, err)
+		_, err = w.Server.Teams.BeginDeletion(t.Context(), team)
+		world.WantCode(t, err, app.CodeConflict)
+		w.AddTeam("second", "second.example")
+		w.Send("bob@example.net")
+		synctest.Wait()
+		_, err = w.Server.Teams.BeginDeletion(t.Context(), team)
+		world.WantCode(t, err, app.CodeConflict)
+		close(hang)
+		world.Sleep(time.Second)
+		_, err = w.Server.Teams.BeginDeletion(t.Context(), team)
+		world.Must(t, err)
+		world.Sleep(time.Minute)
+		if n := w.Count("teams"); n != "1" {
+			t.Errorf("%s teams", n)
+		}
+	})
+}
+
+func TestADeletionThatWasKilledEndsWithTheNextServer(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(nil))
+		first := w.Key
+		w.Key = w.AddTeam("second", world.TestDomain)
+		for range 300 {
+			w.SendAt("in 1 hour")
+		}
+		team, err := w.Server.Teams.FindTeam(t.Context(), "second")
+		world.Must(t, err)
+		w.Key = first
+		_, err = w.Beside().Teams.BeginDeletion(t.Context(), team)
+		world.Must(t, err)
+		relay := world.NewRelay(nil)
+		next := w.Crash(relay)
+		if n := next.Count("emails"); n != "300" {
+			t.Fatalf("%s emails at the crash", n)
+		}
+		next.Start()
+		id := next.Send("bob@example.net")
+		world.Sleep(time.Minute)
+		if n := next.Count("emails"); n != "1" {
+			t.Errorf("%s emails", n)
+		}
+		next.WantLast(id, app.Sent)
+		if n := len(relay.Seen("")); n != 1 {
+			t.Errorf("%d transactions", n)
+		}
+	})
+}
+
+func TestATeamIsRenamed(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		w.AddTeam("second", "second.example")
+		team, err := w.Server.Teams.FindTeam(t.Context(), "second")
+		world.Must(t, err)
+		_, err = w.Server.Teams.RenameTeam(t.Context(), &team, app.DefaultTeam)
+		world.WantCode(t, err, app.CodeConflict)
+		_, err = w.Server.Teams.RenameTeam(t.Context(), &team, " ")
+		world.WantCode(t, err, app.CodeValidation)
+		renamed, err := w.Server.Teams.RenameTeam(t.Context(), &team, "shop")
+		world.Must(t, err)
+		found, err := w.Server.Teams.FindTeam(t.Context(), "shop")
+		world.Must(t, err)
+		if found.ID != team.ID || renamed.Name != "shop" {
+			t.Errorf("%+v %+v", found, renamed)
+		}
+	})
+}

@@ -1,0 +1,272 @@
+package db
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// AgedKind says of what the age is looked at.
+type AgedKind string
+
+// The kinds of what gets too old.
+const (
+	AgedContent   AgedKind = "content"
+	AgedEmail     AgedKind = "email"
+	AgedRecipient AgedKind = "recipient"
+)
+
+// Aged is an email, or one of a broadcast's recipient, whose age is looked at.
+type Aged struct {
+	ID   string
+	Last time.Time // its last result
+	Open bool      // it is not over: there is work left, or a doubt
+	// Deleted: its content is gone, or on its way; Left: some of it is still there.
+	Deleted, Left bool
+	Found         time.Time // where it stands in too_young: the time there
+}
+
+// agedEmail is what a list needs of emails to tell their age.
+const agedEmail = `e.id, coalesce((SELECT max(v.created_at) FROM events AS v WHERE v.email_id = e.id), e.created_at),
+	EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = e.id) OR EXISTS (SELECT 1 FROM doubts AS d WHERE d.email_id = e.id AND d.settled_at IS NULL),
+	e.content_deleted_at IS NOT NULL, EXISTS (SELECT 1 FROM contents AS c WHERE c.email_id = e.id), 0 FROM emails AS e`
+
+// agedRecipient is the same of recipients of broadcasts. One whose timeline is empty
+// has the age of its broadcast.
+const agedRecipient = `r.id, coalesce((SELECT max(v.created_at) FROM events AS v WHERE v.email_id = r.id), b.sent_at, b.canceled_at, b.created_at),
+	EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = r.id) OR EXISTS (SELECT 1 FROM doubts AS d WHERE d.email_id = r.id AND d.settled_at IS NULL),
+	0, 0, 0 FROM broadcasts AS b CROSS JOIN broadcast_recipients AS r`
+
+func scanAged(s scanner) (Aged, error) {
+	var a Aged
+	var last, found int64
+	err := s.Scan(&a.ID, &last, &a.Open, &a.Deleted, &a.Left, &found)
+	a.Last, a.Found = fromMilli(last), fromMilli(found)
+	return a, err
+}
+
+// AgedEmails returns a team's emails with ids behind after and below before, oldest
+// first, at most limit.
+func (r *Reader) AgedEmails(teamID, after, before string, limit int) ([]Aged, error) {
+	return list(&r.session, scanAged, `SELECT `+agedEmail+` WHERE e.team_id = ? AND e.id > ? AND e.id < ? ORDER BY e.id LIMIT ?`, teamID, after, before, limit)
+}
+
+// Aged returns one email of a team, or of one of its broadcast's recipients, as it is
+// now. Error: ErrNotFound.
+func (r *Reader) Aged(teamID string, kind AgedKind, id string) (Aged, error) {
+	if kind == AgedRecipient {
+		return one(&r.session, scanAged, `SELECT `+agedRecipient+` WHERE b.mails = ? AND b.team_id = ? AND r.id = ?`, app.MailsOf(id), teamID, id)
+	}
+	return one(&r.session, scanAged, `SELECT `+agedEmail+` WHERE e.id = ? AND e.team_id = ?`, id, teamID)
+}
+
+// AgingBroadcast is a broadcast that is over and some of whose recipients were not
+// looked at.
+type AgingBroadcast struct {
+	ID, Mails string
+	After     string // the last recipient that was
+}
+
+// AgingBroadcasts returns the broadcasts of a team, at most limit, that were over at a
+// time and some of whose recipients were not looked at.
+func (r *Reader) AgingBroadcasts(teamID string, before time.Time, limit int) ([]AgingBroadcast, error) {
+	return list(&r.session, func(s scanner) (AgingBroadcast, error) {
+		var b AgingBroadcast
+		err := s.Scan(&b.ID, &b.Mails, &b.After)
+		return b, err
+	}, `SELECT id, coalesce(mails, ''), coalesce(aged_id, mails, '') FROM broadcasts
+		WHERE team_id = ? AND status IN ('sent', 'canceled') AND aged = 0 AND open = 0 AND coalesce(sent_at, canceled_at, created_at) <= ?
+		ORDER BY id LIMIT ?`, teamID, milli(before), limit)
+}
+
+// AgedRecipients returns the next recipients of a broadcast, at most limit.
+func (r *Reader) AgedRecipients(b AgingBroadcast, limit int) ([]Aged, error) {
+	if b.Mails == "" {
+		return nil, nil
+	}
+	return list(&r.session, scanAged, `SELECT `+agedRecipient+` WHERE b.id = ? AND r.id > ? AND r.id < ? ORDER BY r.id LIMIT ?`,
+		b.ID, b.After, b.Mails+"g", limit)
+}
+
+// AdvanceAging notes up to which recipient a broadcast was looked at, and whether that
+// was the last one.
+func (tx *Tx) AdvanceAging(broadcastID, recipientID string, all bool) error {
+	_, err := tx.exec(`UPDATE broadcasts SET aged_id = ?, aged = ? WHERE id = ?`, nullText(recipientID), all, broadcastID)
+	return err
+}
+
+// AgedUntil returns the last email of a team that was looked at; empty: none.
+func (r *Reader) AgedUntil(teamID string, kind AgedKind) (id string, err error) {
+	err = r.row(`SELECT email_id FROM aged WHERE team_id = ? AND kind = ?`, []any{teamID, string(kind)}, &id)
+	return id, ignoreNotFound(err)
+}
+
+// SetAgedUntil notes up to which email a team's were looked at.
+func (tx *Tx) SetAgedUntil(teamID string, kind AgedKind, id string) error {
+	_, err := tx.exec(`INSERT INTO aged (team_id, kind, email_id) VALUES (?, ?, ?) ON CONFLICT (team_id, kind) DO UPDATE SET email_id = excluded.email_id`,
+		teamID, string(kind), id)
+	return err
+}
+
+// TooYoung returns what was too young or not over when it was looked at, and may be old
+// enough now: found at a time or before, at most limit.
+func (r *Reader) TooYoung(teamID string, kind AgedKind, until time.Time, limit int) ([]Aged, error) {
+	return list(&r.session, func(s scanner) (a Aged, err error) {
+		var at int64
+		err = s.Scan(&a.ID, &at)
+		a.Found = fromMilli(at)
+		return a, err
+	}, `SELECT email_id, at FROM too_young WHERE team_id = ? AND kind = ? AND at <= ? ORDER BY at LIMIT ?`, teamID, string(kind), milli(until), limit)
+}
+
+// PutTooYoung has something be looked at again, from its last result on.
+func (tx *Tx) PutTooYoung(teamID string, kind AgedKind, id string, at time.Time) error {
+	_, err := tx.exec(`INSERT INTO too_young (team_id, kind, at, email_id) VALUES (?, ?, ?, ?) ON CONFLICT (team_id, kind, at, email_id) DO NOTHING`,
+		teamID, string(kind), milli(at), id)
+	return err
+}
+
+// DropTooYoung forgets what was found too young at a time.
+func (tx *Tx) DropTooYoung(teamID string, kind AgedKind, id string, at time.Time) error {
+	_, err := tx.exec(`DELETE FROM too_young WHERE team_id = ? AND kind = ? AND at = ? AND email_id = ?`, teamID, string(kind), milli(at), id)
+	return err
+}
+
+// SharedPage returns the recipients of an email whose unsubscribe link stands for all
+// of them, as it names nobody; none for any other email.
+func (r *Reader) SharedPage(emailID string) ([]string, error) {
+	return list(&r.session, scanText, `SELECT r.address FROM recipients AS r WHERE r.email_id = ?1
+		AND EXISTS (SELECT 1 FROM contents AS c WHERE c.email_id = ?1 AND c.unsubscribe IS NOT NULL)
+		AND (SELECT count(*) FROM recipients AS o WHERE o.email_id = ?1) > 1 ORDER BY r.n`, emailID)
+}
+
+// KeepEnvelope notes for whom the unsubscribe link of an email stands.
+func (tx *Tx) KeepEnvelope(teamID, emailID string, addresses []app.AddressHash) error {
+	for _, a := range addresses {
+		if _, err := tx.exec(`INSERT INTO former_envelopes (email_id, team_id, address) VALUES (?, ?, ?) ON CONFLICT (email_id, address) DO NOTHING`, emailID, teamID, a[:]); err != nil {
+			return fmt.Errorf("keep envelope: %w", err)
+		}
+	}
+	return nil
+}
+
+// FormerEnvelope returns for whom the unsubscribe link of a team's deleted email stands.
+func (r *Reader) FormerEnvelope(teamID, emailID string) ([]app.AddressHash, error) {
+	return list(&r.session, func(s scanner) (a app.AddressHash, err error) {
+		var raw []byte
+		err = s.Scan(&raw)
+		copy(a[:], raw)
+		return a, err
+	}, `SELECT address FROM former_envelopes WHERE email_id = ? AND team_id = ?`, emailID, teamID)
+}
+
+// MarkContentDeleted says of an email that its content is gone: from now on nobody
+// reads what is left of it.
+func (tx *Tx) MarkContentDeleted(emailID string) error {
+	_, err := tx.exec(`UPDATE emails SET content_deleted_at = ? WHERE id = ? AND content_deleted_at IS NULL`, milli(tx.Now), emailID)
+	return err
+}
+
+// DeleteContentPiece deletes a part of what is left of an email's content, of about
+// AttachmentPiece bytes or one body, and reports whether there is more. MarkContentDeleted
+// came before.
+func (tx *Tx) DeleteContentPiece(emailID string) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
+		FROM attachments AS a CROSS JOIN attachment_pieces AS p ON p.attachment_id = a.id WHERE a.email_id = ? LIMIT 1)`, emailID)
+	if err != nil || n > 0 {
+		return n > 0, err
+	}
+	if _, err := tx.exec(`DELETE FROM attachments WHERE email_id = ?`, emailID); err != nil {
+		return false, err
+	}
+	if n, err = tx.exec(`DELETE FROM captures WHERE email_id = ?`, emailID); err != nil || n > 0 {
+		return n > 0, err
+	}
+	_, err = tx.exec(`DELETE FROM contents WHERE email_id = ?`, emailID)
+	return false, err
+}
+
+// DeleteAgedEmail deletes the row of an email whose content is gone, with envelope and
+// timeline. Its doubts were settled: they stay for a while, without their recipients.
+func (tx *Tx) DeleteAgedEmail(teamID, id string) error {
+	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)
+	if err != nil || n == 0 {
+		return err
+	}
+	return tx.deleteTimeline(id)
+}
+
+// DeleteAgedRecipient deletes a recipient of a broadcast, with clicks, timeline and
+// captured message. The broadcast's counts stay.
+func (tx *Tx) DeleteAgedRecipient(id string) error {
+	if _, err := tx.exec(`DELETE FROM broadcast_recipients WHERE id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	return tx.deleteTimeline(id)
+}
+
+func (tx *Tx) deleteTimeline(id string) error {
+	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	_, err := tx.exec(`UPDATE doubts SET recipients = '[]' WHERE email_id = ?`, id)
+	return err
+}
+
+// Retentions returns what each team keeps, oldest team first.
+func (r *Reader) Retentions() ([]app.TeamRetention, error) {
+	return list(&r.session, scanRetention, `SELECT id, name, keep_content, keep_emails, keep_broadcasts FROM teams ORDER BY id`)
+}
+
+// Retention returns what a team keeps. Error: ErrNotFound.
+func (r *Reader) Retention(teamID string) (app.TeamRetention, error) {
+	return one(&r.session, scanRetention, `SELECT id, name, keep_content, keep_emails, keep_broadcasts FROM teams WHERE id = ?`, teamID)
+}
+
+func scanRetention(s scanner) (app.TeamRetention, error) {
+	var t app.TeamRetention
+	var content, emails, broadcasts sql.NullInt64
+	err := s.Scan(&t.TeamID, &t.Team, &content, &emails, &broadcasts)
+	for _, f := range []struct {
+		from sql.NullInt64
+		to   **time.Duration
+	}{{content, &t.Content}, {emails, &t.Emails}, {broadcasts, &t.Broadcasts}} {
+		if f.from.Valid {
+			d := time.Duration(f.from.Int64) * time.Millisecond
+			*f.to = &d
+		}
+	}
+	return t, err
+}
+
+// SetRetention says what a team keeps.
+func (tx *Tx) SetRetention(t app.TeamRetention) error {
+	var columns [3]any
+	for i, d := range []*time.Duration{t.Content, t.Emails, t.Broadcasts} {
+		if d != nil {
+			columns[i] = d.Milliseconds()
+		}
+	}
+	n, err := tx.exec(`UPDATE teams SET keep_content = ?, keep_emails = ?, keep_broadcasts = ? WHERE id = ?`, columns[0], columns[1], columns[2], t.TeamID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// AgedOut reports whether an email of a team that is not there may have been deleted for
+// its age: the team's emails were looked at up to it, and it still has a domain.
+func (r *Reader) AgedOut(teamID, emailID string) (bool, error) {
+	err := r.exists(`SELECT 1 FROM aged WHERE team_id = ? AND kind = 'email' AND email_id >= ?
+		AND EXISTS (SELECT 1 FROM domains AS d WHERE d.team_id = aged.team_id)`, teamID, emailID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}

@@ -1,0 +1,48 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// PurgeDoubts forgets at most limit doubts that were settled before a time, and reports
+// whether there may be more.
+func (tx *Tx) PurgeDoubts(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM doubts WHERE id IN (SELECT id FROM doubts WHERE id < ? AND settled_at <= ? ORDER BY id LIMIT ?)`,
+		app.FirstID(before), milli(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("purge doubts: %w", err)
+	}
+	return n == int64(limit), nil
+}
+
+// PurgeAudit forgets at most limit entries of the audit log from before a time, and
+// reports whether there may be more.
+func (tx *Tx) PurgeAudit(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_logs WHERE id < ? ORDER BY id LIMIT ?)`, app.FirstID(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("purge audit log: %w", err)
+	}
+	return n == int64(limit), nil
+}
+
+// PurgeTroubles forgets at most limit troubles of relays that were over before a time,
+// and reports whether there may be more.
+func (tx *Tx) PurgeTroubles(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE id < ? AND ended_at <= ? ORDER BY id LIMIT ?)`,
+		app.FirstID(before), milli(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("purge troubles: %w", err)
+	}
+	return n == int64(limit), nil
+}
+
+// PurgeDays forgets a team's days before one.
+func (tx *Tx) PurgeDays(teamID string, before int64) error {
+	if _, err := tx.exec(`DELETE FROM team_days WHERE team_id = ? AND day < ?`, teamID, before); err != nil {
+		return fmt.Errorf("purge days: %w", err)
+	}
+	return nil
+}

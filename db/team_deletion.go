@@ -1,0 +1,315 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// OpenWork counts the open work of a team, or of one of its domains.
+type OpenWork struct {
+	Waiting int64 // what nothing has left of yet; it can be taken back
+	Dotted  int64 // past the final dot: the relay may have it
+}
+
+// OpenOf counts the open units of a team: those of one of its domains where one is
+// named. It reads all open units, as DottedUnits does.
+func (r *Reader) OpenOf(teamID, domain string) (o OpenWork, err error) {
+	err = r.row(`SELECT count(*) FILTER (WHERE state <> 'dotted'), count(*) FILTER (WHERE state = 'dotted') FROM units
+		WHERE team_id = ?1 AND (?2 IS NULL OR domain = ?2)`, []any{teamID, nullText(domain)}, &o.Waiting, &o.Dotted)
+	return o, err
+}
+
+// TeamSize is how much a team has.
+type TeamSize struct {
+	Emails, Contacts, Recipients int64 // Recipients: of its broadcasts
+	Unbegun                      int64 // of them, those of broadcasts that are not through: nothing was begun for them
+}
+
+// TeamSize counts what a team has.
+func (r *Reader) TeamSize(teamID string) (n TeamSize, err error) {
+	err = r.row(`SELECT (SELECT count(*) FROM emails WHERE team_id = ?1), (SELECT count(*) FROM contacts WHERE team_id = ?1),
+		coalesce((SELECT sum(written) FROM broadcasts WHERE team_id = ?1), 0),
+		coalesce((SELECT sum(CASE WHEN expanded = 1 THEN written ELSE audience END - begun) FROM broadcasts WHERE team_id = ?1 AND status IN ('scheduled', 'queued')), 0)`,
+		[]any{teamID}, &n.Emails, &n.Contacts, &n.Recipients, &n.Unbegun)
+	return n, err
+}
+
+// BeginTeamDeletion ends a team: it is listed no more, its name is free, its keys and
+// webhooks are gone, nothing more of its broadcasts and imports begins. What it has goes
+// by PurgeTeam. Error: ErrNotFound.
+func (tx *Tx) BeginTeamDeletion(teamID string) error {
+	n, err := tx.exec(`UPDATE teams SET deleted_at = ?1, name = id, suspended_at = coalesce(suspended_at, ?1), suspended = 'The team is being deleted'
+		WHERE id = ?2 AND deleted_at IS NULL`, milli(tx.Now), teamID)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	if _, err := tx.exec(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
+		return fmt.Errorf("delete keys: %w", err)
+	}
+	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
+		return err
+	}
+	_, err = tx.exec(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND status IN ('scheduled', 'queued')`, milli(tx.Now), teamID)
+	if err != nil {
+		return fmt.Errorf("cancel broadcasts: %w", err)
+	}
+	_, err = tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID)
+	if err != nil {
+		return fmt.Errorf("end imports: %w", err)
+	}
+	return nil
+}
+
+// maxAtOnce is more webhooks than a team can have.
+const maxAtOnce = 10_000
+
+// DeletedTeams returns the ids of teams that were deleted and of which something is left.
+func (r *Reader) DeletedTeams() ([]string, error) {
+	return list(&r.session, scanText, `SELECT id FROM teams WHERE deleted_at IS NOT NULL ORDER BY id`)
+}
+
+// TeamIsLeft reports whether something is left of a team.
+func (r *Reader) TeamIsLeft(id string) (left bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM teams WHERE id = ?)`, []any{id}, &left)
+	return left, err
+}
+
+// OpenUnitsOf returns up to limit emails of a team, and recipients of its broadcasts, that
+// wait, behind an id. It walks the units of other teams too.
+func (r *Reader) OpenUnitsOf(teamID, after string, limit int) ([]string, error) {
+	return list(&r.session, scanText, `SELECT email_id FROM units WHERE team_id = ? AND email_id > ? AND state <> 'dotted' ORDER BY email_id LIMIT ?`, teamID, after, limit)
+}
+
+// DropUnit takes back what waits, unless it is past its dot. An attempt that is under way
+// ends before its dot.
+func (tx *Tx) DropUnit(emailID string) error {
+	_, err := tx.exec(`DELETE FROM units WHERE email_id = ? AND state <> 'dotted'`, emailID)
+	return err
+}
+
+// teamPurge deletes what a team has in a table, at most limit rows, and reports whether
+// there may be more.
+type teamPurge struct {
+	table string
+	purge func(tx *Tx, teamID string, limit int) (more bool, err error)
+}
+
+// teamPurges are the tables that hold something of a team, in the order in which it goes:
+// what others find their rows by goes after these. The rest of what a team has hangs off
+// their rows and goes with them.
+var teamPurges = []teamPurge{
+	{"emails", (*Tx).purgeEmailsOf},
+	{"broadcasts", (*Tx).purgeBroadcastsOf},
+	{"imports", (*Tx).purgeImportsOf},
+	{"webhooks", leaving(purgedWebhooks)},
+	{"topics", leaving(purgedTopics)},
+	{"segments", leaving(purgedSegments)},
+	{"leftovers", (*Tx).purgeLeftoversOf},
+	{"contacts", (*Tx).purgeContactsOf},
+	{"former_addresses", rows(`DELETE FROM former_addresses WHERE team_id = ?1 AND (contact_id, address) IN
+		(SELECT contact_id, address FROM former_addresses WHERE team_id = ?1 LIMIT ?2)`)},
+	{"choice_news", rows(`DELETE FROM choice_news WHERE team_id = ?1 AND address IN (SELECT address FROM choice_news WHERE team_id = ?1 LIMIT ?2)`)},
+	{"properties", rows(`DELETE FROM properties WHERE team_id = ?1 AND id IN (SELECT id FROM properties WHERE team_id = ?1 LIMIT ?2)`)},
+	{"suppressions", rows(`DELETE FROM suppressions WHERE team_id = ?1 AND address IN (SELECT address FROM suppressions WHERE team_id = ?1 LIMIT ?2)`)},
+	{"template_versions", (*Tx).purgeTemplatesOf},
+	{"happenings", rows(`DELETE FROM happenings WHERE team_id = ?1 AND id IN (SELECT id FROM happenings WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
+	{"webhook_attempts", rows(`DELETE FROM webhook_attempts WHERE team_id = ?1 AND (webhook_id, happening_id, id) IN
+		(SELECT webhook_id, happening_id, id FROM webhook_attempts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`)},
+	{"happening_counts", rows(`DELETE FROM happening_counts WHERE team_id = ?1 AND ?2 > 0`)},
+	{"idempotency", rows(`DELETE FROM idempotency WHERE team_id = ?1 AND (scope, route, key) IN
+		(SELECT scope, route, key FROM idempotency WHERE team_id = ?1 LIMIT ?2)`)},
+	{"outcomes", rows(`DELETE FROM outcomes WHERE team_id = ?1 AND (hour, region, domain) IN
+		(SELECT hour, region, domain FROM outcomes WHERE team_id = ?1 LIMIT ?2)`)},
+	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},
+	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND ?2 > 0`)},
+	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND ?2 > 0`)},
+	{"keys", rows(`DELETE FROM keys WHERE team_id = ?1 AND id IN (SELECT id FROM keys WHERE team_id = ?1 LIMIT ?2)`)},
+	{"domains", rows(`DELETE FROM domains WHERE team_id = ?1 AND id IN (SELECT id FROM domains WHERE team_id = ?1 LIMIT ?2)`)},
+	{"relay_troubles", rows(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE team_id = ?1 LIMIT ?2)`)},
+	{"doubts", rows(`DELETE FROM doubts WHERE id IN (SELECT id FROM doubts WHERE team_id = ?1 LIMIT ?2)`)},
+	{"erasures", rows(`DELETE FROM erasures WHERE id IN (SELECT id FROM erasures WHERE team_id = ?1 LIMIT ?2)`)},
+}
+
+// rows deletes by a statement with team and limit.
+func rows(statement string) func(tx *Tx, teamID string, limit int) (bool, error) {
+	return func(tx *Tx, teamID string, limit int) (bool, error) {
+		n, err := tx.exec(statement, teamID, limit)
+		return n > 0, err
+	}
+}
+
+// TeamTables is how many steps PurgeTeam has.
+func TeamTables() int { return len(teamPurges) }
+
+// PurgeTeam deletes at most limit rows of what a deleted team has, in the step that is
+// given, from 0 on, and reports whether there may be more in it. What may be past its
+// final dot stays until that is settled.
+func (tx *Tx) PurgeTeam(teamID string, step, limit int) (more bool, err error) {
+	p := teamPurges[step]
+	if more, err = p.purge(tx, teamID, limit); err != nil {
+		return false, fmt.Errorf("delete from %s: %w", p.table, err)
+	}
+	return more, nil
+}
+
+// EndTeamDeletion deletes the row of a team that has nothing any more and was deleted
+// before a time, and reports whether it could.
+func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err error) {
+	err = tx.row(`SELECT NOT EXISTS (SELECT 1 FROM emails WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM broadcasts WHERE team_id = ?1)
+		AND NOT EXISTS (SELECT 1 FROM imports WHERE team_id = ?1) AND NOT EXISTS (SELECT 1 FROM leftovers WHERE team_id = ?1)`, []any{teamID}, &gone)
+	if err != nil || !gone {
+		return false, err
+	}
+	for step := range teamPurges { // what came in the last moment
+		if more, err := tx.PurgeTeam(teamID, step, 1); err != nil || more {
+			return false, err
+		}
+	}
+	n, err := tx.exec(`DELETE FROM teams WHERE id = ? AND deleted_at <= ?`, teamID, milli(before))
+	return n > 0, err
+}
+
+// mailTraces delete what hangs off an email, or a recipient of a broadcast, by its id and
+// does not go with its row.
+var mailTraces = []string{
+	`DELETE FROM units WHERE email_id = ?`,
+	`DELETE FROM events WHERE email_id = ?`,
+	`DELETE FROM captures WHERE email_id = ?`,
+	`DELETE FROM provider_ids WHERE email_id = ?`,
+	`DELETE FROM doubts WHERE email_id = ?`,
+}
+
+func (tx *Tx) deleteMail(id string, row string) error {
+	for _, statement := range append(mailTraces[:len(mailTraces):len(mailTraces)], row) {
+		if _, err := tx.exec(statement, id); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// maxPieces is how many pieces of attachments one Write deletes: they are large.
+const maxPieces = 4
+
+func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
+	ids, err := list(&tx.session, scanText, `SELECT e.id FROM emails AS e WHERE e.team_id = ?
+		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.email_id = e.id AND u.state = 'dotted') ORDER BY e.id LIMIT ?`, teamID, limit)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		n, err := tx.exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
+			FROM attachments AS a CROSS JOIN attachment_pieces AS p ON p.attachment_id = a.id WHERE a.email_id = ? LIMIT ?)`, id, maxPieces)
+		if err != nil || n == maxPieces {
+			return true, err
+		}
+		if err := tx.deleteMail(id, `DELETE FROM emails WHERE id = ?`); err != nil {
+			return false, err
+		}
+	}
+	return len(ids) > 0, nil
+}
+
+// purgeBroadcastsOf deletes recipients of a team's first broadcast, and then itself.
+func (tx *Tx) purgeBroadcastsOf(teamID string, limit int) (more bool, err error) {
+	heads, err := list(&tx.session, scanTextRow, `SELECT id, coalesce(mails, '') FROM broadcasts AS b WHERE team_id = ?
+		AND NOT EXISTS (SELECT 1 FROM units AS u WHERE u.broadcast_id = b.id AND u.state = 'dotted') ORDER BY id LIMIT 1`, teamID)
+	if err != nil || len(heads) == 0 {
+		return false, err
+	}
+	b := heads[0]
+	if b.Text != "" {
+		ids, err := list(&tx.session, scanText, `SELECT id FROM broadcast_recipients WHERE id >= ? AND id <= ? ORDER BY id LIMIT ?`,
+			app.MailID(b.Text, 0), b.Text+lastMail, limit)
+		if err != nil {
+			return false, err
+		}
+		for _, id := range ids {
+			if err := tx.deleteMail(id, `DELETE FROM broadcast_recipients WHERE id = ?`); err != nil {
+				return false, err
+			}
+		}
+		if len(ids) > 0 {
+			return true, nil
+		}
+	}
+	_, err = tx.exec(`DELETE FROM broadcasts WHERE id = ?`, b.ID)
+	return true, err
+}
+
+// lastMail stands behind all digits of the mails of a broadcast.
+const lastMail = "ffffffff"
+
+func (tx *Tx) purgeImportsOf(teamID string, limit int) (more bool, err error) {
+	if _, err := tx.exec(`UPDATE imports SET status = 'deleted', stored = 1 WHERE team_id = ? AND status <> 'deleted'`, teamID); err != nil {
+		return false, err
+	}
+	ids, err := list(&tx.session, scanText, `SELECT id FROM imports WHERE team_id = ? ORDER BY id LIMIT 1`, teamID)
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	_, err = tx.PurgeImport(ids[0], maxPieces, limit)
+	return true, err
+}
+
+// purged is a kind of thing whose rows elsewhere are left over when it goes.
+type purged struct{ list, remove string }
+
+var (
+	purgedWebhooks = purged{`SELECT id FROM webhooks WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM webhooks WHERE id = ?`}
+	purgedTopics   = purged{`SELECT id FROM topics WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM topics WHERE id = ?`}
+	purgedSegments = purged{`SELECT id FROM segments WHERE team_id = ? ORDER BY id LIMIT ?`, `DELETE FROM segments WHERE id = ?`}
+)
+
+func leaving(what purged) func(tx *Tx, teamID string, limit int) (bool, error) {
+	return func(tx *Tx, teamID string, limit int) (bool, error) { return tx.leaveBehind(teamID, what, limit) }
+}
+
+// leaveBehind deletes things of a team and notes what is left over of them.
+func (tx *Tx) leaveBehind(teamID string, what purged, limit int) (more bool, err error) {
+	ids, err := list(&tx.session, scanText, what.list, teamID, limit)
+	if err != nil {
+		return false, err
+	}
+	for _, id := range ids {
+		if _, err := tx.exec(what.remove, id); err != nil {
+			return false, err
+		}
+		if err := tx.addLeftover(teamID, id, ""); err != nil {
+			return false, err
+		}
+	}
+	return len(ids) > 0, nil
+}
+
+// purgeLeftoversOf works off what is left of a team's topics, segments and webhooks. The
+// values of its properties go with the contacts.
+func (tx *Tx) purgeLeftoversOf(teamID string, limit int) (more bool, err error) {
+	if _, err := tx.exec(`DELETE FROM leftovers WHERE team_id = ? AND property IS NOT NULL`, teamID); err != nil {
+		return false, err
+	}
+	ids, err := list(&tx.session, scanText, `SELECT id FROM leftovers WHERE team_id = ? LIMIT 1`, teamID)
+	if err != nil || len(ids) == 0 {
+		return false, err
+	}
+	if more, err = tx.purgeRows(&leftover{id: ids[0], team: teamID}, limit); err != nil || more {
+		return more, err
+	}
+	_, err = tx.exec(`DELETE FROM leftovers WHERE id = ?`, ids[0])
+	return true, err
+}
+
+func (tx *Tx) purgeContactsOf(teamID string, limit int) (more bool, err error) {
+	tx.changed(teamID)
+	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ?1 AND id IN (SELECT id FROM contacts WHERE team_id = ?1 ORDER BY id LIMIT ?2)`, teamID, limit)
+	return n > 0, err
+}
+
+// purgeTemplatesOf deletes a template with its versions, whose rows are large.
+func (tx *Tx) purgeTemplatesOf(teamID string, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM templates WHERE team_id = ?1 AND id IN (SELECT id FROM templates WHERE team_id = ?1 ORDER BY id LIMIT ?2)`,
+		teamID, max(1, limit/50))
+	return n > 0, err
+}

@@ -1,0 +1,42 @@
+package db
+
+import (
+	"slices"
+	"testing"
+)
+
+// goesWith are tables whose rows go with those of another that a deleted team has.
+var goesWith = map[string]string{
+	"contents": "emails", "attachments": "emails", "attachment_pieces": "emails", "recipients": "emails", "events": "emails", "units": "emails",
+	"captures": "emails", "provider_ids": "emails",
+	"broadcast_contents": "broadcasts", "broadcast_recipients": "broadcasts", "broadcast_links": "broadcasts", "broadcast_clicks": "broadcasts",
+	"dkim_keys": "domains", "templates": "template_versions", "import_pieces": "imports", "import_errors": "imports",
+	"choices": "leftovers", "members": "leftovers", "deliveries": "leftovers", "webhook_terms": "leftovers",
+}
+
+// ofNoTeam are tables that hold nothing that goes with a team.
+var ofNoTeam = []string{"teams", "settings", "region_outcomes", "feedback", "relays", "relay_pauses", "relay_states", "relay_usage", "audit_logs"}
+
+func TestADeletionOfATeamKnowsEveryTable(t *testing.T) {
+	pool := memoryDB(t, schemaText(t))
+	rows, err := pool.QueryContext(t.Context(), `SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite_%'`)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var name string
+		if err := rows.Scan(&name); err != nil {
+			t.Fatal(err)
+		}
+		purged := func(table string) bool {
+			return slices.ContainsFunc(teamPurges, func(p teamPurge) bool { return p.table == table })
+		}
+		if !purged(name) && !slices.Contains(ofNoTeam, name) && !purged(goesWith[name]) {
+			t.Errorf("the table %s: what of it goes with a deleted team? Add it to teamPurges, or here", name)
+		}
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+}

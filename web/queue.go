@@ -1,0 +1,233 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"strconv"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/queue"
+	"mailer/web/rest"
+)
+
+// QueueItem is a row of the queue: an email, one to a recipient of a broadcast, or a
+// broadcast with its recipients whose turn has not come.
+type QueueItem struct {
+	ID        string      `json:"id" format:"uuid"`
+	Relay     string      `json:"relay"`
+	From      string      `json:"from"`
+	To        []string    `json:"to" doc:"Who still waits; empty for a broadcast"`
+	State     queue.State `json:"state" enum:"due,scheduled,retry,held,relay,quota,paced"`
+	Reason    string      `json:"reason" doc:"Why it waits, in words; of what is held: damaged, manual or restored"`
+	CreatedAt string      `json:"created_at" format:"date-time"`
+	NextAt    *string     `json:"next_at" format:"date-time" doc:"null: something else has to happen first"`
+	Attempts  int         `json:"attempts"`
+	Broadcast *string     `json:"broadcast" format:"uuid" doc:"The broadcast that it belongs to; null: an email"`
+	Count     *int64      `json:"count" doc:"Of a broadcast: how many recipients wait in this row; null: one email"`
+}
+
+type queueCount struct {
+	Relay  string `json:"relay"`
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}
+
+type queueDomainCount struct {
+	Domain string `json:"domain"`
+	Count  int64  `json:"count"`
+}
+
+type queueList struct {
+	Object    string             `json:"object" enum:"list"`
+	HasMore   bool               `json:"has_more" doc:"Whether rows follow"`
+	Data      []QueueItem        `json:"data"`
+	Waiting   int64              `json:"waiting" doc:"All that waits of the team, whatever the filter: emails, and recipients of broadcasts"`
+	Oldest    *string            `json:"oldest" format:"date-time" doc:"When the oldest was accepted of what does not wait for a time of its own"`
+	By        []queueCount       `json:"by" doc:"How much waits, by relay and reason"`
+	ToDomains []queueDomainCount `json:"to_domains" doc:"The twenty domains of recipients with most"`
+}
+
+type queueResult struct {
+	Object  string `json:"object" enum:"queue"`
+	Matched int64  `json:"matched" doc:"What fits the filter"`
+	Changed int64  `json:"changed" doc:"What was acted on: not what is past the end of its message at the relay, or was so already"`
+}
+
+// queueFilter is what the routes of the queue filter by.
+type queueFilter struct {
+	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails, or one broadcast"`
+	Relay       string      `json:"relay,omitempty" doc:"Region of the relay"`
+	FromDomain  string      `json:"from_domain,omitempty"`
+	ToDomain    string      `json:"to_domain,omitempty" doc:"Of a recipient that waits"`
+	State       queue.State `json:"state,omitempty" enum:"due,scheduled,retry,held,relay,quota,paced"`
+	OlderThan   string      `json:"older_than,omitempty" doc:"Accepted longer ago than this: a number of m, h or d"`
+	BroadcastID string      `json:"broadcast_id,omitempty" format:"uuid"`
+	Restored    bool        `json:"restored,omitempty" doc:"Held since a backup was restored"`
+	AcceptedAt  string      `json:"after,omitempty" doc:"Accepted since then: RFC 3339, or how long ago"`
+	All         bool        `json:"all,omitempty" doc:"All mail of the team: an act without a filter is refused otherwise"`
+}
+
+// requeueRequest is the body of POST /queue/requeue.
+type requeueRequest struct {
+	IDs         []string `json:"ids,omitempty" maxItems:"1000" doc:"Emails, also to recipients of broadcasts"`
+	Relay       string   `json:"relay,omitempty" doc:"Region of the relay"`
+	FromDomain  string   `json:"from_domain,omitempty"`
+	ToDomain    string   `json:"to_domain,omitempty"`
+	BroadcastID string   `json:"broadcast_id,omitempty" format:"uuid"`
+	FailedSince string   `json:"failed_since,omitempty" doc:"What failed or bounced since then: RFC 3339, or how long ago"`
+	Captured    bool     `json:"captured,omitempty" doc:"What was captured"`
+}
+
+type queueInput struct {
+	Limit       rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+	After       string         `query:"after" format:"uuid" doc:"The id of the last row of the page before: newer rows follow"`
+	IDs         string         `query:"id" format:"uuid" doc:"An email, or a broadcast"`
+	Relay       string         `query:"relay" doc:"Region of the relay"`
+	FromDomain  string         `query:"from_domain"`
+	ToDomain    string         `query:"to_domain" doc:"Of a recipient that waits"`
+	State       string         `query:"state" enum:"due,scheduled,retry,held,relay,quota,paced"`
+	OlderThan   string         `query:"older_than" doc:"Accepted longer ago than this: a number of m, h or d"`
+	BroadcastID string         `query:"broadcast_id" format:"uuid"`
+	Restored    string         `query:"restored" enum:"true,false" doc:"Held since a backup was restored"`
+}
+
+type (
+	queueListOutput   struct{ Body queueList }
+	queueResultOutput struct{ Body queueResult }
+)
+
+var queueTags = []string{"Queue"}
+
+// queueService is what the routes of the queue need of the services.
+type queueService interface {
+	Summary(ctx context.Context, team string) (queue.Summary, error)
+	List(ctx context.Context, f queue.Filter, after string, limit int) ([]queue.Item, bool, error)
+	Hold(ctx context.Context, f queue.Filter) (queue.Result, error)
+	Release(ctx context.Context, f queue.Filter) (queue.Result, error)
+	Retry(ctx context.Context, f queue.Filter) (queue.Result, error)
+	Drop(ctx context.Context, f queue.Filter) (queue.Result, error)
+	Requeue(ctx context.Context, f queue.Filter) (queue.Result, error)
+}
+
+// queueRoutes are the routes of what waits.
+type queueRoutes struct{ service queueService }
+
+func (r queueRoutes) add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "list-queue", Method: http.MethodGet, Path: "/queue",
+		Summary: "List what waits and why, oldest first, and count it", Tags: queueTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, r.list)
+	for _, act := range []struct {
+		id, verb, summary string
+		do                func(queueService, context.Context, queue.Filter) (queue.Result, error)
+	}{
+		{"hold-queue", "hold", "Have mail wait until it is released, up to the end of its message at the relay", queueService.Hold},
+		{"release-queue", "release", "Have held mail wait for its turn again", queueService.Release},
+		{"retry-queue", "retry", "Try now what was put off", queueService.Retry},
+		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", queueService.Drop},
+	} {
+		rest.RegisterBody(h, rest.Route{}, huma.Operation{
+			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,
+			Errors: []int{http.StatusNotFound},
+		}, func(ctx context.Context, key *app.Key, _ *struct{}, body *queueFilter) (*queueResultOutput, error) {
+			f, err := body.filter(key)
+			if err != nil {
+				return nil, err
+			}
+			return resultOf(act.do(r.service, ctx, f))
+		})
+	}
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "requeue-emails", Method: http.MethodPost, Path: "/queue/requeue",
+		Summary: "Send again what failed, bounced by policy or was captured", Tags: queueTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.requeue)
+}
+
+func resultOf(res queue.Result, err error) (*queueResultOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &queueResultOutput{queueResult{Object: "queue", Matched: res.Matched, Changed: res.Changed}}, nil
+}
+
+// filter is what the body says, of the key's team alone.
+func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
+	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
+	var err error
+	if b.OlderThan != "" {
+		if f.OlderThan, err = queue.ParseAge(b.OlderThan); err != nil {
+			return f, app.Invalid("older_than", "is wrong: %s", err)
+		}
+	}
+	if b.AcceptedAt != "" {
+		if f.After, err = queue.ParseSince(b.AcceptedAt, time.Now()); err != nil {
+			return f, app.Invalid("after", "is wrong: %s", err)
+		}
+	}
+	return f, f.Within(b.All)
+}
+
+func (r queueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*queueListOutput, error) {
+	limit := app.DefaultLimit
+	if in.Limit != "" {
+		limit, _ = strconv.Atoi(string(in.Limit))
+	}
+	page := app.Page{Limit: limit, After: in.After}
+	if err := page.Validate(); err != nil {
+		return nil, err
+	}
+	body := queueFilter{Relay: in.Relay, FromDomain: in.FromDomain, ToDomain: in.ToDomain, State: queue.State(in.State), OlderThan: in.OlderThan,
+		BroadcastID: in.BroadcastID, Restored: in.Restored == "true", All: true}
+	if in.IDs != "" {
+		body.IDs = []string{in.IDs}
+	}
+	f, err := body.filter(key)
+	if err != nil {
+		return nil, err
+	}
+	items, more, err := r.service.List(ctx, f, page.After, page.Limit)
+	if err != nil {
+		return nil, err
+	}
+	sum, err := r.service.Summary(ctx, key.TeamID)
+	if err != nil {
+		return nil, err
+	}
+	return &queueListOutput{newQueueList(items, more, &sum)}, nil
+}
+
+func newQueueList(items []queue.Item, more bool, sum *queue.Summary) queueList {
+	out := queueList{Object: "list", HasMore: more, Data: make([]QueueItem, len(items)), Waiting: sum.Waiting, Oldest: sum.Oldest,
+		By: make([]queueCount, len(sum.By)), ToDomains: make([]queueDomainCount, len(sum.ToDomains))}
+	for i := range items {
+		it := &items[i]
+		out.Data[i] = QueueItem{ID: it.ID, Relay: it.Relay, From: it.From, To: it.To, State: it.State, Reason: it.Reason, CreatedAt: it.CreatedAt,
+			NextAt: it.NextAt, Attempts: it.Attempts, Broadcast: orNull(it.Broadcast)}
+		if it.ID == it.Broadcast {
+			out.Data[i].Count = &it.Count
+		}
+	}
+	for i, row := range sum.By {
+		out.By[i] = queueCount{Relay: row.Relay, Reason: row.Reason, Count: row.Count}
+	}
+	for i, row := range sum.ToDomains {
+		out.ToDomains[i] = queueDomainCount{Domain: row.Domain, Count: row.Count}
+	}
+	return out
+}
+
+func (r queueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *requeueRequest) (*queueResultOutput, error) {
+	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, Broadcast: b.BroadcastID, Captured: b.Captured}
+	if b.FailedSince != "" {
+		var err error
+		if f.FailedSince, err = queue.ParseSince(b.FailedSince, time.Now()); err != nil {
+			return nil, app.Invalid("failed_since", "is wrong: %s", err)
+		}
+	}
+	return resultOf(r.service.Requeue(ctx, f))
+}
