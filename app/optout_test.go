@@ -4,6 +4,8 @@ import (
 	"reflect"
 	"strings"
 	"testing"
+
+	"mailer/app/seal"
 )
 
 const (
@@ -15,9 +17,9 @@ const (
 
 func newSealer(t testing.TB) *Sealer {
 	t.Helper()
-	s, err := NewSealer(MasterKey{Key: NewMasterKey()})
+	s, err := NewSealer(seal.MasterKey{Key: seal.NewMasterKey()})
 	if err == nil {
-		err = s.SetSeed(NewMasterKey())
+		err = s.SetSeed(seal.NewMasterKey())
 	}
 	if err != nil {
 		t.Fatal(err)

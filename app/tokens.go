@@ -4,16 +4,18 @@ import (
 	"encoding/base64"
 	"errors"
 	"strings"
+
+	"mailer/app/seal"
 )
 
 // MacSize is the length of a MAC and of an AddressHash in bytes.
-const MacSize = 16
+const MacSize = seal.MacSize
 
 // SealToken signs a message for a purpose: base64url of the message and its MAC.
 // The message is not encrypted.
 func (s *Sealer) SealToken(purpose string, message []byte) string {
 	token := make([]byte, 0, 512) // on the stack, for most
-	return string(base64.RawURLEncoding.AppendEncode(token, s.appendMAC(message, purpose, message)))
+	return string(base64.RawURLEncoding.AppendEncode(token, s.AppendMAC(message, purpose, message)))
 }
 
 // OpenToken returns the message of a token of a purpose, which has least to most

@@ -12,7 +12,7 @@ import (
 	"syscall"
 	"time"
 
-	"mailer/app"
+	"mailer/app/seal"
 )
 
 // retiredMark stands before a key that was retired.
@@ -21,7 +21,7 @@ const retiredMark = "retired "
 // MasterKeys reads the master key file: a key a line, of which the first seals, and
 // those that were retired behind their mark. Where there is no file and create is set,
 // it makes one (mode 0600) and syncs it, since data sealed with a lost key is lost too.
-func MasterKeys(path string, create bool) ([]app.MasterKey, error) {
+func MasterKeys(path string, create bool) ([]seal.MasterKey, error) {
 	text, err := os.ReadFile(path)
 	if errors.Is(err, os.ErrNotExist) && create {
 		return newMasterKey(path)
@@ -31,14 +31,14 @@ func MasterKeys(path string, create bool) ([]app.MasterKey, error) {
 	}
 	keys, flaw := parseMasterKeys(string(text))
 	if flaw != "" {
-		return nil, fmt.Errorf("the master key file %s must hold a key of %d bytes in base64 on each line; %s; put the right file there, or name it with --master-key-file", path, app.MasterKeySize, flaw)
+		return nil, fmt.Errorf("the master key file %s must hold a key of %d bytes in base64 on each line; %s; put the right file there, or name it with --master-key-file", path, seal.MasterKeySize, flaw)
 	}
 	return keys, nil
 }
 
 // parseMasterKeys reads the text of a master key file. flaw says what is wrong with it,
 // without repeating any of it.
-func parseMasterKeys(text string) (keys []app.MasterKey, flaw string) {
+func parseMasterKeys(text string) (keys []seal.MasterKey, flaw string) {
 	seals := false
 	for n, line := range strings.Split(text, "\n") {
 		line = strings.TrimSpace(line)
@@ -47,13 +47,13 @@ func parseMasterKeys(text string) (keys []app.MasterKey, flaw string) {
 		}
 		line, retired := strings.CutPrefix(line, retiredMark)
 		key, err := base64.StdEncoding.Strict().DecodeString(strings.TrimSpace(line))
-		if err != nil || len(key) != app.MasterKeySize {
+		if err != nil || len(key) != seal.MasterKeySize {
 			return nil, fmt.Sprintf("line %d is none", n+1)
 		}
-		if slices.ContainsFunc(keys, func(k app.MasterKey) bool { return bytes.Equal(k.Key, key) }) {
+		if slices.ContainsFunc(keys, func(k seal.MasterKey) bool { return bytes.Equal(k.Key, key) }) {
 			return nil, fmt.Sprintf("the key of line %d is there twice", n+1)
 		}
-		keys, seals = append(keys, app.MasterKey{Key: key, Retired: retired}), seals || !retired
+		keys, seals = append(keys, seal.MasterKey{Key: key, Retired: retired}), seals || !retired
 	}
 	switch {
 	case len(keys) == 0:
@@ -65,7 +65,7 @@ func parseMasterKeys(text string) (keys []app.MasterKey, flaw string) {
 }
 
 // masterKeysText is what parseMasterKeys reads.
-func masterKeysText(keys []app.MasterKey) string {
+func masterKeysText(keys []seal.MasterKey) string {
 	var text strings.Builder
 	for _, k := range keys {
 		if k.Retired {
@@ -83,7 +83,7 @@ const keyFilePatience = 5 * time.Second
 // them, and returns them: all at once, so that a reader, and the next start after a
 // kill, sees the old file or the new one. Owner and mode stay. Other changes wait for
 // this one.
-func ChangeMasterKeys(path string, change func([]app.MasterKey) ([]app.MasterKey, error)) ([]app.MasterKey, error) {
+func ChangeMasterKeys(path string, change func([]seal.MasterKey) ([]seal.MasterKey, error)) ([]seal.MasterKey, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
 		return nil, fmt.Errorf("find the master key file: %w", err)
@@ -164,7 +164,7 @@ func replaceFile(path string, old *os.File, text string) error {
 	return syncDir(filepath.Dir(path))
 }
 
-// likeFile gives a file the owner and mode of another.
+// likeFile sets owner and mode of a file to those of another.
 func likeFile(f *os.File, info os.FileInfo) error {
 	is, err := f.Stat()
 	if err != nil {
@@ -210,8 +210,8 @@ func OpenToOthers(path string) (os.FileMode, error) {
 
 // newMasterKey writes the file under another name first: one that is seen before
 // its key stands in it would stop other processes, and after a kill every start.
-func newMasterKey(path string) ([]app.MasterKey, error) {
-	keys := []app.MasterKey{{Key: app.NewMasterKey()}}
+func newMasterKey(path string) ([]seal.MasterKey, error) {
+	keys := []seal.MasterKey{{Key: seal.NewMasterKey()}}
 	draft, err := writeDraft(path, masterKeysText(keys))
 	if err != nil {
 		return nil, fmt.Errorf("make master key: %w", err)

@@ -11,10 +11,11 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/seal"
 )
 
 func keyLine(mark string) string {
-	return mark + base64.StdEncoding.EncodeToString(app.NewMasterKey()) + "\n"
+	return mark + base64.StdEncoding.EncodeToString(seal.NewMasterKey()) + "\n"
 }
 
 func FuzzMasterKeys(f *testing.F) {
@@ -49,8 +50,8 @@ func TestTwoCommandsChangeTheMasterKeyFileOneAfterTheOther(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 8 {
 		wg.Go(func() {
-			_, err := ChangeMasterKeys(path, func(keys []app.MasterKey) ([]app.MasterKey, error) {
-				return append([]app.MasterKey{{Key: app.NewMasterKey()}}, keys...), nil
+			_, err := ChangeMasterKeys(path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
+				return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
 			})
 			if err != nil {
 				t.Error(err)
@@ -67,7 +68,7 @@ func TestTwoCommandsChangeTheMasterKeyFileOneAfterTheOther(t *testing.T) {
 	if info.Mode().Perm() != 0o640 {
 		t.Errorf("mode %s", info.Mode())
 	}
-	if _, err := ChangeMasterKeys(path, func([]app.MasterKey) ([]app.MasterKey, error) { return nil, errors.New("no") }); err == nil {
+	if _, err := ChangeMasterKeys(path, func([]seal.MasterKey) ([]seal.MasterKey, error) { return nil, errors.New("no") }); err == nil {
 		t.Error("a refused change passes")
 	}
 	if files, err := os.ReadDir(dir); err != nil || len(files) != 1 {

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"testing"
 
-	"mailer/app"
+	"mailer/app/seal"
 	"mailer/db"
 )
 
@@ -16,7 +16,7 @@ import (
 func TestProcessesThatMakeTheMasterKeyAtOnceAgreeOnOne(t *testing.T) {
 	for range 50 {
 		path := filepath.Join(t.TempDir(), "mailer.db.key")
-		var keys [8][]app.MasterKey
+		var keys [8][]seal.MasterKey
 		var errs [8]error
 		var wg sync.WaitGroup
 		for i := range keys {

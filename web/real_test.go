@@ -23,6 +23,7 @@ import (
 	"mailer/app"
 	"mailer/app/delivery"
 	"mailer/app/relays"
+	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/db"
 	"mailer/smtpout"
@@ -88,7 +89,7 @@ func newReal(t testing.TB, cfg server.Config, change ...func(*Config, *rest.Limi
 		}
 	})
 	cfg.DB, cfg.BaseURL = store, "https://mail.example.com"
-	if cfg.Sealer, err = app.NewSealer(app.MasterKey{Key: app.NewMasterKey()}); err != nil {
+	if cfg.Sealer, err = app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()}); err != nil {
 		t.Fatal(err)
 	}
 	e, err := server.New(t.Context(), cfg)

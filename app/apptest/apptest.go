@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/seal"
 )
 
 const (
@@ -34,9 +35,9 @@ func String(s string) app.PropertyValue { return app.PropertyValue{Type: app.Str
 // differ and each is the same every time.
 func Sealer(t testing.TB, first byte) *app.Sealer {
 	t.Helper()
-	master := make([]byte, app.MasterKeySize)
+	master := make([]byte, seal.MasterKeySize)
 	master[0] = first
-	s, err := app.NewSealer(app.MasterKey{Key: master})
+	s, err := app.NewSealer(seal.MasterKey{Key: master})
 	if err == nil {
 		err = s.SetSeed(master)
 	}

@@ -103,7 +103,7 @@ func (s *Service) OpenErasures(ctx context.Context) ([]*TeamErasures, error) {
 	return out, nil
 }
 
-// OpenErasure unseals an erasure. Errors: app.ErrSeal, or one that repeats nothing of
+// OpenErasure unseals an erasure. Errors: seal.ErrSeal, or one that repeats nothing of
 // its content.
 func (s *Service) OpenErasure(row db.Erasure) (Erasure, error) {
 	job := Erasure{ID: row.ID}

@@ -18,6 +18,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/mail"
 	"mailer/app/relays"
+	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/db"
 )
@@ -95,7 +96,7 @@ func inMailroom(t *testing.T, fn func(m *mailroom)) {
 		m.store, err = db.Open(t.Context(), db.Options{Path: filepath.Join(t.TempDir(), "x.db"), Schema: string(schema), Create: true})
 		m.must(err)
 		defer func() { m.must(m.store.Close()) }()
-		m.sealer, err = app.NewSealer(app.MasterKey{Key: app.NewMasterKey()})
+		m.sealer, err = app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()})
 		m.must(err)
 		m.Server, err = server.New(t.Context(), server.Config{DB: m.store, Sealer: m.sealer, Capture: true, BaseURL: "https://mail.example.com", Jitter: func() float64 { return 0.5 },
 			Routes: []delivery.Route{{Relay: relays.Relay{Region: app.CaptureRegion, Connections: 2}, Sender: m.sender}}})

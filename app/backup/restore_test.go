@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/backup"
 	"mailer/app/mail"
+	"mailer/app/seal"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -133,13 +134,13 @@ func TestARestoreRefusesWhatItCannotRestore(t *testing.T) {
 	before, err := os.ReadFile(w.Path)
 	world.Must(t, err)
 	wrongKey := restoring(w, made.File)
-	wrongKey.Fits = func(context.Context, *db.DB) error { return app.ErrSeal }
+	wrongKey.Fits = func(context.Context, *db.DB) error { return seal.ErrSeal }
 	for what, c := range map[string]struct {
 		in   backup.Restoring
 		want error
 	}{
 		"damaged": {restoring(w, damaged), db.ErrDamaged}, "text": {restoring(w, text), db.ErrNotDatabase}, "missing": {restoring(w, "none.db"), db.ErrNotFound},
-		"another version": {restoring(w, foreign), db.ErrNew}, "itself": {restoring(w, w.Path), db.ErrConflict}, "another key": {wrongKey, app.ErrSeal},
+		"another version": {restoring(w, foreign), db.ErrNew}, "itself": {restoring(w, w.Path), db.ErrConflict}, "another key": {wrongKey, seal.ErrSeal},
 	} {
 		if _, err := backup.Restore(t.Context(), c.in); !errors.Is(err, c.want) {
 			t.Errorf("%s: %v", what, err)

@@ -275,7 +275,7 @@ func dkimName(teamID, domain string) string { return teamID + " " + domain }
 // DKIMKey returns the key that signs for a team's domain, as it was within the last 10
 // seconds or since it changed in this process; nil for a domain that the team does not
 // have. In capture mode that has a key too, so that its messages look like real ones.
-// Errors: app.ErrSeal, those of the store.
+// Errors: seal.ErrSeal, those of the store.
 func (s *Service) DKIMKey(ctx context.Context, teamID, name string) (*app.DKIMKey, error) {
 	return s.dkim.Load(ctx, dkimName(teamID, name), func(ctx context.Context) (*app.DKIMKey, error) {
 		return s.openDKIM(ctx, teamID, name)

@@ -11,6 +11,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/mail"
 	"mailer/app/relays"
+	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/app/world"
 	"mailer/db"
@@ -64,7 +65,7 @@ func BenchmarkAcceptClosure(b *testing.B) {
 				b.Fatal(err)
 			}
 			defer store.Close()
-			sealer, err := app.NewSealer(app.MasterKey{Key: app.NewMasterKey()})
+			sealer, err := app.NewSealer(seal.MasterKey{Key: seal.NewMasterKey()})
 			if err != nil {
 				b.Fatal(err)
 			}

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"mailer/app"
+	"mailer/app/seal"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -60,11 +61,11 @@ func (f *File) Look() {
 	f.changed.Ring()
 }
 
-// follow gives the sealer the keys that the file holds, if that changed, and reports
+// follow sets the sealer's keys to those that the file holds, if that changed, and reports
 // whether it did. A key ends only where mayRetire says so; nil: it goes on opening
 // until the next call that can tell. Error: the file can't be read or lacks a key, and
 // the sealer keeps those that it has.
-func (f *File) follow(mayRetire func(retired []app.MasterKey) error) (changed bool, err error) {
+func (f *File) follow(mayRetire func(retired []seal.MasterKey) error) (changed bool, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	now, err := os.Stat(f.Path)
@@ -88,9 +89,9 @@ func same(seen, now os.FileInfo) bool {
 	return seen != nil && os.SameFile(seen, now) && seen.ModTime().Equal(now.ModTime()) && seen.Size() == now.Size()
 }
 
-func (f *File) adopt(keys []app.MasterKey, mayRetire func([]app.MasterKey) error) (changed bool, err error) {
+func (f *File) adopt(keys []seal.MasterKey, mayRetire func([]seal.MasterKey) error) (changed bool, err error) {
 	had := f.Sealer.Keys()
-	var retired []app.MasterKey
+	var retired []seal.MasterKey
 	for _, k := range had {
 		at := indexOf(keys, k)
 		switch {
@@ -109,7 +110,7 @@ func (f *File) adopt(keys []app.MasterKey, mayRetire func([]app.MasterKey) error
 			return false, err
 		}
 	}
-	if slices.EqualFunc(had, keys, func(a, b app.MasterKey) bool { return a.Retired == b.Retired && bytes.Equal(a.Key, b.Key) }) {
+	if slices.EqualFunc(had, keys, func(a, b seal.MasterKey) bool { return a.Retired == b.Retired && bytes.Equal(a.Key, b.Key) }) {
 		return false, nil
 	}
 	if err := db.SyncMasterKeys(f.Path); err != nil {
@@ -120,7 +121,7 @@ func (f *File) adopt(keys []app.MasterKey, mayRetire func([]app.MasterKey) error
 }
 
 // revived are keys without the mark of those that were retired.
-func revived(keys, retired []app.MasterKey) []app.MasterKey {
+func revived(keys, retired []seal.MasterKey) []seal.MasterKey {
 	keys = slices.Clone(keys)
 	for i := range keys {
 		keys[i].Retired = keys[i].Retired && indexOf(retired, keys[i]) < 0
@@ -128,6 +129,6 @@ func revived(keys, retired []app.MasterKey) []app.MasterKey {
 	return keys
 }
 
-func indexOf(keys []app.MasterKey, k app.MasterKey) int {
-	return slices.IndexFunc(keys, func(other app.MasterKey) bool { return bytes.Equal(other.Key, k.Key) })
+func indexOf(keys []seal.MasterKey, k seal.MasterKey) int {
+	return slices.IndexFunc(keys, func(other seal.MasterKey) bool { return bytes.Equal(other.Key, k.Key) })
 }

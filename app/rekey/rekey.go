@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/seal"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -79,7 +80,7 @@ func (s *Service) follow() {
 var errNeeded = errors.New("it is needed")
 
 // mayRetire refuses the end of keys that values are sealed with.
-func (s *Service) mayRetire(retired []app.MasterKey) error {
+func (s *Service) mayRetire(retired []seal.MasterKey) error {
 	c, err := s.count(s.Taking)
 	if err != nil {
 		return err
@@ -151,20 +152,20 @@ func (s *Service) Rotate(ctx context.Context, serving func() bool, progress func
 }
 
 // addKey puts a new key before the others.
-func addKey(keys []app.MasterKey) ([]app.MasterKey, error) {
-	taken := map[app.Fingerprint]bool{}
+func addKey(keys []seal.MasterKey) ([]seal.MasterKey, error) {
+	taken := map[seal.Fingerprint]bool{}
 	for _, k := range keys {
 		taken[k.Fingerprint()] = true
 	}
-	added := app.MasterKey{Key: app.NewMasterKey()}
+	added := seal.MasterKey{Key: seal.NewMasterKey()}
 	for taken[added.Fingerprint()] {
-		added.Key = app.NewMasterKey()
+		added.Key = seal.NewMasterKey()
 	}
-	return append([]app.MasterKey{added}, keys...), nil
+	return append([]seal.MasterKey{added}, keys...), nil
 }
 
 // opening is how many keys open sealed values.
-func opening(keys []app.MasterKey) (n int) {
+func opening(keys []seal.MasterKey) (n int) {
 	for _, k := range keys {
 		if !k.Retired {
 			n++
@@ -224,7 +225,7 @@ func (s *Service) Retire(ctx context.Context) (Retirement, error) {
 	if left := c.left(newest); left > 0 {
 		return Retirement{}, app.Errorf(app.CodeConflict, "%d values are still sealed with older master keys, so none is retired; a running server seals them anew within seconds, a stopped one at its next start; mailer master-key list tells how many are left", left)
 	}
-	keys, err := db.ChangeMasterKeys(s.file.Path, func(keys []app.MasterKey) ([]app.MasterKey, error) { return retire(keys, newest) })
+	keys, err := db.ChangeMasterKeys(s.file.Path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) { return retire(keys, newest) })
 	if err != nil {
 		return Retirement{}, err
 	}
@@ -236,8 +237,8 @@ func (s *Service) Retire(ctx context.Context) (Retirement, error) {
 }
 
 // retire marks all keys behind the newest.
-func retire(keys []app.MasterKey, newest app.Fingerprint) ([]app.MasterKey, error) {
-	at := slices.IndexFunc(keys, func(k app.MasterKey) bool { return !k.Retired })
+func retire(keys []seal.MasterKey, newest seal.Fingerprint) ([]seal.MasterKey, error) {
+	at := slices.IndexFunc(keys, func(k seal.MasterKey) bool { return !k.Retired })
 	if keys[at].Fingerprint() != newest {
 		return nil, app.Errorf(app.CodeConflict, "The master key was rotated meanwhile, and none is retired; try again")
 	}

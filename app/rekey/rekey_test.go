@@ -17,6 +17,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/mail"
 	"mailer/app/rekey"
+	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/app/tracking"
 	"mailer/app/world"
@@ -236,8 +237,8 @@ func TestARetirementIsRefusedWhileValuesAreLeft(t *testing.T) {
 	w, path := keyed(t)
 	world.WantCode(t, retire(w), app.CodeConflict) // there is one key alone
 	sealed := w.Server.Sealer.Seal(domains.DKIMPurpose, "x", []byte("x"))
-	add := func(keys []app.MasterKey) ([]app.MasterKey, error) {
-		return append([]app.MasterKey{{Key: app.NewMasterKey()}}, keys...), nil
+	add := func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
+		return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
 	}
 	keys, err := db.ChangeMasterKeys(path, add) // and the command was killed
 	world.Must(t, err)
@@ -252,10 +253,10 @@ func TestARetirementIsRefusedWhileValuesAreLeft(t *testing.T) {
 	keys, err = db.MasterKeys(path, false)
 	world.Must(t, err)
 	world.Must(t, w.Server.Sealer.SetKeys(keys))
-	if _, err := w.Server.Sealer.Open(domains.DKIMPurpose, "x", sealed); !errors.Is(err, app.ErrRetired) {
+	if _, err := w.Server.Sealer.Open(domains.DKIMPurpose, "x", sealed); !errors.Is(err, seal.ErrRetired) {
 		t.Errorf("what a retired key sealed: %v", err)
 	}
-	if again, err := w.Server.Sealer.SealAnew(domains.DKIMPurpose, "x", sealed); err != nil || app.SealedWith(again) != w.Server.Sealer.Newest() {
+	if again, err := w.Server.Sealer.SealAnew(domains.DKIMPurpose, "x", sealed); err != nil || seal.SealedWith(again) != w.Server.Sealer.Newest() {
 		t.Errorf("it can't be sealed anew: %v", err)
 	}
 }
@@ -270,8 +271,8 @@ func TestAProcessThatReadTheFileBeforeARotationOpensWhatIsSealedAfterIt(t *testi
 	path := filepath.Join(t.TempDir(), "mailer.db.key")
 	early, err := rekey.OpenFile(path, true)
 	world.Must(t, err)
-	keys, err := db.ChangeMasterKeys(path, func(keys []app.MasterKey) ([]app.MasterKey, error) {
-		return append([]app.MasterKey{{Key: app.NewMasterKey()}}, keys...), nil
+	keys, err := db.ChangeMasterKeys(path, func(keys []seal.MasterKey) ([]seal.MasterKey, error) {
+		return append([]seal.MasterKey{{Key: seal.NewMasterKey()}}, keys...), nil
 	})
 	world.Must(t, err)
 	late, err := app.NewSealer(keys...)
@@ -293,7 +294,7 @@ func TestAServerGoesOnWhereTheKeyFileIsChangedBadly(t *testing.T) {
 	}
 	for _, c := range []struct{ text, said string }{
 		{"not a key\n", "can't be read"},
-		{line("", app.NewMasterKey()), "holds another key"},
+		{line("", seal.NewMasterKey()), "holds another key"},
 	} {
 		world.Must(t, os.WriteFile(path, []byte(c.text), 0o600))
 		w.Config.KeyFile.Look()

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"mailer/app"
 	"mailer/app/audience"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/seal"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -68,10 +68,10 @@ func (s *Service) walk(ctx context.Context, fn func(k kind, rows []db.SealedRow)
 }
 
 // counts are how many values are sealed with each key.
-type counts map[app.Fingerprint]int
+type counts map[seal.Fingerprint]int
 
 // left is how many of them are not sealed with one key.
-func (c counts) left(newest app.Fingerprint) (n int) {
+func (c counts) left(newest seal.Fingerprint) (n int) {
 	for print, values := range c {
 		if print != newest {
 			n += values
@@ -84,7 +84,7 @@ func (s *Service) count(ctx context.Context) (counts, error) {
 	c := counts{}
 	err := s.walk(ctx, func(_ kind, rows []db.SealedRow) error {
 		for _, row := range rows {
-			c[app.SealedWith(row.Sealed)]++
+			c[seal.SealedWith(row.Sealed)]++
 		}
 		return nil
 	})
@@ -113,18 +113,18 @@ func (s *Service) sealAnew(ctx context.Context, did func(n int)) (n int, err err
 
 // sealPiece opens and seals outside of the Write, which waits for nothing, and then
 // leaves processor and writer to others for as long as it took.
-func (s *Service) sealPiece(ctx context.Context, newest app.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
+func (s *Service) sealPiece(ctx context.Context, newest seal.Fingerprint, k kind, rows []db.SealedRow) (int, error) {
 	began := time.Now()
 	var old []db.SealedRow
 	var anew [][]byte
 	for _, row := range rows {
-		if app.SealedWith(row.Sealed) == newest {
+		if seal.SealedWith(row.Sealed) == newest {
 			continue
 		}
 		purpose, context := k.binding(row)
 		sealed, err := s.Sealer.SealAnew(purpose, context, row.Sealed)
 		if err != nil {
-			s.Log.Error("a sealed value can't be opened, and is left as it is", "table", string(k.table), "id", row.ID, "key", app.SealedWith(row.Sealed).String(), "err", err)
+			s.Log.Error("a sealed value can't be opened, and is left as it is", "table", string(k.table), "id", row.ID, "key", seal.SealedWith(row.Sealed).String(), "err", err)
 			continue
 		}
 		old, anew = append(old, row), append(anew, sealed)

@@ -7,8 +7,8 @@ import (
 	"log/slog"
 	"os"
 
-	"mailer/app"
 	"mailer/app/rekey"
+	"mailer/app/seal"
 	"mailer/db"
 )
 
@@ -37,9 +37,9 @@ func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
 	cfg.Sealer, cfg.KeyFile = k.file.Sealer, k.file
 	s, err := New(ctx, cfg)
 	switch {
-	case errors.Is(err, app.ErrRetired):
+	case errors.Is(err, seal.ErrRetired):
 		return nil, fmt.Errorf("%s is sealed with a master key that was retired in %s after it was copied; put the master key file that you kept with that copy there, or take the word \"retired\" off its line, start, and retire it again once everything is sealed anew", k.Database, k.Path)
-	case errors.Is(err, app.ErrSeal):
+	case errors.Is(err, seal.ErrSeal):
 		return nil, fmt.Errorf("the master key in %s is not the one that %s was made with; put the right file there, or name it with --master-key-file", k.Path, k.Database)
 	}
 	return s, err

@@ -124,7 +124,7 @@ func eventsOf(cfg *Config) events.Config {
 }
 
 // New makes a Server and proves that the sealer fits the database. Error:
-// app.ErrSeal for another master key.
+// seal.ErrSeal for another master key.
 func New(ctx context.Context, cfg Config) (*Server, error) {
 	if cfg.Log == nil {
 		cfg.Log = slog.New(slog.DiscardHandler)

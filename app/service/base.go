@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"mailer/app"
+	"mailer/app/seal"
 	"mailer/db"
 )
 
@@ -15,12 +16,12 @@ const seedSetting = "seed"
 
 // CheckMasterKey leaves a sealed seed in a fresh database and opens it in every later
 // start: a wrong key file must not show only at the first signature. The sealer then
-// has the seed. Error: app.ErrSeal.
+// has the seed. Error: seal.ErrSeal.
 func (s *Base) CheckMasterKey(ctx context.Context) error {
 	return s.DB.WriteVital(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
 		seed, err := s.SealedSetting(&tx.Reader, seedSetting)
 		if errors.Is(err, db.ErrNotFound) {
-			seed = app.NewMasterKey()
+			seed = seal.NewMasterKey()
 			err = s.SetSealedSetting(tx, seedSetting, seed)
 		}
 		if err != nil {
@@ -31,7 +32,7 @@ func (s *Base) CheckMasterKey(ctx context.Context) error {
 }
 
 // SealedSetting returns a value that the server keeps for itself, sealed; name is its
-// purpose too. Errors: db.ErrNotFound, app.ErrSeal.
+// purpose too. Errors: db.ErrNotFound, seal.ErrSeal.
 func (s *Base) SealedSetting(r *db.Reader, name string) ([]byte, error) {
 	sealed, err := r.Setting(db.SealedSetting + name)
 	if err != nil {

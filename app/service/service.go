@@ -40,7 +40,7 @@ type Base struct {
 
 // NewBase makes the Base of a process and proves that the sealer fits the
 // database. own is what this process is, without regions for a command beside a
-// server. Error: app.ErrSeal for another master key.
+// server. Error: seal.ErrSeal for another master key.
 func NewBase(ctx context.Context, store *db.DB, sealer *app.Sealer, log *slog.Logger, load *app.Load, own Settings) (*Base, error) {
 	b := &Base{DB: store, Sealer: sealer, Log: log, Load: load}
 	b.Taking, b.stop = context.WithCancel(context.Background())

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/seal"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -165,7 +166,7 @@ const devKeySetting = "dev_key"
 // first call and kept sealed, so that the line that shows it works each time.
 func (s *Service) DevKey(ctx context.Context) (string, error) {
 	token, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return s.SealedSetting(r, devKeySetting) })
-	if err != nil && !errors.Is(err, db.ErrNotFound) && !errors.Is(err, app.ErrSeal) {
+	if err != nil && !errors.Is(err, db.ErrNotFound) && !errors.Is(err, seal.ErrSeal) {
 		return "", service.Unavailable(err)
 	}
 	if err == nil {

@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/app/world"
 )
@@ -150,11 +151,11 @@ func TestLastUsedIsWrittenAtStop(t *testing.T) {
 
 func TestAMasterKeyOfAnotherDatabaseIsRefusedAtOnce(t *testing.T) {
 	w := world.Idle(t, world.NewRelay(nil))
-	other, err := app.NewSealer(app.MasterKey{Key: []byte(strings.Repeat("x", app.MasterKeySize))})
+	other, err := app.NewSealer(seal.MasterKey{Key: []byte(strings.Repeat("x", seal.MasterKeySize))})
 	world.Must(t, err)
 	cfg := w.Config
 	cfg.Sealer = other
-	if _, err := server.New(t.Context(), cfg); !errors.Is(err, app.ErrSeal) {
+	if _, err := server.New(t.Context(), cfg); !errors.Is(err, seal.ErrSeal) {
 		t.Errorf("error %v", err)
 	}
 }

@@ -27,6 +27,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/mail"
 	"mailer/app/relays"
+	"mailer/app/seal"
 	"mailer/app/server"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -66,7 +67,7 @@ func Idle(t testing.TB, relays ...*FakeRelay) *World {
 // IdleWith is idle with parts of a configuration.
 func IdleWith(t testing.TB, cfg server.Config, relays ...*FakeRelay) *World {
 	t.Helper()
-	w := &World{T: t, Path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, app.MasterKeySize), Relays: relays, Log: &LogBook{}, Config: cfg}
+	w := &World{T: t, Path: filepath.Join(t.TempDir(), "mailer.db"), master: make([]byte, seal.MasterKeySize), Relays: relays, Log: &LogBook{}, Config: cfg}
 	w.Config.Jitter, w.Config.BaseURL = func() float64 { return 0.5 }, "https://mail.example.com"
 	w.Open()
 	team, err := w.Server.Teams.FindTeam(t.Context(), "")
@@ -104,7 +105,7 @@ func (w *World) Open() {
 	Must(w.T, err)
 	store := w.DB
 	w.T.Cleanup(func() { Must(w.T, store.Close()) })
-	sealer, err := app.NewSealer(app.MasterKey{Key: w.master})
+	sealer, err := app.NewSealer(seal.MasterKey{Key: w.master})
 	Must(w.T, err)
 	if w.Config.KeyFile != nil {
 		sealer = w.Config.KeyFile.Sealer

@@ -19,6 +19,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/seal"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -82,7 +83,7 @@ type world struct {
 // newWorld runs a listener until the test ends.
 func newWorld(t *testing.T, change func(*limits)) *world {
 	t.Helper()
-	sealer, err := app.NewSealer(app.MasterKey{Key: bytes.Repeat([]byte{7}, app.MasterKeySize)})
+	sealer, err := app.NewSealer(seal.MasterKey{Key: bytes.Repeat([]byte{7}, seal.MasterKeySize)})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -136,10 +136,10 @@ func TestHarnessFilesThatAreNotSoundAreFound(t *testing.T) {
 }
 
 // dkimVerifier returns the check of one DKIM signature of a domain against the
-// record that is to be published.
-func dkimVerifier(t *testing.T, in *instance, domain string) func(raw []byte) error {
+// record that is to be published; args are further flags of `domains records`.
+func dkimVerifier(t *testing.T, in *instance, domain string, args ...string) func(raw []byte) error {
 	t.Helper()
-	name, value := in.dkimRecord(t, domain)
+	name, value := in.dkimRecord(t, domain, args...)
 	if !strings.HasSuffix(name, domain) {
 		name += "." + domain
 	}

@@ -63,7 +63,7 @@ func TestMasterKeyRotatesUnderLoadAndKills(t *testing.T) {
 	if answer.StatusCode != http.StatusOK {
 		t.Errorf("the unsubscribe link of before: %d", answer.StatusCode)
 	}
-	signed := dkimVerifier(t, in, "other.test")
+	signed := dkimVerifier(t, in, "other.test", "--team", "Other")
 	for _, m := range relay.matching(ofSecondTeam) {
 		if err := signed(m.Raw); err != nil {
 			t.Errorf("mail of the other team: %v", err)

@@ -226,9 +226,9 @@ func (in *instance) addDomain(t *testing.T, name string) {
 }
 
 // dkimRecord returns the name and the value of the DKIM record to publish.
-func (in *instance) dkimRecord(t *testing.T, domain string) (name, value string) {
+func (in *instance) dkimRecord(t *testing.T, domain string, args ...string) (name, value string) {
 	t.Helper()
-	for _, row := range rows(t, in.run(t, "domains", "records", domain, "--json")) {
+	for _, row := range rows(t, in.run(t, append([]string{"domains", "records", domain, "--json"}, args...)...)) {
 		if row["record"] == "DKIM" && row["type"] == "TXT" {
 			return fmt.Sprint(row["name"]), fmt.Sprint(row["value"])
 		}

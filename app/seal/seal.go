@@ -1,0 +1,305 @@
+// Package seal keeps secrets at rest and signs what is handed out, with master keys of
+// which the newest seals and signs. It keeps no state but the keys, and what it derived
+// from them.
+//
+// Failure policy: what can't be opened is ErrSeal, whatever the reason; damage shows as
+// that and never as another text.
+package seal
+
+import (
+	"bytes"
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"hash"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// MasterKeySize is the length of a master key, and of the seed, in bytes.
+const MasterKeySize = 32
+
+// MacSize is the length of a MAC and of a Hash in bytes.
+const MacSize = 16
+
+// ErrSeal says that sealed data can't be opened: another master key, another
+// purpose, or damage.
+var ErrSeal = errors.New("sealed data can't be opened with this master key")
+
+// ErrRetired is the ErrSeal of data that is sealed with a key that was retired.
+var ErrRetired = fmt.Errorf("%w: its key is retired", ErrSeal)
+
+// MasterKey is a key of those that a server has.
+type MasterKey struct {
+	Key []byte // of MasterKeySize bytes
+	// Retired: it verifies tokens that never end, and does nothing else any more.
+	Retired bool
+}
+
+// NewMasterKey makes a random master key, or a random seed.
+func NewMasterKey() []byte {
+	key := make([]byte, MasterKeySize)
+	_, _ = rand.Read(key) // never fails: crypto/rand aborts the program instead
+	return key
+}
+
+// Fingerprint names a master key: sealed data begins with it. It tells nothing of the
+// key.
+type Fingerprint [4]byte
+
+// String returns the fingerprint in hexadecimal.
+func (f Fingerprint) String() string { return hex.EncodeToString(f[:]) }
+
+// Fingerprint returns what names the key.
+func (k *MasterKey) Fingerprint() Fingerprint {
+	return Fingerprint(derive(k.Key, "fingerprint"))
+}
+
+// SealedWith returns the fingerprint of the key that data is sealed with; none where
+// it is too short for one.
+func SealedWith(sealed []byte) (f Fingerprint) {
+	copy(f[:], sealed)
+	return f
+}
+
+// Sealer keeps secrets at rest: AES-256-GCM under keys that are derived from a master
+// key, one a purpose (RFC 5869). Of its master keys the first that is not retired
+// seals and signs; all of those open and verify. Hashes that must stay the same for
+// ever hang on a seed instead. The keys may change while it is used.
+type Sealer struct {
+	keys atomic.Pointer[[]*sealingKey] // in order
+	seed atomic.Pointer[keyedHashes]
+	// Missing is asked to call SetKeys where data was sealed with a key that is not
+	// among those that open; nil: nobody can. It is set before the sealer is used.
+	Missing func()
+}
+
+// sealingKey is a master key with what was derived from it.
+type sealingKey struct {
+	MasterKey
+	print Fingerprint
+	macs  *keyedHashes
+}
+
+// keyedHashes are the hashes under one key, by purpose, of which there are few.
+type keyedHashes struct {
+	key []byte
+	by  sync.Map // of *keyedHash
+}
+
+// keyedHash is HMAC-SHA256 under one key, made ready once: hashes are asked for
+// with each recipient and each tracked link.
+type keyedHash struct{ ready sync.Pool }
+
+func newKeyedHash(key []byte) *keyedHash {
+	return &keyedHash{ready: sync.Pool{New: func() any { return hmac.New(sha256.New, key) }}}
+}
+
+// append appends the hash of message to b, cut to 16 bytes.
+func (k *keyedHash) append(b, message []byte) []byte {
+	mac := k.ready.Get().(hash.Hash)
+	mac.Reset()
+	_, _ = mac.Write(message) // a hash never fails
+	n := len(b)
+	b = mac.Sum(b)[:n+MacSize]
+	k.ready.Put(mac)
+	return b
+}
+
+// append appends the hash of message for a purpose.
+func (k *keyedHashes) append(b []byte, purpose string, message []byte) []byte {
+	keyed, ok := k.by.Load(purpose)
+	if !ok {
+		keyed, _ = k.by.LoadOrStore(purpose, newKeyedHash(derive(k.key, purpose)))
+	}
+	return keyed.(*keyedHash).append(b, message)
+}
+
+// New takes master keys, of which the first that is not retired seals.
+func New(keys ...MasterKey) (*Sealer, error) {
+	s := &Sealer{}
+	return s, s.SetKeys(keys)
+}
+
+// SetKeys replaces the master keys. Error: a key has another length than MasterKeySize
+// or is there twice, or none seals; then nothing is changed.
+func (s *Sealer) SetKeys(keys []MasterKey) error {
+	var ready []*sealingKey
+	for _, k := range keys {
+		if len(k.Key) != MasterKeySize {
+			return fmt.Errorf("master key must have %d bytes, has %d", MasterKeySize, len(k.Key))
+		}
+		added := &sealingKey{MasterKey: k, print: k.Fingerprint(), macs: &keyedHashes{key: k.Key}}
+		if keyOf(ready, added.print) != nil {
+			return fmt.Errorf("master key %s is there twice", added.print)
+		}
+		ready = append(ready, added)
+	}
+	if !slices.ContainsFunc(ready, func(k *sealingKey) bool { return !k.Retired }) {
+		return errors.New("there is no master key that is not retired")
+	}
+	s.keys.Store(&ready)
+	return nil
+}
+
+// Keys returns the master keys in their order.
+func (s *Sealer) Keys() (keys []MasterKey) {
+	for _, k := range *s.keys.Load() {
+		keys = append(keys, k.MasterKey)
+	}
+	return keys
+}
+
+// Newest names the key that seals.
+func (s *Sealer) Newest() Fingerprint { return s.newest().print }
+
+func (s *Sealer) newest() *sealingKey {
+	keys := *s.keys.Load()
+	return keys[slices.IndexFunc(keys, func(k *sealingKey) bool { return !k.Retired })]
+}
+
+func keyOf(keys []*sealingKey, f Fingerprint) *sealingKey {
+	if at := slices.IndexFunc(keys, func(k *sealingKey) bool { return k.print == f }); at >= 0 {
+		return keys[at]
+	}
+	return nil
+}
+
+// SetSeed sets what Hash and AppendHash hang on, of MasterKeySize bytes; they panic
+// without it.
+func (s *Sealer) SetSeed(seed []byte) error {
+	if len(seed) != MasterKeySize {
+		return fmt.Errorf("seed must have %d bytes, has %d", MasterKeySize, len(seed))
+	}
+	if now := s.seed.Load(); now == nil || !bytes.Equal(now.key, seed) {
+		s.seed.Store(&keyedHashes{key: seed})
+	}
+	return nil
+}
+
+// Hash returns the hash of message for a purpose, of MacSize bytes: keyed with the
+// seed, and the same for ever.
+func (s *Sealer) Hash(purpose string, message []byte) []byte {
+	return s.AppendHash(nil, "mac "+purpose, message)
+}
+
+// AppendHash appends to b the hash under the key that the seed has for a name.
+func (s *Sealer) AppendHash(b []byte, name string, message []byte) []byte {
+	return s.seed.Load().append(b, name, message)
+}
+
+func derive(master []byte, purpose string) []byte {
+	key, err := hkdf.Key(sha256.New, master, nil, "mailer "+purpose, 32)
+	if err != nil {
+		panic(err) // only for a length beyond what SHA-256 can give
+	}
+	return key
+}
+
+func (k *sealingKey) aead(purpose string) cipher.AEAD {
+	block, err := aes.NewCipher(derive(k.Key, purpose))
+	if err != nil {
+		panic(err) // only for a wrong key length
+	}
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		panic(err)
+	}
+	return aead
+}
+
+func (k *sealingKey) seal(purpose, context string, plain []byte) []byte {
+	return k.aead(purpose).Seal(k.print[:len(k.print):len(k.print)], nil, plain, []byte(context))
+}
+
+func (k *sealingKey) open(purpose, context string, sealed []byte) ([]byte, error) {
+	plain, err := k.aead(purpose).Open(nil, nil, sealed[len(k.print):], []byte(context))
+	if err != nil {
+		return nil, ErrSeal
+	}
+	return plain, nil
+}
+
+// Seal encrypts plain for a purpose and binds it to context (an id, say). What it
+// returns begins with the fingerprint of the key.
+func (s *Sealer) Seal(purpose, context string, plain []byte) []byte {
+	return s.newest().seal(purpose, context, plain)
+}
+
+// Open returns what Seal was given. Errors: ErrSeal, also as ErrRetired.
+func (s *Sealer) Open(purpose, context string, sealed []byte) ([]byte, error) {
+	k := s.opener(sealed)
+	if (k == nil || k.Retired) && s.Missing != nil {
+		s.Missing()
+		k = s.opener(sealed)
+	}
+	switch {
+	case k == nil:
+		return nil, ErrSeal
+	case k.Retired:
+		return nil, ErrRetired
+	}
+	return k.open(purpose, context, sealed)
+}
+
+// opener returns the key that data is sealed with; nil: it is not here.
+func (s *Sealer) opener(sealed []byte) *sealingKey {
+	if len(sealed) < len(Fingerprint{}) {
+		return nil
+	}
+	return keyOf(*s.keys.Load(), SealedWith(sealed))
+}
+
+// SealAnew seals with the newest key what any of the keys sealed, retired ones too: a
+// process that read its keys before one was retired may have sealed with that. Error:
+// ErrSeal.
+func (s *Sealer) SealAnew(purpose, context string, sealed []byte) ([]byte, error) {
+	k := s.opener(sealed)
+	if k == nil {
+		return nil, ErrSeal
+	}
+	plain, err := k.open(purpose, context, sealed)
+	if err != nil {
+		return nil, err
+	}
+	return s.Seal(purpose, context, plain), nil
+}
+
+// MAC authenticates message for a purpose: HMAC-SHA256, cut to 16 bytes.
+func (s *Sealer) MAC(purpose string, message []byte) []byte {
+	return s.AppendMAC(nil, purpose, message)
+}
+
+// AppendMAC appends the MAC of message to b.
+func (s *Sealer) AppendMAC(b []byte, purpose string, message []byte) []byte {
+	return s.newest().macs.append(b, "mac "+purpose, message)
+}
+
+// VerifyMAC tells in constant time whether mac is the MAC of message, by a key that is
+// not retired.
+func (s *Sealer) VerifyMAC(purpose string, message, mac []byte) bool {
+	return s.verifyMAC(purpose, message, mac, false)
+}
+
+// VerifyLastingMAC is VerifyMAC for what must be verified for ever: by retired keys
+// too.
+func (s *Sealer) VerifyLastingMAC(purpose string, message, mac []byte) bool {
+	return s.verifyMAC(purpose, message, mac, true)
+}
+
+func (s *Sealer) verifyMAC(purpose string, message, mac []byte, retired bool) bool {
+	var buffer [MacSize]byte
+	for _, k := range *s.keys.Load() {
+		if (retired || !k.Retired) && hmac.Equal(k.macs.append(buffer[:0], "mac "+purpose, message), mac) {
+			return true
+		}
+	}
+	return false
+}
