@@ -12,9 +12,10 @@ import (
 	"mailer/app/service"
 )
 
-// lanes are those of a service. They come and go while it runs; who reads them has those
-// of one moment.
-type lanes struct {
+// Outlets are the lanes of a service. They come and go while it runs; who reads them has
+// those of one moment.
+type Outlets struct {
+	s        *Service
 	changing sync.Mutex // held by who changes them
 	running  bool
 	now      atomic.Pointer[[]*lane]
@@ -25,38 +26,38 @@ type lanes struct {
 	gone   map[string]*standing
 }
 
-func (s *lanes) all() []*lane {
-	if now := s.now.Load(); now != nil {
+func (o *Outlets) all() []*lane {
+	if now := o.now.Load(); now != nil {
 		return *now
 	}
 	return nil
 }
 
-func (s *lanes) add(l *lane) { s.set(append(slices.Clone(s.all()), l)) }
+func (o *Outlets) add(l *lane) { o.set(append(slices.Clone(o.all()), l)) }
 
-func (s *lanes) set(all []*lane) { s.now.Store(&all) }
+func (o *Outlets) set(all []*lane) { o.now.Store(&all) }
 
 // end notes a lane that ends, over that it has; open are those that have not.
-func (s *lanes) end(l *lane) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.ending == nil {
-		s.ending = map[*lane]bool{}
+func (o *Outlets) end(l *lane) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	if o.ending == nil {
+		o.ending = map[*lane]bool{}
 	}
-	s.ending[l] = true
+	o.ending[l] = true
 }
 
-func (s *lanes) over(l *lane) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	delete(s.ending, l)
+func (o *Outlets) over(l *lane) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	delete(o.ending, l)
 }
 
-func (s *lanes) open() []*lane {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	out := slices.Clone(s.all())
-	for l := range s.ending {
+func (o *Outlets) open() []*lane {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	out := slices.Clone(o.all())
+	for l := range o.ending {
 		out = append(out, l)
 	}
 	return out
@@ -79,86 +80,86 @@ func RegionsOf(routes []Route, capture bool) []service.Region {
 // A relay that is gone drains: what is past MAIL ends, the rest goes back to the queue in
 // its place. One that changed is another from now on, with what it was used for and its
 // pace as they were; it is tried at once, whatever it rested for.
-func (s *Service) SetRelays(ctx context.Context, list []relays.Relay) error {
-	s.lanes.changing.Lock()
-	defer s.lanes.changing.Unlock()
-	before := s.lanes.all()
+func (o *Outlets) SetRelays(ctx context.Context, list []relays.Relay) error {
+	o.changing.Lock()
+	defer o.changing.Unlock()
+	before := o.all()
 	next := make([]*lane, 0, len(list))
 	routes := make([]Route, 0, len(list))
 	for _, relay := range list {
-		l := s.laneOf(relay.Region)
+		l := o.s.laneOf(relay.Region)
 		if l == nil || l.relay != relay {
-			l = s.laneFor(relay, l)
+			l = o.laneFor(relay, l)
 		}
 		next, routes = append(next, l), append(routes, Route{Relay: relay})
 	}
-	s.lanes.set(next)
-	s.Settings.SetOutlets(service.OutletsOf(RegionsOf(routes, s.Settings.Capture)))
-	err := s.turnOver(ctx, before, next)
-	if !s.lanes.running {
+	o.set(next)
+	o.s.Settings.SetOutlets(service.OutletsOf(RegionsOf(routes, o.s.Settings.Capture)))
+	err := o.turnOver(ctx, before, next)
+	if !o.running {
 		return err
 	}
-	return errors.Join(err, s.RememberServer(ctx), s.TellStranded(ctx))
+	return errors.Join(err, o.s.RememberServer(ctx), o.s.TellStranded(ctx))
 }
 
 // Reconnect makes the senders anew of relays that read a file, since it may hold
 // something else now. One that can't be read leaves its relay as it was.
-func (s *Service) Reconnect(ctx context.Context) error {
-	s.lanes.changing.Lock()
-	defer s.lanes.changing.Unlock()
-	before := s.lanes.all()
+func (o *Outlets) Reconnect(ctx context.Context) error {
+	o.changing.Lock()
+	defer o.changing.Unlock()
+	before := o.all()
 	next := slices.Clone(before)
 	var failed []error
 	for i, l := range before {
-		if l.relay.CAFile == "" || s.Connect == nil {
+		if l.relay.CAFile == "" || o.s.Connect == nil {
 			continue
 		}
-		sender, err := s.Connect(l.relay)
+		sender, err := o.s.Connect(l.relay)
 		if err != nil {
 			failed = append(failed, err)
 			continue
 		}
-		next[i] = newLane(s, Route{l.relay, sender}, l.standing)
+		next[i] = newLane(o.s, Route{l.relay, sender}, l.standing)
 	}
-	s.lanes.set(next)
-	return errors.Join(append(failed, s.turnOver(ctx, before, next))...)
+	o.set(next)
+	return errors.Join(append(failed, o.turnOver(ctx, before, next))...)
 }
 
 // laneFor makes the lane of a relay, in the place of one of its name where there is one.
-func (s *Service) laneFor(relay relays.Relay, old *lane) *lane {
-	sender, err := s.connect(relay)
+func (o *Outlets) laneFor(relay relays.Relay, old *lane) *lane {
+	sender, err := o.connect(relay)
 	if err != nil {
-		s.Log.Error("a relay can't be used as it is configured", "relay", relay.String(), "err", err, "help", "mailer relays test "+relay.Region)
+		o.s.Log.Error("a relay can't be used as it is configured", "relay", relay.String(), "err", err, "help", "mailer relays test "+relay.Region)
 		sender = unusable{err}
 	}
-	s.lanes.mu.Lock()
-	known := s.lanes.gone[relay.Region]
-	delete(s.lanes.gone, relay.Region)
-	s.lanes.mu.Unlock()
+	o.mu.Lock()
+	known := o.gone[relay.Region]
+	delete(o.gone, relay.Region)
+	o.mu.Unlock()
 	if old != nil {
 		known = old.standing
 	}
 	if known != nil {
 		known.limits.become(relay)
 	}
-	return newLane(s, Route{relay, sender}, known)
+	return newLane(o.s, Route{relay, sender}, known)
 }
 
-func (s *Service) connect(relay relays.Relay) (Sender, error) {
-	if s.Connect == nil {
+func (o *Outlets) connect(relay relays.Relay) (Sender, error) {
+	if o.s.Connect == nil {
 		return nil, errors.New("this process makes no connections")
 	}
-	return s.Connect(relay)
+	return o.s.Connect(relay)
 }
 
 // turnOver ends the lanes that are no more and sets the new ones to work.
-func (s *Service) turnOver(ctx context.Context, before, next []*lane) error {
+func (o *Outlets) turnOver(ctx context.Context, before, next []*lane) error {
 	for _, l := range before {
 		if !slices.Contains(next, l) {
-			s.drop(l)
+			o.drop(l)
 		}
 	}
-	if !s.lanes.running {
+	if !o.running {
 		return nil
 	}
 	var failed []error
@@ -170,33 +171,33 @@ func (s *Service) turnOver(ctx context.Context, before, next []*lane) error {
 		failed = append(failed, l.start(ctx, succeeds))
 		l.gate.again()
 		l.wake()
-		s.Log.Info("mail leaves through", "relay", l.relay.String())
+		o.s.Log.Info("mail leaves through", "relay", l.relay.String())
 	}
 	return errors.Join(failed...)
 }
 
 // drop ends a lane.
-func (s *Service) drop(l *lane) {
-	if s.laneOf(l.name) == nil {
-		s.Log.Info("relay is taken away: what waits for it goes on waiting", "relay", l.relay.String())
+func (o *Outlets) drop(l *lane) {
+	if o.s.laneOf(l.name) == nil {
+		o.s.Log.Info("relay is taken away: what waits for it goes on waiting", "relay", l.relay.String())
 		l.gate.forget()
 		l.rests.forget()
-		s.lanes.mu.Lock()
-		if s.lanes.gone == nil {
-			s.lanes.gone = map[string]*standing{}
+		o.mu.Lock()
+		if o.gone == nil {
+			o.gone = map[string]*standing{}
 		}
-		s.lanes.gone[l.name] = l.standing
-		s.lanes.mu.Unlock()
+		o.gone[l.name] = l.standing
+		o.mu.Unlock()
 	}
-	s.lanes.end(l)
+	o.end(l)
 	l.retire(func() {
-		s.lanes.over(l)
-		if heir := s.laneOf(l.name); heir != nil {
+		o.over(l)
+		if heir := o.s.laneOf(l.name); heir != nil {
 			heir.wake() // what came back is its own
 			return
 		}
-		if err := s.TellStranded(s.Taking); err != nil && s.Taking.Err() == nil {
-			s.LogUnlessHindered("tell of mail without a relay", err, "relay", l.name)
+		if err := o.s.TellStranded(o.s.Taking); err != nil && o.s.Taking.Err() == nil {
+			o.s.LogUnlessHindered("tell of mail without a relay", err, "relay", l.name)
 		}
 	})
 }

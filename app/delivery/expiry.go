@@ -87,7 +87,7 @@ func (l *lane) expire(tx *db.Tx, u app.Unit, waited time.Duration) error {
 // ExpireMail ends what waits and has expired, of all relays of this server: those that
 // are down, and the teams whose turn does not come, too.
 func (s *Service) ExpireMail(ctx context.Context) error {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		for _, bulk := range []bool{false, true} {
 			for after := ""; ; {
 				teams, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]string, error) { return r.DueTeams(l.name, bulk, after, teamsAtOnce) })

@@ -125,6 +125,6 @@ func (m *meter) Busy(running bool) { m.busy(running) }
 
 func (s *Service) Guards() *guards { return &s.guards }
 
-func (s *Service) Lanes() []*lane { return s.lanes.all() }
+func (s *Service) Lanes() []*lane { return s.Outlets.all() }
 
 func (u *usage) Sent() int64 { return u.sent }

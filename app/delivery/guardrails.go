@@ -98,7 +98,7 @@ func (s *Service) Judge(ctx context.Context) error {
 			failed = append(failed, fmt.Errorf("judge team %s: %w", id, err))
 		}
 	}
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		if err := s.judgeRegion(ctx, l.name); err != nil {
 			failed = append(failed, fmt.Errorf("judge region %s: %w", l.name, err))
 		}
@@ -233,7 +233,7 @@ func regionState(r *db.Reader, region string, now time.Time) (day, week reputati
 
 // wakeBulk has broadcasts go on that rested.
 func (s *Service) wakeBulk() {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		l.bulk.woken.Ring()
 	}
 }

@@ -36,7 +36,7 @@ func (s *Service) watchStore() {
 
 // laneOf returns the lane of a region, nil where this process has none.
 func (s *Service) laneOf(region string) *lane {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		if l.name == region {
 			return l
 		}
@@ -63,21 +63,21 @@ func (s *Service) WakeMail(region string) {
 
 // WakeLanes has every lane look for due mail.
 func (s *Service) WakeLanes() {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		l.wake()
 	}
 }
 
 // PutBackLanes tells the limits of all lanes that the wall clock was put back.
 func (s *Service) PutBackLanes(now time.Time, by time.Duration) {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		l.limits.putBack(now, by)
 	}
 }
 
 // ReopenLanes ends the pauses of all lanes.
 func (s *Service) ReopenLanes() {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		l.gate.again()
 		l.rests.again()
 		l.wake()
@@ -86,7 +86,7 @@ func (s *Service) ReopenLanes() {
 
 // AdvanceUsage moves what the relays were used for with a clock that was put back.
 func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
-	for _, l := range s.lanes.all() {
+	for _, l := range s.Outlets.all() {
 		if err := tx.AdvanceUsage(l.name, by); err != nil {
 			return fmt.Errorf("move the use of relay %s: %w", l.name, err)
 		}
@@ -95,7 +95,7 @@ func (s *Service) AdvanceUsage(tx *db.Tx, by time.Duration) error {
 }
 
 // Sends reports whether this process has a relay to send through.
-func (s *Service) Sends() bool { return len(s.lanes.all()) > 0 }
+func (s *Service) Sends() bool { return len(s.Outlets.all()) > 0 }
 
 // WakeBulkOf has the lane of a region look for broadcasts' due mail.
 func (s *Service) WakeBulkOf(region string) {

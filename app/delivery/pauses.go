@@ -32,13 +32,13 @@ type pause struct {
 }
 
 // halted reports whether nothing leaves by the operator's word.
-func (l *lane) halted() bool {
+func (l *standing) halted() bool {
 	p := l.pause.Load()
 	return p != nil && p.Holds(time.Now())
 }
 
 // haltedUntil is when a pause ends by itself; zero: there is none, or it does not.
-func (l *lane) haltedUntil() time.Time {
+func (l *standing) haltedUntil() time.Time {
 	if p := l.pause.Load(); p != nil {
 		return p.Until
 	}
@@ -47,20 +47,20 @@ func (l *lane) haltedUntil() time.Time {
 
 // SetPauses has the relays rest that are named, by region, and all others resume. What
 // is past its final dot goes on.
-func (s *Service) SetPauses(pauses map[string]Pause) {
-	for _, l := range s.lanes.all() {
+func (o *Outlets) SetPauses(pauses map[string]Pause) {
+	for _, l := range o.all() {
 		p, on := pauses[l.name]
 		old := l.pause.Load()
 		switch {
 		case on && (old == nil || old.Pause != p):
-			l.halt(old, p)
+			o.halt(l, old, p)
 		case !on && old != nil:
-			l.resume(old)
+			o.resume(l, old)
 		}
 	}
 }
 
-func (l *lane) halt(old *pause, p Pause) {
+func (o *Outlets) halt(l *lane, old *pause, p Pause) {
 	next := &pause{Pause: p, trouble: app.NewID()}
 	if old != nil {
 		next.trouble = old.trouble
@@ -68,7 +68,7 @@ func (l *lane) halt(old *pause, p Pause) {
 	l.pause.Store(next)
 	l.wake() // it looks when the pause ends
 	l.s.Log.Info("relay is paused: nothing leaves through it", "relay", l.name, "until", app.FormatTimePtr(p.Until))
-	if !l.s.lanes.running { // its start notes it
+	if !l.s.Outlets.running { // its start notes it
 		return
 	}
 	if err := l.s.DB.WriteVital(context.Background(), func(tx *db.Tx) error { return l.notePause(tx, next) }); err != nil {
@@ -77,12 +77,12 @@ func (l *lane) halt(old *pause, p Pause) {
 }
 
 // notePause keeps a pause for the timelines of the emails that wait.
-func (l *lane) notePause(tx *db.Tx, p *pause) error {
+func (l *standing) notePause(tx *db.Tx, p *pause) error {
 	return tx.OpenTrouble(app.RelayTrouble{ID: p.trouble, Relay: l.name, StartedAt: p.Since,
 		Detail: app.EventDetail{Relay: l.name, Message: "The relay is " + p.Words()}})
 }
 
-func (l *lane) resume(old *pause) {
+func (o *Outlets) resume(l *lane, old *pause) {
 	l.pause.Store(nil)
 	l.wake()
 	l.s.Log.Info("relay is resumed", "relay", l.name, "after", time.Since(old.Since).Round(time.Second).String())

@@ -148,7 +148,7 @@ func (l *lane) enter(u app.Unit) (v leave, ok bool) {
 }
 
 // restsSince reports whether a sender's domain rests since a transaction of it began.
-func (l *lane) restsSince(v leave, s sender) bool {
+func (l *standing) restsSince(v leave, s sender) bool {
 	g := l.rests.find(s)
 	if g == nil {
 		return false
@@ -158,7 +158,7 @@ func (l *lane) restsSince(v leave, s sender) bool {
 }
 
 // unclear passes a transaction's rights to probe on to others, where it has not used them.
-func (l *lane) unclear(v leave) {
+func (l *standing) unclear(v leave) {
 	l.gate.unclear(v.relay)
 	for _, own := range v.own {
 		own.gate.unclear(own.pass)
@@ -167,7 +167,7 @@ func (l *lane) unclear(v leave) {
 
 // may says how many units of a sender may be claimed, want at most; of one that rests,
 // again is when that changes by itself.
-func (l *lane) may(s sender, want int) (n int, again time.Time) {
+func (l *standing) may(s sender, want int) (n int, again time.Time) {
 	for _, g := range l.rests.before(s) {
 		switch o, _, until := g.look(); {
 		case o < probe && until.After(time.Now()):

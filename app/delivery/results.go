@@ -131,7 +131,7 @@ func (l *lane) withdrawn(v leave, j *job) {
 }
 
 // strike counts the troubles that an email met after MAIL, in a row.
-func (l *lane) strike(j *job, hit bool) int {
+func (l *standing) strike(j *job, hit bool) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if !hit {

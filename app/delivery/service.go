@@ -48,10 +48,11 @@ type Service struct {
 	domains  *domains.Service
 	audience *audience.Service
 	mail     *mail.Service
-	lanes    lanes
-	suspect  atomic.Bool // a unit that may be what ends the process is in work
-	guards   guards
-	paths    returnPathHosts
+	// Outlets are the lanes as they come and go.
+	Outlets *Outlets
+	suspect atomic.Bool // a unit that may be what ends the process is in work
+	guards  guards
+	paths   returnPathHosts
 }
 
 // New makes the service.
@@ -70,8 +71,9 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	}
 	s := &Service{Base: base, Config: cfg, events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
+	s.Outlets = &Outlets{s: s}
 	for _, route := range cfg.Routes {
-		s.lanes.add(newLane(s, route, nil))
+		s.Outlets.add(newLane(s, route, nil))
 	}
 	return s
 }
@@ -81,8 +83,8 @@ func (s *Service) Start(ctx context.Context) error {
 	if err := s.startGuards(ctx); err != nil {
 		return err
 	}
-	s.lanes.running = true
-	for _, l := range s.lanes.all() {
+	s.Outlets.running = true
+	for _, l := range s.Outlets.all() {
 		if err := l.start(ctx, false); err != nil {
 			return err
 		}

@@ -266,15 +266,20 @@ func (r *Relay) option(key, value string) error {
 		}
 		r.Timeout = d
 	case "max_wait":
-		d, err := schedule.ParseSpan(value)
-		if err != nil {
-			return errors.New("max_wait must be a time span like 10m, 48h or 3d, or 0 for ever")
-		}
-		if r.MaxWait = d; d == 0 {
-			r.MaxWait = -1
-		}
+		return r.maxWait(value)
 	default: // not named: it may be the rest of a password with a question mark
 		return errors.New("has an unknown option: there are tls, rate, daily, connections, ca, profile, dkim, spf, timeout, soft_bounce, helo, max_wait")
+	}
+	return nil
+}
+
+func (r *Relay) maxWait(value string) error {
+	d, err := schedule.ParseSpan(value)
+	if err != nil {
+		return errors.New("max_wait must be a time span like 10m, 48h or 3d, or 0 for ever")
+	}
+	if r.MaxWait = d; d == 0 {
+		r.MaxWait = -1
 	}
 	return nil
 }

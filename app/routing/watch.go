@@ -98,7 +98,7 @@ func (s *Service) use(ctx context.Context, rows []db.Relay) error {
 		}
 		list = append(list, relay)
 	}
-	return s.delivery.SetRelays(ctx, list)
+	return s.delivery.Outlets.SetRelays(ctx, list)
 }
 
 // obey has the relays rest that are paused, and forgets pauses whose time is over.
@@ -113,7 +113,7 @@ func (s *Service) obey(ctx context.Context, paused []db.RelayPause) error {
 		next[row.Region] = p
 	}
 	s.pauses = next
-	s.delivery.SetPauses(next)
+	s.delivery.Outlets.SetPauses(next)
 	if !over {
 		return nil
 	}
@@ -130,7 +130,7 @@ func (s *Service) tell() error {
 	}
 	said := map[string]string{}
 	var news []db.RelayState
-	for _, st := range s.delivery.States() {
+	for _, st := range s.delivery.Outlets.States() {
 		words := fmt.Sprint(st)
 		if said[st.Relay.Region] = words; s.said[st.Relay.Region] == words {
 			continue
@@ -169,5 +169,5 @@ func (s *Service) tell() error {
 func (s *Service) Reread(ctx context.Context) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.delivery.Reconnect(ctx)
+	return s.delivery.Outlets.Reconnect(ctx)
 }

@@ -50,7 +50,7 @@ type behaviour struct {
 // while it runs.
 type sink struct {
 	addr     string
-	password string // when set, AUTH is asked for and must match
+	password atomic.Pointer[string] // when not empty, AUTH is asked for and must match
 	startTLS *tls.Config
 	behave   atomic.Pointer[behaviour]
 	cert     atomic.Pointer[tls.Certificate]
@@ -81,10 +81,11 @@ func newSink(t *testing.T, opts sinkOptions) *sink {
 		t.Fatal(err)
 	}
 	s := &sink{
-		addr: l.Addr().String(), password: opts.password,
+		addr:   l.Addr().String(),
 		closed: make(chan struct{}), changed: make(chan struct{}),
 	}
 	s.behave.Store(&behaviour{})
+	s.password.Store(&opts.password)
 	s.cert.Store(opts.implicit)
 	if opts.startTLS != nil {
 		s.startTLS = &tls.Config{Certificates: []tls.Certificate{*opts.startTLS}}
@@ -242,7 +243,7 @@ func (s *sinkSession) Reset()        { s.from, s.to = "", nil }
 func (s *sinkSession) Logout() error { return nil }
 
 func (s *sinkSession) AuthMechanisms() []string {
-	if s.sink.password == "" {
+	if *s.sink.password.Load() == "" {
 		return nil
 	}
 	return []string{sasl.Plain}
@@ -250,7 +251,7 @@ func (s *sinkSession) AuthMechanisms() []string {
 
 func (s *sinkSession) Auth(string) (sasl.Server, error) {
 	return sasl.NewPlainServer(func(_, _, password string) error {
-		if password != s.sink.password {
+		if password != *s.sink.password.Load() {
 			return errors.New("wrong password")
 		}
 		s.ok = true
@@ -259,7 +260,7 @@ func (s *sinkSession) Auth(string) (sasl.Server, error) {
 }
 
 func (s *sinkSession) Mail(from string, _ *smtp.MailOptions) error {
-	if s.sink.password != "" && !s.ok {
+	if *s.sink.password.Load() != "" && !s.ok {
 		return smtp.ErrAuthRequired
 	}
 	if mail := s.sink.behave.Load().mail; mail != nil {
