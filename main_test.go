@@ -59,7 +59,7 @@ var floors = [][]string{
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
 	{"app/cli", "web/rest"},
-	{"web/mcp", "web/pages", "web/bounces", "web/manual"}, // doors, and what the manual hands out
+	{"web/mcp", "web/pages", "web/operator", "web/bounces", "web/manual"}, // doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }
@@ -73,7 +73,8 @@ var kept = map[string][]string{
 	"app/resolver": {""},
 	"app/sns":      {""},
 	"app/cli":      {""},
-	"web/rest":     {"web/mcp", "web/pages", "web", ""},
+	"web/rest":     {"web/mcp", "web/pages", "web/operator", "web", ""},
+	"web/operator": {"web"},
 	"web/mcp":      {"web"},
 	"web/pages":    {"web"},
 	"web/bounces":  {""},

@@ -14,6 +14,7 @@ import (
 	"mailer/app/metrics"
 	"mailer/app/server"
 	"mailer/web/mcp"
+	"mailer/web/operator"
 	"mailer/web/pages"
 	"mailer/web/rest"
 )
@@ -61,7 +62,7 @@ type Services struct {
 	Insights       insightsService
 	Deliverability deliverabilityService
 	Keys           keyService
-	Queue          queueService
+	Queue          operator.QueueService
 }
 
 // servicesFrom returns the services of a server.
@@ -141,8 +142,8 @@ func addRoutes(h *rest.Handler, s Services) {
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
-		queueRoutes{s.Queue},
 	} {
 		routes.add(h)
 	}
+	operator.QueueRoutes{Service: s.Queue}.Add(h)
 }

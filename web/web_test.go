@@ -18,6 +18,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/web/operator"
 	"mailer/web/pages"
 	"mailer/web/rest"
 )
@@ -54,7 +55,7 @@ type everyService interface {
 	usageService
 	deliverabilityService
 	keyService
-	queueService
+	operator.QueueService
 }
 
 func servicesOf(s everyService) Services {

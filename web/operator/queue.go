@@ -1,4 +1,9 @@
-package web
+// Package operator is the routes that operators know from their terminal: what waits,
+// and acts on it. web mounts them on web/rest; nothing else imports it.
+//
+// Failure policy: a key reaches its own team alone; what a filter does not name is never
+// touched.
+package operator
 
 import (
 	"context"
@@ -10,6 +15,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/queue"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -101,8 +107,8 @@ type (
 
 var queueTags = []string{"Queue"}
 
-// queueService is what the routes of the queue need of the services.
-type queueService interface {
+// QueueService is what the routes of the queue need of the services.
+type QueueService interface {
 	Summary(ctx context.Context, team string) (queue.Summary, error)
 	List(ctx context.Context, f queue.Filter, after string, limit int) ([]queue.Item, bool, error)
 	Hold(ctx context.Context, f queue.Filter) (queue.Result, error)
@@ -112,10 +118,11 @@ type queueService interface {
 	Requeue(ctx context.Context, f queue.Filter) (queue.Result, error)
 }
 
-// queueRoutes are the routes of what waits.
-type queueRoutes struct{ service queueService }
+// QueueRoutes are the routes of what waits.
+type QueueRoutes struct{ Service QueueService }
 
-func (r queueRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r QueueRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-queue", Method: http.MethodGet, Path: "/queue",
 		Summary: "List what waits and why, oldest first, and count it", Tags: queueTags,
@@ -123,12 +130,12 @@ func (r queueRoutes) add(h *rest.Handler) {
 	}, r.list)
 	for _, act := range []struct {
 		id, verb, summary string
-		do                func(queueService, context.Context, queue.Filter) (queue.Result, error)
+		do                func(QueueService, context.Context, queue.Filter) (queue.Result, error)
 	}{
-		{"hold-queue", "hold", "Have mail wait until it is released, up to the end of its message at the relay", queueService.Hold},
-		{"release-queue", "release", "Have held mail wait for its turn again", queueService.Release},
-		{"retry-queue", "retry", "Try now what was put off", queueService.Retry},
-		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", queueService.Drop},
+		{"hold-queue", "hold", "Have mail wait until it is released, up to the end of its message at the relay", QueueService.Hold},
+		{"release-queue", "release", "Have held mail wait for its turn again", QueueService.Release},
+		{"retry-queue", "retry", "Try now what was put off", QueueService.Retry},
+		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", QueueService.Drop},
 	} {
 		rest.RegisterBody(h, rest.Route{}, huma.Operation{
 			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,
@@ -138,7 +145,7 @@ func (r queueRoutes) add(h *rest.Handler) {
 			if err != nil {
 				return nil, err
 			}
-			return resultOf(act.do(r.service, ctx, f))
+			return resultOf(act.do(r.Service, ctx, f))
 		})
 	}
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
@@ -172,7 +179,7 @@ func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
 	return f, f.Within(b.All)
 }
 
-func (r queueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*queueListOutput, error) {
+func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*queueListOutput, error) {
 	limit := app.DefaultLimit
 	if in.Limit != "" {
 		limit, _ = strconv.Atoi(string(in.Limit))
@@ -190,11 +197,11 @@ func (r queueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if err != nil {
 		return nil, err
 	}
-	items, more, err := r.service.List(ctx, f, page.After, page.Limit)
+	items, more, err := r.Service.List(ctx, f, page.After, page.Limit)
 	if err != nil {
 		return nil, err
 	}
-	sum, err := r.service.Summary(ctx, key.TeamID)
+	sum, err := r.Service.Summary(ctx, key.TeamID)
 	if err != nil {
 		return nil, err
 	}
@@ -207,7 +214,7 @@ func newQueueList(items []queue.Item, more bool, sum *queue.Summary) queueList {
 	for i := range items {
 		it := &items[i]
 		out.Data[i] = QueueItem{ID: it.ID, Relay: it.Relay, From: it.From, To: it.To, State: it.State, Reason: it.Reason, CreatedAt: it.CreatedAt,
-			NextAt: it.NextAt, Attempts: it.Attempts, Broadcast: orNull(it.Broadcast)}
+			NextAt: it.NextAt, Attempts: it.Attempts, Broadcast: service.TextOrNull(it.Broadcast)}
 		if it.ID == it.Broadcast {
 			out.Data[i].Count = &it.Count
 		}
@@ -221,7 +228,7 @@ func newQueueList(items []queue.Item, more bool, sum *queue.Summary) queueList {
 	return out
 }
 
-func (r queueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *requeueRequest) (*queueResultOutput, error) {
+func (r QueueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *requeueRequest) (*queueResultOutput, error) {
 	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, Broadcast: b.BroadcastID, Captured: b.Captured}
 	if b.FailedSince != "" {
 		var err error
@@ -229,5 +236,5 @@ func (r queueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *
 			return nil, app.Invalid("failed_since", "is wrong: %s", err)
 		}
 	}
-	return resultOf(r.service.Requeue(ctx, f))
+	return resultOf(r.Service.Requeue(ctx, f))
 }
