@@ -200,6 +200,7 @@ var mayScan = map[string]string{
 	"EndTeamDeletion":     "a row for each leftover, soon gone",
 	"DeletedTeams":        "a row for each team that is being deleted",
 	"AuditLog":            "the newest rows of the primary key, for the operator",
+	"FailingWebhooks":     "all webhooks, of which there are few, for the operator",
 	"PurgeAudit":          "the first rows of the primary key",
 	"namesOf":             "the first or last rows of a key, and all relays, for a shell that completes",
 	"teamPurges":          "troubles, doubts and erasures, of which there are few, once for a deleted team",
