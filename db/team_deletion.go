@@ -110,6 +110,11 @@ var teamPurges = []teamPurge{
 	{"contacts", (*Tx).purgeContactsOf},
 	{"former_addresses", rows(`DELETE FROM former_addresses WHERE team_id = ?1 AND (contact_id, address) IN
 		(SELECT contact_id, address FROM former_addresses WHERE team_id = ?1 LIMIT ?2)`)},
+	{"former_envelopes", rows(`DELETE FROM former_envelopes WHERE team_id = ?1 AND (email_id, address) IN
+		(SELECT email_id, address FROM former_envelopes WHERE team_id = ?1 LIMIT ?2)`)},
+	{"aged", rows(`DELETE FROM aged WHERE team_id = ?1 AND ?2 > 0`)},
+	{"too_young", rows(`DELETE FROM too_young WHERE team_id = ?1 AND (kind, at, email_id) IN
+		(SELECT kind, at, email_id FROM too_young WHERE team_id = ?1 LIMIT ?2)`)},
 	{"choice_news", rows(`DELETE FROM choice_news WHERE team_id = ?1 AND address IN (SELECT address FROM choice_news WHERE team_id = ?1 LIMIT ?2)`)},
 	{"properties", rows(`DELETE FROM properties WHERE team_id = ?1 AND id IN (SELECT id FROM properties WHERE team_id = ?1 LIMIT ?2)`)},
 	{"suppressions", rows(`DELETE FROM suppressions WHERE team_id = ?1 AND address IN (SELECT address FROM suppressions WHERE team_id = ?1 LIMIT ?2)`)},
