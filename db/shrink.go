@@ -13,7 +13,7 @@ const (
 	keptShare = 100
 )
 
-// Shrink gives unused pages back to the disk for about as long as budget, and returns
+// Shrink hands unused pages back to the disk for about as long as budget, and returns
 // how long that kept others waiting and whether there are more. While pages are cleaned
 // (CleanPages) it does nothing, since it moves them.
 func (d *DB) Shrink(ctx context.Context, budget time.Duration) (took time.Duration, more bool, err error) {
