@@ -57,7 +57,7 @@ func (r *Reader) RecipientStates(emailID string) ([]RecipientState, error) {
 
 // HasContent is nil where what an email says is stored, else ErrNotFound.
 func (r *Reader) HasContent(emailID string) error {
-	return r.exists(`SELECT 1 FROM contents WHERE email_id = ?`, emailID)
+	return r.exists(`SELECT 1 FROM emails AS e JOIN contents AS c ON c.email_id = e.id WHERE e.id = ? AND e.content_deleted_at IS NULL`, emailID)
 }
 
 // RequeueRecipient has a recipient wait again that is in a state. Error: ErrNotFound when

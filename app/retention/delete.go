@@ -52,7 +52,7 @@ func (s *Service) Run(ctx context.Context) error {
 	return errors.Join(append(slices.Collect(maps.Values(failed)), s.shrink(ctx))...)
 }
 
-// shrink hands pages back in small steps.
+// shrink returns pages to the disk in small steps.
 func (s *Service) shrink(ctx context.Context) error {
 	for more := true; more && s.quiet(ctx); {
 		var took time.Duration

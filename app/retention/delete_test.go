@@ -365,3 +365,29 @@ func TestDamagedMailIsLeftAlone(t *testing.T) {
 		world.Must(t, w.DB.Err())
 	})
 }
+
+func TestMailWhoseContentIsOnItsWayOutIsNotSentAgain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		w := keeping(t, app.Retention{Content: day})
+		id := sendAs(w, w.Key, rich("bob@example.net"))
+		world.Sleep(time.Minute)
+		there := func() error {
+			return w.DB.Read(t.Context(), func(r *db.Reader) error { return r.HasContent(id) })
+		}
+		world.Must(t, there())
+		world.Must(t, w.DB.Write(t.Context(), func(tx *db.Tx) error {
+			if err := tx.MarkContentDeleted(id); err != nil {
+				return err
+			}
+			_, err := tx.DeleteContentPiece(id)
+			return err
+		}))
+		if err := there(); !errors.Is(err, db.ErrNotFound) {
+			t.Errorf("half of its files are gone, and it may be sent again: %v", err)
+		}
+		lie(w, 3*day)
+		if got := left(w, w.Key, id) + w.Count("attachment_pieces"); got != "row0" {
+			t.Errorf("there is %s of it in the end", got)
+		}
+	})
+}
