@@ -21,7 +21,7 @@ func (s *Server) look(ctx context.Context) (state metrics.State, err error) {
 		return state, err
 	}
 	state.LastBackup = last.At
-	for _, r := range s.Delivery.States() {
+	for _, r := range s.Delivery.Outlets.States() {
 		state.Relays = append(state.Relays, metrics.Relay{Name: r.Relay.Region, Up: r.State == delivery.RelayOpen})
 	}
 	addWaiting(&state, waiting, time.Now())
