@@ -176,8 +176,9 @@ func (r domainRoutes) add(h *rest.Handler) {
 	}, r.deleteDomain)
 }
 
-// documentRegions lists the regions of this server in the document, the default
-// first.
+// documentRegions lists the regions that this server began with in the document, the
+// default first. They are examples: relays come and go while it runs, and which are there
+// the service knows.
 func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 	body := add.RequestBody.Content["application/json"].Schema
 	schema := h.OpenAPI().Components.Schemas.SchemaFromRef(body.Ref).Properties["region"]
@@ -185,7 +186,7 @@ func (r domainRoutes) documentRegions(h *rest.Handler, add *huma.Operation) {
 		if i == 0 {
 			schema.Default = region
 		}
-		schema.Enum = append(schema.Enum, region)
+		schema.Examples = append(schema.Examples, region)
 	}
 }
 

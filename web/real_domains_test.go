@@ -202,15 +202,17 @@ func TestWhatADomainMayNotBe(t *testing.T) {
 	}
 }
 
-// TestTheDocumentListsTheRegions: a caller chooses among those of this server.
+// TestTheDocumentListsTheRegions: a caller chooses among those of this server. They are
+// examples, since others may come while it runs.
 func TestTheDocumentListsTheRegions(t *testing.T) {
 	d := newDomains(t)
 	var doc struct {
 		Components struct {
 			Schemas map[string]struct {
 				Properties map[string]struct {
-					Default any
-					Enum    []any
+					Default  any
+					Enum     []any
+					Examples []any
 				}
 			}
 		}
@@ -219,7 +221,7 @@ func TestTheDocumentListsTheRegions(t *testing.T) {
 		t.Fatal(err)
 	}
 	region := doc.Components.Schemas["AddDomainRequest"].Properties["region"]
-	if region.Default != "us-east-1" || fmt.Sprint(region.Enum) != "[us-east-1 eu-west-1]" {
+	if region.Default != "us-east-1" || len(region.Enum) > 0 || fmt.Sprint(region.Examples) != "[us-east-1 eu-west-1]" {
 		t.Errorf("region %+v", region)
 	}
 }
