@@ -12,6 +12,7 @@ const (
 	SealedWebhooks SealedTable = "webhooks"
 	SealedErasures SealedTable = "erasures"
 	SealedRelays   SealedTable = "relays"
+	SealedFlags    SealedTable = "relay_states"
 	SealedSettings SealedTable = "settings"
 )
 
@@ -43,6 +44,9 @@ var sealedStatements = map[SealedTable]struct {
 	SealedRelays: {false,
 		`SELECT region, '', sealed FROM relays WHERE region > ? ORDER BY region LIMIT ?`,
 		`UPDATE relays SET sealed = ? WHERE region = ? AND sealed = ?`},
+	SealedFlags: {false,
+		`SELECT region, '', sealed FROM relay_states WHERE region > ? AND sealed IS NOT NULL ORDER BY region LIMIT ?`,
+		`UPDATE relay_states SET sealed = ? WHERE region = ? AND sealed = ?`},
 	SealedSettings: {false,
 		`SELECT name, '', value FROM settings WHERE name > ? AND name >= 'sealed.' AND name < 'sealed/' ORDER BY name LIMIT ?`,
 		`UPDATE settings SET value = ? WHERE name = ? AND value = ?`},

@@ -14,9 +14,6 @@ import (
 	"mailer/db"
 )
 
-// relayPurpose is what the URLs of relays are sealed for.
-const relayPurpose = "relay"
-
 // kind is a kind of sealed values.
 type kind struct {
 	table   db.SealedTable
@@ -30,7 +27,8 @@ func kinds() []kind {
 		{db.SealedDKIMKeys, domains.DKIMPurpose},
 		{db.SealedWebhooks, events.WebhookPurpose},
 		{db.SealedErasures, audience.ErasePurpose},
-		{db.SealedRelays, relayPurpose},
+		{db.SealedRelays, service.RelayPurpose},
+		{db.SealedFlags, service.RelayPurpose},
 		{db.SealedSettings, ""},
 	}
 }

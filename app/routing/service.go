@@ -17,9 +17,6 @@ import (
 	"mailer/db"
 )
 
-// purpose is what URLs of relays are sealed for; the region is the context.
-const purpose = "relay"
-
 // Config is what the service needs beside the Base.
 type Config struct {
 	Flags []relays.Relay // those of this server's flags, in their order; a command has none
@@ -48,7 +45,7 @@ func New(base *service.Base, owners *teams.Service, senders *domains.Service, ou
 
 // unseal reads the URL of a relay of the database.
 func (s *Service) unseal(row db.Relay) (relays.Relay, error) {
-	text, err := s.Sealer.Open(purpose, row.Region, row.Sealed)
+	text, err := s.Sealer.Open(service.RelayPurpose, row.Region, row.Sealed)
 	if err != nil {
 		return relays.Relay{}, fmt.Errorf("open the relay %s: %w", row.Region, err)
 	}
@@ -90,7 +87,7 @@ func (s *Service) Add(ctx context.Context, text string) (Added, error) {
 			return err
 		}
 		out.Unused = slices.ContainsFunc(states, func(st db.RelayState) bool { return st.Region == relay.Region && st.Sealed != nil })
-		if err := tx.SetRelay(relay.Region, s.Sealer.Seal(purpose, relay.Region, []byte(text))); err != nil {
+		if err := tx.SetRelay(relay.Region, s.Sealer.Seal(service.RelayPurpose, relay.Region, []byte(text))); err != nil {
 			return err
 		}
 		return service.Audit(ctx, tx, "", "relay.add", relay.Region, before, shown(relay))

@@ -17,6 +17,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/pacing"
 	"mailer/app/relays"
+	"mailer/app/service"
 	"mailer/db"
 )
 
@@ -164,7 +165,7 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 		if err := gob.NewEncoder(&plain).Encode(st.Relay); err != nil {
 			return db.RelayState{}, fmt.Errorf("encode the relay %s: %w", st.Relay.Region, err)
 		}
-		from, sealed = FromFlag, s.Sealer.Seal(purpose, st.Relay.Region, plain.Bytes())
+		from, sealed = FromFlag, s.Sealer.Seal(service.RelayPurpose, st.Relay.Region, plain.Bytes())
 	}
 	status := statusOf(st.Relay, from)
 	status.State, status.Connections = st.State, cmp.Or(st.Connections, status.Connections)
@@ -181,7 +182,7 @@ func (s *Service) stateOf(st delivery.State) (db.RelayState, error) {
 
 // openFlag reads the relay that a server left of its flags.
 func (s *Service) openFlag(st db.RelayState) (relay relays.Relay, err error) {
-	plain, err := s.Sealer.Open(purpose, st.Region, st.Sealed)
+	plain, err := s.Sealer.Open(service.RelayPurpose, st.Region, st.Sealed)
 	if err == nil {
 		err = gob.NewDecoder(bytes.NewReader(plain)).Decode(&relay)
 	}

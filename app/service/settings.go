@@ -13,6 +13,9 @@ import (
 	"mailer/db"
 )
 
+// RelayPurpose is what the URLs of relays are sealed for; the region is the context.
+const RelayPurpose = "relay"
+
 // serverSetting is the name of what a server leaves for the commands beside it.
 const serverSetting = "server"
 
