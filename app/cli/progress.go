@@ -96,13 +96,6 @@ func (b *Bar) refresh(ctx context.Context) {
 	}
 }
 
-// Add notes that n more parts are done.
-func (b *Bar) Add(n int64) {
-	if b.bar != nil {
-		_ = b.bar.Add64(n) // more than the total: the bar is full
-	}
-}
-
 // At notes that done parts of total are done, where a work says so itself; it fits a
 // callback. The total may be another each time.
 func (b *Bar) At(done, total int64) {

@@ -14,16 +14,16 @@ func TestABarAppearsAfterTwoSecondsAndGoesWithItsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		b := newBar(t.Context(), terminal{&out, 80}, "delete", 1000)
-		for range 19 {
+		for i := range 19 {
 			time.Sleep(100 * time.Millisecond)
-			b.Add(10)
+			b.At(int64(10*i+10), 1000)
 		}
 		if out.Len() > 0 {
 			t.Fatalf("shown before two seconds: %q", out.String())
 		}
-		for range 10 {
+		for i := range 10 {
 			time.Sleep(100 * time.Millisecond)
-			b.Add(10)
+			b.At(int64(10*i+200), 1000)
 		}
 		lines := strings.Split(out.String(), "\r")
 		last := lines[len(lines)-1]
@@ -58,7 +58,6 @@ func TestABarWhoseWorkIsShortShowsNothing(t *testing.T) {
 
 func TestABarWithoutATerminalIsSilent(t *testing.T) {
 	b := newBar(t.Context(), terminal{}, "delete", 10)
-	b.Add(1)
 	b.At(1, 2)
 	b.Done()
 }
@@ -69,7 +68,7 @@ func TestABarGoesWhenItsContextEnds(t *testing.T) {
 		var out bytes.Buffer
 		b := newBar(ctx, terminal{&out, 80}, "delete", 0)
 		time.Sleep(3 * time.Second)
-		b.Add(1)
+		b.At(1, 0)
 		cancel()
 		synctest.Wait()
 		if text := out.String(); !strings.Contains(text, "delete") || !strings.HasSuffix(text, " \r") {

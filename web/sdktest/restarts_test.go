@@ -148,8 +148,9 @@ func TestRestartStormLosesNothing(t *testing.T) {
 	s.waitAccepted(t, 20)
 	stop()
 	// A server that starts does not know what the one before it learned, so each may
-	// try once with all its workers, of mail and of broadcasts, and again after a second.
-	if most := (lives/3 + 1) * (2*(killConnections+runtime.NumCPU()) + 1); dead > most {
+	// try once with all its workers, of mail and of broadcasts, and again after a second
+	// and, where the machine is slow, after two more.
+	if most := (lives/3 + 1) * (2*(killConnections+runtime.NumCPU()) + 2); dead > most {
 		t.Errorf("%d connections to a dead relay in %d lives, at most %d", dead, lives/3, most)
 	}
 	eventually(t, recovery, "the broadcast is sent", func() (bool, string) {
