@@ -28,7 +28,10 @@ func (s *Service) Load(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("forget how relays were: %w", err)
 	}
-	return s.follow(ctx)
+	if err := s.follow(ctx); err != nil {
+		return err
+	}
+	return s.tell() // commands may name them from now on
 }
 
 // Tick is called each second: it has the lanes follow the database where that changed,

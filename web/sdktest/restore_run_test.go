@@ -111,7 +111,59 @@ func TestARestoreDrillSendsNothingOfThePast(t *testing.T) {
 	if b.Status != "queued" || held < len(past) || r.Held <= held {
 		t.Error("not all of what waited is held")
 	}
+	in.decideOnThePast(t, api, other, &b, held)
 	in.checkFiles(t)
+}
+
+// decideOnThePast lists what a restore holds, drops the broadcast and the other team's
+// mail, and releases the rest, which leaves.
+func (in *instance) decideOnThePast(t *testing.T, api, other client, b *broadcastState, held int) {
+	t.Helper()
+	emails, recipients := 0, int64(0)
+	for _, row := range in.queued(t, "--state", "held") {
+		if row.Reason != "restored" {
+			t.Errorf("held and not restored: %+v", row)
+		}
+		if row.Broadcast == "" {
+			emails++
+		} else {
+			recipients += max(row.Count, 1)
+		}
+	}
+	if emails != held || recipients == 0 {
+		t.Errorf("listed are %d emails of %d, and %d recipients", emails, held, recipients)
+	}
+	if got := in.act(t, "drop", "--restored", "--broadcast", b.ID); got.Changed == 0 {
+		t.Errorf("drop of the broadcast: %+v", got)
+	}
+	if got := in.act(t, "drop", "--restored", "--team", "Other"); got.Changed != 2 {
+		t.Errorf("drop of the other team: %+v", got)
+	}
+	got := in.act(t, "release", "--restored")
+	if got.Changed != int64(held-2) {
+		t.Errorf("release of the rest: %+v", got)
+	}
+	if got := in.act(t, "retry", "--state", "retry"); got.Changed != 1 { // it is put off as it was
+		t.Errorf("retry of what was put off: %+v", got)
+	}
+	eventually(t, 30*time.Second, "all that was released leaves", func() (bool, string) {
+		states := map[string]int{}
+		for _, last := range api.states(t) {
+			states[last]++
+		}
+		return states["queued"]+states["scheduled"]+states["delivery_delayed"] == 0, fmt.Sprint(states)
+	})
+	for id, last := range other.states(t) {
+		if last != "canceled" && last != "sent" {
+			t.Errorf("%s of the other team is %s", id, last)
+		}
+	}
+	if api.get(t, "/broadcasts/"+b.ID, b); b.Status != "canceled" {
+		t.Errorf("the dropped broadcast is %s", b.Status)
+	}
+	if rest := in.queued(t); len(rest) > 0 {
+		t.Errorf("left in the queue: %+v", rest)
+	}
 }
 
 // TestAKilledBackupOrRestoreLeavesNothingHalf kills both at random moments.
