@@ -249,7 +249,7 @@ func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, erro
 	}
 	for _, step := range tested.Steps {
 		if !step.OK {
-			return bad(name, fmt.Sprintf("%s: %s failed: %s", r.Host, step.Step, step.Said), relayFixes[step.Step]+"; mailer relays test "+r.Region+" shows each step"), nil
+			return bad(name, fmt.Sprintf("%s: %s failed: %s", r.Host, step.Step, step.Said), relayFixes[step.Step]+" (mailer relays test "+r.Region+" shows each step)"), nil
 		}
 	}
 	return good(name, "%s took connection, sign-in and sender", r.Host), nil
@@ -258,9 +258,9 @@ func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, erro
 // relayFixes say by step what mends it.
 var relayFixes = map[string]string{
 	"dns":      "give the relay a host name that exists: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
-	"connect":  "is the host up, and does a firewall or your provider block its port?",
-	"tls":      "the certificate must be good for the host; ca= names a file with an authority of your own",
-	"greeting": "another service may listen there: is the port right?",
+	"connect":  "see that the host is up, and that neither a firewall nor your provider blocks its port",
+	"tls":      "see that its certificate is good for the host; ca= names a file with an authority of your own",
+	"greeting": "see that the port is right: something else may listen there",
 	"auth":     "give it the right user and password: mailer relays add REGION --url-file FILE, or MAILER_RELAY and a restart",
 	"mail":     "verify the sending domain at the provider",
 }
