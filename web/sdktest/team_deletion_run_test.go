@@ -51,7 +51,7 @@ func TestATeamsDeletionGoesOnAfterAKill(t *testing.T) {
 		t.Errorf("the deleted team's key answers %d", status)
 	}
 	eventually(t, time.Minute, "nothing of the team is left", func() (bool, string) {
-		out, err := exec.Command("python3", "-c", rowsOfTeams, in.db).CombinedOutput()
+		out, err := exec.Command(python, "-c", rowsOfTeams, in.db).CombinedOutput()
 		return err == nil && strings.TrimSpace(string(out)) == "1 1", string(out)
 	})
 	if states := api.states(t); len(states) < 150 {
