@@ -14,22 +14,23 @@ func (r *Reader) OpenUnits(after string, limit int) ([]app.Unit, error) {
 	return list(&r.session, scanUnit, `SELECT `+unitColumns+` FROM units WHERE email_id > ? AND state <> 'held' ORDER BY email_id LIMIT ?`, after, limit)
 }
 
-// HoldOpenUnits is HoldUnit for all units that are not held.
-func (tx *Tx) HoldOpenUnits(why app.HoldReason) error {
+// HoldOpenUnits is HoldUnit for all units that are not held, since a time at which the
+// clocks of their expiry stopped.
+func (tx *Tx) HoldOpenUnits(why app.HoldReason, since time.Time) error {
 	_, err := tx.exec(`UPDATE units SET held = ?, held_at = ?, attempts = CASE WHEN state = 'begun' AND attempts > 0 THEN attempts - 1 ELSE attempts END, state = 'held'
-		WHERE state <> 'held'`, string(why), milli(tx.Now))
+		WHERE state <> 'held'`, string(why), milli(since))
 	return err
 }
 
 // HoldOpenBroadcasts is HoldBroadcast for all that are scheduled or queued. It returns
 // how many recipients wait in them.
-func (tx *Tx) HoldOpenBroadcasts(why app.HoldReason) (recipients int64, err error) {
+func (tx *Tx) HoldOpenBroadcasts(why app.HoldReason, since time.Time) (recipients int64, err error) {
 	err = tx.row(`SELECT coalesce(sum(open + CASE WHEN expanded = 1 OR written > audience THEN written ELSE audience END - begun), 0)
 		FROM broadcasts WHERE status IN ('scheduled', 'queued') AND held IS NULL`, nil, &recipients)
 	if err != nil {
 		return 0, err
 	}
-	_, err = tx.exec(`UPDATE broadcasts SET held = ?, held_at = ? WHERE status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now))
+	_, err = tx.exec(`UPDATE broadcasts SET held = ?, held_at = ? WHERE status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(since))
 	return recipients, err
 }
 

@@ -88,18 +88,23 @@ func markStaged(ctx context.Context, staged string, in *Restoring) (done Restore
 
 // markRestored holds what waits, and notes the restore.
 func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, err error) {
-	emails, err := holdAll(tx)
+	at, err := backupAt(&tx.Reader)
 	if err != nil {
 		return done, err
 	}
-	recipients, err := tx.HoldOpenBroadcasts(app.HoldRestored)
+	since := tx.Now // the clocks of expiry stopped with the backup, where that says when it was
+	if !at.IsZero() && at.Before(since) {
+		since = at
+	}
+	emails, err := holdAll(tx, since)
 	if err != nil {
 		return done, err
 	}
-	done.Held = emails + recipients
-	if done.BackupAt, err = backupAt(&tx.Reader); err != nil {
+	recipients, err := tx.HoldOpenBroadcasts(app.HoldRestored, since)
+	if err != nil {
 		return done, err
 	}
+	done.Held, done.BackupAt = emails+recipients, app.FormatTimePtr(at)
 	note, err := json.Marshal(map[string]any{"at": app.FormatTime(tx.Now), "backup_at": done.BackupAt, "held": done.Held})
 	if err != nil {
 		return done, err
@@ -109,32 +114,32 @@ func markRestored(ctx context.Context, tx *db.Tx, file string) (done Restored, e
 }
 
 // backupAt is when the database was copied, or where a plain copy does not say, the last
-// time that its server noted.
-func backupAt(r *db.Reader) (*string, error) {
+// time that its server noted; zero: nobody knows.
+func backupAt(r *db.Reader) (time.Time, error) {
 	at, err := r.CopiedAt()
 	if err != nil || !at.IsZero() {
-		return app.FormatTimePtr(at), err
+		return at, err
 	}
 	noted, err := r.Setting(service.ClockSetting)
 	if errors.Is(err, db.ErrNotFound) {
-		return nil, nil
+		return time.Time{}, nil
 	}
 	if err != nil {
-		return nil, err
+		return time.Time{}, err
 	}
 	ms, err := strconv.ParseInt(string(noted), 10, 64)
 	if err != nil {
-		return nil, fmt.Errorf("read the clock's note: %w", err)
+		return time.Time{}, fmt.Errorf("read the clock's note: %w", err)
 	}
-	return app.FormatTimePtr(time.UnixMilli(ms)), nil
+	return time.UnixMilli(ms), nil
 }
 
 // holdChunk is how many units are read at once.
 const holdChunk = 1000
 
-// holdAll holds all units, and returns how many are emails. The timeline of each says
-// why.
-func holdAll(tx *db.Tx) (emails int64, err error) {
+// holdAll holds all units since a time, and returns how many are emails. The timeline of
+// each says why.
+func holdAll(tx *db.Tx, since time.Time) (emails int64, err error) {
 	doubts, err := tx.DottedUnits()
 	if err != nil {
 		return 0, err
@@ -159,7 +164,7 @@ func holdAll(tx *db.Tx) (emails int64, err error) {
 			after = u.EmailID
 		}
 		if len(units) < holdChunk {
-			return emails, tx.HoldOpenUnits(app.HoldRestored)
+			return emails, tx.HoldOpenUnits(app.HoldRestored, since)
 		}
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"mailer/app"
 	"mailer/app/backup"
 	"mailer/app/mail"
+	"mailer/app/queue"
 	"mailer/app/seal"
 	"mailer/app/world"
 	"mailer/db"
@@ -68,6 +69,7 @@ func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
 		w.SentBroadcast(app.DefaultRegion, 5, time.Now().Add(time.Hour))
 		made := write(w, "copy.db")
 		world.Must(t, w.DB.Close())
+		world.Sleep(4 * 24 * time.Hour) // longer than mail may wait
 
 		done, err := backup.Restore(t.Context(), restoring(w, made.File))
 		world.Must(t, err)
@@ -106,6 +108,16 @@ func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
 		}
 		if w.Log.Has("did not end well") {
 			t.Error("the restored server takes the backup for a crash")
+		}
+		_, err = w.Server.Queue.Release(t.Context(), queue.Filter{Restored: true})
+		world.Must(t, err)
+		world.Sleep(5 * time.Minute)
+		for i, ids := range mails {
+			for _, class := range []string{"due", "retry", "begun", "scheduled"} { // its time is long past
+				if got := w.Sql("SELECT last_event FROM emails WHERE id = ?", ids[class]); !slices.Equal(got, []string{"sent"}) {
+					t.Errorf("%d %s is %q once it was released", i, class, got)
+				}
+			}
 		}
 	})
 }
