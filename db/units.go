@@ -90,6 +90,16 @@ func (r *Reader) CountWaiting(relay, teamID, domain string, limit int) (n int64,
 	return n, err
 }
 
+// CountOpen is CountWaiting of all, with what waits for a time of its own.
+func (r *Reader) CountOpen(relay string, limit int) (n int64, err error) {
+	err = r.row(`SELECT count(*) FROM (
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'due'
+			UNION ALL
+			SELECT 1 FROM units WHERE relay = ?1 AND bulk IN (0, 1) AND state = 'later'
+			LIMIT ?2) AS open_units`, []any{relay, limit}, &n)
+	return n, err
+}
+
 // CountInWork returns how many of these emails' units have an attempt in progress.
 func (r *Reader) CountInWork(emailIDs []string) (n int64, err error) {
 	for _, id := range emailIDs {

@@ -31,7 +31,7 @@ type sendEmailRequest struct {
 	Tags        tagList        `json:"tags,omitempty"`
 	Attachments attachmentList `json:"attachments,omitempty"`
 	ScheduledAt string         `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
-	ExpiresIn   string         `json:"expires_in,omitempty" doc:"How long it may wait for its relay, 1m to 30d: what has not left then fails with the reason expired. As the server has it where absent" example:"10m"`
+	ExpiresIn   string         `json:"expires_in,omitempty" minLength:"1" doc:"How long it may wait for its relay, 1m to 30d: what has not left then fails with the reason expired. As the server has it where absent" example:"10m"`
 	TopicID     string         `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
 	Template    templateUse    `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
 }

@@ -89,7 +89,13 @@ func (c *Store) teamFlag(cmd *cobra.Command) *cobra.Command {
 }
 
 func newCommand(use, short string, args cobra.PositionalArgs, run func(cmd *cobra.Command, args []string) error) *cobra.Command {
-	return &cobra.Command{Use: use, Short: short, Args: args, RunE: run}
+	said := func(cmd *cobra.Command, given []string) error {
+		if err := args(cmd, given); err != nil {
+			return fmt.Errorf("%w; it is said like this: %s", err, cmd.UseLine())
+		}
+		return nil
+	}
+	return &cobra.Command{Use: use, Short: short, Args: said, RunE: run}
 }
 
 func group(use, short string, sub ...*cobra.Command) *cobra.Command {

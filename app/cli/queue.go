@@ -161,6 +161,11 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 		if err := filter.Validate(); err != nil {
 			return err
 		}
+		if name != "requeue" { // which says itself what it wants
+			if err := filter.Narrow(); err != nil {
+				return err
+			}
+		}
 		if err := f.agreed(cmd, name, &filter); err != nil {
 			return err
 		}
@@ -172,6 +177,7 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 			if err != nil {
 				return err
 			}
+			f.explain(name, &filter, &res)
 			return c.done(res, fmt.Sprintf("%s: %d matched, %d changed", name, res.Matched, res.Changed))
 		})
 	})
@@ -179,6 +185,19 @@ func (c *Store) act(name, short string, do func(*queue.Service, context.Context,
 	cmd.Flags().BoolVar(&f.yes, "yes", false, "don't ask")
 	typed(cmd.Flags().Lookup("yes"))
 	return c.jsonFlag(cmd), f
+}
+
+// explain says on standard error why less was changed than was meant.
+func (f *queueFlags) explain(name string, filter *queue.Filter, res *queue.Result) {
+	switch {
+	case len(res.Notes) > 0:
+	case res.Matched == 0 && filter.One():
+		fmt.Fprintf(os.Stderr, "mailer: nothing fits %s; mailer queue show %s tells what became of it\n", filter.IDs[0], filter.IDs[0])
+	case name == "move" && res.Changed < res.Matched:
+		fmt.Fprintln(os.Stderr, "mailer: what is in work at its relay, or leaves through that one already, was left alone; mailer relays pause has the rest wait, and then it can be moved")
+	case res.Changed < res.Matched:
+		fmt.Fprintln(os.Stderr, "mailer: what is past the end of its message, or was so already, was left alone")
+	}
 }
 
 // agreed asks a person who acts on more than one email.

@@ -46,6 +46,9 @@ func printStatus(st *health.Status) error {
 	if st.OK {
 		fmt.Println(State(os.Stdout, "✓") + " nothing needs a person")
 	}
+	if st.Captures {
+		fmt.Println("capturing: mail is signed and kept, nothing leaves this machine")
+	}
 	fmt.Println()
 	if len(st.Relays) > 0 {
 		if err := Print(os.Stdout, false, relayTable(st.Relays)); err != nil {

@@ -55,7 +55,7 @@ func waitingElsewhere(r *db.Reader, carried func(relay string) bool, limit int) 
 			continue
 		}
 		w := waiting{relay: name, broadcasts: n}
-		if w.emails, err = r.CountWaiting(name, "", "", limit); err != nil {
+		if w.emails, err = r.CountOpen(name, limit); err != nil {
 			return nil, err
 		}
 		found = append(found, w)

@@ -23,6 +23,8 @@ type Status struct {
 	Database Database         `json:"database"`
 	Backup   LastBackup       `json:"backup"`
 	Version  string           `json:"version"`
+
+	Captures bool `json:"-"` // nothing leaves
 }
 
 // Need is something that a person has to do.
@@ -62,7 +64,7 @@ const (
 
 // Status looks at a server from beside it. version is that of the program.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
-	out.Version, out.Needs = version, []Need{}
+	out.Version, out.Needs, out.Captures = version, []Need{}, s.Settings.Capture
 	if out.Relays, err = s.routing.List(ctx); err != nil {
 		return out, err
 	}

@@ -165,7 +165,7 @@ func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err erro
 	if !f.FailedSince.IsZero() || f.Captured {
 		return res, app.Errorf(app.CodeValidation, "`failed_since` and `captured` are for requeue alone: what they name waits no more")
 	}
-	if err := f.narrow(); err != nil {
+	if err := f.Narrow(); err != nil {
 		return res, err
 	}
 	p, err := s.prepare(ctx, f)

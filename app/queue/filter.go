@@ -111,13 +111,13 @@ func (f *Filter) isEmpty() bool {
 		f.Broadcast == "" && !f.Restored && f.After.IsZero() && f.FailedSince.IsZero() && !f.Captured
 }
 
-// narrow refuses a filter that an act must not go by: without a word, all mail would be
-// acted on.
-func (f *Filter) narrow() error {
+// Narrow refuses a filter that an act must not go by: without a word, all mail would be
+// acted on. Errors: CodeValidation.
+func (f *Filter) Narrow() error {
 	if f.All || !f.isEmpty() {
 		return nil
 	}
-	return app.Errorf(app.CodeValidation, "This would act on everything that waits: name what is meant with a filter, or say `all`")
+	return app.Errorf(app.CodeValidation, "This would act on everything that waits: name what is meant with a filter, or say `all` (--all on the terminal)")
 }
 
 // Within refuses a filter of one team that picks nothing else out, unless all is meant.
@@ -128,7 +128,7 @@ func (f *Filter) Within(all bool) error {
 	if all || !rest.isEmpty() {
 		return nil
 	}
-	return rest.narrow()
+	return rest.Narrow()
 }
 
 // One reports whether a filter names a single email, on which commands act unasked.

@@ -228,6 +228,9 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(p.IDs) == 0 {
+		return s.showBroadcast(ctx, p)
+	}
 	id = p.IDs[0]
 	out := &Shown{}
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
@@ -247,6 +250,29 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 	events, _, err := s.mail.ListEvents(ctx, key, id, app.Page{Limit: maxShown})
 	for _, ev := range slices.Backward(events) {
 		out.Events = append(out.Events, ShownEvent{At: app.FormatTime(ev.CreatedAt), Type: ev.Type, Recipient: ev.Recipient, EventDetail: ev.Detail})
+	}
+	return out, err
+}
+
+// showBroadcast is Show for a broadcast: its row of the queue, which has no events.
+func (s *Service) showBroadcast(ctx context.Context, p *prepared) (*Shown, error) {
+	b, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Broadcast, error) {
+		owner, err := r.TeamOfBroadcast(p.Broadcast)
+		if err != nil {
+			return nil, err
+		}
+		return r.Broadcast(owner, p.Broadcast)
+	})
+	if err != nil {
+		return nil, service.Lookup("broadcast", err)
+	}
+	out := &Shown{Subject: b.Subject, LastEvent: app.LastEvent(b.Status), Item: Item{ID: b.ID, Team: b.TeamID, Relay: b.Relay, From: b.From.Mailbox(), To: []string{},
+		CreatedAt: app.FormatTime(b.CreatedAt), Reason: "it does not wait", Broadcast: b.ID}}
+	rows, _, err := s.List(ctx, Filter{Team: b.TeamID, Broadcast: b.ID}, "", maxShown)
+	for _, row := range rows {
+		if row.ID == b.ID {
+			out.Item = row
+		}
 	}
 	return out, err
 }

@@ -266,6 +266,23 @@ func TestARelayOfTheFlagsIsReadOnlyAndWins(t *testing.T) {
 	})
 }
 
+func TestARelayOfTheFlagsStaysKnownWhenItsShadowIsRemoved(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(world.Always(world.Accept)))
+		settle()
+		add(w, app.DefaultRegion+"=smtp://other.test?tls=off")
+		settle()
+		_, err := w.Beside().Routing.Remove(t.Context(), app.DefaultRegion)
+		world.Must(t, err)
+		settle()
+		if st := statusOf(w, app.DefaultRegion); st.From != "flag" || st.Note != "" {
+			t.Errorf("%+v", st)
+		}
+		_, err = w.Beside().Routing.Pause(t.Context(), app.DefaultRegion, 0)
+		world.Must(t, err)
+	})
+}
+
 func TestErrorsOfARelayNeverTellItsPassword(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := without(t)

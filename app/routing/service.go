@@ -128,8 +128,17 @@ func (s *Service) Remove(ctx context.Context, region string) (Removed, error) {
 		if out.Waiting, err = tx.CountWaiting(region, "", "", maxWaiting); err != nil {
 			return err
 		}
-		if err := errors.Join(tx.DeleteRelay(region), service.IgnoreGone(tx.ResumeRelay(region)), tx.DeleteRelayState(region)); err != nil {
+		_, flag, err := s.flagged(&tx.Reader, region)
+		if err != nil {
 			return err
+		}
+		if err := tx.DeleteRelay(region); err != nil {
+			return err
+		}
+		if !flag { // else the flags' relay of that name goes on, with its pause
+			if err := errors.Join(service.IgnoreGone(tx.ResumeRelay(region)), tx.DeleteRelayState(region)); err != nil {
+				return err
+			}
 		}
 		return service.Audit(ctx, tx, "", "relay.remove", region, before, nil)
 	})

@@ -146,7 +146,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
-		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: func(changed bool) { s.Routing.Tick(changed) }, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
+		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
@@ -160,6 +160,15 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
 	return s, nil
+}
+
+// tick is called each second: changed tells whether anything was committed, perhaps by a
+// command beside this server, which obeys.
+func (s *Server) tick(changed bool) {
+	s.Routing.Tick(changed)
+	if changed {
+		s.Broadcasts.WakeBroadcaster()
+	}
 }
 
 // settingsOf is what a configuration with routes says of this server.

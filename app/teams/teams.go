@@ -52,5 +52,8 @@ func (s *Service) ListTeams(ctx context.Context) (teams []app.Team, err error) {
 // FindTeam returns the team of that name or id; "" is the first team.
 func (s *Service) FindTeam(ctx context.Context, nameOrID string) (team app.Team, err error) {
 	team, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Team, error) { return r.FindTeam(nameOrID) })
-	return team, service.Lookup("team", err)
+	if errors.Is(err, db.ErrNotFound) {
+		return team, app.Errorf(app.CodeNotFound, "There is no team %q; `mailer teams list` names them", nameOrID)
+	}
+	return team, service.Unavailable(err)
 }
