@@ -214,6 +214,7 @@ var mayScan = map[string]string{
 	"RelayPauses":         "a row for each relay that is paused",
 	"EndPauses":           "a row for each relay that is paused",
 	"RelayStates":         "a row for each relay",
+	"CountOpen":           "what waits for a relay that is not there, once a minute",
 	"CountWaiting":        "what waits, for the log of a trouble",
 	"AdvanceTroubles":     "once where the clock was put back",
 	"SuspendedTeams":      "a row for each of them",

@@ -37,10 +37,22 @@ func (l *lane) maxWait(u app.Unit) time.Duration {
 	return max(0, l.s.MaxWait)
 }
 
+// steady is a time as the clock of a unit has it: what the wall clock was put forward since
+// this server started is no waiting of mail that was there before.
+func (s *Service) steady(u app.Unit, at time.Time) time.Time {
+	now := time.Now()
+	ahead := now.Round(0).Sub(s.began.Round(0)) - now.Sub(s.began)
+	if before := at.Add(-ahead); ahead > 0 && !u.Began().After(before) {
+		return before
+	}
+	return at
+}
+
 // overdue reports whether a unit has expired at a time, and how long its clock ran. When
 // it stood is looked up where that may matter.
 func (l *lane) overdue(r *db.Reader, u app.Unit, at time.Time) (waited time.Duration, over bool, err error) {
 	most := l.maxWait(u)
+	at = l.s.steady(u, at)
 	if most == 0 || at.Sub(u.Began()) < most {
 		return 0, false, nil
 	}
@@ -170,7 +182,7 @@ func (l *lane) expired(r *db.Reader, team string, bulk bool, now time.Time) ([]a
 	}
 	return slices.DeleteFunc(units, func(u app.Unit) bool {
 		most := l.maxWait(u)
-		return most == 0 || u.Waited(now, stood) < most
+		return most == 0 || u.Waited(l.s.steady(u, now), stood) < most
 	}), nil
 }
 

@@ -50,6 +50,7 @@ type Service struct {
 	mail     *mail.Service
 	// Outlets are the lanes as they come and go.
 	Outlets *Outlets
+	began   time.Time   // by the wall and by the monotonic clock
 	suspect atomic.Bool // a unit that may be what ends the process is in work
 	guards  guards
 	paths   returnPathHosts
@@ -69,7 +70,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	if cfg.Jitter == nil {
 		cfg.Jitter = rand.Float64
 	}
-	s := &Service{Base: base, Config: cfg, events: told, teams: owners, domains: senders, audience: people, mail: emails,
+	s := &Service{Base: base, Config: cfg, began: time.Now(), events: told, teams: owners, domains: senders, audience: people, mail: emails,
 		paths: cache.New[string, string](maxCachedHosts, returnPathTTL)}
 	s.Outlets = &Outlets{s: s}
 	for _, route := range cfg.Routes {

@@ -22,7 +22,7 @@ import (
 func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 	var res Result
 	if len(f.IDs) == 0 && f.FailedSince.IsZero() && !f.Captured && f.Broadcast == "" {
-		return res, app.Errorf(app.CodeValidation, "Say what is to be sent again: `failed_since`, `captured`, `id` or `broadcast`")
+		return res, app.Errorf(app.CodeValidation, "Say what is to be sent again: what failed since a time, what was captured, emails by their ids, or those of a broadcast")
 	}
 	if f.State != "" || f.Restored {
 		return res, app.Errorf(app.CodeValidation, "`state` and `restored` are about what waits, and requeue is about what waits no more")

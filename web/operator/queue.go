@@ -8,7 +8,6 @@ package operator
 import (
 	"context"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
@@ -65,14 +64,13 @@ type queueResult struct {
 
 // queueFilter is what the routes of the queue filter by.
 type queueFilter struct {
-	ID          string      `json:"id,omitempty" format:"uuid" doc:"An email, or a broadcast"`
-	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails"`
+	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails, or one broadcast"`
 	Relay       string      `json:"relay,omitempty" doc:"Region of the relay"`
 	FromDomain  string      `json:"from_domain,omitempty"`
 	ToDomain    string      `json:"to_domain,omitempty" doc:"Of a recipient that waits"`
 	State       queue.State `json:"state,omitempty" enum:"due,scheduled,retry,held,relay,quota,paced"`
 	OlderThan   string      `json:"older_than,omitempty" doc:"Accepted longer ago than this: a number of m, h or d"`
-	BroadcastID string      `json:"broadcast,omitempty" format:"uuid"`
+	BroadcastID string      `json:"broadcast_id,omitempty" format:"uuid"`
 	Restored    bool        `json:"restored,omitempty" doc:"Held since a backup was restored"`
 	AcceptedAt  string      `json:"after,omitempty" doc:"Accepted since then: RFC 3339, or how long ago"`
 	All         bool        `json:"all,omitempty" doc:"All mail of the team: an act without a filter is refused otherwise"`
@@ -80,12 +78,11 @@ type queueFilter struct {
 
 // requeueRequest is the body of POST /queue/requeue.
 type requeueRequest struct {
-	ID          string   `json:"id,omitempty" format:"uuid" doc:"An email, also to a recipient of a broadcast"`
-	IDs         []string `json:"ids,omitempty" maxItems:"1000" doc:"The same of several"`
+	IDs         []string `json:"ids,omitempty" maxItems:"1000" doc:"Emails, also to recipients of broadcasts"`
 	Relay       string   `json:"relay,omitempty" doc:"Region of the relay"`
 	FromDomain  string   `json:"from_domain,omitempty"`
 	ToDomain    string   `json:"to_domain,omitempty"`
-	BroadcastID string   `json:"broadcast,omitempty" format:"uuid"`
+	BroadcastID string   `json:"broadcast_id,omitempty" format:"uuid"`
 	FailedSince string   `json:"failed_since,omitempty" doc:"What failed or bounced since then: RFC 3339, or how long ago"`
 	Captured    bool     `json:"captured,omitempty" doc:"What was captured"`
 }
@@ -99,7 +96,7 @@ type queueInput struct {
 	ToDomain    string         `query:"to_domain" doc:"Of a recipient that waits"`
 	State       string         `query:"state" enum:"due,scheduled,retry,held,relay,quota,paced"`
 	OlderThan   string         `query:"older_than" doc:"Accepted longer ago than this: a number of m, h or d"`
-	BroadcastID string         `query:"broadcast" format:"uuid"`
+	BroadcastID string         `query:"broadcast_id" format:"uuid"`
 	Restored    string         `query:"restored" enum:"true,false" doc:"Held since a backup was restored"`
 }
 
@@ -165,17 +162,9 @@ func resultOf(res queue.Result, err error) (*queueResultOutput, error) {
 	return &queueResultOutput{queueResult{Object: "queue", Matched: res.Matched, Changed: res.Changed}}, nil
 }
 
-// named are the ids of a request: one, several or none.
-func named(id string, ids []string) []string {
-	if id == "" {
-		return ids
-	}
-	return append(slices.Clone(ids), id)
-}
-
 // filter is what the body says, of the key's team alone.
 func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
-	f := queue.Filter{IDs: named(b.ID, b.IDs), Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
+	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
 	var err error
 	if b.OlderThan != "" {
 		if f.OlderThan, err = queue.ParseAge(b.OlderThan); err != nil {
@@ -201,7 +190,9 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	}
 	body := queueFilter{Relay: in.Relay, FromDomain: in.FromDomain, ToDomain: in.ToDomain, State: queue.State(in.State), OlderThan: in.OlderThan,
 		BroadcastID: in.BroadcastID, Restored: in.Restored == "true", All: true}
-	body.ID = in.IDs
+	if in.IDs != "" {
+		body.IDs = []string{in.IDs}
+	}
 	f, err := body.filter(key)
 	if err != nil {
 		return nil, err
@@ -238,7 +229,7 @@ func newQueueList(items []queue.Item, more bool, sum *queue.Summary) queueList {
 }
 
 func (r QueueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *requeueRequest) (*queueResultOutput, error) {
-	f := queue.Filter{IDs: named(b.ID, b.IDs), Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, Broadcast: b.BroadcastID, Captured: b.Captured}
+	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, Broadcast: b.BroadcastID, Captured: b.Captured}
 	if b.FailedSince != "" {
 		var err error
 		if f.FailedSince, err = queue.ParseSince(b.FailedSince, time.Now()); err != nil {
