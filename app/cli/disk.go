@@ -10,6 +10,7 @@ import (
 
 	"mailer/app/retention"
 	"mailer/app/server"
+	"mailer/app/service"
 )
 
 // disk is the command that says what takes how much room.
@@ -23,7 +24,7 @@ func (c *Store) disk() *cobra.Command {
 			if c.asJSON {
 				return PrintJSON(os.Stdout, diskObject(d))
 			}
-			fmt.Printf("file %s, of it free %s; log %s\n\n", megabytes(d.File), megabytes(d.Free), megabytes(d.WAL))
+			fmt.Printf("file %s, of it free %s; log %s\n\n", service.Size(d.File), service.Size(d.Free), service.Size(d.WAL))
 			if err := Print(os.Stdout, false, diskTables(d)); err != nil {
 				return err
 			}
@@ -32,8 +33,6 @@ func (c *Store) disk() *cobra.Command {
 		})
 	}))
 }
-
-func megabytes(n int64) string { return strconv.FormatFloat(float64(n)/1e6, 'f', 1, 64) + " MB" }
 
 // diskObject is the JSON form: sizes in bytes.
 func diskObject(d *retention.Disk) map[string]any {
@@ -54,7 +53,7 @@ func diskTables(d *retention.Disk) Table {
 	const small = 1000 // of which one is not worth a line
 	for _, row := range d.Tables {
 		if row.Bytes*small >= d.File {
-			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, megabytes(row.Bytes)}})
+			t.Rows = append(t.Rows, Row{Cells: []string{row.Name, service.Size(row.Bytes)}})
 		}
 	}
 	return t
@@ -63,9 +62,9 @@ func diskTables(d *retention.Disk) Table {
 func diskTeams(d *retention.Disk) Table {
 	t := Table{Head: []string{"TEAM", "EMAILS", "ABOUT", "KEEPS CONTENTS", "EMAILS", "BROADCASTS", "OLD CONTENTS", "OLD EMAILS", "ABOUT"}}
 	for _, row := range d.Teams {
-		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), megabytes(row.Bytes),
+		t.Rows = append(t.Rows, Row{Cells: []string{row.Team, strconv.FormatInt(row.Emails, 10), service.Size(row.Bytes),
 			keptWords(row.Kept.Content), keptWords(row.Kept.Emails), keptWords(row.Kept.Broadcasts),
-			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), megabytes(row.OldBytes)}})
+			strconv.FormatInt(row.OldContents, 10), strconv.FormatInt(row.OldEmails, 10), service.Size(row.OldBytes)}})
 	}
 	return t
 }
