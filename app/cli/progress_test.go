@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,7 +13,7 @@ import (
 
 func TestABarAppearsAfterTwoSecondsAndGoesWithItsWork(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out screen
 		b := newBar(t.Context(), terminal{&out, 80}, "delete", 1000)
 		for i := range 19 {
 			time.Sleep(100 * time.Millisecond)
@@ -45,7 +46,7 @@ func TestABarAppearsAfterTwoSecondsAndGoesWithItsWork(t *testing.T) {
 
 func TestABarWhoseWorkIsShortShowsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		var out bytes.Buffer
+		var out screen
 		b := newBar(t.Context(), terminal{&out, 80}, "delete", 10)
 		time.Sleep(time.Second)
 		b.At(5, 20)
@@ -65,7 +66,7 @@ func TestABarWithoutATerminalIsSilent(t *testing.T) {
 func TestABarGoesWhenItsContextEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
-		var out bytes.Buffer
+		var out screen
 		b := newBar(ctx, terminal{&out, 80}, "delete", 0)
 		time.Sleep(3 * time.Second)
 		b.At(1, 0)
@@ -105,3 +106,24 @@ func TestTablesStayAlignedInColour(t *testing.T) {
 		t.Error("escape codes where nobody sees colours")
 	}
 }
+
+// screen is a terminal that is looked at while a bar draws on it.
+type screen struct {
+	mu    sync.Mutex
+	drawn []byte
+}
+
+func (s *screen) Write(b []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.drawn = append(s.drawn, b...)
+	return len(b), nil
+}
+
+func (s *screen) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return string(s.drawn)
+}
+
+func (s *screen) Len() int { return len(s.String()) }
