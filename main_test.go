@@ -59,7 +59,9 @@ var floors = [][]string{
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
 	{"app/cli", "web/rest"},
-	{"web/mcp", "web/pages", "web/operator", "web/bounces", "web/manual"}, // doors, and what the manual hands out
+	{"web/shapes"}, // what the rooms of the API share
+	{"web/emails", "web/audience", "web/broadcasts", "web/operator"}, // the rooms of the API
+	{"web/mcp", "web/pages", "web/bounces", "web/manual"},            // other doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }
@@ -68,16 +70,20 @@ var floors = [][]string{
 var kept = map[string][]string{
 	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/mail", "app/delivery", "app/broadcasts",
 		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/health", "app/upkeep", "app/server", ""},
-	"smtpout":      {""},
-	"app/outbound": {""},
-	"app/resolver": {""},
-	"app/sns":      {""},
-	"app/cli":      {""},
-	"web/rest":     {"web/mcp", "web/pages", "web/operator", "web", ""},
-	"web/operator": {"web"},
-	"web/mcp":      {"web"},
-	"web/pages":    {"web"},
-	"web/bounces":  {""},
+	"smtpout":        {""},
+	"app/outbound":   {""},
+	"app/resolver":   {""},
+	"app/sns":        {""},
+	"app/cli":        {""},
+	"web/rest":       {"web/shapes", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web/mcp", "web/pages", "web", ""},
+	"web/shapes":     {"web/emails", "web/audience", "web/broadcasts", "web/operator", "web"},
+	"web/emails":     {"web"},
+	"web/audience":   {"web"},
+	"web/broadcasts": {"web"},
+	"web/operator":   {"web"},
+	"web/mcp":        {"web"},
+	"web/pages":      {"web"},
+	"web/bounces":    {""},
 }
 
 // besides are imports on one floor.

@@ -10,6 +10,7 @@ import (
 	"mailer/app"
 	"mailer/app/reputation"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 type insightsRecord struct {
@@ -66,10 +67,11 @@ type deliverabilityRoutes struct {
 	service  deliverabilityService
 }
 
-func (r deliverabilityRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r deliverabilityRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email-insights", Method: http.MethodGet, Path: "/emails/{id}/insights",
-		Summary: "Get the score of an email and what lowers it", Tags: emailTags,
+		Summary: "Get the score of an email and what lowers it", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getInsights)
 	rest.Register(h, rest.Route{}, huma.Operation{
@@ -78,7 +80,7 @@ func (r deliverabilityRoutes) add(h *rest.Handler) {
 	}, r.getDeliverability)
 }
 
-func (r deliverabilityRoutes) getInsights(ctx context.Context, key *app.Key, in *EmailPath) (*insightsOutput, error) {
+func (r deliverabilityRoutes) getInsights(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*insightsOutput, error) {
 	found, err := r.insights.GetInsights(ctx, key, in.ID)
 	if err != nil {
 		return nil, err

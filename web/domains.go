@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -142,7 +143,8 @@ var domainTags = []string{"Domains"}
 // domainRoutes are the routes of domains.
 type domainRoutes struct{ service domainService }
 
-func (r domainRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r domainRoutes) Add(h *rest.Handler) {
 	add := rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "add-domain", Method: http.MethodPost, Path: "/domains", DefaultStatus: http.StatusCreated,
 		Summary: "Add a sending domain", Tags: domainTags,
@@ -267,7 +269,7 @@ func (r domainRoutes) domainAnswer(d *app.Domain) *domainOutput {
 func newDomainItem(d *app.Domain) DomainItem {
 	return DomainItem{
 		ID: d.ID, Name: d.Name, Status: d.Status, CreatedAt: app.FormatTime(d.CreatedAt), Region: d.Region,
-		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: orNull(d.TrackingSubdomain),
+		OpenTracking: d.OpenTracking, ClickTracking: d.ClickTracking, TrackingSubdomain: service.TextOrNull(d.TrackingSubdomain),
 		Capabilities: app.SendingOnly(),
 	}
 }

@@ -41,7 +41,8 @@ type healthRoutes struct {
 	starved  func() (withKey, others []string)
 }
 
-func (r healthRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r healthRoutes) Add(h *rest.Handler) {
 	rt := rest.Route{Quiet: true}
 	rest.RegisterPublic(h, rt, huma.Operation{
 		OperationID: "get-health", Method: http.MethodGet, Path: "/healthz",

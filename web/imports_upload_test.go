@@ -84,7 +84,7 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 		{"map missing column", []field{good, {"column_map", `{"first_name":"nom"}`}}, 422, []string{"`column_map.first_name`"}},
 		{"map missing property column", []field{good, {"column_map", `{"properties":{"a":"b"}}`}}, 422, []string{"`column_map.properties.a.column`"}},
 		{"map no email", []field{csvFile("mail"), {"column_map", `{}`}}, 422, []string{"`column_map.email`"}},
-		{"long field", []field{good, {"column_map", strings.Repeat(" ", maxImportField+1)}}, 422, []string{"`column_map`", "bytes"}},
+		{"long field", []field{good, {"column_map", strings.Repeat(" ", 256<<10+1)}}, 422, []string{"`column_map`", "bytes"}},
 		{"segments no array", []field{good, {"segments", `{"id":"x"}`}}, 422, []string{"`segments`"}},
 		{"segments id", []field{good, {"segments", `[{"id":"x"}]`}}, 422, []string{"`segments[0].id`"}},
 		{"unknown segment", []field{good, {"segments", `[{"id":"` + segment + `"},{"id":"` + unknownID + `"}]`}}, 404, []string{"segment"}},
@@ -204,7 +204,7 @@ func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 		t.Error("the connection is not kept")
 	}
 	r.finished(decodeImport(t, w).ID)
-	huge := "--x\r\nContent-Disposition: form-data; name=file" + strings.Repeat(";a=b", maxPartHeader) + "\r\n\r\nemail\r\n--x--\r\n"
+	huge := "--x\r\nContent-Disposition: form-data; name=file" + strings.Repeat(";a=b", 64<<10) + "\r\n\r\nemail\r\n--x--\r\n"
 	wantError(t, r.as(r.full, "POST", "/contacts/imports", huge, "Content-Type: multipart/form-data; boundary=x"), 400, app.CodeInvalidPayload)
 }
 

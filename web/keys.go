@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -77,7 +78,8 @@ type keyService interface {
 // keyRoutes are the routes of API keys.
 type keyRoutes struct{ service keyService }
 
-func (r keyRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r keyRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
 		Summary: "Create an API key and get its token, once", Tags: keyTags,
@@ -140,6 +142,6 @@ func (r keyRoutes) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*d
 func newKeyItem(k *app.Key) KeyItem {
 	return KeyItem{
 		ID: k.ID, Name: k.Name, CreatedAt: app.FormatTime(k.CreatedAt), LastUsedAt: app.FormatTimePtr(k.LastUsedAt),
-		Permission: k.Permission, Role: k.Role, DomainID: orNull(k.DomainID),
+		Permission: k.Permission, Role: k.Role, DomainID: service.TextOrNull(k.DomainID),
 	}
 }

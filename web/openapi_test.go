@@ -90,7 +90,7 @@ func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
 		body := op["requestBody"].(map[string]any)
 		media := "application/json"
 		if strings.HasSuffix(name, " /contacts/imports") {
-			media = formType
+			media = "multipart/form-data"
 		}
 		if content := body["content"].(map[string]any); body["required"] != true || len(content) != 1 || content[media] == nil {
 			t.Errorf("%s: request body %v", name, body)

@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/web/emails"
 	"mailer/web/rest"
 )
 
@@ -62,11 +63,11 @@ func TestNothingOfABodyIsKeptWhoseRoomServesAgain(t *testing.T) {
 		t.Fatalf("%d sends", len(k.kept))
 	}
 	for i, kept := range k.kept {
-		var request sendEmailRequest
+		var request emails.SendEmailRequest
 		if err := rest.DecodeBody([]byte(fullSend(string(rune('a'+i/2)))), &request); err != nil {
 			t.Fatal(err)
 		}
-		if want := request.input(); !reflect.DeepEqual(kept, want) {
+		if want := request.Input(); !reflect.DeepEqual(kept, want) {
 			t.Fatalf("kept %+v, want %+v", kept, want)
 		}
 	}

@@ -41,7 +41,7 @@ func TestReadinessTellsWhatIsShort(t *testing.T) {
 	} {
 		h := rest.New(rest.Config{Log: slog.New(slog.DiscardHandler), Limits: rest.DefaultLimits(), Now: time.Now})
 		service := &fakeService{}
-		healthRoutes{service, h.Draining, func() ([]string, []string) { return tt.withKey, tt.others }}.add(h)
+		healthRoutes{service, h.Draining, func() ([]string, []string) { return tt.withKey, tt.others }}.Add(h)
 		w := httptest.NewRecorder()
 		h.ServeHTTP(w, httptest.NewRequest("GET", "/readyz", nil))
 		if w.Code != tt.status || !strings.Contains(w.Body.String(), tt.body) {

@@ -61,7 +61,8 @@ type usageService interface {
 // usageRoutes are the route of usage.
 type usageRoutes struct{ service usageService }
 
-func (r usageRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r usageRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-usage", Method: http.MethodGet, Path: "/usage",
 		Summary: "Tell what the team used of what its plan allows", Tags: []string{"Usage"},

@@ -13,6 +13,9 @@ import (
 
 	"mailer/app/metrics"
 	"mailer/app/server"
+	"mailer/web/audience"
+	"mailer/web/broadcasts"
+	"mailer/web/emails"
 	"mailer/web/mcp"
 	"mailer/web/operator"
 	"mailer/web/pages"
@@ -41,22 +44,22 @@ type Config struct {
 type Services struct {
 	Auth           rest.Authenticator
 	Health         healthService
-	Emails         emailService
-	Attachments    attachmentService
-	Suppressions   suppressionService
+	Emails         emails.Service
+	Attachments    emails.AttachmentService
+	Suppressions   audience.SuppressionService
 	Domains        domainService
-	Topics         topicService
-	Properties     propertyService
-	ContactTopics  contactTopicService
-	Contacts       contactService
-	Segments       segmentService
+	Topics         audience.TopicService
+	Properties     audience.PropertyService
+	ContactTopics  audience.ContactTopicService
+	Contacts       audience.ContactService
+	Segments       audience.SegmentService
 	Pages          pages.Service
 	Tracking       pages.TrackingService
-	Imports        importService
-	Templates      templateService
+	Imports        audience.ImportService
+	Templates      broadcasts.TemplateService
 	Ingest         ingestService
-	Broadcasts     broadcastService
-	BroadcastStats broadcastStatsService
+	Broadcasts     broadcasts.Service
+	BroadcastStats broadcasts.StatsService
 	Webhooks       webhookService
 	Usage          usageService
 	Insights       insightsService
@@ -121,29 +124,29 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 
 // addRoutes adds the routes of the API.
 func addRoutes(h *rest.Handler, s Services) {
-	segments := segmentRoutes{s.Segments}
-	for _, routes := range []interface{ add(h *rest.Handler) }{
+	segments := audience.SegmentRoutes{Service: s.Segments}
+	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
-		emailRoutes{s.Emails},
-		attachmentRoutes{s.Attachments, h.BaseURL()},
-		suppressionRoutes{s.Suppressions},
+		emails.Routes{Service: s.Emails},
+		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
+		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
-		topicRoutes{s.Topics},
-		propertyRoutes{s.Properties},
-		contactTopicRoutes{s.ContactTopics},
-		contactRoutes{s.Contacts},
+		audience.TopicRoutes{Service: s.Topics},
+		audience.PropertyRoutes{Service: s.Properties},
+		audience.ContactTopicRoutes{Service: s.ContactTopics},
+		audience.ContactRoutes{Service: s.Contacts},
 		segments,
-		audienceRoutes{segments},
-		importRoutes{s.Imports},
-		templateRoutes{s.Templates},
-		broadcastRoutes{s.Broadcasts},
-		recipientRoutes{s.BroadcastStats},
+		audience.AudienceRoutes{SegmentRoutes: segments},
+		audience.ImportRoutes{Service: s.Imports},
+		broadcasts.TemplateRoutes{Service: s.Templates},
+		broadcasts.Routes{Service: s.Broadcasts},
+		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
+		operator.QueueRoutes{Service: s.Queue},
 	} {
-		routes.add(h)
+		routes.Add(h)
 	}
-	operator.QueueRoutes{Service: s.Queue}.Add(h)
 }

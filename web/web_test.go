@@ -18,6 +18,9 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/web/audience"
+	"mailer/web/broadcasts"
+	"mailer/web/emails"
 	"mailer/web/operator"
 	"mailer/web/pages"
 	"mailer/web/rest"
@@ -35,22 +38,22 @@ const (
 type everyService interface {
 	rest.Authenticator
 	healthService
-	emailService
-	attachmentService
-	suppressionService
+	emails.Service
+	emails.AttachmentService
+	audience.SuppressionService
 	domainService
-	topicService
-	propertyService
-	contactTopicService
-	contactService
-	segmentService
+	audience.TopicService
+	audience.PropertyService
+	audience.ContactTopicService
+	audience.ContactService
+	audience.SegmentService
 	pages.Service
 	pages.TrackingService
-	importService
-	templateService
+	audience.ImportService
+	broadcasts.TemplateService
 	ingestService
-	broadcastService
-	broadcastStatsService
+	broadcasts.Service
+	broadcasts.StatsService
 	webhookService
 	usageService
 	deliverabilityService

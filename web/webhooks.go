@@ -110,7 +110,8 @@ type webhookService interface {
 // webhookRoutes are the routes of webhooks and their events.
 type webhookRoutes struct{ service webhookService }
 
-func (r webhookRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r webhookRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "create-webhook", Method: http.MethodPost, Path: "/webhooks", DefaultStatus: http.StatusCreated,
 		Summary: "Have an endpoint told of events from now on", Tags: webhookTags,

@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"cmp"
@@ -26,7 +26,7 @@ func (in *createAudienceContactInput) Check() error {
 
 // Contacts belong to the whole team; below an audience, which is a segment under
 // its old name, stand the same contacts.
-func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
+func (r ContactRoutes) addBelowAudiences(h *rest.Handler) {
 	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience-contact", Method: http.MethodPost, Path: "/audiences/{id}/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Add a contact to a segment; a new one, unless its address has one", Tags: contactTags,
@@ -56,29 +56,29 @@ func (r contactRoutes) addBelowAudiences(h *rest.Handler) {
 
 // createAudienceContact has a contact that exists join: what is asked for is its place
 // in the audience.
-func (r contactRoutes) createAudienceContact(ctx context.Context, key *app.Key, in *createAudienceContactInput, request *createContactRequest) (*putContactOutput, error) {
-	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r ContactRoutes) createAudienceContact(ctx context.Context, key *app.Key, in *createAudienceContactInput, request *createContactRequest) (*putContactOutput, error) {
+	if err := r.Service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return r.createContactIn(ctx, key, in.ID, cmp.Or(in.conflict, app.ConflictSkip), request)
 }
 
-func (r contactRoutes) getAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath) (*contactOutput, error) {
-	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r ContactRoutes) getAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath) (*contactOutput, error) {
+	if err := r.Service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return r.getContact(ctx, key, &ContactPath{ID: in.ContactID})
 }
 
-func (r contactRoutes) updateAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath, request *updateContactRequest) (*contactRefOutput, error) {
-	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r ContactRoutes) updateAudienceContact(ctx context.Context, key *app.Key, in *AudienceContactPath, request *updateContactRequest) (*contactRefOutput, error) {
+	if err := r.Service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return r.updateContactIn(ctx, key, in.ID, in.ContactID, request)
 }
 
-func (r contactRoutes) deleteAudienceContact(ctx context.Context, key *app.Key, in *deleteAudienceContactInput) (*deletedContactOutput, error) {
-	if err := r.service.CheckAudience(ctx, key, in.ID); err != nil {
+func (r ContactRoutes) deleteAudienceContact(ctx context.Context, key *app.Key, in *deleteAudienceContactInput) (*deletedContactOutput, error) {
+	if err := r.Service.CheckAudience(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return r.deleteContactIn(ctx, key, in.ContactID, in.EraseParam)

@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -61,8 +62,8 @@ type (
 
 var topicTags = []string{"Topics"}
 
-// topicService is what the routes of topics need of the services.
-type topicService interface {
+// TopicService is what the routes of topics need of the services.
+type TopicService interface {
 	CreateTopic(ctx context.Context, key *app.Key, in app.TopicInput) (app.Topic, error)
 	ListTopics(ctx context.Context, key *app.Key, page app.Page) ([]app.Topic, bool, error)
 	GetTopic(ctx context.Context, key *app.Key, id string) (app.Topic, error)
@@ -70,10 +71,11 @@ type topicService interface {
 	DeleteTopic(ctx context.Context, key *app.Key, id string) error
 }
 
-// topicRoutes are the routes of topics.
-type topicRoutes struct{ service topicService }
+// TopicRoutes are the routes of topics.
+type TopicRoutes struct{ Service TopicService }
 
-func (r topicRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r TopicRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-topic", Method: http.MethodPost, Path: "/topics", DefaultStatus: http.StatusCreated,
 		Summary: "Create a topic", Tags: topicTags,
@@ -101,8 +103,8 @@ func (r topicRoutes) add(h *rest.Handler) {
 	}, r.deleteTopic)
 }
 
-func (r topicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
-	t, err := r.service.CreateTopic(ctx, key, app.TopicInput{
+func (r TopicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{}, request *createTopicRequest) (*topicOutput, error) {
+	t, err := r.Service.CreateTopic(ctx, key, app.TopicInput{
 		Name: request.Name, Description: request.Description, Default: request.Default, Visibility: request.Visibility,
 	})
 	if err != nil {
@@ -111,28 +113,28 @@ func (r topicRoutes) createTopic(ctx context.Context, key *app.Key, _ *struct{},
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (r topicRoutes) listTopics(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TopicItem], error) {
+func (r TopicRoutes) listTopics(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TopicItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListTopics(ctx, key, page)
+	rows, more, err := r.Service.ListTopics(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newTopicItem), nil
 }
 
-func (r topicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
-	t, err := r.service.GetTopic(ctx, key, in.ID)
+func (r TopicRoutes) getTopic(ctx context.Context, key *app.Key, in *TopicPath) (*topicOutput, error) {
+	t, err := r.Service.GetTopic(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (r topicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
-	t, err := r.service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
+func (r TopicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPath, request *updateTopicRequest) (*topicOutput, error) {
+	t, err := r.Service.UpdateTopic(ctx, key, in.ID, app.TopicPatch{
 		Name: request.Name, Description: app.Change[string](request.Description), Visibility: request.Visibility, Default: request.Default,
 	})
 	if err != nil {
@@ -141,8 +143,8 @@ func (r topicRoutes) updateTopic(ctx context.Context, key *app.Key, in *TopicPat
 	return &topicOutput{newTopicRecord(&t)}, nil
 }
 
-func (r topicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
-	if err := r.service.DeleteTopic(ctx, key, in.ID); err != nil {
+func (r TopicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPath) (*removedTopicOutput, error) {
+	if err := r.Service.DeleteTopic(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedTopicOutput{removedTopic{Object: "topic", ID: in.ID, Deleted: true}}, nil
@@ -150,7 +152,7 @@ func (r topicRoutes) deleteTopic(ctx context.Context, key *app.Key, in *TopicPat
 
 func newTopicItem(t *app.Topic) TopicItem {
 	return TopicItem{
-		ID: t.ID, Name: t.Name, Description: orNull(t.Description), Default: t.Default, Visibility: t.Visibility,
+		ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description), Default: t.Default, Visibility: t.Visibility,
 		CreatedAt: app.FormatTime(t.CreatedAt),
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -17,6 +17,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/importing"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -139,8 +140,8 @@ type (
 
 var importTags = []string{"Contacts"}
 
-// importService is what the routes of imports need of the services.
-type importService interface {
+// ImportService is what the routes of imports need of the services.
+type ImportService interface {
 	CreateImport(ctx context.Context, key *app.Key, receive func(file io.Writer) (importing.Input, error)) (id string, err error)
 	ListImports(ctx context.Context, key *app.Key, status importing.Status, page app.Page) ([]importing.Import, bool, error)
 	GetImport(ctx context.Context, key *app.Key, id string) (importing.Import, []importing.RowError, error)
@@ -148,10 +149,11 @@ type importService interface {
 	ListImportErrors(ctx context.Context, key *app.Key, id string, page app.Page) ([]importing.RowError, bool, error)
 }
 
-// importRoutes are the routes of imports.
-type importRoutes struct{ service importService }
+// ImportRoutes are the routes of imports.
+type ImportRoutes struct{ Service ImportService }
 
-func (r importRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r ImportRoutes) Add(h *rest.Handler) {
 	create := rest.RegisterRaw(h, rest.Route{Stream: true}, huma.Operation{
 		OperationID: "create-contact-import", Method: http.MethodPost, Path: "/contacts/imports", DefaultStatus: http.StatusCreated,
 		Summary: "Import contacts from a CSV file", Tags: importTags, Errors: []int{http.StatusNotFound, http.StatusConflict},
@@ -214,12 +216,12 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 
 const formType = "multipart/form-data"
 
-func (r importRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *struct{}) (*importRefOutput, error) {
+func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *struct{}) (*importRefOutput, error) {
 	media, params, err := mime.ParseMediaType(x.RequestHeader.Get("Content-Type"))
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
 	}
-	id, err := r.service.CreateImport(ctx, x.Key, func(file io.Writer) (importing.Input, error) {
+	id, err := r.Service.CreateImport(ctx, x.Key, func(file io.Writer) (importing.Input, error) {
 		in, err := readImport(x.Stream, params["boundary"], file)
 		if err := x.Stream.Failure(); err != nil {
 			return in, err
@@ -369,7 +371,7 @@ func (f *importForm) input() importing.Input {
 	return in
 }
 
-func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*rest.ListOutput[ImportItem], error) {
+func (r ImportRoutes) listImports(ctx context.Context, key *app.Key, in *importPageInput) (*rest.ListOutput[ImportItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
@@ -378,15 +380,15 @@ func (r importRoutes) listImports(ctx context.Context, key *app.Key, in *importP
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListImports(ctx, key, status, page)
+	rows, more, err := r.Service.ListImports(ctx, key, status, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newImportItem), nil
 }
 
-func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
-	i, flaws, err := r.service.GetImport(ctx, key, in.ID)
+func (r ImportRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPath) (*importOutput, error) {
+	i, flaws, err := r.Service.GetImport(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -397,19 +399,19 @@ func (r importRoutes) getImport(ctx context.Context, key *app.Key, in *ImportPat
 	return out, nil
 }
 
-func (r importRoutes) deleteImport(ctx context.Context, key *app.Key, in *ImportPath) (*removedImportOutput, error) {
-	if err := r.service.DeleteImport(ctx, key, in.ID); err != nil {
+func (r ImportRoutes) deleteImport(ctx context.Context, key *app.Key, in *ImportPath) (*removedImportOutput, error) {
+	if err := r.Service.DeleteImport(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedImportOutput{removedImport{Object: "contact_import", ID: in.ID, Deleted: true}}, nil
 }
 
-func (r importRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*rest.ListOutput[ImportErrorItem], error) {
+func (r ImportRoutes) listImportErrors(ctx context.Context, key *app.Key, in *importErrorPageInput) (*rest.ListOutput[ImportErrorItem], error) {
 	page, err := rest.PageParams{Limit: in.Limit, After: in.After, Before: in.Before}.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListImportErrors(ctx, key, in.ID, page)
+	rows, more, err := r.Service.ListImportErrors(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
@@ -422,6 +424,6 @@ func newImportItem(i *importing.Import) ImportItem {
 	return ImportItem{
 		Object: "contact_import", ID: i.ID, Status: i.Status, CreatedAt: app.FormatTime(i.CreatedAt), CompletedAt: app.FormatTimePtr(i.CompletedAt),
 		Counts: ImportCounts{Total: i.Total(), Created: i.Created, Updated: i.Updated, Skipped: i.Skipped, Failed: i.Failed},
-		Error:  orNull(i.Error),
+		Error:  service.TextOrNull(i.Error),
 	}
 }

@@ -1,4 +1,4 @@
-package web
+package broadcasts
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -49,17 +50,18 @@ type (
 	}
 )
 
-// broadcastStatsService is what the routes of recipients and links need of the
+// StatsService is what the routes of recipients and links need of the
 // services.
-type broadcastStatsService interface {
+type StatsService interface {
 	ListBroadcastRecipients(ctx context.Context, key *app.Key, id string, q app.RecipientQuery, page app.Page) ([]app.RecipientRow, bool, error)
 	ListClickedLinks(ctx context.Context, key *app.Key, id string, page app.Page) ([]app.BroadcastLink, bool, error)
 }
 
-// recipientRoutes are the routes of recipients and links of broadcasts.
-type recipientRoutes struct{ service broadcastStatsService }
+// RecipientRoutes are the routes of recipients and links of broadcasts.
+type RecipientRoutes struct{ Service StatsService }
 
-func (r recipientRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r RecipientRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-broadcast-recipients", Method: http.MethodGet, Path: "/broadcasts/{id}/recipients",
 		Summary: "List the recipients of a broadcast that was queued, the last ones in the order of sending first", Tags: broadcastTags,
@@ -72,25 +74,25 @@ func (r recipientRoutes) add(h *rest.Handler) {
 	}, r.listClickedLinks)
 }
 
-func (r recipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*rest.ListOutput[BroadcastRecipientItem], error) {
+func (r RecipientRoutes) listBroadcastRecipients(ctx context.Context, key *app.Key, in *recipientPageInput) (*rest.ListOutput[BroadcastRecipientItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
 	q := app.RecipientQuery{Type: in.Type, Email: in.Email, Bounce: app.BounceType(in.BounceType)}
-	rows, more, err := r.service.ListBroadcastRecipients(ctx, key, in.ID, q, page)
+	rows, more, err := r.Service.ListBroadcastRecipients(ctx, key, in.ID, q, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newBroadcastRecipientItem), nil
 }
 
-func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*rest.ListOutput[ClickedLinkItem], error) {
+func (r RecipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in *clickedLinkPageInput) (*rest.ListOutput[ClickedLinkItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListClickedLinks(ctx, key, in.ID, page)
+	rows, more, err := r.Service.ListClickedLinks(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
@@ -101,7 +103,7 @@ func (r recipientRoutes) listClickedLinks(ctx context.Context, key *app.Key, in 
 
 func newBroadcastRecipientItem(r *app.RecipientRow) BroadcastRecipientItem {
 	item := BroadcastRecipientItem{
-		ID: r.ID, ContactID: orNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
+		ID: r.ID, ContactID: service.TextOrNull(r.ContactID), Email: r.Email, LastEvent: r.LastEvent, Count: r.Count, BounceType: strings.ToLower(string(r.Bounce)),
 	}
 	for _, l := range r.Links {
 		item.ClickedLinks = append(item.ClickedLinks, recipientLink{URL: l.URL, Clicks: l.Clicks})

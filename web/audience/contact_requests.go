@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"cmp"
@@ -11,6 +11,7 @@ import (
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // createContactRequest is the body of POST /contacts and an item of a batch.
@@ -130,7 +131,7 @@ func (l segmentRefs) refs() []app.SegmentRef {
 
 // propertyMap is an object of strings, numbers and nulls, of bounded size. Null
 // is absent.
-type propertyMap map[string]*propertyValue
+type propertyMap map[string]*shapes.PropertyValue
 
 // UnmarshalJSONFrom implements json.UnmarshalerFrom.
 func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
@@ -145,7 +146,7 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 			return rest.NewShapeError(at, fmt.Sprintf("can hold at most %d keys", app.MaxProperties))
 		}
 		var key string
-		var value *propertyValue
+		var value *shapes.PropertyValue
 		if err := json.UnmarshalDecode(d, &key); err != nil {
 			return err
 		}
@@ -162,7 +163,7 @@ func (m *propertyMap) UnmarshalJSONFrom(d *jsontext.Decoder) error {
 // Schema implements huma.SchemaProvider.
 func (propertyMap) Schema(r huma.Registry) *huma.Schema {
 	most := app.MaxProperties
-	value := *huma.SchemaFromType(r, reflect.TypeFor[propertyValue]())
+	value := *huma.SchemaFromType(r, reflect.TypeFor[shapes.PropertyValue]())
 	value.OneOf = append(value.OneOf, &huma.Schema{Type: "null"})
 	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: &value, MaxProperties: &most}
 }

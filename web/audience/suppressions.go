@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -86,8 +87,8 @@ type (
 
 var suppressionTags = []string{"Suppressions"}
 
-// suppressionService is what the routes of suppressions need of the services.
-type suppressionService interface {
+// SuppressionService is what the routes of suppressions need of the services.
+type SuppressionService interface {
 	AddSuppression(ctx context.Context, key *app.Key, in app.SuppressionInput) (app.Suppression, error)
 	AddSuppressions(ctx context.Context, key *app.Key, in app.SuppressionBatch) ([]app.Suppression, error)
 	ListSuppressions(ctx context.Context, key *app.Key, origin app.SuppressionOrigin, page app.Page) ([]app.Suppression, bool, error)
@@ -96,10 +97,11 @@ type suppressionService interface {
 	RemoveSuppressions(ctx context.Context, key *app.Key, in app.SuppressionRemoval) (ids []string, err error)
 }
 
-// suppressionRoutes are the routes of suppressions.
-type suppressionRoutes struct{ service suppressionService }
+// SuppressionRoutes are the routes of suppressions.
+type SuppressionRoutes struct{ Service SuppressionService }
 
-func (r suppressionRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r SuppressionRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "add-suppression", Method: http.MethodPost, Path: "/suppressions", DefaultStatus: http.StatusCreated,
 		Summary: "Suppress an address; one that is suppressed stays as it is", Tags: suppressionTags,
@@ -129,16 +131,16 @@ func (r suppressionRoutes) add(h *rest.Handler) {
 	}, r.removeSuppressions)
 }
 
-func (r suppressionRoutes) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
-	s, err := r.service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
+func (r SuppressionRoutes) addSuppression(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionRequest) (*suppressionOutput, error) {
+	s, err := r.Service.AddSuppression(ctx, key, app.SuppressionInput{Email: request.Email, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (r suppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
-	added, err := r.service.AddSuppressions(ctx, key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
+func (r SuppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *addSuppressionsRequest) (*addedSuppressionsOutput, error) {
+	added, err := r.Service.AddSuppressions(ctx, key, app.SuppressionBatch{Emails: request.Emails, Origin: request.Origin})
 	if err != nil {
 		return nil, err
 	}
@@ -149,36 +151,36 @@ func (r suppressionRoutes) addSuppressions(ctx context.Context, key *app.Key, _ 
 	return out, nil
 }
 
-func (r suppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*rest.ListOutput[SuppressionItem], error) {
+func (r SuppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, in *suppressionPageInput) (*rest.ListOutput[SuppressionItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
+	rows, more, err := r.Service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newSuppressionItem), nil
 }
 
-func (r suppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
-	s, err := r.service.GetSuppression(ctx, key, in.ID)
+func (r SuppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {
+	s, err := r.Service.GetSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &suppressionOutput{newSuppressionRecord(&s)}, nil
 }
 
-func (r suppressionRoutes) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {
-	id, err := r.service.RemoveSuppression(ctx, key, in.ID)
+func (r SuppressionRoutes) removeSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*removedSuppressionOutput, error) {
+	id, err := r.Service.RemoveSuppression(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedSuppressionOutput{removedSuppression{Object: "suppression", ID: id, Deleted: true}}, nil
 }
 
-func (r suppressionRoutes) removeSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *removeSuppressionsRequest) (*removedSuppressionsOutput, error) {
-	ids, err := r.service.RemoveSuppressions(ctx, key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
+func (r SuppressionRoutes) removeSuppressions(ctx context.Context, key *app.Key, _ *struct{}, request *removeSuppressionsRequest) (*removedSuppressionsOutput, error) {
+	ids, err := r.Service.RemoveSuppressions(ctx, key, app.SuppressionRemoval{Emails: request.Emails, IDs: request.IDs})
 	if err != nil {
 		return nil, err
 	}
@@ -190,7 +192,7 @@ func (r suppressionRoutes) removeSuppressions(ctx context.Context, key *app.Key,
 }
 
 func newSuppressionItem(s *app.Suppression) SuppressionItem {
-	return SuppressionItem{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: orNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
+	return SuppressionItem{ID: s.ID, Email: s.Email, Origin: s.Origin, SourceID: service.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
 }
 
 func newSuppressionRecord(s *app.Suppression) suppressionRecord {

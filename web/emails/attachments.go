@@ -1,4 +1,4 @@
-package web
+package emails
 
 import (
 	"context"
@@ -14,6 +14,7 @@ import (
 	"mailer/app/mail"
 	"mailer/app/room"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // AttachmentMeta is an attachment without its content.
@@ -40,7 +41,7 @@ type attachmentRecord struct {
 
 // attachmentPath names an email and an attachment of it.
 type attachmentPath struct {
-	EmailPath
+	shapes.EmailPath
 	AttachmentID string `path:"attachment_id" format:"uuid"`
 }
 
@@ -67,29 +68,30 @@ type (
 	}
 )
 
-// attachmentService is what the routes of attachments need of the services.
-type attachmentService interface {
+// AttachmentService is what the routes of attachments need of the services.
+type AttachmentService interface {
 	ListAttachments(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]app.Attachment, bool, error)
 	GetAttachment(ctx context.Context, key *app.Key, emailID, id string) (*app.Attachment, error)
 	AttachmentToken(key *app.Key, emailID, id string) (token string, expires time.Time)
 	OpenAttachment(ctx context.Context, token string) (*mail.Download, error)
 }
 
-// attachmentRoutes are the routes of attachments.
-type attachmentRoutes struct {
-	service attachmentService
-	baseURL string
+// AttachmentRoutes are the routes of attachments.
+type AttachmentRoutes struct {
+	Service AttachmentService
+	BaseURL string // of the server: download addresses begin with it
 }
 
-func (r attachmentRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r AttachmentRoutes) Add(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-attachments", Method: http.MethodGet, Path: "/emails/{id}/attachments",
-		Summary: "List the attachments of an email", Tags: emailTags,
+		Summary: "List the attachments of an email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listAttachments)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-attachment", Method: http.MethodGet, Path: "/emails/{id}/attachments/{attachment_id}",
-		Summary: "Get an attachment's metadata and download address", Tags: emailTags,
+		Summary: "Get an attachment's metadata and download address", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getAttachment)
 	r.addDownload(h, http.MethodGet, "download-attachment", "Download an attachment by its signed address", map[string]*huma.MediaType{
@@ -99,14 +101,14 @@ func (r attachmentRoutes) add(h *rest.Handler) {
 }
 
 // addDownload adds GET, or HEAD, which reads no content.
-func (r attachmentRoutes) addDownload(h *rest.Handler, method, id, summary string, content map[string]*huma.MediaType) {
+func (r AttachmentRoutes) addDownload(h *rest.Handler, method, id, summary string, content map[string]*huma.MediaType) {
 	rest.RegisterRaw(h, rest.Route{Public: true}, huma.Operation{
 		OperationID: id, Method: method, Path: "/attachments/{token}",
-		Summary: summary, Tags: emailTags,
+		Summary: summary, Tags: shapes.EmailTags,
 		Errors:    []int{http.StatusNotFound, http.StatusServiceUnavailable},
 		Responses: map[string]*huma.Response{"200": {Description: "The file", Content: content}},
 	}, func(ctx context.Context, x *rest.Exchange, in *downloadInput) (*downloadOutput, error) {
-		d, err := r.service.OpenAttachment(ctx, in.Token)
+		d, err := r.Service.OpenAttachment(ctx, in.Token)
 		if err != nil {
 			return nil, err
 		}
@@ -117,12 +119,12 @@ func (r attachmentRoutes) addDownload(h *rest.Handler, method, id, summary strin
 	})
 }
 
-func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
+func (r AttachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[AttachmentItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListAttachments(ctx, key, in.ID, page)
+	rows, more, err := r.Service.ListAttachments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
@@ -131,8 +133,8 @@ func (r attachmentRoutes) listAttachments(ctx context.Context, key *app.Key, in 
 	}), nil
 }
 
-func (r attachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *attachmentPath) (*attachmentOutput, error) {
-	a, err := r.service.GetAttachment(ctx, key, in.ID, in.AttachmentID)
+func (r AttachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *attachmentPath) (*attachmentOutput, error) {
+	a, err := r.Service.GetAttachment(ctx, key, in.ID, in.AttachmentID)
 	if err != nil {
 		return nil, err
 	}
@@ -142,7 +144,7 @@ func (r attachmentRoutes) getAttachment(ctx context.Context, key *app.Key, in *a
 // download serves an attachment piece by piece, each read when the client has taken
 // the one before. One that is deleted meanwhile ends the connection: its length was
 // announced.
-func (r attachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest.Exchange, d *mail.Download) (*downloadOutput, error) {
+func (r AttachmentRoutes) download(ctx context.Context, h *rest.Handler, x *rest.Exchange, d *mail.Download) (*downloadOutput, error) {
 	if d.Size > room.Small {
 		const copies = 2 // one from the database, one on its way
 		if err := x.ReserveFor(ctx, d.ID, copies*min(d.Size, mail.AttachmentPiece)); err != nil {
@@ -191,11 +193,11 @@ func newAttachmentMeta(a *app.Attachment) AttachmentMeta {
 	return meta
 }
 
-func (r attachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
-	token, expires := r.service.AttachmentToken(key, emailID, a.ID)
+func (r AttachmentRoutes) newAttachmentItem(key *app.Key, emailID string, a *app.Attachment) AttachmentItem {
+	token, expires := r.Service.AttachmentToken(key, emailID, a.ID)
 	return AttachmentItem{
 		AttachmentMeta: newAttachmentMeta(a),
-		DownloadURL:    r.baseURL + "/attachments/" + token,
+		DownloadURL:    r.BaseURL + "/attachments/" + token,
 		ExpiresAt:      app.FormatTime(expires),
 	}
 }

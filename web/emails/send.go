@@ -1,4 +1,4 @@
-package web
+package emails
 
 import (
 	"bytes"
@@ -12,28 +12,29 @@ import (
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
-// sendEmailRequest is the body of a send. It is decoded in one pass and checked
+// SendEmailRequest is the body of a send. It is decoded in one pass and checked
 // by its types: letting huma check it would parse it twice, once into trees of
 // any, where an attachment written as an array of numbers grows thirtyfold.
 // Lists stop at their limit while they are read, for the same reason.
-type sendEmailRequest struct {
-	From        string         `json:"from,omitempty" doc:"One mailbox, with or without a display name; needed unless a template has one" example:"Acme <hello@example.com>"`
-	To          addressList    `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
-	Cc          addressList    `json:"cc,omitempty"`
-	Bcc         addressList    `json:"bcc,omitempty"`
-	ReplyTo     addressList    `json:"reply_to,omitempty"`
-	Subject     string         `json:"subject,omitempty" maxLength:"2000" doc:"Needed unless a template has one"`
-	HTML        rest.LongText  `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
-	Text        *rest.LongText `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
-	Headers     headerMap      `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
-	Tags        tagList        `json:"tags,omitempty"`
-	Attachments attachmentList `json:"attachments,omitempty"`
-	ScheduledAt string         `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
-	ExpiresIn   string         `json:"expires_in,omitempty" minLength:"1" doc:"How long it may wait for its relay, 1m to 30d: what has not left then fails with the reason expired. As the server has it where absent" example:"10m"`
-	TopicID     string         `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
-	Template    templateUse    `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
+type SendEmailRequest struct {
+	From        string             `json:"from,omitempty" doc:"One mailbox, with or without a display name; needed unless a template has one" example:"Acme <hello@example.com>"`
+	To          shapes.AddressList `json:"to" doc:"Recipients; to, cc and bcc together hold at most 50"`
+	Cc          shapes.AddressList `json:"cc,omitempty"`
+	Bcc         shapes.AddressList `json:"bcc,omitempty"`
+	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
+	Subject     string             `json:"subject,omitempty" maxLength:"2000" doc:"Needed unless a template has one"`
+	HTML        rest.LongText      `json:"html,omitempty" doc:"The HTML body; html or text is needed"`
+	Text        *rest.LongText     `json:"text,omitempty" doc:"The plain text body. Made from html where absent; an empty string sends none"`
+	Headers     headerMap          `json:"headers,omitempty" doc:"Custom headers of the allowlist"`
+	Tags        tagList            `json:"tags,omitempty"`
+	Attachments attachmentList     `json:"attachments,omitempty"`
+	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
+	ExpiresIn   string             `json:"expires_in,omitempty" minLength:"1" doc:"How long it may wait for its relay, 1m to 30d: what has not left then fails with the reason expired. As the server has it where absent" example:"10m"`
+	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"A topic: recipients who opted out of it or of everything are left out, and the mail carries the one-click unsubscribe headers"`
+	Template    templateUse        `json:"template,omitempty" doc:"A published template in place of html and text; from, subject and reply_to of the send go before the template's"`
 }
 
 type attachmentRequest struct {
@@ -46,8 +47,8 @@ type attachmentRequest struct {
 	InlineContentID contentID  `json:"inline_content_id" hidden:"true"`
 }
 
-// input is the request in the words of the service.
-func (r *sendEmailRequest) input() *app.EmailInput {
+// Input is the request in the words of the service.
+func (r *SendEmailRequest) Input() *app.EmailInput {
 	in := &app.EmailInput{
 		From: r.From, To: r.To, Cc: r.Cc, Bcc: r.Bcc, ReplyTo: r.ReplyTo,
 		Subject: r.Subject, HTML: string(r.HTML), Text: (*string)(r.Text), Headers: r.Headers, Tags: r.Tags,
@@ -61,34 +62,6 @@ func (r *sendEmailRequest) input() *app.EmailInput {
 		})
 	}
 	return in
-}
-
-// addressList is a string or an array of strings. Null, "" and [] are absent.
-type addressList []string
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (l *addressList) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	*l = nil
-	if d.PeekKind() != '"' {
-		return rest.DecodeList(d, (*[]string)(l), app.MaxRecipients, "a string or an array of strings")
-	}
-	var one string
-	if err := json.UnmarshalDecode(d, &one); err != nil {
-		return err
-	}
-	if one != "" {
-		*l = addressList{one}
-	}
-	return nil
-}
-
-// Schema implements huma.SchemaProvider.
-func (addressList) Schema(huma.Registry) *huma.Schema {
-	most := app.MaxRecipients
-	text := &huma.Schema{Type: huma.TypeString}
-	return &huma.Schema{AnyOf: []*huma.Schema{
-		text, {Type: huma.TypeArray, Items: text, MaxItems: &most},
-	}}
 }
 
 // tagList and attachmentList are arrays of bounded length.

@@ -1,4 +1,4 @@
-package web
+package emails
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/service"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // EmailItem is an email in a list. Like the other exported shapes it is exported
@@ -54,32 +56,18 @@ type emailRaw struct {
 	Message string `json:"message" doc:"The message as it would have gone to the relay"`
 }
 
-type createdEmail struct {
-	ID string `json:"id" format:"uuid"`
-}
-
-// EmailPath is the path parameter of everything below an email.
-type EmailPath struct {
-	ID string `path:"id" format:"uuid" doc:"The id of the email"`
-}
-
-// Check implements Checker.
-func (p *EmailPath) Check() error { return rest.CheckID("email", &p.ID) }
-
 type (
-	sendOutput     struct{ Body createdEmail }
+	sendOutput     struct{ Body shapes.CreatedEmail }
 	recordOutput   struct{ Body emailRecord }
 	rawOutput      struct{ Body emailRaw }
 	emailPageInput struct {
-		EmailPath
+		shapes.EmailPath
 		rest.PageParams
 	}
 )
 
-var emailTags = []string{"Emails"}
-
-// emailService is what the routes of emails need of the services.
-type emailService interface {
+// Service is what the routes of emails need of the services.
+type Service interface {
 	SendEmail(ctx context.Context, key *app.Key, in *app.EmailInput, opts mail.SendOptions) (string, error)
 	SendBatch(ctx context.Context, key *app.Key, items []mail.BatchItem, permissive bool, opts mail.SendOptions) (*mail.BatchResult, error)
 	RescheduleEmail(ctx context.Context, key *app.Key, id, scheduledAt string) error
@@ -91,86 +79,87 @@ type emailService interface {
 	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
 }
 
-// emailRoutes are the routes of emails and of batches of them.
-type emailRoutes struct{ service emailService }
+// Routes are the routes of emails and of batches of them.
+type Routes struct{ Service Service }
 
-func (r emailRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r Routes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Sending: true, Passing: true}, huma.Operation{
 		OperationID: "send-email", Method: http.MethodPost, Path: "/emails",
-		Summary: "Send an email", Tags: emailTags,
+		Summary: "Send an email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.sendEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
-		Summary: "List emails, newest first", Tags: emailTags,
+		Summary: "List emails, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusUnprocessableEntity},
 	}, r.listEmails)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
-		Summary: "Get an email", Tags: emailTags,
+		Summary: "Get an email", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-email-events", Method: http.MethodGet, Path: "/emails/{id}/events",
-		Summary: "List what happened to an email, newest first", Tags: emailTags,
+		Summary: "List what happened to an email, newest first", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listEvents)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
-		Summary: "Get the whole message, where no relay is configured", Tags: emailTags,
+		Summary: "Get the whole message, where no relay is configured", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
 	r.addBatches(h)
 	r.addSchedules(h)
 }
 
-func (r emailRoutes) sendEmail(ctx context.Context, key *app.Key, in *OnceHeader, request *sendEmailRequest) (*sendOutput, error) {
-	email := request.input()
-	opts, err := in.options(email)
+func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHeader, request *SendEmailRequest) (*sendOutput, error) {
+	email := request.Input()
+	opts, err := in.Options(email)
 	if err != nil {
 		return nil, err
 	}
-	id, err := r.service.SendEmail(ctx, key, email, opts)
+	id, err := r.Service.SendEmail(ctx, key, email, opts)
 	if err != nil {
 		return nil, err
 	}
-	return &sendOutput{createdEmail{id}}, nil
+	return &sendOutput{shapes.CreatedEmail{ID: id}}, nil
 }
 
-func (r emailRoutes) listEmails(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[EmailItem], error) {
+func (r Routes) listEmails(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[EmailItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	emails, more, err := r.service.ListEmails(ctx, key, page)
+	emails, more, err := r.Service.ListEmails(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(emails, more, newEmailItem), nil
 }
 
-func (r emailRoutes) getEmail(ctx context.Context, key *app.Key, in *EmailPath) (*recordOutput, error) {
-	email, err := r.service.GetEmail(ctx, key, in.ID)
+func (r Routes) getEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*recordOutput, error) {
+	email, err := r.Service.GetEmail(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &recordOutput{newEmailRecord(email)}, nil
 }
 
-func (r emailRoutes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[eventItem], error) {
+func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[eventItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	events, more, err := r.service.ListEvents(ctx, key, in.ID, page)
+	events, more, err := r.Service.ListEvents(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(events, more, newEventItem), nil
 }
 
-func (r emailRoutes) getRaw(ctx context.Context, key *app.Key, in *EmailPath) (*rawOutput, error) {
-	message, err := r.service.GetCaptured(ctx, key, in.ID)
+func (r Routes) getRaw(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*rawOutput, error) {
+	message, err := r.Service.GetCaptured(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -182,10 +171,10 @@ func newEmailItem(e *app.Email) EmailItem {
 		ID:          e.ID,
 		MessageID:   "<" + e.MessageID + ">",
 		From:        e.From.String(),
-		To:          formatAddresses(e.To),
-		Cc:          formatAddresses(e.Cc),
-		Bcc:         formatAddresses(e.Bcc),
-		ReplyTo:     formatAddresses(e.ReplyTo),
+		To:          shapes.FormatAddresses(e.To),
+		Cc:          shapes.FormatAddresses(e.Cc),
+		Bcc:         shapes.FormatAddresses(e.Bcc),
+		ReplyTo:     shapes.FormatAddresses(e.ReplyTo),
 		Subject:     e.Subject,
 		CreatedAt:   app.FormatTime(e.CreatedAt),
 		ScheduledAt: app.FormatTimePtr(e.ScheduledAt),
@@ -196,7 +185,7 @@ func newEmailItem(e *app.Email) EmailItem {
 func newEmailRecord(e *app.Email) emailRecord {
 	r := emailRecord{
 		Object: "email", EmailItem: newEmailItem(e),
-		HTML: orNull(e.HTML), Text: orNull(e.Text), TopicID: orNull(e.TopicID), BroadcastID: orNull(e.BroadcastID),
+		HTML: service.TextOrNull(e.HTML), Text: service.TextOrNull(e.Text), TopicID: service.TextOrNull(e.TopicID), BroadcastID: service.TextOrNull(e.BroadcastID),
 		Tags: append([]app.Tag{}, e.Tags...), Headers: make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}
@@ -218,19 +207,4 @@ func newEventItem(e *app.Event) eventItem {
 		ID: e.ID, Type: e.Type, CreatedAt: app.FormatTime(e.CreatedAt),
 		Recipient: e.Recipient, Detail: e.Detail,
 	}
-}
-
-func orNull(s string) *string {
-	if s == "" {
-		return nil
-	}
-	return &s
-}
-
-func formatAddresses(list []app.Address) []string {
-	out := make([]string, len(list))
-	for i, a := range list {
-		out[i] = a.String()
-	}
-	return out
 }

@@ -1,4 +1,4 @@
-package web
+package shapes
 
 import (
 	"crypto/sha256"
@@ -22,15 +22,15 @@ type OnceHeader struct {
 // ReadHeader implements HeaderReader.
 func (o *OnceHeader) ReadHeader(header http.Header) { _, o.given = header["Idempotency-Key"] }
 
-// options is what idempotency compares: a digest of the canonical form of what
+// Options is what idempotency compares: a digest of the canonical form of what
 // is asked for, so that a large body is not kept twice. Nothing where the request
 // has no key. Errors: CodeInvalidIdempotencyKey.
-func (o *OnceHeader) options(asked any) (mail.SendOptions, error) {
-	return o.digested(func(w io.Writer) error { return canonical(w, asked) })
+func (o *OnceHeader) Options(asked any) (mail.SendOptions, error) {
+	return o.Digested(func(w io.Writer) error { return Canonical(w, asked) })
 }
 
-// digested is options for what write writes.
-func (o *OnceHeader) digested(write func(io.Writer) error) (mail.SendOptions, error) {
+// Digested is Options for what write writes.
+func (o *OnceHeader) Digested(write func(io.Writer) error) (mail.SendOptions, error) {
 	if !o.given {
 		return mail.SendOptions{}, nil
 	}
@@ -44,8 +44,8 @@ func (o *OnceHeader) digested(write func(io.Writer) error) (mail.SendOptions, er
 	return mail.SendOptions{IdempotencyKey: o.IdempotencyKey, Payload: digest.Sum(nil)}, nil
 }
 
-// canonical writes the form that idempotency compares. Members that are absent
+// Canonical writes the form that idempotency compares. Members that are absent
 // are absent from it, so that a field of a later version changes no digest.
-func canonical(w io.Writer, asked any) error {
+func Canonical(w io.Writer, asked any) error {
 	return json.MarshalWrite(w, asked, json.Deterministic(true), json.OmitZeroStructFields(true))
 }

@@ -1,4 +1,4 @@
-package web
+package broadcasts
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 	"mailer/app/broadcasts"
 	"mailer/app/mail"
 	"mailer/app/pacing"
+	"mailer/app/service"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // BroadcastItem is a broadcast in a list.
@@ -79,9 +81,9 @@ type canceledBroadcast struct {
 }
 
 type testedBroadcast struct {
-	Object string         `json:"object" enum:"broadcast"`
-	ID     string         `json:"id" format:"uuid"`
-	Data   []createdEmail `json:"data" doc:"The emails, in the order of the addresses"`
+	Object string                `json:"object" enum:"broadcast"`
+	ID     string                `json:"id" format:"uuid"`
+	Data   []shapes.CreatedEmail `json:"data" doc:"The emails, in the order of the addresses"`
 }
 
 // BroadcastPath is the path parameter of one broadcast.
@@ -95,7 +97,7 @@ func (p *BroadcastPath) Check() error { return rest.CheckID("broadcast", &p.ID) 
 type (
 	sendBroadcastInput struct {
 		BroadcastPath
-		OnceHeader
+		shapes.OnceHeader
 	}
 	broadcastOutput         struct{ Body broadcastHead }
 	broadcastRecordOutput   struct{ Body broadcastRecord }
@@ -106,8 +108,8 @@ type (
 
 var broadcastTags = []string{"Broadcasts"}
 
-// broadcastService is what the routes of broadcasts need of the services.
-type broadcastService interface {
+// Service is what the routes of broadcasts need of the services.
+type Service interface {
 	CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (broadcasts.BroadcastView, error)
 	ListBroadcasts(ctx context.Context, key *app.Key, page app.Page) ([]broadcasts.BroadcastView, bool, error)
 	GetBroadcast(ctx context.Context, key *app.Key, id string) (broadcasts.BroadcastView, error)
@@ -119,10 +121,11 @@ type broadcastService interface {
 	TestBroadcast(ctx context.Context, key *app.Key, id string, to []string, opts mail.SendOptions) (emails []string, err error)
 }
 
-// broadcastRoutes are the routes of broadcasts.
-type broadcastRoutes struct{ service broadcastService }
+// Routes are the routes of broadcasts.
+type Routes struct{ Service Service }
 
-func (r broadcastRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r Routes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-broadcast", Method: http.MethodPost, Path: "/broadcasts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a broadcast: a draft, or with send one that leaves", Tags: broadcastTags,
@@ -151,7 +154,7 @@ func (r broadcastRoutes) add(h *rest.Handler) {
 	r.addActions(h)
 }
 
-func (r broadcastRoutes) addActions(h *rest.Handler) {
+func (r Routes) addActions(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
 		OperationID: "send-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/send",
 		Summary: "Send a draft, at once or later", Tags: broadcastTags,
@@ -174,78 +177,78 @@ func (r broadcastRoutes) addActions(h *rest.Handler) {
 	}, r.testBroadcast)
 }
 
-func (r broadcastRoutes) createBroadcast(ctx context.Context, key *app.Key, in *OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
+func (r Routes) createBroadcast(ctx context.Context, key *app.Key, in *shapes.OnceHeader, request *createBroadcastRequest) (*broadcastOutput, error) {
 	input := request.input()
-	opts, err := in.options(&input)
+	opts, err := in.Options(&input)
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(r.service.CreateBroadcast(ctx, key, input, opts))
+	return newBroadcastOutput(r.Service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (r broadcastRoutes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastItem], error) {
+func (r Routes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListBroadcasts(ctx, key, page)
+	rows, more, err := r.Service.ListBroadcasts(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newBroadcastItem), nil
 }
 
-func (r broadcastRoutes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
-	v, err := r.service.GetBroadcast(ctx, key, in.ID)
+func (r Routes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
+	v, err := r.Service.GetBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &broadcastRecordOutput{newBroadcastRecord(&v)}, nil
 }
 
-func (r broadcastRoutes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
-	return newBroadcastOutput(r.service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
+func (r Routes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.Service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
 }
 
-func (r broadcastRoutes) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
-	if err := r.service.DeleteBroadcast(ctx, key, in.ID); err != nil {
+func (r Routes) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
+	if err := r.Service.DeleteBroadcast(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedBroadcastOutput{removedBroadcast{Object: "broadcast", ID: in.ID, Deleted: true}}, nil
 }
 
-func (r broadcastRoutes) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
-	opts, err := in.options([]string{in.ID, request.ScheduledAt})
+func (r Routes) sendBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *sendBroadcastRequest) (*broadcastOutput, error) {
+	opts, err := in.Options([]string{in.ID, request.ScheduledAt})
 	if err != nil {
 		return nil, err
 	}
-	return newBroadcastOutput(r.service.SendBroadcast(ctx, key, in.ID, request.ScheduledAt, opts))
+	return newBroadcastOutput(r.Service.SendBroadcast(ctx, key, in.ID, request.ScheduledAt, opts))
 }
 
-func (r broadcastRoutes) cancelBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*canceledBroadcastOutput, error) {
-	b, remaining, err := r.service.CancelBroadcast(ctx, key, in.ID)
+func (r Routes) cancelBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*canceledBroadcastOutput, error) {
+	b, remaining, err := r.Service.CancelBroadcast(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &canceledBroadcastOutput{canceledBroadcast{Object: "broadcast", ID: in.ID, Status: b.Status, CanceledRemaining: remaining}}, nil
 }
 
-func (r broadcastRoutes) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
-	return newBroadcastOutput(r.service.DuplicateBroadcast(ctx, key, in.ID))
+func (r Routes) duplicateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.Service.DuplicateBroadcast(ctx, key, in.ID))
 }
 
-func (r broadcastRoutes) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
-	opts, err := in.options(append([]string{in.ID}, request.To...))
+func (r Routes) testBroadcast(ctx context.Context, key *app.Key, in *sendBroadcastInput, request *testBroadcastRequest) (*testedBroadcastOutput, error) {
+	opts, err := in.Options(append([]string{in.ID}, request.To...))
 	if err != nil {
 		return nil, err
 	}
-	emails, err := r.service.TestBroadcast(ctx, key, in.ID, request.To, opts)
+	emails, err := r.Service.TestBroadcast(ctx, key, in.ID, request.To, opts)
 	if err != nil {
 		return nil, err
 	}
-	out := testedBroadcast{Object: "broadcast", ID: in.ID, Data: make([]createdEmail, len(emails))}
+	out := testedBroadcast{Object: "broadcast", ID: in.ID, Data: make([]shapes.CreatedEmail, len(emails))}
 	for i, email := range emails {
-		out.Data[i] = createdEmail{email}
+		out.Data[i] = shapes.CreatedEmail{ID: email}
 	}
 	return &testedBroadcastOutput{out}, nil
 }
@@ -259,7 +262,7 @@ func newBroadcastOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput
 
 func newBroadcastItem(v *broadcasts.BroadcastView) BroadcastItem {
 	return BroadcastItem{
-		ID: v.ID, Name: v.Name, SegmentID: orNull(v.SegmentID), AudienceID: orNull(v.SegmentID), TopicID: orNull(v.TopicID),
+		ID: v.ID, Name: v.Name, SegmentID: service.TextOrNull(v.SegmentID), AudienceID: service.TextOrNull(v.SegmentID), TopicID: service.TextOrNull(v.TopicID),
 		Status: v.Status, CreatedAt: app.FormatTime(v.CreatedAt), ScheduledAt: app.FormatTimePtr(v.ScheduledAt),
 		SentAt: app.FormatTimePtr(v.SentAt), SentCount: v.Counts.Sent, FinishesAt: app.FormatTimePtr(v.FinishesAt),
 	}
@@ -268,7 +271,7 @@ func newBroadcastItem(v *broadcasts.BroadcastView) BroadcastItem {
 func newBroadcastRecord(v *broadcasts.BroadcastView) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: formatAddresses(v.ReplyTo), PreviewText: orNull(v.Preview), HTML: orNull(v.HTML), Text: v.Text, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: service.TextOrNull(v.Preview), HTML: service.TextOrNull(v.HTML), Text: v.Text, Counts: newBroadcastCounts(&v.Broadcast),
 	}
 }
 

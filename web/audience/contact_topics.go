@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
 )
 
@@ -81,18 +82,19 @@ type (
 	preferencesLinkOutput struct{ Body preferencesLink }
 )
 
-// contactTopicService is what the routes of a contact's topics need of the
+// ContactTopicService is what the routes of a contact's topics need of the
 // services.
-type contactTopicService interface {
+type ContactTopicService interface {
 	ListContactTopics(ctx context.Context, key *app.Key, idOrEmail string, page app.Page) ([]app.ContactTopic, bool, error)
 	SetContactTopics(ctx context.Context, key *app.Key, idOrEmail string, choices []app.TopicChoice) (contactID string, rows []app.ContactTopic, err error)
 	PreferencesLink(ctx context.Context, key *app.Key, idOrEmail string) (contactID, url string, err error)
 }
 
-// contactTopicRoutes are the routes of what contacts choose.
-type contactTopicRoutes struct{ service contactTopicService }
+// ContactTopicRoutes are the routes of what contacts choose.
+type ContactTopicRoutes struct{ Service ContactTopicService }
 
-func (r contactTopicRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r ContactTopicRoutes) Add(h *rest.Handler) {
 	tags := []string{"Contacts"}
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-topics", Method: http.MethodGet, Path: "/contacts/{id}/topics",
@@ -111,20 +113,20 @@ func (r contactTopicRoutes) add(h *rest.Handler) {
 	}, r.preferencesLink)
 }
 
-func (r contactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*rest.ListOutput[ContactTopicItem], error) {
+func (r ContactTopicRoutes) listContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPageInput) (*rest.ListOutput[ContactTopicItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListContactTopics(ctx, key, in.ID, page)
+	rows, more, err := r.Service.ListContactTopics(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newContactTopicItem), nil
 }
 
-func (r contactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {
-	id, rows, err := r.service.SetContactTopics(ctx, key, in.ID, request.Topics)
+func (r ContactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, in *contactTopicsPath, request *setTopicsRequest) (*contactTopicsOutput, error) {
+	id, rows, err := r.Service.SetContactTopics(ctx, key, in.ID, request.Topics)
 	if err != nil {
 		return nil, err
 	}
@@ -135,8 +137,8 @@ func (r contactTopicRoutes) setContactTopics(ctx context.Context, key *app.Key, 
 	return &contactTopicsOutput{out}, nil
 }
 
-func (r contactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, in *contactTopicsPath) (*preferencesLinkOutput, error) {
-	id, url, err := r.service.PreferencesLink(ctx, key, in.ID)
+func (r ContactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, in *contactTopicsPath) (*preferencesLinkOutput, error) {
+	id, url, err := r.Service.PreferencesLink(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -145,7 +147,7 @@ func (r contactTopicRoutes) preferencesLink(ctx context.Context, key *app.Key, i
 
 func newContactTopicItem(t *app.ContactTopic) ContactTopicItem {
 	return ContactTopicItem{
-		ID: t.ID, Name: t.Name, Description: orNull(t.Description),
+		ID: t.ID, Name: t.Name, Description: service.TextOrNull(t.Description),
 		Subscription: t.Subscription, Explicit: t.Explicit, Visibility: t.Visibility, CreatedAt: app.FormatTime(t.CreatedAt),
 	}
 }

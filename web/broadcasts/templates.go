@@ -1,17 +1,16 @@
-package web
+package broadcasts
 
 import (
 	"context"
-	"fmt"
 	"net/http"
-	"reflect"
 
 	"github.com/danielgtaylor/huma/v2"
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/service"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // TemplateItem is a template in a list.
@@ -47,12 +46,12 @@ type templateRecord struct {
 }
 
 type templateVariable struct {
-	ID        string           `json:"id" format:"uuid"`
-	Key       string           `json:"key"`
-	Type      app.PropertyType `json:"type" enum:"string,number"`
-	Fallback  fallbackValue    `json:"fallback_value"`
-	CreatedAt string           `json:"created_at" format:"date-time"`
-	UpdatedAt string           `json:"updated_at" format:"date-time"`
+	ID        string               `json:"id" format:"uuid"`
+	Key       string               `json:"key"`
+	Type      app.PropertyType     `json:"type" enum:"string,number"`
+	Fallback  shapes.FallbackValue `json:"fallback_value"`
+	CreatedAt string               `json:"created_at" format:"date-time"`
+	UpdatedAt string               `json:"updated_at" format:"date-time"`
 }
 
 type removedTemplate struct {
@@ -64,10 +63,10 @@ type removedTemplate struct {
 // variableRequest is a variable in a body. fallbackValue is what one client
 // calls it.
 type variableRequest struct {
-	Key       string           `json:"key" minLength:"1" maxLength:"50" pattern:"^[A-Za-z0-9_]+$"`
-	Type      app.PropertyType `json:"type" enum:"string,number"`
-	Fallback  fallbackInput    `json:"fallback_value,omitempty"`
-	Fallback2 fallbackInput    `json:"fallbackValue,omitempty" hidden:"true"`
+	Key       string               `json:"key" minLength:"1" maxLength:"50" pattern:"^[A-Za-z0-9_]+$"`
+	Type      app.PropertyType     `json:"type" enum:"string,number"`
+	Fallback  shapes.FallbackInput `json:"fallback_value,omitempty"`
+	Fallback2 shapes.FallbackInput `json:"fallbackValue,omitempty" hidden:"true"`
 }
 
 // variableList is an array of bounded length.
@@ -82,7 +81,7 @@ func (l variableList) variables() []app.TemplateVariable {
 	out := make([]app.TemplateVariable, len(l))
 	for i, v := range l {
 		out[i] = app.TemplateVariable{Key: v.Key, Type: v.Type}
-		for _, f := range []fallbackInput{v.Fallback, v.Fallback2} {
+		for _, f := range []shapes.FallbackInput{v.Fallback, v.Fallback2} {
 			if f.Set && !f.Null && out[i].Fallback == nil {
 				value := app.PropertyValue(f.Value)
 				out[i].Fallback = &value
@@ -93,26 +92,26 @@ func (l variableList) variables() []app.TemplateVariable {
 }
 
 type createTemplateRequest struct {
-	Name      string       `json:"name" minLength:"1" maxLength:"255"`
-	HTML      string       `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every key must be declared in variables or reserved"`
-	Alias     string       `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name in paths and sends"`
-	From      string       `json:"from,omitempty" doc:"For sends that name none"`
-	Subject   string       `json:"subject,omitempty" maxLength:"2000" doc:"For sends that name none; may hold placeholders"`
-	ReplyTo   addressList  `json:"reply_to,omitempty" doc:"For sends that name none"`
-	Text      *string      `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
-	Variables variableList `json:"variables,omitempty" maxItems:"50"`
+	Name      string             `json:"name" minLength:"1" maxLength:"255"`
+	HTML      string             `json:"html" minLength:"1" doc:"With placeholders {{{KEY}}} and {{{KEY|fallback}}}; every key must be declared in variables or reserved"`
+	Alias     string             `json:"alias,omitempty" maxLength:"100" pattern:"^[A-Za-z0-9][A-Za-z0-9._-]*$" doc:"Another name in paths and sends"`
+	From      string             `json:"from,omitempty" doc:"For sends that name none"`
+	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"For sends that name none; may hold placeholders"`
+	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"For sends that name none"`
+	Text      *string            `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	Variables variableList       `json:"variables,omitempty" maxItems:"50"`
 }
 
 // updateTemplateRequest is the body of PATCH /templates/{id}.
 type updateTemplateRequest struct {
-	Name      string                    `json:"name,omitempty" maxLength:"255"`
-	HTML      string                    `json:"html,omitempty"`
-	Alias     rest.Change[string]       `json:"alias,omitempty" doc:"null clears"`
-	From      rest.Change[string]       `json:"from,omitempty" doc:"null clears"`
-	Subject   rest.Change[string]       `json:"subject,omitempty" doc:"null clears"`
-	ReplyTo   rest.Change[addressList]  `json:"reply_to,omitempty" doc:"null clears"`
-	Text      rest.Change[string]       `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
-	Variables rest.Change[variableList] `json:"variables,omitempty" doc:"All of them; null clears"`
+	Name      string                          `json:"name,omitempty" maxLength:"255"`
+	HTML      string                          `json:"html,omitempty"`
+	Alias     rest.Change[string]             `json:"alias,omitempty" doc:"null clears"`
+	From      rest.Change[string]             `json:"from,omitempty" doc:"null clears"`
+	Subject   rest.Change[string]             `json:"subject,omitempty" doc:"null clears"`
+	ReplyTo   rest.Change[shapes.AddressList] `json:"reply_to,omitempty" doc:"null clears"`
+	Text      rest.Change[string]             `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
+	Variables rest.Change[variableList]       `json:"variables,omitempty" doc:"All of them; null clears"`
 }
 
 type (
@@ -126,8 +125,8 @@ type (
 
 var templateTags = []string{"Templates"}
 
-// templateService is what the routes of templates need of the services.
-type templateService interface {
+// TemplateService is what the routes of templates need of the services.
+type TemplateService interface {
 	CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error)
 	ListTemplates(ctx context.Context, key *app.Key, page app.Page) ([]app.Template, bool, error)
 	GetTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
@@ -137,10 +136,11 @@ type templateService interface {
 	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 }
 
-// templateRoutes are the routes of templates.
-type templateRoutes struct{ service templateService }
+// TemplateRoutes are the routes of templates.
+type TemplateRoutes struct{ Service TemplateService }
 
-func (r templateRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r TemplateRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-template", Method: http.MethodPost, Path: "/templates", DefaultStatus: http.StatusCreated,
 		Summary: "Create a template, as a draft", Tags: templateTags,
@@ -178,8 +178,8 @@ func (r templateRoutes) add(h *rest.Handler) {
 	}, r.duplicateTemplate)
 }
 
-func (r templateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
-	t, err := r.service.CreateTemplate(ctx, key, app.TemplateInput{
+func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
+	t, err := r.Service.CreateTemplate(ctx, key, app.TemplateInput{
 		Name: request.Name, Alias: request.Alias,
 		TemplateContent: app.TemplateContent{
 			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
@@ -189,29 +189,29 @@ func (r templateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *str
 	return newTemplateOutput(t, err)
 }
 
-func (r templateRoutes) listTemplates(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TemplateItem], error) {
+func (r TemplateRoutes) listTemplates(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[TemplateItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListTemplates(ctx, key, page)
+	rows, more, err := r.Service.ListTemplates(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newTemplateItem), nil
 }
 
-func (r templateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
-	t, err := r.service.GetTemplate(ctx, key, in.ID)
+func (r TemplateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
+	t, err := r.Service.GetTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &templateRecordOutput{newTemplateRecord(&t)}, nil
 }
 
-func (r templateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
+func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
 	replyTo, variables := request.ReplyTo, request.Variables
-	t, err := r.service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
+	t, err := r.Service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
 		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
@@ -220,20 +220,20 @@ func (r templateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *te
 	return newTemplateOutput(t, err)
 }
 
-func (r templateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
-	id, err := r.service.DeleteTemplate(ctx, key, in.ID)
+func (r TemplateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
+	id, err := r.Service.DeleteTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &removedTemplateOutput{removedTemplate{Object: "template", ID: id, Deleted: true}}, nil
 }
 
-func (r templateRoutes) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(r.service.PublishTemplate(ctx, key, in.ID))
+func (r TemplateRoutes) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(r.Service.PublishTemplate(ctx, key, in.ID))
 }
 
-func (r templateRoutes) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
-	return newTemplateOutput(r.service.DuplicateTemplate(ctx, key, in.ID))
+func (r TemplateRoutes) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+	return newTemplateOutput(r.Service.DuplicateTemplate(ctx, key, in.ID))
 }
 
 func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {
@@ -245,7 +245,7 @@ func newTemplateOutput(t app.Template, err error) (*templateOutput, error) {
 
 func newTemplateItem(t *app.Template) TemplateItem {
 	return TemplateItem{
-		ID: t.ID, Name: t.Name, Alias: orNull(t.Alias), Status: t.Status(), PublishedAt: app.FormatTimePtr(t.PublishedAt),
+		ID: t.ID, Name: t.Name, Alias: service.TextOrNull(t.Alias), Status: t.Status(), PublishedAt: app.FormatTimePtr(t.PublishedAt),
 		CreatedAt: app.FormatTime(t.CreatedAt), UpdatedAt: app.FormatTime(t.UpdatedAt),
 	}
 }
@@ -253,88 +253,14 @@ func newTemplateItem(t *app.Template) TemplateItem {
 func newTemplateRecord(t *app.Template) templateRecord {
 	r := templateRecord{
 		Object: "template", TemplateItem: newTemplateItem(t), CurrentVersionID: t.CurrentID, Unpublished: t.Edited(),
-		From: orNull(t.From), Subject: orNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
+		From: service.TextOrNull(t.From), Subject: service.TextOrNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
 		HTML: t.HTML, Text: t.Text, Variables: make([]templateVariable, len(t.Variables)),
 	}
 	for i, v := range t.Variables {
 		r.Variables[i] = templateVariable{
-			ID: v.ID, Key: v.Key, Type: v.Type, Fallback: fallbackValue{v.Fallback},
+			ID: v.ID, Key: v.Key, Type: v.Type, Fallback: shapes.FallbackValue{Value: v.Fallback},
 			CreatedAt: app.FormatTime(v.CreatedAt), UpdatedAt: app.FormatTime(v.UpdatedAt),
 		}
 	}
 	return r
-}
-
-// templateUse is the template of a send. Null, "", [] and an object that names
-// nothing are absent.
-type templateUse struct{ use *app.TemplateUse }
-
-// templateUseRequest is a templateUse with a name.
-type templateUseRequest struct {
-	ID        string         `json:"id" doc:"The id of a published template, or its alias"`
-	Variables variableValues `json:"variables,omitempty"`
-}
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	t.use = nil
-	if d.PeekKind() != '{' {
-		return rest.EmptyOnly(d, "must be an object")
-	}
-	var request templateUseRequest
-	if err := json.UnmarshalDecode(d, &request, json.RejectUnknownMembers(true)); err != nil {
-		return err
-	}
-	if request.ID != "" || len(request.Variables) > 0 {
-		t.use = &app.TemplateUse{ID: request.ID, Variables: request.Variables}
-	}
-	return nil
-}
-
-// Schema implements huma.SchemaProvider.
-func (templateUse) Schema(r huma.Registry) *huma.Schema {
-	return r.Schema(reflect.TypeFor[templateUseRequest](), true, "")
-}
-
-// variableValues are strings and numbers by key, of bounded number. Null is
-// absent; an empty string is a value.
-type variableValues map[string]app.PropertyValue
-
-// UnmarshalJSONFrom implements json.UnmarshalerFrom.
-func (m *variableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
-	*m = nil
-	if d.PeekKind() == '"' {
-		return rest.EmptyOnly(d, "must be an object")
-	}
-	open, err := rest.BeginObject(d, "an object")
-	if !open {
-		return err
-	}
-	out := variableValues{}
-	for n := 0; d.PeekKind() != '}'; n++ {
-		if n == app.MaxTemplateVariables {
-			return rest.NewShapeError(d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d variables", app.MaxTemplateVariables))
-		}
-		var key string
-		if err := json.UnmarshalDecode(d, &key); err != nil {
-			return err
-		}
-		var value rest.Change[propertyValue]
-		if err := json.UnmarshalDecode(d, &value); err != nil {
-			return err
-		}
-		if !value.Null {
-			out[key] = app.PropertyValue(value.Value)
-		}
-	}
-	*m = out
-	_, err = d.ReadToken()
-	return err
-}
-
-// Schema implements huma.SchemaProvider.
-func (variableValues) Schema(r huma.Registry) *huma.Schema {
-	most := app.MaxTemplateVariables
-	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: propertyValue{}.Schema(r), MaxProperties: &most,
-		Description: "A value for each variable of the template; those with a fallback may be left out"}
 }

@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/audience"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 type (
@@ -102,7 +103,7 @@ type (
 
 // Check implements Checker.
 func (in *contactBatchInput) Check() (err error) {
-	if in.permissive, err = readValidation(in.Validation); err != nil {
+	if in.permissive, err = shapes.ReadValidation(in.Validation); err != nil {
 		return err
 	}
 	in.conflict, err = app.ParseOnConflict(in.OnConflict)
@@ -111,21 +112,21 @@ func (in *contactBatchInput) Check() (err error) {
 
 // putContactsRequest is the body of POST /contacts/batch.
 type putContactsRequest struct {
-	items []batchItem[createContactRequest]
+	items []shapes.BatchItem[createContactRequest]
 }
 
 // DecodeBody implements BodyDecoder.
 func (r *putContactsRequest) DecodeBody(body []byte) (err error) {
-	r.items, err = decodeBatch[createContactRequest](body, app.MaxContactBatch, "contacts")
+	r.items, err = shapes.DecodeBatch[createContactRequest](body, app.MaxContactBatch, "contacts")
 	return err
 }
 
 // Schema implements huma.SchemaProvider.
 func (putContactsRequest) Schema(r huma.Registry) *huma.Schema {
-	return batchSchema[createContactRequest](r, app.MaxContactBatch)
+	return shapes.BatchSchema[createContactRequest](r, app.MaxContactBatch)
 }
 
-func (r contactRoutes) addBatches(h *rest.Handler) {
+func (r ContactRoutes) addBatches(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "put-contacts", Method: http.MethodPost, Path: "/contacts/batch", DefaultStatus: http.StatusCreated,
 		Summary: fmt.Sprintf("Create or merge 1 to %d contacts", app.MaxContactBatch), Tags: contactTags,
@@ -141,15 +142,15 @@ func (r contactRoutes) addBatches(h *rest.Handler) {
 	}, r.removeContacts)
 }
 
-func (r contactRoutes) putContacts(ctx context.Context, key *app.Key, in *contactBatchInput, request *putContactsRequest) (*contactBatchOutput, error) {
+func (r ContactRoutes) putContacts(ctx context.Context, key *app.Key, in *contactBatchInput, request *putContactsRequest) (*contactBatchOutput, error) {
 	items := make([]audience.ContactItem, len(request.items))
 	for i := range request.items {
 		item := &request.items[i]
-		if items[i].Err = item.err; item.err == nil {
-			items[i].Input, items[i].Err = item.value.input("")
+		if items[i].Err = item.Err; item.Err == nil {
+			items[i].Input, items[i].Err = item.Value.input("")
 		}
 	}
-	result, err := r.service.PutContacts(ctx, key, items, in.conflict, in.permissive)
+	result, err := r.Service.PutContacts(ctx, key, items, in.conflict, in.permissive)
 	if err != nil {
 		return nil, err
 	}
@@ -169,12 +170,12 @@ func newContactBatchAnswer(r *audience.ContactBatchResult) contactBatchAnswer {
 	return out
 }
 
-func (r contactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{}, request *getContactsRequest) (*foundContactsOutput, error) {
+func (r ContactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{}, request *getContactsRequest) (*foundContactsOutput, error) {
 	in := app.ContactRead{Contacts: make([]app.ContactRef, len(request.Contacts)), Include: request.Include}
 	for i, ref := range request.Contacts {
 		in.Contacts[i] = app.ContactRef{ID: ref.ID, Email: ref.Email}
 	}
-	found, err := r.service.GetContacts(rest.Counting(ctx), key, in)
+	found, err := r.Service.GetContacts(rest.Counting(ctx), key, in)
 	if err != nil {
 		return nil, err
 	}
@@ -189,8 +190,8 @@ func (r contactRoutes) getContacts(ctx context.Context, key *app.Key, _ *struct{
 	return &foundContactsOutput{out}, nil
 }
 
-func (r contactRoutes) removeContacts(ctx context.Context, key *app.Key, _ *struct{}, request *removeContactsRequest) (*deletedContactsOutput, error) {
-	ids, err := r.service.RemoveContacts(ctx, key, app.ContactRemoval{IDs: request.IDs, Emails: request.Emails, Erase: request.Erase})
+func (r ContactRoutes) removeContacts(ctx context.Context, key *app.Key, _ *struct{}, request *removeContactsRequest) (*deletedContactsOutput, error) {
+	ids, err := r.Service.RemoveContacts(ctx, key, app.ContactRemoval{IDs: request.IDs, Emails: request.Emails, Erase: request.Erase})
 	if err != nil {
 		return nil, err
 	}

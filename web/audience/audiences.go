@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -32,10 +32,11 @@ type (
 
 var audienceTags = []string{"Audiences"}
 
-// audienceRoutes are the routes of segments under their old name.
-type audienceRoutes struct{ segmentRoutes }
+// AudienceRoutes are the routes of segments under their old name.
+type AudienceRoutes struct{ SegmentRoutes }
 
-func (r audienceRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r AudienceRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-audience", Method: http.MethodPost, Path: "/audiences", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment under its old name", Tags: audienceTags,
@@ -57,7 +58,7 @@ func (r audienceRoutes) add(h *rest.Handler) {
 	}, r.deleteAudience)
 }
 
-func (r audienceRoutes) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
+func (r AudienceRoutes) createAudience(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*audienceOutput, error) {
 	s, err := r.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
@@ -65,16 +66,16 @@ func (r audienceRoutes) createAudience(ctx context.Context, key *app.Key, _ *str
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s)}}, nil
 }
 
-func (r audienceRoutes) getAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*audienceOutput, error) {
-	s, contacts, err := r.service.GetSegment(ctx, key, in.ID)
+func (r AudienceRoutes) getAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*audienceOutput, error) {
+	s, contacts, err := r.Service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &audienceOutput{audienceRecord{Object: "audience", SegmentItem: newSegmentItem(&s), ContactCount: &contacts}}, nil
 }
 
-func (r audienceRoutes) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
-	if err := r.service.DeleteSegment(ctx, key, in.ID); err != nil {
+func (r AudienceRoutes) deleteAudience(ctx context.Context, key *app.Key, in *AudiencePath) (*removedAudienceOutput, error) {
+	if err := r.Service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedAudienceOutput{removedAudience{Object: "audience", ID: in.ID, Deleted: true}}, nil

@@ -1,4 +1,4 @@
-package web
+package emails
 
 import (
 	"context"
@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // rescheduleRequest is the body of PATCH /emails/{id}.
@@ -29,40 +30,40 @@ type (
 	deletedOutput struct{ Body deletedEmail }
 )
 
-func (r emailRoutes) addSchedules(h *rest.Handler) {
+func (r Routes) addSchedules(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "reschedule-email", Method: http.MethodPatch, Path: "/emails/{id}",
-		Summary: "Move a scheduled email to another time", Tags: emailTags,
+		Summary: "Move a scheduled email to another time", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.rescheduleEmail)
 	rest.Register(h, rest.Route{Sending: true}, huma.Operation{
 		OperationID: "cancel-email", Method: http.MethodPost, Path: "/emails/{id}/cancel",
-		Summary: "Cancel an email that has not left", Tags: emailTags,
+		Summary: "Cancel an email that has not left", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.cancelEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-email", Method: http.MethodDelete, Path: "/emails/{id}",
-		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: emailTags,
+		Summary: "Delete an email with all that belongs to it; one that waits never leaves", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
 	}, r.deleteEmail)
 }
 
-func (r emailRoutes) rescheduleEmail(ctx context.Context, key *app.Key, in *EmailPath, request *rescheduleRequest) (*changedOutput, error) {
-	if err := r.service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
+func (r Routes) rescheduleEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath, request *rescheduleRequest) (*changedOutput, error) {
+	if err := r.Service.RescheduleEmail(ctx, key, in.ID, request.ScheduledAt); err != nil {
 		return nil, err
 	}
 	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-func (r emailRoutes) cancelEmail(ctx context.Context, key *app.Key, in *EmailPath) (*changedOutput, error) {
-	if err := r.service.CancelEmail(ctx, key, in.ID); err != nil {
+func (r Routes) cancelEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*changedOutput, error) {
+	if err := r.Service.CancelEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &changedOutput{changedEmail{Object: "email", ID: in.ID}}, nil
 }
 
-func (r emailRoutes) deleteEmail(ctx context.Context, key *app.Key, in *EmailPath) (*deletedOutput, error) {
-	if err := r.service.DeleteEmail(ctx, key, in.ID); err != nil {
+func (r Routes) deleteEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*deletedOutput, error) {
+	if err := r.Service.DeleteEmail(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &deletedOutput{deletedEmail{Object: "email", ID: in.ID, Deleted: true}}, nil

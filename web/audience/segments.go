@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -121,9 +121,9 @@ type (
 
 var segmentTags = []string{"Segments"}
 
-// segmentService is what the routes of segments and audiences need of the
+// SegmentService is what the routes of segments and audiences need of the
 // services.
-type segmentService interface {
+type SegmentService interface {
 	CreateSegment(ctx context.Context, key *app.Key, in app.SegmentInput) (app.Segment, error)
 	ListSegments(ctx context.Context, key *app.Key, page app.Page) ([]app.Segment, bool, error)
 	GetSegment(ctx context.Context, key *app.Key, id string) (s app.Segment, contacts int, err error)
@@ -134,10 +134,11 @@ type segmentService interface {
 	RemoveFromSegment(ctx context.Context, key *app.Key, contact, segmentID string) (contactID string, err error)
 }
 
-// segmentRoutes are the routes of segments.
-type segmentRoutes struct{ service segmentService }
+// SegmentRoutes are the routes of segments.
+type SegmentRoutes struct{ Service SegmentService }
 
-func (r segmentRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r SegmentRoutes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-segment", Method: http.MethodPost, Path: "/segments", DefaultStatus: http.StatusCreated,
 		Summary: "Create a segment", Tags: segmentTags,
@@ -165,7 +166,7 @@ func (r segmentRoutes) add(h *rest.Handler) {
 	r.addMemberships(h)
 }
 
-func (r segmentRoutes) addMemberships(h *rest.Handler) {
+func (r SegmentRoutes) addMemberships(h *rest.Handler) {
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-contact-segments", Method: http.MethodGet, Path: "/contacts/{id}/segments",
 		Summary: "List the segments that a contact is in, newest first", Tags: segmentTags,
@@ -184,11 +185,11 @@ func (r segmentRoutes) addMemberships(h *rest.Handler) {
 }
 
 // newSegment creates what the body of the request describes.
-func (r segmentRoutes) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
-	return r.service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
+func (r SegmentRoutes) newSegment(ctx context.Context, key *app.Key, request *createSegmentRequest) (app.Segment, error) {
+	return r.Service.CreateSegment(ctx, key, app.SegmentInput{Name: request.Name, Filter: request.Filter.input()})
 }
 
-func (r segmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
+func (r SegmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struct{}, request *createSegmentRequest) (*segmentOutput, error) {
 	s, err := r.newSegment(ctx, key, request)
 	if err != nil {
 		return nil, err
@@ -196,20 +197,20 @@ func (r segmentRoutes) createSegment(ctx context.Context, key *app.Key, _ *struc
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (r segmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[SegmentItem], error) {
+func (r SegmentRoutes) listSegments(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[SegmentItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListSegments(ctx, key, page)
+	rows, more, err := r.Service.ListSegments(ctx, key, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newSegmentItem), nil
 }
 
-func (r segmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
-	s, contacts, err := r.service.GetSegment(ctx, key, in.ID)
+func (r SegmentRoutes) getSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*segmentOutput, error) {
+	s, contacts, err := r.Service.GetSegment(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
@@ -218,28 +219,28 @@ func (r segmentRoutes) getSegment(ctx context.Context, key *app.Key, in *Segment
 	return &segmentOutput{record}, nil
 }
 
-func (r segmentRoutes) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
+func (r SegmentRoutes) updateSegment(ctx context.Context, key *app.Key, in *SegmentPath, request *updateSegmentRequest) (*segmentOutput, error) {
 	filter := app.Change[*app.Filter]{Set: request.Filter.Set, Null: request.Filter.Null, Value: request.Filter.Value.input()}
-	s, err := r.service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
+	s, err := r.Service.UpdateSegment(ctx, key, in.ID, app.SegmentPatch{Name: request.Name, Filter: filter})
 	if err != nil {
 		return nil, err
 	}
 	return &segmentOutput{newSegmentRecord(&s)}, nil
 }
 
-func (r segmentRoutes) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
-	if err := r.service.DeleteSegment(ctx, key, in.ID); err != nil {
+func (r SegmentRoutes) deleteSegment(ctx context.Context, key *app.Key, in *SegmentPath) (*removedSegmentOutput, error) {
+	if err := r.Service.DeleteSegment(ctx, key, in.ID); err != nil {
 		return nil, err
 	}
 	return &removedSegmentOutput{removedSegment{Object: "segment", ID: in.ID, Deleted: true}}, nil
 }
 
-func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*rest.ListOutput[ContactSegment], error) {
+func (r SegmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in *contactSegmentsInput) (*rest.ListOutput[ContactSegment], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	rows, more, err := r.service.ListContactSegments(ctx, key, in.ID, page)
+	rows, more, err := r.Service.ListContactSegments(ctx, key, in.ID, page)
 	if err != nil {
 		return nil, err
 	}
@@ -248,16 +249,16 @@ func (r segmentRoutes) listContactSegments(ctx context.Context, key *app.Key, in
 	}), nil
 }
 
-func (r segmentRoutes) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {
-	contactID, err := r.service.AddToSegment(ctx, key, in.ID, in.SegmentID)
+func (r SegmentRoutes) addToSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*addedMemberOutput, error) {
+	contactID, err := r.Service.AddToSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}
 	return &addedMemberOutput{addedMember{Object: "contact_segment", ID: in.SegmentID, ContactID: contactID, SegmentID: in.SegmentID}}, nil
 }
 
-func (r segmentRoutes) removeFromSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*removedMemberOutput, error) {
-	contactID, err := r.service.RemoveFromSegment(ctx, key, in.ID, in.SegmentID)
+func (r SegmentRoutes) removeFromSegment(ctx context.Context, key *app.Key, in *MembershipPath) (*removedMemberOutput, error) {
+	contactID, err := r.Service.RemoveFromSegment(ctx, key, in.ID, in.SegmentID)
 	if err != nil {
 		return nil, err
 	}

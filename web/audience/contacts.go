@@ -1,4 +1,4 @@
-package web
+package audience
 
 import (
 	"context"
@@ -8,7 +8,9 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/service"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // ContactItem is a contact in a list.
@@ -139,8 +141,8 @@ type (
 
 var contactTags = []string{"Contacts"}
 
-// contactService is what the routes of contacts need of the services.
-type contactService interface {
+// ContactService is what the routes of contacts need of the services.
+type ContactService interface {
 	PutContact(ctx context.Context, key *app.Key, in app.ContactInput, conflict app.OnConflict) (id string, created bool, err error)
 	ListContacts(ctx context.Context, key *app.Key, segmentID string, include app.Include, page app.Page) ([]app.Contact, bool, error)
 	GetContact(ctx context.Context, key *app.Key, idOrEmail string) (app.Contact, error)
@@ -152,10 +154,11 @@ type contactService interface {
 	RemoveContacts(ctx context.Context, key *app.Key, in app.ContactRemoval) (ids []string, err error)
 }
 
-// contactRoutes are the routes of contacts.
-type contactRoutes struct{ service contactService }
+// ContactRoutes are the routes of contacts.
+type ContactRoutes struct{ Service ContactService }
 
-func (r contactRoutes) add(h *rest.Handler) {
+// Add adds the routes to a handler.
+func (r ContactRoutes) Add(h *rest.Handler) {
 	documentExisting(rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "create-contact", Method: http.MethodPost, Path: "/contacts", DefaultStatus: http.StatusCreated,
 		Summary: "Create a contact", Tags: contactTags,
@@ -197,13 +200,13 @@ func documentExisting(op *huma.Operation) {
 	op.Responses["200"] = &existing
 }
 
-func (r contactRoutes) createContact(ctx context.Context, key *app.Key, in *createContactInput, request *createContactRequest) (*putContactOutput, error) {
+func (r ContactRoutes) createContact(ctx context.Context, key *app.Key, in *createContactInput, request *createContactRequest) (*putContactOutput, error) {
 	return r.createContactIn(ctx, key, "", in.conflict, request)
 }
 
 // createContactIn creates the contact of a body and adds it to a segment, where
 // one is given.
-func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, conflict app.OnConflict, request *createContactRequest) (*putContactOutput, error) {
+func (r ContactRoutes) createContactIn(ctx context.Context, key *app.Key, audienceID string, conflict app.OnConflict, request *createContactRequest) (*putContactOutput, error) {
 	in, err := request.input(audienceID)
 	if err != nil {
 		return nil, err
@@ -211,7 +214,7 @@ func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audien
 	if audienceID != "" {
 		in.Segments = append(in.Segments, app.SegmentRef{ID: audienceID})
 	}
-	id, created, err := r.service.PutContact(ctx, key, *in, conflict)
+	id, created, err := r.Service.PutContact(ctx, key, *in, conflict)
 	if err != nil {
 		return nil, err
 	}
@@ -222,16 +225,16 @@ func (r contactRoutes) createContactIn(ctx context.Context, key *app.Key, audien
 	return out, nil
 }
 
-func (r contactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.ListOutput[ContactItem], error) {
+func (r ContactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.ListOutput[ContactItem], error) {
 	return r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
 }
 
-func (r contactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*rest.ListOutput[ContactItem], error) {
+func (r ContactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*rest.ListOutput[ContactItem], error) {
 	return r.listContactsOf(ctx, key, in.ID, in.ContactListParams)
 }
 
 // listContactsOf lists the contacts of a segment, or all for an empty id.
-func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*rest.ListOutput[ContactItem], error) {
+func (r ContactRoutes) listContactsOf(ctx context.Context, key *app.Key, segmentID string, in ContactListParams) (*rest.ListOutput[ContactItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
@@ -245,49 +248,49 @@ func (r contactRoutes) listContactsOf(ctx context.Context, key *app.Key, segment
 			return nil, err
 		}
 	}
-	rows, more, err := r.service.ListContacts(ctx, key, segmentID, include, page)
+	rows, more, err := r.Service.ListContacts(ctx, key, segmentID, include, page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
 }
 
-func (r contactRoutes) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {
-	c, err := r.service.GetContact(ctx, key, in.ID)
+func (r ContactRoutes) getContact(ctx context.Context, key *app.Key, in *ContactPath) (*contactOutput, error) {
+	c, err := r.Service.GetContact(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
 	}
 	return &contactOutput{newContactRecord(&c, app.Include{Properties: true})}, nil
 }
 
-func (r contactRoutes) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {
+func (r ContactRoutes) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {
 	return r.updateContactIn(ctx, key, "", in.ID, request)
 }
 
 // updateContactIn changes a contact; audienceID is that of the path, if it has
 // one.
-func (r contactRoutes) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
+func (r ContactRoutes) updateContactIn(ctx context.Context, key *app.Key, audienceID, contact string, request *updateContactRequest) (*contactRefOutput, error) {
 	patch, err := request.patch(audienceID)
 	if err != nil {
 		return nil, err
 	}
-	id, err := r.service.UpdateContact(ctx, key, contact, *patch)
+	id, err := r.Service.UpdateContact(ctx, key, contact, *patch)
 	if err != nil {
 		return nil, err
 	}
 	return &contactRefOutput{contactRef{Object: "contact", ID: id}}, nil
 }
 
-func (r contactRoutes) deleteContact(ctx context.Context, key *app.Key, in *deleteContactInput) (*deletedContactOutput, error) {
+func (r ContactRoutes) deleteContact(ctx context.Context, key *app.Key, in *deleteContactInput) (*deletedContactOutput, error) {
 	return r.deleteContactIn(ctx, key, in.ContactPath.ID, in.EraseParam)
 }
 
-func (r contactRoutes) deleteContactIn(ctx context.Context, key *app.Key, contact string, in EraseParam) (*deletedContactOutput, error) {
+func (r ContactRoutes) deleteContactIn(ctx context.Context, key *app.Key, contact string, in EraseParam) (*deletedContactOutput, error) {
 	erase, err := in.Erase.read("erase")
 	if err != nil {
 		return nil, err
 	}
-	id, err := r.service.DeleteContact(ctx, key, contact, erase)
+	id, err := r.Service.DeleteContact(ctx, key, contact, erase)
 	if err != nil {
 		return nil, err
 	}
@@ -301,7 +304,7 @@ func newDeletedContact(id string) deletedContact {
 // newContactItem is a contact in a list, with what include names.
 func newContactItem(c *app.Contact, include app.Include) ContactItem {
 	item := ContactItem{
-		ID: c.ID, Email: c.Email, FirstName: orNull(c.FirstName), LastName: orNull(c.LastName),
+		ID: c.ID, Email: c.Email, FirstName: service.TextOrNull(c.FirstName), LastName: service.TextOrNull(c.LastName),
 		CreatedAt: app.FormatTime(c.CreatedAt), Unsubscribed: c.Unsubscribed,
 	}
 	if include.Properties {
@@ -324,7 +327,7 @@ func newContactRecord(c *app.Contact, include app.Include) ContactRecord {
 func newContactProperties(p app.Properties) map[string]ContactProperty {
 	out := make(map[string]ContactProperty, len(p))
 	for key, v := range p {
-		out[key] = ContactProperty{Type: v.Type, Value: propertyValue(v).plain()}
+		out[key] = ContactProperty{Type: v.Type, Value: shapes.PropertyValue(v).Plain()}
 	}
 	return out
 }

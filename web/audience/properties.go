@@ -1,0 +1,151 @@
+package audience
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/web/rest"
+	"mailer/web/shapes"
+)
+
+type propertyRecord struct {
+	Object    string               `json:"object" enum:"contact_property"`
+	ID        string               `json:"id" format:"uuid"`
+	Key       string               `json:"key"`
+	Type      app.PropertyType     `json:"type" enum:"string,number"`
+	Fallback  shapes.FallbackValue `json:"fallback_value"`
+	CreatedAt string               `json:"created_at" format:"date-time"`
+}
+
+type removedProperty struct {
+	Object  string `json:"object" enum:"contact_property"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type createPropertyRequest struct {
+	Key      string               `json:"key" minLength:"1" maxLength:"200" pattern:"^[A-Za-z0-9_]+$" doc:"Never changes"`
+	Type     app.PropertyType     `json:"type" enum:"string,number" doc:"Of all values that are written from now on; never changes"`
+	Fallback shapes.FallbackInput `json:"fallback_value,omitempty"`
+}
+
+// updatePropertyRequest is the body of PATCH /contact-properties/{id}.
+type updatePropertyRequest struct {
+	Fallback shapes.FallbackInput `json:"fallback_value,omitempty"`
+	Key      string               `json:"key,omitempty" hidden:"true"`
+	Type     app.PropertyType     `json:"type,omitempty" hidden:"true"`
+}
+
+// PropertyPath is the path parameter of one contact property.
+type PropertyPath struct {
+	ID string `path:"id" doc:"The id of the contact property" format:"uuid"`
+}
+
+// Check implements Checker.
+func (p *PropertyPath) Check() error { return rest.CheckID("contact property", &p.ID) }
+
+type (
+	propertyOutput        struct{ Body propertyRecord }
+	removedPropertyOutput struct{ Body removedProperty }
+)
+
+var propertyTags = []string{"Contact properties"}
+
+// PropertyService is what the routes of contact properties need of the services.
+type PropertyService interface {
+	CreateProperty(ctx context.Context, key *app.Key, in app.PropertyInput) (app.Property, error)
+	ListProperties(ctx context.Context, key *app.Key, page app.Page) ([]app.Property, bool, error)
+	GetProperty(ctx context.Context, key *app.Key, id string) (app.Property, error)
+	UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (app.Property, error)
+	DeleteProperty(ctx context.Context, key *app.Key, id string) error
+}
+
+// PropertyRoutes are the routes of contact properties.
+type PropertyRoutes struct{ Service PropertyService }
+
+// Add adds the routes to a handler.
+func (r PropertyRoutes) Add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "create-contact-property", Method: http.MethodPost, Path: "/contact-properties", DefaultStatus: http.StatusCreated,
+		Summary: "Declare a property of contacts; values that contacts have already stay as they are", Tags: propertyTags,
+		Errors: []int{http.StatusConflict},
+	}, r.createProperty)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "list-contact-properties", Method: http.MethodGet, Path: "/contact-properties",
+		Summary: "List declared properties, newest first", Tags: propertyTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, r.listProperties)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "get-contact-property", Method: http.MethodGet, Path: "/contact-properties/{id}",
+		Summary: "Get a declared property", Tags: propertyTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.getProperty)
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "update-contact-property", Method: http.MethodPatch, Path: "/contact-properties/{id}",
+		Summary: "Change the fallback of a property", Tags: propertyTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.updateProperty)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "delete-contact-property", Method: http.MethodDelete, Path: "/contact-properties/{id}",
+		Summary: "Take the declaration of a property back; contacts keep their values", Tags: propertyTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.deleteProperty)
+}
+
+func (r PropertyRoutes) createProperty(ctx context.Context, key *app.Key, _ *struct{}, request *createPropertyRequest) (*propertyOutput, error) {
+	in := app.PropertyInput{Key: request.Key, Type: request.Type}
+	if request.Fallback.Set && !request.Fallback.Null {
+		in.Fallback = (*app.PropertyValue)(&request.Fallback.Value)
+	}
+	p, err := r.Service.CreateProperty(ctx, key, in)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyOutput{newPropertyRecord(&p)}, nil
+}
+
+func (r PropertyRoutes) listProperties(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[propertyRecord], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.ListProperties(ctx, key, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newPropertyRecord), nil
+}
+
+func (r PropertyRoutes) getProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*propertyOutput, error) {
+	p, err := r.Service.GetProperty(ctx, key, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &propertyOutput{newPropertyRecord(&p)}, nil
+}
+
+func (r PropertyRoutes) updateProperty(ctx context.Context, key *app.Key, in *PropertyPath, request *updatePropertyRequest) (*propertyOutput, error) {
+	f := request.Fallback
+	p, err := r.Service.UpdateProperty(ctx, key, in.ID, app.PropertyPatch{
+		Key: request.Key, Type: request.Type,
+		Fallback: app.Change[app.PropertyValue]{Set: f.Set, Null: f.Null, Value: app.PropertyValue(f.Value)},
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &propertyOutput{newPropertyRecord(&p)}, nil
+}
+
+func (r PropertyRoutes) deleteProperty(ctx context.Context, key *app.Key, in *PropertyPath) (*removedPropertyOutput, error) {
+	if err := r.Service.DeleteProperty(ctx, key, in.ID); err != nil {
+		return nil, err
+	}
+	return &removedPropertyOutput{removedProperty{Object: "contact_property", ID: in.ID, Deleted: true}}, nil
+}
+
+func newPropertyRecord(p *app.Property) propertyRecord {
+	return propertyRecord{Object: "contact_property", ID: p.ID, Key: p.Key, Type: p.Type, Fallback: shapes.FallbackValue{Value: p.Fallback}, CreatedAt: app.FormatTime(p.CreatedAt)}
+}

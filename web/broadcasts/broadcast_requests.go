@@ -1,0 +1,64 @@
+package broadcasts
+
+import (
+	"mailer/app"
+	"mailer/web/rest"
+	"mailer/web/shapes"
+)
+
+// createBroadcastRequest is the body of POST /broadcasts.
+type createBroadcastRequest struct {
+	Name        string             `json:"name,omitempty" maxLength:"255" doc:"For yourself; the subject where absent"`
+	SegmentID   string             `json:"segment_id,omitempty" format:"uuid" doc:"Whom it goes to; every contact where absent"`
+	AudienceID  string             `json:"audience_id,omitempty" format:"uuid" doc:"segment_id under its old name"`
+	TopicID     string             `json:"topic_id,omitempty" format:"uuid" doc:"Only to those who are opted in to this topic"`
+	From        string             `json:"from" doc:"One mailbox of a verified domain" example:"Acme <news@example.com>"`
+	ReplyTo     shapes.AddressList `json:"reply_to,omitempty"`
+	Subject     string             `json:"subject" maxLength:"2000" doc:"May hold placeholders"`
+	PreviewText string             `json:"preview_text,omitempty" maxLength:"1000" doc:"What mail readers show beside the subject"`
+	HTML        string             `json:"html,omitempty" doc:"May hold placeholders like {{{FIRST_NAME|there}}} and {{{UNSUBSCRIBE_URL}}}; html or text is needed"`
+	Text        *string            `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	Send        bool               `json:"send,omitempty" doc:"Send it at once, or at scheduled_at, rather than keep a draft"`
+	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"With send: ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
+}
+
+func (r *createBroadcastRequest) input() app.BroadcastInput {
+	return app.BroadcastInput{
+		Name: r.Name, SegmentID: r.SegmentID, AudienceID: r.AudienceID, TopicID: r.TopicID, From: r.From, ReplyTo: r.ReplyTo,
+		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Send: r.Send, ScheduledAt: r.ScheduledAt,
+	}
+}
+
+// updateBroadcastRequest is the body of PATCH /broadcasts/{id}.
+type updateBroadcastRequest struct {
+	Name        rest.Change[string]             `json:"name,omitempty" maxLength:"255" doc:"null: the subject"`
+	SegmentID   rest.Change[string]             `json:"segment_id,omitempty" doc:"null: every contact"`
+	AudienceID  rest.Change[string]             `json:"audience_id,omitempty" doc:"segment_id under its old name"`
+	TopicID     rest.Change[string]             `json:"topic_id,omitempty" doc:"null: none"`
+	From        string                          `json:"from,omitempty"`
+	ReplyTo     rest.Change[shapes.AddressList] `json:"reply_to,omitempty" doc:"null clears"`
+	Subject     string                          `json:"subject,omitempty" maxLength:"2000"`
+	PreviewText rest.Change[string]             `json:"preview_text,omitempty" doc:"null clears"`
+	HTML        rest.Change[string]             `json:"html,omitempty" doc:"null clears"`
+	Text        rest.Change[string]             `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
+}
+
+func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
+	return app.BroadcastPatch{
+		Name: app.Change[string](r.Name), SegmentID: app.Change[string](r.SegmentID), AudienceID: app.Change[string](r.AudienceID),
+		TopicID: app.Change[string](r.TopicID), From: r.From, Subject: r.Subject, Preview: app.Change[string](r.PreviewText),
+		ReplyTo: app.Change[[]string]{Set: r.ReplyTo.Set, Null: r.ReplyTo.Null, Value: r.ReplyTo.Value},
+		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text),
+	}
+}
+
+// sendBroadcastRequest is the body of POST /broadcasts/{id}/send, which may be
+// left out.
+type sendBroadcastRequest struct {
+	ScheduledAt string `json:"scheduled_at,omitempty" doc:"ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead. At once where absent" example:"in 1 hour"`
+}
+
+// testBroadcastRequest is the body of POST /broadcasts/{id}/test.
+type testBroadcastRequest struct {
+	To shapes.AddressList `json:"to" doc:"1 to 5 addresses"`
+}

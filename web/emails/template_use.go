@@ -1,0 +1,44 @@
+package emails
+
+import (
+	"reflect"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/web/rest"
+	"mailer/web/shapes"
+)
+
+// templateUse is the template of a send. Null, "", [] and an object that names
+// nothing are absent.
+type templateUse struct{ use *app.TemplateUse }
+
+// templateUseRequest is a templateUse with a name.
+type templateUseRequest struct {
+	ID        string                `json:"id" doc:"The id of a published template, or its alias"`
+	Variables shapes.VariableValues `json:"variables,omitempty"`
+}
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (t *templateUse) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	t.use = nil
+	if d.PeekKind() != '{' {
+		return rest.EmptyOnly(d, "must be an object")
+	}
+	var request templateUseRequest
+	if err := json.UnmarshalDecode(d, &request, json.RejectUnknownMembers(true)); err != nil {
+		return err
+	}
+	if request.ID != "" || len(request.Variables) > 0 {
+		t.use = &app.TemplateUse{ID: request.ID, Variables: request.Variables}
+	}
+	return nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (templateUse) Schema(r huma.Registry) *huma.Schema {
+	return r.Schema(reflect.TypeFor[templateUseRequest](), true, "")
+}

@@ -1,0 +1,127 @@
+package shapes
+
+import (
+	"strconv"
+
+	"fmt"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+
+	"mailer/app"
+	"mailer/web/rest"
+)
+
+// PropertyValue is a string or a number in a body.
+type PropertyValue app.PropertyValue
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (v *PropertyValue) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	switch d.PeekKind() {
+	case '"':
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		*v = PropertyValue{Type: app.StringProperty, Text: token.String()}
+		return nil
+	case '0':
+		token, err := d.ReadToken()
+		if err != nil {
+			return err
+		}
+		n, err := strconv.ParseFloat(token.String(), 64)
+		if err != nil {
+			return rest.NewShapeError(d.StackPointer(), "must be a number that a 64-bit float holds")
+		}
+		*v = PropertyValue{Type: app.NumberProperty, Number: n}
+		return nil
+	}
+	return rest.WrongShape(d, "a string or a number")
+}
+
+// plain returns the value alone, for answers.
+// Plain returns the value as JSON has it.
+func (v PropertyValue) Plain() any {
+	if v.Type == app.NumberProperty {
+		return v.Number
+	}
+	return v.Text
+}
+
+// Schema implements huma.SchemaProvider.
+func (PropertyValue) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString}, {Type: huma.TypeNumber}}}
+}
+
+// FallbackValue is a fallback in an answer: a string, a number, or null for
+// none.
+type FallbackValue struct{ Value *app.PropertyValue }
+
+// MarshalJSON implements json.Marshaler.
+func (f FallbackValue) MarshalJSON() ([]byte, error) {
+	if f.Value == nil {
+		return []byte("null"), nil
+	}
+	return json.Marshal(PropertyValue(*f.Value).Plain())
+}
+
+// Schema implements huma.SchemaProvider.
+func (FallbackValue) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{OneOf: []*huma.Schema{{Type: huma.TypeString, Nullable: true}, {Type: huma.TypeNumber}},
+		Description: "What a placeholder becomes for contacts without a value"}
+}
+
+// FallbackInput is a fallback in a body.
+type FallbackInput struct{ rest.Change[PropertyValue] }
+
+// Schema implements huma.SchemaProvider.
+func (FallbackInput) Schema(r huma.Registry) *huma.Schema {
+	s := FallbackValue{}.Schema(r)
+	s.Description += "; it must be of the property's type. null: none"
+	return s
+}
+
+// VariableValues are strings and numbers by key, of bounded number. Null is
+// absent; an empty string is a value.
+type VariableValues map[string]app.PropertyValue
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (m *VariableValues) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	*m = nil
+	if d.PeekKind() == '"' {
+		return rest.EmptyOnly(d, "must be an object")
+	}
+	open, err := rest.BeginObject(d, "an object")
+	if !open {
+		return err
+	}
+	out := VariableValues{}
+	for n := 0; d.PeekKind() != '}'; n++ {
+		if n == app.MaxTemplateVariables {
+			return rest.NewShapeError(d.StackPointer().Parent(), fmt.Sprintf("can hold at most %d variables", app.MaxTemplateVariables))
+		}
+		var key string
+		if err := json.UnmarshalDecode(d, &key); err != nil {
+			return err
+		}
+		var value rest.Change[PropertyValue]
+		if err := json.UnmarshalDecode(d, &value); err != nil {
+			return err
+		}
+		if !value.Null {
+			out[key] = app.PropertyValue(value.Value)
+		}
+	}
+	*m = out
+	_, err = d.ReadToken()
+	return err
+}
+
+// Schema implements huma.SchemaProvider.
+func (VariableValues) Schema(r huma.Registry) *huma.Schema {
+	most := app.MaxTemplateVariables
+	return &huma.Schema{Type: huma.TypeObject, AdditionalProperties: PropertyValue{}.Schema(r), MaxProperties: &most,
+		Description: "A value for each variable of the template; those with a fallback may be left out"}
+}
