@@ -22,6 +22,8 @@ CREATE TABLE teams (
   keep_content    INTEGER,    -- milliseconds; 0: for ever; NULL: as the server has it; so the next two
   keep_emails     INTEGER,
   keep_broadcasts INTEGER,
+  logo_url   TEXT,            -- of hosted pages and the dashboard; NULL: none
+  second_factor INTEGER NOT NULL DEFAULT 0 CHECK (second_factor IN (0, 1)), -- people reach it only with a second factor
   deleted_at INTEGER,         -- since when all of it goes, piece by piece, and this row last; NULL: it stays
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
@@ -94,6 +96,8 @@ CREATE TABLE keys (
   domain_id    TEXT REFERENCES domains (id) ON DELETE CASCADE, -- NULL: any domain
   public       TEXT NOT NULL UNIQUE,
   hash         BLOB NOT NULL,
+  expires_at   INTEGER, -- from when on it is no key; NULL: never
+  allowed_ips  TEXT,    -- JSON: ranges of addresses that may use it; NULL: any
   created_at   INTEGER NOT NULL,
   last_used_at INTEGER
 ) STRICT, WITHOUT ROWID;
@@ -765,3 +769,100 @@ CREATE TABLE audit_logs (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_logs_team ON audit_logs (team_id, id) WHERE team_id IS NOT NULL;
+
+-- People who sign in; keys are for programs.
+CREATE TABLE users (
+  id         TEXT NOT NULL PRIMARY KEY,
+  address    TEXT NOT NULL UNIQUE, -- lower case
+  name       TEXT NOT NULL,        -- '': not said
+  password   TEXT,                 -- argon2id with its parameters and salt; NULL: none, only links and passkeys
+  language   TEXT,                 -- of the dashboard; NULL: the browser's
+  theme      TEXT CHECK (theme IN ('light', 'dark')), -- NULL: the system's
+  operator   INTEGER NOT NULL CHECK (operator IN (0, 1)), -- stands above teams
+  created_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX users_operator ON users (id) WHERE operator = 1;
+
+-- Who belongs to which team, and as what.
+CREATE TABLE memberships (
+  user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  created_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, team_id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX memberships_team ON memberships (team_id, user_id);
+
+-- Who was asked to join a team; the code of the link is kept as SHA-256.
+CREATE TABLE invitations (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  address    TEXT NOT NULL, -- lower case
+  role       TEXT NOT NULL CHECK (role IN ('owner', 'admin', 'member')),
+  hash       BLOB NOT NULL UNIQUE,
+  invited_by TEXT NOT NULL, -- id of the person or key, name of the system's user
+  created_at INTEGER NOT NULL,
+  expires_at INTEGER NOT NULL,
+  UNIQUE (team_id, address)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX invitations_team ON invitations (team_id, id);
+
+-- Who is signed in; the token of the cookie is kept as SHA-256. A half session waits for
+-- its second factor and reaches nothing else.
+CREATE TABLE sessions (
+  id         TEXT NOT NULL PRIMARY KEY,
+  user_id    TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  hash       BLOB NOT NULL UNIQUE,
+  half       INTEGER NOT NULL CHECK (half IN (0, 1)),
+  device     TEXT NOT NULL, -- the browser, as it named itself
+  address    TEXT NOT NULL, -- IP address
+  created_at INTEGER NOT NULL,
+  seen_at    INTEGER NOT NULL, -- to five minutes
+  proved_at  INTEGER NOT NULL  -- when the person last proved to be there
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sessions_user ON sessions (user_id, id);
+CREATE INDEX sessions_seen ON sessions (seen_at);
+
+-- Browsers in which somebody signed in before: others' wrong guesses do not slow them.
+CREATE TABLE devices (
+  hash    BLOB NOT NULL PRIMARY KEY, -- SHA-256 of the device's cookie
+  user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  seen_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX devices_user ON devices (user_id, seen_at);
+
+-- Links that open once: the first run's, which makes the first account, and those that
+-- sign somebody in.
+CREATE TABLE sign_in_codes (
+  hash       BLOB NOT NULL PRIMARY KEY, -- SHA-256
+  user_id    TEXT REFERENCES users (id) ON DELETE CASCADE, -- NULL: the first run's
+  expires_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+CREATE INDEX sign_in_codes_user ON sign_in_codes (user_id);
+
+-- Second factors: time-based one-time passwords (RFC 6238).
+CREATE TABLE totp (
+  user_id      TEXT NOT NULL PRIMARY KEY REFERENCES users (id) ON DELETE CASCADE,
+  sealed       BLOB NOT NULL,
+  step         INTEGER NOT NULL, -- the latest that was used: each counts once
+  confirmed_at INTEGER           -- NULL: not in force yet
+) STRICT, WITHOUT ROWID;
+
+-- What signs in once where the second factor is lost.
+CREATE TABLE recovery_codes (
+  user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  hash    BLOB NOT NULL, -- SHA-256 of the code, which is random
+  PRIMARY KEY (user_id, hash)
+) STRICT, WITHOUT ROWID;
+
+-- Passkeys (WebAuthn).
+CREATE TABLE passkeys (
+  id           TEXT NOT NULL PRIMARY KEY,
+  user_id      TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
+  credential_id BLOB NOT NULL UNIQUE,
+  name         TEXT NOT NULL,
+  credential   TEXT NOT NULL, -- JSON, the library's own; a public key
+  created_at   INTEGER NOT NULL,
+  last_used_at INTEGER
+) STRICT, WITHOUT ROWID;
+CREATE INDEX passkeys_user ON passkeys (user_id, id);

@@ -15,6 +15,8 @@ const (
 	CodeInvalidAPIKey           Code = "invalid_api_key"
 	CodeRestrictedAPIKey        Code = "restricted_api_key"
 	CodeForbidden               Code = "forbidden"
+	CodeInvalidCredentials      Code = "invalid_credentials"
+	CodeReauthentication        Code = "reauthentication_required"
 	CodeSendingPaused           Code = "sending_paused"
 	CodeBroadcastsPaused        Code = "broadcasts_paused"
 	CodeBroadcastTooLarge       Code = "broadcast_too_large"

@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"crypto/subtle"
+	"net/netip"
 	"strings"
 	"time"
 	"unicode"
@@ -50,9 +51,10 @@ func (r Role) Above(other Role) bool { return r.rank() > other.rank() }
 // members only read.
 func (r Role) Manages() bool { return !RoleAdmin.Above(r) }
 
-// Key is an API key as it is kept: never the secret itself.
+// Key is who asks, in one team: an API key as it is kept, never the secret itself; or a
+// person who is signed in, whose rights there are those of a key with full access.
 type Key struct {
-	ID         string
+	ID         string // of the key, or of the person
 	TeamID     string
 	TeamName   string
 	Name       string
@@ -63,8 +65,22 @@ type Key struct {
 	Public     string
 	Hash       []byte // SHA-256 of the secret part
 	CreatedAt  time.Time
-	LastUsedAt time.Time // zero: never; written at most once a minute
+	LastUsedAt time.Time      // zero: never; written at most once a minute
+	ExpiresAt  time.Time      // from then on it is no key; zero: never
+	AllowedIPs []netip.Prefix // whose addresses may use it; none: any
+	Session    *Session       // of a person; nil: an API key
 }
+
+// Session is what a person is beyond a key.
+type Session struct {
+	ID       string
+	Name     string    // of the person: the address
+	Operator bool      // stands above teams
+	ProvedAt time.Time // when the person last proved to be there
+}
+
+// FreshProof is how long a proof to be there counts for what needs one.
+const FreshProof = 10 * time.Minute
 
 // KeyInput is what a caller says of a new key.
 type KeyInput struct {
@@ -186,6 +202,29 @@ func InvalidKey() *Error { return Errorf(CodeInvalidAPIKey, "API key is invalid"
 // RestrictedKey refuses a key that may only send.
 func RestrictedKey() *Error {
 	return Errorf(CodeRestrictedAPIKey, "This API key is restricted to only send emails.")
+}
+
+// PersonOnly refuses an API key where only a person who is signed in gets an answer.
+func PersonOnly() *Error {
+	return Errorf(CodeForbidden, "This answers to a person who is signed in, not to an API key")
+}
+
+// OperatorOnly refuses whoever is not signed in as an operator.
+func OperatorOnly() *Error {
+	return Errorf(CodeForbidden, "This answers to an operator who is signed in")
+}
+
+// SignedOut refuses a session that is none, or has ended.
+func SignedOut() *Error { return Errorf(CodeInvalidCredentials, "You are not signed in") }
+
+// NoTeam refuses a person who names no team, or one that he does not belong to.
+func NoTeam() *Error {
+	return Errorf(CodeNotFound, "You do not belong to this team, or there is none; the header x-team names one")
+}
+
+// NotFresh refuses a person who has not proved lately to be there.
+func NotFresh() *Error {
+	return Errorf(CodeReauthentication, "Confirm first that it is you: POST /auth/confirm with your password, a code or a passkey")
 }
 
 // RoleTooLow refuses a key whose role may only read what it asks to change.

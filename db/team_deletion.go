@@ -48,6 +48,11 @@ func (tx *Tx) BeginTeamDeletion(teamID string) error {
 	if _, err := tx.exec(`DELETE FROM keys WHERE team_id = ?`, teamID); err != nil {
 		return fmt.Errorf("delete keys: %w", err)
 	}
+	for _, who := range []string{`DELETE FROM memberships WHERE team_id = ?`, `DELETE FROM invitations WHERE team_id = ?`} {
+		if _, err := tx.exec(who, teamID); err != nil {
+			return fmt.Errorf("end memberships: %w", err)
+		}
+	}
 	if _, err := tx.leaveBehind(teamID, purgedWebhooks, maxAtOnce); err != nil {
 		return err
 	}
@@ -130,6 +135,8 @@ var teamPurges = []teamPurge{
 	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND ?2 > 0`)},
 	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND ?2 > 0`)},
+	{"memberships", rows(`DELETE FROM memberships WHERE team_id = ?1 AND user_id IN (SELECT user_id FROM memberships WHERE team_id = ?1 LIMIT ?2)`)},
+	{"invitations", rows(`DELETE FROM invitations WHERE team_id = ?1 AND id IN (SELECT id FROM invitations WHERE team_id = ?1 LIMIT ?2)`)},
 	{"keys", rows(`DELETE FROM keys WHERE team_id = ?1 AND id IN (SELECT id FROM keys WHERE team_id = ?1 LIMIT ?2)`)},
 	{"domains", rows(`DELETE FROM domains WHERE team_id = ?1 AND id IN (SELECT id FROM domains WHERE team_id = ?1 LIMIT ?2)`)},
 	{"relay_troubles", rows(`DELETE FROM relay_troubles WHERE id IN (SELECT id FROM relay_troubles WHERE team_id = ?1 LIMIT ?2)`)},

@@ -17,14 +17,20 @@ import (
 // has not used up its rate.
 func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
 	if rt.Public {
+		if rt.SameSite {
+			return h.sameSite(r)
+		}
 		return nil
 	}
 	if !x.inside {
-		if err := h.identify(x, r); err != nil {
+		if err := h.identify(x, r, rt); err != nil {
 			return err
 		}
 	}
 	key := x.Key
+	if err := h.mayPerson(key, rt); err != nil {
+		return err
+	}
 	if key.Permission != app.FullAccess && !rt.Sending {
 		return app.RestrictedKey()
 	}
@@ -34,9 +40,18 @@ func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
 	return nil
 }
 
-// identify finds the key of a request and takes the request from its rate.
-func (h *Handler) identify(x *Exchange, r *http.Request) error {
+// identify finds the key of a request, or who is signed in where it has no
+// Authorization, and takes the request from its rate.
+func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
+	if h.sessions != nil && r.Header["Authorization"] == nil {
+		if token := h.SessionToken(r.Header); token != "" {
+			return h.signedIn(x, r, token, rt)
+		}
+	}
 	token, ok := bearer(r.Header.Get("Authorization"))
+	if !ok && (rt.Person || rt.Operator) {
+		return app.SignedOut()
+	}
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
 		return app.MissingKey()
@@ -52,7 +67,10 @@ func (h *Handler) identify(x *Exchange, r *http.Request) error {
 // actor is who makes the request, as the audit log names him.
 func (x *Exchange) actor() app.Actor {
 	a := app.Actor{Type: app.ActorServer, Name: "anybody"}
-	if x.Key != nil {
+	switch {
+	case x.Key != nil && x.Key.Session != nil:
+		a = app.Actor{Type: app.ActorPerson, Name: x.Key.ID}
+	case x.Key != nil:
 		a = app.Actor{Type: app.ActorKey, Name: x.Key.ID}
 	}
 	if x.from.IsValid() {

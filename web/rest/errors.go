@@ -60,9 +60,9 @@ func statusOf(code app.Code) int {
 	switch code {
 	case app.CodeInvalidParameter, app.CodeInvalidPayload, app.CodeInvalidIdempotencyKey:
 		return http.StatusBadRequest
-	case app.CodeMissingAPIKey, app.CodeInvalidAPIKey:
+	case app.CodeMissingAPIKey, app.CodeInvalidAPIKey, app.CodeInvalidCredentials:
 		return http.StatusUnauthorized
-	case app.CodeRestrictedAPIKey, app.CodeForbidden, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached:
+	case app.CodeRestrictedAPIKey, app.CodeForbidden, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached, app.CodeReauthentication:
 		return http.StatusForbidden
 	case app.CodeNotFound:
 		return http.StatusNotFound
@@ -87,7 +87,8 @@ func statusOf(code app.Code) int {
 func unknownToResend(code app.Code) bool {
 	switch code {
 	case app.CodeAllRecipientsSuppressed, app.CodeSendingPaused, app.CodeBroadcastsPaused, app.CodePlanLimitReached,
-		app.CodeForbidden, app.CodeConflict, app.CodeInvalidPayload, app.CodePayloadTooLarge, app.CodeBroadcastTooLarge, app.CodeServiceUnavailable:
+		app.CodeForbidden, app.CodeConflict, app.CodeInvalidPayload, app.CodePayloadTooLarge, app.CodeBroadcastTooLarge, app.CodeServiceUnavailable,
+		app.CodeInvalidCredentials, app.CodeReauthentication:
 		return true
 	}
 	return false

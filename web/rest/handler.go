@@ -14,6 +14,7 @@ package rest
 import (
 	"context"
 	"log/slog"
+	"net/http"
 	"net/netip"
 	"strings"
 	"sync/atomic"
@@ -31,10 +32,21 @@ type Authenticator interface {
 	Authenticate(ctx context.Context, token string) (*app.Key, error)
 }
 
+// Sessions finds who is signed in.
+type Sessions interface {
+	// SignedIn returns the person of a session's token as a key of a team by its id. No
+	// team: the only one of the person, or a key without a team. half: the session
+	// may still wait for its second factor. Errors: CodeInvalidCredentials;
+	// CodeNotFound for a team that the person does not belong to; CodeForbidden for one
+	// that demands a second factor which the person has not.
+	SignedIn(ctx context.Context, token, team string, half bool) (*app.Key, error)
+}
+
 // Config is what a Handler is made of.
 type Config struct {
-	Keys Authenticator
-	Log  *slog.Logger
+	Keys     Authenticator
+	Sessions Sessions // nil: nobody signs in
+	Log      *slog.Logger
 	// BaseURL is where callers reach this server, without a slash at its end.
 	BaseURL string
 	// RateLimit is how many requests a second each key may make; 0: no limit,
@@ -60,6 +72,8 @@ type Config struct {
 // all routes are added.
 type Handler struct {
 	keys       Authenticator
+	sessions   Sessions
+	sites      *http.CrossOriginProtection
 	log        *slog.Logger
 	metrics    *metrics.Metrics
 	silent     bool
@@ -86,6 +100,8 @@ type Handler struct {
 func New(cfg Config) *Handler {
 	h := &Handler{
 		keys:       cfg.Keys,
+		sessions:   cfg.Sessions,
+		sites:      sitesOf(cfg.BaseURL),
 		log:        cfg.Log,
 		metrics:    cfg.Metrics,
 		silent:     cfg.Silent,

@@ -63,12 +63,15 @@ func (l *rateLimiter) take(head http.Header, key *app.Key) error {
 	now := l.now()
 	tighter, least := l.key, 0
 	for _, r := range []*rate{l.key, l.team} {
-		if r.limit <= 0 {
+		if r.limit <= 0 || r == l.team && key.TeamID == "" {
 			continue
 		}
 		id := key.ID
-		if r == l.team {
+		switch {
+		case r == l.team:
 			id = key.TeamID
+		case key.Session != nil:
+			id = key.Session.ID
 		}
 		used := r.used.Add(id, now)
 		left := max(r.limit-used, 0)

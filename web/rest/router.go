@@ -29,6 +29,12 @@ type Route struct {
 	Public   bool // needs no key
 	Sending  bool // open to keys that may only send
 	Admin    bool // changes what members of a team may only read
+	Person   bool // answers to a person who is signed in alone, and asks for no team
+	Half     bool // with Person: also where the second factor is still to come
+	Operator bool // answers to an operator who is signed in alone, and asks for no team
+	AllTeams bool // an operator who names no team asks about all of them: key.TeamID is empty then
+	Fresh    bool // a person must have proved to be there within app.FreshProof
+	SameSite bool // public, and refused where another site asks: it sets or ends a session
 	Body     bool // takes a body, which is read before the handler runs
 	Optional bool // the body may be left out
 	Passing  bool // keeps no part of its body, so that the room for it serves again
