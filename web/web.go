@@ -13,6 +13,7 @@ import (
 
 	"mailer/app/metrics"
 	"mailer/app/server"
+	"mailer/web/account"
 	"mailer/web/audience"
 	"mailer/web/broadcasts"
 	"mailer/web/emails"
@@ -66,6 +67,9 @@ type Services struct {
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
+	Sessions       rest.Sessions
+	SignIn         account.SignInService
+	Me             account.MeService
 }
 
 // servicesFrom returns the services of a server.
@@ -95,6 +99,9 @@ func servicesFrom(s *server.Server) Services {
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
+		Sessions:       s.People,
+		SignIn:         s.People,
+		Me:             s.People,
 	}
 }
 
@@ -109,7 +116,7 @@ func New(cfg Config) *rest.Handler {
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Auth, Sessions: s.Sessions, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s)
@@ -146,6 +153,8 @@ func addRoutes(h *rest.Handler, s Services) {
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		account.SignInRoutes{Service: s.SignIn},
+		account.MeRoutes{Service: s.Me},
 	} {
 		routes.Add(h)
 	}
