@@ -831,6 +831,7 @@ CREATE TABLE devices (
   seen_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX devices_user ON devices (user_id, seen_at);
 CREATE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_seen ON devices (seen_at);
 

@@ -18,7 +18,7 @@ type apiDocument struct {
 
 type apiOperation struct {
 	Parameters  []apiParameter
-	Security    []any
+	Security    []map[string][]string
 	RequestBody *struct {
 		Content map[string]struct{ Schema *apiSchema }
 	}
@@ -67,7 +67,7 @@ func (d *apiDocument) operations() (out []*apiOperation) {
 	order := []string{"get", "post", "patch", "put", "delete"}
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 		for method, op := range d.Paths[path] {
-			if op.method, op.path = strings.ToUpper(method), path; len(op.Security) > 0 {
+			if op.method, op.path = strings.ToUpper(method), path; op.takesKey() {
 				out = append(out, op)
 			}
 		}
@@ -79,6 +79,11 @@ func (d *apiDocument) operations() (out []*apiOperation) {
 		return rank(a) - rank(b)
 	})
 	return out
+}
+
+// takesKey reports whether a key opens it: what a session alone opens is a person's own.
+func (op *apiOperation) takesKey() bool {
+	return slices.ContainsFunc(op.Security, func(way map[string][]string) bool { _, ok := way["bearer"]; return ok })
 }
 
 func (op *apiOperation) String() string { return op.method + " " + op.path }

@@ -14,9 +14,11 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/importing"
+	accounts "mailer/app/people"
 	"mailer/app/plan"
 	"mailer/app/queue"
 	"mailer/app/reputation"
+	"mailer/app/teams"
 	"mailer/app/webhook"
 )
 
@@ -40,6 +42,10 @@ var documentedLimits = map[string]int{
 	"* conditions maxItems":                      app.MaxConditions,
 	"* content maximum":                          math.MaxUint8,
 	"* data maximum":                             math.MaxUint8,
+	"auth name maxLength":                        accounts.MaxUserName,
+	"auth password maxLength":                    accounts.MaxPassword,
+	"auth team maxLength":                        teams.MaxName,
+	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
 	"audiences name maxLength":                   app.MaxSegmentName,
 	"broadcasts name maxLength":                  app.MaxBroadcastName,

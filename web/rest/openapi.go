@@ -8,6 +8,9 @@ import (
 // bearerScheme is the name of the security scheme in the document.
 const bearerScheme = "bearer"
 
+// sessionScheme is that of what a person who is signed in alone reaches.
+const sessionScheme = "session"
+
 // schemaPrefix begins what refers to a schema with a name.
 const schemaPrefix = "#/components/schemas/"
 
@@ -26,6 +29,8 @@ func newAPI(h *Handler) huma.API {
 			Schemas: registry,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
 				bearerScheme: {Type: "http", Scheme: "bearer", Description: "An API key."},
+				sessionScheme: {Type: "apiKey", In: "cookie", Name: h.cookieName(),
+					Description: "Somebody who is signed in. Where there is no Authorization header it opens all other operations too, in the team that the header x-team names by its id."},
 			},
 		},
 	}
