@@ -92,7 +92,10 @@ func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Ope
 		op.Responses = map[string]*huma.Response{}
 	}
 	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
-	if !rt.Public {
+	switch {
+	case rt.Person || rt.Operator:
+		op.Security = []map[string][]string{{sessionScheme: {}}}
+	case !rt.Public:
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
 	// Parameters are strings that the handlers check, so that their errors have
