@@ -67,6 +67,7 @@ type Services struct {
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
+	Exports        rest.Exports // nil: nobody notes them
 }
 
 // servicesFrom returns the services of a server.
@@ -96,6 +97,7 @@ func servicesFrom(s *server.Server) Services {
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
+		Exports:        s.Teams,
 	}
 }
 
@@ -110,7 +112,7 @@ func New(cfg Config) *rest.Handler {
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Sessions: s.Sessions, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s)
