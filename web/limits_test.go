@@ -28,6 +28,7 @@ import (
 // for any place.
 var documentedLimits = map[string]int{
 	"queue ids maxItems":                         queue.MaxIDs,
+	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,
 	"* first_name maxLength":                     app.MaxContactName,
 	"* last_name maxLength":                      app.MaxContactName,

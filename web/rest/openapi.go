@@ -5,11 +5,12 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// bearerScheme is the name of the security scheme in the document.
-const bearerScheme = "bearer"
-
-// sessionScheme is that of what a person who is signed in alone reaches.
-const sessionScheme = "session"
+// The names of the security schemes in the document: of API keys, and of people who are
+// signed in.
+const (
+	bearerScheme  = "bearer"
+	sessionScheme = "session"
+)
 
 // schemaPrefix begins what refers to a schema with a name.
 const schemaPrefix = "#/components/schemas/"
@@ -28,9 +29,8 @@ func newAPI(h *Handler) huma.API {
 		Components: &huma.Components{
 			Schemas: registry,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				bearerScheme: {Type: "http", Scheme: "bearer", Description: "An API key."},
-				sessionScheme: {Type: "apiKey", In: "cookie", Name: h.cookieName(),
-					Description: "Somebody who is signed in. Where there is no Authorization header it opens all other operations too, in the team that the header x-team names by its id."},
+				bearerScheme:  {Type: "http", Scheme: "bearer", Description: "An API key."},
+				sessionScheme: {Type: "apiKey", In: "cookie", Name: secureCookie, Description: "A person who is signed in; without TLS the cookie is called " + plainCookie + "."},
 			},
 		},
 	}
