@@ -1,12 +1,12 @@
 package web
 
 import (
+	"context"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"testing"
 	"time"
-	"context"
 
 	"mailer/app"
 	"mailer/db"
@@ -20,7 +20,7 @@ func TestSpeedX(t *testing.T) {
 		if err := r.store.Write(ctx, func(tx *db.Tx) error {
 			for k := range 1000 {
 				_ = k
-				c := app.Contact{Hash: app.AddressHash{byte(i>>24),byte((i+k)>>16),byte((i+k)>>8),byte(i+k)}, ID: app.NewID(), TeamID: r.team.ID, Email: fmt.Sprintf("u%d@example.org", i+k), FirstName: "=cmd", CreatedAt: time.Now()}
+				c := app.Contact{Hash: app.AddressHash{byte(i >> 24), byte((i + k) >> 16), byte((i + k) >> 8), byte(i + k)}, ID: app.NewID(), TeamID: r.team.ID, Email: fmt.Sprintf("u%d@example.org", i+k), FirstName: "=cmd", CreatedAt: time.Now()}
 				if err := tx.InsertContact(&c); err != nil {
 					return err
 				}
