@@ -29,6 +29,8 @@ func documentTags(h *rest.Handler) {
 		{Name: "Broadcasts", Description: "One email to many contacts."},
 		{Name: "Webhooks", Description: "Endpoints that are told of events, and what they were told."},
 		{Name: "API keys", Description: "The keys that open this API."},
+		{Name: "Team", Description: "The team itself, its people, and who is asked to join."},
+		{Name: "Audit log", Description: "What was changed in a team, and by whom."},
 		{Name: "Queue", Description: "What waits and why, and acts on it."},
 		{Name: "Usage", Description: "What a team used of its plan."},
 		{Name: "Deliverability", Description: "How well a team's mail is received."},

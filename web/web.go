@@ -13,6 +13,7 @@ import (
 
 	"mailer/app/metrics"
 	"mailer/app/server"
+	"mailer/web/account"
 	"mailer/web/audience"
 	"mailer/web/broadcasts"
 	"mailer/web/emails"
@@ -66,6 +67,7 @@ type Services struct {
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
+	Audit          account.AuditService
 }
 
 // servicesFrom returns the services of a server.
@@ -95,6 +97,7 @@ func servicesFrom(s *server.Server) Services {
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
+		Audit:          s.Teams,
 	}
 }
 
@@ -146,6 +149,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		account.AuditRoutes{Service: s.Audit},
 	} {
 		routes.Add(h)
 	}
