@@ -825,14 +825,17 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_user ON sessions (user_id, id);
 CREATE INDEX sessions_seen ON sessions (seen_at);
+CREATE INDEX sessions_created ON sessions (half, created_at);
 
 -- Browsers in which somebody signed in before: others' wrong guesses do not slow them.
 CREATE TABLE devices (
-  hash    BLOB NOT NULL PRIMARY KEY, -- SHA-256 of the device's cookie
   user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  seen_at INTEGER NOT NULL
+  hash    BLOB NOT NULL, -- SHA-256 of the device's cookie, which people of one browser share
+  seen_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
-CREATE INDEX devices_user ON devices (user_id, seen_at);
+CREATE INDEX devices_hash ON devices (hash);
+CREATE INDEX devices_seen ON devices (seen_at);
 
 -- Links that open once: the first run's, which makes the first account, and those that
 -- sign somebody in.
@@ -842,6 +845,7 @@ CREATE TABLE sign_in_codes (
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sign_in_codes_user ON sign_in_codes (user_id);
+CREATE INDEX sign_in_codes_expires ON sign_in_codes (expires_at);
 
 -- Second factors: time-based one-time passwords (RFC 6238).
 CREATE TABLE totp (

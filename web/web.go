@@ -67,6 +67,9 @@ type Services struct {
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
+	Sessions       rest.Sessions
+	SignIn         account.SignInService
+	Me             account.MeService
 	Audit          account.AuditService
 }
 
@@ -97,6 +100,9 @@ func servicesFrom(s *server.Server) Services {
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
+		Sessions:       s.People,
+		SignIn:         s.People,
+		Me:             s.People,
 		Audit:          s.Teams,
 	}
 }
@@ -112,7 +118,7 @@ func New(cfg Config) *rest.Handler {
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Auth, Sessions: s.Sessions, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s)
@@ -149,6 +155,8 @@ func addRoutes(h *rest.Handler, s Services) {
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		account.SignInRoutes{Service: s.SignIn},
+		account.MeRoutes{Service: s.Me},
 		account.AuditRoutes{Service: s.Audit},
 	} {
 		routes.Add(h)

@@ -24,6 +24,7 @@ import (
 	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
+	"mailer/app/people"
 	"mailer/app/queue"
 	"mailer/app/rekey"
 	"mailer/app/relays"
@@ -98,6 +99,7 @@ type Server struct {
 	started      bool // Start came as far as its workers
 	Events       *events.Service
 	Teams        *teams.Service
+	People       *people.Service
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
@@ -140,6 +142,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 		return nil, err
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
+	s.People = people.New(base, s.Teams)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
@@ -155,7 +158,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup)
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
-	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
+	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)

@@ -45,7 +45,11 @@ func (h *Handler) signedIn(x *Exchange, r *http.Request, token string, rt *Route
 	if err := h.sameSite(r); err != nil {
 		return err
 	}
-	key, err := h.sessions.SignedIn(r.Context(), token, r.Header.Get(TeamHeader), rt.Half)
+	team := r.Header.Get(TeamHeader)
+	if rt.Person {
+		team = "" // a team that he can't reach does not keep him from what is his own
+	}
+	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.Half)
 	if err != nil {
 		return err
 	}
@@ -80,11 +84,18 @@ func (h *Handler) mayPerson(key *app.Key, rt *Route) error {
 // secure reports whether browsers reach this server by TLS.
 func (h *Handler) secure() bool { return strings.HasPrefix(h.baseURL, "https://") }
 
-func (h *Handler) cookieName() string {
+func (h *Handler) cookieName() string { return h.CookieName("") }
+
+// CookieName returns what a cookie for something is called; empty: the session's.
+func (h *Handler) CookieName(what string) string {
+	name := plainCookie
 	if h.secure() {
-		return secureCookie
+		name = secureCookie
 	}
-	return plainCookie
+	if what != "" {
+		name += "-" + what
+	}
+	return name
 }
 
 // SessionToken returns the token in the cookie of a request; empty: none.
