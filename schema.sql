@@ -794,6 +794,9 @@ CREATE TABLE audit_logs (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_logs_team ON audit_logs (team_id, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_action ON audit_logs (team_id, action, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_actor ON audit_logs (team_id, actor, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_target ON audit_logs (team_id, target, id) WHERE team_id IS NOT NULL;
 
 -- People who sign in; keys are for programs.
 CREATE TABLE users (

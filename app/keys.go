@@ -267,8 +267,10 @@ type AuditEntry struct {
 	Target string // id or name of what was changed; empty: the server, or many
 	Before string // JSON without secrets; empty: nothing to say
 	After  string
-	// CreatedAt is set where an entry is read.
+	// CreatedAt is set where an entry is read; so is ActorName, of a key or person that is
+	// still there.
 	CreatedAt time.Time
+	ActorName string
 }
 
 type actorKey struct{}

@@ -71,6 +71,7 @@ type Services struct {
 	SignIn         account.SignInService
 	Me             account.MeService
 	Exports        rest.Exports // nil: nobody notes them
+	Audit          account.AuditService
 }
 
 // servicesFrom returns the services of a server.
@@ -104,6 +105,7 @@ func servicesFrom(s *server.Server) Services {
 		SignIn:         s.People,
 		Me:             s.People,
 		Exports:        s.Teams,
+		Audit:          s.Teams,
 	}
 }
 
@@ -157,6 +159,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		operator.QueueRoutes{Service: s.Queue},
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
+		account.AuditRoutes{Service: s.Audit},
 	} {
 		routes.Add(h)
 	}
