@@ -33,6 +33,8 @@ type Config struct {
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool
+	// Version is that of the program, for its operator.
+	Version string
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 
@@ -67,6 +69,10 @@ type Services struct {
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
+	Relays         operator.RelayService
+	Status         operator.HealthService
+	Backups        operator.BackupService
+	Teams          operator.TeamService
 }
 
 // servicesFrom returns the services of a server.
@@ -96,6 +102,10 @@ func servicesFrom(s *server.Server) Services {
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
+		Relays:         s.Routing,
+		Status:         s.Health,
+		Backups:        s.Backup,
+		Teams:          s.Teams,
 	}
 }
 
@@ -113,7 +123,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 		Keys: s.Auth, Sessions: s.Sessions, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
-	addRoutes(h, s)
+	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking)
 	mcp.Register(h)
@@ -123,8 +133,8 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	return h
 }
 
-// addRoutes adds the routes of the API.
-func addRoutes(h *rest.Handler, s Services) {
+// addRoutes adds the routes of the API. version is that of the program.
+func addRoutes(h *rest.Handler, s Services, version string) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
@@ -147,6 +157,10 @@ func addRoutes(h *rest.Handler, s Services) {
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		operator.RelayRoutes{Service: s.Relays},
+		operator.HealthRoutes{Service: s.Status, Version: version},
+		operator.BackupRoutes{Service: s.Backups},
+		operator.TeamRoutes{Service: s.Teams},
 	} {
 		routes.Add(h)
 	}
