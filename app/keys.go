@@ -89,6 +89,8 @@ type KeyInput struct {
 	Role       Role
 	Domain     string // name; only with SendingAccess
 	DomainID   string // the same by its id; at most one of them
+	ExpiresAt  time.Time
+	AllowedIPs []string // ranges of addresses, and addresses
 }
 
 // MaxKeyName is how long the name of a key may be, in characters.

@@ -33,7 +33,7 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 		{"PATCH", "/domains/{domain}", `{"open_tracking":true,"tracking_subdomain":"links"}`, "domain.update", "", false},
 		{"POST", "/domains/{domain}/verify", `{}`, "domain.verify", "", false},
 		{"POST", "/api-keys", `{"name":"new"}`, "key.create", "{key}", false},
-		{"PATCH", "/api-keys/{key}", `{"name":"newer"}`, "key.rename", "", false},
+		{"PATCH", "/api-keys/{key}", `{"name":"newer"}`, "key.update", "", false},
 		{"DELETE", "/api-keys/{key}", ``, "key.delete", "", false},
 		{"POST", "/webhooks", `{"endpoint":"https://hooks.example.com/in?token=` + planted + `","events":["email.sent"]}`, "webhook.create", "{hook}", false},
 		{"PATCH", "/webhooks/{hook}", `{"status":"disabled"}`, "webhook.update", "", false},

@@ -17,6 +17,7 @@ import (
 	"mailer/app/plan"
 	"mailer/app/queue"
 	"mailer/app/reputation"
+	"mailer/app/teams"
 	"mailer/app/webhook"
 )
 
@@ -26,6 +27,7 @@ import (
 // for any place.
 var documentedLimits = map[string]int{
 	"queue ids maxItems":                         queue.MaxIDs,
+	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,
 	"* first_name maxLength":                     app.MaxContactName,
 	"* last_name maxLength":                      app.MaxContactName,

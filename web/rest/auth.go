@@ -61,7 +61,28 @@ func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
 		return h.authFailure(x, err)
 	}
 	x.Key = key
-	return h.rate.take(x.Header(), key)
+	if err := h.rate.take(x.Header(), key); err != nil {
+		return err
+	}
+	return h.mayFrom(key, x, r)
+}
+
+// mayFrom refuses a key that is used from an address that is none of its own. What
+// X-Forwarded-For says counts behind a proxy that the operator named, and nowhere else:
+// whoever reaches this port from the machine itself could write anything there. It does
+// not say what would be allowed. Errors: CodeForbidden.
+func (h *Handler) mayFrom(key *app.Key, x *Exchange, r *http.Request) error {
+	if len(key.AllowedIPs) == 0 {
+		return nil
+	}
+	from := x.from
+	if len(h.named) == 0 {
+		from = peerAddress(r.RemoteAddr)
+	}
+	if proxies(key.AllowedIPs).has(from) {
+		return nil
+	}
+	return app.Errorf(app.CodeForbidden, "This API key may not be used from the address that the request came from")
 }
 
 // actor is who makes the request, as the audit log names him.
