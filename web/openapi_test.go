@@ -151,7 +151,7 @@ func checkTypes(t *testing.T, schema map[string]any) {
 		names = []any{name}
 	}
 	for _, name := range names {
-		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null", "http"}, name) {
+		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null", "http", "apiKey"}, name) {
 			t.Errorf("there is no type %q: %v", name, schema)
 		}
 	}
