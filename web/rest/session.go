@@ -70,7 +70,7 @@ func (h *Handler) signedIn(x *Exchange, r *http.Request, token string, rt *Route
 	}
 	if team == "" && key.Session.Operator && (rt.Operator || rt.AllTeams) {
 		all := *key // also where there is but one team to be a member of
-		all.TeamID, all.TeamName, all.Role = "", "", ""
+		all.TeamID, all.TeamName, all.Role = "", "", app.RoleOwner
 		key = &all
 	}
 	x.Key = key

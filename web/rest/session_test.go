@@ -46,9 +46,9 @@ func doorBench(t *testing.T, base string, change ...func(*Config)) *coreBench {
 	b := newCoreBench(t, append(change, func(cfg *Config) {
 		cfg.BaseURL = base
 		cfg.Sessions = people{"ann": person("ours", false, 0), "late": person("ours", false, time.Hour), "ahead": person("ours", false, -time.Hour),
-			"operator": person("ours", true, 0), "teamless": person("", false, 0)}
+			"operator": person("ours", true, 0), "teamless": person("", false, 0), "above": {ID: "above", Permission: app.FullAccess, Session: &app.Session{Operator: true}}}
 	})...)
-	for path, rt := range map[string]Route{"/any": {}, "/person": {Person: true}, "/operator": {Operator: true}, "/all": {AllTeams: true}, "/fresh": {Fresh: true}} {
+	for path, rt := range map[string]Route{"/any": {}, "/person": {Person: true}, "/operator": {Operator: true}, "/all": {AllTeams: true}, "/audit": {AllTeams: true, Admin: true}, "/fresh": {Fresh: true}} {
 		for _, method := range []string{http.MethodGet, http.MethodPost} {
 			Register(b.handler, rt, huma.Operation{OperationID: strings.ToLower(method) + path[1:], Method: method, Path: path},
 				func(_ context.Context, key *app.Key, _ *struct{}) (*whoOutput, error) {
@@ -148,6 +148,7 @@ func TestWhoMayUseWhichRoute(t *testing.T) {
 		{"no team", "GET", doorBase + "/any", teamless, 404, app.CodeNotFound},
 		{"no team is asked for", "GET", doorBase + "/person", teamless, 200, ""},
 		{"all teams without a team", "GET", doorBase + "/all", teamless, 404, app.CodeNotFound},
+		{"an operator manages all teams", "GET", doorBase + "/audit", "Cookie: __Host-mailer=above", 200, ""},
 		{"no operator", "GET", doorBase + "/operator", ann, 403, app.CodeForbidden},
 		{"an operator", "GET", doorBase + "/operator", operator, 200, ""},
 		{"a key is no operator", "GET", doorBase + "/operator", "Authorization: Bearer key", 403, app.CodeForbidden},
