@@ -73,6 +73,7 @@ type Services struct {
 	Status         operator.HealthService
 	Backups        operator.BackupService
 	Teams          operator.TeamService
+	Exports        rest.Exports // nil: nobody notes them
 }
 
 // servicesFrom returns the services of a server.
@@ -106,6 +107,7 @@ func servicesFrom(s *server.Server) Services {
 		Status:         s.Health,
 		Backups:        s.Backup,
 		Teams:          s.Teams,
+		Exports:        s.Teams,
 	}
 }
 
@@ -120,7 +122,7 @@ func New(cfg Config) *rest.Handler {
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Sessions: s.Sessions, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s, cfg.Version)

@@ -53,17 +53,21 @@ func (h *Handler) sameSite(r *http.Request) error {
 	return nil
 }
 
-// signedIn finds the person of a request's cookie and takes the request from the rate
-// of the session. Errors: those of Sessions; CodeForbidden for another site's page.
-func (h *Handler) signedIn(x *Exchange, r *http.Request, token string, rt *Route) error {
+// signedIn finds the person of a request's cookie. Errors: those of Sessions;
+// CodeForbidden for another site's page.
+func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, error) {
 	if err := h.sameSite(r); err != nil {
-		return err
+		return nil, err
 	}
+<<<<<<< HEAD
 	x.Header().Set("Cache-Control", "no-store") // nothing in the address tells whose answer it is
-	if len(r.Header[TeamHeader]) > 1 {
+	if len(r.Header[TeamHeader]) > 1 { // which one counts is for nobody to guess
 		return app.NoTeam()
 	}
 	team := r.Header.Get(TeamHeader)
+	if rt.Person {
+		team = "" // a team that he can't reach does not keep him from what is his own
+	}
 	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.Half)
 	if err != nil {
 		return err
@@ -75,6 +79,9 @@ func (h *Handler) signedIn(x *Exchange, r *http.Request, token string, rt *Route
 	}
 	x.Key = key
 	return h.rate.take(x.Header(), key)
+=======
+	return h.sessions.SignedIn(r.Context(), token, r.Header.Get(TeamHeader), rt.Half)
+>>>>>>> 1b7cc316830c800a25d15ee25c477d4719472757
 }
 
 // mayPerson is nil where a person, or no person, may use a route.
