@@ -53,35 +53,30 @@ func (h *Handler) sameSite(r *http.Request) error {
 	return nil
 }
 
-// signedIn finds the person of a request's cookie. Errors: those of Sessions;
-// CodeForbidden for another site's page.
+// signedIn finds the person of a request's cookie. An operator who names no team where all
+// are shown has none, and stands above them. Errors: those of Sessions; CodeForbidden for
+// another site's page, CodeNotFound for two teams at once.
 func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, error) {
 	if err := h.sameSite(r); err != nil {
 		return nil, err
 	}
-<<<<<<< HEAD
-	x.Header().Set("Cache-Control", "no-store") // nothing in the address tells whose answer it is
-	if len(r.Header[TeamHeader]) > 1 { // which one counts is for nobody to guess
-		return app.NoTeam()
-	}
 	team := r.Header.Get(TeamHeader)
-	if rt.Person {
-		team = "" // a team that he can't reach does not keep him from what is his own
+	switch {
+	case rt.Person:
+		team = "" // one that he can't reach does not keep him from what is his own
+	case len(r.Header[TeamHeader]) > 1:
+		return nil, app.NoTeam()
 	}
 	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.Half)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	if team == "" && key.Session.Operator && (rt.Operator || rt.AllTeams) {
 		all := *key // also where there is but one team to be a member of
 		all.TeamID, all.TeamName, all.Role = "", "", app.RoleOwner
 		key = &all
 	}
-	x.Key = key
-	return h.rate.take(x.Header(), key)
-=======
-	return h.sessions.SignedIn(r.Context(), token, r.Header.Get(TeamHeader), rt.Half)
->>>>>>> 1b7cc316830c800a25d15ee25c477d4719472757
+	return key, nil
 }
 
 // mayPerson is nil where a person, or no person, may use a route.
