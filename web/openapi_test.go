@@ -69,6 +69,9 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 }
 
+// bodiless are POSTs that there is nothing to say in.
+var bodiless = map[string]bool{"post /auth/sign-out": true, "post /health/checks": true, "post /backups": true}
+
 func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
 	t.Helper()
 	responses := op["responses"].(map[string]any)
@@ -85,7 +88,7 @@ func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
 	if strings.Contains(name, "{") {
 		want = append(want, "404")
 	}
-	if strings.HasPrefix(name, "post") && !strings.Contains(name, "{") && !strings.HasSuffix(name, "/sign-out") { // a POST below a resource has no body
+	if strings.HasPrefix(name, "post") && !strings.Contains(name, "{") && !bodiless[name] { // a POST below a resource has no body
 		want = append(want, "400", "408", "413", "422", "503")
 		body := op["requestBody"].(map[string]any)
 		media := "application/json"
@@ -148,7 +151,7 @@ func checkTypes(t *testing.T, schema map[string]any) {
 		names = []any{name}
 	}
 	for _, name := range names {
-		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null", "http"}, name) {
+		if !slices.Contains([]any{"string", "number", "integer", "boolean", "object", "array", "null", "http", "apiKey"}, name) {
 			t.Errorf("there is no type %q: %v", name, schema)
 		}
 	}

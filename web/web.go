@@ -34,6 +34,8 @@ type Config struct {
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool
+	// Version is that of the program, for its operator.
+	Version string
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 
@@ -70,6 +72,10 @@ type Services struct {
 	Queue          operator.QueueService
 	SignIn         account.SignInService
 	Me             account.MeService
+	Relays         operator.RelayService
+	Status         operator.HealthService
+	Backups        operator.BackupService
+	Teams          operator.TeamService
 	Exports        rest.Exports // nil: nobody notes them
 	Audit          account.AuditService
 }
@@ -104,6 +110,10 @@ func servicesFrom(s *server.Server) Services {
 		Sessions:       s.People,
 		SignIn:         s.People,
 		Me:             s.People,
+		Relays:         s.Routing,
+		Status:         s.Health,
+		Backups:        s.Backup,
+		Teams:          s.Teams,
 		Exports:        s.Teams,
 		Audit:          s.Teams,
 	}
@@ -123,7 +133,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
-	addRoutes(h, s)
+	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking)
 	mcp.Register(h)
@@ -133,8 +143,8 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	return h
 }
 
-// addRoutes adds the routes of the API.
-func addRoutes(h *rest.Handler, s Services) {
+// addRoutes adds the routes of the API. version is that of the program.
+func addRoutes(h *rest.Handler, s Services, version string) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
@@ -160,6 +170,10 @@ func addRoutes(h *rest.Handler, s Services) {
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
 		account.AuditRoutes{Service: s.Audit},
+		operator.RelayRoutes{Service: s.Relays},
+		operator.HealthRoutes{Service: s.Status, Version: version},
+		operator.BackupRoutes{Service: s.Backups},
+		operator.TeamRoutes{Service: s.Teams},
 	} {
 		routes.Add(h)
 	}

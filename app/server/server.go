@@ -155,7 +155,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
-	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup)
+	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup).At(placeOf(&cfg), health.Network{})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
