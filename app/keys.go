@@ -69,6 +69,7 @@ type Key struct {
 	ExpiresAt  time.Time      // from then on it is no key; zero: never
 	AllowedIPs []netip.Prefix // whose addresses may use it; none: any
 	Session    *Session       // of a person; nil: an API key
+	Via        string         // the door that a request came through, where that is not the API itself: one of mail.Sources
 }
 
 // Session is what a person is beyond a key.

@@ -49,6 +49,7 @@ type Services struct {
 	Sessions       rest.Sessions // nil: nobody signs in
 	Health         healthService
 	Emails         emails.Service
+	Search         emails.SearchService
 	Attachments    emails.AttachmentService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
@@ -86,6 +87,7 @@ func servicesFrom(s *server.Server) Services {
 		Auth:           s.Teams,
 		Health:         s,
 		Emails:         s.Mail,
+		Search:         s.Search,
 		Attachments:    s.Mail,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
@@ -148,7 +150,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
-		emails.Routes{Service: s.Emails},
+		emails.Routes{Service: s.Emails, Search: s.Search},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},

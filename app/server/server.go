@@ -109,6 +109,7 @@ type Server struct {
 	Suppressions *audience.Suppressions
 	Mail         *mail.Service
 	Templates    *mail.Templates
+	Search       *mail.Search
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
@@ -147,7 +148,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates = s.Mail.Templates
+	s.Templates, s.Search = s.Mail.Templates, s.Mail.Search
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
