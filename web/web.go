@@ -46,6 +46,7 @@ type Services struct {
 	Health         healthService
 	Emails         emails.Service
 	Attachments    emails.AttachmentService
+	Metrics        emails.MetricsService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
 	Topics         audience.TopicService
@@ -75,6 +76,7 @@ func servicesFrom(s *server.Server) Services {
 		Health:         s,
 		Emails:         s.Mail,
 		Attachments:    s.Mail,
+		Metrics:        s.Figures,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
 		Topics:         s.Topics,
@@ -129,6 +131,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		healthRoutes{s.Health, h.Draining, h.Starved},
 		emails.Routes{Service: s.Emails},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
+		emails.MetricsRoutes{Service: s.Metrics},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},
