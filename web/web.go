@@ -51,6 +51,7 @@ type Services struct {
 	Emails         emails.Service
 	Search         emails.SearchService
 	Attachments    emails.AttachmentService
+	Metrics        emails.MetricsService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
 	Topics         audience.TopicService
@@ -89,6 +90,7 @@ func servicesFrom(s *server.Server) Services {
 		Emails:         s.Mail,
 		Search:         s.Search,
 		Attachments:    s.Mail,
+		Metrics:        s.Figures,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
 		Topics:         s.Topics,
@@ -152,6 +154,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		healthRoutes{s.Health, h.Draining, h.Starved},
 		emails.Routes{Service: s.Emails, Search: s.Search},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
+		emails.MetricsRoutes{Service: s.Metrics},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},

@@ -21,6 +21,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/figures"
 	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
@@ -119,6 +120,7 @@ type Server struct {
 	Queue        *queue.Service
 	Rekey        *rekey.Service
 	Retention    *retention.Service
+	Figures      *figures.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -159,6 +161,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup).At(placeOf(&cfg), health.Network{})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
+	s.Figures = figures.New(base)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
