@@ -53,6 +53,7 @@ type Services struct {
 	ContactTopics  audience.ContactTopicService
 	Contacts       audience.ContactService
 	Segments       audience.SegmentService
+	Previews       audience.PreviewService
 	Pages          pages.Service
 	Tracking       pages.TrackingService
 	Imports        audience.ImportService
@@ -82,6 +83,7 @@ func servicesFrom(s *server.Server) Services {
 		ContactTopics:  s.Audience,
 		Contacts:       s.Audience,
 		Segments:       s.Audience,
+		Previews:       s.Previews,
 		Pages:          s.Pages,
 		Tracking:       s.Mail,
 		Imports:        s.Imports,
@@ -134,8 +136,9 @@ func addRoutes(h *rest.Handler, s Services) {
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.ContactTopics},
-		audience.ContactRoutes{Service: s.Contacts},
+		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews},
 		segments,
+		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates},

@@ -47,6 +47,7 @@ type everyService interface {
 	audience.ContactTopicService
 	audience.ContactService
 	audience.SegmentService
+	audience.PreviewService
 	pages.Service
 	pages.TrackingService
 	audience.ImportService
@@ -74,6 +75,7 @@ func servicesOf(s everyService) Services {
 		ContactTopics:  s,
 		Contacts:       s,
 		Segments:       s,
+		Previews:       s,
 		Pages:          s,
 		Tracking:       s,
 		Imports:        s,

@@ -101,6 +101,7 @@ type Server struct {
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
+	Previews     *audience.Previews
 	Pages        *audience.Pages
 	Topics       *audience.Topics
 	Properties   *audience.Properties
@@ -142,6 +143,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
+	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates = s.Mail.Templates
