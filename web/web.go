@@ -61,6 +61,7 @@ type Services struct {
 	Ingest         ingestService
 	Broadcasts     broadcasts.Service
 	BroadcastStats broadcasts.StatsService
+	Reviews        broadcasts.ReviewService
 	Webhooks       webhookService
 	Usage          usageService
 	Insights       insightsService
@@ -91,6 +92,7 @@ func servicesFrom(s *server.Server) Services {
 		Ingest:         s.Reports,
 		Broadcasts:     s.Broadcasts,
 		BroadcastStats: s.Broadcasts,
+		Reviews:        s.Reviews,
 		Webhooks:       s.Events,
 		Usage:          s.Teams,
 		Insights:       s.Mail,
@@ -144,6 +146,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		broadcasts.TemplateRoutes{Service: s.Templates},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
+		broadcasts.ReviewRoutes{Service: s.Reviews},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},

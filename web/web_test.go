@@ -55,6 +55,7 @@ type everyService interface {
 	ingestService
 	broadcasts.Service
 	broadcasts.StatsService
+	broadcasts.ReviewService
 	webhookService
 	usageService
 	deliverabilityService
@@ -83,6 +84,7 @@ func servicesOf(s everyService) Services {
 		Ingest:         s,
 		Broadcasts:     s,
 		BroadcastStats: s,
+		Reviews:        s,
 		Webhooks:       s,
 		Usage:          s,
 		Deliverability: s,

@@ -110,6 +110,7 @@ type Server struct {
 	Templates    *mail.Templates
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
+	Reviews      *broadcasts.Reviews
 	Reports      *reports.Service
 	Routing      *routing.Service
 	Health       *health.Service
@@ -150,6 +151,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
+	s.Reviews = s.Broadcasts.Reviews
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(base, cfg.Backup)
