@@ -59,6 +59,7 @@ type Services struct {
 	ContactTopics  audience.ContactTopicService
 	Contacts       audience.ContactService
 	Segments       audience.SegmentService
+	Previews       audience.PreviewService
 	Pages          pages.Service
 	Tracking       pages.TrackingService
 	Imports        audience.ImportService
@@ -66,6 +67,7 @@ type Services struct {
 	Ingest         ingestService
 	Broadcasts     broadcasts.Service
 	BroadcastStats broadcasts.StatsService
+	Reviews        broadcasts.ReviewService
 	Webhooks       webhookService
 	Usage          usageService
 	Insights       insightsService
@@ -98,6 +100,7 @@ func servicesFrom(s *server.Server) Services {
 		ContactTopics:  s.Audience,
 		Contacts:       s.Audience,
 		Segments:       s.Audience,
+		Previews:       s.Previews,
 		Pages:          s.Pages,
 		Tracking:       s.Mail,
 		Imports:        s.Imports,
@@ -105,6 +108,7 @@ func servicesFrom(s *server.Server) Services {
 		Ingest:         s.Reports,
 		Broadcasts:     s.Broadcasts,
 		BroadcastStats: s.Broadcasts,
+		Reviews:        s.Reviews,
 		Webhooks:       s.Events,
 		Usage:          s.Teams,
 		Insights:       s.Mail,
@@ -160,13 +164,15 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.ContactTopics},
-		audience.ContactRoutes{Service: s.Contacts},
+		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews},
 		segments,
+		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
+		broadcasts.ReviewRoutes{Service: s.Reviews},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},

@@ -47,6 +47,7 @@ type everyService interface {
 	audience.ContactTopicService
 	audience.ContactService
 	audience.SegmentService
+	audience.PreviewService
 	pages.Service
 	pages.TrackingService
 	audience.ImportService
@@ -54,6 +55,7 @@ type everyService interface {
 	ingestService
 	broadcasts.Service
 	broadcasts.StatsService
+	broadcasts.ReviewService
 	webhookService
 	usageService
 	deliverabilityService
@@ -74,6 +76,7 @@ func servicesOf(s everyService) Services {
 		ContactTopics:  s,
 		Contacts:       s,
 		Segments:       s,
+		Previews:       s,
 		Pages:          s,
 		Tracking:       s,
 		Imports:        s,
@@ -81,6 +84,7 @@ func servicesOf(s everyService) Services {
 		Ingest:         s,
 		Broadcasts:     s,
 		BroadcastStats: s,
+		Reviews:        s,
 		Webhooks:       s,
 		Usage:          s,
 		Deliverability: s,

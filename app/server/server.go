@@ -104,6 +104,7 @@ type Server struct {
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
+	Previews     *audience.Previews
 	Pages        *audience.Pages
 	Topics       *audience.Topics
 	Properties   *audience.Properties
@@ -113,6 +114,7 @@ type Server struct {
 	Search       *mail.Search
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
+	Reviews      *broadcasts.Reviews
 	Reports      *reports.Service
 	Routing      *routing.Service
 	Health       *health.Service
@@ -148,12 +150,14 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.People = people.New(base, s.Teams)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
+	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
 	s.Templates, s.Search = s.Mail.Templates, s.Mail.Search
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
+	s.Reviews = s.Broadcasts.Reviews
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(base, cfg.Backup)
