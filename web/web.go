@@ -71,6 +71,10 @@ type Services struct {
 	SignIn         account.SignInService
 	Me             account.MeService
 	Audit          account.AuditService
+	Members        account.MemberService
+	Invitations    account.InvitationService
+	Team           account.TeamService
+	Retention      account.RetentionService
 }
 
 // servicesFrom returns the services of a server.
@@ -104,6 +108,10 @@ func servicesFrom(s *server.Server) Services {
 		SignIn:         s.People,
 		Me:             s.People,
 		Audit:          s.Teams,
+		Members:        s.People,
+		Invitations:    s.People,
+		Team:           s.Teams,
+		Retention:      s.Retention,
 	}
 }
 
@@ -158,6 +166,9 @@ func addRoutes(h *rest.Handler, s Services) {
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
 		account.AuditRoutes{Service: s.Audit},
+		account.MemberRoutes{Service: s.Members},
+		account.InvitationRoutes{Service: s.Invitations},
+		account.TeamRoutes{Service: s.Team, Retention: s.Retention},
 	} {
 		routes.Add(h)
 	}

@@ -278,8 +278,12 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID, but string) (n i
 	return n, service.Unavailable(err)
 }
 
-// Purge removes what has expired of sessions, codes and known browsers.
+// Purge removes what has expired of sessions, codes, invitations and known browsers.
 func (s *Service) Purge(ctx context.Context) error {
+	err := s.InPieces(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(service.PurgeChunk) })
+	if err != nil {
+		return err
+	}
 	return s.InPieces(ctx, "sessions that ended", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeSignIns(tx.Now.Add(-SessionIdle), tx.Now.Add(-SessionLife), tx.Now.Add(-HalfLife), tx.Now.Add(-DeviceLife), service.PurgeChunk)
 	})
