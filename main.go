@@ -420,13 +420,13 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
 	}
 	if !o.dev {
-		return announceSetup(ctx, log, s)
+		return announceSetup(context.WithoutCancel(ctx), log, s)
 	}
 	token, err := s.Teams.DevKey(ctx)
 	if err != nil {
 		return err
 	}
-	link, err := s.People.DevLink(ctx)
+	link, err := s.People.DevLink(context.WithoutCancel(ctx))
 	if err != nil {
 		return err
 	}

@@ -86,6 +86,31 @@ CREATE TABLE region_outcomes (
   PRIMARY KEY (region, hour)
 ) STRICT, WITHOUT ROWID;
 
+-- What became of recipients, by hour: the figures of charts, kept 400 days. Of one
+-- recipient each counts once, but for opens and clicks. A commit adds to each of its
+-- rows once. No foreign key: a count makes no commit fail.
+CREATE TABLE mail_counts (
+  team_id      TEXT NOT NULL,
+  hour         INTEGER NOT NULL, -- Unix hours
+  domain       TEXT NOT NULL,    -- of the sender
+  broadcast_id TEXT NOT NULL,    -- '': emails
+  sent         INTEGER NOT NULL, -- a relay took or refused them by name, or they are test recipients
+  delivered    INTEGER NOT NULL DEFAULT 0,
+  opened       INTEGER NOT NULL DEFAULT 0,
+  unique_opened  INTEGER NOT NULL DEFAULT 0, -- emails
+  clicked      INTEGER NOT NULL DEFAULT 0,
+  unique_clicked INTEGER NOT NULL DEFAULT 0,
+  bounced_transient    INTEGER NOT NULL DEFAULT 0,
+  bounced_permanent    INTEGER NOT NULL DEFAULT 0,
+  bounced_undetermined INTEGER NOT NULL DEFAULT 0,
+  complained   INTEGER NOT NULL DEFAULT 0,
+  suppressed   INTEGER NOT NULL DEFAULT 0,
+  delivery_delayed INTEGER NOT NULL DEFAULT 0,
+  failed       INTEGER NOT NULL DEFAULT 0,
+  unsubscribed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (team_id, hour, domain, broadcast_id)
+) STRICT, WITHOUT ROWID;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -835,6 +860,7 @@ CREATE TABLE devices (
   seen_at INTEGER NOT NULL,
   PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX devices_user ON devices (user_id, seen_at);
 CREATE INDEX devices_hash ON devices (hash);
 CREATE INDEX devices_seen ON devices (seen_at);
 

@@ -47,6 +47,7 @@ type Event struct {
 	TeamID      string
 	EmailID     string
 	BroadcastID string // empty: of an email
+	Domain      string // of the sender; empty where it is read
 	Type        EventType
 	Recipient   string // empty: the whole email
 	Detail      EventDetail

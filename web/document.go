@@ -29,6 +29,8 @@ func documentTags(h *rest.Handler) {
 		{Name: "Broadcasts", Description: "One email to many contacts."},
 		{Name: "Webhooks", Description: "Endpoints that are told of events, and what they were told."},
 		{Name: "API keys", Description: "The keys that open this API."},
+		{Name: "Sign-in", Description: "How people get in and out of the dashboard."},
+		{Name: "Account", Description: "What is a person's own: name, password, second factors, sessions."},
 		{Name: "Team", Description: "The team itself, its people, and who is asked to join."},
 		{Name: "Audit log", Description: "What was changed in a team, and by whom."},
 		{Name: "Queue", Description: "What waits and why, and acts on it."},

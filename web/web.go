@@ -44,6 +44,7 @@ type Config struct {
 // own: whatever has the methods may stand there.
 type Services struct {
 	Auth           rest.Authenticator
+	Sessions       rest.Sessions // nil: nobody signs in
 	Health         healthService
 	Emails         emails.Service
 	Attachments    emails.AttachmentService
@@ -67,9 +68,9 @@ type Services struct {
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
-	Sessions       rest.Sessions
 	SignIn         account.SignInService
 	Me             account.MeService
+	Exports        rest.Exports // nil: nobody notes them
 	Audit          account.AuditService
 	Members        account.MemberService
 	Invitations    account.InvitationService
@@ -107,6 +108,7 @@ func servicesFrom(s *server.Server) Services {
 		Sessions:       s.People,
 		SignIn:         s.People,
 		Me:             s.People,
+		Exports:        s.Teams,
 		Audit:          s.Teams,
 		Members:        s.People,
 		Invitations:    s.People,
@@ -126,7 +128,7 @@ func New(cfg Config) *rest.Handler {
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
 	h := rest.New(rest.Config{
-		Keys: s.Auth, Sessions: s.Sessions, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
+		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
 	addRoutes(h, s)

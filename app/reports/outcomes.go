@@ -29,6 +29,8 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 			o.HardBounced = n
 		}
 	}
-	s.delivery.CountOutcome(tx, delivery.OutcomeKey(r.subject.TeamID, r.subject.Relay, r.subject.MessageID), o)
+	key := delivery.OutcomeKey(r.subject.TeamID, r.subject.Relay, r.subject.MessageID)
+	s.delivery.CountOutcome(tx, key, o)
+	tx.CountSent(key.TeamID, key.Domain, r.subject.BroadcastID, int64(waited))
 	return nil
 }

@@ -95,7 +95,7 @@ func (r SignInRoutes) Add(h *rest.Handler) {
 	})
 	registerSignIn(h, rest.Route{}, huma.Operation{
 		OperationID: "open-sign-in-link", Method: http.MethodPost, Path: "/auth/link",
-		Summary: "Sign in with a link, once, within 30 minutes of its making", Tags: signInTags,
+		Summary: "Sign in with a link, once, within half an hour of its making", Tags: signInTags,
 		Errors: []int{http.StatusForbidden, http.StatusTooManyRequests},
 	}, func(ctx context.Context, v *people.Visitor, b *linkRequest) (people.NewSession, error) {
 		return r.Service.OpenLink(ctx, v, b.Code)

@@ -164,12 +164,12 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createContact))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContacts)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},

@@ -16,8 +16,8 @@ import (
 )
 
 // notTools are the operations that need a key and are no tools all the same, and
-// why. Those that need none are for probes, browsers and providers, and what a session
-// alone reaches is for people.
+// why. Those that need none are for probes, browsers and providers, those that need a
+// session for people.
 var notTools = map[string]string{
 	"call-mcp":                "is what tools are called through",
 	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",

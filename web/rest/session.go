@@ -39,25 +39,17 @@ func (h *Handler) sameSite(r *http.Request) error {
 	return nil
 }
 
-// signedIn finds the person of a request's cookie and takes the request from the rate
-// of the session. Errors: those of Sessions; CodeForbidden for another site's page.
-func (h *Handler) signedIn(x *Exchange, r *http.Request, token string, rt *Route) error {
+// signedIn finds the person of a request's cookie. Errors: those of Sessions;
+// CodeForbidden for another site's page.
+func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, error) {
 	if err := h.sameSite(r); err != nil {
-		return err
+		return nil, err
 	}
 	team := r.Header.Get(TeamHeader)
 	if rt.Person {
 		team = "" // a team that he can't reach does not keep him from what is his own
 	}
-	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.Half)
-	if err != nil {
-		return err
-	}
-	x.Key = key
-	if err := h.rate.take(x.Header(), key); err != nil {
-		return err
-	}
-	return nil
+	return h.sessions.SignedIn(r.Context(), token, team, rt.Half)
 }
 
 // mayPerson is nil where a person, or no person, may use a route.
