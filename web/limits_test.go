@@ -46,6 +46,8 @@ var documentedLimits = map[string]int{
 	"auth name maxLength":                        accounts.MaxUserName,
 	"auth password maxLength":                    accounts.MaxPassword,
 	"auth team maxLength":                        teams.MaxName,
+	"team logo_url maxLength":                    teams.MaxLogoURL,
+	"team name maxLength":                        teams.MaxName,
 	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
 	"audiences name maxLength":                   app.MaxSegmentName,

@@ -21,7 +21,7 @@ type team struct {
 	Name                 string  `json:"name"`
 	LogoURL              *string `json:"logo_url" doc:"On hosted pages and in the dashboard; null: none"`
 	SecondFactorRequired bool    `json:"second_factor_required" doc:"People reach the team only with a second factor"`
-	KeepContent          *string `json:"keep_content" doc:"How long bodies, attachments and captured messages of finished emails are kept, like 30d; 0: for ever; null: as long as the server keeps them"`
+	KeepContent          *string `json:"keep_content" doc:"How long bodies, attachments and captured messages of finished emails are kept, as mailer teams set-retention takes it; null: as long as the server keeps them"`
 	KeepEmails           *string `json:"keep_emails" doc:"The same of finished emails as a whole"`
 	CreatedAt            string  `json:"created_at" format:"date-time"`
 }
@@ -30,7 +30,7 @@ type updateTeamRequest struct {
 	Name                 *string             `json:"name,omitempty" minLength:"1" maxLength:"100"`
 	LogoURL              rest.Change[string] `json:"logo_url,omitempty" maxLength:"2048" doc:"An https address; null clears"`
 	SecondFactorRequired *bool               `json:"second_factor_required,omitempty" doc:"Who turns it on must have a second factor"`
-	KeepContent          rest.Change[string] `json:"keep_content,omitempty" doc:"Like 30d, 2w, 1y or 12h; 0: for ever; null: as the server"`
+	KeepContent          rest.Change[string] `json:"keep_content,omitempty" doc:"As mailer teams set-retention takes it; null: as the server"`
 	KeepEmails           rest.Change[string] `json:"keep_emails,omitempty" doc:"As keep_content"`
 }
 
