@@ -46,6 +46,7 @@ var documentedLimits = map[string]int{
 	"auth name maxLength":                        accounts.MaxUserName,
 	"auth password maxLength":                    accounts.MaxPassword,
 	"auth team maxLength":                        teams.MaxName,
+	"users new maxLength":                        accounts.MaxPassword,
 	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
 	"audiences name maxLength":                   app.MaxSegmentName,

@@ -70,6 +70,7 @@ type Services struct {
 	Queue          operator.QueueService
 	SignIn         account.SignInService
 	Me             account.MeService
+	SecondFactors  account.SecondFactorService
 	Exports        rest.Exports // nil: nobody notes them
 }
 
@@ -103,6 +104,7 @@ func servicesFrom(s *server.Server) Services {
 		Sessions:       s.People,
 		SignIn:         s.People,
 		Me:             s.People,
+		SecondFactors:  s.People,
 		Exports:        s.Teams,
 	}
 }
@@ -157,6 +159,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		operator.QueueRoutes{Service: s.Queue},
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
+		account.SecondFactorRoutes{Service: s.SecondFactors},
 	} {
 		routes.Add(h)
 	}
