@@ -46,6 +46,7 @@ var documentedLimits = map[string]int{
 	"auth name maxLength":                        accounts.MaxUserName,
 	"auth password maxLength":                    accounts.MaxPassword,
 	"auth team maxLength":                        teams.MaxName,
+	"users new maxLength":                        accounts.MaxPassword,
 	"team logo_url maxLength":                    teams.MaxLogoURL,
 	"team name maxLength":                        teams.MaxName,
 	"users name maxLength":                       accounts.MaxUserName,

@@ -70,6 +70,7 @@ type Services struct {
 	Queue          operator.QueueService
 	SignIn         account.SignInService
 	Me             account.MeService
+	SecondFactors  account.SecondFactorService
 	Exports        rest.Exports // nil: nobody notes them
 	Audit          account.AuditService
 	Members        account.MemberService
@@ -108,6 +109,7 @@ func servicesFrom(s *server.Server) Services {
 		Sessions:       s.People,
 		SignIn:         s.People,
 		Me:             s.People,
+		SecondFactors:  s.People,
 		Exports:        s.Teams,
 		Audit:          s.Teams,
 		Members:        s.People,
@@ -167,6 +169,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		operator.QueueRoutes{Service: s.Queue},
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
+		account.SecondFactorRoutes{Service: s.SecondFactors},
 		account.AuditRoutes{Service: s.Audit},
 		account.MemberRoutes{Service: s.Members},
 		account.InvitationRoutes{Service: s.Invitations},

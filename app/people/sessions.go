@@ -38,6 +38,7 @@ type NewSession struct {
 	Teams   []Membership
 	// strange: the person signed in before, and never with this browser.
 	strange bool
+	id      string // of the session
 }
 
 // The second factors.
@@ -193,6 +194,7 @@ func renew(tx *db.Tx, userID, id string) (n NewSession, err error) {
 	next.ID, next.SeenAt, next.ProvedAt = app.NewID(), tx.Now, tx.Now
 	n.Token, next.Hash = newSecret(tokenBytes)
 	n.Keep = SessionLife - tx.Now.Sub(old.CreatedAt)
+	n.id = next.ID
 	return n, tx.InsertSession(&next)
 }
 
