@@ -103,7 +103,9 @@ func TestPeopleAreInvitedChangedAndReset(t *testing.T) {
 	ann.ask(t, "GET", "/members", nil, 403)
 
 	api := client{in.url, in.newKey(t)}
-	var list struct{ Data []struct{ ID, Email, Role string } }
+	var list struct {
+		Data []struct{ ID, Email, Role string }
+	}
 	api.get(t, "/members", &list)
 	ids := map[string]string{}
 	for _, m := range list.Data {
