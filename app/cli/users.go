@@ -8,8 +8,9 @@ import (
 
 // users are the people who can sign in.
 func (c *Store) users() *cobra.Command {
-	return group("users", "People who sign in", c.usersSetup(), c.usersList(), c.usersCreate(),
-		c.usersGetLink("link EMAIL", "Print a link that signs a person in, once, within 30 minutes", (*people.Service).NewLink),
-		c.usersGetLink("reset EMAIL", "End password, second factor and sessions of a person, and print a new link", (*people.Service).Reset),
-		c.usersRole(), c.usersRemove(), c.usersSessions())
+	a := accounts{c}
+	return group("users", "People who sign in", c.usersSetup(), a.list(), a.create(),
+		a.signInLink("link EMAIL", "Print a link that signs a person in, once, within 30 minutes", (*people.Service).NewLink),
+		a.signInLink("reset EMAIL", "End password, second factor and sessions of a person, and print a new link", (*people.Service).Reset),
+		a.role(), a.remove(), a.sessions())
 }

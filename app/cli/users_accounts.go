@@ -13,7 +13,10 @@ import (
 	"mailer/app/server"
 )
 
-func (c *Store) usersList() *cobra.Command {
+// accounts are the commands about people who have an account.
+type accounts struct{ *Store }
+
+func (c accounts) list() *cobra.Command {
 	return c.jsonFlag(newCommand("list", "List who can sign in", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			t := Table{Head: []string{"EMAIL", "NAME", "OPERATOR", "TEAMS", "SECOND FACTOR", "LAST SEEN"}}
@@ -40,7 +43,7 @@ func accountRow(a *people.Account) Row {
 	}
 }
 
-func (c *Store) usersCreate() *cobra.Command {
+func (c accounts) create() *cobra.Command {
 	var role app.Role
 	var operator bool
 	cmd := newCommand("create EMAIL", "Make an account and print a link that signs in, once, within 30 minutes", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
@@ -57,8 +60,8 @@ func (c *Store) usersCreate() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(cmd))
 }
 
-// usersGetLink is a command that prints a link which signs somebody in.
-func (c *Store) usersGetLink(use, short string, link func(s *people.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
+// signInLink is a command that prints a link which signs somebody in.
+func (c accounts) signInLink(use, short string, link func(s *people.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
 	return c.jsonFlag(newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			url, err := link(e.People, ctx, args[0])
@@ -70,7 +73,7 @@ func (c *Store) usersGetLink(use, short string, link func(s *people.Service, ctx
 	}))
 }
 
-func (c *Store) usersRole() *cobra.Command {
+func (c accounts) role() *cobra.Command {
 	return c.teamFlag(c.jsonFlag(newCommand("role EMAIL owner|admin|member", "Give a person a role in a team, to which the person then belongs", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
 		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
 			if err := e.People.GiveRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
@@ -81,7 +84,7 @@ func (c *Store) usersRole() *cobra.Command {
 	})))
 }
 
-func (c *Store) usersRemove() *cobra.Command {
+func (c accounts) remove() *cobra.Command {
 	cmd := newCommand("remove EMAIL", "Remove a person from a team, or from all with the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			if c.team == "" {
@@ -104,7 +107,7 @@ func (c *Store) usersRemove() *cobra.Command {
 	return c.jsonFlag(cmd)
 }
 
-func (c *Store) usersSessions() *cobra.Command {
+func (c accounts) sessions() *cobra.Command {
 	return group("sessions", "Where people are signed in", c.jsonFlag(newCommand("end EMAIL", "Sign a person out everywhere", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
 		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
 			n, err := e.People.EndAllSessions(ctx, args[0])

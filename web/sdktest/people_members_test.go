@@ -79,8 +79,7 @@ func afterHash(link any) string {
 	return code
 }
 
-// TestPeopleAreInvitedChangedAndReset follows a person through accounts.md's table of
-// members: invited, joined, another role, the last owner, and the way back.
+// TestPeopleAreInvitedChangedAndReset follows a person through a team: invited, joined, another role, the last owner, and the way back.
 func TestPeopleAreInvitedChangedAndReset(t *testing.T) {
 	t.Parallel()
 	in := startBare(t)
