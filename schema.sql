@@ -851,6 +851,7 @@ CREATE TABLE invitations (
   UNIQUE (team_id, address)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX invitations_team ON invitations (team_id, id);
+CREATE INDEX invitations_expires ON invitations (expires_at);
 
 -- Who is signed in; the token of the cookie is kept as SHA-256. A half session waits for
 -- its second factor and reaches nothing else.

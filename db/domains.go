@@ -167,3 +167,9 @@ func (r *Reader) CountDomains(teamID string, limit int) (n int, err error) {
 	ids, err := list(&r.session, scanText, `SELECT id FROM domains WHERE team_id = ? ORDER BY id LIMIT ?`, teamID, limit)
 	return len(ids), err
 }
+
+// VerifiedDomain returns the name of a team's oldest domain that is verified.
+func (r *Reader) VerifiedDomain(teamID string) (name string, err error) {
+	err = r.row(`SELECT name FROM domains WHERE team_id = ? AND status = 'verified' ORDER BY id LIMIT 1`, []any{teamID}, &name)
+	return name, err
+}

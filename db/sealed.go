@@ -13,6 +13,7 @@ const (
 	SealedErasures SealedTable = "erasures"
 	SealedRelays   SealedTable = "relays"
 	SealedFlags    SealedTable = "relay_states"
+	SealedTOTP     SealedTable = "totp"
 	SealedSettings SealedTable = "settings"
 )
 
@@ -47,6 +48,9 @@ var sealedStatements = map[SealedTable]struct {
 	SealedFlags: {false,
 		`SELECT region, '', sealed FROM relay_states WHERE region > ? AND sealed IS NOT NULL ORDER BY region LIMIT ?`,
 		`UPDATE relay_states SET sealed = ? WHERE region = ? AND sealed = ?`},
+	SealedTOTP: {false,
+		`SELECT user_id, '', sealed FROM totp WHERE user_id > ? ORDER BY user_id LIMIT ?`,
+		`UPDATE totp SET sealed = ? WHERE user_id = ? AND sealed = ?`},
 	SealedSettings: {false,
 		`SELECT name, '', value FROM settings WHERE name > ? AND name >= 'sealed.' AND name < 'sealed/' ORDER BY name LIMIT ?`,
 		`UPDATE settings SET value = ? WHERE name = ? AND value = ?`},

@@ -99,3 +99,27 @@ func scanTeamState(s scanner) (t TeamState, err error) {
 	t.CreatedAt, t.Suspension.Since, t.Plan.Since = fromMilli(created), fromMilli(suspended.Int64), fromMilli(since)
 	return t, err
 }
+
+// TeamSettings is what a team says of itself.
+type TeamSettings struct {
+	app.Team
+	LogoURL      string // empty: none
+	SecondFactor bool   // people reach it only with a second factor
+}
+
+// TeamSettings returns what a team says of itself.
+func (r *Reader) TeamSettings(id string) (TeamSettings, error) {
+	return one(&r.session, func(s scanner) (t TeamSettings, err error) {
+		var logo sql.NullString
+		var created int64
+		err = s.Scan(&t.ID, &t.Name, &logo, &t.SecondFactor, &created)
+		t.LogoURL, t.CreatedAt = logo.String, fromMilli(created)
+		return t, err
+	}, `SELECT id, name, logo_url, second_factor, created_at FROM teams WHERE id = ? AND deleted_at IS NULL`, id)
+}
+
+// SetTeamSettings writes what a team says of itself, but for its name.
+func (tx *Tx) SetTeamSettings(t *TeamSettings) error {
+	n, err := tx.exec(`UPDATE teams SET logo_url = ?, second_factor = ? WHERE id = ? AND deleted_at IS NULL`, nullText(t.LogoURL), t.SecondFactor, t.ID)
+	return oneRow(n, err, ErrNotFound)
+}

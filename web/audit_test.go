@@ -1,6 +1,7 @@
 package web
 
 import (
+	"net/http"
 	"strings"
 	"testing"
 	"time"
@@ -23,7 +24,11 @@ func (r *real) logged(before int) []app.AuditEntry {
 func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 	const planted = "s3cr3t-in-the-address"
 	r := newReal(t, captured())
-	ids := map[string]string{}
+	other, _ := r.newTeam("Other")
+	if _, _, err := r.server.People.CreateAccount(t.Context(), "ann@example.net", other.ID, app.RoleMember, false); err != nil {
+		t.Fatal(err)
+	}
+	ids, walked := map[string]string{}, map[string]bool{}
 	for _, step := range []struct {
 		method, target, body, action string
 		keep                         string // the answer's id, as later steps name it
@@ -42,9 +47,18 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 		{"POST", "/suppressions", `{"email":"eve@example.org"}`, "", "{suppression}", false},
 		{"DELETE", "/suppressions/{suppression}", ``, "suppression.remove", "", false},
 		{"DELETE", "/domains/{domain}", ``, "domain.delete", "", false},
+		{"POST", "/members", `{"email":"ann@example.net","role":"member"}`, "member.add", "{member}", false},
+		{"PATCH", "/members/{member}", `{"role":"admin"}`, "member.update", "", false},
+		{"DELETE", "/members/{member}", ``, "member.remove", "", false},
+		{"POST", "/invitations", `{"email":"bob@example.net","role":"member"}`, "invitation.create", "{invitation}", false},
+		{"DELETE", "/invitations/{invitation}", ``, "invitation.delete", "", false},
+		{"PATCH", "/team", `{"name":"Renamed"}`, "team.rename", "", false},
+		{"PATCH", "/team", `{"logo_url":"https://example.com/logo.png"}`, "team.update", "", false},
+		{"PATCH", "/team", `{"keep_emails":"30d"}`, "team.retention", "", false},
 	} {
 		had := len(r.logged(0))
 		target := step.target
+		walked[step.method+" "+pathParameter.ReplaceAllString(target, "{id}")] = true
 		for name, id := range ids {
 			target = strings.ReplaceAll(target, name, id)
 		}
@@ -80,6 +94,15 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 			if secret != "" && strings.Contains(e.Before+e.After, secret) {
 				t.Errorf("%s tells a secret: %s %s", step.action, e.Before, e.After)
 			}
+		}
+	}
+	for id, op := range r.handler.Operations() {
+		name := op.Method + " " + pathParameter.ReplaceAllString(op.Path, "{id}")
+		if strings.HasSuffix(op.Path, "/replay") || strings.HasSuffix(op.Path, "/test") {
+			continue // events are sent, and nothing is changed
+		}
+		if op.Route.Admin && !op.Route.Person && !op.Route.Operator && op.Method != http.MethodGet && !walked[name] {
+			t.Errorf("%s (%s) changes what members only read: walk it here too", name, id)
 		}
 	}
 }

@@ -61,6 +61,12 @@ func (m *isolation) furnish(of twinTeam) {
 		id := post("/templates", fmt.Sprintf(`{"name":"TEAM template","alias":"TEAM-%d","from":"a@TEAM.example","subject":"TEAM","html":"<p>TEAM</p>"}`, i))
 		post("/templates/"+id+"/publish", "")
 	}
+	for i, role := range []app.Role{app.RoleOwner, app.RoleOwner, app.RoleMember, app.RoleMember} {
+		if _, _, err := m.server.People.CreateAccount(m.t.Context(), fmt.Sprintf("m%d@%s.example", i, of.name), of.team.ID, role, false); err != nil {
+			m.t.Fatal(err)
+		}
+		post("/invitations", fmt.Sprintf(`{"email":"i%d@TEAM.example","role":"member"}`, i))
+	}
 	m.furnishMail(of, segment, post)
 	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
 	imported := post("/contacts/imports", body, header)

@@ -82,6 +82,13 @@ type Services struct {
 	Teams          operator.TeamService
 	Exports        rest.Exports // nil: nobody notes them
 	Audit          account.AuditService
+	SecondFactors  account.SecondFactorService
+	Exports        rest.Exports // nil: nobody notes them
+	Audit          account.AuditService
+	Members        account.MemberService
+	Invitations    account.InvitationService
+	Team           account.TeamService
+	Retention      account.RetentionService
 }
 
 // servicesFrom returns the services of a server.
@@ -124,6 +131,13 @@ func servicesFrom(s *server.Server) Services {
 		Teams:          s.Teams,
 		Exports:        s.Teams,
 		Audit:          s.Teams,
+		SecondFactors:  s.People,
+		Exports:        s.Teams,
+		Audit:          s.Teams,
+		Members:        s.People,
+		Invitations:    s.People,
+		Team:           s.Teams,
+		Retention:      s.Retention,
 	}
 }
 
@@ -180,11 +194,15 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		operator.QueueRoutes{Service: s.Queue},
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
+		account.SecondFactorRoutes{Service: s.SecondFactors},
 		account.AuditRoutes{Service: s.Audit},
 		operator.RelayRoutes{Service: s.Relays},
 		operator.HealthRoutes{Service: s.Status, Version: version},
 		operator.BackupRoutes{Service: s.Backups},
 		operator.TeamRoutes{Service: s.Teams},
+		account.MemberRoutes{Service: s.Members},
+		account.InvitationRoutes{Service: s.Invitations},
+		account.TeamRoutes{Service: s.Team, Retention: s.Retention},
 	} {
 		routes.Add(h)
 	}

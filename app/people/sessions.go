@@ -38,6 +38,7 @@ type NewSession struct {
 	Teams   []Membership
 	// strange: the person signed in before, and never with this browser.
 	strange bool
+	id      string // of the session
 }
 
 // The second factors.
@@ -193,6 +194,7 @@ func renew(tx *db.Tx, userID, id string) (n NewSession, err error) {
 	next.ID, next.SeenAt, next.ProvedAt = app.NewID(), tx.Now, tx.Now
 	n.Token, next.Hash = newSecret(tokenBytes)
 	n.Keep = SessionLife - tx.Now.Sub(old.CreatedAt)
+	n.id = next.ID
 	return n, tx.InsertSession(&next)
 }
 
@@ -278,8 +280,12 @@ func (s *Service) EndOtherSessions(ctx context.Context, userID, but string) (n i
 	return n, service.Unavailable(err)
 }
 
-// Purge removes what has expired of sessions, codes and known browsers.
+// Purge removes what has expired of sessions, codes, invitations and known browsers.
 func (s *Service) Purge(ctx context.Context) error {
+	err := s.InPieces(ctx, "invitations that expired", func(tx *db.Tx) (bool, error) { return tx.PurgeInvitations(service.PurgeChunk) })
+	if err != nil {
+		return err
+	}
 	return s.InPieces(ctx, "sessions that ended", func(tx *db.Tx) (bool, error) {
 		return tx.PurgeSignIns(tx.Now.Add(-SessionIdle), tx.Now.Add(-SessionLife), tx.Now.Add(-HalfLife), tx.Now.Add(-DeviceLife), service.PurgeChunk)
 	})

@@ -84,6 +84,8 @@ func (s *Service) SignIn(ctx context.Context, v *Visitor, address, password stri
 type entry struct {
 	anew string // another hash of his password; empty: it stays
 	code string // of a link, which counts once; empty: none
+	// invitation is the code of one that he follows; empty: none.
+	invitation string
 }
 
 // enter begins the session of a person who proved by one thing who he is.
@@ -94,7 +96,7 @@ func (s *Service) enter(ctx context.Context, v *Visitor, c *caller, how entry) (
 			return wrongCredentials() // it was changed meanwhile
 		}
 		if err == nil {
-			err = how.keep(tx, u.ID)
+			err = how.keep(ctx, tx, &u)
 		}
 		if err != nil {
 			return err
@@ -114,7 +116,7 @@ func (s *Service) enter(ctx context.Context, v *Visitor, c *caller, how entry) (
 
 // keep writes down what goes with a sign-in. Errors: CodeForbidden for a code that was used
 // meanwhile.
-func (e *entry) keep(tx *db.Tx, userID string) error {
+func (e *entry) keep(ctx context.Context, tx *db.Tx, u *User) error {
 	if e.code != "" {
 		if _, err := codeOf(&tx.Reader, e.code, tx.Now); err != nil {
 			return err
@@ -123,10 +125,15 @@ func (e *entry) keep(tx *db.Tx, userID string) error {
 			return err
 		}
 	}
+	if e.invitation != "" {
+		if err := joinInvited(ctx, tx, u, e.invitation); err != nil {
+			return err
+		}
+	}
 	if e.anew == "" {
 		return nil
 	}
-	return tx.SetPassword(userID, e.anew)
+	return tx.SetPassword(u.ID, e.anew)
 }
 
 // factorsOf names the second factors of a person.

@@ -9,6 +9,7 @@ import (
 	"mailer/app/audience"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/people"
 	"mailer/app/seal"
 	"mailer/app/service"
 	"mailer/db"
@@ -29,6 +30,7 @@ func kinds() []kind {
 		{db.SealedErasures, audience.ErasePurpose},
 		{db.SealedRelays, service.RelayPurpose},
 		{db.SealedFlags, service.RelayPurpose},
+		{db.SealedTOTP, people.TOTPPurpose},
 		{db.SealedSettings, ""},
 	}
 }

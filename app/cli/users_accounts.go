@@ -1,0 +1,120 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/people"
+	"mailer/app/server"
+)
+
+// accounts are the commands about people who have an account.
+type accounts struct{ *Store }
+
+func (c accounts) list() *cobra.Command {
+	return c.jsonFlag(newCommand("list", "List who can sign in", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			t := Table{Head: []string{"EMAIL", "NAME", "OPERATOR", "TEAMS", "SECOND FACTOR", "LAST SEEN"}}
+			if err := e.People.Accounts(ctx, func(a people.Account) { t.Rows = append(t.Rows, accountRow(&a)) }); err != nil {
+				return err
+			}
+			return Print(os.Stdout, c.asJSON, t)
+		})
+	}))
+}
+
+func accountRow(a *people.Account) Row {
+	teams, words := []map[string]any{}, []string{}
+	for _, m := range a.Teams {
+		teams = append(teams, map[string]any{"id": m.TeamID, "name": m.TeamName, "role": m.Role})
+		words = append(words, m.TeamName+" ("+string(m.Role)+")")
+	}
+	yes := map[bool]string{true: "yes", false: "no"}
+	seen := app.FormatTimePtr(a.SeenAt)
+	return Row{
+		Object: map[string]any{"id": a.ID, "email": a.Address, "name": a.Name, "operator": a.Operator, "teams": teams,
+			"second_factor": a.Factor, "last_seen_at": seen, "created_at": app.FormatTime(a.JoinedAt)},
+		Cells: []string{a.Address, orDash(a.Name), yes[a.Operator], orDash(strings.Join(words, ", ")), yes[a.Factor], orDash(deref(seen))},
+	}
+}
+
+func (c accounts) create() *cobra.Command {
+	var role app.Role
+	var operator bool
+	cmd := newCommand("create EMAIL", "Make an account and print a link that signs in, once, within 30 minutes", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			u, link, err := e.People.CreateAccount(ctx, args[0], team.ID, role, operator)
+			if err != nil {
+				return err
+			}
+			return c.done(map[string]string{"object": "user", "id": u.ID, "email": u.Address, "url": link}, link)
+		})
+	})
+	cmd.Flags().StringVar((*string)(&role), "role", "", "owner, admin or member (required)")
+	cmd.Flags().BoolVar(&operator, "operator", false, "also an operator, who stands above teams")
+	return c.teamFlag(c.jsonFlag(cmd))
+}
+
+// signInLink is a command that prints a link which signs somebody in.
+func (c accounts) signInLink(use, short string, link func(s *people.Service, ctx context.Context, address string) (string, error)) *cobra.Command {
+	return c.jsonFlag(newCommand(use, short, cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			url, err := link(e.People, ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return c.done(map[string]string{"object": "sign_in_link", "email": args[0], "url": url}, url)
+		})
+	}))
+}
+
+func (c accounts) role() *cobra.Command {
+	return c.teamFlag(c.jsonFlag(newCommand("role EMAIL owner|admin|member", "Give a person a role in a team, to which the person then belongs", cobra.ExactArgs(2), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			if err := e.People.GiveRole(ctx, args[0], team.ID, app.Role(args[1])); err != nil {
+				return err
+			}
+			return c.done(map[string]string{"object": "member", "email": args[0], "team": team.Name, "role": args[1]}, fmt.Sprintf("%s is %s of %s", args[0], args[1], team.Name))
+		})
+	})))
+}
+
+func (c accounts) remove() *cobra.Command {
+	cmd := newCommand("remove EMAIL", "Remove a person from a team, or from all with the account", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			if c.team == "" {
+				if err := e.People.RemoveAccount(ctx, args[0]); err != nil {
+					return err
+				}
+				return c.done(map[string]any{"object": "user", "email": args[0], "deleted": true}, "removed the account "+args[0])
+			}
+			team, err := e.Teams.FindTeam(ctx, c.team)
+			if err != nil {
+				return err
+			}
+			if err := e.People.LeaveTeam(ctx, args[0], team.ID); err != nil {
+				return err
+			}
+			return c.done(map[string]any{"object": "member", "email": args[0], "team": team.Name, "deleted": true}, fmt.Sprintf("removed %s from %s", args[0], team.Name))
+		})
+	})
+	cmd.Flags().StringVar(&c.team, "team", "", "only from this team, by name or id (default: from all, with the account)")
+	return c.jsonFlag(cmd)
+}
+
+func (c accounts) sessions() *cobra.Command {
+	return group("sessions", "Where people are signed in", c.jsonFlag(newCommand("end EMAIL", "Sign a person out everywhere", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.with(cmd, false, func(ctx context.Context, e *server.Server) error {
+			n, err := e.People.EndAllSessions(ctx, args[0])
+			if err != nil {
+				return err
+			}
+			return c.done(map[string]any{"object": "session", "email": args[0], "ended": n}, fmt.Sprintf("ended %d sessions of %s", n, args[0]))
+		})
+	})))
+}

@@ -1,0 +1,223 @@
+package people
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+const (
+	// InvitationLife is how long an invitation counts.
+	InvitationLife = 7 * 24 * time.Hour
+	// MaxInvitations is how many of a team can be open.
+	MaxInvitations = 200
+	// remindEvery is how long nobody is mailed again who is invited again.
+	remindEvery = 10 * time.Minute
+	// invitationPath is where an invitation leads to, as linkPath has it.
+	invitationPath = "/dashboard/invitation#"
+)
+
+// Invitation is somebody who was asked to join a team.
+type Invitation = db.Invitation
+
+// Invite asks somebody to join a team, by a link that is shown once, and in place of an
+// earlier one; it is mailed too, where Mailer can. Errors: CodeValidation, CodeForbidden,
+// CodeReauthentication, CodeConflict where the person belongs to the team,
+// CodeServiceUnavailable where no server ran yet.
+func (s *Service) Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i Invitation, link string, err error) {
+	if err := mayRank(key, role); err != nil {
+		return i, "", err
+	}
+	if s.Settings.BaseURL == "" {
+		return i, "", noServer()
+	}
+	u, err := NewUser(address, "")
+	if err != nil {
+		return i, "", err
+	}
+	code, hash := NewCode()
+	now := time.Now()
+	i = Invitation{ID: app.NewID(), TeamID: key.TeamID, Address: u.Address, Role: role, Hash: hash, InvitedBy: app.ActorOf(ctx).Name,
+		CreatedAt: now, ExpiresAt: now.Add(InvitationLife)}
+	remind := true
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		before, err := replaceInvitation(tx, key, u.Address)
+		if err != nil {
+			return err
+		}
+		remind = now.Sub(before.CreatedAt) >= remindEvery
+		if err := tx.InsertInvitation(&i); err != nil {
+			return err
+		}
+		if i, err = tx.Invitation(key.TeamID, i.ID); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "invitation.create", i.ID, nil, map[string]any{"email": i.Address, "role": role})
+	})
+	if err != nil {
+		return i, "", service.Unavailable(err)
+	}
+	link = s.Settings.BaseURL + invitationPath + code
+	if remind {
+		s.mailInvitation(ctx, &i, link)
+	}
+	return i, link, nil
+}
+
+// replaceInvitation takes back the invitation of an address, where there is one, and
+// returns it. Errors: CodeConflict where the person belongs to the team, CodeValidation
+// where the team has MaxInvitations, as mayRank for the role of the earlier one.
+func replaceInvitation(tx *db.Tx, key *app.Key, address string) (before Invitation, err error) {
+	u, err := tx.UserByAddress(address)
+	if err == nil {
+		if _, err = tx.Membership(u.ID, key.TeamID); err == nil {
+			return before, app.Errorf(app.CodeConflict, "This person belongs to the team already")
+		}
+	}
+	if !errors.Is(err, db.ErrNotFound) {
+		return before, err
+	}
+	before, err = tx.InvitationTo(key.TeamID, address)
+	if err == nil {
+		if err := mayRank(key, before.Role); err != nil {
+			return before, err
+		}
+		return before, tx.DeleteInvitation(key.TeamID, before.ID)
+	}
+	if !errors.Is(err, db.ErrNotFound) {
+		return before, err
+	}
+	many, err := tx.ManyInvitations(key.TeamID, MaxInvitations)
+	if err == nil && many {
+		err = app.Errorf(app.CodeValidation, "A team can have at most %d open invitations; take one back", MaxInvitations)
+	}
+	return before, err
+}
+
+// Invitations returns a page of the invitations of a team, newest first, and whether there
+// are more. Errors: CodeValidation for a cursor that is none of them.
+func (s *Service) Invitations(ctx context.Context, key *app.Key, page app.Page) (rows []Invitation, more bool, err error) {
+	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]Invitation, bool, error) { return r.Invitations(key.TeamID, page) })
+	return rows, more, service.Cursor(page, err)
+}
+
+// TakeBackInvitation ends an invitation. Errors: CodeNotFound, CodeForbidden for one above
+// the role of who asks, CodeReauthentication.
+func (s *Service) TakeBackInvitation(ctx context.Context, key *app.Key, id string) error {
+	return service.Lookup("invitation", s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+		i, err := tx.Invitation(key.TeamID, id)
+		if err != nil {
+			return err
+		}
+		if err := mayRank(key, i.Role); err != nil {
+			return err
+		}
+		if err := tx.DeleteInvitation(key.TeamID, id); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, key.TeamID, "invitation.delete", id, map[string]any{"email": i.Address, "role": i.Role}, nil)
+	}))
+}
+
+// AcceptInput is what somebody says who follows an invitation.
+type AcceptInput struct{ Code, Password, Name string }
+
+// Accept has somebody join the team that invited him, and lets him in: with the password
+// of the account that he has, or with a new account. Errors: CodeForbidden for a code that
+// does not count, CodeInvalidCredentials for a wrong password, CodeValidation,
+// CodeRateLimitExceeded.
+func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
+	var i Invitation
+	err = s.guesses.guess(ctx, guesser{client: v.Client}, func() (err error) {
+		now := time.Now()
+		i, err = db.Get(ctx, s.DB, func(r *db.Reader) (Invitation, error) { return invitationOf(r, in.Code, now) })
+		return err
+	})
+	if err != nil {
+		return n, service.Unavailable(err)
+	}
+	c, err := s.caller(ctx, v, func(r *db.Reader) (User, error) { return r.UserByAddress(i.Address) })
+	if err != nil {
+		return n, err
+	}
+	if c.user.ID == "" {
+		return s.acceptAnew(ctx, v, in, &i)
+	}
+	err = s.guesses.guess(ctx, c.guesser(v, i.Address), func() error {
+		ok, _, err := s.hasher.matches(ctx, c.user.Password, in.Password, c.known)
+		if err == nil && !ok {
+			err = wrongCredentials()
+		}
+		return err
+	})
+	if err != nil {
+		return n, err
+	}
+	return s.enter(asPerson(ctx, c.user.ID), v, &c, entry{invitation: in.Code})
+}
+
+// acceptAnew makes the account of somebody who was invited and has none.
+func (s *Service) acceptAnew(ctx context.Context, v *Visitor, in *AcceptInput, i *Invitation) (n NewSession, err error) {
+	u, err := NewUser(i.Address, in.Name)
+	if err != nil {
+		return n, err
+	}
+	if err := CheckPassword("password", in.Password); err != nil {
+		return n, err
+	}
+	if u.Password, err = s.hasher.hash(ctx, in.Password, false); err != nil {
+		return n, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+		i, err := useInvitation(tx, in.Code)
+		if err != nil {
+			return err
+		}
+		if err := insertUser(asPerson(ctx, u.ID), tx, &u, i.TeamID, i.Role); err != nil {
+			return err
+		}
+		n, err = s.begin(tx, v, &u, nil)
+		return err
+	})
+	return n, service.Unavailable(err)
+}
+
+// invitationOf returns the invitation of a code. Errors: CodeForbidden.
+func invitationOf(r *db.Reader, code string, now time.Time) (i Invitation, err error) {
+	if !isSecret(code, codeBytes) {
+		return i, refusedCode()
+	}
+	if i, err = r.InvitationByCode(hashOf(code), now); errors.Is(err, db.ErrNotFound) {
+		err = refusedCode()
+	}
+	return i, err
+}
+
+// useInvitation returns the invitation of a code, which counts no more. Errors:
+// CodeForbidden.
+func useInvitation(tx *db.Tx, code string) (i Invitation, err error) {
+	if i, err = invitationOf(&tx.Reader, code, tx.Now); err != nil {
+		return i, err
+	}
+	return i, tx.DeleteInvitation(i.TeamID, i.ID)
+}
+
+// joinInvited has somebody with an account join the team that invited him. Who belongs to
+// it meanwhile stays what he is there.
+func joinInvited(ctx context.Context, tx *db.Tx, u *User, code string) error {
+	i, err := useInvitation(tx, code)
+	if err != nil {
+		return err
+	}
+	if i.Address != u.Address {
+		return refusedCode()
+	}
+	if err := join(ctx, tx, u, i.TeamID, i.Role); app.CodeOf(err) != app.CodeConflict {
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,102 @@
+package teams
+
+import (
+	"context"
+	"net/url"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// Settings is what a team says of itself.
+type Settings = db.TeamSettings
+
+// MaxLogoURL is how long the address of a team's logo may be, in bytes.
+const MaxLogoURL = 2048
+
+// SettingsChange is what is to be changed of a team's settings; what is not set stays.
+type SettingsChange struct {
+	Name         *string
+	LogoURL      app.Change[string] // null, or empty: none
+	SecondFactor *bool
+}
+
+// TeamSettings returns what a team says of itself. Error: CodeNotFound.
+func (s *Service) TeamSettings(ctx context.Context, teamID string) (t Settings, err error) {
+	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (Settings, error) { return r.TeamSettings(teamID) })
+	return t, service.Lookup("team", err)
+}
+
+// UpdateTeamSettings changes what a team says of itself. Errors: CodeValidation, CodeNotFound,
+// CodeConflict for a name that another team has, and where a person who has no second
+// factor demands one.
+func (s *Service) UpdateTeamSettings(ctx context.Context, key *app.Key, change SettingsChange) (t Settings, err error) {
+	if err := change.check(); err != nil {
+		return t, err
+	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		if t, err = tx.TeamSettings(key.TeamID); err != nil {
+			return err
+		}
+		before := t
+		if change.Name != nil {
+			if err := s.RenameWithin(ctx, tx, t.ID, *change.Name); err != nil {
+				return err
+			}
+			t.Name, before.Name = *change.Name, *change.Name // which has an entry of its own
+		}
+		if change.LogoURL.Set {
+			t.LogoURL = change.LogoURL.Value
+		}
+		if change.SecondFactor != nil {
+			t.SecondFactor = *change.SecondFactor
+		}
+		if t == before {
+			return nil
+		}
+		if err := mayDemand(&tx.Reader, key, &before, &t); err != nil {
+			return err
+		}
+		if err := tx.SetTeamSettings(&t); err != nil {
+			return err
+		}
+		return service.Audit(ctx, tx, t.ID, "team.update", t.ID, auditedSettings(&before), auditedSettings(&t))
+	})
+	return t, service.Lookup("team", err)
+}
+
+// mayDemand refuses a person who demands of others what he has not: he would shut himself
+// out. Errors: CodeConflict.
+func mayDemand(r *db.Reader, key *app.Key, before, after *Settings) error {
+	if before.SecondFactor || !after.SecondFactor || key.Session == nil {
+		return nil
+	}
+	totp, passkey, err := r.Factors(key.ID)
+	if err == nil && !totp && !passkey {
+		err = app.Errorf(app.CodeConflict, "Turn a second factor on for your own account first: without one you could not reach the team any more")
+	}
+	return err
+}
+
+func (c *SettingsChange) check() error {
+	if c.Name != nil {
+		name, err := CheckName("name", *c.Name)
+		if err != nil {
+			return err
+		}
+		c.Name = &name
+	}
+	if c.LogoURL.Value == "" {
+		return nil
+	}
+	u, err := url.Parse(c.LogoURL.Value)
+	if err != nil || u.Scheme != "https" || u.Host == "" || u.User != nil || len(c.LogoURL.Value) > MaxLogoURL || app.HasControl(c.LogoURL.Value) {
+		return app.Invalid("logo_url", "must be an https address of at most %d bytes", MaxLogoURL)
+	}
+	return nil
+}
+
+func auditedSettings(t *Settings) map[string]any {
+	return map[string]any{"logo_url": t.LogoURL, "second_factor_required": t.SecondFactor}
+}

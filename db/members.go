@@ -1,0 +1,97 @@
+package db
+
+import (
+	"database/sql"
+	"time"
+
+	"mailer/app"
+)
+
+// Member is a person as a team of his sees him.
+type Member struct {
+	ID       string
+	Address  string
+	Name     string // empty: not said
+	Operator bool
+	Role     app.Role // empty: of no team that was asked about
+	Factor   bool     // a second factor is in force
+	SeenAt   time.Time
+	JoinedAt time.Time
+}
+
+const (
+	memberColumns = `u.id, u.address, u.name, u.operator,
+		EXISTS (SELECT 1 FROM totp AS o WHERE o.user_id = u.id AND o.confirmed_at IS NOT NULL) OR EXISTS (SELECT 1 FROM passkeys AS p WHERE p.user_id = u.id),
+		(SELECT max(s.seen_at) FROM sessions AS s WHERE s.user_id = u.id AND s.half = 0), (SELECT max(d.seen_at) FROM devices AS d WHERE d.user_id = u.id)`
+	memberTables = `memberships AS m JOIN users AS u ON u.id = m.user_id`
+)
+
+func scanMember(s scanner) (m Member, err error) {
+	var session, device sql.NullInt64
+	var joined int64
+	err = s.Scan(&m.ID, &m.Address, &m.Name, &m.Operator, &m.Factor, &session, &device, &m.Role, &joined)
+	m.SeenAt, m.JoinedAt = fromMilli(max(session.Int64, device.Int64)), fromMilli(joined)
+	return m, err
+}
+
+// Member returns one person of a team.
+func (r *Reader) Member(teamID, userID string) (Member, error) {
+	return one(&r.session, scanMember, `SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id = ?`, teamID, userID)
+}
+
+// Members returns a page of the people of a team, whose accounts are the newest first,
+// and whether there are more. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) Members(teamID string, page app.Page) ([]Member, bool, error) {
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Member(teamID, cursor)) }, scanMember,
+		`SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id < ? ORDER BY m.user_id DESC LIMIT ?`,
+		`SELECT `+memberColumns+`, m.role, m.created_at FROM `+memberTables+` WHERE m.team_id = ? AND m.user_id > ? ORDER BY m.user_id LIMIT ?`, teamID)
+}
+
+// People returns the next limit people of the server after an id, oldest account first.
+func (r *Reader) People(after string, limit int) ([]Member, error) {
+	return list(&r.session, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`, after, limit)
+}
+
+// SetRole changes what a person is in a team.
+func (tx *Tx) SetRole(teamID, userID string, role app.Role) error {
+	n, err := tx.exec(`UPDATE memberships SET role = ? WHERE user_id = ? AND team_id = ?`, string(role), userID, teamID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteMembership ends that a person belongs to a team.
+func (tx *Tx) DeleteMembership(teamID, userID string) error {
+	n, err := tx.exec(`DELETE FROM memberships WHERE user_id = ? AND team_id = ?`, userID, teamID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeleteUser removes a person with all that is his; memberships are ended before.
+func (tx *Tx) DeleteUser(id string) error {
+	n, err := tx.exec(`DELETE FROM users WHERE id = ?`, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// OtherOwner reports whether a team has an owner beside a person.
+func (r *Reader) OtherOwner(teamID, userID string) (has bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM memberships WHERE team_id = ? AND role = 'owner' AND user_id <> ?)`, []any{teamID, userID}, &has)
+	return has, err
+}
+
+// OtherOperator reports whether there is an operator beside a person.
+func (r *Reader) OtherOperator(userID string) (has bool, err error) {
+	err = r.row(`SELECT EXISTS (SELECT 1 FROM users WHERE operator = 1 AND id > '' AND id <> ?)`, []any{userID}, &has)
+	return has, err
+}
+
+// DropFactors removes all second factors of a person, and what stands in for them.
+func (tx *Tx) DropFactors(userID string) (n int64, err error) {
+	for _, statement := range []string{
+		`DELETE FROM totp WHERE user_id = ?`, `DELETE FROM passkeys WHERE user_id = ?`, `DELETE FROM recovery_codes WHERE user_id = ?`,
+	} {
+		gone, err := tx.exec(statement, userID)
+		if err != nil {
+			return n, err
+		}
+		n += gone
+	}
+	return n, nil
+}

@@ -1,0 +1,131 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/people"
+	"mailer/web/rest"
+)
+
+// InvitationItem is somebody who was asked to join a team; never the link.
+type InvitationItem struct {
+	Object    string   `json:"object" enum:"invitation"`
+	ID        string   `json:"id" format:"uuid"`
+	Email     string   `json:"email"`
+	Role      app.Role `json:"role" enum:"owner,admin,member"`
+	InvitedBy string   `json:"invited_by" doc:"The id of the person or API key, or the name of the system's user"`
+	CreatedAt string   `json:"created_at" format:"date-time"`
+	ExpiresAt string   `json:"expires_at" format:"date-time"`
+}
+
+type createdInvitation struct {
+	Object    string `json:"object" enum:"invitation"`
+	ID        string `json:"id" format:"uuid"`
+	URL       string `json:"url" doc:"What joins the team, once. It is shown here and never again"`
+	ExpiresAt string `json:"expires_at" format:"date-time"`
+}
+
+type deletedInvitation struct {
+	Object  string `json:"object" enum:"invitation"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type inviteRequest struct {
+	Email string   `json:"email"`
+	Role  app.Role `json:"role" enum:"owner,admin,member" doc:"Not above that of who asks"`
+}
+
+type acceptRequest struct {
+	Code     string `json:"code" doc:"What stands behind # in the link"`
+	Password string `json:"password" maxLength:"1000" doc:"Of the account that there is with this address, or of the one that is made"`
+	Name     string `json:"name,omitempty" maxLength:"100" doc:"Of a person without an account"`
+}
+
+// InvitationPath is the path parameter of one invitation.
+type InvitationPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the invitation"`
+}
+
+// Check implements Checker.
+func (p *InvitationPath) Check() error { return rest.CheckID("invitation", &p.ID) }
+
+type (
+	createdInvitationOutput struct{ Body createdInvitation }
+	deletedInvitationOutput struct{ Body deletedInvitation }
+)
+
+// InvitationService is what the routes of invitations need of the services.
+type InvitationService interface {
+	Invite(ctx context.Context, key *app.Key, address string, role app.Role) (i people.Invitation, link string, err error)
+	Invitations(ctx context.Context, key *app.Key, page app.Page) ([]people.Invitation, bool, error)
+	TakeBackInvitation(ctx context.Context, key *app.Key, id string) error
+	Accept(ctx context.Context, v *people.Visitor, in *people.AcceptInput) (people.NewSession, error)
+}
+
+// InvitationRoutes are the routes of who is asked to join a team.
+type InvitationRoutes struct{ Service InvitationService }
+
+// Add adds the routes to a handler.
+func (r InvitationRoutes) Add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "create-invitation", Method: http.MethodPost, Path: "/invitations", DefaultStatus: http.StatusCreated,
+		Summary: "Ask somebody to join the team, and get the link, once; an earlier one of the address counts no more", Tags: teamTags,
+		Errors: []int{http.StatusConflict},
+	}, r.invite)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "list-invitations", Method: http.MethodGet, Path: "/invitations",
+		Summary: "List who is asked to join, newest first", Tags: teamTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, r.list)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "delete-invitation", Method: http.MethodDelete, Path: "/invitations/{id}",
+		Summary: "Take an invitation back", Tags: teamTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.remove)
+	registerSignIn(h, rest.Route{}, huma.Operation{
+		OperationID: "accept-invitation", Method: http.MethodPost, Path: "/auth/invitation",
+		Summary: "Join the team that asked, with an account or a new one, and sign in", Tags: signInTags,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests},
+	}, func(ctx context.Context, v *people.Visitor, b *acceptRequest) (people.NewSession, error) {
+		return r.Service.Accept(ctx, v, &people.AcceptInput{Code: b.Code, Password: b.Password, Name: b.Name})
+	})
+}
+
+func (r InvitationRoutes) invite(ctx context.Context, key *app.Key, _ *struct{}, b *inviteRequest) (*createdInvitationOutput, error) {
+	i, link, err := r.Service.Invite(ctx, key, b.Email, b.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &createdInvitationOutput{createdInvitation{Object: "invitation", ID: i.ID, URL: link, ExpiresAt: app.FormatTime(i.ExpiresAt)}}, nil
+}
+
+func (r InvitationRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[InvitationItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.Invitations(ctx, key, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newInvitationItem), nil
+}
+
+func (r InvitationRoutes) remove(ctx context.Context, key *app.Key, in *InvitationPath) (*deletedInvitationOutput, error) {
+	if err := r.Service.TakeBackInvitation(ctx, key, in.ID); err != nil {
+		return nil, err
+	}
+	return &deletedInvitationOutput{deletedInvitation{Object: "invitation", ID: in.ID, Deleted: true}}, nil
+}
+
+func newInvitationItem(i *people.Invitation) InvitationItem {
+	return InvitationItem{
+		Object: "invitation", ID: i.ID, Email: i.Address, Role: i.Role, InvitedBy: i.InvitedBy,
+		CreatedAt: app.FormatTime(i.CreatedAt), ExpiresAt: app.FormatTime(i.ExpiresAt),
+	}
+}

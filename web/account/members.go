@@ -1,0 +1,131 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/people"
+	"mailer/web/rest"
+)
+
+// MemberItem is a person of a team.
+type MemberItem struct {
+	Object       string   `json:"object" enum:"member"`
+	ID           string   `json:"id" format:"uuid" doc:"Of the person"`
+	Email        string   `json:"email"`
+	Name         string   `json:"name" doc:"Empty: not said"`
+	Role         app.Role `json:"role" enum:"owner,admin,member"`
+	SecondFactor bool     `json:"second_factor" doc:"Whether signing in takes more than a password"`
+	LastSeenAt   *string  `json:"last_seen_at" format:"date-time" doc:"To five minutes; null: never"`
+	CreatedAt    string   `json:"created_at" format:"date-time" doc:"When the person joined"`
+}
+
+type deletedMember struct {
+	Object  string `json:"object" enum:"member"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type addMemberRequest struct {
+	Email string   `json:"email" doc:"Of somebody who has an account; others are invited"`
+	Role  app.Role `json:"role" enum:"owner,admin,member" doc:"Not above that of who asks"`
+}
+
+type updateMemberRequest struct {
+	Role app.Role `json:"role" enum:"owner,admin,member" doc:"Not above that of who asks"`
+}
+
+// MemberPath is the path parameter of one member.
+type MemberPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the person"`
+}
+
+// Check implements Checker.
+func (p *MemberPath) Check() error { return rest.CheckID("member", &p.ID) }
+
+type (
+	memberOutput        struct{ Body MemberItem }
+	deletedMemberOutput struct{ Body deletedMember }
+)
+
+var teamTags = []string{"Team"}
+
+// MemberService is what the routes of members need of the services.
+type MemberService interface {
+	Members(ctx context.Context, key *app.Key, page app.Page) ([]people.Member, bool, error)
+	AddMember(ctx context.Context, key *app.Key, address string, role app.Role) (people.Member, error)
+	ChangeRole(ctx context.Context, key *app.Key, userID string, role app.Role) (people.Member, error)
+	RemoveMember(ctx context.Context, key *app.Key, userID string) error
+}
+
+// MemberRoutes are the routes of the people of a team.
+type MemberRoutes struct{ Service MemberService }
+
+// Add adds the routes to a handler.
+func (r MemberRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "list-members", Method: http.MethodGet, Path: "/members",
+		Summary: "List the people of the team", Tags: teamTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, r.list)
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "add-member", Method: http.MethodPost, Path: "/members", DefaultStatus: http.StatusCreated,
+		Summary: "Have a person who has an account belong to the team", Tags: teamTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, r.add)
+	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "update-member", Method: http.MethodPatch, Path: "/members/{id}",
+		Summary: "Give a person another role, which ends the person's sessions", Tags: teamTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, r.update)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "delete-member", Method: http.MethodDelete, Path: "/members/{id}",
+		Summary: "End that a person belongs to the team, and the person's sessions", Tags: teamTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusServiceUnavailable},
+	}, r.remove)
+}
+
+func (r MemberRoutes) list(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[MemberItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.Members(ctx, key, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newMemberItem), nil
+}
+
+func (r MemberRoutes) add(ctx context.Context, key *app.Key, _ *struct{}, b *addMemberRequest) (*memberOutput, error) {
+	m, err := r.Service.AddMember(ctx, key, b.Email, b.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &memberOutput{newMemberItem(&m)}, nil
+}
+
+func (r MemberRoutes) update(ctx context.Context, key *app.Key, in *MemberPath, b *updateMemberRequest) (*memberOutput, error) {
+	m, err := r.Service.ChangeRole(ctx, key, in.ID, b.Role)
+	if err != nil {
+		return nil, err
+	}
+	return &memberOutput{newMemberItem(&m)}, nil
+}
+
+func (r MemberRoutes) remove(ctx context.Context, key *app.Key, in *MemberPath) (*deletedMemberOutput, error) {
+	if err := r.Service.RemoveMember(ctx, key, in.ID); err != nil {
+		return nil, err
+	}
+	return &deletedMemberOutput{deletedMember{Object: "member", ID: in.ID, Deleted: true}}, nil
+}
+
+func newMemberItem(m *people.Member) MemberItem {
+	return MemberItem{
+		Object: "member", ID: m.ID, Email: m.Address, Name: m.Name, Role: m.Role, SecondFactor: m.Factor,
+		LastSeenAt: app.FormatTimePtr(m.SeenAt), CreatedAt: app.FormatTime(m.JoinedAt),
+	}
+}

@@ -1,0 +1,188 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/people"
+	"mailer/web/rest"
+)
+
+// SecondFactorService is what the routes of passwords and second factors need of the
+// services.
+type SecondFactorService interface {
+	Complete(ctx context.Context, v *people.Visitor, key *app.Key, f people.SecondFactor) (people.NewSession, error)
+	Confirm(ctx context.Context, v *people.Visitor, key *app.Key, p people.Proof) (people.NewSession, error)
+	ChangePassword(ctx context.Context, v *people.Visitor, key *app.Key, current, next string) (people.NewSession, error)
+	OfferTOTP(ctx context.Context, key *app.Key) (people.TOTPOffer, error)
+	ConfirmTOTP(ctx context.Context, key *app.Key, code string) ([]string, error)
+	DropTOTP(ctx context.Context, key *app.Key) error
+	NewRecoveryCodes(ctx context.Context, key *app.Key) ([]string, error)
+}
+
+// SecondFactorRoutes are how a person proves who he is, beside signing in by password.
+type SecondFactorRoutes struct{ Service SecondFactorService }
+
+type secondFactorRequest struct {
+	Code         string `json:"code,omitempty" doc:"What the authenticator shows"`
+	RecoveryCode string `json:"recovery_code,omitempty" doc:"Instead of it; it counts once"`
+}
+
+type confirmRequest struct {
+	Password string `json:"password,omitempty"`
+	Code     string `json:"code,omitempty" doc:"Instead of the password: what the authenticator shows"`
+}
+
+type changePasswordRequest struct {
+	Current string `json:"current,omitempty" doc:"The password so far; absent where there is none"`
+	New     string `json:"new" minLength:"12" maxLength:"1000"`
+}
+
+type confirmTOTPRequest struct {
+	Code string `json:"code" doc:"What the authenticator shows"`
+}
+
+type proved struct {
+	Object string `json:"object" enum:"session"`
+	Proved bool   `json:"proved" enum:"true" doc:"What needs a fresh proof goes for ten minutes from now on"`
+}
+
+type totpOffer struct {
+	Object string `json:"object" enum:"totp"`
+	Secret string `json:"secret" doc:"To type into an authenticator. It is shown here and never again"`
+	URI    string `json:"uri" doc:"The same as an otpauth address"`
+	QR     string `json:"qr" doc:"The same as a picture, in SVG"`
+}
+
+type recoveryCodes struct {
+	Object string   `json:"object" enum:"recovery_codes"`
+	Codes  []string `json:"recovery_codes" doc:"Each stands in for the second factor, once. They are shown here and never again"`
+}
+
+type droppedTOTP struct {
+	Object  string `json:"object" enum:"totp"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type (
+	provedOutput        struct{ Body proved }
+	totpOfferOutput     struct{ Body totpOffer }
+	recoveryCodesOutput struct{ Body recoveryCodes }
+	droppedTOTPOutput   struct{ Body droppedTOTP }
+)
+
+// Add adds the routes to a handler.
+func (r SecondFactorRoutes) Add(h *rest.Handler) {
+	r.addProofs(h)
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+		OperationID: "begin-my-totp", Method: http.MethodPost, Path: "/users/me/totp",
+		Summary: "Get a secret for one-time passwords, which are in force once they are confirmed", Tags: meTags,
+		Errors: []int{http.StatusConflict},
+	}, r.offer)
+	rest.RegisterBody(h, rest.Route{Person: true}, huma.Operation{
+		OperationID: "confirm-my-totp", Method: http.MethodPost, Path: "/users/me/totp/confirm",
+		Summary: "Turn one-time passwords on with one of them, and get ten recovery codes, once", Tags: meTags,
+		Errors: []int{http.StatusConflict},
+	}, r.confirmTOTP)
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+		OperationID: "delete-my-totp", Method: http.MethodDelete, Path: "/users/me/totp",
+		Summary: "Turn one-time passwords off", Tags: meTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.drop)
+	rest.Register(h, rest.Route{Person: true, Fresh: true}, huma.Operation{
+		OperationID: "create-my-recovery-codes", Method: http.MethodPost, Path: "/users/me/recovery-codes",
+		Summary: "Get ten recovery codes in place of all others", Tags: meTags,
+		Errors: []int{http.StatusConflict},
+	}, r.newCodes)
+}
+
+// addProofs adds the routes that end with another token of the session.
+func (r SecondFactorRoutes) addProofs(h *rest.Handler) {
+	registerPerson(h, rest.Route{Half: true}, huma.Operation{
+		OperationID: "complete-sign-in", Method: http.MethodPost, Path: "/auth/totp",
+		Summary: "Complete a sign-in with a one-time password or a recovery code", Tags: signInTags,
+	}, func(ctx context.Context, x *rest.Exchange, b *secondFactorRequest) (*signedInOutput, error) {
+		if (b.Code == "") == (b.RecoveryCode == "") {
+			return nil, app.Invalid("code", "or `recovery_code` is needed, one of them")
+		}
+		n, err := r.Service.Complete(ctx, visitor(h, x), x.Key, people.SecondFactor{Code: b.Code, Recovery: b.RecoveryCode})
+		if err != nil {
+			return nil, err
+		}
+		return newSignedIn(h, x, &n), nil
+	})
+	registerPerson(h, rest.Route{}, huma.Operation{
+		OperationID: "confirm-session", Method: http.MethodPost, Path: "/auth/confirm",
+		Summary: "Prove anew who one is, for what needs a fresh proof", Tags: signInTags,
+	}, func(ctx context.Context, x *rest.Exchange, b *confirmRequest) (*provedOutput, error) {
+		if (b.Password == "") == (b.Code == "") {
+			return nil, app.Invalid("password", "or `code` is needed, one of them")
+		}
+		n, err := r.Service.Confirm(ctx, visitor(h, x), x.Key, people.Proof{Password: b.Password, Code: b.Code})
+		return newProved(h, x, &n, err)
+	})
+	registerPerson(h, rest.Route{}, huma.Operation{
+		OperationID: "change-my-password", Method: http.MethodPost, Path: "/users/me/password",
+		Summary: "Change the password, which ends all other sessions", Tags: meTags,
+	}, func(ctx context.Context, x *rest.Exchange, b *changePasswordRequest) (*provedOutput, error) {
+		n, err := r.Service.ChangePassword(ctx, visitor(h, x), x.Key, b.Current, b.New)
+		return newProved(h, x, &n, err)
+	})
+}
+
+// newProved hands the browser the new token of a session that was proved.
+func newProved(h *rest.Handler, x *rest.Exchange, n *people.NewSession, err error) (*provedOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	setCookies(h, x, n)
+	return &provedOutput{proved{Object: "session", Proved: true}}, nil
+}
+
+// registerPerson adds a route of a person's whose handler sets cookies.
+func registerPerson[B, O any](h *rest.Handler, rt rest.Route, op huma.Operation, handler func(ctx context.Context, x *rest.Exchange, body *B) (*O, error)) {
+	rt.Person, rt.Body, rt.MaxBody = true, true, maxBody
+	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*O, error) {
+		var body B
+		if err := rest.DecodeBody(x.Body, &body); err != nil {
+			return nil, err
+		}
+		return handler(ctx, x, &body)
+	})
+	rest.DocumentBody[B](h, added, true)
+}
+
+func (r SecondFactorRoutes) offer(ctx context.Context, key *app.Key, _ *struct{}) (*totpOfferOutput, error) {
+	o, err := r.Service.OfferTOTP(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return &totpOfferOutput{totpOffer{Object: "totp", Secret: o.Secret, URI: o.URI, QR: o.QR}}, nil
+}
+
+func (r SecondFactorRoutes) confirmTOTP(ctx context.Context, key *app.Key, _ *struct{}, b *confirmTOTPRequest) (*recoveryCodesOutput, error) {
+	codes, err := r.Service.ConfirmTOTP(ctx, key, b.Code)
+	return newRecoveryCodes(codes, err)
+}
+
+func (r SecondFactorRoutes) newCodes(ctx context.Context, key *app.Key, _ *struct{}) (*recoveryCodesOutput, error) {
+	codes, err := r.Service.NewRecoveryCodes(ctx, key)
+	return newRecoveryCodes(codes, err)
+}
+
+func newRecoveryCodes(codes []string, err error) (*recoveryCodesOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &recoveryCodesOutput{recoveryCodes{Object: "recovery_codes", Codes: codes}}, nil
+}
+
+func (r SecondFactorRoutes) drop(ctx context.Context, key *app.Key, _ *struct{}) (*droppedTOTPOutput, error) {
+	if err := r.Service.DropTOTP(ctx, key); err != nil {
+		return nil, err
+	}
+	return &droppedTOTPOutput{droppedTOTP{Object: "totp", Deleted: true}}, nil
+}
