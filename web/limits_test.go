@@ -14,6 +14,7 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/importing"
+	accounts "mailer/app/people"
 	"mailer/app/plan"
 	"mailer/app/queue"
 	"mailer/app/reputation"
@@ -42,6 +43,10 @@ var documentedLimits = map[string]int{
 	"* conditions maxItems":                      app.MaxConditions,
 	"* content maximum":                          math.MaxUint8,
 	"* data maximum":                             math.MaxUint8,
+	"auth name maxLength":                        accounts.MaxUserName,
+	"auth password maxLength":                    accounts.MaxPassword,
+	"auth team maxLength":                        teams.MaxName,
+	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
 	"audiences name maxLength":                   app.MaxSegmentName,
 	"broadcasts name maxLength":                  app.MaxBroadcastName,

@@ -22,6 +22,7 @@ import (
 // office is a server with an operator who is signed in.
 type office struct {
 	*real
+	token  string       // of the operator's session
 	probes atomic.Int64 // how often a relay was tried
 }
 
@@ -33,18 +34,14 @@ func newOffice(t *testing.T, cfg server.Config) *office {
 		return []relays.Step{{Step: "dns", OK: true, MS: 1, Said: "10.0.0.1"}, {Step: "connect", Said: "refused"}}
 	}
 	o.real = newReal(t, cfg)
-	s := signedIn{}
-	s.sign("operator", app.Team{}, "", asOperator)
-	services := servicesFrom(o.server)
-	services.Sessions = s
-	o.behind(services)
+	o.token = o.signedIn("operator", "", true, 0)
 	return o
 }
 
 // ask asks as the operator and wants a status and parts of the answer.
 func (o *office) ask(method, target, body string, status int, parts ...string) *httptest.ResponseRecorder {
 	o.t.Helper()
-	w := o.do(method, target, body, "Cookie: __Host-mailer=operator")
+	w := o.do(method, target, body, "Cookie: __Host-mailer="+o.token)
 	if w.Code != status {
 		o.t.Fatalf("%s %s: %d %s, want %d", method, target, w.Code, w.Body, status)
 	}
@@ -215,7 +212,7 @@ func TestTwoBackupsAtOnceAreOne(t *testing.T) {
 		wg.Go(func() {
 			w := httptest.NewRecorder()
 			r := httptest.NewRequest("POST", "https://mail.example.com/backups", nil)
-			r.Header.Set("Cookie", "__Host-mailer=operator")
+			r.Header.Set("Cookie", "__Host-mailer="+o.token)
 			o.handler.ServeHTTP(w, r)
 			statuses[i] = w.Code
 		})

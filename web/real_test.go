@@ -155,7 +155,7 @@ func (r *real) domain(teamID, name string, trust bool) app.Domain {
 // repeated are the names that Resend does not have, whose errors stand in `error`
 // too.
 // service_unavailable is one more that Resend does not have.
-var repeated = []string{"all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
+var repeated = []string{"invalid_credentials", "reauthentication_required", "all_recipients_suppressed", "sending_paused", "broadcasts_paused", "plan_limit_reached", "forbidden",
 	"conflict", "invalid_payload", "payload_too_large", "broadcast_too_large", "service_unavailable"}
 
 // as sends a request with a key and checks the members of an error's body.

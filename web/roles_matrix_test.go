@@ -2,6 +2,8 @@ package web
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"net/http"
 	"net/http/httptest"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/db"
 )
 
 // What each kind of operation asks for, told apart from what the routes say of themselves:
@@ -21,13 +24,14 @@ var managed = []string{
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
 	"POST /api-keys", "PATCH /api-keys/{id}", "DELETE /api-keys/{id}",
+	"GET /audit-logs",
 }
 
 // sendable are those that keys which may only send reach; what /mcp does is looked at there.
 var sendable = []string{"POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
 
 // above are those that show an operator without a team all of them.
-var above = []string{"GET /queue", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue"}
+var above = []string{"GET /queue", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs"}
 
 // operators are the beginnings of what an operator alone reaches.
 var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings"}
@@ -65,51 +69,43 @@ func isManaged(op *apiOperation) bool { return slices.Contains(managed, op.Strin
 
 func isProven(op *apiOperation) bool { return slices.Contains(proven, op.String()) }
 
-// signedIn are sessions by their token, as a fake of who keeps them.
-type signedIn map[string]app.Key
-
-func (s signedIn) SignedIn(_ context.Context, token, team string, _ bool) (*app.Key, error) {
-	key, ok := s[token]
-	switch {
-	case !ok:
-		return nil, app.SignedOut()
-	case team != "" && team != key.TeamID:
-		return nil, app.NoTeam()
-	case team == "" && key.Session.Operator:
-		key.TeamID, key.TeamName, key.Role = "", "", ""
+// signedIn makes a person who is signed in, a member of our team where role is not empty,
+// and returns the token of the session.
+func (r *real) signedIn(name string, role app.Role, operator bool, provedAgo time.Duration) (token string) {
+	r.t.Helper()
+	secret := sha256.Sum256([]byte(name))
+	token = base64.RawURLEncoding.EncodeToString(secret[:])
+	hash := sha256.Sum256([]byte(token))
+	err := r.store.Write(r.t.Context(), func(tx *db.Tx) error {
+		id := app.NewID()
+		if err := tx.InsertUser(&db.User{ID: id, Address: name + "@example.com", Operator: operator, CreatedAt: tx.Now}); err != nil {
+			return err
+		}
+		if role != "" {
+			if err := tx.InsertMembership(&db.Membership{UserID: id, TeamID: r.team.ID, Role: role, CreatedAt: tx.Now}); err != nil {
+				return err
+			}
+		}
+		return tx.InsertSession(&db.Session{ID: app.NewID(), UserID: id, Hash: hash[:], CreatedAt: tx.Now, SeenAt: tx.Now, ProvedAt: testTime.Add(-provedAgo)})
+	})
+	if err != nil {
+		r.t.Fatal(err)
 	}
-	return &key, nil
+	return token
 }
-
-// sign makes a session of a person in a team.
-func (s signedIn) sign(token string, team app.Team, role app.Role, change ...func(*app.Key)) {
-	key := app.Key{ID: app.NewID(), TeamID: team.ID, TeamName: team.Name, Role: role, Permission: app.FullAccess,
-		Session: &app.Session{ID: app.NewID(), Name: token + "@example.com", ProvedAt: testTime}}
-	for _, f := range change {
-		f(&key)
-	}
-	s[token] = key
-}
-
-func asOperator(key *app.Key) { key.Session.Operator = true }
-
-func provedLongAgo(key *app.Key) { key.Session.ProvedAt = testTime.Add(-time.Hour) }
 
 func (r *real) callers() []caller {
-	s := signedIn{}
 	theirs, _ := r.newTeam("theirs")
-	s.sign("member", r.team, app.RoleMember)
-	s.sign("admin", r.team, app.RoleAdmin)
-	s.sign("owner", r.team, app.RoleOwner)
-	s.sign("late", r.team, app.RoleOwner, provedLongAgo)
-	s.sign("operator", app.Team{}, "", asOperator)
-	s.sign("operating", r.team, app.RoleMember, asOperator)
-	s.sign("idle", app.Team{}, "", asOperator, provedLongAgo)
-	s.sign("removed", app.Team{}, "")
-	services := servicesFrom(r.server)
-	services.Sessions = s
-	r.behind(services)
-	cookie := func(token string, more ...string) []string { return append(more, "Cookie: __Host-mailer="+token) }
+	tokens := map[string]string{
+		"member": r.signedIn("member", app.RoleMember, false, 0), "admin": r.signedIn("admin", app.RoleAdmin, false, 0),
+		"owner": r.signedIn("owner", app.RoleOwner, false, 0), "late": r.signedIn("late", app.RoleOwner, false, time.Hour),
+		"operator": r.signedIn("operator", "", true, 0), "idle": r.signedIn("idle", "", true, time.Hour),
+		"operating": r.signedIn("operating", app.RoleMember, true, 0), "removed": r.signedIn("removed", "", false, 0),
+		"ended": base64.RawURLEncoding.EncodeToString(make([]byte, 32)),
+	}
+	cookie := func(name string, more ...string) []string {
+		return append(more, "Cookie: __Host-mailer="+tokens[name])
+	}
 	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+theirs.ID, "Origin: https://evil.example"
 	own := func(op *apiOperation) bool { return begins(op.path, ownPlaces) }
 	operates := func(op *apiOperation) bool { return begins(op.path, operators) }

@@ -13,6 +13,7 @@ import (
 
 	"mailer/app/metrics"
 	"mailer/app/server"
+	"mailer/web/account"
 	"mailer/web/audience"
 	"mailer/web/broadcasts"
 	"mailer/web/emails"
@@ -48,7 +49,9 @@ type Services struct {
 	Sessions       rest.Sessions // nil: nobody signs in
 	Health         healthService
 	Emails         emails.Service
+	Search         emails.SearchService
 	Attachments    emails.AttachmentService
+	Metrics        emails.MetricsService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
 	Topics         audience.TopicService
@@ -56,6 +59,7 @@ type Services struct {
 	ContactTopics  audience.ContactTopicService
 	Contacts       audience.ContactService
 	Segments       audience.SegmentService
+	Previews       audience.PreviewService
 	Pages          pages.Service
 	Tracking       pages.TrackingService
 	Imports        audience.ImportService
@@ -63,17 +67,21 @@ type Services struct {
 	Ingest         ingestService
 	Broadcasts     broadcasts.Service
 	BroadcastStats broadcasts.StatsService
+	Reviews        broadcasts.ReviewService
 	Webhooks       webhookService
 	Usage          usageService
 	Insights       insightsService
 	Deliverability deliverabilityService
 	Keys           keyService
 	Queue          operator.QueueService
+	SignIn         account.SignInService
+	Me             account.MeService
 	Relays         operator.RelayService
 	Status         operator.HealthService
 	Backups        operator.BackupService
 	Teams          operator.TeamService
 	Exports        rest.Exports // nil: nobody notes them
+	Audit          account.AuditService
 }
 
 // servicesFrom returns the services of a server.
@@ -82,7 +90,9 @@ func servicesFrom(s *server.Server) Services {
 		Auth:           s.Teams,
 		Health:         s,
 		Emails:         s.Mail,
+		Search:         s.Search,
 		Attachments:    s.Mail,
+		Metrics:        s.Figures,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
 		Topics:         s.Topics,
@@ -90,6 +100,7 @@ func servicesFrom(s *server.Server) Services {
 		ContactTopics:  s.Audience,
 		Contacts:       s.Audience,
 		Segments:       s.Audience,
+		Previews:       s.Previews,
 		Pages:          s.Pages,
 		Tracking:       s.Mail,
 		Imports:        s.Imports,
@@ -97,17 +108,22 @@ func servicesFrom(s *server.Server) Services {
 		Ingest:         s.Reports,
 		Broadcasts:     s.Broadcasts,
 		BroadcastStats: s.Broadcasts,
+		Reviews:        s.Reviews,
 		Webhooks:       s.Events,
 		Usage:          s.Teams,
 		Insights:       s.Mail,
 		Deliverability: s.Delivery,
 		Keys:           s.Teams,
 		Queue:          s.Queue,
+		Sessions:       s.People,
+		SignIn:         s.People,
+		Me:             s.People,
 		Relays:         s.Routing,
 		Status:         s.Health,
 		Backups:        s.Backup,
 		Teams:          s.Teams,
 		Exports:        s.Teams,
+		Audit:          s.Teams,
 	}
 }
 
@@ -140,25 +156,31 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
-		emails.Routes{Service: s.Emails},
+		emails.Routes{Service: s.Emails, Search: s.Search},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
+		emails.MetricsRoutes{Service: s.Metrics},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.ContactTopics},
-		audience.ContactRoutes{Service: s.Contacts},
+		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews},
 		segments,
+		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
+		broadcasts.ReviewRoutes{Service: s.Reviews},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		account.SignInRoutes{Service: s.SignIn},
+		account.MeRoutes{Service: s.Me},
+		account.AuditRoutes{Service: s.Audit},
 		operator.RelayRoutes{Service: s.Relays},
 		operator.HealthRoutes{Service: s.Status, Version: version},
 		operator.BackupRoutes{Service: s.Backups},

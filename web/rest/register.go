@@ -175,6 +175,9 @@ func commonErrors(rt Route) []int {
 	if !rt.Public {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
 	}
+	if !rt.Public && !rt.Person && !rt.Operator {
+		out = append(out, http.StatusNotFound) // a person's team that is none of his
+	}
 	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,
 			http.StatusUnprocessableEntity, http.StatusServiceUnavailable) // public ones too

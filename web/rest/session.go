@@ -103,11 +103,18 @@ func (h *Handler) mayPerson(key *app.Key, rt *Route) error {
 // secure reports whether browsers reach this server by TLS.
 func (h *Handler) secure() bool { return strings.HasPrefix(strings.ToLower(h.baseURL), "https://") }
 
-func (h *Handler) cookieName() string {
+func (h *Handler) cookieName() string { return h.CookieName("") }
+
+// CookieName returns what a cookie for something is called; empty: the session's.
+func (h *Handler) CookieName(what string) string {
+	name := plainCookie
 	if h.secure() {
-		return secureCookie
+		name = secureCookie
 	}
-	return plainCookie
+	if what != "" {
+		name += "-" + what
+	}
+	return name
 }
 
 // SessionToken returns the token in the cookie of a request; empty: none.
