@@ -171,7 +171,7 @@ func (r domainRoutes) Add(h *rest.Handler) {
 		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.verifyDomain)
-	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+	rest.Register(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},

@@ -137,7 +137,7 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 		Summary: "Delete a webhook with all that it was told", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.deleteWebhook)
-	rest.RegisterBody(h, rest.Route{Admin: true, Optional: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true, Optional: true}, huma.Operation{
 		OperationID: "rotate-signing-secret", Method: http.MethodPost, Path: "/webhooks/{id}/signing-secret/rotate",
 		Summary: "Give a webhook a new signing secret; the old one signs beside it for a while", Tags: webhookTags,
 		Errors: []int{http.StatusNotFound},

@@ -14,6 +14,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/spf13/pflag"
 
+	"mailer/app"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -145,10 +146,14 @@ func (s *Service) makeDaily(ctx context.Context) error {
 }
 
 // makeOwn makes a backup in the folder of the daily ones, and removes those that are not
-// to be kept.
+// to be kept. Error: app.CodeConflict for a second one of this second, whose name it would
+// have.
 func (s *Service) makeOwn(ctx context.Context) (Made, error) {
-	name := s.prefix() + time.Now().UTC().Format(nameTime) + ".db"
-	made, err := s.Write(ctx, filepath.Join(s.daily.Dir, name), nil)
+	name := filepath.Join(s.daily.Dir, s.prefix()+time.Now().UTC().Format(nameTime)+".db")
+	if _, err := os.Lstat(name); err == nil {
+		return Made{}, app.Errorf(app.CodeConflict, "A backup of this second is there already")
+	}
+	made, err := s.Write(ctx, name, nil)
 	if err != nil {
 		return made, err
 	}

@@ -89,6 +89,9 @@ func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error)
 	defer patience.Stop()
 	select {
 	case o := <-ended:
+		if told := (*app.Error)(nil); errors.As(o.err, &told) {
+			return Made{}, false, told
+		}
 		if o.err != nil {
 			return Made{}, false, app.Errorf(app.CodeServiceUnavailable, "The backup failed: %v", o.err)
 		}

@@ -22,7 +22,6 @@ type BackupItem struct {
 
 type backupList struct {
 	Object  string       `json:"object" enum:"list"`
-	HasMore bool         `json:"has_more"`
 	Data    []BackupItem `json:"data" doc:"Newest first, as many as are kept"`
 	Dir     *string      `json:"dir" doc:"The folder; null: the server makes no backups"`
 	Running bool         `json:"running" doc:"One is being made"`

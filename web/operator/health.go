@@ -9,7 +9,6 @@ import (
 	"mailer/app"
 	"mailer/app/health"
 	"mailer/app/queue"
-	"mailer/app/routing"
 	"mailer/web/rest"
 )
 
@@ -126,7 +125,7 @@ func (r HealthRoutes) status(ctx context.Context, _ *app.Key, _ *struct{}) (*ser
 func newServerStatus(st *health.Status) serverStatus {
 	return serverStatus{
 		OK: st.OK, Needs: converted(st.Needs, func(n health.Need) statusNeed { return statusNeed(n) }),
-		Relays: converted(st.Relays, func(s routing.Status) RelayItem { return RelayItem(s) }),
+		Relays: converted(st.Relays, newRelayItem),
 		Queue: statusQueue{
 			Waiting: st.Queue.Waiting, Oldest: st.Queue.Oldest,
 			By: converted(st.Queue.By, func(c queue.Count) statusCount {

@@ -32,6 +32,12 @@ type RelayItem struct {
 	Note        string  `json:"note,omitempty" doc:"Says that another relay of this name is not used"`
 }
 
+// relayList are all relays: there are too few of them for pages.
+type relayList struct {
+	Object string      `json:"object" enum:"list"`
+	Data   []RelayItem `json:"data"`
+}
+
 type relayRecord struct {
 	Object string `json:"object" enum:"relay"`
 	RelayItem
@@ -94,6 +100,7 @@ type RelayPath struct {
 }
 
 type (
+	relayListOutput    struct{ Body relayList }
 	relayOutput        struct{ Body relayRecord }
 	addedRelayOutput   struct{ Body addedRelay }
 	removedRelayOutput struct{ Body removedRelay }
@@ -152,22 +159,22 @@ func (r RelayRoutes) Add(h *rest.Handler) {
 	}, r.remove)
 }
 
-func (r RelayRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*rest.ListOutput[RelayItem], error) {
+func (r RelayRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*relayListOutput, error) {
 	all, err := r.Service.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(all, false, newRelayItem), nil
+	return &relayListOutput{relayList{Object: "list", Data: converted(all, newRelayItem)}}, nil
 }
 
-func newRelayItem(s *routing.Status) RelayItem { return RelayItem(*s) }
+func newRelayItem(s routing.Status) RelayItem { return RelayItem(s) }
 
 func (r RelayRoutes) get(ctx context.Context, _ *app.Key, in *RelayPath) (*relayOutput, error) {
 	s, err := r.Service.Get(ctx, in.Region)
 	if err != nil {
 		return nil, err
 	}
-	return &relayOutput{relayRecord{Object: "relay", RelayItem: newRelayItem(&s)}}, nil
+	return &relayOutput{relayRecord{Object: "relay", RelayItem: newRelayItem(s)}}, nil
 }
 
 func (r RelayRoutes) add(ctx context.Context, _ *app.Key, _ *struct{}, b *addRelayRequest) (*addedRelayOutput, error) {

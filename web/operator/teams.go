@@ -12,8 +12,8 @@ import (
 	"mailer/web/rest"
 )
 
-// TeamItem is a team as the operator sees it.
-type TeamItem struct {
+// TeamStanding is a team as the operator sees it.
+type TeamStanding struct {
 	ID          string    `json:"id" format:"uuid"`
 	Name        string    `json:"name"`
 	CreatedAt   string    `json:"created_at" format:"date-time"`
@@ -25,9 +25,9 @@ type TeamItem struct {
 	Reason      *string   `json:"reason" doc:"Why, which whoever sends for the team is told"`
 }
 
-type teamRecord struct {
+type standingRecord struct {
 	Object string `json:"object" enum:"team"`
-	TeamItem
+	TeamStanding
 }
 
 type deletedTeam struct {
@@ -45,8 +45,8 @@ type createTeamRequest struct {
 	Name string `json:"name"`
 }
 
-// updateTeamRequest is the body of PATCH /teams/{id}.
-type updateTeamRequest struct {
+// changeTeamRequest is the body of PATCH /teams/{id}.
+type changeTeamRequest struct {
 	Name      *string    `json:"name,omitempty"`
 	Plan      *plan.Name `json:"plan,omitempty" enum:"free,starter,pro,scale"`
 	Included  int64      `json:"included,omitempty" minimum:"0" doc:"With pro and scale: recipients that a period includes; without it the plan's own"`
@@ -69,7 +69,7 @@ type deleteTeamInput struct {
 }
 
 type (
-	teamOutput        struct{ Body teamRecord }
+	teamOutput        struct{ Body standingRecord }
 	deletedTeamOutput struct{ Body deletedTeam }
 )
 
@@ -113,7 +113,7 @@ func (r TeamRoutes) Add(h *rest.Handler) {
 	}, r.remove)
 }
 
-func (r TeamRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (*rest.ListOutput[TeamItem], error) {
+func (r TeamRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (*rest.ListOutput[TeamStanding], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
@@ -122,11 +122,11 @@ func (r TeamRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, newTeamItem), nil
+	return rest.NewList(rows, more, newTeamStanding), nil
 }
 
-func newTeamItem(t *teams.Standing) TeamItem {
-	out := TeamItem{ID: t.ID, Name: t.Name, CreatedAt: app.FormatTime(t.CreatedAt), Plan: t.Plan.Name, Overage: t.Plan.Overage}
+func newTeamStanding(t *teams.Standing) TeamStanding {
+	out := TeamStanding{ID: t.ID, Name: t.Name, CreatedAt: app.FormatTime(t.CreatedAt), Plan: t.Plan.Name, Overage: t.Plan.Overage}
 	if !t.Plan.Daily() {
 		n := t.Plan.Included()
 		out.Included = &n
@@ -141,7 +141,7 @@ func teamOf(t teams.Standing, err error) (*teamOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &teamOutput{teamRecord{Object: "team", TeamItem: newTeamItem(&t)}}, nil
+	return &teamOutput{standingRecord{Object: "team", TeamStanding: newTeamStanding(&t)}}, nil
 }
 
 func (r TeamRoutes) create(ctx context.Context, _ *app.Key, _ *struct{}, b *createTeamRequest) (*teamOutput, error) {
@@ -156,7 +156,7 @@ func (r TeamRoutes) get(ctx context.Context, _ *app.Key, in *TeamPath) (*teamOut
 	return teamOf(r.Service.Standing(ctx, in.ID))
 }
 
-func (r TeamRoutes) update(ctx context.Context, _ *app.Key, in *TeamPath, b *updateTeamRequest) (*teamOutput, error) {
+func (r TeamRoutes) update(ctx context.Context, _ *app.Key, in *TeamPath, b *changeTeamRequest) (*teamOutput, error) {
 	c := teams.Change{Name: b.Name, Suspended: b.Suspended, Reason: b.Reason}
 	switch {
 	case b.Plan != nil:
