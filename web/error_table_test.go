@@ -50,6 +50,7 @@ func refusals() []refusal {
 		{"forbidden", 403, "an owner's key by an admin", nil, asked("admin", "POST", "/api-keys", `{"name":"k","role":"owner"}`)},
 		{"invalid_credentials", 401, "a password of nobody", nil, asked("", "POST", "/auth/sign-in", `{"email":"nobody@example.com","password":"x"}`)},
 		{"invalid_credentials", 401, "nobody is signed in", nil, asked("", "GET", "/users/me", "")},
+		{"reauthentication_required", 403, "a secret without a fresh proof", nil, withoutProof},
 		{"not_found", 404, "unknown id", nil, asked("owner", "GET", "/emails/"+unknownID, "")},
 		{"not_found", 404, "no id", nil, asked("owner", "DELETE", "/topics/x", "")},
 		{"not_found", 404, "unknown address", nil, asked("owner", "GET", "/nothing", "")},
@@ -86,7 +87,6 @@ func allRefusals() []refusal { return append(refusals(), guardrailRefusals()...)
 // notYet are names that nothing answers with so far.
 var notYet = map[app.Code]bool{
 	app.CodePlanLimitReached: true, app.CodeDailyQuotaExceeded: true, app.CodeMonthlyQuotaExceeded: true,
-	app.CodeReauthentication: true,
 }
 
 func TestEveryErrorOfTheTable(t *testing.T) {

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"net/http/httptest"
 	"strings"
 	"testing"
 	"time"
@@ -150,4 +151,12 @@ func TestASignInLinkOpensOnce(t *testing.T) {
 		t.Errorf("me %v", me)
 	}
 	b.want(200, "POST", "/users/me/password", `{"new":"another long secret"}`)
+}
+
+// withoutProof asks for a secret as somebody who signed in long ago.
+func withoutProof(t *testing.T, _ *real) *httptest.ResponseRecorder {
+	r := newReal(t, relayed())
+	b := r.firstPerson()
+	r.clock = time.Now().Add(11 * time.Minute)
+	return b.ask("POST", "/users/me/totp", "")
 }

@@ -44,9 +44,9 @@ type MembershipItem struct {
 
 // signedIn is what somebody gets who proved who he is.
 type signedIn struct {
-	User         *PersonItem `json:"user,omitempty" doc:"Absent while a second factor is to come"`
-	Teams        []MembershipItem  `json:"teams,omitempty"`
-	SecondFactor []string    `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp, passkey by POST /auth/passkey"`
+	User         *PersonItem      `json:"user,omitempty" doc:"Absent while a second factor is to come"`
+	Teams        []MembershipItem `json:"teams,omitempty"`
+	SecondFactor []string         `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp, passkey by POST /auth/passkey"`
 }
 
 type signedInOutput struct{ Body signedIn }
