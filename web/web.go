@@ -46,6 +46,10 @@ type Services struct {
 	Health         healthService
 	Emails         emails.Service
 	Search         emails.SearchService
+	Attempts       emails.AttemptService
+	Retry          emails.RetryService
+	Again          emails.AgainService
+	Shares         sharing
 	Attachments    emails.AttachmentService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
@@ -69,6 +73,12 @@ type Services struct {
 	Queue          operator.QueueService
 }
 
+// sharing makes public links to emails and opens them.
+type sharing interface {
+	emails.ShareService
+	pages.ShareService
+}
+
 // servicesFrom returns the services of a server.
 func servicesFrom(s *server.Server) Services {
 	return Services{
@@ -76,6 +86,10 @@ func servicesFrom(s *server.Server) Services {
 		Health:         s,
 		Emails:         s.Mail,
 		Search:         s.Search,
+		Attempts:       s.Search,
+		Retry:          s.Queue,
+		Again:          s.Again,
+		Shares:         s.Shares,
 		Attachments:    s.Mail,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
@@ -116,7 +130,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	})
 	addRoutes(h, s)
 	registerIngest(h, s.Ingest, cfg.SNS)
-	pages.Register(h, s.Pages, s.Tracking)
+	pages.Register(h, s.Pages, s.Tracking, s.Shares)
 	mcp.Register(h)
 	documentTags(h)
 	documentWebhooks(h)
@@ -130,6 +144,7 @@ func addRoutes(h *rest.Handler, s Services) {
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
 		emails.Routes{Service: s.Emails, Search: s.Search},
+		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},

@@ -108,6 +108,8 @@ type Server struct {
 	Mail         *mail.Service
 	Templates    *mail.Templates
 	Search       *mail.Search
+	Again        *mail.Again
+	Shares       *mail.Shares
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reports      *reports.Service
@@ -145,7 +147,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates, s.Search = s.Mail.Templates, s.Mail.Search
+	s.Templates, s.Search, s.Again, s.Shares = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
