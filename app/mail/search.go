@@ -127,7 +127,7 @@ func addressPattern(name, text string) (p db.AddressPattern, err error) {
 	case text == "":
 	case len(text) > maxSearchText || begin == "" || strings.Contains(begin, "*"):
 		return p, app.Invalid(name, "must be an address, the beginning of one like ann*, or @ and a domain")
-	case prefix || !whole:
+	case prefix || !whole || domain == "" && local != "":
 		p.Prefix = begin
 	case local == "":
 		p.Domain, err = searchDomain(name, domain)
