@@ -18,11 +18,14 @@ const (
 	attemptTrouble = "relay_trouble" // the relay could not be used at all
 )
 
+// Attempt is a transaction with a relay, or the try to begin one.
+type Attempt = db.Attempt
+
 // Attempts returns a page of the attempts to hand an email to its relay, newest first:
 // those that did not end in success, of which the newest are kept, those that the relay
 // took, as its events tell, and the times when the relay could not be used.
-func (s *Search) Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]db.Attempt, bool, error) {
-	attempts, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.Attempt, error) {
+func (s *Search) Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]Attempt, bool, error) {
+	attempts, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]Attempt, error) {
 		email, err := r.EmailRow(key.TeamID, emailID)
 		if errors.Is(err, db.ErrNotFound) {
 			var b app.Broadcast
@@ -39,10 +42,10 @@ func (s *Search) Attempts(ctx context.Context, key *app.Key, emailID string, pag
 	if err != nil {
 		return nil, false, service.Lookup("email", err)
 	}
-	return service.Cut(attempts, page, func(a *db.Attempt) string { return a.ID })
+	return service.Cut(attempts, page, func(a *Attempt) string { return a.ID })
 }
 
-func attemptsOf(r *db.Reader, email *app.Email) ([]db.Attempt, error) {
+func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 	attempts, err := r.Attempts(email.ID)
 	if err != nil {
 		return nil, err
@@ -60,11 +63,11 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]db.Attempt, error) {
 		switch {
 		case ev.Type == app.EventType(app.Sent) && ev.Detail.Attempt > 0 && !told[at]:
 			told[at] = true // one for all recipients of the transaction
-			attempts = append(attempts, db.Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptSent, Detail: ev.Detail})
+			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptSent, Detail: ev.Detail})
 		case ev.Type == app.EventRelayTrouble && ev.Detail.Stage != "":
-			attempts = append(attempts, db.Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptTrouble, Detail: ev.Detail})
+			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptTrouble, Detail: ev.Detail})
 		}
 	}
-	slices.SortStableFunc(attempts, func(a, b db.Attempt) int { return strings.Compare(b.ID, a.ID) })
+	slices.SortStableFunc(attempts, func(a, b Attempt) int { return strings.Compare(b.ID, a.ID) })
 	return attempts, nil
 }

@@ -9,7 +9,6 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/service"
-	"mailer/db"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -18,7 +17,7 @@ import (
 type (
 	// AttemptService tells of attempts.
 	AttemptService interface {
-		Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]db.Attempt, bool, error)
+		Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]mail.Attempt, bool, error)
 	}
 	// RetryService has what was put off be tried now.
 	RetryService interface {
@@ -40,10 +39,10 @@ type AttemptItem struct {
 	CreatedAt    string  `json:"created_at" format:"date-time"`
 	Relay        string  `json:"relay"`
 	Outcome      string  `json:"outcome" enum:"sent,partly_sent,deferred,refused,interrupted,in_doubt,relay_trouble" doc:"relay_trouble: the relay could not be used at all, for a while"`
-	DurationMs   int64   `json:"duration_ms" doc:"From MAIL FROM to the last reply; 0: no transaction began"`
-	TLS          *string `json:"tls" doc:"Like TLS 1.3; null: none"`
+	DurationMs   int64   `json:"duration_ms" doc:"From MAIL FROM to the last reply; zero: no transaction began"`
+	TLS          *string `json:"tls" doc:"The version of TLS; null: none"`
 	Reply        string  `json:"reply" doc:"The reply that it rests on, in words"`
-	Conversation *string `json:"conversation" doc:"The dialogue with the relay, line by line: > this server, < the relay, * a remark; at most 4 KB, without sign-in and message. null of those that the relay took"`
+	Conversation *string `json:"conversation" doc:"The dialogue with the relay, line by line: > this server, < the relay, * a remark. It has no sign-in and no message, and where it is long no middle; null of those that the relay took"`
 }
 
 type (
@@ -55,7 +54,7 @@ type (
 		To shapes.AddressList `json:"to,omitempty" doc:"Other recipients in place of all that it went to"`
 	}
 	shareRequest struct {
-		ExpiresIn string `json:"expires_in,omitempty" doc:"How long the link works, like 10m or 2 hours; 48 hours at most, and where absent" example:"2 hours"`
+		ExpiresIn string `json:"expires_in,omitempty" doc:"How long the link works, as a span or in words; two days at most, and where absent" example:"2 hours"`
 	}
 	sharedEmail struct {
 		Object string `json:"object" enum:"email"`
@@ -110,7 +109,7 @@ func (r ActRoutes) listAttempts(ctx context.Context, key *app.Key, in *emailPage
 	return rest.NewList(rows, more, newAttemptItem), nil
 }
 
-func newAttemptItem(a *db.Attempt) AttemptItem {
+func newAttemptItem(a *mail.Attempt) AttemptItem {
 	return AttemptItem{ID: a.ID, CreatedAt: app.FormatTime(a.CreatedAt), Relay: a.Detail.Relay, Outcome: a.Outcome, DurationMs: a.Detail.DurationMs,
 		TLS: service.TextOrNull(a.Detail.TLS), Reply: a.Detail.Answer(), Conversation: service.TextOrNull(a.Conversation)}
 }

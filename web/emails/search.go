@@ -5,13 +5,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
-	"mailer/db"
 	"mailer/web/rest"
 )
 
 // SearchService finds emails.
 type SearchService interface {
-	Emails(ctx context.Context, key *app.Key, q mail.SearchQuery, page app.Page) (*db.FoundEmails, error)
+	Emails(ctx context.Context, key *app.Key, q mail.SearchQuery, page app.Page) (*mail.FoundEmails, error)
 }
 
 // searchInput are the filters of a list of emails. They are strings, so that a bad one is

@@ -128,7 +128,7 @@ func german() pageText {
 func french() pageText {
 	return pageText{
 		lang: "fr",
-		from: "De", to: "À", date: "Date",
+		from: "De", to: "À", date: "Envoyé le",
 		unsubscribe:     "Se désabonner",
 		askTopic:        "Se désabonner de «\u00a0{topic}\u00a0»\u00a0?",
 		askTopicMore:    "En appuyant sur le bouton, vous ne recevrez plus «\u00a0{topic}\u00a0» envoyé par {team}. Rien d’autre ne change.",
