@@ -50,6 +50,7 @@ type Event struct {
 	TeamID      string
 	EmailID     string
 	BroadcastID string // empty: of an email
+	Domain      string // of the sender, under which it counts; empty: it does not, or was read
 	Type        EventType
 	Recipient   string // empty: the whole email
 	Detail      EventDetail

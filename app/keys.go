@@ -90,6 +90,8 @@ type KeyInput struct {
 	Role       Role
 	Domain     string // name; only with SendingAccess
 	DomainID   string // the same by its id; at most one of them
+	ExpiresAt  time.Time
+	AllowedIPs []string // ranges of addresses, and addresses
 }
 
 // MaxKeyName is how long the name of a key may be, in characters.
@@ -266,8 +268,10 @@ type AuditEntry struct {
 	Target string // id or name of what was changed; empty: the server, or many
 	Before string // JSON without secrets; empty: nothing to say
 	After  string
-	// CreatedAt is set where an entry is read.
+	// CreatedAt is set where an entry is read; so is ActorName, of a key or person that is
+	// still there.
 	CreatedAt time.Time
+	ActorName string
 }
 
 type actorKey struct{}

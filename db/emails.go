@@ -59,6 +59,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
+	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
 	for i := range e.Attachments {
 		if err := tx.insertAttachment(e.ID, &e.Attachments[i]); err != nil {
 			return err

@@ -167,8 +167,8 @@ func (r *Reader) WaitingFor(relay, teamID, until string, e *erase.Set) ([]string
 // be on its way. Error: ErrNotFound.
 func (r *Reader) OpenUnit(teamID, emailID string) (u app.Unit, dotted bool, err error) {
 	u = app.Unit{EmailID: emailID, TeamID: teamID}
-	err = r.row(`SELECT relay, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
-		[]any{emailID, teamID}, &u.Relay, &u.Attempts, &dotted)
+	err = r.row(`SELECT relay, domain, attempts, state = 'dotted' FROM units WHERE email_id = ? AND team_id = ?`,
+		[]any{emailID, teamID}, &u.Relay, &u.Domain, &u.Attempts, &dotted)
 	return u, dotted, err
 }
 

@@ -205,6 +205,7 @@ var mayScan = map[string]string{
 	"namesOf":             "the first or last rows of a key, and all relays, for a shell that completes",
 	"teamPurges":          "troubles, doubts and erasures, of which there are few, once for a deleted team",
 	"UnitRelays":          "the first row of an index",
+	"HasUsers":            "the first row of a key",
 	"SeveralTeams":        "two rows of the primary key",
 	"CountTeams":          "where little is left of a relay's daily limit",
 	"RegionUse":           "once at start",

@@ -63,6 +63,9 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 	if sim, ok := simulated[v.Verdict]; ok {
 		d := l.detail(u, "", v.Reply, time.Time{})
 		d.Message = sim.words
+		if sim.state != app.Suppressed {
+			tx.CountSent(u.TeamID, u.Domain, u.BroadcastID, 1)
+		}
 		return l.finish(tx, u, v.Address, sim.state, d)
 	}
 	switch v.Verdict {
@@ -258,5 +261,6 @@ func (l *ledger) countResult(tx *db.Tx, j *job, v app.RecipientResult, state app
 		}
 	}
 	l.s.CountOutcome(tx, j.letter.counts, o)
+	tx.CountSent(j.unit.TeamID, j.unit.Domain, j.unit.BroadcastID, 1)
 	return nil
 }

@@ -41,6 +41,7 @@ func (s *Service) jobs() []cronJob {
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Hour, "remove what is out of date", s.Purge},
+		{10 * time.Minute, "end sessions and links that have expired", s.people.Purge},
 	}
 }
 

@@ -88,8 +88,14 @@ type SearchOutput[T any] struct{ Body searchList[T] }
 // NewSearch makes the answer of a page as NewList does; searched is nil where nothing
 // was searched for.
 func NewSearch[F, T any](rows []F, more bool, searched *SearchedTo, convert func(*F) T) *SearchOutput[T] {
-	l := NewList(rows, more, convert).Body
-	return &SearchOutput[T]{searchList[T]{Object: l.Object, HasMore: l.HasMore, SearchedTo: searched, Data: l.Data}}
+	out := Unsearched(NewList(rows, more, convert))
+	out.Body.SearchedTo = searched
+	return out
+}
+
+// Unsearched is a list in which nothing was searched for.
+func Unsearched[T any](l *ListOutput[T]) *SearchOutput[T] {
+	return &SearchOutput[T]{searchList[T]{Object: l.Body.Object, HasMore: l.Body.HasMore, Data: l.Body.Data}}
 }
 
 // CheckID puts an id of the path into its canonical form. Whatever is no id names
