@@ -30,6 +30,8 @@ const (
 	// EventRequeued: what failed, bounced or was captured is sent again. With it
 	// last_event, its rank and the expiry begin anew.
 	EventRequeued EventType = "requeued"
+	// EventResent: the email says what another one said, whose id is Original.
+	EventResent EventType = "resent"
 	// EventQuotaWait: the day's quota is used; the email waits for another day's.
 	EventQuotaWait EventType = "quota_wait"
 	// EventRescheduled: the caller moved a scheduled email to another time.
@@ -80,11 +82,16 @@ type EventDetail struct {
 
 // Words say what a relay answered, from the codes of d; relay names it.
 func (d *EventDetail) Words(relay string) string {
+	return fmt.Sprintf("Relay %s %s: %s", relay, stageWords[d.Stage], d.Answer())
+}
+
+// Answer is what a relay answered, or what came instead.
+func (d *EventDetail) Answer() string {
 	answer := d.Reply
 	if d.ReplyCode != 0 {
 		answer = strings.Join(slices.DeleteFunc([]string{strconv.Itoa(d.ReplyCode), d.EnhancedCode, d.Reply}, func(s string) bool { return s == "" }), " ")
 	}
-	return fmt.Sprintf("Relay %s %s: %s", relay, stageWords[d.Stage], answer)
+	return answer
 }
 
 // stageWords say where in a transaction something happened.

@@ -202,6 +202,17 @@ func (r *Reader) EmailSize(teamID, id string) (bytes int64, err error) {
 	return bytes, err
 }
 
+// OutgoingSize returns about how many bytes Outgoing reads, without reading them.
+func (r *Reader) OutgoingSize(teamID, id string) (bytes int64, err error) {
+	var files int64
+	err = r.row(`SELECT coalesce(sum(a.size), 0) FROM emails AS e JOIN attachments AS a ON a.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id}, &files)
+	if err != nil {
+		return 0, err
+	}
+	bytes, err = r.EmailSize(teamID, id)
+	return bytes + files, err
+}
+
 // EmailHead returns an email without its addresses, subject and content: key,
 // relay, Message-ID, schedule and last event.
 func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {

@@ -26,7 +26,6 @@ var absences = []absence{
 	{"/domains/*/claim", "claims of domains"},
 	{"/domains/*/claims", "claims of domains"},
 	{"/editor", "shared editor of templates and broadcasts"},
-	{"/emails/*/share", "public links to emails"},
 	{"/emails/receiving", "received emails"},
 	{"/events", "custom events"},
 	{"/inboxes", "inboxes"},

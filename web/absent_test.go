@@ -17,7 +17,6 @@ func TestWhatResendHasAndThisServiceHasNotIsSaidInWords(t *testing.T) {
 		{"GET", "/emails/metrics?metrics=sent", "no metrics of emails"},
 		{"GET", "/emails/receiving", "no received emails"},
 		{"GET", "/emails/receiving/" + emailID + "/attachments", "no received emails"},
-		{"POST", "/emails/" + emailID + "/share", "no public links"},
 		{"POST", "/domains/claim", "no claims of domains"},
 		{"POST", "/domains/" + emailID + "/claim/verify", "no claims of domains"},
 		{"PUT", "/inboxes/a@b.test/threads/x/labels", "no inboxes"},

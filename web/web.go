@@ -50,6 +50,10 @@ type Services struct {
 	Health         healthService
 	Emails         emails.Service
 	Search         emails.SearchService
+	Attempts       emails.AttemptService
+	Retry          emails.RetryService
+	Again          emails.AgainService
+	Shares         sharing
 	Attachments    emails.AttachmentService
 	Metrics        emails.MetricsService
 	Suppressions   audience.SuppressionService
@@ -91,6 +95,12 @@ type Services struct {
 	Retention      account.RetentionService
 }
 
+// sharing makes public links to emails and opens them.
+type sharing interface {
+	emails.ShareService
+	pages.ShareService
+}
+
 // servicesFrom returns the services of a server.
 func servicesFrom(s *server.Server) Services {
 	return Services{
@@ -98,6 +108,10 @@ func servicesFrom(s *server.Server) Services {
 		Health:         s,
 		Emails:         s.Mail,
 		Search:         s.Search,
+		Attempts:       s.Search,
+		Retry:          s.Queue,
+		Again:          s.Again,
+		Shares:         s.Shares,
 		Attachments:    s.Mail,
 		Metrics:        s.Figures,
 		Suppressions:   s.Suppressions,
@@ -157,7 +171,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	})
 	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
-	pages.Register(h, s.Pages, s.Tracking)
+	pages.Register(h, s.Pages, s.Tracking, s.Shares)
 	mcp.Register(h)
 	documentTags(h)
 	documentWebhooks(h)
@@ -171,6 +185,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
 		emails.Routes{Service: s.Emails, Search: s.Search},
+		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Metrics},
 		audience.SuppressionRoutes{Service: s.Suppressions},

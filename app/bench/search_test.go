@@ -33,8 +33,9 @@ func emailsBefore(b *testing.B, otherwise int) int {
 	return n
 }
 
-// fillEmails writes n emails into the database in dir that were sent in the last days.
-func fillEmails(b *testing.B, dir string, n int) {
+// fillEmails writes n emails into the database in dir and returns the address of one in
+// their midst.
+func fillEmails(b *testing.B, dir string, n int) (to string) {
 	b.Helper()
 	schema, err := os.ReadFile("../../schema.sql")
 	must(b, err)
@@ -53,10 +54,14 @@ func fillEmails(b *testing.B, dir string, n int) {
 				if err := tx.InsertEmail(e, e.Recipients()); err != nil {
 					return err
 				}
+				if i == n/2 {
+					to = e.To[0].Mailbox()
+				}
 			}
 			return nil
 		}))
 	}
+	return to
 }
 
 // anEmail is the i-th email of a usual archive.
@@ -70,4 +75,53 @@ func anEmail(i int, team string) *app.Email {
 		e.LastEvent = app.Bounced
 	}
 	return e
+}
+
+// BenchmarkSearch searches a million emails (MAILER_BENCH_EMAILS) of one team over HTTP:
+// by a whole address, by the beginning of one, and by what only a walk finds.
+func BenchmarkSearch(b *testing.B) {
+	dir := b.TempDir()
+	startServer(b, dir, "").stop() // makes database and master key
+	to := fillEmails(b, dir, emailsBefore(b, searchedEmails))
+	indexEmails(b, dir)
+	a := &audience{B: b, server: startServer(b, dir, "")}
+	slowly(b, slowRuns, func() {
+		for name, query := range map[string]string{
+			"address": "to=" + to, "beginning": "to=" + to[:9] + "*", "unknown": "to=nobody@example.org",
+			"status": "status=bounced", "nothing": "subject=nothing+has+this", "tag": "tag=kind:order&limit=100",
+		} {
+			var all []time.Duration
+			for range pageReads {
+				_, took, _ := a.get("GET", "/emails?"+query, "")
+				all = append(all, took)
+			}
+			a.report(name, all)
+		}
+	})
+}
+
+// indexEmails puts the recipients of all emails into their index, as the server does in
+// the course of time.
+func indexEmails(b *testing.B, dir string) {
+	b.Helper()
+	schema, err := os.ReadFile("../../schema.sql")
+	must(b, err)
+	store, err := db.Open(b.Context(), db.Options{Path: filepath.Join(dir, "bench.db"), Schema: string(schema), Lock: true, Gather: -1})
+	must(b, err)
+	defer func() { must(b, store.Close()) }()
+	for after := ""; ; {
+		last := ""
+		must(b, store.Write(b.Context(), func(tx *db.Tx) (err error) {
+			for range 20 { // pieces in one Write: nobody waits here
+				if last, err = tx.IndexRecipients(after, "~"); err != nil || last == "" {
+					return err
+				}
+				after = last
+			}
+			return nil
+		}))
+		if last == "" {
+			return
+		}
+	}
 }

@@ -58,6 +58,9 @@ const (
 // searchBound bounds what one request looks at.
 var searchBound = db.SearchBound{Rows: 20_000, Time: 150 * time.Millisecond}
 
+// FoundEmails is what a search came to.
+type FoundEmails = db.FoundEmails
+
 // SearchQuery is what a caller looks for, as it was written; empty strings pick all.
 type SearchQuery struct {
 	To, From, Subject, Status, Domain, Tag, Source, KeyID, BroadcastID, CreatedAfter, CreatedBefore string
@@ -69,7 +72,7 @@ const maxSearchText = 320
 // Emails returns a page of the team's emails that fit a query, without bodies and
 // attachments. It looks at a bounded number of them: SearchedTo of the answer says how
 // far it came. Errors: CodeValidation naming the filter, CodeNotFound for a broadcast.
-func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*db.FoundEmails, error) {
+func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
 	if q.BroadcastID != "" {
 		return s.ofBroadcast(ctx, key, q, page)
 	}
@@ -81,7 +84,7 @@ func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page a
 		return nil, err
 	}
 	defer s.turns.Release(1)
-	found, err := db.Get(ctx, s.DB, func(r *db.Reader) (db.FoundEmails, error) {
+	found, err := db.Get(ctx, s.DB, func(r *db.Reader) (FoundEmails, error) {
 		return r.SearchEmails(key.TeamID, f, page, searchBound)
 	})
 	return &found, service.Unavailable(err)
@@ -127,7 +130,7 @@ func addressPattern(name, text string) (p db.AddressPattern, err error) {
 	case text == "":
 	case len(text) > maxSearchText || begin == "" || strings.Contains(begin, "*"):
 		return p, app.Invalid(name, "must be an address, the beginning of one like ann*, or @ and a domain")
-	case prefix || !whole:
+	case prefix || !whole || domain == "" && local != "":
 		p.Prefix = begin
 	case local == "":
 		p.Domain, err = searchDomain(name, domain)
@@ -177,7 +180,7 @@ func searchID(name, text string) (string, error) {
 
 // ofBroadcast lists the emails of a broadcast to its recipients: there is nothing else to
 // pick them by, which is what the list of its recipients is for.
-func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*db.FoundEmails, error) {
+func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, page app.Page) (*FoundEmails, error) {
 	id, err := searchID("broadcast_id", q.BroadcastID)
 	if err != nil {
 		return nil, err
@@ -187,7 +190,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	}
 	var b app.Broadcast
 	var rows []app.BroadcastRecipient
-	var found db.FoundEmails
+	var found FoundEmails
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
 			return err

@@ -32,6 +32,8 @@ type Service struct {
 
 	Templates *Templates
 	Search    *Search
+	Again     *Again
+	Shares    *Shares
 }
 
 // Templates is contents that sends refer to by name.
@@ -42,6 +44,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
+	s.Again, s.Shares = &Again{s}, &Shares{s}
 	return s
 }
 

@@ -112,6 +112,8 @@ type Server struct {
 	Mail         *mail.Service
 	Templates    *mail.Templates
 	Search       *mail.Search
+	Again        *mail.Again
+	Shares       *mail.Shares
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reviews      *broadcasts.Reviews
@@ -153,7 +155,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates, s.Search = s.Mail.Templates, s.Mail.Search
+	s.Templates, s.Search, s.Again, s.Shares = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares
 	s.People.Post = s.People.Mailed(func(ctx context.Context, key *app.Key, in *app.EmailInput) error {
 		_, err := s.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
 		return err

@@ -5,13 +5,12 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
-	"mailer/db"
 	"mailer/web/rest"
 )
 
 // SearchService finds emails.
 type SearchService interface {
-	Emails(ctx context.Context, key *app.Key, q mail.SearchQuery, page app.Page) (*db.FoundEmails, error)
+	Emails(ctx context.Context, key *app.Key, q mail.SearchQuery, page app.Page) (*mail.FoundEmails, error)
 }
 
 // searchInput are the filters of a list of emails. They are strings, so that a bad one is
@@ -27,8 +26,8 @@ type searchInput struct {
 	Source        string `query:"source" enum:"api,cli,dashboard,mcp,resend,smtp" doc:"How it came; resend: sent once more"`
 	KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that sent it"`
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"The emails of a broadcast to its recipients, which no other list has. It stands alone"`
-	CreatedAfter  string `query:"created_after" format:"date-time"`
-	CreatedBefore string `query:"created_before" format:"date-time"`
+	CreatedAfter  string `query:"created_after" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
+	CreatedBefore string `query:"created_before" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
 }
 
 func (in *searchInput) query() mail.SearchQuery {

@@ -46,8 +46,17 @@ func (page *hostedPage) render(lang string, style markup) string {
 	for _, line := range page.Lines {
 		put("<p>", line, "</p>\n")
 	}
+	put(page.facts(), element(`<iframe sandbox="" referrerpolicy="no-referrer" src="`, escaped(page.Frame), "\"></iframe>\n"))
 	put(element(`<p class="note" dir="ltr">`, escaped(page.Target), "</p>\n"), page.form(), page.nav(), "</main>\n</body>\n</html>\n")
 	return b.String()
+}
+
+// facts are the lines over an email.
+func (page *hostedPage) facts() (lines markup) {
+	for _, f := range page.Facts {
+		lines += "<dt>" + escaped(f.Name) + "</dt><dd><bdi>" + escaped(legible(f.Value)) + "</bdi></dd>\n"
+	}
+	return element("<dl>\n", lines, "</dl>\n")
 }
 
 // form is the one form of a page; nothing for a page without a button.

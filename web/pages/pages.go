@@ -77,7 +77,12 @@ type hostedPage struct {
 	Topics  []app.ContactTopic
 	Button  string // empty: no form
 	Links   []pageLink
+	Facts   []pageFact
+	Frame   string // an address of ours that is shown in a frame; empty: none
 }
+
+// pageFact is a line of what is known of an email.
+type pageFact struct{ Name, Value string }
 
 type pageLink struct {
 	Address, Text string
@@ -108,8 +113,8 @@ func newPages(h *rest.Handler, service Service) *pages {
 	}
 }
 
-// Register adds the pages and the addresses of tracked mail.
-func Register(h *rest.Handler, service Service, opens TrackingService) {
+// Register adds the pages, those of shared emails and the addresses of tracked mail.
+func Register(h *rest.Handler, service Service, opens TrackingService, shares ShareService) {
 	p := newPages(h, service)
 	p.add(http.MethodGet, "/unsubscribe/{token}", "get-unsubscribe-page", "Show the page of an unsubscribe link", p.askUnsubscribe, "")
 	p.add(http.MethodHead, "/unsubscribe/{token}", "head-unsubscribe-page", "Check an unsubscribe link", p.askUnsubscribe, "")
@@ -118,6 +123,7 @@ func Register(h *rest.Handler, service Service, opens TrackingService) {
 	p.add(http.MethodHead, "/preferences/{token}", "head-preferences-page", "Check a preferences link", p.showPreferences, "")
 	p.add(http.MethodPost, "/preferences/{token}", "save-preferences", "Save the choices of a preferences page", p.savePreferences, app.PreferencesPage)
 	registerTracking(h, opens, p)
+	registerShares(h, shares, p)
 }
 
 // add registers a page. The answer is written outside of huma, so that a page
@@ -172,7 +178,11 @@ func (p *pages) write(x *rest.Exchange, page *hostedPage, t *pageText) {
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	head.Set("Content-Language", t.lang)
 	head.Set("Content-Length", strconv.Itoa(len(body)))
-	head.Set("Content-Security-Policy", p.policy)
+	policy := p.policy
+	if page.Frame != "" {
+		policy += "; frame-src 'self'"
+	}
+	head.Set("Content-Security-Policy", policy)
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer") // the address holds the token
 	head.Set("Vary", "Accept-Language")

@@ -39,6 +39,8 @@ type pageText struct {
 	orphaned     string // a link that nobody answers for any more
 	orphanedMore string // before its target
 	follow       string
+
+	from, to, date string // of an email that is shared
 }
 
 // pageTexts returns the languages; the first is for everybody who reads none of
@@ -51,7 +53,8 @@ func pageTexts() []pageText {
 
 func english() pageText {
 	return pageText{
-		lang:            "en",
+		lang: "en",
+		from: "From", to: "To", date: "Date",
 		unsubscribe:     "Unsubscribe",
 		askTopic:        "Unsubscribe from “{topic}”?",
 		askTopicMore:    "Press the button and you will no longer receive “{topic}” from {team}. Nothing else changes.",
@@ -87,7 +90,8 @@ func english() pageText {
 
 func german() pageText {
 	return pageText{
-		lang:            "de",
+		lang: "de",
+		from: "Von", to: "An", date: "Datum",
 		unsubscribe:     "Abbestellen",
 		askTopic:        "„{topic}“ abbestellen?",
 		askTopicMore:    "Wenn Sie auf die Schaltfläche klicken, erhalten Sie „{topic}“ von {team} nicht mehr. Sonst ändert sich nichts.",
@@ -123,7 +127,8 @@ func german() pageText {
 
 func french() pageText {
 	return pageText{
-		lang:            "fr",
+		lang: "fr",
+		from: "De", to: "À", date: "Envoyé le",
 		unsubscribe:     "Se désabonner",
 		askTopic:        "Se désabonner de «\u00a0{topic}\u00a0»\u00a0?",
 		askTopicMore:    "En appuyant sur le bouton, vous ne recevrez plus «\u00a0{topic}\u00a0» envoyé par {team}. Rien d’autre ne change.",
@@ -159,7 +164,8 @@ func french() pageText {
 
 func spanish() pageText {
 	return pageText{
-		lang:            "es",
+		lang: "es",
+		from: "De", to: "Para", date: "Fecha",
 		unsubscribe:     "Cancelar la suscripción",
 		askTopic:        "¿Cancelar la suscripción a «{topic}»?",
 		askTopicMore:    "Al pulsar el botón, dejará de recibir «{topic}» de {team}. Lo demás no cambia.",
@@ -195,7 +201,8 @@ func spanish() pageText {
 
 func portuguese() pageText {
 	return pageText{
-		lang:            "pt",
+		lang: "pt",
+		from: "De", to: "Para", date: "Data",
 		unsubscribe:     "Cancelar inscrição",
 		askTopic:        "Cancelar a inscrição em “{topic}”?",
 		askTopicMore:    "Ao pressionar o botão, você deixará de receber “{topic}” de {team}. Nada mais muda.",
@@ -231,7 +238,8 @@ func portuguese() pageText {
 
 func italian() pageText {
 	return pageText{
-		lang:            "it",
+		lang: "it",
+		from: "Da", to: "A", date: "Data",
 		unsubscribe:     "Annulla l’iscrizione",
 		askTopic:        "Annullare l’iscrizione a «{topic}»?",
 		askTopicMore:    "Premendo il pulsante non riceverà più «{topic}» da {team}. Il resto non cambia.",
@@ -267,7 +275,8 @@ func italian() pageText {
 
 func dutch() pageText {
 	return pageText{
-		lang:            "nl",
+		lang: "nl",
+		from: "Van", to: "Aan", date: "Datum",
 		unsubscribe:     "Afmelden",
 		askTopic:        "Afmelden voor ‘{topic}’?",
 		askTopicMore:    "Als u op de knop drukt, ontvangt u ‘{topic}’ van {team} niet meer. Verder verandert er niets.",
@@ -303,7 +312,8 @@ func dutch() pageText {
 
 func polish() pageText {
 	return pageText{
-		lang:            "pl",
+		lang: "pl",
+		from: "Od", to: "Do", date: "Data",
 		unsubscribe:     "Wypisz mnie",
 		askTopic:        "Zrezygnować z „{topic}”?",
 		askTopicMore:    "Po naciśnięciu przycisku nie będą już Państwo otrzymywać „{topic}” od nadawcy {team}. Nic innego się nie zmieni.",
@@ -339,7 +349,8 @@ func polish() pageText {
 
 func japanese() pageText {
 	return pageText{
-		lang:            "ja",
+		lang: "ja",
+		from: "差出人", to: "宛先", date: "日時",
 		unsubscribe:     "配信を停止する",
 		askTopic:        "「{topic}」の配信を停止しますか？",
 		askTopicMore:    "ボタンを押すと、{team}からの「{topic}」は届かなくなります。ほかの設定は変わりません。",
@@ -375,7 +386,8 @@ func japanese() pageText {
 
 func chinese() pageText {
 	return pageText{
-		lang:            "zh",
+		lang: "zh",
+		from: "发件人", to: "收件人", date: "日期",
 		unsubscribe:     "退订",
 		askTopic:        "要退订“{topic}”吗？",
 		askTopicMore:    "点击按钮后，您将不再收到{team}发送的“{topic}”。其他设置保持不变。",

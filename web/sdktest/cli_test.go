@@ -3,6 +3,7 @@ package sdktest
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -68,6 +69,13 @@ func resendCommandLineFlow(t *testing.T, mode compat) {
 	out.into(t, &one)
 	if one.ID != list.Data[0].ID || one.Size != len(everyByte()) || one.DownloadURL == "" {
 		t.Errorf("emails attachment: %+v", one)
+	}
+	out, err = runCLI(t, w, w.key, "emails", "share", sent.ID)
+	must(t, err)
+	var shared struct{ URL string }
+	out.into(t, &shared)
+	if !strings.Contains(shared.URL, "/shared/") {
+		t.Errorf("emails share: %+v", shared)
 	}
 	if _, err := runCLI(t, w, forgedKey(w.key), "emails", "get", sent.ID); err == nil {
 		t.Error("a wrong key reads an email")

@@ -129,6 +129,7 @@ func mcpSending() []toolCall {
 		{"send-email", mail("one@example.com", "attachments", attached), "$EMAIL", "EMAIL", false},
 		{"list-sent-email-attachments", object("emailId", "$EMAIL"), "note.txt", "ATTACHMENT", false},
 		{"get-sent-email-attachment", object("emailId", "$EMAIL", "id", "$ATTACHMENT"), "note.txt|/attachments/", "", false},
+		{"share-email", object("id", "$EMAIL"), "/shared/", "", false},
 		{"send-email", mail("later@example.com", "scheduledAt", "in 1 hour"), "$LATER", "LATER", false},
 		{"update-email", object("id", "$LATER", "scheduledAt", "in 2 hours"), "$LATER", "", false},
 		{"cancel-email", object("id", "$LATER"), "$LATER", "", false},

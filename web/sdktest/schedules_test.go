@@ -36,6 +36,7 @@ type schedulesResult struct {
 	Strict, StrictAgain, Mismatch, Refused, Permissive, PermissiveAgain reply[batchAnswer]
 	Minute, AfterMove, AfterCancel, ISO                                 reply[email]
 	Moved, BadMove, Canceled, CanceledAgain, Now                        reply[changed]
+	Shared                                                              reply[struct{ Object, ID, URL string }]
 }
 
 func TestNodeClientBatchesAndSchedules(t *testing.T) { inBothModes(t, nodeClientBatchesAndSchedules) }
@@ -78,6 +79,9 @@ func checkNodeSchedules(t *testing.T, got *schedulesResult) {
 	}
 	if s := got.AfterMove.Data.ScheduledAt; s != got.Later {
 		t.Errorf("moved to %s, it reads %s", got.Later, s)
+	}
+	if got.Shared.Data.Object != "email" || !strings.Contains(got.Shared.Data.URL, "/shared/") {
+		t.Errorf("share: %+v", got.Shared)
 	}
 	if e := got.BadMove.Error; e == nil || e.StatusCode != 422 || e.Name != "validation_error" {
 		t.Errorf("moved too far: %+v", got.BadMove)

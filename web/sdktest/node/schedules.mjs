@@ -28,5 +28,6 @@ out.canceledAgain = await resend.emails.cancel(minute);
 
 const iso = (await resend.emails.send(email('iso@example.com', { scheduledAt: later }))).data.id;
 out.iso = await resend.emails.get(iso);
+out.shared = await resend.emails.share(iso, { expiresIn: '2 hours' });
 out.now = await resend.emails.update({ id: iso, scheduledAt: new Date(Date.now() - 1000).toISOString() });
 console.log(JSON.stringify(out));

@@ -1,0 +1,76 @@
+package pages
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/web/rest"
+)
+
+// ShareService is what the pages of shared emails need of the services.
+type ShareService interface {
+	SharedEmail(ctx context.Context, token string) (*app.Email, error)
+}
+
+// sharedPolicy is that of what an email says: nothing runs, nothing is fetched, and a page
+// of ours alone may show it.
+const sharedPolicy = "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'; frame-ancestors 'self'"
+
+// registerShares adds the page of a shared email, and what stands in its frame.
+func registerShares(h *rest.Handler, shares ShareService, p *pages) {
+	show := func(ctx context.Context, _ *rest.Exchange, token string, t *pageText) (*hostedPage, error) {
+		email, err := shares.SharedEmail(ctx, token)
+		if err != nil {
+			return nil, err
+		}
+		return sharedPage(email, token, t), nil
+	}
+	p.add(http.MethodGet, "/shared/{token}", "get-shared-email", "Show an email by its public link", show, "")
+	p.add(http.MethodHead, "/shared/{token}", "head-shared-email", "Check the public link of an email", show, "")
+	op := huma.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
+		Summary: "Get what an email says by its public link, as the page of the link shows it", Tags: []string{"Hosted pages"}}
+	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
+		email, err := shares.SharedEmail(ctx, in.Token)
+		if err != nil {
+			page := errorPage(h.ErrorFor(x, err), p.text(in.Language))
+			return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, p.text(in.Language)) }}, nil
+		}
+		return &huma.StreamResponse{Body: func(huma.Context) { writeShared(x, email) }}, nil
+	})
+	documentPage(h, added)
+}
+
+// sharedPage is an email as the public sees it: whom it is from and went to, and a frame
+// for what it says. Who got a copy in secret stays so.
+func sharedPage(email *app.Email, token string, t *pageText) *hostedPage {
+	title := legible(email.Subject)
+	page := &hostedPage{status: http.StatusOK, Title: title, Heading: "<bdi>" + escaped(title) + "</bdi>", Frame: token + "/body"}
+	to := make([]string, len(email.To))
+	for i, address := range email.To {
+		to[i] = address.String()
+	}
+	page.Facts = []pageFact{{t.from, email.From.String()}, {t.to, strings.Join(to, ", ")}, {t.date, app.FormatTime(email.CreatedAt)}}
+	return page
+}
+
+func writeShared(x *rest.Exchange, email *app.Email) {
+	head, body := x.Header(), email.HTML
+	head.Set("Content-Type", "text/html; charset=utf-8")
+	if body == "" {
+		body = email.Text
+		head.Set("Content-Type", "text/plain; charset=utf-8")
+	}
+	head.Set("Content-Length", strconv.Itoa(len(body)))
+	head.Set("Content-Security-Policy", sharedPolicy)
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-Robots-Tag", "noindex, nofollow")
+	x.WriteHeader(http.StatusOK)
+	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
+}
