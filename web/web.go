@@ -47,6 +47,7 @@ type Services struct {
 	Emails         emails.Service
 	Attachments    emails.AttachmentService
 	Metrics        emails.MetricsService
+	RequestLog     requestLogService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
 	Topics         audience.TopicService
@@ -77,6 +78,7 @@ func servicesFrom(s *server.Server) Services {
 		Emails:         s.Mail,
 		Attachments:    s.Mail,
 		Metrics:        s.Figures,
+		RequestLog:     s.RequestLog,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
 		Topics:         s.Topics,
@@ -113,6 +115,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	h := rest.New(rest.Config{
 		Keys: s.Auth, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
+		Requests: noter{s.RequestLog},
 	})
 	addRoutes(h, s)
 	registerIngest(h, s.Ingest, cfg.SNS)
@@ -132,6 +135,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		emails.Routes{Service: s.Emails},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Metrics},
+		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},

@@ -18,6 +18,7 @@ import (
 	"mailer/app/events"
 	"mailer/app/mail"
 	"mailer/app/reports"
+	"mailer/app/requestlog"
 	"mailer/app/retention"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -34,6 +35,7 @@ type Others struct {
 	Broadcasts *broadcasts.Service
 	Reports    *reports.Service
 	Retention  *retention.Service
+	RequestLog *requestlog.Service
 }
 
 // Service is the background's work.
@@ -48,6 +50,7 @@ type Service struct {
 	broadcasts *broadcasts.Service
 	reports    *reports.Service
 	retention  *retention.Service
+	requestLog *requestlog.Service
 	eraser     *eraser
 	clock      *clock
 	swept      swept
@@ -58,5 +61,5 @@ type Service struct {
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
 	return &Service{Base: base, events: o.Events, teams: o.Teams, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, eraser: newEraser(), clock: newClock()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newClock()}
 }

@@ -31,6 +31,8 @@ type Exchange struct {
 	answer        *answer                 // what it may hold, and holds, of the budget for answers
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
+	failure       app.Code                // name of the latest error
+	emailID       string                  // see MadeEmail
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
 	params        httprouter.Params       // of the path
 }
@@ -114,6 +116,7 @@ const slow = time.Second
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 	took := h.now().Sub(start)
 	h.metrics.Request(took)
+	h.note(x, r, took)
 	if h.silent && x.status < http.StatusInternalServerError {
 		return
 	}
