@@ -30,7 +30,6 @@ import (
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
-	"mailer/app/requestlog"
 	"mailer/app/resolver"
 	"mailer/app/retention"
 	"mailer/app/server"
@@ -98,7 +97,6 @@ type options struct {
 	bounds                          web.Bounds
 	backup                          backup.Daily
 	keep                            retention.Flags
-	requests                        requestlog.Flags
 	flags                           *pflag.FlagSet // of serve
 	hangups                         chan os.Signal
 }
@@ -151,7 +149,6 @@ func serveCommand(o *options) *cobra.Command {
 	o.bounces.Bind(f)
 	o.waits.Bind(f)
 	o.keep.Bind(f)
-	o.requests.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
 	f.StringVar(&o.mode, "mode", "self-hosted", "self-hosted: nothing is capped; cloud: teams have plans")
 	f.StringVar(&o.compat, "compat", string(app.CompatStrict), "strict: the rules of this API; resend: also what Resend takes beyond them (inline images, any custom header that is the caller's)")
@@ -189,7 +186,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.keep.Check(), o.requests.Check(), o.metrics.Check()); err != nil {
+	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.keep.Check(), o.metrics.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -329,7 +326,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,
-		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.requests.Off(),
+		Hooks: outbound.Client(outbound.Options{Allow: allow}).Transport, WebhookAllow: allow, WebhooksPerTeam: o.webhooksPerTeam, Backup: o.backup, Keep: o.keep.Kept(), NoRequestLog: o.logs.Silent(),
 	})
 	return errors.Join(err, store.Close())
 }

@@ -31,8 +31,13 @@ type LogItem struct {
 type logRecord struct {
 	Object string `json:"object" enum:"log"`
 	LogItem
-	RequestBody  *struct{} `json:"request_body" nullable:"true" doc:"Always null: bodies are not kept"`
-	ResponseBody *struct{} `json:"response_body" nullable:"true" doc:"Always null: bodies are not kept"`
+	RequestBody  *UnkeptBody `json:"request_body" doc:"Always null: bodies are not kept"`
+	ResponseBody *UnkeptBody `json:"response_body" doc:"Always null: bodies are not kept"`
+}
+
+// UnkeptBody stands where others show a body.
+type UnkeptBody struct {
+	_ struct{} `nullable:"true"`
 }
 
 // logList is a list of requests, of which one answer may have searched a part alone.
@@ -55,7 +60,7 @@ type (
 	logsInput struct {
 		rest.PageParams
 		Method        string `query:"method" enum:"GET,POST,PUT,PATCH,DELETE"`
-		Status        string `query:"status" doc:"A status of HTTP, or a class of them like 4xx" example:"4xx"`
+		Status        string `query:"status" doc:"A status of HTTP, or a class of them" example:"4xx"`
 		Endpoint      string `query:"endpoint" doc:"The beginning of the path" example:"/emails"`
 		KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that made them"`
 		EmailID       string `query:"email_id" format:"uuid" doc:"The request that made this email"`

@@ -18,7 +18,7 @@ import (
 // metricsInput is a question about figures. Lists are written with commas, as parameters
 // that are repeated, or both.
 type metricsInput struct {
-	StartDate    string   `query:"start_date" doc:"A date, which begins in the time zone, or a time; by itself 6 days before end_date. What is older than what is kept is left out" example:"2026-07-01"`
+	StartDate    string   `query:"start_date" doc:"A date, which begins in the time zone, or a time; by itself some days before end_date. What is older than what is kept is left out" example:"2026-07-01"`
 	EndDate      string   `query:"end_date" doc:"A date, of which the whole day counts, or a time; by itself, and at most, now" example:"2026-07-08T00:00:00Z"`
 	Timezone     string   `query:"timezone" doc:"Name of the time zone that days begin in. Figures are kept by whole hours of UTC: one counts in the period in which it begins" default:"UTC" example:"Europe/Berlin"`
 	Granularity  string   `query:"granularity" doc:"How long the periods of the dimension period are" enum:"hourly,daily,weekly,monthly" default:"daily"`
