@@ -111,6 +111,25 @@ CREATE TABLE mail_counts (
   PRIMARY KEY (team_id, hour, domain, broadcast_id)
 ) STRICT, WITHOUT ROWID;
 
+-- Which requests were made, without their bodies; an id is the request's own, and begins
+-- with the time at which it came. Kept 30 days.
+CREATE TABLE request_logs (
+  team_id    TEXT NOT NULL,
+  id         TEXT NOT NULL,
+  key_id     TEXT,             -- NULL: a person
+  user_id    TEXT,             -- NULL: a key
+  method     TEXT NOT NULL,
+  endpoint   TEXT NOT NULL,    -- path, as it was written, without the query
+  status     INTEGER NOT NULL, -- HTTP
+  micros     INTEGER NOT NULL, -- how long it took
+  user_agent TEXT,
+  error      TEXT,             -- name of the error; NULL: it was answered
+  email_id   TEXT,             -- the one email that it made
+  addresses  INTEGER NOT NULL CHECK (addresses IN (0, 1)), -- endpoint or user_agent may hold one
+  PRIMARY KEY (team_id, id)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX request_logs_addresses ON request_logs (team_id, id) WHERE addresses = 1;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,

@@ -29,7 +29,6 @@ var absences = []absence{
 	{"/emails/receiving", "received emails"},
 	{"/events", "custom events"},
 	{"/inboxes", "inboxes"},
-	{"/logs", "log of API requests"},
 	{"/oauth", "OAuth grants"},
 	{"/segments/metrics", "metrics of segments"},
 }

@@ -56,6 +56,7 @@ type Services struct {
 	Shares         sharing
 	Attachments    emails.AttachmentService
 	Metrics        emails.MetricsService
+	RequestLog     requestLogService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
 	Topics         audience.TopicService
@@ -114,6 +115,7 @@ func servicesFrom(s *server.Server) Services {
 		Shares:         s.Shares,
 		Attachments:    s.Mail,
 		Metrics:        s.Figures,
+		RequestLog:     s.RequestLog,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
 		Topics:         s.Topics,
@@ -168,6 +170,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	h := rest.New(rest.Config{
 		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
+		Requests: noter{s.RequestLog},
 	})
 	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
@@ -188,6 +191,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Metrics},
+		logRoutes{s.RequestLog},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},

@@ -16,11 +16,11 @@ type LogFlags struct{ format, level, requests string }
 func (f *LogFlags) Bind(flags *pflag.FlagSet) {
 	flags.StringVar(&f.format, "log-format", "text", "text or json")
 	flags.StringVar(&f.level, "log-level", "info", "the least that is logged: debug, info, warn or error")
-	flags.StringVar(&f.requests, "request-log", "on", "on: a line for each request that is refused or slow, and at debug for every one; off: for those alone that fail by the server's fault")
+	flags.StringVar(&f.requests, "request-log", "on", "on: requests are kept for 30 days (GET /logs, no bodies), with a line for each that is refused or slow, and at debug for every one; off: none is kept, and those alone that fail by the server's fault have a line")
 }
 
-// Silent reports whether requests have no lines, but for those that fail by the
-// server's fault.
+// Silent reports whether requests are not kept and have no lines, but for those that fail
+// by the server's fault.
 func (f *LogFlags) Silent() bool { return f.requests == "off" }
 
 // Logger makes the log of a server on standard error. Errors name the flag.

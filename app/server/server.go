@@ -30,6 +30,7 @@ import (
 	"mailer/app/rekey"
 	"mailer/app/relays"
 	"mailer/app/reports"
+	"mailer/app/requestlog"
 	"mailer/app/retention"
 	"mailer/app/routing"
 	"mailer/app/service"
@@ -90,6 +91,8 @@ type Config struct {
 	WebhooksPerTeam int
 	// Backup is the one that the server makes each day.
 	Backup backup.Daily
+	// NoRequestLog: which requests are made is not kept.
+	NoRequestLog bool
 	// Keep is for how long finished mail is kept, where its team does not say.
 	Keep app.Retention
 }
@@ -125,6 +128,7 @@ type Server struct {
 	Rekey        *rekey.Service
 	Retention    *retention.Service
 	Figures      *figures.Service
+	RequestLog   *requestlog.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -172,8 +176,9 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
 	s.Figures = figures.New(base)
+	s.RequestLog = requestlog.New(base, cfg.NoRequestLog)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
 	return s, nil
@@ -222,6 +227,7 @@ func (s *Server) Start(ctx context.Context) error {
 	s.Events.Start()
 	s.Backup.Start()
 	s.Rekey.Start()
+	s.RequestLog.Start()
 	return s.Upkeep.StartCron()
 }
 
@@ -250,6 +256,7 @@ func (s *Server) Stop(ctx context.Context) {
 			s.Log.Warn("that this server ended well is not stored", "err", err)
 		}
 	}
+	s.RequestLog.Flush(context.WithoutCancel(ctx))
 	if err := s.Teams.FlushKeys(context.WithoutCancel(ctx)); err != nil {
 		s.Log.Warn("last use of keys not stored", "err", err)
 	}

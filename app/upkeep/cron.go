@@ -140,7 +140,20 @@ func (s *Service) Purge(ctx context.Context) error {
 		return err
 	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx),
-		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx))
+		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx))
+}
+
+// purgeRequestLog removes requests of all teams that are too old.
+func (s *Service) purgeRequestLog(ctx context.Context) error {
+	teams, err := s.teams.ListTeams(ctx)
+	if err != nil {
+		return err
+	}
+	ids := make([]string, len(teams))
+	for i := range teams {
+		ids[i] = teams[i].ID
+	}
+	return s.requestLog.Purge(ctx, ids)
 }
 
 // cronLog writes cron's own messages to our log.

@@ -318,6 +318,9 @@ func (w *eraseWalker) others(ctx context.Context) error {
 	if err := w.imports(ctx); err != nil {
 		return err
 	}
+	if err := w.s.requestLog.Forget(ctx, w.team.ID, w.team.Until(), w.all, w.set); err != nil {
+		return err
+	}
 	return w.s.DB.Write(ctx, func(tx *db.Tx) error { return tx.PurgeAnswersWithTraces(w.team.ID, w.all) })
 }
 

@@ -19,6 +19,7 @@ import (
 	"mailer/app/mail"
 	"mailer/app/people"
 	"mailer/app/reports"
+	"mailer/app/requestlog"
 	"mailer/app/retention"
 	"mailer/app/service"
 	"mailer/app/teams"
@@ -36,6 +37,7 @@ type Others struct {
 	Broadcasts *broadcasts.Service
 	Reports    *reports.Service
 	Retention  *retention.Service
+	RequestLog *requestlog.Service
 }
 
 // Service is the background's work.
@@ -51,6 +53,7 @@ type Service struct {
 	broadcasts *broadcasts.Service
 	reports    *reports.Service
 	retention  *retention.Service
+	requestLog *requestlog.Service
 	eraser     *eraser
 	clock      *clock
 	swept      swept
@@ -61,5 +64,5 @@ type Service struct {
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
 	return &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, eraser: newEraser(), clock: newClock()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newClock()}
 }

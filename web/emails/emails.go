@@ -126,6 +126,7 @@ func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHead
 	if err != nil {
 		return nil, err
 	}
+	rest.MadeEmail(ctx, id)
 	return &sendOutput{shapes.CreatedEmail{ID: id}}, nil
 }
 

@@ -18,15 +18,15 @@ import (
 // metricsInput is a question about figures. Lists are written with commas, as parameters
 // that are repeated, or both.
 type metricsInput struct {
-	StartDate    string   `query:"start_date" doc:"A date, which begins in the time zone, or a time; by itself 6 days before end_date. What is older than 400 days is not kept" example:"2026-07-01"`
+	StartDate    string   `query:"start_date" doc:"A date, which begins in the time zone, or a time; by itself some days before end_date. What is older than what is kept is left out" example:"2026-07-01"`
 	EndDate      string   `query:"end_date" doc:"A date, of which the whole day counts, or a time; by itself, and at most, now" example:"2026-07-08T00:00:00Z"`
 	Timezone     string   `query:"timezone" doc:"Name of the time zone that days begin in. Figures are kept by whole hours of UTC: one counts in the period in which it begins" default:"UTC" example:"Europe/Berlin"`
-	Granularity  string   `query:"granularity" doc:"How long the periods of the dimension period are: at most 10,000 of them" enum:"hourly,daily,weekly,monthly" default:"daily"`
+	Granularity  string   `query:"granularity" doc:"How long the periods of the dimension period are" enum:"hourly,daily,weekly,monthly" default:"daily"`
 	Metrics      []string `query:"metrics" doc:"Which figures; none: all of them" enum:"received,delivered,complained,suppressed,bounced,bounced_transient,bounced_permanent,bounced_undetermined,opened,clicked,unsubscribed,delivery_delayed,failed,sent,unique_opened,unique_clicked,delivery_rate,open_rate,click_rate,bounce_rate,complaint_rate,unsubscribe_rate"`
 	Dimensions   []string `query:"dimensions" doc:"What the rows of data are kept apart by; none: there are no rows. email takes email_id, and goes with neither broadcast nor broadcast_id" enum:"period,domain,email,broadcast"`
-	DomainIDs    []string `query:"domain_id" doc:"Only mail from these domains, up to 100"`
-	EmailIDs     []string `query:"email_id" doc:"Only these emails, up to 100"`
-	BroadcastIDs []string `query:"broadcast_id" doc:"Only mail of these broadcasts, up to 100"`
+	DomainIDs    []string `query:"domain_id" doc:"Only mail from these domains"`
+	EmailIDs     []string `query:"email_id" doc:"Only these emails"`
+	BroadcastIDs []string `query:"broadcast_id" doc:"Only mail of these broadcasts"`
 }
 
 // Resolve reads the lists of the query.
@@ -52,7 +52,7 @@ func commaList(values url.Values, name string) (list []string) {
 // MetricValues are the figures that were asked for. Recipients count, each once; rates
 // are parts of 1, and 0 of nothing.
 type MetricValues struct {
-	Received            *float64 `json:"received,omitempty" doc:"Always 0: this service receives no mail"`
+	Received            *float64 `json:"received,omitempty" doc:"None: this service receives no mail"`
 	Delivered           *float64 `json:"delivered,omitempty" doc:"As far as the relay reports it"`
 	Complained          *float64 `json:"complained,omitempty"`
 	Suppressed          *float64 `json:"suppressed,omitempty"`

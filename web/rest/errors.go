@@ -96,6 +96,12 @@ func unknownToResend(code app.Code) bool {
 
 // ErrorFor turns any error into what the caller may see, and logs the rest.
 func (h *Handler) ErrorFor(x *Exchange, err error) *Error {
+	e := h.errorFor(x, err)
+	x.failure = e.Name
+	return e
+}
+
+func (h *Handler) errorFor(x *Exchange, err error) *Error {
 	var own *Error
 	if errors.As(err, &own) {
 		return own
@@ -128,6 +134,7 @@ func (h *Handler) ErrorFor(x *Exchange, err error) *Error {
 
 // writeError answers with e outside of huma.
 func (h *Handler) writeError(x *Exchange, e *Error) {
+	x.failure = e.Name
 	if x.refuse != nil {
 		x.refuse(x, e)
 		return

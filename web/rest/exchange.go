@@ -34,6 +34,8 @@ type Exchange struct {
 	answered      bool                    // the whole answer is out: nothing is left to write
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
+	failure       app.Code                // name of the latest error
+	emailID       string                  // see MadeEmail
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
 	params        httprouter.Params       // of the path
 }
@@ -117,6 +119,7 @@ const slow = time.Second
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
 	took := h.now().Sub(start)
 	h.metrics.Request(took)
+	h.note(x, r, took)
 	if h.silent && x.status < http.StatusInternalServerError {
 		return
 	}

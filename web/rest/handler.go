@@ -62,6 +62,8 @@ type Config struct {
 	Now            func() time.Time
 	// Metrics count requests; nil: nobody watches.
 	Metrics *metrics.Metrics
+	// Requests are told of each request of a team; nil: nobody is.
+	Requests RequestNoter
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool
@@ -77,6 +79,7 @@ type Handler struct {
 	sites      *http.CrossOriginProtection
 	log        *slog.Logger
 	metrics    *metrics.Metrics
+	requests   RequestNoter
 	silent     bool
 	baseURL    string
 	now        func() time.Time
@@ -107,6 +110,7 @@ func New(cfg Config) *Handler {
 		sites:      sitesOf(cfg.BaseURL),
 		log:        cfg.Log,
 		metrics:    cfg.Metrics,
+		requests:   cfg.Requests,
 		silent:     cfg.Silent,
 		baseURL:    strings.TrimRight(cfg.BaseURL, "/"),
 		now:        cfg.Now,

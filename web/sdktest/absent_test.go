@@ -51,7 +51,7 @@ func goV3ClientIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	c, seen := v3Client(t, in.url, in.newKey(t))
 	services := map[string]any{
 		"Automations": c.Automations, "DomainClaims": c.DomainClaims, "Emails": c.Emails, "Events": c.Events,
-		"Logs": c.Logs, "OAuthGrants": c.OAuthGrants, "Receiving": c.Emails.Receiving,
+		"OAuthGrants": c.OAuthGrants, "Receiving": c.Emails.Receiving,
 	}
 	for _, name := range names {
 		part, method, _ := strings.Cut(name, ".")

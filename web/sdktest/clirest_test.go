@@ -200,11 +200,11 @@ func resendCommandLineIsToldWhatThereIsNot(t *testing.T, mode compat) {
 	arguments := map[string]string{
 		"automations create": `--name x --steps [{"key":"a","type":"trigger","config":{"event_name":"user.created"}}] --connections []`,
 		"automations delete": "ID --yes", "automations list": "", "automations runs get": "--automation-id ID --run-id ID",
-		"automations update": "ID --status enabled", "domains claim create": "--name example.test", "emails metrics": "",
+		"automations update": "ID --status enabled", "domains claim create": "--name example.test",
 		"emails receiving attachment": "ID ID", "emails receiving forward": "ID --to a@example.com --from b@example.com",
 		"emails receiving list": "", "emails receiving listen": "", "events create": "--name user.created", "events delete": "ID --yes",
 		"events list": "", "events send": "--event user.created --email a@example.com", "events update": `ID --schema {"a":"string"}`,
-		"logs list": "", "oauth-grants list": "", "oauth-grants revoke": "ID --yes",
+		"oauth-grants list": "", "oauth-grants revoke": "ID --yes",
 	}
 	for _, name := range absentMethods(t, cliClient) {
 		rest, known := arguments[name]

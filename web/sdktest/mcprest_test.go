@@ -211,7 +211,6 @@ func resendMCPIsToldWhatThereIsNot(t *testing.T, mode compat) {
 		"create-automation":               object("name", "x", "workflow", workflow),
 		"create-domain-claim":             object("name", "example.test"),
 		"get-automation-runs":             object("automationId", someID),
-		"get-log":                         object("logId", someID),
 		"get-received-email-attachment":   object("emailId", someID, "id", someID),
 		"get-tiptap-json-content":         object("resource_type", "broadcast", "resource_id", someID),
 		"list-received-email-attachments": object("emailId", someID),

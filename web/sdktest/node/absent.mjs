@@ -16,7 +16,6 @@ const given = {
   'automations.runs.get': [{ automationId: id, runId: id }],
   'automations.runs.list': [{ automationId: id }],
   'domains.claims.create': [{ name: 'example.test' }],
-  'emails.metrics': [{ startDate: '2026-11-01', endDate: '2026-11-02', metrics: ['sent'] }],
   'emails.receiving.attachments.get': [everything],
   'emails.receiving.attachments.list': [everything],
   'emails.receiving.forward': [everything],
@@ -30,7 +29,6 @@ const given = {
   'inboxes.list': [],
   'inboxes.remove': [id],
   'inboxes.update': [id, { name: 'x' }],
-  'logs.list': [{ limit: 5 }],
   'oauthGrants.list': [{ limit: 5 }],
 };
 

@@ -1,0 +1,140 @@
+package web
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/requestlog"
+	"mailer/app/service"
+	"mailer/web/rest"
+)
+
+// LogItem is a request in a list.
+type LogItem struct {
+	ID             string  `json:"id" format:"uuid" doc:"The x-request-id of the answer"`
+	CreatedAt      string  `json:"created_at" format:"date-time"`
+	Endpoint       string  `json:"endpoint" doc:"The path, without its query"`
+	Method         string  `json:"method"`
+	ResponseStatus int     `json:"response_status"`
+	UserAgent      *string `json:"user_agent"`
+	DurationMS     float64 `json:"duration_ms" doc:"Milliseconds until it was answered"`
+	KeyID          *string `json:"key_id" format:"uuid" doc:"The API key that made it; null: a person did"`
+	UserID         *string `json:"user_id" format:"uuid" doc:"The person that made it; null: an API key did"`
+	Error          *string `json:"error" doc:"The name of the error; null: there was none"`
+	EmailID        *string `json:"email_id" format:"uuid" doc:"The email that it made; null: none, or many"`
+}
+
+type logRecord struct {
+	Object string `json:"object" enum:"log"`
+	LogItem
+	RequestBody  *UnkeptBody `json:"request_body" doc:"Always null: bodies are not kept"`
+	ResponseBody *UnkeptBody `json:"response_body" doc:"Always null: bodies are not kept"`
+}
+
+// UnkeptBody stands where others show a body.
+type UnkeptBody struct {
+	_ struct{} `nullable:"true"`
+}
+
+// logList is a list of requests, of which one answer may have searched a part alone.
+type logList struct {
+	Object     string    `json:"object" enum:"list"`
+	HasMore    bool      `json:"has_more" doc:"Whether there is more to look at in the direction of the page"`
+	SearchedTo *string   `json:"searched_to,omitempty" format:"uuid" doc:"With a filter, where there is more: the last request that was looked at, which after takes"`
+	Data       []LogItem `json:"data"`
+}
+
+// logPath is the path parameter of one request.
+type logPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the request: the x-request-id of its answer"`
+}
+
+// Check implements Checker.
+func (p *logPath) Check() error { return rest.CheckID("log", &p.ID) }
+
+type (
+	logsInput struct {
+		rest.PageParams
+		Method        string `query:"method" enum:"GET,POST,PUT,PATCH,DELETE"`
+		Status        string `query:"status" doc:"A status of HTTP, or a class of them" example:"4xx"`
+		Endpoint      string `query:"endpoint" doc:"The beginning of the path" example:"/emails"`
+		KeyID         string `query:"key_id" format:"uuid" doc:"The API key, or the person, that made them"`
+		EmailID       string `query:"email_id" format:"uuid" doc:"The request that made this email"`
+		CreatedAfter  string `query:"created_after" format:"date-time"`
+		CreatedBefore string `query:"created_before" format:"date-time"`
+	}
+	logOutput     struct{ Body logRecord }
+	logListOutput struct{ Body logList }
+)
+
+// requestLogService is what the routes of requests need of the services, and what keeps
+// them.
+type requestLogService interface {
+	Note(e *requestlog.Entry)
+	ListLogs(ctx context.Context, key *app.Key, q requestlog.Query, page app.Page) (requestlog.Page, error)
+	GetLog(ctx context.Context, key *app.Key, id string) (requestlog.Entry, error)
+}
+
+// noter hands requests to the one who keeps them.
+type noter struct{ service requestLogService }
+
+// Note implements rest.RequestNoter.
+func (n noter) Note(r *rest.RequestRow) {
+	if n.service != nil {
+		e := requestlog.Entry(*r)
+		n.service.Note(&e)
+	}
+}
+
+// logRoutes are the routes of requests.
+type logRoutes struct{ service requestLogService }
+
+var logTags = []string{"Logs"}
+
+// Add adds the routes to a handler.
+func (r logRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "list-logs", Method: http.MethodGet, Path: "/logs",
+		Summary: "List the requests that the team's keys and people made", Tags: logTags,
+		Errors: []int{http.StatusUnprocessableEntity},
+	}, r.list)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "get-log", Method: http.MethodGet, Path: "/logs/{id}",
+		Summary: "Get a request by its id", Tags: logTags, Errors: []int{http.StatusNotFound},
+	}, r.get)
+}
+
+func (r logRoutes) list(ctx context.Context, key *app.Key, in *logsInput) (*logListOutput, error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.service.ListLogs(ctx, key, requestlog.Query{Method: in.Method, Status: in.Status, Endpoint: in.Endpoint, KeyID: in.KeyID,
+		EmailID: in.EmailID, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore}, page)
+	if err != nil {
+		return nil, err
+	}
+	out := &logListOutput{logList{Object: "list", HasMore: found.More, SearchedTo: service.TextOrNull(found.SearchedTo), Data: make([]LogItem, len(found.Entries))}}
+	for i := range found.Entries {
+		out.Body.Data[i] = newLogItem(&found.Entries[i])
+	}
+	return out, nil
+}
+
+func (r logRoutes) get(ctx context.Context, key *app.Key, in *logPath) (*logOutput, error) {
+	e, err := r.service.GetLog(ctx, key, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &logOutput{logRecord{Object: "log", LogItem: newLogItem(&e)}}, nil
+}
+
+func newLogItem(e *requestlog.Entry) LogItem {
+	return LogItem{ID: e.ID, CreatedAt: app.FormatTime(e.CreatedAt()), Endpoint: e.Endpoint, Method: e.Method, ResponseStatus: e.Status,
+		UserAgent: service.TextOrNull(e.UserAgent), DurationMS: float64(e.Took) / float64(time.Millisecond), KeyID: service.TextOrNull(e.KeyID),
+		UserID: service.TextOrNull(e.UserID), Error: service.TextOrNull(e.Error), EmailID: service.TextOrNull(e.EmailID)}
+}

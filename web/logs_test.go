@@ -1,0 +1,85 @@
+package web
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/server"
+)
+
+// requests are the requests that a list of them shows, newest first.
+func (r *real) requests(key, query string) (all []map[string]any) {
+	r.t.Helper()
+	r.server.RequestLog.Flush(r.t.Context())
+	for _, row := range r.object(key, "/logs"+query)["data"].([]any) {
+		all = append(all, row.(map[string]any))
+	}
+	return all
+}
+
+func TestRealLogs(t *testing.T) {
+	r := newReal(t, captured())
+	_, other := r.newTeam("others")
+	w := r.as(r.full, http.MethodPost, "/emails?x=secret", `{"from":"ann@mail.acme.example","to":"you@example.org","subject":"Hello","text":"Hi"}`, "User-Agent: agent/1")
+	wantStatus(t, w, http.StatusOK)
+	id, request := strings.Split(w.Body.String(), `"`)[3], w.Header().Get("X-Request-Id")
+	wantStatus(t, r.as(r.full, http.MethodGet, "/emails/"+app.NewID(), ""), http.StatusNotFound)
+	wantStatus(t, r.as(other, http.MethodGet, "/domains", ""), http.StatusOK)
+	wantStatus(t, r.do(http.MethodGet, "/healthz", ""), http.StatusOK)
+	wantStatus(t, r.do(http.MethodGet, "/domains", ""), http.StatusUnauthorized)
+
+	rows := r.requests(r.full, "")
+	if len(rows) != 2 {
+		t.Fatalf("%d requests: %v", len(rows), rows)
+	}
+	failed, sent := rows[0], rows[1]
+	if failed["method"] != "GET" || failed["response_status"] != 404.0 || failed["error"] != "not_found" || failed["email_id"] != nil {
+		t.Errorf("the request that was refused is %v", failed)
+	}
+	if sent["id"] != request || sent["endpoint"] != "/emails" || sent["method"] != "POST" || sent["response_status"] != 200.0 || sent["user_agent"] != "agent/1" ||
+		sent["email_id"] != id || sent["error"] != nil || sent["user_id"] != nil || sent["key_id"] == nil || sent["duration_ms"].(float64) < 0 {
+		t.Errorf("the request that was answered is %v", sent)
+	}
+	one := r.object(r.full, "/logs/"+request)
+	if body, there := one["request_body"]; one["object"] != "log" || !there || body != nil || one["endpoint"] != "/emails" {
+		t.Errorf("alone it is %v", one)
+	}
+	wantStatus(t, r.as(other, http.MethodGet, "/logs/"+request, ""), http.StatusNotFound)
+	if rows := r.requests(r.full, "?email_id="+id); len(rows) != 1 || rows[0]["id"] != request {
+		t.Errorf("the email's request is %v", rows)
+	}
+	if rows := r.requests(r.full, "?status=4xx&method=GET"); len(rows) != 1 || rows[0]["id"] != failed["id"] {
+		t.Errorf("refused were %v", rows)
+	}
+	if rows := r.requests(other, ""); len(rows) != 2 || rows[1]["endpoint"] != "/domains" {
+		t.Errorf("the other team's are %v", rows)
+	}
+	wantStatus(t, r.as(r.full, http.MethodGet, "/logs?status=many", ""), http.StatusUnprocessableEntity)
+}
+
+func TestRealLogsAreOff(t *testing.T) {
+	r := newReal(t, server.Config{NoRequestLog: true})
+	r.object(r.full, "/domains")
+	if rows := r.requests(r.full, ""); len(rows) != 0 {
+		t.Errorf("kept are %v", rows)
+	}
+}
+
+func TestRealMetrics(t *testing.T) {
+	r := newReal(t, captured())
+	got := r.object(r.full, "/emails/metrics")
+	if _, there := got["data"]; there || got["object"] != "metrics" || got["granularity"] != "daily" || len(got["metrics"].([]any)) != 22 || len(got["totals"].(map[string]any)) != 22 {
+		t.Errorf("without a question: %v", got)
+	}
+	today := time.Now().UTC().Format(time.DateOnly)
+	got = r.object(r.full, "/emails/metrics?start_date="+today+"&dimensions=period&metrics=sent,delivered&metrics=open_rate")
+	if fmt.Sprint(got["metrics"]) != "[sent delivered open_rate]" || fmt.Sprint(got["totals"]) != "map[delivered:0 open_rate:0 sent:0]" ||
+		fmt.Sprint(got["data"]) != "[map[delivered:0 open_rate:0 period:"+today+" sent:0]]" {
+		t.Errorf("by day: %v", got)
+	}
+	wantStatus(t, r.as(r.full, http.MethodGet, "/emails/metrics?dimensions=broadcast&email_id="+app.NewID(), ""), http.StatusUnprocessableEntity)
+}

@@ -1,0 +1,43 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// RequestRow is a request of a team and how it was answered.
+type RequestRow struct {
+	ID, TeamID string
+	KeyID      string // empty: a person
+	UserID     string // empty: a key
+	Method     string
+	Endpoint   string // path as it was written, without the query
+	Status     int
+	Took       time.Duration
+	UserAgent  string
+	Error      string // name; empty: it was answered
+	EmailID    string // the one email that it made; empty: none
+}
+
+// RequestNoter is told of requests. Note must not wait; it may keep what it is handed.
+type RequestNoter interface{ Note(r *RequestRow) }
+
+// MadeEmail notes the one email that a request made.
+func MadeEmail(ctx context.Context, id string) { exchangeOf(ctx).emailID = id }
+
+// note tells of a request that is over, where it was a team's.
+func (h *Handler) note(x *Exchange, r *http.Request, took time.Duration) {
+	if h.requests == nil || x.inside || x.Key == nil || x.Key.TeamID == "" {
+		return
+	}
+	row := &RequestRow{ID: x.ID, TeamID: x.Key.TeamID, KeyID: x.Key.ID, Method: logMethod(r.Method), Endpoint: r.URL.EscapedPath(), Status: x.status,
+		Took: took, UserAgent: x.RequestHeader.Get("User-Agent"), EmailID: x.emailID}
+	if x.Key.Session != nil {
+		row.KeyID, row.UserID = "", x.Key.ID
+	}
+	if x.status >= http.StatusBadRequest {
+		row.Error = string(x.failure)
+	}
+	h.requests.Note(row)
+}
