@@ -99,7 +99,10 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 // team.
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	n, err := tx.exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.deleteVersions(id)
 }
 
 // Broadcast returns one broadcast of a team with its content.
