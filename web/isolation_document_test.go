@@ -223,6 +223,7 @@ var bases = map[string]string{
 	"PATCH /emails/{id}":                        `{"scheduled_at":"in 1 hour"}`,
 	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate": ``,
+	"POST /webhooks/{id}/replay":                `{"failed":true}`,
 }
 
 // values are what members need that no schema tells.

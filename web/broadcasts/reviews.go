@@ -20,6 +20,7 @@ type ReviewService interface {
 	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
 	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (*app.Broadcast, *render.Preview, error)
 	ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error)
+	SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (app.Segment, error)
 	RestoreVersion(ctx context.Context, key *app.Key, id, version string) (broadcasts.BroadcastView, error)
 }
 
@@ -100,6 +101,7 @@ func (r ReviewRoutes) Add(h *rest.Handler) {
 		Errors: []int{http.StatusNotFound},
 	}, r.previewBroadcast)
 	r.addVersions(h)
+	r.addOutcomes(h)
 }
 
 func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *planBroadcastRequest) (*broadcastPlanOutput, error) {
