@@ -26,7 +26,9 @@ type Tx struct {
 	touched map[string]bool // changed
 	// outcomes are what CountOutcome adds; nil: nothing.
 	outcomes map[reputation.OutcomeKey]reputation.Outcome
-	days     []dayCount // what AddRecipients adds
+	days     []dayCount  // what AddRecipients adds
+	counts   []mailCount // what CountSent and InsertEvent add
+	db       *DB         // nil: of no database in use
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -337,7 +339,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group)); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if _, err := s.exec("COMMIT"); err != nil {
@@ -356,7 +358,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	if _, err := s.exec("SAVEPOINT one"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	r.tx = &Tx{Reader: Reader{session: *s}, Now: now}
+	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d}
 	if r.err = d.call(r); r.err == nil {
 		_, err := s.exec("RELEASE one")
 		return err

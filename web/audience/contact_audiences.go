@@ -32,7 +32,7 @@ func (r ContactRoutes) addBelowAudiences(h *rest.Handler) {
 		Summary: "Add a contact to a segment; a new one, unless its address has one", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createAudienceContact))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-audience-contacts", Method: http.MethodGet, Path: "/audiences/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},

@@ -169,12 +169,12 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 		Summary: "Create a contact", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.createContact))
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
 		Summary: "List contacts, newest first, or search for them", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContacts)
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-segment-contacts", Method: http.MethodGet, Path: "/segments/{id}/contacts",
 		Summary: "List the contacts of a segment, newest first", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
@@ -238,7 +238,7 @@ func (r ContactRoutes) listContacts(ctx context.Context, key *app.Key, in *conta
 	if err != nil {
 		return nil, err
 	}
-	return rest.AsSearch(found), nil
+	return rest.Unsearched(found), nil
 }
 
 func (r ContactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*rest.ListOutput[ContactItem], error) {

@@ -93,5 +93,5 @@ func (r ContactRoutes) searchContacts(ctx context.Context, key *app.Key, in *con
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewSearch(found.Contacts, found.More, found.SearchedTo, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
+	return rest.NewSearch(found.Contacts, found.More, &rest.SearchedTo{ID: found.SearchedTo}, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
 }

@@ -195,6 +195,14 @@ func (a *answer) release() {
 	}
 }
 
+// renew hands back what the answer holds for what it has sent, and counts anew.
+func (a *answer) renew() {
+	a.release()
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.ahead, a.counted = 0, 0
+}
+
 func crowded() error {
 	return &app.Error{Code: app.CodeServiceUnavailable, RetryAfter: 5 * time.Second,
 		Message: "The server has too many large answers at work; read those that you asked for, and try again later"}

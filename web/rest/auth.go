@@ -1,6 +1,7 @@
 package rest
 
 import (
+	"context"
 	"maps"
 	"net/http"
 	"net/netip"
@@ -27,14 +28,18 @@ func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
 			return err
 		}
 	}
-	key := x.Key
+	return h.entitled(x.Key, rt)
+}
+
+// entitled is nil where a key may use a route.
+func (h *Handler) entitled(key *app.Key, rt *Route) error {
 	if err := h.mayPerson(key, rt); err != nil {
 		return err
 	}
 	if key.Permission != app.FullAccess && !rt.Sending {
 		return app.RestrictedKey()
 	}
-	if rt.Admin && !key.Role.Manages() {
+	if rt.Admin && key.TeamID != "" && !key.Role.Manages() {
 		return app.RoleTooLow()
 	}
 	return nil
@@ -43,25 +48,72 @@ func (h *Handler) authorize(x *Exchange, r *http.Request, rt *Route) error {
 // identify finds the key of a request, or who is signed in where it has no
 // Authorization, and takes the request from its rate.
 func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
+	key, err := h.caller(x, r, rt)
+	if err != nil {
+		return err
+	}
+	x.Key = key
+	if err := h.rate.take(x.Header(), key); err != nil {
+		return err
+	}
+	return h.mayFrom(key, x, r)
+}
+
+// caller returns the key of a request, or who is signed in where it has no Authorization.
+func (h *Handler) caller(x *Exchange, r *http.Request, rt *Route) (*app.Key, error) {
 	if h.sessions != nil && r.Header["Authorization"] == nil {
 		if token := h.SessionToken(r.Header); token != "" {
-			return h.signedIn(x, r, token, rt)
+			x.Header().Set("Cache-Control", "no-store") // nothing in the address tells whose answer it is
+			return h.signedIn(r, token, rt)
 		}
 	}
 	token, ok := bearer(r.Header.Get("Authorization"))
 	if !ok && (rt.Person || rt.Operator) {
-		return app.SignedOut()
+		return nil, app.SignedOut()
 	}
 	if !ok {
 		x.Header().Set("WWW-Authenticate", "Bearer")
-		return app.MissingKey()
+		return nil, app.MissingKey()
 	}
 	key, err := h.keys.Authenticate(r.Context(), token)
 	if err != nil {
-		return h.authFailure(x, err)
+		return nil, h.authFailure(x, err)
 	}
-	x.Key = key
-	return h.rate.take(x.Header(), key)
+	return key, nil
+}
+
+// standing proves for an answer that takes its time that whoever asked for it may still
+// have it: the same key, or person in the same team. It counts in no rate.
+func (h *Handler) standing(ctx context.Context, x *Exchange, rt *Route) error {
+	r := (&http.Request{Method: http.MethodGet, Host: x.Host, Header: x.RequestHeader}).WithContext(ctx)
+	key, err := h.caller(x, r, rt)
+	if err != nil {
+		return err
+	}
+	if key.ID != x.Key.ID || key.TeamID != x.Key.TeamID {
+		return app.InvalidKey()
+	}
+	begun := *rt
+	begun.Fresh = false // it was, at the beginning
+	return h.entitled(key, &begun)
+}
+
+// mayFrom refuses a key that is used from an address that is none of its own. What
+// X-Forwarded-For says counts behind a proxy that the operator named, and nowhere else:
+// whoever reaches this port from the machine itself could write anything there. It does
+// not say what would be allowed. Errors: CodeForbidden.
+func (h *Handler) mayFrom(key *app.Key, x *Exchange, r *http.Request) error {
+	if len(key.AllowedIPs) == 0 {
+		return nil
+	}
+	from := x.from
+	if len(h.named) == 0 {
+		from = peerAddress(r.RemoteAddr)
+	}
+	if proxies(key.AllowedIPs).has(from) {
+		return nil
+	}
+	return app.Errorf(app.CodeForbidden, "This API key may not be used from the address that the request came from")
 }
 
 // actor is who makes the request, as the audit log names him.

@@ -52,6 +52,17 @@ func (c *conn) set(p phase) {
 	}
 }
 
+// reset has a connection end with a reset, which even a client of HTTP/1.0 doesn't take for
+// the end of an answer.
+func (c *conn) reset() {
+	if c == nil {
+		return
+	}
+	if tcp, ok := c.Conn.(interface{ SetLinger(sec int) error }); ok {
+		_ = tcp.SetLinger(0) // without it HTTP/1.1 still shows that an end is missing
+	}
+}
+
 // connections are all that are open. At a bound the one that has been stalled longest
 // makes room for the next: so who holds many that say nothing keeps nobody out.
 type connections struct {

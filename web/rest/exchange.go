@@ -22,6 +22,7 @@ type Exchange struct {
 	Key           *app.Key                // nil: public route, or not authenticated
 	RequestHeader http.Header             // what the request came with
 	Host          string                  // of the request
+	path, query   string                  // likewise
 	from          netip.Addr              // see Address
 	conn          *conn                   // nil: a test's, or inside
 	inside        bool                    // a tool call: key and body are there already
@@ -29,6 +30,8 @@ type Exchange struct {
 	Stream        *Stream                 // of routes that read their body themselves
 	held          held                    // of the budget for bodies
 	answer        *answer                 // what it may hold, and holds, of the budget for answers
+	csv           bool                    // the client wants a list as CSV
+	answered      bool                    // the whole answer is out: nothing is left to write
 	quiet         bool                    // a probe: never worth a log line at info
 	status        int                     // 0: nothing answered yet
 	refuse        func(*Exchange, *Error) // of the route; nil: in JSON
@@ -68,7 +71,7 @@ func exchangeOf(ctx context.Context) *Exchange {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, from: h.proxies.clientAddress(r.RemoteAddr, r.Header), conn: connOf(r.Context())}
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, from: h.proxies.clientAddress(r.RemoteAddr, r.Header), conn: connOf(r.Context())}
 	x.conn.set(phaseWork)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}

@@ -46,6 +46,7 @@ type Sessions interface {
 type Config struct {
 	Keys     Authenticator
 	Sessions Sessions // nil: nobody signs in
+	Exports  Exports  // nil: nobody notes them
 	Log      *slog.Logger
 	// BaseURL is where callers reach this server, without a slash at its end.
 	BaseURL string
@@ -91,6 +92,8 @@ type Handler struct {
 	failures   *failureLimiter
 	budget     *budget
 	answers    *answers
+	exports    *exports
+	exported   Exports
 	proxies    proxies
 	named      proxies // of those, what the operator named
 	draining   atomic.Bool
@@ -113,6 +116,8 @@ func New(cfg Config) *Handler {
 		failures:   newFailureLimiter(cfg.Now),
 		budget:     newBudget(cfg.Limits, cfg.Log),
 		answers:    newAnswers(cfg.Limits.Answers),
+		exports:    newExports(),
+		exported:   cfg.Exports,
 		proxies:    cfg.TrustedProxies,
 		named:      cfg.TrustedProxies,
 		operations: map[string]*Operation{},

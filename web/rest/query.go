@@ -2,7 +2,6 @@ package rest
 
 import (
 	"maps"
-	"net/http"
 	"net/url"
 	"reflect"
 	"slices"
@@ -31,13 +30,8 @@ func newQueryRule(method string, input, output reflect.Type) (q queryRule) {
 		}
 	}
 	slices.Sort(q.known)
-	if method != http.MethodGet || output.Kind() != reflect.Struct {
-		return q
-	}
-	if body, ok := output.FieldByName("Body"); ok && body.Type.Kind() == reflect.Struct {
-		if data, ok := body.Type.FieldByName("Data"); ok && data.Type.Kind() == reflect.Slice && data.Type.Elem().Kind() == reflect.Struct {
-			q.rows = memberNames(data.Type.Elem())
-		}
+	if _, row := listOf(method, output); row != nil {
+		q.rows = memberNames(row)
 	}
 	return q
 }

@@ -20,16 +20,23 @@ import (
 // the parameters of path, query and header. The handler's error may be anything;
 // ErrorFor decides what goes out.
 func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
+	rt.table = tableOf(&op, reflect.TypeFor[I](), reflect.TypeFor[O]())
 	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
 	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
 		x, err := h.enter(ctx, in)
 		if err != nil {
 			return nil, err
 		}
+		if x.csv {
+			return nil, h.refusal(x, h.export(ctx, x, &rt, in, func() (any, error) { return handler(ctx, x.Key, in) }))
+		}
 		out, err := handler(ctx, x.Key, in)
 		return out, h.refusal(x, err)
 	})
-	h.added(&op)
+	added := h.added(&op)
+	if rt.table != nil {
+		rt.table.document(added)
+	}
 }
 
 // RegisterBody adds an operation whose body is a JSON value of type B: the
@@ -92,7 +99,10 @@ func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Ope
 		op.Responses = map[string]*huma.Response{}
 	}
 	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
-	if !rt.Public {
+	switch {
+	case rt.Person || rt.Operator:
+		op.Security = []map[string][]string{{sessionScheme: {}}}
+	case !rt.Public:
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
 	// Parameters are strings that the handlers check, so that their errors have
@@ -164,6 +174,9 @@ func commonErrors(rt Route) []int {
 	var out []int
 	if !rt.Public {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
+	}
+	if !rt.Public && !rt.Person && !rt.Operator {
+		out = append(out, http.StatusNotFound) // a person's team that is none of his
 	}
 	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,

@@ -49,8 +49,11 @@ type Route struct {
 	MaxBody int64
 	// refuse answers errors; nil: in JSON.
 	Refuse func(*Exchange, *Error)
-	echoes echoes
-	query  queryRule
+	// FreshExport is Fresh for the answer as CSV alone.
+	FreshExport bool
+	echoes      echoes
+	query       queryRule
+	table       *table // how its list becomes CSV; nil: it answers no list
 }
 
 const routeMetadata = "route"
@@ -71,6 +74,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
+		x.csv = rt.table != nil && !x.inside && prefersCSV(r.Header)
 		if err := a.h.admit(x, r, rt); err != nil {
 			a.h.writeError(x, a.h.ErrorFor(x, err))
 			return
@@ -146,6 +150,13 @@ func (c humaContext) Header(name string) string {
 		return "application/json"
 	}
 	return c.base.Header(name)
+}
+
+// SetStatus begins an answer that no handler has given already.
+func (c humaContext) SetStatus(code int) {
+	if !c.x.answered {
+		c.base.SetStatus(code)
+	}
 }
 
 // BodyReader returns the body that admit read.

@@ -1,0 +1,167 @@
+package rest
+
+import (
+	"bytes"
+	"encoding"
+	"encoding/json"
+	"fmt"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+)
+
+// column is a member of the rows of a list, as a column of its CSV.
+type column struct {
+	name string // "counts.total" of the member total of the member counts
+	at   []int  // where it stands: fields by their numbers
+	omit bool   // where it is zero, JSON leaves it out
+}
+
+// columnsOf returns the columns of rows of a type, in the order of its fields: objects
+// within a row are flattened. It panics for two columns of one name, a mistake of whoever
+// wrote the type.
+func columnsOf(row reflect.Type) []column {
+	columns := appendColumns(nil, row, "", nil)
+	for i, c := range columns {
+		if slices.ContainsFunc(columns[:i], func(o column) bool { return o.name == c.name }) {
+			panic(fmt.Sprintf("%s: two columns %s", row, c.name))
+		}
+	}
+	return columns
+}
+
+func appendColumns(columns []column, t reflect.Type, prefix string, at []int) []column {
+	for i := range t.NumField() {
+		f := t.Field(i)
+		name, options, _ := strings.Cut(f.Tag.Get("json"), ",")
+		if name == "-" || !f.IsExported() && !f.Anonymous {
+			continue
+		}
+		inner, here := f.Type, append(slices.Clone(at), i)
+		if inner.Kind() == reflect.Pointer {
+			inner = inner.Elem()
+		}
+		switch flat := inner.Kind() == reflect.Struct && !ownForm(inner); {
+		case flat && f.Anonymous && name == "":
+			columns = appendColumns(columns, inner, prefix, here)
+		case flat:
+			columns = appendColumns(columns, inner, prefix+name+".", here)
+		default:
+			columns = append(columns, column{prefix + name, here, strings.Contains(options, "omit")})
+		}
+	}
+	return columns
+}
+
+// ownForm reports whether values of a type say themselves what they are in JSON.
+func ownForm(t reflect.Type) bool {
+	return t.Implements(reflect.TypeFor[json.Marshaler]()) || t.Implements(reflect.TypeFor[encoding.TextMarshaler]())
+}
+
+// of returns what a row has in the column.
+func (c *column) of(row reflect.Value) (string, error) {
+	for _, i := range c.at {
+		if row.Kind() == reflect.Pointer {
+			if row.IsNil() {
+				return "", nil
+			}
+			row = row.Elem()
+		}
+		row = row.Field(i)
+	}
+	if c.omit && row.IsZero() {
+		return "", nil
+	}
+	return cell(row)
+}
+
+// cell returns a value as a cell: texts as they are, but no formula; numbers as JSON has
+// them; null and what is empty as nothing; texts and numbers of an array with "; " between
+// them; all else in JSON.
+func cell(v reflect.Value) (string, error) {
+	for v.Kind() == reflect.Pointer || v.Kind() == reflect.Interface {
+		if v.IsNil() {
+			return "", nil
+		}
+		v = v.Elem()
+	}
+	if !ownForm(v.Type()) {
+		switch v.Kind() {
+		case reflect.String:
+			return disarmed(v.String()), nil
+		case reflect.Bool:
+			return strconv.FormatBool(v.Bool()), nil
+		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
+			return strconv.FormatInt(v.Int(), 10), nil
+		case reflect.Map:
+			if v.Len() == 0 {
+				return "", nil
+			}
+		case reflect.Slice:
+			if v.Len() == 0 || simple(v.Type().Elem()) {
+				return joined(v)
+			}
+		}
+	}
+	return cellOfJSON(v.Interface())
+}
+
+// simple reports whether the values of a type are cells by themselves.
+func simple(t reflect.Type) bool {
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int, reflect.Int32, reflect.Int64, reflect.Float64:
+		return true
+	}
+	return ownForm(t)
+}
+
+func joined(list reflect.Value) (string, error) {
+	var out strings.Builder
+	for i := range list.Len() {
+		text, err := cell(list.Index(i))
+		if err != nil {
+			return "", err
+		}
+		if i > 0 {
+			out.WriteString("; ")
+		}
+		out.WriteString(text)
+	}
+	return out.String(), nil
+}
+
+func cellOfJSON(v any) (string, error) {
+	var out bytes.Buffer
+	if err := newJSONEncoder(&out).Encode(v); err != nil {
+		return "", fmt.Errorf("encode a cell: %w", err)
+	}
+	text := bytes.TrimSpace(out.Bytes())
+	switch {
+	case string(text) == "null":
+		return "", nil
+	case text[0] == '"':
+		var s string
+		if err := json.Unmarshal(text, &s); err != nil {
+			return "", fmt.Errorf("decode a cell: %w", err)
+		}
+		return disarmed(s), nil
+	}
+	return string(text), nil
+}
+
+// formulas begin what spreadsheets compute instead of showing it: also in their full
+// width, and after white space that they take away.
+const formulas = "=+-@\t\r\n＝＋－＠"
+
+// disarmed returns a text as a spreadsheet shows it.
+func disarmed(text string) string {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD") // as in JSON
+	}
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulas, first) {
+		return "'" + text
+	}
+	return text
+}
