@@ -696,6 +696,22 @@ CREATE TABLE template_versions (
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
 
+-- What drafts of broadcasts, and templates, said before: kept for a while when another
+-- content takes its place, so that it can be had back.
+CREATE TABLE versions (
+  id         TEXT NOT NULL PRIMARY KEY,
+  team_id    TEXT NOT NULL REFERENCES teams (id),
+  owner_id   TEXT NOT NULL,    -- of the broadcast or template
+  n          INTEGER NOT NULL, -- counts those of the owner
+  actor_type TEXT NOT NULL CHECK (actor_type IN ('cli', 'key', 'person', 'server')), -- who changed it
+  actor      TEXT NOT NULL,
+  content    TEXT NOT NULL,    -- JSON
+  created_at INTEGER NOT NULL, -- when it was changed
+  UNIQUE (owner_id, n)
+) STRICT;
+CREATE INDEX versions_team ON versions (team_id, id);
+CREATE INDEX versions_age ON versions (created_at);
+
 -- Broadcasts. What lists show, how far each is, and counters that are kept by the
 -- Write that makes them change. Recipients are written down in pieces, in the
 -- order of the contacts' ids, with contact_id moving in the same transaction; they

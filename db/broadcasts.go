@@ -102,7 +102,10 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
 	tx.tellBroadcast(teamID, id)
 	n, err := tx.exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.deleteVersions(id)
 }
 
 // Broadcast returns one broadcast of a team with its content.

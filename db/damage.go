@@ -44,7 +44,7 @@ func (d *Damage) Unwrap() []error { return []error{ErrDamaged, d.err} }
 var contentTables = []string{
 	"attachment_pieces", "attachments", "broadcast_clicks", "broadcast_contents", "broadcast_links", "broadcast_recipients", "captures", "choices", "contacts", "contents", "doubts",
 	"emails", "events", "feedback", "happenings", "idempotency", "import_errors", "import_pieces", "members", "provider_ids", "recipients", "suppressions",
-	"template_versions", "webhook_attempts",
+	"template_versions", "versions", "webhook_attempts",
 }
 
 var (

@@ -29,6 +29,7 @@ const (
 	TemplateSubjects
 	TemplateHTML
 	TemplateTexts
+	VersionContents
 	WebhookResponses
 	WebhookEndpoints
 	AuditTargets
@@ -94,6 +95,9 @@ var textColumns = [TextKinds]textColumn{
 	TemplateTexts: {
 		read:  `SELECT id, coalesce(plain, '') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE template_versions SET plain = ? WHERE team_id = ? AND id = ?`},
+	VersionContents: {json: true,
+		read:  `SELECT id, content FROM versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE versions SET content = ? WHERE team_id = ? AND id = ?`},
 	WebhookResponses: {
 		read:  `SELECT id, response FROM webhook_attempts WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE webhook_attempts SET response = ? WHERE team_id = ? AND id = ?`},

@@ -55,7 +55,10 @@ func (tx *Tx) UpdateTemplate(t *app.Template) error {
 // DeleteTemplate removes a template with its versions.
 func (tx *Tx) DeleteTemplate(teamID, id string) error {
 	n, err := tx.exec(`DELETE FROM templates WHERE team_id = ? AND id = ?`, teamID, id)
-	return oneRow(n, err, ErrNotFound)
+	if err := oneRow(n, err, ErrNotFound); err != nil {
+		return err
+	}
+	return tx.deleteVersions(id)
 }
 
 // InsertTemplateVersion adds the content of a template under its CurrentID.

@@ -146,7 +146,7 @@ func (d *apiDocument) sites(t testing.TB, op *apiOperation) (out []site) {
 
 // isID reports members that hold ids by their name or their format.
 func isID(name string, s *apiSchema) bool {
-	if name == "content_id" { // the caller's own name for a file in a mail
+	if name == "content_id" || name == "message_ids" { // the caller's own name for a file in a mail; events of the webhook in the path
 		return false
 	}
 	return s.Format == "uuid" || name == "id" || name == "ids" || strings.HasSuffix(name, "_id") || strings.HasSuffix(name, "_ids")
@@ -236,6 +236,7 @@ var bases = map[string]string{
 	"PATCH /api-keys/{id}":                      `{"name":"x"}`,
 	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate": ``,
+	"POST /webhooks/{id}/replay":                `{"failed":true}`,
 }
 
 // values are what members need that no schema tells.

@@ -42,6 +42,12 @@ func (m *isolation) furnish(of twinTeam) {
 		}
 		return decoded[struct{ ID string }](m.t, w).ID
 	}
+	patch := func(target, body string) {
+		m.t.Helper()
+		if w := m.as(of.full, "PATCH", target, strings.ReplaceAll(body, "TEAM", of.name)); w.Code != http.StatusOK {
+			m.t.Fatalf("PATCH %s: %d %s", target, w.Code, w.Body)
+		}
+	}
 	domain, err := m.server.Domains.AddDomain(m.t.Context(), of.team.ID, app.DomainInput{Name: of.name + ".example", Trusted: true, ClickTracking: true})
 	if err != nil {
 		m.t.Fatal(err)
@@ -60,6 +66,7 @@ func (m *isolation) furnish(of twinTeam) {
 		post("/segments", fmt.Sprintf(`{"name":"TEAM spare %d"}`, i))
 		id := post("/templates", fmt.Sprintf(`{"name":"TEAM template","alias":"TEAM-%d","from":"a@TEAM.example","subject":"TEAM","html":"<p>TEAM</p>"}`, i))
 		post("/templates/"+id+"/publish", "")
+		patch("/templates/"+id, `{"subject":"TEAM anew"}`)
 	}
 	for i, role := range []app.Role{app.RoleOwner, app.RoleOwner, app.RoleMember, app.RoleMember} {
 		if _, _, err := m.server.People.CreateAccount(m.t.Context(), fmt.Sprintf("m%d@%s.example", i, of.name), of.team.ID, role, false); err != nil {
@@ -68,6 +75,7 @@ func (m *isolation) furnish(of twinTeam) {
 		post("/invitations", fmt.Sprintf(`{"email":"i%d@TEAM.example","role":"member"}`, i))
 	}
 	m.furnishMail(of, segment, post)
+	patch("/broadcasts/"+m.find(of, "/broadcasts")[0].row["id"].(string), `{"subject":"TEAM anew"}`)
 	body, header := form(m.t, csvFile("email,first_name", "no address,"+of.name, "i@"+of.name+".example,I"))
 	imported := post("/contacts/imports", body, header)
 	m.eventually(of.full, "/contacts/imports/"+imported, `"completed"`)

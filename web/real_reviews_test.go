@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/db"
 )
 
 type planAnswer struct {
@@ -131,4 +132,51 @@ func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
 	draft := a.template(201, "POST", "/templates", `{"name":"D","html":"<p>x</p>"}`).ID
 	wantError(t, a.call("POST", "/templates/"+draft+"/render", `{"version":"published"}`), 422, app.CodeValidation, "`version`")
 	wantError(t, a.call("POST", "/templates/nothing/render", ""), 404, app.CodeNotFound, "template")
+}
+
+func TestASegmentIsMadeOfThoseToWhomSomethingHappened(t *testing.T) {
+	a := newPeople(t)
+	id := strings.TrimPrefix(a.sentTo(4, `<a href="https://example.com/x">x</a><a href="https://example.com/y">y</a>`), "/broadcasts/")
+	rows := a.page(a.full, "/broadcasts/"+id+"/recipients").ids()[1:] // the first one bounced
+	mark := func(n int, bit app.Seen, link int) {
+		t.Helper()
+		err := a.store.Write(t.Context(), func(tx *db.Tx) error {
+			if _, err := tx.MarkRecipient(id, rows[n], bit); err != nil || link < 0 {
+				return err
+			}
+			return tx.CountClick(id, rows[n], link)
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := a.store.Write(t.Context(), func(tx *db.Tx) error {
+		return tx.InsertBroadcastLinks(id, []string{"https://example.com/x", "https://example.com/y"})
+	}); err != nil {
+		t.Fatal(err)
+	}
+	mark(0, app.SeenOpened, -1)
+	mark(1, app.SeenClicked, 0)
+	mark(2, app.SeenClicked, 1)
+	for body, want := range map[string]int{
+		`"outcome":"sent"`: 4, `"outcome":"opened"`: 1, `"outcome":"clicked"`: 2, `"outcome":"clicked","url":"https://example.com/y"`: 1,
+		`"outcome":"not_opened"`: 1, `"outcome":"not_clicked"`: 2, `"outcome":"bounced"`: 1,
+	} {
+		w := a.call("POST", "/broadcasts/"+id+"/segment", `{"name":"S",`+body+`}`)
+		wantStatus(t, w, 201)
+		made := decoded[segmentAnswer](t, w)
+		got := a.segmentAt("GET", "/segments/"+made.ID, "", 200)
+		if made.Object != "segment" || *made.ContactCount != want || *got.ContactCount != want || string(got.Filter) != "null" {
+			t.Errorf("%s: made %d, read %d, want %d", body, *made.ContactCount, *got.ContactCount, want)
+		}
+	}
+	for body, words := range map[string]string{
+		`{"name":"S","outcome":"loved"}`: "`outcome`", `{"outcome":"opened"}`: "`name`",
+		`{"name":"S","outcome":"opened","url":"https://example.com/x"}`:  "`url`",
+		`{"name":"S","outcome":"clicked","url":"https://example.com/z"}`: "`url`",
+	} {
+		wantError(t, a.call("POST", "/broadcasts/"+id+"/segment", body), 422, app.CodeValidation, words)
+	}
+	wantError(t, a.call("POST", "/broadcasts/"+a.draft("").ID+"/segment", `{"name":"S","outcome":"opened"}`), 400, app.CodeInvalidParameter, "draft")
+	wantError(t, a.as(a.foreign, "POST", "/broadcasts/"+id+"/segment", `{"name":"S","outcome":"opened"}`), 404, app.CodeNotFound, "broadcast")
 }

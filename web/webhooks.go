@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	told "mailer/app/events"
 	"mailer/app/webhook"
 	"mailer/web/rest"
 )
@@ -105,6 +106,8 @@ type webhookService interface {
 	GetWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) (webhook.Delivery, error)
 	ListWebhookAttempts(ctx context.Context, key *app.Key, id, eventID string, page app.Page) ([]webhook.Attempt, bool, error)
 	ReplayWebhookEvent(ctx context.Context, key *app.Key, id, eventID string) error
+	TestWebhook(ctx context.Context, key *app.Key, id string, name webhook.EventName) (told.Trial, error)
+	ReplayWebhook(ctx context.Context, key *app.Key, id string, in webhook.Replay) (told.Replayed, error)
 }
 
 // webhookRoutes are the routes of webhooks and their events.
@@ -143,6 +146,7 @@ func (r webhookRoutes) Add(h *rest.Handler) {
 		Errors: []int{http.StatusNotFound},
 	}, r.rotateSecret)
 	r.addEvents(h)
+	r.addTrials(h)
 }
 
 func (r webhookRoutes) createWebhook(ctx context.Context, key *app.Key, _ *struct{}, request *createWebhookRequest) (*webhookOutput, error) {

@@ -2,6 +2,7 @@ package broadcasts
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"mailer/app"
@@ -121,6 +122,11 @@ func onlyDraft(b *app.Broadcast, done string) error {
 // CodeValidation, CodeNotFound for segment and topic too, CodeInvalidParameter
 // for what is no draft.
 func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (v BroadcastView, err error) {
+	return s.editDraft(ctx, key, id, patch, false)
+}
+
+// editDraft changes a draft and keeps what it said, always or now and then.
+func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch, always bool) (v BroadcastView, err error) {
 	change, err := patch.Validate()
 	if err != nil {
 		return v, err
@@ -133,6 +139,7 @@ func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, 
 		if err := onlyDraft(b, "edited"); err != nil {
 			return err
 		}
+		was := draftOf(b)
 		if err := change.Apply(b); err != nil {
 			return err
 		}
@@ -140,6 +147,11 @@ func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, 
 			return err
 		}
 		v.Broadcast = *b
+		if !reflect.DeepEqual(was, draftOf(b)) {
+			if err := service.KeepVersion(ctx, tx, key.TeamID, id, was, always); err != nil {
+				return err
+			}
+		}
 		return tx.UpdateBroadcast(b)
 	})
 	return v, service.Lookup("broadcast", err)

@@ -82,8 +82,13 @@ const MaxEdits = 10
 // Errors: CodeNotFound, CodeValidation, CodeConflict for an alias that another
 // template has.
 func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error) {
+	return s.changeTemplate(ctx, key, name, &patch, false)
+}
+
+// changeTemplate changes a template and keeps what it said, always or now and then.
+func (s *Templates) changeTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (app.Template, error) {
 	for range MaxEdits {
-		t, err := s.editTemplate(ctx, key, name, &patch)
+		t, err := s.editTemplate(ctx, key, name, patch, always)
 		if !errors.Is(err, ErrMoved) {
 			return t, err
 		}
@@ -91,7 +96,7 @@ func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name strin
 	return app.Template{}, app.Errorf(app.CodeConflict, "The template is being changed by other requests at the same time; try again")
 }
 
-func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch) (t app.Template, err error) {
+func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string, patch *app.TemplatePatch, always bool) (t app.Template, err error) {
 	old, err := s.GetTemplate(ctx, key, name)
 	if err != nil {
 		return t, err
@@ -120,6 +125,9 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 		t.UpdatedAt = tx.Now
 		if edited {
 			t.CurrentID = version
+			if err := service.KeepVersion(ctx, tx, key.TeamID, old.ID, &old.TemplateContent, always); err != nil {
+				return err
+			}
 			if err := replaceVersion(tx, &now, &t); err != nil {
 				return err
 			}

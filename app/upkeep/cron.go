@@ -139,6 +139,12 @@ func (s *Service) Purge(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	err = s.InPieces(ctx, "old versions", func(tx *db.Tx) (bool, error) {
+		return tx.PurgeVersions(tx.Now.Add(-service.VersionsKept), service.PurgeChunk)
+	})
+	if err != nil {
+		return err
+	}
 	return errors.Join(s.events.PurgeDeliveries(ctx), s.reports.PurgeFeedback(ctx), s.delivery.PurgeOutcomes(ctx),
 		s.audience.Imports.PurgeImports(ctx), s.retention.PurgeRecords(ctx), s.purgeRequestLog(ctx))
 }

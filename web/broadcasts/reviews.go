@@ -19,6 +19,9 @@ import (
 type ReviewService interface {
 	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
 	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (*app.Broadcast, *render.Preview, error)
+	ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error)
+	SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (app.Segment, error)
+	RestoreVersion(ctx context.Context, key *app.Key, id, version string) (broadcasts.BroadcastView, error)
 }
 
 // ReviewRoutes are the routes that show what a broadcast would be.
@@ -97,6 +100,8 @@ func (r ReviewRoutes) Add(h *rest.Handler) {
 		Summary: "Show what a broadcast says to one contact; its links to unsubscribe do nothing", Tags: broadcastTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.previewBroadcast)
+	r.addVersions(h)
+	r.addOutcomes(h)
 }
 
 func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *planBroadcastRequest) (*broadcastPlanOutput, error) {
@@ -144,7 +149,7 @@ type renderedTemplate struct {
 
 type renderedTemplateOutput struct{ Body renderedTemplate }
 
-func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *templatePath, request *renderTemplateRequest) (*renderedTemplateOutput, error) {
+func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *TemplatePath, request *renderTemplateRequest) (*renderedTemplateOutput, error) {
 	if request.Version != "" && request.Version != "draft" && request.Version != "published" {
 		return nil, app.Invalid("version", "must be draft or published")
 	}

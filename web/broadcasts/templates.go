@@ -116,7 +116,7 @@ type updateTemplateRequest struct {
 }
 
 type (
-	templatePath struct {
+	TemplatePath struct {
 		ID string `path:"id" doc:"The id of the template, or its alias"`
 	}
 	templateOutput        struct{ Body templateHead }
@@ -136,6 +136,8 @@ type TemplateService interface {
 	PublishTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 	RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error)
+	ListTemplateVersions(ctx context.Context, key *app.Key, name string, page app.Page) ([]service.Version, bool, error)
+	RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error)
 }
 
 // TemplateRoutes are the routes of templates.
@@ -183,6 +185,7 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Fill a template with values and show it; nothing is sent", Tags: templateTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.renderTemplate)
+	r.addVersions(h)
 }
 
 func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {
@@ -208,7 +211,7 @@ func (r TemplateRoutes) listTemplates(ctx context.Context, key *app.Key, in *res
 	return rest.NewList(rows, more, newTemplateItem), nil
 }
 
-func (r TemplateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateRecordOutput, error) {
+func (r TemplateRoutes) getTemplate(ctx context.Context, key *app.Key, in *TemplatePath) (*templateRecordOutput, error) {
 	t, err := r.Service.GetTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
@@ -216,7 +219,7 @@ func (r TemplateRoutes) getTemplate(ctx context.Context, key *app.Key, in *templ
 	return &templateRecordOutput{newTemplateRecord(&t)}, nil
 }
 
-func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *templatePath, request *updateTemplateRequest) (*templateOutput, error) {
+func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *TemplatePath, request *updateTemplateRequest) (*templateOutput, error) {
 	replyTo, variables := request.ReplyTo, request.Variables
 	t, err := r.Service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
@@ -227,7 +230,7 @@ func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *te
 	return newTemplateOutput(t, err)
 }
 
-func (r TemplateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *templatePath) (*removedTemplateOutput, error) {
+func (r TemplateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *TemplatePath) (*removedTemplateOutput, error) {
 	id, err := r.Service.DeleteTemplate(ctx, key, in.ID)
 	if err != nil {
 		return nil, err
@@ -235,11 +238,11 @@ func (r TemplateRoutes) deleteTemplate(ctx context.Context, key *app.Key, in *te
 	return &removedTemplateOutput{removedTemplate{Object: "template", ID: id, Deleted: true}}, nil
 }
 
-func (r TemplateRoutes) publishTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+func (r TemplateRoutes) publishTemplate(ctx context.Context, key *app.Key, in *TemplatePath) (*templateOutput, error) {
 	return newTemplateOutput(r.Service.PublishTemplate(ctx, key, in.ID))
 }
 
-func (r TemplateRoutes) duplicateTemplate(ctx context.Context, key *app.Key, in *templatePath) (*templateOutput, error) {
+func (r TemplateRoutes) duplicateTemplate(ctx context.Context, key *app.Key, in *TemplatePath) (*templateOutput, error) {
 	return newTemplateOutput(r.Service.DuplicateTemplate(ctx, key, in.ID))
 }
 

@@ -1,0 +1,108 @@
+package broadcasts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// outcomeChunk is how many recipients one Write looks at.
+const outcomeChunk = 1000
+
+// ended are the bits of mail that reached nobody.
+const ended = app.SeenBounced | app.SeenComplained | app.SeenSuppressed | app.SeenFailed | app.SeenCanceled
+
+// outcomeOf reads what a caller calls an outcome. Errors: CodeValidation.
+func outcomeOf(name string) (db.Outcome, error) {
+	o := db.Outcome{Link: -1}
+	switch name {
+	case "not_opened":
+		o.With, o.Without = app.SeenSent|app.SeenDelivered, ended|app.SeenOpened|app.SeenClicked
+	case "not_clicked":
+		o.With, o.Without = app.SeenSent|app.SeenDelivered, ended|app.SeenClicked
+	case "unsubscribed":
+		o.With = app.SeenUnsubscribed
+	case "sent", "delivered", "opened", "clicked", "bounced", "complained", "suppressed", "failed":
+		o.With = app.SeenOf(app.LastEvent(name))
+	default:
+		return o, app.Invalid("outcome", "must be sent, delivered, opened, not_opened, clicked, not_clicked, bounced, complained, unsubscribed, suppressed or failed")
+	}
+	return o, nil
+}
+
+// SegmentOfOutcome makes a segment of those recipients of a broadcast to whom something
+// happened, or who followed a link, as members by hand, in pieces that let others' writes
+// come in between; it is made whole or not at all. Errors: CodeValidation, CodeNotFound,
+// CodeInvalidParameter for a broadcast that was not queued.
+func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (segment app.Segment, err error) {
+	o, err := outcomeOf(outcome)
+	if err != nil {
+		return segment, err
+	}
+	if url != "" && outcome != "clicked" {
+		return segment, app.Invalid("url", "goes with the outcome clicked")
+	}
+	var b app.Broadcast
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
+			return err
+		}
+		if b.Mails == "" {
+			return app.Errorf(app.CodeInvalidParameter, "Only a broadcast that was sent has outcomes; this one is %s", b.Status)
+		}
+		if url == "" {
+			return nil
+		}
+		if o.Link, err = r.LinkNumber(id, url); errors.Is(err, db.ErrNotFound) {
+			return app.Invalid("url", "must be a link of the broadcast, as its content has it")
+		}
+		return err
+	})
+	if err != nil {
+		return segment, service.Lookup("broadcast", err)
+	}
+	if segment, err = s.audience.CreateSegment(ctx, key, app.SegmentInput{Name: name}); err != nil {
+		return segment, err
+	}
+	if err := s.fillSegment(ctx, &b, o, &segment); err != nil {
+		undone := s.audience.DeleteSegment(context.WithoutCancel(ctx), key, segment.ID)
+		return app.Segment{}, service.Unavailable(errors.Join(err, undone))
+	}
+	return segment, nil
+}
+
+// fillSegment adds the members, and counts them.
+func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcome, segment *app.Segment) error {
+	for from := int64(0); from < b.Written; from += outcomeChunk {
+		added := 0
+		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+			added = 0
+			if _, err := tx.Segment(segment.TeamID, segment.ID); err != nil {
+				return fmt.Errorf("find the segment: %w", err)
+			}
+			ids, err := tx.OutcomeContacts(b, o, from, min(from+outcomeChunk, b.Written))
+			if err != nil {
+				return fmt.Errorf("find recipients: %w", err)
+			}
+			for _, id := range ids {
+				fresh, err := tx.AddMember(segment.ID, id)
+				if err != nil {
+					return err
+				}
+				if fresh {
+					added++
+				}
+			}
+			return tx.CountMembers(segment.ID, added)
+		})
+		if err != nil {
+			return err
+		}
+		segment.Members += added
+	}
+	return nil
+}

@@ -1,0 +1,60 @@
+package mail
+
+import (
+	"context"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// ListTemplateVersions returns a page of what a template, named by id or alias, said
+// before, newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
+func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name string, page app.Page) ([]service.Version, bool, error) {
+	rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]service.Version, error) {
+		t, err := r.Template(key.TeamID, name)
+		if err != nil {
+			return nil, err
+		}
+		return r.Versions(key.TeamID, t.ID)
+	})
+	if err != nil {
+		return nil, false, service.Lookup("template", err)
+	}
+	return service.Cut(rows, page, func(v *service.Version) string { return v.ID })
+}
+
+// RestoreTemplateVersion has what is edited of a template say again what a version says,
+// which is named by its number or its id. What is edited now becomes a version, and what
+// is published stays. Errors: CodeNotFound.
+func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error) {
+	var was app.TemplateContent
+	var id string
+	err := s.DB.Read(ctx, func(r *db.Reader) error {
+		t, err := r.Template(key.TeamID, name)
+		if err != nil {
+			return err
+		}
+		id = t.ID
+		return service.FindVersion(r, key.TeamID, t.ID, version, &was)
+	})
+	if err != nil {
+		return app.Template{}, service.Lookup("template", err)
+	}
+	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
+	patch := &app.TemplatePatch{HTML: was.HTML, Subject: text(was.Subject), Text: app.Change[string]{Set: true, Null: was.Text == nil},
+		Variables: app.Change[[]app.TemplateVariable]{Set: true, Null: len(was.Variables) == 0, Value: was.Variables}}
+	if was.Text != nil {
+		patch.Text.Value = *was.Text
+	}
+	if _, err := app.ParseAddress(was.From); err == nil || was.From == "" { // else it was erased since
+		patch.From = text(was.From)
+	}
+	for _, a := range was.ReplyTo {
+		if _, err := app.ParseAddress(a); err == nil {
+			patch.ReplyTo.Value = append(patch.ReplyTo.Value, a)
+		}
+	}
+	patch.ReplyTo.Set, patch.ReplyTo.Null = true, len(patch.ReplyTo.Value) == 0
+	return s.changeTemplate(ctx, key, id, patch, true)
+}

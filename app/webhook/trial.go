@@ -1,0 +1,80 @@
+package webhook
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+// TrialEvent makes up an event for trying out a webhook; an empty name stands for the
+// first that it wants. Errors: CodeValidation for a name that there is none of.
+func TrialEvent(w *Webhook, name EventName, now time.Time) (*Event, error) {
+	if name == "" {
+		name = w.Events[0]
+	}
+	if !name.known() {
+		return nil, app.Invalid("event", "is not the name of an event")
+	}
+	e := &Event{ID: app.NewID(), TeamID: w.TeamID, Type: name, CreatedAt: now}
+	kind, _, _ := strings.Cut(string(name), ".")
+	data := map[string]any{"id": app.NewID(), "test": true, "created_at": app.FormatTime(now)}
+	if kind == "email" {
+		delete(data, "id")
+		data["email_id"], data["from"], data["to"], data["subject"] = app.NewID(), "sender@example.com", []string{"recipient@example.com"}, "A test of this webhook"
+	}
+	payload, err := json.Marshal(map[string]any{"type": name, "created_at": app.FormatTime(now), "data": data}, json.Deterministic(true))
+	e.Payload = payload
+	return e, err
+}
+
+// MaxReplayIDs is how many events one replay can name.
+const MaxReplayIDs = 100
+
+// Replay says of which events a webhook is told once more: those named, all that were
+// given up, or all of a time.
+type Replay struct {
+	IDs    []string // as the endpoint gets them: msg_…
+	Failed bool
+	Since  time.Time // zero: none
+	Until  time.Time // zero: now
+	After  string    // the last event that an earlier call looked at
+}
+
+// Validate checks that one set is asked for, and returns the named events by the ids that
+// they have in the database. Errors: CodeValidation.
+func (r *Replay) Validate() (ids []string, err error) {
+	sets := 0
+	for _, given := range []bool{len(r.IDs) > 0, r.Failed, !r.Since.IsZero()} {
+		if given {
+			sets++
+		}
+	}
+	switch {
+	case len(r.IDs) > 0 && sets > 1, sets == 0:
+		return nil, app.Invalid("message_ids", "or `failed` or `since` is required, and message_ids only by itself")
+	case !r.Until.IsZero() && (len(r.IDs) > 0 || r.Since.IsZero() || !r.Until.After(r.Since)):
+		return nil, app.Invalid("until", "goes with an earlier `since`")
+	case len(r.IDs) > MaxReplayIDs:
+		return nil, app.Invalid("message_ids", "can hold at most %d items", MaxReplayIDs)
+	}
+	for _, s := range r.IDs {
+		id, ok := ParseMessageID(s)
+		if !ok {
+			return nil, app.Invalid("message_ids", "must be ids of events: msg_ and a uuid")
+		}
+		ids = append(ids, id)
+	}
+	if r.After != "" {
+		id, ok := ParseMessageID(r.After)
+		if !ok {
+			return nil, app.Invalid("after", "must be the searched_to of an earlier answer")
+		}
+		r.After = id
+	}
+	slices.Sort(ids)
+	return slices.Compact(ids), nil
+}

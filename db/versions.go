@@ -1,0 +1,96 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// KeptVersion is what a broadcast or a template said before it was changed.
+type KeptVersion struct {
+	ID        string
+	N         int64     // counts those of its owner
+	Actor     app.Actor // who changed it
+	CreatedAt time.Time // when
+	Size      int64     // bytes of its content
+	Content   string    // JSON; empty in lists
+}
+
+// The versions of one owner that are kept: so many, and so many bytes of them.
+const (
+	maxVersions     = 50
+	maxVersionBytes = 20 << 20
+)
+
+const versionColumns = `v.id, v.n, v.actor_type, v.actor, v.created_at, octet_length(v.content)`
+
+func scanVersionAnd(s scanner, more ...any) (KeptVersion, error) {
+	var v KeptVersion
+	var created int64
+	err := s.Scan(append([]any{&v.ID, &v.N, &v.Actor.Type, &v.Actor.Name, &created, &v.Size}, more...)...)
+	v.CreatedAt = fromMilli(created)
+	return v, err
+}
+
+func scanVersion(s scanner) (KeptVersion, error) { return scanVersionAnd(s) }
+
+// Versions returns what is kept of an owner of a team, without contents, newest first.
+func (r *Reader) Versions(teamID, ownerID string) ([]KeptVersion, error) {
+	return list(&r.session, scanVersion, `SELECT `+versionColumns+` FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? ORDER BY v.n DESC`, teamID, ownerID)
+}
+
+// Version returns a version of an owner with its content, by its number or its id.
+func (r *Reader) Version(teamID, ownerID string, n int64, id string) (KeptVersion, error) {
+	return one(&r.session, func(s scanner) (KeptVersion, error) {
+		var content string
+		v, err := scanVersionAnd(s, &content)
+		v.Content = content
+		return v, err
+	}, `SELECT `+versionColumns+`, v.content FROM versions AS v WHERE v.team_id = ? AND v.owner_id = ? AND (v.n = ? OR v.id = ?)`, teamID, ownerID, n, id)
+}
+
+// InsertVersion keeps what an owner said until now, and lets go of the oldest that are
+// too many.
+func (tx *Tx) InsertVersion(teamID, ownerID string, v *KeptVersion) error {
+	_, err := tx.exec(`INSERT INTO versions (id, team_id, owner_id, n, actor_type, actor, content, created_at)
+		SELECT ?1, ?2, ?3, coalesce((SELECT max(n) FROM versions WHERE owner_id = ?3), 0) + 1, ?4, ?5, ?6, ?7`,
+		v.ID, teamID, ownerID, string(v.Actor.Type), v.Actor.Name, v.Content, milli(tx.Now))
+	if err != nil {
+		return fmt.Errorf("keep a version: %w", err)
+	}
+	kept, err := tx.Versions(teamID, ownerID)
+	if err != nil {
+		return err
+	}
+	bytes := int64(0)
+	for i, old := range kept {
+		bytes += old.Size
+		if i == 0 || i < maxVersions && bytes <= maxVersionBytes {
+			continue
+		}
+		if _, err := tx.exec(`DELETE FROM versions WHERE owner_id = ? AND n <= ?`, ownerID, old.N); err != nil {
+			return fmt.Errorf("delete old versions: %w", err)
+		}
+		return nil
+	}
+	return nil
+}
+
+// deleteVersions removes what is kept of an owner that goes.
+func (tx *Tx) deleteVersions(ownerID string) error {
+	if _, err := tx.exec(`DELETE FROM versions WHERE owner_id = ?`, ownerID); err != nil {
+		return fmt.Errorf("delete versions: %w", err)
+	}
+	return nil
+}
+
+// PurgeVersions deletes at most limit versions that were kept before a time, and reports
+// whether there may be more.
+func (tx *Tx) PurgeVersions(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM versions WHERE id IN (SELECT id FROM versions WHERE created_at < ? ORDER BY created_at LIMIT ?)`, milli(before), limit)
+	if err != nil {
+		return false, fmt.Errorf("purge versions: %w", err)
+	}
+	return n == int64(limit), nil
+}

@@ -1,0 +1,50 @@
+package db
+
+import (
+	"fmt"
+
+	"mailer/app/webhook"
+)
+
+// InsertTrial notes an event that is made up for one webhook, and the one attempt to tell
+// it that begins now. No other webhook hears of it: it has no place among the team's
+// events.
+func (tx *Tx) InsertTrial(webhookID string, h *webhook.Event) error {
+	_, err := tx.exec(`INSERT INTO happenings (id, team_id, seq, type, payload, created_at) VALUES (?, ?, 0, ?, ?, ?)`,
+		h.ID, h.TeamID, string(h.Type), string(h.Payload), milli(h.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("insert webhook event: %w", err)
+	}
+	_, err = tx.exec(`INSERT INTO deliveries (webhook_id, happening_id, status, attempts, next_at) VALUES (?, ?, 'failed', 1, NULL)`, webhookID, h.ID)
+	if err != nil {
+		return fmt.Errorf("insert delivery: %w", err)
+	}
+	return nil
+}
+
+// ToldEvent is an event that a webhook was told of, and how that went.
+type ToldEvent struct {
+	ID     string
+	Status webhook.DeliveryStatus
+}
+
+// ToldEvents returns the next events behind one, up to another, that a webhook was told
+// of or is being told, oldest first.
+func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEvent, error) {
+	return list(&r.session, func(s scanner) (e ToldEvent, err error) {
+		err = s.Scan(&e.ID, &e.Status)
+		return e, err
+	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ? ORDER BY happening_id LIMIT ?`,
+		webhookID, after, until, limit)
+}
+
+// ToldEvent returns how it went to tell a webhook of an event. Error: ErrNotFound, also
+// for one that waits for its first attempt.
+func (r *Reader) ToldEvent(webhookID, eventID string) (e ToldEvent, err error) {
+	e.ID = eventID
+	err = r.row(`SELECT status FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, []any{webhookID, eventID}, &e.Status)
+	return e, err
+}
+
+// BehindAll stands behind every id of an event.
+const BehindAll = lastID

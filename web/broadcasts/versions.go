@@ -1,0 +1,107 @@
+package broadcasts
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/web/rest"
+)
+
+// VersionItem is what a broadcast or a template said before, in a list.
+type VersionItem struct {
+	ID        string       `json:"id" format:"uuid"`
+	N         int          `json:"n" doc:"Its number; the newest has the highest"`
+	CreatedAt string       `json:"created_at" format:"date-time" doc:"When it was changed, and kept for that"`
+	ChangedBy versionActor `json:"changed_by" doc:"Who changed it"`
+	Bytes     int          `json:"bytes" doc:"About how long it is"`
+}
+
+type versionActor struct {
+	Type app.ActorType `json:"type" enum:"cli,key,person,server"`
+	ID   string        `json:"id" doc:"Of the key or person"`
+}
+
+func newVersionItem(v *service.Version) VersionItem {
+	return VersionItem{ID: v.ID, N: int(v.N), CreatedAt: app.FormatTime(v.CreatedAt), ChangedBy: versionActor{v.Actor.Type, v.Actor.Name}, Bytes: int(v.Size)}
+}
+
+type (
+	broadcastVersionsInput struct {
+		BroadcastPath
+		rest.PageParams
+	}
+	broadcastVersionInput struct {
+		BroadcastPath
+		N string `path:"n" doc:"The number of the version, or its id"`
+	}
+	templateVersionsInput struct {
+		TemplatePath
+		rest.PageParams
+	}
+	templateVersionInput struct {
+		TemplatePath
+		N string `path:"n" doc:"The number of the version, or its id"`
+	}
+)
+
+func (r ReviewRoutes) addVersions(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "list-broadcast-versions", Method: http.MethodGet, Path: "/broadcasts/{id}/versions",
+		Summary: "List what a broadcast said before it was changed, newest first", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, r.listVersions)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "restore-broadcast-version", Method: http.MethodPost, Path: "/broadcasts/{id}/versions/{n}/restore",
+		Summary: "Have a draft say again what it said before; what it says now becomes a version", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}, r.restoreVersion)
+}
+
+func (r ReviewRoutes) listVersions(ctx context.Context, key *app.Key, in *broadcastVersionsInput) (*rest.ListOutput[VersionItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.ListVersions(ctx, key, in.ID, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newVersionItem), nil
+}
+
+func (r ReviewRoutes) restoreVersion(ctx context.Context, key *app.Key, in *broadcastVersionInput) (*broadcastOutput, error) {
+	return newBroadcastOutput(r.Service.RestoreVersion(ctx, key, in.ID, in.N))
+}
+
+func (r TemplateRoutes) addVersions(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "list-template-versions", Method: http.MethodGet, Path: "/templates/{id}/versions",
+		Summary: "List what a template said before it was changed, newest first", Tags: templateTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, r.listVersions)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "restore-template-version", Method: http.MethodPost, Path: "/templates/{id}/versions/{n}/restore",
+		Summary: "Have what is edited of a template say again what it said before; what is published stays", Tags: templateTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
+	}, r.restoreVersion)
+}
+
+func (r TemplateRoutes) listVersions(ctx context.Context, key *app.Key, in *templateVersionsInput) (*rest.ListOutput[VersionItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.ListTemplateVersions(ctx, key, in.ID, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newVersionItem), nil
+}
+
+func (r TemplateRoutes) restoreVersion(ctx context.Context, key *app.Key, in *templateVersionInput) (*templateOutput, error) {
+	return newTemplateOutput(r.Service.RestoreTemplateVersion(ctx, key, in.ID, in.N))
+}

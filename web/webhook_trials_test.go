@@ -1,0 +1,104 @@
+package web
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+)
+
+type trialAnswer struct {
+	Object, ID, Response string
+	OK                   bool
+	Status, Matched      int
+	Queued               int
+	HasMore              bool `json:"has_more"`
+}
+
+func TestAWebhookIsTriedAtOnce(t *testing.T) {
+	s := newHooked(t)
+	hook := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.bounced"]}`).ID
+	other := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["email.bounced"]}`).ID
+	try := func(body string) trialAnswer {
+		t.Helper()
+		w := s.as(s.full, "POST", "/webhooks/"+hook+"/test", body)
+		wantStatus(t, w, 200)
+		return decoded[trialAnswer](t, w)
+	}
+	got := try("")
+	if got.Object != "webhook_test" || !got.OK || got.Status != 200 || got.Response != "thanks for "+got.ID {
+		t.Errorf("tried %+v", got)
+	}
+	event := s.want(200, s.full, "GET", "/webhooks/"+hook+"/events/"+got.ID, "")
+	if event.Status != "success" || event.Payload.Type != "email.bounced" || event.Payload.Data["test"] != true {
+		t.Errorf("the event of the trial: %+v", event)
+	}
+	s.mu.Lock()
+	s.status = 500
+	s.mu.Unlock()
+	if got = try(`{"event":"topic.created"}`); got.OK || got.Status != 500 {
+		t.Errorf("tried %+v", got)
+	}
+	list := s.want(200, s.full, "GET", "/webhooks/"+hook+"/events", "")
+	if len(list.Data) != 2 || list.Data[0].Status != "failed" || list.Data[0].NextAttemptAt != nil || list.Data[0].Type != "topic.created" {
+		t.Errorf("after the trials: %+v", list.Data)
+	}
+	if at := s.want(200, s.full, "GET", "/webhooks/"+hook, ""); at.FailingSince != nil {
+		t.Error("a trial that failed counts against the webhook")
+	}
+	if list := s.want(200, s.full, "GET", "/webhooks/"+other+"/events", ""); len(list.Data) > 0 {
+		t.Errorf("another webhook hears of it: %+v", list.Data)
+	}
+	wantError(t, s.as(s.full, "POST", "/webhooks/"+hook+"/test", `{"event":"email.eaten"}`), 422, app.CodeValidation, "`event`")
+	wantError(t, s.as(s.member, "POST", "/webhooks/"+hook+"/test", ""), 403, app.CodeForbidden)
+	wantError(t, s.as(s.foreign, "POST", "/webhooks/"+hook+"/test", ""), 404, app.CodeNotFound, "webhook")
+}
+
+func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
+	s := newHooked(t)
+	hook := s.want(201, s.full, "POST", "/webhooks", `{"endpoint":"https://hooks.example.com/","events":["topic.created"]}`).ID
+	at := "/webhooks/" + hook
+	for i := range 3 {
+		wantStatus(t, s.as(s.full, "POST", "/topics", fmt.Sprintf(`{"name":"t%d","default_subscription":"opt_in"}`, i)), 201)
+	}
+	for _, e := range s.want(200, s.full, "GET", at+"/events", "").Data {
+		s.eventually(s.full, at+"/events/"+e.ID, `"success"`)
+	}
+	s.mu.Lock()
+	s.status = 500
+	s.mu.Unlock()
+	failed := decoded[trialAnswer](t, s.as(s.full, "POST", at+"/test", "")) // one that was given up
+	s.mu.Lock()
+	s.status = 200
+	s.mu.Unlock()
+	replay := func(body string, matched int) {
+		t.Helper()
+		w := s.as(s.full, "POST", at+"/replay", body)
+		wantStatus(t, w, 200)
+		if got := decoded[trialAnswer](t, w); got.Object != "webhook_replay" || got.Matched != matched || got.Queued > matched || got.HasMore {
+			t.Errorf("%s: %+v, want %d", body, got, matched)
+		}
+	}
+	replay(`{"message_ids":["`+failed.ID+`","msg_`+unknownID+`"]}`, 1)
+	s.eventually(s.full, at+"/events/"+failed.ID, `"success"`)
+	replay(`{"failed":true}`, 0)
+	events := s.want(200, s.full, "GET", at+"/events", "").Data
+	for _, e := range events {
+		s.eventually(s.full, at+"/events/"+e.ID, `"success"`)
+	}
+	replay(fmt.Sprintf(`{"since":%q}`, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)), 4)
+	replay(fmt.Sprintf(`{"since":%q,"until":%q}`, time.Now().Add(-2*time.Hour).UTC().Format(time.RFC3339), time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)), 0)
+	for body, words := range map[string]string{
+		`{}`: "`message_ids`", `{"message_ids":["x"]}`: "`message_ids`", `{"failed":true,"message_ids":["` + failed.ID + `"]}`: "`message_ids`",
+		`{"since":"yesterday"}`: "`since`", `{"failed":true,"until":"2026-01-01T00:00:00Z"}`: "`until`",
+		`{"message_ids":["x"` + strings.Repeat(`,"x"`, 100) + `]}`: "`message_ids`",
+	} {
+		wantError(t, s.as(s.full, "POST", at+"/replay", body), 422, app.CodeValidation, words)
+	}
+	wantError(t, s.as(s.member, "POST", at+"/replay", `{"failed":true}`), 403, app.CodeForbidden)
+	wantError(t, s.as(s.foreign, "POST", at+"/replay", `{"failed":true}`), 404, app.CodeNotFound, "webhook")
+	s.want(200, s.full, "PATCH", at, `{"status":"disabled"}`)
+	wantError(t, s.as(s.full, "POST", at+"/replay", `{"failed":true}`), 409, app.CodeConflict, "disabled")
+}
