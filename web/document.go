@@ -30,6 +30,7 @@ func documentTags(h *rest.Handler) {
 		{Name: "Webhooks", Description: "Endpoints that are told of events, and what they were told."},
 		{Name: "API keys", Description: "The keys that open this API."},
 		{Name: "Queue", Description: "What waits and why, and acts on it."},
+		{Name: "Live", Description: "What changes while somebody looks."},
 		{Name: "Usage", Description: "What a team used of its plan."},
 		{Name: "Deliverability", Description: "How well a team's mail is received."},
 		{Name: "MCP", Description: "The same operations as tools for agents."},

@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/server"
 	"mailer/web/audience"
@@ -67,6 +68,7 @@ type Services struct {
 	Keys           keyService
 	Queue          operator.QueueService
 	Exports        rest.Exports // nil: nobody notes them
+	Live           *live.Bus
 }
 
 // servicesFrom returns the services of a server.
@@ -97,6 +99,7 @@ func servicesFrom(s *server.Server) Services {
 		Keys:           s.Teams,
 		Queue:          s.Queue,
 		Exports:        s.Teams,
+		Live:           s.DB.Live(),
 	}
 }
 
@@ -148,6 +151,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		liveRoutes{s.Live, h},
 	} {
 		routes.Add(h)
 	}

@@ -19,6 +19,7 @@ import (
 // why. Those that need none are for probes, browsers and providers.
 var notTools = map[string]string{
 	"call-mcp":                "is what tools are called through",
+	"listen":                  "answers without end",
 	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",
 	"rotate-signing-secret":   "answers with nothing but a secret",
 	"create-audience":         "is create_segment under its old name",
