@@ -21,6 +21,7 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
+	"golang.org/x/term"
 
 	"mailer/app"
 	"mailer/app/backup"
@@ -358,7 +359,8 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events,
+		Version: cli.BuildVersion("")["version"]}))
 	ended := make(chan error, 3)
 	go func() { ended <- api.Serve(listener) }()
 	stopMetrics := o.metrics.Serve(log, ended)
@@ -419,15 +421,39 @@ func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.L
 		log.Warn("no relay is configured: mail is accepted and waits for one; give --relay or MAILER_RELAY, mailer relays add URL, or --capture to try things out")
 	}
 	if !o.dev {
-		return nil
+		return announceSetup(context.WithoutCancel(ctx), log, s)
 	}
 	token, err := s.Teams.DevKey(ctx)
 	if err != nil {
 		return err
 	}
+	link, err := s.People.DevLink(context.WithoutCancel(ctx))
+	if err != nil {
+		return err
+	}
+	fmt.Printf("\nSigned in, once, within 30 minutes: %s\n", link)
 	fmt.Printf("\nMailer is ready. Send an email (it is captured, nothing leaves this machine):\n\n"+
 		"curl -sS %s/emails -H 'Authorization: Bearer %s' -H 'Content-Type: application/json' -d '%s'\n\n",
 		o.baseURL, token, `{"from":"Mailer <hello@example.com>","to":"you@example.org","subject":"It works","text":"Hello from Mailer"}`)
+	return nil
+}
+
+// announceSetup says how the first account is made while there is none. The link stands on
+// a terminal alone: a log is kept and read by others.
+func announceSetup(ctx context.Context, log *slog.Logger, s *server.Server) error {
+	needed, err := s.People.NeedsSetup(ctx)
+	if err != nil || !needed {
+		return err
+	}
+	if !term.IsTerminal(int(os.Stdout.Fd())) {
+		log.Info("nobody has an account yet; `mailer users setup` prints the link that makes the first")
+		return nil
+	}
+	link, err := s.People.SetupLink(ctx)
+	if err != nil {
+		return s.UnlessFull(err)
+	}
+	fmt.Printf("\nNobody has an account yet. Make the first, within 30 minutes: %s\n\n", link)
 	return nil
 }
 

@@ -86,6 +86,31 @@ CREATE TABLE region_outcomes (
   PRIMARY KEY (region, hour)
 ) STRICT, WITHOUT ROWID;
 
+-- What became of recipients, by hour: the figures of charts, kept 400 days. Of one
+-- recipient each counts once, but for opens and clicks. A commit adds to each of its
+-- rows once. No foreign key: a count makes no commit fail.
+CREATE TABLE mail_counts (
+  team_id      TEXT NOT NULL,
+  hour         INTEGER NOT NULL, -- Unix hours
+  domain       TEXT NOT NULL,    -- of the sender
+  broadcast_id TEXT NOT NULL,    -- '': emails
+  sent         INTEGER NOT NULL, -- a relay took or refused them by name, or they are test recipients
+  delivered    INTEGER NOT NULL DEFAULT 0,
+  opened       INTEGER NOT NULL DEFAULT 0,
+  unique_opened  INTEGER NOT NULL DEFAULT 0, -- emails
+  clicked      INTEGER NOT NULL DEFAULT 0,
+  unique_clicked INTEGER NOT NULL DEFAULT 0,
+  bounced_transient    INTEGER NOT NULL DEFAULT 0,
+  bounced_permanent    INTEGER NOT NULL DEFAULT 0,
+  bounced_undetermined INTEGER NOT NULL DEFAULT 0,
+  complained   INTEGER NOT NULL DEFAULT 0,
+  suppressed   INTEGER NOT NULL DEFAULT 0,
+  delivery_delayed INTEGER NOT NULL DEFAULT 0,
+  failed       INTEGER NOT NULL DEFAULT 0,
+  unsubscribed INTEGER NOT NULL DEFAULT 0,
+  PRIMARY KEY (team_id, hour, domain, broadcast_id)
+) STRICT, WITHOUT ROWID;
+
 -- API keys: the public part and SHA-256 of the secret part, never the secret.
 CREATE TABLE keys (
   id           TEXT NOT NULL PRIMARY KEY,
@@ -158,6 +183,7 @@ CREATE TABLE emails (
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
   template_id  TEXT, -- that it was made of
+  source       TEXT NOT NULL CHECK (source IN ('api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
@@ -238,15 +264,19 @@ CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 
--- The envelope of an email and what became of each recipient.
+-- The envelope of an email and what became of each recipient. The index finds mail by
+-- its recipient, within a team. It would cost each message a page of its own where mail
+-- is accepted, so that a row comes into it a minute or two later, with others.
 CREATE TABLE recipients (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   n        INTEGER NOT NULL,
   address  TEXT NOT NULL,
   state    TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'delivery_delayed', 'delivered',
     'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+  team_id  TEXT, -- of the email; NULL: it is not in the index yet
   PRIMARY KEY (email_id, n)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX recipients_address ON recipients (team_id, lower(address), email_id) WHERE team_id IS NOT NULL;
 
 -- The timeline of an email, or of a recipient of a broadcast. Its first line, the
 -- acceptance, is the row in emails or broadcasts itself.
@@ -259,6 +289,18 @@ CREATE TABLE events (
   created_at INTEGER NOT NULL,
   PRIMARY KEY (email_id, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Attempts to hand an email, or that of a recipient of a broadcast, to its relay that did
+-- not end in success; the newest ten of each. Of the others the events tell.
+CREATE TABLE attempts (
+  email_id     TEXT NOT NULL,
+  id           TEXT NOT NULL,
+  outcome      TEXT NOT NULL,
+  detail       TEXT NOT NULL, -- JSON, as in events
+  conversation TEXT,          -- the dialogue with the relay, without sign-in and message; NULL: there was none
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (email_id, id)
+) STRICT;
 
 -- Reports from outside that were taken, so that each counts once; kept 30 days.
 -- The id is a keyed hash of the provider's own, which may hold an address.
@@ -769,6 +811,9 @@ CREATE TABLE audit_logs (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_logs_team ON audit_logs (team_id, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_action ON audit_logs (team_id, action, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_actor ON audit_logs (team_id, actor, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_target ON audit_logs (team_id, target, id) WHERE team_id IS NOT NULL;
 
 -- People who sign in; keys are for programs.
 CREATE TABLE users (
@@ -822,14 +867,18 @@ CREATE TABLE sessions (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sessions_user ON sessions (user_id, id);
 CREATE INDEX sessions_seen ON sessions (seen_at);
+CREATE INDEX sessions_created ON sessions (half, created_at);
 
 -- Browsers in which somebody signed in before: others' wrong guesses do not slow them.
 CREATE TABLE devices (
-  hash    BLOB NOT NULL PRIMARY KEY, -- SHA-256 of the device's cookie
   user_id TEXT NOT NULL REFERENCES users (id) ON DELETE CASCADE,
-  seen_at INTEGER NOT NULL
+  hash    BLOB NOT NULL, -- SHA-256 of the device's cookie, which people of one browser share
+  seen_at INTEGER NOT NULL,
+  PRIMARY KEY (user_id, hash)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX devices_user ON devices (user_id, seen_at);
+CREATE INDEX devices_hash ON devices (hash);
+CREATE INDEX devices_seen ON devices (seen_at);
 
 -- Links that open once: the first run's, which makes the first account, and those that
 -- sign somebody in.
@@ -839,6 +888,7 @@ CREATE TABLE sign_in_codes (
   expires_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX sign_in_codes_user ON sign_in_codes (user_id);
+CREATE INDEX sign_in_codes_expires ON sign_in_codes (expires_at);
 
 -- Second factors: time-based one-time passwords (RFC 6238).
 CREATE TABLE totp (

@@ -242,12 +242,5 @@ func (c *Condition) NumberValue() (n float64, ok bool) {
 // TimeValue reads the value of a condition on created_at: ISO 8601 with offset,
 // Z or without a zone (UTC), or a date alone (its first moment in UTC).
 func (c *Condition) TimeValue() (time.Time, error) {
-	if t, err := time.Parse(time.DateOnly, c.Value); err == nil {
-		return t, nil
-	}
-	words, err := schedule.Words(c.Value)
-	if err != nil {
-		return time.Time{}, err
-	}
-	return schedule.ParseISO(strings.Join(words, " "))
+	return schedule.ParseMoment(c.Value)
 }

@@ -11,12 +11,15 @@ import (
 	"mailer/app"
 )
 
-// InsertEvent adds a line to a timeline. Error: ErrNotFound for an email that is
+// InsertEvent adds a line to a timeline, and counts what it says. Error: ErrNotFound for an email that is
 // gone.
 func (tx *Tx) InsertEvent(ev app.Event) error {
 	detail, err := json.Marshal(ev.Detail)
 	if err != nil {
 		return fmt.Errorf("encode event: %w", err)
+	}
+	if err := tx.countEvent(&ev); err != nil {
+		return err
 	}
 	tx.tellEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
 	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address

@@ -8,14 +8,18 @@ import (
 
 // InsertKey adds an API key.
 func (tx *Tx) InsertKey(k app.Key) error {
-	_, err := tx.exec(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, created_at)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, milli(k.CreatedAt))
+	allowed, err := asJSON(k.AllowedIPs)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO keys (id, team_id, name, permission, role, domain_id, public, hash, expires_at, allowed_ips, created_at)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		k.ID, k.TeamID, k.Name, string(k.Permission), string(k.Role), nullText(k.DomainID), k.Public, k.Hash, nullTime(k.ExpiresAt), allowed, milli(k.CreatedAt))
 	return err
 }
 
 const (
-	keyColumns = `k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.created_at, k.last_used_at`
+	keyColumns = `k.id, k.team_id, t.name, k.name, k.permission, k.role, k.domain_id, d.name, k.public, k.hash, k.expires_at, k.allowed_ips, k.created_at, k.last_used_at`
 	keyTables  = `keys AS k JOIN teams AS t ON t.id = k.team_id LEFT JOIN domains AS d ON d.id = k.domain_id`
 )
 
@@ -53,9 +57,14 @@ func (r *Reader) ListKeys(teamID string, page app.Page) ([]app.Key, bool, error)
 		`SELECT `+keyColumns+` FROM `+keyTables+` WHERE k.team_id = ? AND k.id > ? ORDER BY k.id LIMIT ?`, teamID)
 }
 
-// RenameKey renames a key of a team.
-func (tx *Tx) RenameKey(teamID, id, name string) error {
-	n, err := tx.exec(`UPDATE keys SET name = ? WHERE team_id = ? AND id = ?`, name, teamID, id)
+// UpdateKey writes what can change of a key of a team: its name, until when it is one,
+// and from where.
+func (tx *Tx) UpdateKey(k *app.Key) error {
+	allowed, err := asJSON(k.AllowedIPs)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE keys SET name = ?, expires_at = ?, allowed_ips = ? WHERE team_id = ? AND id = ?`, k.Name, nullTime(k.ExpiresAt), allowed, k.TeamID, k.ID)
 	return oneRow(n, err, ErrNotFound)
 }
 
@@ -74,11 +83,14 @@ func (tx *Tx) TouchKey(id string, ms int64) error {
 
 func scanKey(s scanner) (app.Key, error) {
 	var k app.Key
-	var domainID, domainName sql.NullString
+	var domainID, domainName, allowed sql.NullString
 	var created int64
-	var used sql.NullInt64
-	err := s.Scan(&k.ID, &k.TeamID, &k.TeamName, &k.Name, &k.Permission, &k.Role, &domainID, &domainName, &k.Public, &k.Hash, &created, &used)
+	var expires, used sql.NullInt64
+	err := s.Scan(&k.ID, &k.TeamID, &k.TeamName, &k.Name, &k.Permission, &k.Role, &domainID, &domainName, &k.Public, &k.Hash, &expires, &allowed, &created, &used)
+	if err != nil {
+		return k, err
+	}
 	k.DomainID, k.DomainName = domainID.String, domainName.String
-	k.CreatedAt, k.LastUsedAt = fromMilli(created), fromMilli(used.Int64)
-	return k, err
+	k.ExpiresAt, k.CreatedAt, k.LastUsedAt = fromMilli(expires.Int64), fromMilli(created), fromMilli(used.Int64)
+	return k, fromJSON(allowed, &k.AllowedIPs)
 }

@@ -132,6 +132,8 @@ var teamPurges = []teamPurge{
 		(SELECT scope, route, key FROM idempotency WHERE team_id = ?1 LIMIT ?2)`)},
 	{"outcomes", rows(`DELETE FROM outcomes WHERE team_id = ?1 AND (hour, region, domain) IN
 		(SELECT hour, region, domain FROM outcomes WHERE team_id = ?1 LIMIT ?2)`)},
+	{"mail_counts", rows(`DELETE FROM mail_counts WHERE team_id = ?1 AND (hour, domain, broadcast_id) IN
+		(SELECT hour, domain, broadcast_id FROM mail_counts WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_days", rows(`DELETE FROM team_days WHERE team_id = ?1 AND day IN (SELECT day FROM team_days WHERE team_id = ?1 LIMIT ?2)`)},
 	{"team_plans", rows(`DELETE FROM team_plans WHERE team_id = ?1 AND ?2 > 0`)},
 	{"team_backlogs", rows(`DELETE FROM team_backlogs WHERE team_id = ?1 AND ?2 > 0`)},
@@ -188,6 +190,7 @@ func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err e
 var mailTraces = []string{
 	`DELETE FROM units WHERE email_id = ?`,
 	`DELETE FROM events WHERE email_id = ?`,
+	`DELETE FROM attempts WHERE email_id = ?`,
 	`DELETE FROM captures WHERE email_id = ?`,
 	`DELETE FROM provider_ids WHERE email_id = ?`,
 	`DELETE FROM doubts WHERE email_id = ?`,

@@ -13,6 +13,7 @@ import (
 // open) or for one of its links (a click).
 type TrackedEmail struct {
 	TeamID    string
+	Domain    string    // of the sender
 	Recipient string    // the only one of the envelope; empty: there are several
 	Taken     time.Time // the last time up to the request that a relay took it, or may have; zero: none did
 	// Broadcast is the id of the broadcast that it is of; empty: none. Waits: its
@@ -31,15 +32,17 @@ func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error
 	var t TrackedEmail
 	var recipient sql.NullString
 	var taken sql.NullInt64
-	err := r.row(`SELECT e.team_id,
+	var message string
+	err := r.row(`SELECT e.team_id, e.message_id,
 			(SELECT CASE WHEN count(*) = 1 THEN max(p.address) END FROM recipients AS p WHERE p.email_id = e.id),
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'prefetched')
-		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &recipient, &taken, &t.Events, &t.Prefetched)
+		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &recipient, &taken, &t.Events, &t.Prefetched)
 	if errors.Is(err, ErrNotFound) {
 		return r.trackedRecipient(emailID, at)
 	}
+	_, t.Domain = app.CutEmailMessageID(message)
 	t.Recipient, t.Taken = recipient.String, fromMilli(taken.Int64)
 	return t, err
 }
@@ -49,17 +52,31 @@ func (r *Reader) trackedRecipient(emailID string, at time.Time) (TrackedEmail, e
 	var t TrackedEmail
 	var seen app.Seen
 	var taken, queued sql.NullInt64
-	err := r.row(`SELECT b.team_id, b.id, p.email, p.seen, b.queued_at,
+	var sender sql.NullString
+	err := r.row(`SELECT b.team_id, b.id, b.sender, p.email, p.seen, b.queued_at,
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = p.id AND v.type = 'prefetched')
 		FROM broadcasts AS b CROSS JOIN broadcast_recipients AS p WHERE b.mails = ? AND p.id = ?`, []any{milli(at), app.MailsOf(emailID), emailID},
-		&t.TeamID, &t.Broadcast, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
+		&t.TeamID, &t.Broadcast, &sender, &t.Recipient, &seen, &queued, &taken, &t.Events, &t.Prefetched)
 	if err == nil && !taken.Valid && seen&(app.SeenSent|app.SeenDelivered) != 0 { // its timeline does not say when
 		taken = queued
 	}
+	if err != nil {
+		return t, err
+	}
 	t.Waits, t.Taken = seen&app.SeenEnded == 0, fromMilli(taken.Int64)
+	t.Domain, err = domainOfSender(sender)
 	return t, err
+}
+
+// domainOfSender reads the domain out of a column that holds a sender.
+func domainOfSender(sender sql.NullString) (string, error) {
+	var from []app.Address
+	if err := fromJSON(sender, &from); err != nil || len(from) == 0 {
+		return "", err
+	}
+	return from[0].Domain, nil
 }
 
 // HasSender reports whether an email of a team, or the broadcast that it is of, is
@@ -77,11 +94,11 @@ func (r *Reader) HasSender(teamID, emailID string) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("look up the sender of a link: %w", err)
 	}
-	var from []app.Address
-	if err := fromJSON(sender, &from); err != nil || len(from) == 0 {
+	domain, err := domainOfSender(sender)
+	if err != nil || domain == "" {
 		return false, err
 	}
-	err = r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND name = ?`, teamID, from[0].Domain)
+	err = r.exists(`SELECT 1 FROM domains WHERE team_id = ? AND name = ?`, teamID, domain)
 	if errors.Is(err, ErrNotFound) {
 		return false, nil
 	}

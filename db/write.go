@@ -26,8 +26,9 @@ type Tx struct {
 	touched map[string]bool // changed
 	// outcomes are what CountOutcome adds; nil: nothing.
 	outcomes map[reputation.OutcomeKey]reputation.Outcome
-	days     []dayCount // what AddRecipients adds
-	db       *DB        // nil: of no database in use
+	days     []dayCount  // what AddRecipients adds
+	counts   []mailCount // what CountSent and InsertEvent add
+	db       *DB         // nil: of no database in use
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -338,7 +339,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group)); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if _, err := s.exec("COMMIT"); err != nil {

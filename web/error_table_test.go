@@ -48,6 +48,8 @@ func refusals() []refusal {
 		{"forbidden", 403, "a webhook by a member", nil, asked("member", "POST", "/webhooks", goodHook)},
 		{"forbidden", 403, "a key by a member", nil, asked("member", "POST", "/api-keys", `{"name":"k"}`)},
 		{"forbidden", 403, "an owner's key by an admin", nil, asked("admin", "POST", "/api-keys", `{"name":"k","role":"owner"}`)},
+		{"invalid_credentials", 401, "a password of nobody", nil, asked("", "POST", "/auth/sign-in", `{"email":"nobody@example.com","password":"x"}`)},
+		{"invalid_credentials", 401, "nobody is signed in", nil, asked("", "GET", "/users/me", "")},
 		{"not_found", 404, "unknown id", nil, asked("owner", "GET", "/emails/"+unknownID, "")},
 		{"not_found", 404, "no id", nil, asked("owner", "DELETE", "/topics/x", "")},
 		{"not_found", 404, "unknown address", nil, asked("owner", "GET", "/nothing", "")},
@@ -84,6 +86,7 @@ func allRefusals() []refusal { return append(refusals(), guardrailRefusals()...)
 // notYet are names that nothing answers with so far.
 var notYet = map[app.Code]bool{
 	app.CodePlanLimitReached: true, app.CodeDailyQuotaExceeded: true, app.CodeMonthlyQuotaExceeded: true,
+	app.CodeReauthentication: true,
 }
 
 func TestEveryErrorOfTheTable(t *testing.T) {

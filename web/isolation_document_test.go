@@ -18,7 +18,7 @@ type apiDocument struct {
 
 type apiOperation struct {
 	Parameters  []apiParameter
-	Security    []any
+	Security    []map[string]any
 	RequestBody *struct {
 		Content map[string]struct{ Schema *apiSchema }
 	}
@@ -61,13 +61,13 @@ func readDocument(t testing.TB, raw []byte) (doc apiDocument) {
 	return doc
 }
 
-// operations lists those that need a key: reads first and deletions last, so
+// operations lists those that answer to a key: reads first and deletions last, so
 // that what they are tried on is still there.
 func (d *apiDocument) operations() (out []*apiOperation) {
 	order := []string{"get", "post", "patch", "put", "delete"}
 	for _, path := range slices.Sorted(maps.Keys(d.Paths)) {
 		for method, op := range d.Paths[path] {
-			if op.method, op.path = strings.ToUpper(method), path; len(op.Security) > 0 {
+			if op.method, op.path = strings.ToUpper(method), path; op.opensTo("bearer") {
 				out = append(out, op)
 			}
 		}
@@ -79,6 +79,11 @@ func (d *apiDocument) operations() (out []*apiOperation) {
 		return rank(a) - rank(b)
 	})
 	return out
+}
+
+// opensTo reports whether an operation asks for what a scheme of the document names.
+func (op *apiOperation) opensTo(scheme string) bool {
+	return slices.ContainsFunc(op.Security, func(s map[string]any) bool { _, ok := s[scheme]; return ok })
 }
 
 func (op *apiOperation) String() string { return op.method + " " + op.path }
@@ -221,6 +226,7 @@ var bases = map[string]string{
 	"POST /broadcasts":                          `{"from":"a@ours.example","subject":"s","text":"x"}`,
 	"POST /api-keys#domain_id":                  `{"name":"k","permission":"sending_access"}`,
 	"PATCH /emails/{id}":                        `{"scheduled_at":"in 1 hour"}`,
+	"PATCH /api-keys/{id}":                      `{"name":"x"}`,
 	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate": ``,
 }

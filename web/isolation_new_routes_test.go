@@ -22,11 +22,11 @@ func (c *complaints) Errorf(format string, args ...any) {
 // names ids in every way, and one whose ids come from nowhere.
 const madeUp = `{"paths": {
 	"/drawers": {
-		"get": {"security": [{}], "parameters": [{"name": "after", "in": "query", "schema": {"type": "string"}}]},
-		"post": {"security": [{}], "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Drawer"}}}}}
+		"get": {"security": [{"bearer": []}], "parameters": [{"name": "after", "in": "query", "schema": {"type": "string"}}]},
+		"post": {"security": [{"bearer": []}], "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Drawer"}}}}}
 	},
-	"/drawers/{id}": {"get": {"security": [{}], "parameters": [{"name": "id", "in": "path", "schema": {"type": "string", "format": "uuid"}}]}},
-	"/drawers/{id}/lids/{lid_id}": {"delete": {"security": [{}], "parameters": [
+	"/drawers/{id}": {"get": {"security": [{"bearer": []}], "parameters": [{"name": "id", "in": "path", "schema": {"type": "string", "format": "uuid"}}]}},
+	"/drawers/{id}/lids/{lid_id}": {"delete": {"security": [{"bearer": []}], "parameters": [
 		{"name": "id", "in": "path", "schema": {"type": "string", "format": "uuid"}},
 		{"name": "lid_id", "in": "path", "schema": {"type": "string", "format": "uuid"}}]}},
 	"/public/{id}": {"get": {"security": []}}

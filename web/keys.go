@@ -3,12 +3,17 @@ package web
 import (
 	"context"
 	"net/http"
+	"net/netip"
+	"time"
 
 	"github.com/danielgtaylor/huma/v2"
+	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/teams"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // KeyItem is an API key in a list: never its token.
@@ -20,6 +25,8 @@ type KeyItem struct {
 	Permission app.Permission `json:"permission" enum:"full_access,sending_access"`
 	Role       app.Role       `json:"role" enum:"owner,admin,member"`
 	DomainID   *string        `json:"domain_id" format:"uuid" doc:"The one domain that the key may send from; null: any"`
+	ExpiresAt  *string        `json:"expires_at" format:"date-time" doc:"From then on it is refused; null: never"`
+	AllowedIPs []netip.Prefix `json:"allowed_ips" doc:"The ranges of addresses that it may be used from; none: any"`
 }
 
 type keyRecord struct {
@@ -44,11 +51,29 @@ type createKeyRequest struct {
 	Permission app.Permission `json:"permission,omitempty" enum:"full_access,sending_access" default:"full_access"`
 	DomainID   string         `json:"domain_id,omitempty" format:"uuid" doc:"The one domain that the key may send from; only with sending_access"`
 	Role       app.Role       `json:"role,omitempty" enum:"owner,admin,member" doc:"Not above the role of the key that asks, which is the default"`
+	ExpiresAt  string         `json:"expires_at,omitempty" format:"date-time" doc:"From then on the key is refused; absent: never"`
+	AllowedIPs ipRanges       `json:"allowed_ips,omitempty" doc:"Addresses and ranges of addresses (CIDR) that the key may be used from; none: any"`
 }
 
 // updateKeyRequest is the body of PATCH /api-keys/{id}.
 type updateKeyRequest struct {
-	Name string `json:"name" minLength:"1" maxLength:"50"`
+	Name       *string               `json:"name,omitempty" minLength:"1" maxLength:"50"`
+	ExpiresAt  rest.Change[string]   `json:"expires_at,omitempty" format:"date-time" doc:"null: never"`
+	AllowedIPs rest.Change[ipRanges] `json:"allowed_ips,omitempty" doc:"null, or none: any"`
+}
+
+// ipRanges is an array of ranges that stops at the limit while it is read.
+type ipRanges []string
+
+// UnmarshalJSONFrom implements json.UnmarshalerFrom.
+func (l *ipRanges) UnmarshalJSONFrom(d *jsontext.Decoder) error {
+	return rest.DecodeList(d, (*[]string)(l), teams.MaxAllowedIPs, "an array of strings")
+}
+
+// Schema implements huma.SchemaProvider.
+func (ipRanges) Schema(huma.Registry) *huma.Schema {
+	most := teams.MaxAllowedIPs
+	return &huma.Schema{Type: "array", Items: &huma.Schema{Type: "string"}, MaxItems: &most}
 }
 
 // KeyPath is the path parameter of one API key.
@@ -71,7 +96,7 @@ var keyTags = []string{"API keys"}
 type keyService interface {
 	CreateTeamKey(ctx context.Context, key *app.Key, in app.KeyInput) (token string, k app.Key, err error)
 	ListTeamKeys(ctx context.Context, key *app.Key, page app.Page) ([]app.Key, bool, error)
-	RenameTeamKey(ctx context.Context, key *app.Key, id, name string) (app.Key, error)
+	UpdateTeamKey(ctx context.Context, key *app.Key, id string, change teams.KeyChange) (app.Key, error)
 	DeleteTeamKey(ctx context.Context, key *app.Key, id string) error
 }
 
@@ -80,7 +105,7 @@ type keyRoutes struct{ service keyService }
 
 // Add adds the routes to a handler.
 func (r keyRoutes) Add(h *rest.Handler) {
-	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
 		OperationID: "create-api-key", Method: http.MethodPost, Path: "/api-keys", DefaultStatus: http.StatusCreated,
 		Summary: "Create an API key and get its token, once", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
@@ -92,7 +117,7 @@ func (r keyRoutes) Add(h *rest.Handler) {
 	}, r.listKeys)
 	rest.RegisterBody(h, rest.Route{Admin: true}, huma.Operation{
 		OperationID: "update-api-key", Method: http.MethodPatch, Path: "/api-keys/{id}",
-		Summary: "Rename an API key", Tags: keyTags,
+		Summary: "Change the name of an API key, until when it is one, or from where", Tags: keyTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.updateKey)
 	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
@@ -103,8 +128,13 @@ func (r keyRoutes) Add(h *rest.Handler) {
 }
 
 func (r keyRoutes) createKey(ctx context.Context, key *app.Key, _ *struct{}, request *createKeyRequest) (*createdKeyOutput, error) {
+	expires, err := shapes.Time("expires_at", request.ExpiresAt)
+	if err != nil {
+		return nil, err
+	}
 	token, k, err := r.service.CreateTeamKey(ctx, key, app.KeyInput{
 		Name: request.Name, Permission: request.Permission, Role: request.Role, DomainID: request.DomainID,
+		ExpiresAt: expires, AllowedIPs: request.AllowedIPs,
 	})
 	if err != nil {
 		return nil, err
@@ -125,7 +155,14 @@ func (r keyRoutes) listKeys(ctx context.Context, key *app.Key, in *rest.PagePara
 }
 
 func (r keyRoutes) updateKey(ctx context.Context, key *app.Key, in *KeyPath, request *updateKeyRequest) (*keyOutput, error) {
-	k, err := r.service.RenameTeamKey(ctx, key, in.ID, request.Name)
+	expires, err := shapes.Time("expires_at", request.ExpiresAt.Value)
+	if err != nil {
+		return nil, err
+	}
+	k, err := r.service.UpdateTeamKey(ctx, key, in.ID, teams.KeyChange{
+		Name: request.Name, ExpiresAt: app.Change[time.Time]{Set: request.ExpiresAt.Set, Value: expires},
+		AllowedIPs: app.Change[[]string]{Set: request.AllowedIPs.Set, Value: request.AllowedIPs.Value},
+	})
 	if err != nil {
 		return nil, err
 	}
@@ -143,5 +180,6 @@ func newKeyItem(k *app.Key) KeyItem {
 	return KeyItem{
 		ID: k.ID, Name: k.Name, CreatedAt: app.FormatTime(k.CreatedAt), LastUsedAt: app.FormatTimePtr(k.LastUsedAt),
 		Permission: k.Permission, Role: k.Role, DomainID: service.TextOrNull(k.DomainID),
+		ExpiresAt: app.FormatTimePtr(k.ExpiresAt), AllowedIPs: append([]netip.Prefix{}, k.AllowedIPs...),
 	}
 }

@@ -14,9 +14,11 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/importing"
+	accounts "mailer/app/people"
 	"mailer/app/plan"
 	"mailer/app/queue"
 	"mailer/app/reputation"
+	"mailer/app/teams"
 	"mailer/app/webhook"
 )
 
@@ -26,6 +28,7 @@ import (
 // for any place.
 var documentedLimits = map[string]int{
 	"queue ids maxItems":                         queue.MaxIDs,
+	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,
 	"* first_name maxLength":                     app.MaxContactName,
 	"* last_name maxLength":                      app.MaxContactName,
@@ -40,6 +43,10 @@ var documentedLimits = map[string]int{
 	"* conditions maxItems":                      app.MaxConditions,
 	"* content maximum":                          math.MaxUint8,
 	"* data maximum":                             math.MaxUint8,
+	"auth name maxLength":                        accounts.MaxUserName,
+	"auth password maxLength":                    accounts.MaxPassword,
+	"auth team maxLength":                        teams.MaxName,
+	"users name maxLength":                       accounts.MaxUserName,
 	"api-keys name maxLength":                    app.MaxKeyName,
 	"audiences name maxLength":                   app.MaxSegmentName,
 	"broadcasts name maxLength":                  app.MaxBroadcastName,

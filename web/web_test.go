@@ -48,6 +48,7 @@ type everyService interface {
 	audience.ContactTopicService
 	audience.ContactService
 	audience.SegmentService
+	audience.PreviewService
 	pages.Service
 	pages.TrackingService
 	audience.ImportService
@@ -55,6 +56,7 @@ type everyService interface {
 	ingestService
 	broadcasts.Service
 	broadcasts.StatsService
+	broadcasts.ReviewService
 	webhookService
 	usageService
 	deliverabilityService
@@ -75,6 +77,7 @@ func servicesOf(s everyService) Services {
 		ContactTopics:  s,
 		Contacts:       s,
 		Segments:       s,
+		Previews:       s,
 		Pages:          s,
 		Tracking:       s,
 		Imports:        s,
@@ -82,6 +85,7 @@ func servicesOf(s everyService) Services {
 		Ingest:         s,
 		Broadcasts:     s,
 		BroadcastStats: s,
+		Reviews:        s,
 		Webhooks:       s,
 		Usage:          s,
 		Deliverability: s,

@@ -251,7 +251,7 @@ func countUnsubscribed(tx *db.Tx, p *page) error {
 	if p.link.TopicID != "" {
 		words = "The recipient opted out of the topic through this email"
 	}
-	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Type: app.EventUnsubscribed,
+	return tx.InsertEvent(app.Event{ID: app.NewID(), TeamID: b.TeamID, EmailID: rec.ID, BroadcastID: b.ID, Domain: b.From.Domain, Type: app.EventUnsubscribed,
 		CreatedAt: tx.Now, Detail: app.EventDetail{Message: words}})
 }
 

@@ -172,7 +172,7 @@ func TestBroadcastObeysOptOutsInMidSend(t *testing.T) {
 }
 
 func TestPoisonContactsDoNoHarmToTheRest(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		const n = 120
 		relay := world.NewRelay(func(m *app.Outgoing, try int) world.Answer {
 			switch m.Recipients[0] {
@@ -252,7 +252,7 @@ func TestBroadcastsShareARelayFairly(t *testing.T) {
 }
 
 func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 4, Daily: 100}, nil)
 		w := world.Serving(t, relay)
 		w.People(150)

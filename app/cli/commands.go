@@ -61,6 +61,7 @@ func (c *Store) Commands() []*cobra.Command {
 	return []*cobra.Command{
 		c.keys(),
 		c.teams(),
+		c.users(),
 		c.domains(),
 		c.suppressions(),
 		c.audit(),

@@ -12,13 +12,19 @@ import (
 
 // Keys is a list of API keys; secrets are not known.
 func Keys(keys []app.Key) Table {
-	t := Table{Head: []string{"ID", "NAME", "PERMISSION", "ROLE", "DOMAIN", "CREATED", "LAST USED"}}
+	t := Table{Head: []string{"ID", "NAME", "PERMISSION", "ROLE", "DOMAIN", "CREATED", "LAST USED", "EXPIRES", "FROM"}}
 	for _, k := range keys {
-		used := app.FormatTimePtr(k.LastUsedAt)
+		used, expires := app.FormatTimePtr(k.LastUsedAt), app.FormatTimePtr(k.ExpiresAt)
+		from := make([]string, 0, len(k.AllowedIPs))
+		for _, r := range k.AllowedIPs {
+			from = append(from, r.String())
+		}
 		t.Rows = append(t.Rows, Row{
 			Object: map[string]any{"id": k.ID, "name": k.Name, "permission": k.Permission, "role": k.Role,
-				"domain": orNull(k.DomainName), "created_at": app.FormatTime(k.CreatedAt), "last_used_at": used},
-			Cells: []string{k.ID, k.Name, string(k.Permission), string(k.Role), orDash(k.DomainName), app.FormatTime(k.CreatedAt), orDash(deref(used))},
+				"domain": orNull(k.DomainName), "created_at": app.FormatTime(k.CreatedAt), "last_used_at": used,
+				"expires_at": expires, "allowed_ips": from},
+			Cells: []string{k.ID, k.Name, string(k.Permission), string(k.Role), orDash(k.DomainName), app.FormatTime(k.CreatedAt), orDash(deref(used)),
+				orDash(deref(expires)), orDash(strings.Join(from, ","))},
 		})
 	}
 	return t

@@ -113,7 +113,7 @@ func TestTheRateOfARelayIsKept(t *testing.T) {
 }
 
 func TestTheDailyLimitHoldsInAny24HoursAcrossARestart(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		const daily = 10
 		relay := world.NewRelayOf(relays.Relay{Region: app.DefaultRegion, Connections: 2, Daily: daily}, nil)
 		w := world.Serving(t, relay)

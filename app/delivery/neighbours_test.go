@@ -327,7 +327,7 @@ func TestTheRateOfARelayIsSharedToTheWire(t *testing.T) {
 }
 
 func TestTheRestOfADailyLimitIsSharedBetweenTeams(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		n := living(t, relays.Relay{Region: app.DefaultRegion, Connections: 8, Daily: 50})
 		var ids []string
 		for i := range 100 {

@@ -8,6 +8,7 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/reputation"
+	"mailer/app/tally"
 	"mailer/db"
 )
 
@@ -52,7 +53,7 @@ func (s *Service) PurgeOutcomes(ctx context.Context) error {
 	}
 	for _, t := range teams {
 		err := s.DB.Write(ctx, func(tx *db.Tx) error {
-			return tx.PurgeOutcomes(t.ID, reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomesKept)))
+			return errors.Join(tx.PurgeOutcomes(t.ID, reputation.OutcomeHour(tx.Now.Add(-reputation.OutcomesKept))), tx.PurgeMailCounts(t.ID, tx.Now.Add(-tally.Kept)))
 		})
 		if err != nil {
 			return fmt.Errorf("remove old outcomes: %w", err)

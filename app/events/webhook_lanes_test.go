@@ -129,7 +129,7 @@ func TestAnEndpointThatAsksToWaitIsLeftAlone(t *testing.T) {
 }
 
 func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("down")
 		f.set(func(context.Context, request) (*http.Response, error) { return status(500, "broken"), nil })
@@ -164,7 +164,7 @@ func TestAnEndpointThatFailsForFiveDaysIsDisabledAndGoesOnWhenEnabled(t *testing
 }
 
 func TestOneSuccessStartsTheFiveDaysAnew(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("down")
 		for i := range 12 {
@@ -266,7 +266,7 @@ func TestAStopLetsAttemptsEnd(t *testing.T) {
 }
 
 func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("down")
 		begin := time.Now()
@@ -318,7 +318,7 @@ func TestAnEndpointThatIsDownForADayHearsOfEverythingAfterwards(t *testing.T) {
 }
 
 func TestAnEventIsGivenUpAfterEightAttempts(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("down")
 		f.set(func(context.Context, request) (*http.Response, error) {

@@ -115,7 +115,7 @@ func wantGaps(t *testing.T, got []request, want ...time.Duration) {
 }
 
 func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		w, f := hooked(t)
 		hook := w.Webhook("in")
 		happen(w, "first")

@@ -17,7 +17,7 @@ import (
 // NewEvent makes an event of a unit that happens in tx. recipient is empty where it is
 // about all of them.
 func NewEvent(tx *db.Tx, u app.Unit, kind app.EventType, recipient string, detail app.EventDetail) app.Event {
-	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
+	return app.Event{ID: app.NewID(), TeamID: u.TeamID, EmailID: u.EmailID, BroadcastID: u.BroadcastID, Domain: u.Domain, Type: kind, Recipient: recipient, Detail: detail, CreatedAt: tx.Now}
 }
 
 // ListEvents returns a page of an email's timeline, newest first. Three sources

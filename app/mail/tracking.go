@@ -285,7 +285,7 @@ func (s *Service) record(tx *db.Tx, hits []judged) (map[recentHit]time.Time, err
 func (s *Service) recordHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.EventType, why string) error {
 	if tracking.HasRoom(kind, email.Events, email.Prefetched) {
 		err := tx.InsertEvent(app.Event{
-			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
+			ID: f.ID, TeamID: email.TeamID, EmailID: f.EmailID, BroadcastID: email.Broadcast, Domain: email.Domain, Type: kind, Recipient: email.Recipient, CreatedAt: f.At,
 			Detail: app.EventDetail{Message: why, Link: f.Target, UserAgent: f.UserAgent, IPAddress: f.IPAddress},
 		})
 		if err != nil {
@@ -324,8 +324,12 @@ func countHit(tx *db.Tx, f *tracking.Hit, email db.TrackedEmail, kind app.LastEv
 
 // arrived ends the work on mail of a broadcast whose outcome was in doubt.
 func arrived(tx *db.Tx, emailID string, email db.TrackedEmail, kind app.LastEvent) error {
-	if _, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent); err != nil {
+	first, err := tx.MarkRecipient(email.Broadcast, emailID, app.SeenSent)
+	if err != nil {
 		return err
+	}
+	if first {
+		tx.CountSent(email.TeamID, email.Domain, email.Broadcast, 1)
 	}
 	if err := tx.SettleDoubts(emailID, "the recipient has it: it was "+string(kind)); err != nil {
 		return err

@@ -108,6 +108,19 @@ func Words(s string) ([]string, error) {
 	return words, nil
 }
 
+// ParseMoment reads a moment in ISO 8601, with offset, Z or without a zone (UTC), or a
+// date alone, which is its first moment in UTC.
+func ParseMoment(s string) (time.Time, error) {
+	if t, err := time.Parse(time.DateOnly, s); err == nil {
+		return t, nil
+	}
+	words, err := Words(s)
+	if err != nil {
+		return time.Time{}, err
+	}
+	return ParseISO(strings.Join(words, " "))
+}
+
 // ParseISO reads lower-case text with single spaces.
 func ParseISO(s string) (time.Time, error) {
 	const minute = "0000-00-00 00:00"

@@ -48,7 +48,8 @@ func (u *keyUses) take() map[string]time.Time {
 }
 
 // Authenticate finds the key of an API token; the secret is compared in
-// constant time. Errors: CodeInvalidAPIKey.
+// constant time. From where it may be used the door checks, which knows.
+// Errors: CodeInvalidAPIKey, also for one that has expired.
 func (s *Service) Authenticate(ctx context.Context, token string) (*app.Key, error) {
 	invalid := app.InvalidKey()
 	public, hash, ok := app.ParseKey(token)
@@ -65,7 +66,7 @@ func (s *Service) Authenticate(ctx context.Context, token string) (*app.Key, err
 	if err != nil {
 		return nil, service.Unavailable(err)
 	}
-	if !k.Matches(hash) {
+	if !k.Matches(hash) || expired(&k, now) {
 		return nil, invalid
 	}
 	if now.Sub(k.LastUsedAt) > time.Minute {
@@ -97,9 +98,14 @@ func (s *Service) CreateKey(ctx context.Context, teamID string, in app.KeyInput)
 	if err := in.Validate(); err != nil {
 		return "", app.Key{}, err
 	}
+	now := time.Now()
+	allowed, err := keyBounds(now, in.ExpiresAt, in.AllowedIPs)
+	if err != nil {
+		return "", app.Key{}, err
+	}
 	token, public, hash := app.NewKey()
 	k = app.Key{ID: app.NewID(), TeamID: teamID, Name: in.Name, Permission: in.Permission, Role: in.Role,
-		Public: public, Hash: hash, CreatedAt: time.Now()}
+		Public: public, Hash: hash, ExpiresAt: in.ExpiresAt, AllowedIPs: allowed, CreatedAt: now}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := service.CapKeys.Room(&tx.Reader, teamID); err != nil {
 			return err
@@ -122,6 +128,12 @@ func auditedKey(k *app.Key) map[string]any {
 	out := map[string]any{"name": k.Name, "permission": k.Permission, "role": k.Role}
 	if k.DomainName != "" {
 		out["domain"] = k.DomainName
+	}
+	if !k.ExpiresAt.IsZero() {
+		out["expires_at"] = app.FormatTime(k.ExpiresAt)
+	}
+	if len(k.AllowedIPs) > 0 {
+		out["allowed_ips"] = k.AllowedIPs
 	}
 	return out
 }

@@ -16,21 +16,23 @@ func (s *Service) RenameTeam(ctx context.Context, team *app.Team, name string) (
 	if err != nil {
 		return app.Team{}, err
 	}
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		before, err := tx.TeamName(team.ID)
-		if err != nil || before == name {
-			return err
-		}
-		if err := tx.RenameTeam(team.ID, name); err != nil {
-			return err
-		}
-		tx.AfterCommit(s.keys.Clear) // they know its name
-		return service.Audit(ctx, tx, team.ID, "team.rename", team.ID, map[string]any{"name": before}, map[string]any{"name": name})
-	})
-	if errors.Is(err, db.ErrConflict) {
-		return app.Team{}, nameTaken(name)
-	}
+	err = s.DB.Write(ctx, func(tx *db.Tx) error { return s.RenameWithin(ctx, tx, team.ID, name) })
 	renamed := *team
 	renamed.Name = name
 	return renamed, service.Lookup("team", err)
+}
+
+// RenameWithin is RenameTeam inside a Write, for a name that CheckName returned.
+func (s *Service) RenameWithin(ctx context.Context, tx *db.Tx, teamID, name string) error {
+	before, err := tx.TeamName(teamID)
+	if err != nil || before == name {
+		return err
+	}
+	if err := tx.RenameTeam(teamID, name); errors.Is(err, db.ErrConflict) {
+		return nameTaken(name)
+	} else if err != nil {
+		return err
+	}
+	tx.AfterCommit(s.keys.Clear) // they know its name
+	return service.Audit(ctx, tx, teamID, "team.rename", teamID, map[string]any{"name": before}, map[string]any{"name": name})
 }

@@ -2,6 +2,7 @@ package teams
 
 import (
 	"context"
+	"time"
 
 	"mailer/app"
 	"mailer/app/service"
@@ -48,22 +49,25 @@ func (s *Service) ListTeamKeys(ctx context.Context, key *app.Key, page app.Page)
 	return rows, more, service.Cursor(page, err)
 }
 
-// RenameTeamKey changes the name of a key of the team and returns the key. Errors: CodeValidation,
-// CodeNotFound, CodeForbidden for a key above the one that asks.
-func (s *Service) RenameTeamKey(ctx context.Context, key *app.Key, id, name string) (k app.Key, err error) {
-	if err := app.CheckKeyName(name); err != nil {
+// UpdateTeamKey changes a key of the team and returns it. This server obeys at once,
+// others of the same database within a second. Errors: CodeValidation, CodeNotFound,
+// CodeForbidden for a key above the one that asks.
+func (s *Service) UpdateTeamKey(ctx context.Context, key *app.Key, id string, change KeyChange) (k app.Key, err error) {
+	allowed, err := change.check(time.Now())
+	if err != nil {
 		return app.Key{}, err
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		if k, err = managed(tx, key, id); err != nil {
 			return err
 		}
-		before := k.Name
-		k.Name = name
-		if err := tx.RenameKey(key.TeamID, id, name); err != nil {
+		before := auditedKey(&k)
+		change.apply(&k, allowed)
+		if err := tx.UpdateKey(&k); err != nil {
 			return err
 		}
-		return service.Audit(ctx, tx, key.TeamID, "key.rename", id, map[string]any{"name": before}, map[string]any{"name": name})
+		tx.AfterCommit(s.keys.Clear)
+		return service.Audit(ctx, tx, key.TeamID, "key.update", id, before, auditedKey(&k))
 	})
 	return k, service.Lookup("API key", err)
 }

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"mailer/app"
+	"mailer/app/teams"
 	"mailer/app/world"
 )
 
@@ -53,7 +54,8 @@ func TestKeysOfAnotherTeamAreNotFound(t *testing.T) {
 	token, k, err := w.Server.Teams.CreateKey(t.Context(), w.Key.TeamID, app.KeyInput{Name: "k", Permission: app.FullAccess, Role: app.RoleMember})
 	world.Must(t, err)
 	other := w.AddTeam("Other", "other.example")
-	_, err = w.Server.Teams.RenameTeamKey(t.Context(), other, k.ID, "mine")
+	mine := "mine"
+	_, err = w.Server.Teams.UpdateTeamKey(t.Context(), other, k.ID, teams.KeyChange{Name: &mine})
 	world.WantCode(t, err, app.CodeNotFound)
 	world.WantCode(t, w.Server.Teams.DeleteTeamKey(t.Context(), other, k.ID), app.CodeNotFound)
 	_, _, err = w.Server.Teams.ListTeamKeys(t.Context(), other, app.Page{Limit: 10, After: k.ID})

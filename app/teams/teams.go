@@ -31,10 +31,17 @@ func (s *Service) CreateTeam(ctx context.Context, name string) (app.Team, error)
 	return t, service.Unavailable(err)
 }
 
-func teamName(name string) (string, error) {
+func teamName(name string) (string, error) { return CheckName("name", name) }
+
+// MaxName is how long the name of a team may be, in characters.
+const MaxName = 100
+
+// CheckName returns the name of a team as it is kept. Errors: CodeValidation, which names
+// the field.
+func CheckName(field, name string) (string, error) {
 	name = strings.TrimSpace(name)
-	if n := len([]rune(name)); n < 1 || n > 100 {
-		return "", app.Invalid("name", "must be 1 to 100 characters long")
+	if n := len([]rune(name)); n < 1 || n > MaxName {
+		return "", app.Invalid(field, "must be 1 to %d characters long", MaxName)
 	}
 	return name, nil
 }

@@ -70,7 +70,7 @@ func (s *Service) withdrawRecipient(tx *db.Tx, b *app.Broadcast, rec *app.Broadc
 	if open && (err != nil || leaving) {
 		return leaving, err
 	}
-	unit.BroadcastID = b.ID
+	unit.BroadcastID, unit.Domain = b.ID, b.From.Domain
 	if rec.Seen&app.SeenEnded == 0 && (open || b.Status == app.QueuedBroadcast) {
 		if err := tx.SettleRecipient(unit, rec.Email, app.Suppressed); err != nil {
 			return false, err

@@ -17,6 +17,7 @@ import (
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/mail"
+	"mailer/app/people"
 	"mailer/app/reports"
 	"mailer/app/retention"
 	"mailer/app/service"
@@ -27,6 +28,7 @@ import (
 type Others struct {
 	Events     *events.Service
 	Teams      *teams.Service
+	People     *people.Service
 	Domains    *domains.Service
 	Audience   *audience.Service
 	Mail       *mail.Service
@@ -41,6 +43,7 @@ type Service struct {
 	*service.Base
 	events     *events.Service
 	teams      *teams.Service
+	people     *people.Service
 	domains    *domains.Service
 	audience   *audience.Service
 	mail       *mail.Service
@@ -57,6 +60,6 @@ type Service struct {
 
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
-	return &Service{Base: base, events: o.Events, teams: o.Teams, domains: o.Domains, audience: o.Audience, mail: o.Mail,
+	return &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
 		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, eraser: newEraser(), clock: newClock()}
 }

@@ -58,6 +58,17 @@ func Bubble(t *testing.T, fn func(t *testing.T)) {
 	synctest.Test(t, fn)
 }
 
+// Days is Bubble for a test in which days pass, second by second. The race detector needs
+// minutes for them and sees nothing there that it does not see in an hour, so that such a
+// test runs without it alone.
+func Days(t *testing.T, fn func(t *testing.T)) {
+	t.Helper()
+	if raced {
+		t.Skip("days pass in it; go test without -race runs it")
+	}
+	Bubble(t, fn)
+}
+
 // Idle makes a world whose server accepts and does not send yet.
 func Idle(t testing.TB, relays ...*FakeRelay) *World {
 	t.Helper()

@@ -16,7 +16,8 @@ import (
 )
 
 // notTools are the operations that need a key and are no tools all the same, and
-// why. Those that need none are for probes, browsers and providers.
+// why. Those that need none are for probes, browsers and providers, those that need a
+// session for people.
 var notTools = map[string]string{
 	"call-mcp":                "is what tools are called through",
 	"listen":                  "answers without end",
@@ -60,7 +61,7 @@ func tools(h *rest.Handler) []*tool {
 	operations := h.Operations()
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		o := operations[id]
-		if o.Route.Public || notTools[id] != "" {
+		if o.Route.Public || o.Route.Person || o.Route.Operator || notTools[id] != "" {
 			continue
 		}
 		out = append(out, newTool(h, o))

@@ -39,7 +39,7 @@ func (h *Handler) entitled(key *app.Key, rt *Route) error {
 	if key.Permission != app.FullAccess && !rt.Sending {
 		return app.RestrictedKey()
 	}
-	if rt.Admin && !key.Role.Manages() {
+	if rt.Admin && key.TeamID != "" && !key.Role.Manages() {
 		return app.RoleTooLow()
 	}
 	return nil
@@ -53,13 +53,17 @@ func (h *Handler) identify(x *Exchange, r *http.Request, rt *Route) error {
 		return err
 	}
 	x.Key = key
-	return h.rate.take(x.Header(), key)
+	if err := h.rate.take(x.Header(), key); err != nil {
+		return err
+	}
+	return h.mayFrom(key, x, r)
 }
 
 // caller returns the key of a request, or who is signed in where it has no Authorization.
 func (h *Handler) caller(x *Exchange, r *http.Request, rt *Route) (*app.Key, error) {
 	if h.sessions != nil && r.Header["Authorization"] == nil {
 		if token := h.SessionToken(r.Header); token != "" {
+			x.Header().Set("Cache-Control", "no-store") // nothing in the address tells whose answer it is
 			return h.signedIn(r, token, rt)
 		}
 	}
@@ -92,6 +96,24 @@ func (h *Handler) standing(ctx context.Context, x *Exchange, rt *Route) error {
 	begun := *rt
 	begun.Fresh = false // it was, at the beginning
 	return h.entitled(key, &begun)
+}
+
+// mayFrom refuses a key that is used from an address that is none of its own. What
+// X-Forwarded-For says counts behind a proxy that the operator named, and nowhere else:
+// whoever reaches this port from the machine itself could write anything there. It does
+// not say what would be allowed. Errors: CodeForbidden.
+func (h *Handler) mayFrom(key *app.Key, x *Exchange, r *http.Request) error {
+	if len(key.AllowedIPs) == 0 {
+		return nil
+	}
+	from := x.from
+	if len(h.named) == 0 {
+		from = peerAddress(r.RemoteAddr)
+	}
+	if proxies(key.AllowedIPs).has(from) {
+		return nil
+	}
+	return app.Errorf(app.CodeForbidden, "This API key may not be used from the address that the request came from")
 }
 
 // actor is who makes the request, as the audit log names him.

@@ -48,11 +48,11 @@ type Exports interface {
 type table struct {
 	file    string // name of the file
 	data    []int  // of the body: its rows
-	more    []int  // whether others follow; nil: there is one page
+	more    []int  // whether others follow; nil: never
 	cursor  []int  // what the next page begins after; nil: the last row's id
 	id      []int  // of a row
-	limit   []int  // of the input; nil: there is one page
-	after   []int  // likewise
+	limit   []int  // of the input; nil: there is none
+	after   []int  // nil: there is one page
 	before  []int  // nil: there is none
 	columns []column
 }
@@ -66,8 +66,8 @@ func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 	t := &table{columns: columnsOf(row), file: fileName(op.Path), id: fieldOf(row, "json", "id"),
 		data: fieldOf(body, "json", "data"), more: fieldOf(body, "json", "has_more"), cursor: fieldOf(body, "json", "searched_to"),
 		limit: fieldOf(input, "query", "limit"), after: fieldOf(input, "query", "after"), before: fieldOf(input, "query", "before")}
-	if t.more != nil && (t.limit == nil || t.after == nil || t.id == nil && t.cursor == nil) {
-		panic(fmt.Sprintf("%s: a list with pages needs limit, after, and ids in its rows", op.Path))
+	if t.after != nil && (t.more == nil || t.id == nil && t.cursor == nil) {
+		panic(fmt.Sprintf("%s: a list with pages needs has_more, and ids in its rows", op.Path))
 	}
 	return t
 }
@@ -317,6 +317,9 @@ func (e *export) read(ctx context.Context) (out any, err error) {
 // advance has the next page begin where this one ends.
 func (e *export) advance(body, rows reflect.Value) error {
 	t, cursor := e.x.route.table, ""
+	if t.after == nil {
+		return fmt.Errorf("%s has more rows than its one page", e.x.Pattern)
+	}
 	if t.cursor != nil {
 		cursor = textOf(body.FieldByIndex(t.cursor))
 	}

@@ -5,8 +5,12 @@ import (
 	jsonv2 "github.com/go-json-experiment/json"
 )
 
-// bearerScheme is the name of the security scheme in the document.
-const bearerScheme = "bearer"
+// The names of the security schemes in the document: of API keys, and of people who are
+// signed in.
+const (
+	bearerScheme  = "bearer"
+	sessionScheme = "session"
+)
 
 // schemaPrefix begins what refers to a schema with a name.
 const schemaPrefix = "#/components/schemas/"
@@ -25,7 +29,8 @@ func newAPI(h *Handler) huma.API {
 		Components: &huma.Components{
 			Schemas: registry,
 			SecuritySchemes: map[string]*huma.SecurityScheme{
-				bearerScheme: {Type: "http", Scheme: "bearer", Description: "An API key."},
+				bearerScheme:  {Type: "http", Scheme: "bearer", Description: "An API key."},
+				sessionScheme: {Type: "apiKey", In: "cookie", Name: secureCookie, Description: "A person who is signed in; without TLS the cookie is called " + plainCookie + "."},
 			},
 		},
 	}

@@ -99,7 +99,10 @@ func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Ope
 		op.Responses = map[string]*huma.Response{}
 	}
 	op.Security = []map[string][]string{} // said, since nothing said means that nobody knows
-	if !rt.Public {
+	switch {
+	case rt.Person || rt.Operator:
+		op.Security = []map[string][]string{{sessionScheme: {}}}
+	case !rt.Public:
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
 	// Parameters are strings that the handlers check, so that their errors have
@@ -171,6 +174,9 @@ func commonErrors(rt Route) []int {
 	var out []int
 	if !rt.Public {
 		out = append(out, http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests, http.StatusServiceUnavailable)
+	}
+	if !rt.Public && !rt.Person && !rt.Operator {
+		out = append(out, http.StatusNotFound) // a person's team that is none of his
 	}
 	if rt.Body || rt.Stream {
 		out = append(out, http.StatusBadRequest, http.StatusRequestTimeout, http.StatusRequestEntityTooLarge,

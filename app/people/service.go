@@ -1,0 +1,70 @@
+package people
+
+import (
+	"context"
+	"net/netip"
+
+	"mailer/app"
+	"mailer/app/service"
+	"mailer/app/teams"
+	"mailer/db"
+)
+
+// User is a person who can sign in.
+type User = db.User
+
+// Membership is what a person is in a team.
+type Membership = db.Membership
+
+// Session is a browser in which a person is signed in.
+type Session = db.Session
+
+// Post sends a mail of Mailer itself to a person, where it can. team is one that the
+// person belongs to; empty: none. It logs what fails.
+type Post func(ctx context.Context, team, to, subject, text string)
+
+// Service is accounts and sessions.
+type Service struct {
+	*service.Base
+	// Post tells people what was done with their accounts; nil: nobody does.
+	Post    Post
+	teams   *teams.Service
+	guesses *guesses
+	hasher  *hasher
+}
+
+// New makes the service.
+func New(base *service.Base, teams *teams.Service) *Service {
+	return &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher()}
+}
+
+// Visitor is who asks to be let in: a browser that may have been here before.
+type Visitor struct {
+	Address netip.Addr   // where the request came from
+	Client  netip.Prefix // what counts as one client
+	Agent   string       // the browser, as it names itself
+	Session string       // token of the session's cookie; empty: none
+	Device  string       // token of the device's cookie; empty: none
+}
+
+// maxAgent is how much is kept of what a browser calls itself, in bytes.
+const maxAgent = 200
+
+// asPerson has what is changed count as a person's doing, who is known only now.
+func asPerson(ctx context.Context, id string) context.Context {
+	a := app.ActorOf(ctx)
+	a.Type, a.Name = app.ActorPerson, id
+	return app.WithActor(ctx, func() app.Actor { return a })
+}
+
+// tell sends a person a mail of Mailer's own.
+func (s *Service) tell(ctx context.Context, u *User, subject, text string) {
+	if s.Post == nil {
+		return
+	}
+	team := ""
+	if rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]Membership, error) { return r.Memberships(u.ID) }); err == nil && len(rows) > 0 {
+		team = rows[0].TeamID
+	}
+	s.Post(context.WithoutCancel(ctx), team, u.Address, subject, text)
+}

@@ -1,0 +1,69 @@
+package teams
+
+import (
+	"net/netip"
+	"time"
+
+	"mailer/app"
+)
+
+// MaxAllowedIPs is from how many ranges of addresses a key may be used, where it may
+// not be from anywhere.
+const MaxAllowedIPs = 20
+
+// KeyChange is what is to be changed of a key; what is not set stays.
+type KeyChange struct {
+	Name       *string
+	ExpiresAt  app.Change[time.Time] // null: never
+	AllowedIPs app.Change[[]string]  // null, or none: any
+}
+
+// check reads a change. Errors: CodeValidation.
+func (c *KeyChange) check(now time.Time) ([]netip.Prefix, error) {
+	if c.Name == nil && !c.ExpiresAt.Set && !c.AllowedIPs.Set {
+		return nil, app.Errorf(app.CodeValidation, "Say what is to be changed: `name`, `expires_at` or `allowed_ips`")
+	}
+	if c.Name != nil {
+		if err := app.CheckKeyName(*c.Name); err != nil {
+			return nil, err
+		}
+	}
+	return keyBounds(now, c.ExpiresAt.Value, c.AllowedIPs.Value)
+}
+
+func (c *KeyChange) apply(k *app.Key, allowed []netip.Prefix) {
+	if c.Name != nil {
+		k.Name = *c.Name
+	}
+	if c.ExpiresAt.Set {
+		k.ExpiresAt = c.ExpiresAt.Value
+	}
+	if c.AllowedIPs.Set {
+		k.AllowedIPs = allowed
+	}
+}
+
+// keyBounds checks until when a key is to be one, and reads from where. Errors:
+// CodeValidation.
+func keyBounds(now, expires time.Time, ranges []string) (allowed []netip.Prefix, err error) {
+	if !expires.IsZero() && !expires.After(now) {
+		return nil, app.Invalid("expires_at", "must be in the future")
+	}
+	if len(ranges) > MaxAllowedIPs {
+		return nil, app.Invalid("allowed_ips", "can hold at most %d ranges", MaxAllowedIPs)
+	}
+	for _, text := range ranges {
+		// One by one: an item that holds none must not leave a list that allows any.
+		one, err := app.ParseRanges([]string{text})
+		if err != nil || len(one) != 1 {
+			return nil, app.Invalid("allowed_ips", "must hold addresses like 192.0.2.7 and ranges like 10.0.0.0/8 or 2001:db8::/32")
+		}
+		allowed = append(allowed, one[0])
+	}
+	return allowed, nil
+}
+
+// expired reports whether a key is none any more.
+func expired(k *app.Key, now time.Time) bool {
+	return !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt)
+}

@@ -1,0 +1,163 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/tally"
+)
+
+// mailCount is what CountSent and InsertEvent add.
+type mailCount struct {
+	key tally.Key
+	n   tally.Tally
+}
+
+// CountSent counts recipients of a team's mail that a relay took, or refused by name, in
+// the hour of this transaction. The closures of one commit share a statement for each
+// hour, so that a message costs a look-up in memory. broadcastID is empty for emails.
+func (tx *Tx) CountSent(teamID, domain, broadcastID string, n int64) {
+	if n > 0 {
+		tx.addCount(tally.Key{TeamID: teamID, Hour: tally.Hour(tx.Now), Domain: domain, BroadcastID: broadcastID}, &tally.Tally{Sent: n})
+	}
+}
+
+func (tx *Tx) addCount(key tally.Key, n *tally.Tally) {
+	for i := range tx.counts {
+		if tx.counts[i].key == key {
+			tx.counts[i].n.Add(n)
+			return
+		}
+	}
+	tx.counts = append(tx.counts, mailCount{key, *n})
+}
+
+// countEvent counts what an event says, before it is inserted.
+func (tx *Tx) countEvent(ev *app.Event) error {
+	if ev.Domain == "" || tally.Of(ev, true) == (tally.Tally{}) {
+		return nil
+	}
+	first, err := tx.isFirst(ev)
+	if err != nil {
+		return fmt.Errorf("look for an event like this: %w", err)
+	}
+	if n := tally.Of(ev, first); n != (tally.Tally{}) {
+		tx.addCount(tally.Key{TeamID: ev.TeamID, Hour: tally.Hour(ev.CreatedAt), Domain: ev.Domain, BroadcastID: ev.BroadcastID}, &n)
+	}
+	return nil
+}
+
+// isFirst reports whether an event is the first of its kind of its recipient; of opens
+// and clicks, of its email. What this server settles is by itself, since a recipient is
+// settled once; reports repeat.
+func (tx *Tx) isFirst(ev *app.Event) (bool, error) {
+	var err error
+	switch {
+	case tally.IsHit(ev.Type):
+		err = tx.exists(`SELECT 1 FROM events WHERE email_id = ? AND type = ? LIMIT 1`, ev.EmailID, string(ev.Type))
+	case ev.Detail.Source != "":
+		err = tx.exists(`SELECT 1 FROM events WHERE email_id = ?1 AND type = ?2 AND (recipient IS NULL OR recipient = ?3) LIMIT 1`, ev.EmailID, string(ev.Type), ev.Recipient)
+	default:
+		return true, nil
+	}
+	if errors.Is(err, ErrNotFound) {
+		return true, nil
+	}
+	return false, err
+}
+
+// storeCounts writes what the closures of a commit counted.
+func storeCounts(s *session, group []*request) error {
+	var sums Tx
+	for _, r := range group {
+		if r.err != nil {
+			continue
+		}
+		for i := range r.tx.counts {
+			sums.addCount(r.tx.counts[i].key, &r.tx.counts[i].n)
+		}
+	}
+	for i := range sums.counts {
+		if err := storeCount(s, &sums.counts[i].key, &sums.counts[i].n); err != nil {
+			return fmt.Errorf("count mail: %w", err)
+		}
+	}
+	return nil
+}
+
+func storeCount(s *session, key *tally.Key, n *tally.Tally) error {
+	if *n == (tally.Tally{Sent: n.Sent}) { // nearly always
+		_, err := s.exec(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent) VALUES (?, ?, ?, ?, ?)
+			ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent`,
+			key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent)
+		return err
+	}
+	_, err := s.exec(`INSERT INTO mail_counts (team_id, hour, domain, broadcast_id, sent, delivered, opened, unique_opened, clicked, unique_clicked,
+			bounced_transient, bounced_permanent, bounced_undetermined, complained, suppressed, delivery_delayed, failed, unsubscribed)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (team_id, hour, domain, broadcast_id) DO UPDATE SET sent = mail_counts.sent + excluded.sent, delivered = mail_counts.delivered + excluded.delivered,
+			opened = mail_counts.opened + excluded.opened, unique_opened = mail_counts.unique_opened + excluded.unique_opened,
+			clicked = mail_counts.clicked + excluded.clicked, unique_clicked = mail_counts.unique_clicked + excluded.unique_clicked,
+			bounced_transient = mail_counts.bounced_transient + excluded.bounced_transient, bounced_permanent = mail_counts.bounced_permanent + excluded.bounced_permanent,
+			bounced_undetermined = mail_counts.bounced_undetermined + excluded.bounced_undetermined, complained = mail_counts.complained + excluded.complained,
+			suppressed = mail_counts.suppressed + excluded.suppressed, delivery_delayed = mail_counts.delivery_delayed + excluded.delivery_delayed,
+			failed = mail_counts.failed + excluded.failed, unsubscribed = mail_counts.unsubscribed + excluded.unsubscribed`,
+		key.TeamID, key.Hour, key.Domain, key.BroadcastID, n.Sent, n.Delivered, n.Opened, n.UniqueOpened, n.Clicked, n.UniqueClicked,
+		n.BouncedTransient, n.BouncedPermanent, n.BouncedUndetermined, n.Complained, n.Suppressed, n.DeliveryDelayed, n.Failed, n.Unsubscribed)
+	return err
+}
+
+// MailCount is what was counted of some mail in an hour.
+type MailCount struct {
+	Hour                int64
+	Domain, BroadcastID string
+	tally.Tally
+}
+
+// mailCounts are the numbers of mail_counts, added up.
+const mailCounts = `sum(sent), sum(delivered), sum(opened), sum(unique_opened), sum(clicked), sum(unique_clicked), sum(bounced_transient), sum(bounced_permanent),
+	sum(bounced_undetermined), sum(complained), sum(suppressed), sum(delivery_delayed), sum(failed), sum(unsubscribed)`
+
+// MailCounts returns what was counted of a team's mail from one Unix hour on and up to
+// another, which is left out, by hour and domain; apart: by broadcast too. Error: ErrLong
+// where there are more than limit rows.
+func (r *Reader) MailCounts(teamID string, from, to int64, apart bool, limit int) (rows []MailCount, err error) {
+	if apart {
+		rows, err = list(&r.session, scanMailCount, `SELECT hour, domain, broadcast_id, `+mailCounts+` FROM mail_counts
+			WHERE team_id = ? AND hour >= ? AND hour < ? GROUP BY hour, domain, broadcast_id ORDER BY hour, domain, broadcast_id LIMIT ?`, teamID, from, to, limit+1)
+	} else {
+		rows, err = list(&r.session, scanMailCount, `SELECT hour, domain, '', `+mailCounts+` FROM mail_counts
+			WHERE team_id = ? AND hour >= ? AND hour < ? GROUP BY hour, domain ORDER BY hour, domain LIMIT ?`, teamID, from, to, limit+1)
+	}
+	if err == nil && len(rows) > limit {
+		return nil, ErrLong
+	}
+	return rows, err
+}
+
+func scanMailCount(s scanner) (MailCount, error) {
+	var c MailCount
+	err := s.Scan(&c.Hour, &c.Domain, &c.BroadcastID, &c.Sent, &c.Delivered, &c.Opened, &c.UniqueOpened, &c.Clicked, &c.UniqueClicked,
+		&c.BouncedTransient, &c.BouncedPermanent, &c.BouncedUndetermined, &c.Complained, &c.Suppressed, &c.DeliveryDelayed, &c.Failed, &c.Unsubscribed)
+	return c, err
+}
+
+// PurgeMailCounts forgets a team's counts from before a time.
+func (tx *Tx) PurgeMailCounts(teamID string, before time.Time) error {
+	_, err := tx.exec(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, tally.Hour(before))
+	return err
+}
+
+// DomainID returns the id of a team's domain. Error: ErrNotFound.
+func (r *Reader) DomainID(teamID, name string) (id string, err error) {
+	err = r.row(`SELECT id FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name}, &id)
+	return id, err
+}
+
+// BroadcastName returns the name of a team's broadcast. Error: ErrNotFound.
+func (r *Reader) BroadcastName(teamID, id string) (name string, err error) {
+	err = r.row(`SELECT name FROM broadcasts WHERE id = ? AND team_id = ?`, []any{id, teamID}, &name)
+	return name, err
+}

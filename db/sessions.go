@@ -1,0 +1,108 @@
+package db
+
+import (
+	"time"
+
+	"mailer/app"
+)
+
+// Session is a browser in which a person is signed in.
+type Session struct {
+	ID        string
+	UserID    string
+	Hash      []byte // SHA-256 of the token in its cookie
+	Half      bool   // it waits for the second factor
+	Device    string // the browser, as it named itself
+	Address   string // IP address
+	CreatedAt time.Time
+	SeenAt    time.Time
+	ProvedAt  time.Time // when the person last proved to be there
+}
+
+const sessionColumns = `s.id, s.user_id, s.hash, s.half, s.device, s.address, s.created_at, s.seen_at, s.proved_at`
+
+func scanSession(s scanner) (v Session, err error) {
+	var created, seen, proved int64
+	err = s.Scan(&v.ID, &v.UserID, &v.Hash, &v.Half, &v.Device, &v.Address, &created, &seen, &proved)
+	v.CreatedAt, v.SeenAt, v.ProvedAt = fromMilli(created), fromMilli(seen), fromMilli(proved)
+	return v, err
+}
+
+// FindSession returns the session whose token has that hash.
+func (r *Reader) FindSession(hash []byte) (Session, error) {
+	return one(&r.session, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.hash = ?`, hash)
+}
+
+// Session returns one session of a person.
+func (r *Reader) Session(userID, id string) (Session, error) {
+	return one(&r.session, scanSession, `SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.id = ?`, userID, id)
+}
+
+// Sessions returns a page of a person's sessions, newest first, and whether there are
+// more; half ones are left out. Error: ErrNotFound for a cursor that is none of them.
+func (r *Reader) Sessions(userID string, page app.Page) ([]Session, bool, error) {
+	return listPage(r, page, func(cursor string) error { return errorOf(r.Session(userID, cursor)) }, scanSession,
+		`SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.half = 0 AND s.id < ? ORDER BY s.id DESC LIMIT ?`,
+		`SELECT `+sessionColumns+` FROM sessions AS s WHERE s.user_id = ? AND s.half = 0 AND s.id > ? ORDER BY s.id LIMIT ?`, userID)
+}
+
+// maxSessions is how many sessions a person has at once.
+const maxSessions = 100
+
+// InsertSession adds a session. Of more than maxSessions of a person the oldest end.
+func (tx *Tx) InsertSession(s *Session) error {
+	_, err := tx.exec(`INSERT INTO sessions (id, user_id, hash, half, device, address, created_at, seen_at, proved_at) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		s.ID, s.UserID, s.Hash, s.Half, s.Device, s.Address, milli(s.CreatedAt), milli(s.SeenAt), milli(s.ProvedAt))
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`DELETE FROM sessions WHERE user_id = ?1 AND id IN (SELECT id FROM sessions WHERE user_id = ?1 ORDER BY id DESC LIMIT 1000 OFFSET ?2)`,
+		s.UserID, maxSessions)
+	return err
+}
+
+// TouchSession notes when a session was seen, unless it was noted later than before.
+func (tx *Tx) TouchSession(id string, before time.Time) error {
+	_, err := tx.exec(`UPDATE sessions SET seen_at = ? WHERE id = ? AND seen_at <= ?`, milli(tx.Now), id, milli(before))
+	return err
+}
+
+// EndSession ends a session of a person. Error: ErrNotFound.
+func (tx *Tx) EndSession(userID, id string) error {
+	n, err := tx.exec(`DELETE FROM sessions WHERE user_id = ? AND id = ?`, userID, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// EndSessionOf ends the session whose token has that hash, where there is one.
+func (tx *Tx) EndSessionOf(hash []byte) error {
+	_, err := tx.exec(`DELETE FROM sessions WHERE hash = ?`, hash)
+	return err
+}
+
+// EndSessions ends the sessions of a person but one, and returns how many they were.
+func (tx *Tx) EndSessions(userID, but string) (int64, error) {
+	return tx.exec(`DELETE FROM sessions WHERE user_id = ? AND id <> ?`, userID, but)
+}
+
+// PurgeSignIns removes at most limit rows each of what has expired of sessions, codes and
+// known browsers, and reports whether there may be more. Sessions end idle since, or
+// begun before, a time; half ones, and browsers, are too old before times of their own.
+func (tx *Tx) PurgeSignIns(idle, begun, half, devices time.Time, limit int) (more bool, err error) {
+	for _, p := range []struct {
+		statement string
+		before    time.Time
+	}{
+		{`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE seen_at <= ? LIMIT ?)`, idle},
+		{`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE half = 0 AND created_at <= ? LIMIT ?)`, begun},
+		{`DELETE FROM sessions WHERE id IN (SELECT id FROM sessions WHERE half = 1 AND created_at <= ? LIMIT ?)`, half},
+		{`DELETE FROM sign_in_codes WHERE hash IN (SELECT hash FROM sign_in_codes WHERE expires_at <= ? LIMIT ?)`, tx.Now},
+		{`DELETE FROM devices WHERE (user_id, hash) IN (SELECT user_id, hash FROM devices WHERE seen_at <= ? LIMIT ?)`, devices},
+	} {
+		n, err := tx.exec(p.statement, milli(p.before), limit)
+		if err != nil {
+			return false, err
+		}
+		more = more || n == int64(limit)
+	}
+	return more, nil
+}

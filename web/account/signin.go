@@ -1,0 +1,179 @@
+package account
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/people"
+	"mailer/app/service"
+	"mailer/web/rest"
+)
+
+// SignInService is what the routes of signing in need of the services.
+type SignInService interface {
+	Setup(ctx context.Context, v *people.Visitor, in *people.SetupInput) (people.NewSession, error)
+	SignIn(ctx context.Context, v *people.Visitor, address, password string) (people.NewSession, error)
+	OpenLink(ctx context.Context, v *people.Visitor, code string) (people.NewSession, error)
+	SignOut(ctx context.Context, token string) error
+}
+
+// SignInRoutes are how a person gets in and out.
+type SignInRoutes struct{ Service SignInService }
+
+// PersonItem is a person who signed in.
+type PersonItem struct {
+	ID       string  `json:"id" format:"uuid"`
+	Email    string  `json:"email"`
+	Name     string  `json:"name" doc:"Empty: not said"`
+	Operator bool    `json:"operator" doc:"Stands above teams"`
+	Language *string `json:"language" doc:"Of the dashboard; null: the browser's"`
+	Theme    *string `json:"theme" enum:"light,dark" doc:"null: the system's"`
+}
+
+// TeamItem is a team of a person.
+type TeamItem struct {
+	ID   string   `json:"id" format:"uuid"`
+	Name string   `json:"name"`
+	Role app.Role `json:"role" enum:"owner,admin,member"`
+	// SecondFactorRequired: people reach it only with a second factor.
+	SecondFactorRequired bool `json:"second_factor_required" doc:"People reach it only with a second factor"`
+}
+
+// signedIn is what somebody gets who proved who he is.
+type signedIn struct {
+	User         *PersonItem `json:"user,omitempty" doc:"Absent while a second factor is to come"`
+	Teams        []TeamItem  `json:"teams,omitempty"`
+	SecondFactor []string    `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp, passkey by POST /auth/passkey"`
+}
+
+type signedInOutput struct{ Body signedIn }
+
+type signedOut struct {
+	Object    string `json:"object" enum:"session"`
+	SignedOut bool   `json:"signed_out" enum:"true"`
+}
+
+type signedOutOutput struct{ Body signedOut }
+
+type setupRequest struct {
+	Code     string `json:"code" doc:"What stands behind # in the link"`
+	Email    string `json:"email"`
+	Password string `json:"password" minLength:"12" maxLength:"1000"`
+	Name     string `json:"name,omitempty" maxLength:"100" doc:"Of the person"`
+	Team     string `json:"team,omitempty" maxLength:"100" doc:"What the first team is to be called"`
+}
+
+type signInRequest struct {
+	Email    string `json:"email"`
+	Password string `json:"password"`
+}
+
+type linkRequest struct {
+	Code string `json:"code" doc:"What stands behind # in the link"`
+}
+
+var signInTags = []string{"Sign-in"}
+
+// Add adds the routes to a handler.
+func (r SignInRoutes) Add(h *rest.Handler) {
+	registerSignIn(h, rest.Route{}, huma.Operation{
+		OperationID: "set-up", Method: http.MethodPost, Path: "/auth/setup",
+		Summary: "Make the first account with the code that mailer serve shows, and sign in", Tags: signInTags,
+		Errors: []int{http.StatusForbidden, http.StatusNotFound, http.StatusConflict, http.StatusTooManyRequests},
+	}, func(ctx context.Context, v *people.Visitor, b *setupRequest) (people.NewSession, error) {
+		return r.Service.Setup(ctx, v, &people.SetupInput{Code: b.Code, Email: b.Email, Password: b.Password, Name: b.Name, Team: b.Team})
+	})
+	registerSignIn(h, rest.Route{}, huma.Operation{
+		OperationID: "sign-in", Method: http.MethodPost, Path: "/auth/sign-in",
+		Summary: "Sign in with address and password", Tags: signInTags,
+		Errors: []int{http.StatusUnauthorized, http.StatusForbidden, http.StatusTooManyRequests},
+	}, func(ctx context.Context, v *people.Visitor, b *signInRequest) (people.NewSession, error) {
+		return r.Service.SignIn(ctx, v, b.Email, b.Password)
+	})
+	registerSignIn(h, rest.Route{}, huma.Operation{
+		OperationID: "open-sign-in-link", Method: http.MethodPost, Path: "/auth/link",
+		Summary: "Sign in with a link, once, within half an hour of its making", Tags: signInTags,
+		Errors: []int{http.StatusForbidden, http.StatusTooManyRequests},
+	}, func(ctx context.Context, v *people.Visitor, b *linkRequest) (people.NewSession, error) {
+		return r.Service.OpenLink(ctx, v, b.Code)
+	})
+	rest.RegisterRaw(h, rest.Route{Public: true, SameSite: true}, huma.Operation{
+		OperationID: "sign-out", Method: http.MethodPost, Path: "/auth/sign-out",
+		Summary: "End the session; nothing where there is none", Tags: signInTags,
+		Errors: []int{http.StatusForbidden, http.StatusServiceUnavailable},
+	}, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*signedOutOutput, error) {
+		if err := r.Service.SignOut(ctx, h.SessionToken(x.RequestHeader)); err != nil {
+			return nil, err
+		}
+		h.SetSession(x, "", 0)
+		return &signedOutOutput{signedOut{Object: "session", SignedOut: true}}, nil
+	})
+}
+
+// registerSignIn adds a route that begins a session for somebody who has none, or a
+// lesser one.
+func registerSignIn[B any](h *rest.Handler, rt rest.Route, op huma.Operation, enter func(ctx context.Context, v *people.Visitor, body *B) (people.NewSession, error)) {
+	rt.Public, rt.SameSite, rt.Body, rt.MaxBody = true, true, true, maxBody
+	added := rest.RegisterRaw(h, rt, op, func(ctx context.Context, x *rest.Exchange, _ *struct{}) (*signedInOutput, error) {
+		var body B
+		if err := rest.DecodeBody(x.Body, &body); err != nil {
+			return nil, err
+		}
+		if err := h.MaySignIn(x); err != nil {
+			return nil, err
+		}
+		n, err := enter(ctx, visitor(h, x), &body)
+		if err != nil {
+			return nil, err
+		}
+		return newSignedIn(h, x, &n), nil
+	})
+	rest.DocumentBody[B](h, added, true)
+}
+
+// maxBody is the most that a body of these routes has, in bytes.
+const maxBody = 64 << 10
+
+// visitor is who sends a request, as far as it says.
+func visitor(h *rest.Handler, x *rest.Exchange) *people.Visitor {
+	return &people.Visitor{
+		Address: x.Address(), Client: x.Client(), Agent: x.RequestHeader.Get("User-Agent"),
+		Session: h.SessionToken(x.RequestHeader), Device: rest.CookieValue(x.RequestHeader, deviceCookie(h)),
+	}
+}
+
+// newSignedIn hands the browser its cookies, and the person what is his.
+func newSignedIn(h *rest.Handler, x *rest.Exchange, n *people.NewSession) *signedInOutput {
+	setCookies(h, x, n)
+	if len(n.Factors) > 0 {
+		return &signedInOutput{signedIn{SecondFactor: n.Factors}}
+	}
+	person := newPersonItem(&n.User)
+	return &signedInOutput{signedIn{User: &person, Teams: newTeamItems(n.Teams)}}
+}
+
+// setCookies hands the browser the cookies of a new session.
+func setCookies(h *rest.Handler, x *rest.Exchange, n *people.NewSession) {
+	h.SetSession(x, n.Token, n.Keep)
+	if n.Device != "" {
+		h.SetCookie(x, deviceCookie(h), n.Device, people.DeviceLife)
+	}
+}
+
+// deviceCookie is the name of the cookie by which a browser is known again.
+func deviceCookie(h *rest.Handler) string { return h.CookieName("device") }
+
+func newPersonItem(u *people.User) PersonItem {
+	return PersonItem{ID: u.ID, Email: u.Address, Name: u.Name, Operator: u.Operator, Language: service.TextOrNull(u.Language), Theme: service.TextOrNull(u.Theme)}
+}
+
+func newTeamItems(rows []people.Membership) []TeamItem {
+	out := make([]TeamItem, len(rows))
+	for i, m := range rows {
+		out[i] = TeamItem{ID: m.TeamID, Name: m.TeamName, Role: m.Role, SecondFactorRequired: m.SecondFactor}
+	}
+	return out
+}
