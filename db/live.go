@@ -19,8 +19,13 @@ const (
 )
 
 // Live is where listeners hear what this process changes in the database. Whoever sees all
-// teams listens to a team without a name.
-func (d *DB) Live() *live.Bus { return d.live }
+// teams listens to a team without a name. Without a database there is nothing to hear.
+func (d *DB) Live() *live.Bus {
+	if d == nil {
+		return nil
+	}
+	return d.live
+}
 
 // heard reports whether anybody listens, so that what nobody hears costs nothing.
 func (tx *Tx) heard() bool { return tx.db != nil && tx.db.live.Listening() }

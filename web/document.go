@@ -35,6 +35,7 @@ func documentTags(h *rest.Handler) {
 		{Name: "Audit log", Description: "What was changed in a team, and by whom."},
 		{Name: "Queue", Description: "What waits and why, and acts on it."},
 		{Name: "Logs", Description: "Which requests were made, and how they were answered."},
+		{Name: "Live", Description: "What changes while somebody looks."},
 		{Name: "Relays", Description: "How mail leaves, for the operator of the server."},
 		{Name: "Server", Description: "How the server is, and its backups, for its operator."},
 		{Name: "Teams", Description: "All teams, for the operator of the server."},

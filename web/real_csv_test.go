@@ -53,14 +53,18 @@ func TestEveryListAnswersWithCSV(t *testing.T) {
 		if row == nil {
 			continue
 		}
+		target := m.anyPath(path)
+		if m.as(m.ours.full, "GET", target, "").Code == http.StatusForbidden {
+			continue // an operator's
+		}
 		lists++
 		want := schemaColumns(doc, row, "")
-		target := m.anyPath(path)
+		rows := m.pagesOf(target)
 		records := m.readCSV(m.ours.full, target)
 		if got := slices.Sorted(slices.Values(records[0])); !slices.Equal(got, want) {
 			t.Errorf("GET %s:\n has  %q,\n want %q", path, got, want)
 		}
-		if rows := m.pagesOf(target); len(records)-1 != rows {
+		if len(records)-1 != rows {
 			t.Errorf("GET %s: %d rows as CSV, %d as JSON", path, len(records)-1, rows)
 		}
 		if strings.Contains(fmt.Sprint(records), m.theirs.name) {

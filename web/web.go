@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/server"
 	"mailer/web/account"
@@ -86,6 +87,7 @@ type Services struct {
 	Backups        operator.BackupService
 	Teams          operator.TeamService
 	Exports        rest.Exports // nil: nobody notes them
+	Live           *live.Bus
 	Audit          account.AuditService
 	SecondFactors  account.SecondFactorService
 	Exports        rest.Exports // nil: nobody notes them
@@ -146,6 +148,7 @@ func servicesFrom(s *server.Server) Services {
 		Backups:        s.Backup,
 		Teams:          s.Teams,
 		Exports:        s.Teams,
+		Live:           s.DB.Live(),
 		Audit:          s.Teams,
 		SecondFactors:  s.People,
 		Exports:        s.Teams,
@@ -211,6 +214,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
 		operator.QueueRoutes{Service: s.Queue},
+		liveRoutes{s.Live, h},
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
 		account.SecondFactorRoutes{Service: s.SecondFactors},

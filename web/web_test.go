@@ -17,6 +17,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/live"
 	"mailer/app/mail"
 	"mailer/web/audience"
 	"mailer/web/broadcasts"
@@ -90,6 +91,7 @@ func servicesOf(s everyService) Services {
 		Deliverability: s,
 		Queue:          s,
 		Keys:           s,
+		Live:           live.New(),
 	}
 }
 

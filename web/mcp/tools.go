@@ -20,6 +20,7 @@ import (
 // session for people.
 var notTools = map[string]string{
 	"call-mcp":                "is what tools are called through",
+	"listen":                  "answers without end",
 	"create-contact-import":   "takes a file in a form; put_contacts takes the same rows",
 	"rotate-signing-secret":   "answers with nothing but a secret",
 	"create-audience":         "is create_segment under its old name",

@@ -27,6 +27,7 @@ const tellEvery = 10 * time.Second
 // conn is a connection that knows what it is at, and since when nothing came of it.
 type conn struct {
 	net.Conn
+	all   *connections
 	peer  netip.Prefix
 	phase atomic.Int32
 	waits atomic.Bool  // for bytes
@@ -42,6 +43,14 @@ func (c *conn) Read(p []byte) (int, error) {
 		c.last.Store(time.Now().UnixNano())
 	}
 	return n, err
+}
+
+// Close implements net.Conn. Who took the connection from net/http counts until then.
+func (c *conn) Close() error {
+	if c.all != nil { // a test's is of none
+		c.all.forget(c)
+	}
+	return c.Conn.Close()
 }
 
 // set notes what a connection is at. There may be none: tests, and calls inside of a
@@ -108,7 +117,7 @@ func (l boundListener) Accept() (net.Conn, error) {
 // add takes a connection in; nil: there is no room for it, and none can be made.
 func (s *connections) add(raw net.Conn) *conn {
 	addr := peerAddress(raw.RemoteAddr().String())
-	c := &conn{Conn: raw, peer: clientPrefix(addr)}
+	c := &conn{Conn: raw, all: s, peer: clientPrefix(addr)}
 	now := time.Now()
 	c.last.Store(now.UnixNano())
 	s.mu.Lock()
@@ -214,6 +223,13 @@ func (s *connections) remove(c *conn) {
 	s.open--
 }
 
+// forget is remove for who does not hold the lock.
+func (s *connections) forget(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.remove(c)
+}
+
 // news returns what the log should tell now; nil: nothing.
 func (s *connections) news(now time.Time) []any {
 	if s.cut+s.turned == 0 || now.Sub(s.told) < tellEvery {
@@ -243,10 +259,8 @@ func (s *connections) changed(nc net.Conn, state http.ConnState) {
 	case http.StateIdle:
 		c.last.Store(time.Now().UnixNano())
 		c.set(phaseIdle)
-	case http.StateClosed, http.StateHijacked:
-		s.mu.Lock()
-		s.remove(c)
-		s.mu.Unlock()
+	case http.StateClosed:
+		s.forget(c)
 	}
 }
 

@@ -48,11 +48,11 @@ type Exports interface {
 type table struct {
 	file    string // name of the file
 	data    []int  // of the body: its rows
-	more    []int  // whether others follow; nil: there is one page
+	more    []int  // whether others follow; nil: never
 	cursor  []int  // what the next page begins after; nil: the last row's id
 	id      []int  // of a row
-	limit   []int  // of the input; nil: there is one page
-	after   []int  // likewise
+	limit   []int  // of the input; nil: there is none
+	after   []int  // nil: there is one page
 	before  []int  // nil: there is none
 	columns []column
 }
@@ -66,11 +66,8 @@ func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 	t := &table{columns: columnsOf(row), file: fileName(op.Path), id: fieldOf(row, "json", "id"),
 		data: fieldOf(body, "json", "data"), more: fieldOf(body, "json", "has_more"), cursor: fieldOf(body, "json", "searched_to"),
 		limit: fieldOf(input, "query", "limit"), after: fieldOf(input, "query", "after"), before: fieldOf(input, "query", "before")}
-	if t.limit == nil && t.after == nil {
-		t.more = nil // its one page is all
-	}
-	if t.more != nil && (t.limit == nil || t.after == nil || t.id == nil && t.cursor == nil) {
-		panic(fmt.Sprintf("%s: a list with pages needs limit, after, and ids in its rows", op.Path))
+	if t.after != nil && (t.more == nil || t.id == nil && t.cursor == nil) {
+		panic(fmt.Sprintf("%s: a list with pages needs has_more, and ids in its rows", op.Path))
 	}
 	return t
 }
@@ -167,7 +164,6 @@ func (e *exports) begin(team string) (done func(), err error) {
 type export struct {
 	h    *Handler
 	x    *Exchange
-	rt   *Route
 	in   reflect.Value       // the input of the list, which asks for page after page
 	list func() (any, error) // the page that in asks for
 	left int                 // rows that may still come; negative: any number
@@ -179,8 +175,9 @@ type export struct {
 
 // export answers with a list as CSV. Errors are those from before its first byte: an
 // answer that can't be completed is broken off, so that nobody takes a part for the whole.
-func (h *Handler) export(ctx context.Context, x *Exchange, rt *Route, in any, list func() (any, error)) error {
-	e := &export{h: h, x: x, rt: rt, in: reflect.ValueOf(in).Elem(), list: list, row: make([]string, len(rt.table.columns)), seen: time.Now()}
+func (h *Handler) export(ctx context.Context, x *Exchange, in any, list func() (any, error)) error {
+	rt := x.route
+	e := &export{h: h, x: x, in: reflect.ValueOf(in).Elem(), list: list, row: make([]string, len(rt.table.columns)), seen: time.Now()}
 	if err := e.bound(); err != nil {
 		return err
 	}
@@ -214,7 +211,7 @@ func (e *export) note(ctx context.Context) error {
 	}
 	query := map[string]string{}
 	values, _ := url.ParseQuery(e.x.query) // what can't be read narrows nothing
-	for _, name := range e.rt.query.known {
+	for _, name := range e.x.route.query.known {
 		if values.Has(name) {
 			query[name] = values.Get(name)
 		}
@@ -247,7 +244,7 @@ func (e *export) follow(ctx context.Context, more bool) {
 
 // bound reads how many rows may come. Errors: CodeValidation.
 func (e *export) bound() error {
-	t := e.rt.table
+	t := e.x.route.table
 	e.left = -1
 	if t.before != nil && e.in.FieldByIndex(t.before).String() != "" {
 		return app.Invalid("before", "can't be used where the list is asked for as CSV, which goes on to its end: use `after`")
@@ -274,7 +271,7 @@ func (e *export) page(ctx context.Context) (more bool, err error) {
 		return false, ctx.Err()
 	}
 	defer func() { <-e.h.exports.turns }()
-	t := e.rt.table
+	t := e.x.route.table
 	if t.limit != nil {
 		n := app.MaxLimit
 		if e.left >= 0 {
@@ -319,7 +316,10 @@ func (e *export) read(ctx context.Context) (out any, err error) {
 
 // advance has the next page begin where this one ends.
 func (e *export) advance(body, rows reflect.Value) error {
-	t, cursor := e.rt.table, ""
+	t, cursor := e.x.route.table, ""
+	if t.after == nil {
+		return fmt.Errorf("%s has more rows than its one page", e.x.Pattern)
+	}
 	if t.cursor != nil {
 		cursor = textOf(body.FieldByIndex(t.cursor))
 	}
@@ -348,7 +348,7 @@ func textOf(v reflect.Value) string {
 // write writes rows down.
 func (e *export) write(rows reflect.Value) error {
 	w := csv.NewWriter(&e.buf)
-	columns := e.rt.table.columns
+	columns := e.x.route.table.columns
 	if !e.sent {
 		for i := range columns {
 			e.row[i] = columns[i].name
@@ -402,7 +402,7 @@ func (e *export) standing(ctx context.Context) error {
 		return nil
 	}
 	e.seen = time.Now()
-	return e.h.standing(ctx, e.x, e.rt)
+	return e.h.standing(ctx, e.x, e.x.route)
 }
 
 // breakOff closes the connection in the midst of the answer, which is the only way left

@@ -30,6 +30,7 @@ type Exchange struct {
 	Stream        *Stream                 // of routes that read their body themselves
 	held          held                    // of the budget for bodies
 	answer        *answer                 // what it may hold, and holds, of the budget for answers
+	route         *Route                  // nil: none
 	csv           bool                    // the client wants a list as CSV
 	answered      bool                    // the whole answer is out: nothing is left to write
 	quiet         bool                    // a probe: never worth a log line at info

@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -100,6 +101,9 @@ type Handler struct {
 	proxies    proxies
 	named      proxies // of those, what the operator named
 	draining   atomic.Bool
+	stopping   context.Context // ends once answers of Follow must
+	stop       context.CancelFunc
+	followers  sync.WaitGroup
 }
 
 // New makes a handler without routes. ServeDocument ends their adding.
@@ -126,6 +130,7 @@ func New(cfg Config) *Handler {
 		named:      cfg.TrustedProxies,
 		operations: map[string]*Operation{},
 	}
+	h.stopping, h.stop = context.WithCancel(context.Background())
 	if len(h.proxies) == 0 {
 		h.proxies = loopback
 	}

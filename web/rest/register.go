@@ -28,7 +28,7 @@ func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ct
 			return nil, err
 		}
 		if x.csv {
-			return nil, h.refusal(x, h.export(ctx, x, &rt, in, func() (any, error) { return handler(ctx, x.Key, in) }))
+			return nil, h.refusal(x, h.export(ctx, x, in, func() (any, error) { return handler(ctx, x.Key, in) }))
 		}
 		out, err := handler(ctx, x.Key, in)
 		return out, h.refusal(x, err)

@@ -74,6 +74,7 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
 		x := w.(*Exchange)
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
+		x.route = rt
 		x.csv = rt.table != nil && !x.inside && prefersCSV(r.Header)
 		if err := a.h.admit(x, r, rt); err != nil {
 			a.h.writeError(x, a.h.ErrorFor(x, err))

@@ -61,11 +61,12 @@ func (s *Server) Drain(delay time.Duration, failed <-chan struct{}) {
 	}
 }
 
-// Shutdown stops listening and waits for the requests at work; from its start
-// on /readyz says 503. When ctx ends first, the connections left are cut and
+// Shutdown stops listening and waits for the requests at work, but ends those
+// that only listen; from its start on /readyz says 503. When ctx ends first, the connections left are cut and
 // the error is that of ctx.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.handler.draining.Store(true)
+	s.handler.stopFollowing(ctx)
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close()
 		return fmt.Errorf("waiting for open requests: %w", err)

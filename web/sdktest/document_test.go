@@ -34,7 +34,7 @@ type documented struct {
 
 // readPages lets kin-openapi read the bodies that are no JSON as they are.
 var readPages = sync.OnceFunc(func() {
-	for _, media := range []string{"text/html", "image/gif"} {
+	for _, media := range []string{"text/html", "image/gif", "text/csv", "text/event-stream"} {
 		openapi3filter.RegisterBodyDecoder(media, openapi3filter.FileBodyDecoder)
 	}
 })

@@ -1,0 +1,79 @@
+package web
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/live"
+	"mailer/web/rest"
+)
+
+// liveRoutes is the route of what changes while somebody looks.
+type liveRoutes struct {
+	bus *live.Bus
+	h   *rest.Handler
+}
+
+type liveInput struct {
+	LastEventID string `header:"Last-Event-ID" doc:"The id of the last event that came: nothing is told again, and a reset event says so"`
+}
+
+const liveDescription = "Server-sent events. Each says what changed, at most once a second of one thing: `queue`; `email` with `id` and `event`, " +
+	"the type of the newest line of its timeline; `broadcast` with `id`, `status`, `done` and `total`; `import` with `id`, `status` and its counts; " +
+	"to an operator who names no team `queue` of any team, and `relay` with its `id`. " +
+	"`reset` says: reload what is shown, for more changed than is told. The stream ends with the key or session, and where nobody reads it; ask again then. " +
+	"What commands beside the server change is not told."
+
+// Add adds the route to a handler.
+func (r liveRoutes) Add(h *rest.Handler) {
+	rest.RegisterRaw(h, rest.Route{AllTeams: true, Quiet: true}, huma.Operation{
+		OperationID: "listen", Method: http.MethodGet, Path: "/live",
+		Summary: "Hear what changes while it changes", Description: liveDescription, Tags: []string{"Live"},
+		Responses: map[string]*huma.Response{"200": {
+			Description: "OK",
+			Content:     map[string]*huma.MediaType{"text/event-stream": {Schema: &huma.Schema{Type: huma.TypeString}}},
+		}},
+	}, r.listen)
+}
+
+// hello has clients that lost the connection come again after two seconds.
+var hello = []byte("retry: 2000\n\n")
+
+func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (*huma.StreamResponse, error) {
+	holder := x.Key.ID
+	if x.Key.Session != nil {
+		holder = x.Key.Session.ID
+	}
+	l, err := r.bus.Listen(x.Key.TeamID, holder)
+	if err != nil {
+		return nil, refusedListener(r.bus, err)
+	}
+	first := hello
+	if in.LastEventID != "" {
+		first = append(append([]byte{}, hello...), live.Text(0, live.Event{Name: live.Reset})...)
+	}
+	return &huma.StreamResponse{Body: func(huma.Context) {
+		r.h.Follow(x, first, l.C, l.Close)
+	}}, nil
+}
+
+// refusedListener says why nobody else may listen.
+func refusedListener(bus *live.Bus, err error) error {
+	refused := func(code app.Code, text string, args ...any) error {
+		e := app.Errorf(code, text, args...)
+		e.RetryAfter = 30 * time.Second
+		return e
+	}
+	switch {
+	case errors.Is(err, live.ErrHolder):
+		return refused(app.CodeRateLimitExceeded, "This key or session listens %d times already; close one of them", bus.Holder)
+	case errors.Is(err, live.ErrTeam):
+		return refused(app.CodeRateLimitExceeded, "Your team listens %d times already; look again now and then instead", bus.Team)
+	}
+	return refused(app.CodeServiceUnavailable, "As many listen as the server can serve; look again now and then instead")
+}
