@@ -90,8 +90,6 @@ type Services struct {
 	Live           *live.Bus
 	Audit          account.AuditService
 	SecondFactors  account.SecondFactorService
-	Exports        rest.Exports // nil: nobody notes them
-	Audit          account.AuditService
 	Members        account.MemberService
 	Invitations    account.InvitationService
 	Team           account.TeamService
@@ -151,8 +149,6 @@ func servicesFrom(s *server.Server) Services {
 		Live:           s.DB.Live(),
 		Audit:          s.Teams,
 		SecondFactors:  s.People,
-		Exports:        s.Teams,
-		Audit:          s.Teams,
 		Members:        s.People,
 		Invitations:    s.People,
 		Team:           s.Teams,

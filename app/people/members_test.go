@@ -14,16 +14,12 @@ import (
 
 const secret = "correct horse battery"
 
-func visitor() *people.Visitor {
-	return &people.Visitor{Address: netip.MustParseAddr("192.0.2.1"), Client: netip.MustParsePrefix("192.0.2.1/32"), Agent: "test"}
-}
-
 // invited makes somebody join a team by an invitation, and returns the session's token.
 func invited(w *world.World, key *app.Key, address string, role app.Role) (token string, u people.User) {
 	w.T.Helper()
 	_, link, err := w.Server.People.Invite(w.T.Context(), key, address, role)
 	world.Must(w.T, err)
-	n, err := w.Server.People.Accept(w.T.Context(), visitor(), &people.AcceptInput{Code: codeIn(link), Password: secret, Name: "N"})
+	n, err := w.Server.People.Accept(w.T.Context(), visitor("192.0.2.1"), &people.AcceptInput{Code: codeIn(link), Password: secret, Name: "N"})
 	world.Must(w.T, err)
 	return n.Token, n.User
 }
@@ -43,7 +39,7 @@ func TestAnInvitationJoinsOnceAndForAWeek(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		s, ctx := w.Server.People, t.Context()
 		accept := func(link, password string) error {
-			_, err := s.Accept(ctx, visitor(), &people.AcceptInput{Code: codeIn(link), Password: password})
+			_, err := s.Accept(ctx, visitor("192.0.2.1"), &people.AcceptInput{Code: codeIn(link), Password: password})
 			return err
 		}
 		_, first, err := s.Invite(ctx, w.Key, "Ann@Example.net", app.RoleMember)
@@ -100,7 +96,7 @@ func TestAChangeOfRoleEndsThePersonsSessionsAndNobodyElses(t *testing.T) {
 	_, err = person(w, owner, w.Key.TeamID)
 	world.Must(t, err)
 
-	n, err := s.SignIn(ctx, visitor(), "ann@example.net", secret)
+	n, err := s.SignIn(ctx, visitor("192.0.2.1"), "ann@example.net", secret)
 	world.Must(t, err)
 	world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
 	_, err = person(w, n.Token, w.Key.TeamID)
@@ -180,11 +176,11 @@ func TestAResetEndsAllThatOpensAnAccount(t *testing.T) {
 	}
 	_, err = person(w, token, w.Key.TeamID)
 	world.WantCode(t, err, app.CodeInvalidCredentials)
-	_, err = s.SignIn(ctx, visitor(), "ann@example.net", secret)
+	_, err = s.SignIn(ctx, visitor("192.0.2.1"), "ann@example.net", secret)
 	world.WantCode(t, err, app.CodeInvalidCredentials)
-	_, err = s.OpenLink(ctx, visitor(), codeIn(old))
+	_, err = s.OpenLink(ctx, visitor("192.0.2.1"), codeIn(old))
 	world.WantCode(t, err, app.CodeForbidden)
-	n, err := s.OpenLink(ctx, visitor(), codeIn(link))
+	n, err := s.OpenLink(ctx, visitor("192.0.2.1"), codeIn(link))
 	world.Must(t, err)
 	if len(n.Factors) != 0 {
 		t.Errorf("it asks for %q", n.Factors)
