@@ -56,7 +56,7 @@ const (
 )
 
 // searchBound bounds what one request looks at.
-var searchBound = db.SearchBound{Rows: 20_000, Time: 150 * time.Millisecond}
+var searchBound = db.SearchBound{Rows: 20_000, Time: 100 * time.Millisecond}
 
 // FoundEmails is what a search came to.
 type FoundEmails = db.FoundEmails
