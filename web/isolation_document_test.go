@@ -152,6 +152,9 @@ func isID(name string, s *apiSchema) bool {
 // /segments, and ids of what the path is about.
 func listNamed(name, path string) string {
 	if kind, ok := strings.CutSuffix(strings.TrimSuffix(name, "s"), "_id"); ok {
+		if kind == "key" {
+			kind = "api_key"
+		}
 		return "/" + plural(strings.ReplaceAll(kind, "_", "-"))
 	}
 	first, _, _ := strings.Cut(strings.TrimPrefix(path, "/"), "/")
