@@ -252,7 +252,7 @@ func (m *isolation) ask(key, method string, r request) (seen string, w *httptest
 	for _, name := range slices.Sorted(maps.Keys(head)) {
 		lines = append(lines, name+": "+strings.Join(head[name], ", "))
 	}
-	body := w.Body.String()
+	body := changing.ReplaceAllString(w.Body.String(), "")
 	for _, id := range r.given {
 		body = strings.ReplaceAll(body, id, "GIVEN")
 	}
@@ -342,14 +342,14 @@ func (m *isolation) wantDifferent(op *apiOperation, s site, try trial) {
 	m.t.Errorf("%s: %s of one's own is answered like that of nobody, or the body is not right: add to `bases` or `values`\n%s", op, s, own)
 }
 
-var changing = regexp.MustCompile(`"(download_url|expires_at|last_used_at|finishes_at)":("[^"]*"|null)`)
+var changing = regexp.MustCompile(`"(download_url|expires_at|last_used_at|finishes_at|start_date|end_date)":("[^"]*"|null)`)
 
 // everything is all that a team can read.
 func (m *isolation) everything(of twinTeam) map[string]string {
 	m.t.Helper()
 	out := map[string]string{}
 	for _, op := range m.doc.operations() {
-		if op.method != "GET" {
+		if op.method != "GET" || op.path == "/logs" { // each question adds to the log
 			continue
 		}
 		for _, params := range m.allPaths(of, op.path) {
