@@ -359,7 +359,8 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events}))
+	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events,
+		Version: cli.BuildVersion("")["version"]}))
 	ended := make(chan error, 3)
 	go func() { ended <- api.Serve(listener) }()
 	stopMetrics := o.metrics.Serve(log, ended)

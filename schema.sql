@@ -183,6 +183,7 @@ CREATE TABLE emails (
   attachments  INTEGER NOT NULL,
   topic_id     TEXT,
   template_id  TEXT, -- that it was made of
+  source       TEXT NOT NULL CHECK (source IN ('api', 'cli', 'dashboard', 'mcp', 'resend', 'smtp')), -- how it came
   created_at   INTEGER NOT NULL,
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
@@ -263,15 +264,19 @@ CREATE INDEX units_owed ON units (team_id, late, next_at) WHERE owed > 0;
 CREATE INDEX units_topic ON units (topic_id) WHERE topic_id IS NOT NULL;
 CREATE INDEX units_broadcast ON units (broadcast_id) WHERE broadcast_id IS NOT NULL;
 
--- The envelope of an email and what became of each recipient.
+-- The envelope of an email and what became of each recipient. The index finds mail by
+-- its recipient, within a team. It would cost each message a page of its own where mail
+-- is accepted, so that a row comes into it a minute or two later, with others.
 CREATE TABLE recipients (
   email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
   n        INTEGER NOT NULL,
   address  TEXT NOT NULL,
   state    TEXT NOT NULL CHECK (state IN ('queued', 'sent', 'delivery_delayed', 'delivered',
     'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
+  team_id  TEXT, -- of the email; NULL: it is not in the index yet
   PRIMARY KEY (email_id, n)
 ) STRICT, WITHOUT ROWID;
+CREATE INDEX recipients_address ON recipients (team_id, lower(address), email_id) WHERE team_id IS NOT NULL;
 
 -- The timeline of an email, or of a recipient of a broadcast. Its first line, the
 -- acceptance, is the row in emails or broadcasts itself.
@@ -284,6 +289,18 @@ CREATE TABLE events (
   created_at INTEGER NOT NULL,
   PRIMARY KEY (email_id, id)
 ) STRICT, WITHOUT ROWID;
+
+-- Attempts to hand an email, or that of a recipient of a broadcast, to its relay that did
+-- not end in success; the newest ten of each. Of the others the events tell.
+CREATE TABLE attempts (
+  email_id     TEXT NOT NULL,
+  id           TEXT NOT NULL,
+  outcome      TEXT NOT NULL,
+  detail       TEXT NOT NULL, -- JSON, as in events
+  conversation TEXT,          -- the dialogue with the relay, without sign-in and message; NULL: there was none
+  created_at   INTEGER NOT NULL,
+  PRIMARY KEY (email_id, id)
+) STRICT;
 
 -- Reports from outside that were taken, so that each counts once; kept 30 days.
 -- The id is a keyed hash of the provider's own, which may hold an address.
@@ -794,6 +811,9 @@ CREATE TABLE audit_logs (
   created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX audit_logs_team ON audit_logs (team_id, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_action ON audit_logs (team_id, action, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_actor ON audit_logs (team_id, actor, id) WHERE team_id IS NOT NULL;
+CREATE INDEX audit_logs_target ON audit_logs (team_id, target, id) WHERE team_id IS NOT NULL;
 
 -- People who sign in; keys are for programs.
 CREATE TABLE users (

@@ -111,6 +111,10 @@ type Result struct {
 	Reply      Reply
 	Recipients []RecipientResult
 	Captured   []byte // the whole message, by the capture transport only
+	// Conversation is the dialogue with the relay where not all took the message, at most
+	// 4 KB, without sign-in and message; empty: none. TLS is like "TLS 1.3"; empty: none.
+	Conversation, TLS string
+	Took              time.Duration // from MAIL on; 0: no transaction began
 }
 
 // HoldReason says why mail is held.

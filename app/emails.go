@@ -163,6 +163,7 @@ type Email struct {
 	KeyID       string // the key that sent it; empty for the command line
 	BroadcastID string // that it is of; empty: none
 	TemplateID  string // that it was made of; empty: none
+	Source      string // how it came: one of mail.Sources
 	Relay       string // region of the relay that it leaves through
 	MessageID   string // without angle brackets
 	CreatedAt   time.Time

@@ -2,6 +2,7 @@ package app
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +48,7 @@ type Event struct {
 	TeamID      string
 	EmailID     string
 	BroadcastID string // empty: of an email
-	Domain      string // of the sender; empty where it is read
+	Domain      string // of the sender, under which it counts; empty: it does not, or was read
 	Type        EventType
 	Recipient   string // empty: the whole email
 	Detail      EventDetail
@@ -65,7 +66,10 @@ type EventDetail struct {
 	Relay         string `json:"relay,omitempty"`
 	Attempt       int    `json:"attempt,omitempty"`
 	NextAttemptAt string `json:"next_attempt_at,omitempty"`
-	Source        string `json:"source,omitempty"` // Feedback.Source, of what was reported from outside
+	TLS           string `json:"tls,omitempty"`         // of what the relay took, like "TLS 1.3"
+	DurationMs    int64  `json:"duration_ms,omitempty"` // of that transaction
+	Original      string `json:"original_id,omitempty"` // the email that this one is sent again of
+	Source        string `json:"source,omitempty"`      // Feedback.Source, of what was reported from outside
 	BounceType    string `json:"bounce_type,omitempty"`
 	BounceSubType string `json:"bounce_subtype,omitempty"`
 	Diagnostic    string `json:"diagnostic,omitempty"` // the receiving server's words
@@ -144,6 +148,9 @@ var lastEventRank = map[LastEvent]int{
 	Queued: 0, Scheduled: 1, Sent: 2, DeliveryDelayed: 3, Delivered: 4, Opened: 5,
 	Clicked: 6, Bounced: 7, Complained: 8, Suppressed: 9, Failed: 10, Canceled: 11,
 }
+
+// LastEvents are all values of last_event.
+func LastEvents() []LastEvent { return slices.Collect(maps.Keys(lastEventRank)) }
 
 // NextLastEvent is the higher of two values by rank, so that events end in the
 // same value in whatever order they arrive. A value that is no last_event

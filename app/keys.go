@@ -69,6 +69,7 @@ type Key struct {
 	ExpiresAt  time.Time      // from then on it is no key; zero: never
 	AllowedIPs []netip.Prefix // whose addresses may use it; none: any
 	Session    *Session       // of a person; nil: an API key
+	Via        string         // the door that a request came through, where that is not the API itself: one of mail.Sources
 }
 
 // Session is what a person is beyond a key.
@@ -267,8 +268,10 @@ type AuditEntry struct {
 	Target string // id or name of what was changed; empty: the server, or many
 	Before string // JSON without secrets; empty: nothing to say
 	After  string
-	// CreatedAt is set where an entry is read.
+	// CreatedAt is set where an entry is read; so is ActorName, of a key or person that is
+	// still there.
 	CreatedAt time.Time
+	ActorName string
 }
 
 type actorKey struct{}

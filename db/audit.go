@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"database/sql"
 	"time"
 
@@ -15,14 +16,84 @@ func (tx *Tx) InsertAudit(e *app.AuditEntry) error {
 	return err
 }
 
-const auditColumns = `id, team_id, actor_type, actor, address, action, target, before, after, created_at`
+// AuditFilter says which entries of the audit log are asked for; what is empty does not
+// matter.
+type AuditFilter struct {
+	Team                  string // empty: of all teams, and of the server
+	Action, Actor, Target string
+	Since, Until          time.Time // not before the one, and before the other
+}
+
+// AuditPages returns a page of the audit log, newest first, and whether there are more
+// rows. Error: ErrNotFound for a cursor that is none of those that fit.
+func (r *Reader) AuditPages(f *AuditFilter, page app.Page) ([]app.AuditEntry, bool, error) {
+	since, until := firstID, lastID
+	if !f.Since.IsZero() {
+		since = app.FirstID(f.Since)
+	}
+	if !f.Until.IsZero() {
+		until = app.FirstID(f.Until)
+	}
+	fits := []any{f.Team, f.Action, f.Actor, f.Target}
+	exists := func(cursor string) error {
+		return r.exists(`SELECT 1 FROM audit_logs AS a WHERE a.id = ?5 AND (?1 = '' OR a.team_id = ?1)`+auditFits, append(fits, cursor)...)
+	}
+	walks := f.walks()
+	return keyset(r, page, exists, func(limit int) ([]app.AuditEntry, error) {
+		if page.Before != "" {
+			return list(&r.session, scanAudit, walks.newer, append(fits, max(page.Before, since[:max(0, len(since)-1)]), until, limit)...)
+		}
+		return list(&r.session, scanAudit, walks.older, append(fits, since, min(cmp.Or(page.After, lastID), until), limit)...)
+	})
+}
+
+// walks are the statements of the index that finds fewest rows. What is asked of all
+// teams, by an operator alone, has none beside the ids.
+func (f *AuditFilter) walks() *auditWalk {
+	switch {
+	case f.Team == "":
+		return &auditWalks[0]
+	case f.Target != "":
+		return &auditWalks[1]
+	case f.Actor != "":
+		return &auditWalks[2]
+	case f.Action != "":
+		return &auditWalks[3]
+	}
+	return &auditWalks[4]
+}
+
+// auditWalk has the statements of the two directions. Their parameters: team, action,
+// actor, target, from which and below which id, how many rows.
+type auditWalk struct{ older, newer string }
+
+const (
+	auditColumns = `a.id, a.team_id, a.actor_type, a.actor, a.address, a.action, a.target, a.before, a.after, a.created_at, coalesce(k.name, u.address)`
+	auditTables  = `audit_logs AS a LEFT JOIN keys AS k ON a.actor_type = 'key' AND k.id = a.actor LEFT JOIN users AS u ON a.actor_type = 'person' AND u.id = a.actor`
+	auditFits    = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4)`
+	auditOlder   = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id >= ?5 AND a.id < ?6 ORDER BY a.id DESC LIMIT ?7`
+	auditNewer   = ` AND (?2 = '' OR a.action = ?2) AND (?3 = '' OR a.actor = ?3) AND (?4 = '' OR a.target = ?4) AND a.id > ?5 AND a.id < ?6 ORDER BY a.id LIMIT ?7`
+)
+
+var auditWalks = [5]auditWalk{
+	{`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE ?1 = ''` + auditOlder,
+		`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE ?1 = ''` + auditNewer},
+	{`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1 AND a.target = ?4` + auditOlder,
+		`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1 AND a.target = ?4` + auditNewer},
+	{`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1 AND a.actor = ?3` + auditOlder,
+		`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1 AND a.actor = ?3` + auditNewer},
+	{`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1 AND a.action = ?2` + auditOlder,
+		`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1 AND a.action = ?2` + auditNewer},
+	{`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1` + auditOlder,
+		`SELECT ` + auditColumns + ` FROM ` + auditTables + ` WHERE a.team_id = ?1` + auditNewer},
+}
 
 func scanAudit(s scanner) (app.AuditEntry, error) {
 	var e app.AuditEntry
-	var team, address, target, before, after sql.NullString
+	var team, address, target, before, after, name sql.NullString
 	var created int64
-	err := s.Scan(&e.ID, &team, &e.Actor.Type, &e.Actor.Name, &address, &e.Action, &target, &before, &after, &created)
-	e.TeamID, e.Actor.Address, e.Target, e.Before, e.After = team.String, address.String, target.String, before.String, after.String
+	err := s.Scan(&e.ID, &team, &e.Actor.Type, &e.Actor.Name, &address, &e.Action, &target, &before, &after, &created, &name)
+	e.TeamID, e.Actor.Address, e.Target, e.Before, e.After, e.ActorName = team.String, address.String, target.String, before.String, after.String, name.String
 	e.CreatedAt = fromMilli(created)
 	return e, err
 }
@@ -30,8 +101,14 @@ func scanAudit(s scanner) (app.AuditEntry, error) {
 // AuditLog returns up to limit entries of the audit log since a time, newest first: those
 // of a team, or of all where none is named.
 func (r *Reader) AuditLog(teamID string, since time.Time, limit int) ([]app.AuditEntry, error) {
-	if teamID == "" {
-		return list(&r.session, scanAudit, `SELECT `+auditColumns+` FROM audit_logs WHERE created_at >= ? ORDER BY id DESC LIMIT ?`, milli(since), limit)
-	}
-	return list(&r.session, scanAudit, `SELECT `+auditColumns+` FROM audit_logs WHERE team_id = ? AND created_at >= ? ORDER BY id DESC LIMIT ?`, teamID, milli(since), limit)
+	f := AuditFilter{Team: teamID, Since: since}
+	rows, _, err := r.AuditPages(&f, app.Page{Limit: limit})
+	return rows, err
+}
+
+// PurgeAudit forgets at most limit entries of the audit log that were written before a
+// time, and reports whether there may be more.
+func (tx *Tx) PurgeAudit(before time.Time, limit int) (more bool, err error) {
+	n, err := tx.exec(`DELETE FROM audit_logs WHERE id IN (SELECT id FROM audit_logs WHERE id < ? ORDER BY id LIMIT ?)`, app.FirstID(before), limit)
+	return n == int64(limit), err
 }

@@ -128,6 +128,10 @@ func (r *Reader) MailsWithTraces(from, to string, e *erase.Set) (map[string]bool
 		return nil, err
 	}
 	_, err = list(&r.session, detail, `SELECT email_id, recipients FROM doubts WHERE email_id > ? AND email_id <= ?`, from, to)
+	if err != nil {
+		return nil, err
+	}
+	_, err = list(&r.session, tracedAttempts(e, hit), `SELECT email_id, detail, conversation FROM attempts WHERE email_id > ? AND email_id <= ?`, from, to)
 	return hit, err
 }
 

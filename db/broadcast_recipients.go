@@ -12,6 +12,7 @@ import (
 // ids, behind the cursor. Error: ErrNotFound where nothing more is to be written
 // down.
 func (tx *Tx) AppendRecipients(b *app.Broadcast, contacts []app.BroadcastRecipient) error {
+	tx.tellBroadcast(b.TeamID, b.ID)
 	var written int64
 	if err := tx.row(`SELECT written FROM broadcasts WHERE id = ?`, []any{b.ID}, &written); err != nil {
 		return err
@@ -83,6 +84,7 @@ func (r *Reader) NextRecipients(b *app.Broadcast, limit int) ([]app.BroadcastRec
 // BeginRecipients moves a broadcast on by n recipients, of which open got a unit.
 // Error: ErrNotFound, and nothing changed, where it is held, or not as b says any more.
 func (tx *Tx) BeginRecipients(b *app.Broadcast, n, open int) error {
+	tx.tellBroadcast(b.TeamID, b.ID)
 	count, err := tx.exec(`UPDATE broadcasts SET begun = begun + ?, open = open + ? WHERE id = ? AND status = 'queued' AND held IS NULL AND begun = ?`,
 		n, open, b.ID, b.Begun)
 	if err := oneRow(count, err, ErrNotFound); err != nil {

@@ -54,6 +54,7 @@ func scanBroadcast(s scanner) (app.Broadcast, error) {
 
 // InsertBroadcast adds a draft.
 func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
+	tx.tellBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
 	if err != nil {
 		return err
@@ -72,6 +73,7 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 // UpdateBroadcast writes what a draft can change. Error: ErrNotFound for what is
 // no draft of the team.
 func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
+	tx.tellBroadcast(b.TeamID, b.ID)
 	sender, replyTo, err := broadcastAddresses(b)
 	if err != nil {
 		return err
@@ -98,6 +100,7 @@ func broadcastAddresses(b *app.Broadcast) (sender, replyTo any, err error) {
 // DeleteBroadcast removes a draft. Error: ErrNotFound for what is no draft of the
 // team.
 func (tx *Tx) DeleteBroadcast(teamID, id string) error {
+	tx.tellBroadcast(teamID, id)
 	n, err := tx.exec(`DELETE FROM broadcasts WHERE team_id = ? AND id = ? AND status = 'draft'`, teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -158,6 +161,7 @@ func (r *Reader) ListBroadcasts(teamID string, page app.Page) ([]app.Broadcast, 
 // audience, schedule, bound and what is frozen. Error: ErrNotFound for what is
 // neither a draft nor, where b is queued, scheduled.
 func (tx *Tx) SendBroadcast(b *app.Broadcast) error {
+	tx.tellBroadcast(b.TeamID, b.ID)
 	frozen, err := jsonText(b.Frozen)
 	if err != nil {
 		return err
@@ -194,6 +198,7 @@ func (r *Reader) CanceledBroadcasts() ([]app.Broadcast, error) {
 // CancelBroadcast ends a scheduled or queued broadcast: none of its waiting units
 // can be marked dotted any more. Error: ErrNotFound for any other.
 func (tx *Tx) CancelBroadcast(teamID, id string) error {
+	tx.tellBroadcast(teamID, id)
 	n, err := tx.exec(`UPDATE broadcasts SET status = 'canceled', canceled_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued')`,
 		milli(tx.Now), teamID, id)
 	return oneRow(n, err, ErrNotFound)
@@ -210,6 +215,7 @@ func (r *Reader) InOpenBroadcasts(segmentOrTopic string) (used bool, err error) 
 // HoldBroadcast has nothing more of a scheduled or queued broadcast begin until it is
 // released. Error: ErrNotFound for any other, and one that is held.
 func (tx *Tx) HoldBroadcast(teamID, id string, why app.HoldReason) error {
+	tx.tellBroadcast(teamID, id)
 	n, err := tx.exec(`UPDATE broadcasts SET held = ?, held_at = ? WHERE team_id = ? AND id = ? AND status IN ('scheduled', 'queued') AND held IS NULL`, string(why), milli(tx.Now), teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }

@@ -24,6 +24,7 @@ import (
 
 	_ "modernc.org/sqlite"
 
+	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/room"
 )
@@ -96,6 +97,7 @@ type DB struct {
 	pages       sync.Mutex // held while they are cleaned or moved
 	generations generations
 	damages     damages
+	live        *live.Bus
 }
 
 // Open opens or makes the database and starts its writer. Errors, in words for who
@@ -112,6 +114,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		done:    make(chan struct{}),
 		failed:  make(chan struct{}),
 		wait:    cmp.Or(opts.Gather, DefaultGather),
+		live:    live.New(),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)

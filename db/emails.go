@@ -1,6 +1,7 @@
 package db
 
 import (
+	"cmp"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -23,9 +24,9 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 		return err
 	}
 	_, err = tx.exec(`INSERT INTO emails (id, team_id, key_id, relay, message_id, sender, to_list, cc_list, bcc_list, reply_to,
-		subject, tags, attachments, topic_id, template_id, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		subject, tags, attachments, topic_id, template_id, source, created_at, scheduled_at, last_event) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
 		e.ID, e.TeamID, nullText(e.KeyID), e.Relay, e.MessageID, columns[0], columns[1], columns[2], columns[3], columns[4],
-		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
+		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
 	}
@@ -58,6 +59,7 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
+	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
 	for i := range e.Attachments {
 		if err := tx.insertAttachment(e.ID, &e.Attachments[i]); err != nil {
 			return err
@@ -89,7 +91,7 @@ func (tx *Tx) SetLastEvent(emailID string, event app.LastEvent) error {
 }
 
 const emailColumns = `e.id, e.team_id, e.key_id, e.relay, e.message_id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to,
-	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at`
+	e.subject, e.tags, e.attachments, e.topic_id, e.template_id, e.source, e.created_at, e.scheduled_at, e.last_event, e.content_deleted_at`
 
 // emailRow is a row of emailColumns on its way to an app.Email.
 type emailRow struct {
@@ -104,7 +106,7 @@ type emailRow struct {
 func (r *emailRow) dest() []any {
 	e := &r.email
 	return []any{&e.ID, &e.TeamID, &r.key, &e.Relay, &e.MessageID, &r.sender, &r.to, &r.cc, &r.bcc, &r.replyTo,
-		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted}
+		&e.Subject, &r.tags, &r.attachments, &r.topic, &r.template, &e.Source, &r.created, &r.scheduled, &e.LastEvent, &r.contentDeleted}
 }
 
 func (r *emailRow) finish() (app.Email, error) {
@@ -231,6 +233,9 @@ func (tx *Tx) DeleteEmail(teamID, id string) error {
 		return err
 	}
 	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
+		return err
+	}
+	if err := tx.deleteAttempts(id); err != nil {
 		return err
 	}
 	if _, err := tx.exec(`DELETE FROM captures WHERE email_id = ?`, id); err != nil {

@@ -139,6 +139,11 @@ func (r *Reader) traces(teamID string, span Span, e *erase.Set, hit map[string]b
 	}
 	_, err = list(&r.session, detail, `SELECT d.email_id, NULL, d.recipients FROM emails AS e CROSS JOIN doubts AS d ON d.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
+	if err != nil {
+		return err
+	}
+	_, err = list(&r.session, tracedAttempts(e, hit), `SELECT a.email_id, a.detail, a.conversation FROM emails AS e CROSS JOIN attempts AS a ON a.email_id = e.id
+		WHERE e.team_id = ? AND e.id > ? AND e.id <= ?`, teamID, span.After, span.Until)
 	return err
 }
 
@@ -224,6 +229,14 @@ func (r *Reader) HoldsTraces(emailID string, e *erase.Set) (holds bool, err erro
 		return struct{}{}, err
 	}, `SELECT address, '' FROM recipients WHERE email_id = ?1 UNION ALL SELECT recipient, detail FROM events WHERE email_id = ?1
 		UNION ALL SELECT NULL, recipients FROM doubts WHERE email_id = ?1`, emailID)
+	if err != nil || holds {
+		return holds, err
+	}
+	_, err = list(&r.session, func(s scanner) (struct{}, error) {
+		_, held, err := scanTraced(s, e)
+		holds = holds || held
+		return struct{}{}, err
+	}, `SELECT email_id, detail, conversation FROM attempts WHERE email_id = ?`, emailID)
 	return holds, err
 }
 
@@ -237,6 +250,9 @@ func (tx *Tx) EraseTraces(emailID string, e *erase.Set) error {
 		return err
 	}
 	if err := tx.eraseTimeline(emailID, e); err != nil {
+		return err
+	}
+	if err := tx.eraseAttempts(emailID, e); err != nil {
 		return err
 	}
 	rows, err := list(&tx.session, scanTextRow, `SELECT id, recipients FROM doubts WHERE email_id = ?`, emailID)

@@ -21,6 +21,7 @@ func (tx *Tx) InsertEvent(ev app.Event) error {
 	if err := tx.countEvent(&ev); err != nil {
 		return err
 	}
+	tx.tellEvent(ev.TeamID, ev.EmailID, ev.BroadcastID, string(ev.Type))
 	if ev.BroadcastID != "" { // who adds it has just found its recipient, which is one address
 		_, err = tx.exec(`INSERT INTO events (email_id, id, type, detail, created_at) VALUES (?, ?, ?, ?, ?)`,
 			ev.EmailID, ev.ID, string(ev.Type), string(detail), milli(ev.CreatedAt))
@@ -57,6 +58,7 @@ func scanEvent(s scanner) (app.Event, error) {
 
 // OpenTrouble notes that a relay takes nothing from now on of whom t is about.
 func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
+	tx.tellRelay(t.Relay)
 	detail, err := json.Marshal(t.Detail)
 	if err != nil {
 		return fmt.Errorf("encode trouble: %w", err)
@@ -69,12 +71,14 @@ func (tx *Tx) OpenTrouble(t app.RelayTrouble) error {
 
 // CloseTrouble notes that a trouble is over.
 func (tx *Tx) CloseTrouble(id string) error {
+	tx.tellRelay("")
 	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE id = ? AND ended_at IS NULL`, milli(tx.Now), id)
 	return err
 }
 
 // CloseTroubles notes that all troubles of a relay are over.
 func (tx *Tx) CloseTroubles(relay string) error {
+	tx.tellRelay(relay)
 	_, err := tx.exec(`UPDATE relay_troubles SET ended_at = ? WHERE relay = ? AND ended_at IS NULL`, milli(tx.Now), relay)
 	return err
 }

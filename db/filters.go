@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 	"unicode/utf8"
 
 	"mailer/app"
@@ -225,9 +226,11 @@ func (q *filtered) count(ctx context.Context, args ...any) (n int, err error) {
 var ErrLong = errors.New("db: too long a scan")
 
 // Effort bounds a scan: it ends with ErrLong rather than look at more than about
-// Most rows; 0: at all of them.
+// Most rows; 0: at all of them. With Until it looks at as many as it can before that
+// time, and some even where it has passed.
 type Effort struct {
-	Most int
+	Most  int
+	Until time.Time
 	// From and To bound the ids that are counted: behind From, up to To. Empty:
 	// all of them.
 	From, To string
@@ -244,7 +247,7 @@ const scanRange = 4096
 // bound there is one range: finding where more of them end costs a tenth and
 // more of a scan, and a statement ends with its context in the midst of it.
 func (e Effort) ranges(ctx context.Context, from, last string, end func(from string) (string, error), visit func(from, to string) (more bool, err error)) error {
-	if e.Most == 0 {
+	if e.Most == 0 && e.Until.IsZero() {
 		_, err := visit(from, last)
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -255,7 +258,7 @@ func (e Effort) ranges(ctx context.Context, from, last string, end func(from str
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if looked > e.Most {
+		if e.spent(looked) {
 			return ErrLong
 		}
 		to, err := end(from)
@@ -270,6 +273,13 @@ func (e Effort) ranges(ctx context.Context, from, last string, end func(from str
 		}
 		from = to
 	}
+}
+
+// spent reports whether a scan that is to have looked at so many rows is over before it
+// came to its end.
+func (e Effort) spent(looked int) bool {
+	late := !e.Until.IsZero() && looked > scanRange && time.Now().After(e.Until)
+	return late || e.Most > 0 && looked > e.Most
 }
 
 func (r *Reader) rangeUp(teamID string) func(from string) (string, error) {
@@ -331,17 +341,20 @@ func (r *Reader) pickedContacts(ctx context.Context, e Effort, teamID string, fi
 	if page.Before != "" {
 		return r.pickedUp(ctx, e, teamID, filter, page.Before, limit)
 	}
+	out, _, err := r.pickedDown(ctx, e, teamID, filter, cmp.Or(page.After, lastID), firstID, limit)
+	return out, err
+}
+
+// pickedDown is pickedContacts from newer to older ones, from below an id down to another,
+// which is looked at too. It also returns how far it looked.
+func (r *Reader) pickedDown(ctx context.Context, e Effort, teamID string, filter condition, from, last string, limit int) ([]app.Contact, string, error) {
 	q, err := r.filtered(`SELECT `+contactColumns+` FROM contacts AS c
 		WHERE c.team_id = ? AND c.id < ? AND c.id >= ? AND `+filterPlace+` ORDER BY c.id DESC LIMIT ?`, filter)
 	if err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	defer q.close()
-	from := page.After
-	if from == "" {
-		from = lastID
-	}
-	return q.contacts(ctx, e, teamID, from, firstID, r.rangeDown(teamID), limit)
+	return q.contacts(ctx, e, teamID, from, last, r.rangeDown(teamID), limit)
 }
 
 // pickedUp is pickedContacts from older to newer ones.
@@ -352,14 +365,16 @@ func (r *Reader) pickedUp(ctx context.Context, e Effort, teamID string, filter c
 		return nil, err
 	}
 	defer q.close()
-	return q.contacts(ctx, e, teamID, from, lastID, r.rangeUp(teamID), limit)
+	out, _, err := q.contacts(ctx, e, teamID, from, lastID, r.rangeUp(teamID), limit)
+	return out, err
 }
 
-func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, err error) {
+// contacts returns the first ones of a walk, at most limit, and how far it went.
+func (q *filtered) contacts(ctx context.Context, e Effort, teamID, from, last string, end func(string) (string, error), limit int) (out []app.Contact, looked string, err error) {
 	err = e.ranges(ctx, from, last, end, func(from, to string) (bool, error) {
 		rows, err := collect(ctx, q.room, q.stmt, scanContact, q.with([]any{teamID, from, to}, limit-len(out))...)
-		out = append(out, rows...)
+		out, looked = append(out, rows...), to
 		return len(out) < limit, readFault(q.query, err)
 	})
-	return out, err
+	return out, looked, err
 }

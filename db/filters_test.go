@@ -394,10 +394,10 @@ func TestFilteredStatementsWalkTheirIndex(t *testing.T) {
 	byMember := "SEARCH m USING PRIMARY KEY (segment_id=? AND contact_id>? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)" + byIndex
 	want := map[string]string{
 		"CountAudience": byContact, "CountAudience by hand": byMember, "AudienceContacts": byContact, "AudienceContacts by hand": byMember,
-		"countPicked":    "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
-		"countUnpicked":  "SEARCH m USING PRIMARY KEY (segment_id=? AND contact_id>? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
-		"pickedContacts": "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
-		"pickedUp":       "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
+		"countPicked":   "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
+		"countUnpicked": "SEARCH m USING PRIMARY KEY (segment_id=? AND contact_id>? AND contact_id<?); SEARCH c USING PRIMARY KEY (team_id=? AND id=?)",
+		"pickedDown":    "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
+		"pickedUp":      "SEARCH c USING PRIMARY KEY (team_id=? AND id>? AND id<?)",
 	}
 	seen := 0
 	for _, s := range all {

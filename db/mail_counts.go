@@ -34,9 +34,9 @@ func (tx *Tx) addCount(key tally.Key, n *tally.Tally) {
 	tx.counts = append(tx.counts, mailCount{key, *n})
 }
 
-// countEvent counts what an event is about, before it is inserted.
+// countEvent counts what an event says, before it is inserted.
 func (tx *Tx) countEvent(ev *app.Event) error {
-	if n := tally.Of(ev, true); n == (tally.Tally{}) {
+	if ev.Domain == "" || tally.Of(ev, true) == (tally.Tally{}) {
 		return nil
 	}
 	first, err := tx.isFirst(ev)
@@ -148,4 +148,16 @@ func scanMailCount(s scanner) (MailCount, error) {
 func (tx *Tx) PurgeMailCounts(teamID string, before time.Time) error {
 	_, err := tx.exec(`DELETE FROM mail_counts WHERE team_id = ? AND hour < ?`, teamID, tally.Hour(before))
 	return err
+}
+
+// DomainID returns the id of a team's domain. Error: ErrNotFound.
+func (r *Reader) DomainID(teamID, name string) (id string, err error) {
+	err = r.row(`SELECT id FROM domains WHERE team_id = ? AND name = ?`, []any{teamID, name}, &id)
+	return id, err
+}
+
+// BroadcastName returns the name of a team's broadcast. Error: ErrNotFound.
+func (r *Reader) BroadcastName(teamID, id string) (name string, err error) {
+	err = r.row(`SELECT name FROM broadcasts WHERE id = ? AND team_id = ?`, []any{id, teamID}, &name)
+	return name, err
 }

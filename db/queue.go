@@ -126,6 +126,7 @@ func (tx *Tx) Reroute(u *app.Unit, relay, stood string) error {
 
 // ReleaseBroadcast has a held broadcast go on. Error: ErrNotFound when it is not held.
 func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
+	tx.tellBroadcast(teamID, id)
 	n, err := tx.exec(`UPDATE broadcasts SET held = NULL, held_at = NULL WHERE team_id = ? AND id = ? AND held IS NOT NULL`, teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }
@@ -133,6 +134,7 @@ func (tx *Tx) ReleaseBroadcast(teamID, id string) error {
 // RerouteBroadcast has what has not begun of a scheduled or queued broadcast leave
 // through another relay. Error: ErrNotFound for any other, and one that does already.
 func (tx *Tx) RerouteBroadcast(teamID, id, relay string) error {
+	tx.tellBroadcast(teamID, id)
 	n, err := tx.exec(`UPDATE broadcasts SET relay = ?1 WHERE team_id = ?2 AND id = ?3 AND status IN ('scheduled', 'queued') AND relay <> ?1`, relay, teamID, id)
 	return oneRow(n, err, ErrNotFound)
 }

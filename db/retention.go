@@ -215,6 +215,9 @@ func (tx *Tx) deleteTimeline(id string) error {
 	if _, err := tx.exec(`DELETE FROM events WHERE email_id = ?`, id); err != nil {
 		return err
 	}
+	if err := tx.deleteAttempts(id); err != nil {
+		return err
+	}
 	if _, err := tx.exec(`DELETE FROM provider_ids WHERE email_id = ?`, id); err != nil {
 		return err
 	}

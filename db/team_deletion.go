@@ -190,6 +190,7 @@ func (tx *Tx) EndTeamDeletion(teamID string, before time.Time) (gone bool, err e
 var mailTraces = []string{
 	`DELETE FROM units WHERE email_id = ?`,
 	`DELETE FROM events WHERE email_id = ?`,
+	`DELETE FROM attempts WHERE email_id = ?`,
 	`DELETE FROM captures WHERE email_id = ?`,
 	`DELETE FROM provider_ids WHERE email_id = ?`,
 	`DELETE FROM doubts WHERE email_id = ?`,

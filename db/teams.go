@@ -1,9 +1,11 @@
 package db
 
 import (
+	"database/sql"
 	"errors"
 
 	"mailer/app"
+	"mailer/app/plan"
 )
 
 // InsertTeam adds a team. Error: ErrConflict for a name that exists.
@@ -63,4 +65,37 @@ func (r *Reader) SeveralTeams() (several bool, err error) {
 func (r *Reader) CountTeams() (n int64, err error) {
 	err = r.row(`SELECT count(*) FROM teams`, nil, &n)
 	return n, err
+}
+
+// TeamState is a team with its plan and whether it is suspended.
+type TeamState struct {
+	app.Team
+	Suspension
+	Plan plan.Plan // free where none was set
+}
+
+const (
+	stateColumns = `t.id, t.name, t.created_at, t.suspended_at, coalesce(t.suspended, ''), coalesce(p.name, 'free'), coalesce(p.included, 0), coalesce(p.overage, 0), coalesce(p.since, 0)`
+	stateTables  = `teams t LEFT JOIN team_plans p ON p.team_id = t.id`
+)
+
+// TeamState returns one team that is not being deleted, by its id. Errors: ErrNotFound.
+func (r *Reader) TeamState(id string) (TeamState, error) {
+	return one(&r.session, scanTeamState, `SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.id = ? AND t.deleted_at IS NULL`, id)
+}
+
+// TeamStates returns a page of the teams that are not being deleted, newest first, and
+// whether there are more. Errors: ErrNotFound for a cursor that is none of them.
+func (r *Reader) TeamStates(page app.Page) ([]TeamState, bool, error) {
+	return listPage(r, page, func(cursor string) error { return errorOf(r.TeamState(cursor)) }, scanTeamState,
+		`SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.deleted_at IS NULL AND t.id < ? ORDER BY t.id DESC LIMIT ?`,
+		`SELECT `+stateColumns+` FROM `+stateTables+` WHERE t.deleted_at IS NULL AND t.id > ? ORDER BY t.id LIMIT ?`)
+}
+
+func scanTeamState(s scanner) (t TeamState, err error) {
+	var created, since int64
+	var suspended sql.NullInt64
+	err = s.Scan(&t.ID, &t.Name, &created, &suspended, &t.Reason, &t.Plan.Name, &t.Plan.Volume, &t.Plan.Overage, &since)
+	t.CreatedAt, t.Suspension.Since, t.Plan.Since = fromMilli(created), fromMilli(suspended.Int64), fromMilli(since)
+	return t, err
 }

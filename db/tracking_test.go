@@ -140,7 +140,7 @@ func TestWhatAFetchAsksOfARecipientOfABroadcast(t *testing.T) {
 			2: {Taken: time.UnixMilli(b.QueuedAt.UnixMilli()).UTC()}, // its timeline does not tell
 			3: {Waits: true},
 		} {
-			want.TeamID, want.Broadcast, want.Recipient = b.TeamID, b.ID, fmt.Sprintf("P%d@example.net", n)
+			want.TeamID, want.Domain, want.Broadcast, want.Recipient = b.TeamID, "example.com", b.ID, fmt.Sprintf("P%d@example.net", n)
 			if got, err := r.TrackedEmail(id(n), at.Add(time.Hour)); err != nil || got != want {
 				t.Errorf("%d: %+v, %v, want %+v", n, got, err, want)
 			}

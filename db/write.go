@@ -28,6 +28,7 @@ type Tx struct {
 	outcomes map[reputation.OutcomeKey]reputation.Outcome
 	days     []dayCount  // what AddRecipients adds
 	counts   []mailCount // what CountSent and InsertEvent add
+	db       *DB         // nil: of no database in use
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -357,7 +358,7 @@ func (d *DB) runOne(s *session, r *request, now time.Time) error {
 	if _, err := s.exec("SAVEPOINT one"); err != nil {
 		return fmt.Errorf("savepoint: %w", err)
 	}
-	r.tx = &Tx{Reader: Reader{session: *s}, Now: now}
+	r.tx = &Tx{Reader: Reader{session: *s}, Now: now, db: d}
 	if r.err = d.call(r); r.err == nil {
 		_, err := s.exec("RELEASE one")
 		return err

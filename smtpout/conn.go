@@ -84,6 +84,9 @@ type conn struct {
 	in     *bufio.Reader
 	offer  offer
 	lines  []byte    // room for commands
+	talk   []spoken  // room for a transcript
+	last   spoken    // reply
+	tls    string    // like "TLS 1.3"; empty: none
 	used   int       // transactions begun
 	since  time.Time // idle since
 	place  *place    // that it holds in its pool while it is in use

@@ -3,6 +3,7 @@ package smtpout
 import (
 	"bufio"
 	"bytes"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/textproto"
@@ -38,6 +39,9 @@ func (c *conn) settle() {
 		size: offers("SIZE"), limit: int64(limit),
 	}
 	c.in, c.client = bufio.NewReaderSize(c.stream, replyBuffer), nil
+	if secured, ok := c.stream.(*tls.Conn); ok {
+		c.tls = tls.VersionName(secured.ConnectionState().Version)
+	}
 }
 
 // say sends whole command lines, in one write.
@@ -52,6 +56,7 @@ func (c *conn) say(lines []byte) error {
 func (c *conn) hear(want int, patience time.Duration) (text string, err error) {
 	c.wire.expect(patience)
 	code, text, err := readReply(c.in)
+	c.last = spoken{code: code, text: text}
 	if err != nil {
 		return "", err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"strconv"
+	"time"
 
 	"mailer/app"
 )
@@ -32,6 +33,7 @@ type exchange struct {
 	// or is still to be asked.
 	results  []app.RecipientResult
 	accepted int
+	talk     transcript
 }
 
 // transact carries out one transaction (RFC 5321 3.3). ending is ctx, or ends
@@ -39,8 +41,20 @@ type exchange struct {
 func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, b *built,
 	hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
 	c.used++
-	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b}
-	release := context.AfterFunc(ending, c.cut)
+	began := time.Now()
+	x := &exchange{relay: r, ctx: ending, conn: c, m: m, message: b, talk: transcript{lines: c.talk[:0]}}
+	res, end := x.carryOut(ctx, hold)
+	res.TLS, res.Took = c.tls, max(time.Since(began), time.Millisecond)
+	if !tookAll(res) {
+		res.Conversation = x.conversation(res)
+	}
+	c.talk = x.talk.lines
+	return res, end
+}
+
+// carryOut goes up to the dot and, where hold agrees, over it.
+func (x *exchange) carryOut(ctx context.Context, hold func(ctx context.Context, signature string) error) (app.Result, connEnd) {
+	release := context.AfterFunc(x.ctx, x.conn.cut)
 	ready, res, end := x.upToDot()
 	if !ready {
 		if !release() {
@@ -48,13 +62,13 @@ func (r *Relay) transact(ctx, ending context.Context, c *conn, m *app.Outgoing, 
 		}
 		return res, end
 	}
-	if err := hold(ctx, b.signature); err != nil {
+	if err := hold(ctx, x.message.signature); err != nil {
 		release()
-		c.cut()
+		x.conn.cut()
 		return withdrawn(), connBad
 	}
 	if !release() {
-		return x.trouble(app.StageDot, ending.Err()), connBad
+		return x.trouble(app.StageDot, x.ctx.Err()), connBad
 	}
 	return x.dot()
 }
@@ -168,12 +182,15 @@ func (x *exchange) ask(want int) (string, error) {
 			group = group[:bytes.IndexByte(group, '\n')+1]
 		}
 		x.unsaid, x.owed = x.unsaid[len(group):], bytes.Count(group, []byte{'\n'})
+		x.talk.said = group
 		if err := x.conn.say(group); err != nil {
 			return "", err
 		}
 	}
 	x.owed--
-	return x.conn.hear(want, x.relay.cfg.Timeout)
+	text, err := x.conn.hear(want, x.relay.cfg.Timeout)
+	x.talk.heard(x.conn.last)
+	return text, err
 }
 
 // mail begins the transaction. What the relay has sent unasked would be taken
@@ -271,6 +288,7 @@ func (x *exchange) loneDot() connEnd {
 
 // body writes all but the message's last CRLF, which goes with the final dot.
 func (x *exchange) body() error {
+	x.talk.body()
 	message := bytes.TrimSuffix(x.message.whole, crlf)
 	if dotLine(message, 0) < 0 {
 		_, err := x.conn.Write(message)
@@ -339,7 +357,9 @@ func (x *exchange) trouble(stage app.Stage, err error) app.Result {
 func (x *exchange) dot() (app.Result, connEnd) {
 	r := x.relay
 	release := context.AfterFunc(r.closing, x.conn.cut)
+	x.talk.said = []byte(".\r\n")
 	text, err := x.finish()
+	x.talk.heard(x.conn.last)
 	closed := !release()
 	res, end := x.afterDot(text, err)
 	if closed {

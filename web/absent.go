@@ -27,7 +27,6 @@ var absences = []absence{
 	{"/domains/*/claims", "claims of domains"},
 	{"/editor", "shared editor of templates and broadcasts"},
 	{"/emails/*/share", "public links to emails"},
-	{"/emails/metrics", "metrics of emails"},
 	{"/emails/receiving", "received emails"},
 	{"/events", "custom events"},
 	{"/inboxes", "inboxes"},

@@ -98,3 +98,49 @@ func TestAnErasureReachesIntoTheAuditLog(t *testing.T) {
 		t.Errorf("%+v", has)
 	}
 }
+
+type auditRow struct {
+	Object, ID, Action string
+	TeamID, Target     *string
+	Actor              struct{ Type, ID, Name string }
+	Before, After      map[string]any
+}
+
+func TestTheAuditLogIsListedToThoseWhoManageTheTeam(t *testing.T) {
+	r := newReal(t, captured())
+	_, theirs := r.newTeam("Other")
+	r.create(theirs, `{"name":"their key"}`)
+	k := r.create(r.full, `{"name":"one"}`)
+	r.create(k.Token, `{"name":"two","role":"member"}`)
+	wantStatus(t, r.as(r.full, "PATCH", "/api-keys/"+k.ID, `{"name":"uno"}`), 200)
+	list := func(query string) []auditRow {
+		t.Helper()
+		w := r.as(r.full, "GET", "/audit-logs?limit=100"+query, "")
+		wantStatus(t, w, 200)
+		if strings.Contains(w.Body.String(), "their key") {
+			t.Errorf("another team's: %s", w.Body)
+		}
+		return decoded[struct{ Data []auditRow }](t, w).Data
+	}
+	rows := list("")
+	if e := rows[0]; e.Object != "audit_log" || e.Action != "key.update" || *e.Target != k.ID || e.Actor.Type != "key" || e.Actor.ID != r.keyID("test") || e.Actor.Name != "test" || e.Before["name"] != "one" || e.After["name"] != "uno" {
+		t.Errorf("listed %+v", e)
+	}
+	soon, past := app.FormatTime(time.Now().Add(time.Minute)), app.FormatTime(time.Now().Add(-time.Minute))
+	for query, want := range map[string]int{
+		"&action=key.update": 1, "&action=key.create": 3, "&target=" + k.ID: 2, "&actor=" + k.ID: 1, "&actor=" + k.ID + "&action=key.update": 0, "&action=key": 0,
+		"&created_after=" + past: len(rows), "&created_before=" + past: 0, "&created_after=" + soon: 0, "&created_before=" + soon: len(rows),
+	} {
+		if got := list(query); len(got) != want {
+			t.Errorf("%s: %d entries, want %d", query, len(got), want)
+		}
+	}
+	all := r.page(r.full, "/audit-logs")
+	if down, up := r.walk("/audit-logs", "after", 2), r.walk("/audit-logs", "before", 2); len(down) != len(rows) || len(up) != len(rows)-1 {
+		t.Errorf("walked %q and %q", down, up)
+	}
+	r.wantPageErrors("/audit-logs", all.ids()[0])
+	wantError(t, r.as(r.full, "GET", "/audit-logs?created_after=x", ""), 422, app.CodeValidation, "created_after")
+	wantError(t, r.as(r.role(r.team.ID, app.RoleMember), "GET", "/audit-logs", ""), 403, app.CodeForbidden)
+	wantStatus(t, r.as(r.role(r.team.ID, app.RoleAdmin), "GET", "/audit-logs", ""), 200)
+}

@@ -226,6 +226,7 @@ var bases = map[string]string{
 	"POST /broadcasts":                          `{"from":"a@ours.example","subject":"s","text":"x"}`,
 	"POST /api-keys#domain_id":                  `{"name":"k","permission":"sending_access"}`,
 	"PATCH /emails/{id}":                        `{"scheduled_at":"in 1 hour"}`,
+	"PATCH /api-keys/{id}":                      `{"name":"x"}`,
 	"PATCH /contacts/{id}/topics":               `[{"id":"{/topics}","subscription":"opt_in"}]`,
 	"POST /webhooks/{id}/signing-secret/rotate": ``,
 }

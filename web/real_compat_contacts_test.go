@@ -153,7 +153,7 @@ func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
 		"/contacts?audience_id=" + b.segment:                     {"`audience_id`", "use `segment_id`"},
 		"/contacts?email=ann@example.org":                        {"`email` is a field of the rows and no filter of this list, which takes `after`, `before`, `include`, `limit`, `segment_id`"},
 		"/contacts?limt=3":                                       {"use `limit`"},
-		"/emails?from=ann@example.org":                           {"`from` is a field"},
+		"/emails?message_id=x":                                   {"`message_id` is a field"},
 		"/templates?status=draft":                                {"`status` is a field"},
 		"/suppressions?orign=bounce":                             {"use `origin`"},
 		"/segments/" + b.segment + "/contacts?unsubscribed=true": {"`unsubscribed` is a field"},

@@ -34,6 +34,8 @@ type Config struct {
 	// Silent: of requests only those have a line in the log that fail by the server's
 	// fault.
 	Silent bool
+	// Version is that of the program, for its operator.
+	Version string
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 
@@ -47,7 +49,9 @@ type Services struct {
 	Sessions       rest.Sessions // nil: nobody signs in
 	Health         healthService
 	Emails         emails.Service
+	Search         emails.SearchService
 	Attachments    emails.AttachmentService
+	Metrics        emails.MetricsService
 	Suppressions   audience.SuppressionService
 	Domains        domainService
 	Topics         audience.TopicService
@@ -55,6 +59,7 @@ type Services struct {
 	ContactTopics  audience.ContactTopicService
 	Contacts       audience.ContactService
 	Segments       audience.SegmentService
+	Previews       audience.PreviewService
 	Pages          pages.Service
 	Tracking       pages.TrackingService
 	Imports        audience.ImportService
@@ -62,6 +67,7 @@ type Services struct {
 	Ingest         ingestService
 	Broadcasts     broadcasts.Service
 	BroadcastStats broadcasts.StatsService
+	Reviews        broadcasts.ReviewService
 	Webhooks       webhookService
 	Usage          usageService
 	Insights       insightsService
@@ -71,7 +77,12 @@ type Services struct {
 	SignIn         account.SignInService
 	Me             account.MeService
 	SecondFactors  account.SecondFactorService
+	Relays         operator.RelayService
+	Status         operator.HealthService
+	Backups        operator.BackupService
+	Teams          operator.TeamService
 	Exports        rest.Exports // nil: nobody notes them
+	Audit          account.AuditService
 }
 
 // servicesFrom returns the services of a server.
@@ -80,7 +91,9 @@ func servicesFrom(s *server.Server) Services {
 		Auth:           s.Teams,
 		Health:         s,
 		Emails:         s.Mail,
+		Search:         s.Search,
 		Attachments:    s.Mail,
+		Metrics:        s.Figures,
 		Suppressions:   s.Suppressions,
 		Domains:        s.Domains,
 		Topics:         s.Topics,
@@ -88,6 +101,7 @@ func servicesFrom(s *server.Server) Services {
 		ContactTopics:  s.Audience,
 		Contacts:       s.Audience,
 		Segments:       s.Audience,
+		Previews:       s.Previews,
 		Pages:          s.Pages,
 		Tracking:       s.Mail,
 		Imports:        s.Imports,
@@ -95,6 +109,7 @@ func servicesFrom(s *server.Server) Services {
 		Ingest:         s.Reports,
 		Broadcasts:     s.Broadcasts,
 		BroadcastStats: s.Broadcasts,
+		Reviews:        s.Reviews,
 		Webhooks:       s.Events,
 		Usage:          s.Teams,
 		Insights:       s.Mail,
@@ -105,7 +120,12 @@ func servicesFrom(s *server.Server) Services {
 		SignIn:         s.People,
 		Me:             s.People,
 		SecondFactors:  s.People,
+		Relays:         s.Routing,
+		Status:         s.Health,
+		Backups:        s.Backup,
+		Teams:          s.Teams,
 		Exports:        s.Teams,
+		Audit:          s.Teams,
 	}
 }
 
@@ -123,7 +143,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 		Keys: s.Auth, Sessions: s.Sessions, Exports: s.Exports, Log: cfg.Log, BaseURL: cfg.BaseURL, RateLimit: cfg.RateLimit, TeamRateLimit: cfg.TeamRateLimit,
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 	})
-	addRoutes(h, s)
+	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking)
 	mcp.Register(h)
@@ -133,25 +153,28 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	return h
 }
 
-// addRoutes adds the routes of the API.
-func addRoutes(h *rest.Handler, s Services) {
+// addRoutes adds the routes of the API. version is that of the program.
+func addRoutes(h *rest.Handler, s Services, version string) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
-		emails.Routes{Service: s.Emails},
+		emails.Routes{Service: s.Emails, Search: s.Search},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
+		emails.MetricsRoutes{Service: s.Metrics},
 		audience.SuppressionRoutes{Service: s.Suppressions},
 		domainRoutes{s.Domains},
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.ContactTopics},
-		audience.ContactRoutes{Service: s.Contacts},
+		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews},
 		segments,
+		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
 		broadcasts.TemplateRoutes{Service: s.Templates},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
+		broadcasts.ReviewRoutes{Service: s.Reviews},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
@@ -160,6 +183,11 @@ func addRoutes(h *rest.Handler, s Services) {
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
 		account.SecondFactorRoutes{Service: s.SecondFactors},
+		account.AuditRoutes{Service: s.Audit},
+		operator.RelayRoutes{Service: s.Relays},
+		operator.HealthRoutes{Service: s.Status, Version: version},
+		operator.BackupRoutes{Service: s.Backups},
+		operator.TeamRoutes{Service: s.Teams},
 	} {
 		routes.Add(h)
 	}

@@ -33,6 +33,7 @@ type Service struct {
 	erasuresBegun tally // by team, of this process
 
 	Imports      *Imports
+	Previews     *Previews
 	Pages        *Pages
 	Topics       *Topics
 	Properties   *Properties
@@ -87,7 +88,7 @@ type Suppressions struct{ *Service }
 func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {
 	s := &Service{Base: base, events: told, teams: owners, scans: service.NewTurns(maxScans, scanCrowd),
 		counts: cache.New[string, segmentCount](maxCounts, 0)}
-	s.Imports = &Imports{Service: s, imports: newImporter()}
+	s.Imports, s.Previews = &Imports{Service: s, imports: newImporter()}, &Previews{s}
 	s.Pages, s.Topics, s.Properties, s.Suppressions = &Pages{s, window.NewKeyed(time.Minute)}, &Topics{s}, &Properties{s}, &Suppressions{s}
 	return s
 }

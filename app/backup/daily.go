@@ -133,14 +133,27 @@ func (f *Daily) before(now time.Time) time.Time {
 	return at
 }
 
+// makeDaily makes the backup of the day, unless one is being made already, which is as
+// good.
 func (s *Service) makeDaily(ctx context.Context) error {
+	if !s.begin() {
+		return nil
+	}
+	defer s.end()
+	_, err := s.makeOwn(ctx)
+	return err
+}
+
+// makeOwn makes a backup in the folder of the daily ones, and removes those that are not
+// to be kept.
+func (s *Service) makeOwn(ctx context.Context) (Made, error) {
 	name := s.prefix() + time.Now().UTC().Format(nameTime) + ".db"
 	made, err := s.Write(ctx, filepath.Join(s.daily.Dir, name), nil)
 	if err != nil {
-		return err
+		return made, err
 	}
 	s.Log.Info("backup made", "file", made.File, "bytes", made.Bytes, "emails", made.Emails)
-	return s.removeOld()
+	return made, s.removeOld()
 }
 
 // nameTime is the time in the name of a daily backup, in UTC.

@@ -31,6 +31,8 @@ type Service struct {
 
 	mu      sync.Mutex
 	retryAt time.Time // of the daily backup, after it failed
+	// underWay: one is being made in the folder of the daily ones.
+	underWay bool
 }
 
 // New makes a Service. Without a folder in daily no backup is made unasked.

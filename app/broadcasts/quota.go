@@ -13,32 +13,53 @@ import (
 	"mailer/db"
 )
 
+// quotaDays is how many of a team's emails leave on each day of a daily plan.
+type quotaDays struct{ room, ahead, perDay int64 }
+
+// first reports whether some of those that come now leave on the first day.
+func (d quotaDays) first() bool { return d.room > d.ahead }
+
+// waves are n emails by the days on which they leave, from a time on.
+func (d quotaDays) waves(from time.Time, n int64) (out []pacing.Wave) {
+	at, room, ahead := from, d.room, d.ahead
+	for day := 1; n > 0 && d.perDay > 0; day++ {
+		passed := min(ahead, room)
+		if count := min(n, room-passed); count > 0 {
+			out = append(out, pacing.Wave{At: at, Count: count})
+			n -= count
+		}
+		ahead -= passed
+		at, room = plan.DayStart(from).Add(time.Duration(day)*24*time.Hour), d.perDay
+	}
+	return out
+}
+
 // dayEndOf is when a team's mail has left that waits or is of broadcasts, but one,
-// and n more, none before from, on a daily plan; zero on any other. first tells
-// whether some of the n leave on the first day.
-func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n int64) (end time.Time, first bool, err error) {
+// and n more, none before from, on a daily plan; zero on any other. days are
+// those of the plan.
+func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n int64) (end time.Time, days quotaDays, err error) {
 	if !s.Settings.Cloud {
-		return end, false, nil
+		return end, days, nil
 	}
 	current, err := s.teams.PlanOf(r, teamID)
 	if err != nil || !current.Daily() {
-		return end, false, err
+		return end, days, err
 	}
 	used, _, err := r.DayRecipients(teamID, plan.UnixDay(from)) // none has counted on a day to come
 	if err != nil {
-		return end, false, fmt.Errorf("read what the team used: %w", err)
+		return end, days, fmt.Errorf("read what the team used: %w", err)
 	}
 	waiting, err := r.Backlog(teamID)
 	if err != nil {
-		return end, false, fmt.Errorf("read the backlog: %w", err)
+		return end, days, fmt.Errorf("read the backlog: %w", err)
 	}
 	broadcasts, err := r.BroadcastBacklog(teamID, but)
 	if err != nil {
-		return end, false, fmt.Errorf("read what broadcasts will use: %w", err)
+		return end, days, fmt.Errorf("read what broadcasts will use: %w", err)
 	}
-	terms, ahead := current.Terms(), waiting.Late+broadcasts
-	room := max(0, terms.PerDay-used)
-	return terms.DayOf(from, room, ahead+n), room > ahead, nil
+	terms := current.Terms()
+	days = quotaDays{room: max(0, terms.PerDay-used), ahead: waiting.Late + broadcasts, perDay: terms.PerDay}
+	return terms.DayOf(from, days.room, days.ahead+n), days, nil
 }
 
 // stretch has what was foretold of a broadcast, which is about to be sent, obey the
@@ -46,7 +67,7 @@ func (s *Service) dayEndOf(r *db.Reader, teamID, but string, from time.Time, n i
 func (s *Service) stretch(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) error {
 	now := time.Now()
 	from := service.Latest(b.ScheduledAt, now)
-	end, first, err := s.dayEndOf(r, b.TeamID, b.ID, from, b.Audience)
+	end, days, err := s.dayEndOf(r, b.TeamID, b.ID, from, b.Audience)
 	if err != nil || !end.After(from) {
 		return err
 	}
@@ -56,9 +77,9 @@ func (s *Service) stretch(r *db.Reader, b *app.Broadcast, plan *pacing.Plan) err
 	if plan.Warning != nil && plan.FinishesAt.After(end) {
 		return nil
 	}
-	plan.FinishesAt = service.Latest(plan.FinishesAt, end)
+	plan.FinishesAt, plan.Waves = service.Latest(plan.FinishesAt, end), days.waves(from, b.Audience)
 	w := &pacing.PlanWarning{Code: pacing.WarningPaced, Days: int(math.Ceil(end.Sub(now).Hours() / 24))}
-	if !first {
+	if !days.first() {
 		w.Code = pacing.WarningQueuedBehind
 	}
 	w.Message = fmt.Sprintf("The daily quota of the plan lets the last of these emails leave on %s", end.Format(time.DateOnly))
@@ -82,21 +103,21 @@ func (s *Service) stretched(ctx context.Context, b *app.Broadcast, at, now time.
 
 // broadcastFits proves that the period of a monthly plan has a place for a
 // broadcast. Errors: CodeMonthlyQuotaExceeded.
-func (s *Service) broadcastFits(tx *db.Tx, b *app.Broadcast) error {
+func (s *Service) broadcastFits(r *db.Reader, now time.Time, b *app.Broadcast) error {
 	if !s.Settings.Cloud {
 		return nil
 	}
-	current, err := s.teams.PlanOf(&tx.Reader, b.TeamID)
+	current, err := s.teams.PlanOf(r, b.TeamID)
 	if err != nil || current.Daily() {
 		return err
 	}
-	waiting, err := tx.Backlog(b.TeamID)
+	waiting, err := r.Backlog(b.TeamID)
 	if err != nil {
 		return fmt.Errorf("read the backlog: %w", err)
 	}
-	today, _, err := tx.DayRecipients(b.TeamID, plan.UnixDay(tx.Now))
+	today, _, err := r.DayRecipients(b.TeamID, plan.UnixDay(now))
 	if err != nil {
 		return fmt.Errorf("read what the team used: %w", err)
 	}
-	return s.teams.PeriodFits(tx, b.TeamID, &current, waiting, today, b.Audience, b.ID)
+	return s.teams.PeriodFits(r, now, b.TeamID, &current, waiting, today, b.Audience, b.ID)
 }

@@ -185,7 +185,7 @@ func (s *Service) dispatch(tx *db.Tx, b *app.Broadcast) error {
 	if err := service.CapBroadcasts.Room(&tx.Reader, b.TeamID); err != nil {
 		return err
 	}
-	if err := s.broadcastFits(tx, b); err != nil {
+	if err := s.broadcastFits(&tx.Reader, tx.Now, b); err != nil {
 		return err
 	}
 	tx.AfterCommit(s.broadcaster.woken.Ring)

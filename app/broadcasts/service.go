@@ -22,11 +22,15 @@ type Service struct {
 	mail        *mail.Service
 	delivery    *delivery.Service
 	broadcaster *broadcaster
+
+	Reviews *Reviews
 }
 
 // New makes the service.
 func New(base *service.Base, owners *teams.Service, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
-	return &Service{Base: base, teams: owners, audience: people, mail: emails, delivery: lanes, broadcaster: newBroadcaster()}
+	s := &Service{Base: base, teams: owners, audience: people, mail: emails, delivery: lanes, broadcaster: newBroadcaster()}
+	s.Reviews = &Reviews{s}
+	return s
 }
 
 // Start sets the worker going.

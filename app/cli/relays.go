@@ -108,15 +108,11 @@ func relayText(arg, file string, in io.Reader) (string, error) {
 		return "", err
 	}
 	text := strings.TrimSpace(string(b))
-	scheme, _, _ := strings.Cut(text, "://")
-	region, _, named := strings.Cut(scheme, "=")
-	switch {
-	case text == "":
+	if text == "" {
 		return "", fmt.Errorf("%s is empty; it must hold the relay's URL", nameOf(file))
-	case !named:
-		return arg + "=" + text, nil
-	case region != arg:
-		return "", fmt.Errorf("%s has a URL for another relay than %s", nameOf(file), arg)
+	}
+	if text, err = relays.Named(arg, text); err != nil {
+		return "", fmt.Errorf("%s %w", nameOf(file), err)
 	}
 	return text, nil
 }

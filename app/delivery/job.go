@@ -13,9 +13,11 @@ type job struct {
 	line    *line     // that it was claimed by
 	paced   bool      // it waits for the relay's rate no more
 	began   time.Time // its transaction
-	minute  int64     // whose place it has in the daily limit
-	placed  bool      // it has one
-	strikes int       // lines that its email lost in a row
+	tls     string    // of what the relay took, and how long that was: see app.Result
+	took    time.Duration
+	minute  int64 // whose place it has in the daily limit
+	placed  bool  // it has one
+	strikes int   // lines that its email lost in a row
 	state   state
 	dot     dot                     // taken before its mark is written
 	letter  *letter                 // its message; nil: not read yet

@@ -71,6 +71,7 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 	switch v.Verdict {
 	case app.Accepted:
 		d := l.detail(u, v.Stage, v.Reply, time.Time{})
+		d.TLS, d.DurationMs = j.tls, j.took.Milliseconds()
 		if u.BroadcastID != "" {
 			d.Message = "" // put in words when it is read: a million of them take room
 		}
@@ -88,6 +89,40 @@ func (l *ledger) settleRecipient(tx *db.Tx, j *job, v app.RecipientResult, next 
 		return l.finished(tx, u, v.Address, app.Bounced, l.detail(u, v.Stage, v.Reply, time.Time{}))
 	}
 	return tx.InsertEvent(mail.NewEvent(tx, u, app.EventDeferred, v.Address, l.because(u, v.Stage, v.Reply, next, why)))
+}
+
+// attempt keeps the conversation of a transaction that the relay did not take for all of
+// its recipients. What it took stands in the event of each.
+func (l *ledger) attempt(tx *db.Tx, j *job, res app.Result) error {
+	j.tls, j.took = res.TLS, res.Took
+	if res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool { return v.Verdict == app.Refused || v.Verdict == app.Postponed }) {
+		return nil
+	}
+	if res.Kind == app.ResultDone { // the words of whom it is about
+		for _, v := range res.Recipients {
+			if v.Verdict == app.Refused || v.Verdict == app.Postponed {
+				res.Stage, res.Reply = v.Stage, v.Reply
+			}
+		}
+	}
+	d := l.detail(j.unit, res.Stage, res.Reply, time.Time{})
+	d.TLS, d.DurationMs = res.TLS, res.Took.Milliseconds()
+	return tx.InsertAttempt(j.unit.EmailID, db.Attempt{ID: app.NewID(), CreatedAt: tx.Now, Outcome: attemptOutcome(res), Detail: d, Conversation: res.Conversation})
+}
+
+// attemptOutcome names what came of an attempt that did not end in success.
+func attemptOutcome(res app.Result) string {
+	switch {
+	case res.Kind == app.ResultDoubt:
+		return "in_doubt"
+	case res.Kind == app.ResultTrouble:
+		return "interrupted"
+	case anyAccepted(res):
+		return "partly_sent"
+	case res.Reply.Code >= 500 || res.Kind == app.ResultRefused:
+		return "refused"
+	}
+	return "deferred"
 }
 
 // because is detail with why in more words; empty: none.

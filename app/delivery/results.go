@@ -90,6 +90,9 @@ func (l *lane) doubted(j *job, res app.Result) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) (err error) {
 		tx.AfterCommit(func() { stored = true })
+		if err := l.ledger.attempt(tx, j, res); err != nil {
+			return err
+		}
 		for _, v := range res.Recipients {
 			if v.Verdict == app.Refused && !ofRecipient(v.Reply) {
 				continue // it is asked for again, with the others
@@ -169,6 +172,9 @@ func (l *lane) settle(j *job, res app.Result, rest app.Verdict, try again) {
 	over, stored := false, false
 	l.record(j, func(tx *db.Tx) error {
 		tx.AfterCommit(func() { stored = true })
+		if err := l.ledger.attempt(tx, j, res); err != nil {
+			return err
+		}
 		next, attempts := try.next, j.unit.Attempts
 		if next.IsZero() {
 			next = tx.Now.Add(app.RetryDelay(j.unit.Attempts, l.s.Jitter()))

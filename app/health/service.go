@@ -2,6 +2,8 @@ package health
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	"mailer/app/backup"
 	"mailer/app/domains"
@@ -19,11 +21,14 @@ type Service struct {
 	backup  *backup.Service
 	network Network
 	place   Place
+	rounds  *rounds
+	// patience bounds each kind of checks; 0: it takes what it takes.
+	patience time.Duration
 }
 
 // New makes the service.
 func New(base *service.Base, senders *domains.Service, relays *routing.Service, waits *queue.Service, copies *backup.Service) *Service {
-	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies}
+	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, rounds: &rounds{}}
 }
 
 // At says where the database is that the service looks at, and how it reaches the world.
@@ -37,12 +42,32 @@ func (s *Service) At(p Place, n Network) *Service {
 // Nothing is sent and nothing is changed.
 func (s *Service) Doctor(ctx context.Context) ([]Check, error) {
 	checks := Machine(s.place, nil)
-	for _, step := range []func(context.Context) ([]Check, error){s.checkClock, s.checkCapture, s.checkRelays, s.checkDomains, s.checkWaiting, s.checkWebhooks, s.checkBackups} {
-		found, err := step(ctx)
+	for _, step := range []struct {
+		name  string
+		check func(context.Context) ([]Check, error)
+	}{
+		{"clock", s.checkClock}, {"capture", s.checkCapture}, {"relays", s.checkRelays}, {"domains", s.checkDomains},
+		{"queue", s.checkWaiting}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups},
+	} {
+		found, err := s.bounded(ctx, step.name, step.check)
 		if err != nil {
 			return nil, err
 		}
 		checks = append(checks, found...)
 	}
 	return append(append(checks, s.checkBaseURL(ctx)...), s.checkBounces(ctx)...), nil
+}
+
+// bounded makes checks within the time that they have. What takes longer is not well.
+func (s *Service) bounded(ctx context.Context, name string, check func(context.Context) ([]Check, error)) ([]Check, error) {
+	if s.patience == 0 {
+		return check(ctx)
+	}
+	limited, cancel := context.WithTimeout(ctx, s.patience)
+	defer cancel()
+	found, err := check(limited)
+	if err != nil && limited.Err() != nil && ctx.Err() == nil {
+		return []Check{bad(name, fmt.Sprintf("could not be looked at within %s", s.patience), "mailer doctor takes the time that it needs")}, nil
+	}
+	return found, err
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"mailer/app"
 	"mailer/app/delivery"
 	"mailer/app/queue"
@@ -62,7 +64,8 @@ const (
 	mostTables = 5
 )
 
-// Status looks at a server from beside it. version is that of the program.
+// Status looks at a server. version is that of the program. What takes the room in the
+// database is left out: FillTables reads all of it.
 func (s *Service) Status(ctx context.Context, version string) (out Status, err error) {
 	out.Version, out.Needs, out.Captures = version, []Need{}, s.Settings.Capture
 	if out.Relays, err = s.routing.List(ctx); err != nil {
@@ -71,7 +74,7 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	if out.Queue, err = s.queue.Summary(ctx, ""); err != nil {
 		return out, err
 	}
-	if out.Database, err = s.sizes(ctx); err != nil {
+	if out.Database, err = s.sizes(); err != nil {
 		return out, err
 	}
 	last, err := s.backup.Last(ctx)
@@ -95,22 +98,24 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 func (st *Status) need(what, fix string) { st.Needs = append(st.Needs, Need{what, fix}) }
 
 // sizes looks how much room is taken and left.
-func (s *Service) sizes(ctx context.Context) (d Database, err error) {
+func (s *Service) sizes() (d Database, err error) {
 	files, err := s.DB.FileSizes()
-	if err != nil {
-		return d, err
-	}
 	d.Bytes, d.WALBytes, d.DiskFree = files.File, files.WAL, files.DiskFree
+	return d, err
+}
+
+// FillTables looks which tables take most room, in every page of the database.
+func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	space, err := s.DB.Space(ctx)
 	if err != nil {
-		return d, fmt.Errorf("read what takes the room: %w", err)
+		return fmt.Errorf("read what takes the room: %w", err)
 	}
 	for name, bytes := range space.Tables {
 		d.Tables = append(d.Tables, Table{name, bytes})
 	}
 	slices.SortFunc(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	d.Tables = d.Tables[:min(len(d.Tables), mostTables)]
-	return d, nil
+	return nil
 }
 
 func (s *Service) needsOfRelays(out *Status) {
@@ -229,16 +234,20 @@ func (s *Service) checkRelays(ctx context.Context) ([]Check, error) {
 	if len(all) == 0 {
 		return []Check{bad("relays", "no relay is configured: mail is accepted and waits", "mailer relays add REGION --url-file FILE, or mailer serve with MAILER_RELAY")}, nil
 	}
-	var checks []Check
-	for _, r := range all {
-		check, err := s.checkRelay(ctx, r)
-		if err != nil {
-			return nil, err
-		}
-		checks = append(checks, check)
+	checks := make([]Check, len(all))
+	var g errgroup.Group
+	g.SetLimit(relaysAtOnce)
+	for i, r := range all {
+		g.Go(func() (err error) {
+			checks[i], err = s.checkRelay(ctx, r)
+			return err
+		})
 	}
-	return checks, nil
+	return checks, g.Wait()
 }
+
+// relaysAtOnce is how many relays are tried at a time: one that is down takes long.
+const relaysAtOnce = 8
 
 func (s *Service) checkRelay(ctx context.Context, r routing.Status) (Check, error) {
 	name := "relay " + r.Region

@@ -115,7 +115,7 @@ func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	now := time.Now()
 	id := app.NewID()
 	email := &app.Email{
-		ID: id, TeamID: key.TeamID, KeyID: key.ID, MessageID: app.EmailMessageID(id, mail.From.Domain),
+		ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: sourceOf(key), MessageID: app.EmailMessageID(id, mail.From.Domain),
 		CreatedAt: now, LastEvent: app.Queued, Mail: *mail,
 	}
 	if in.ScheduledAt != "" {

@@ -31,6 +31,7 @@ type Service struct {
 	mails    broadcastMails
 
 	Templates *Templates
+	Search    *Search
 }
 
 // Templates is contents that sends refer to by name.
@@ -40,7 +41,7 @@ type Templates struct{ *Service }
 func New(base *service.Base, told *events.Service, owners *teams.Service, senders *domains.Service, people *audience.Service) *Service {
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
-	s.Templates = &Templates{s}
+	s.Templates, s.Search = &Templates{s}, newSearch(s)
 	return s
 }
 

@@ -36,12 +36,14 @@ type piece struct {
 // flow is one broadcast.
 type flow struct {
 	team      int
-	from      float64 // seconds after Now
-	left      float64 // messages
-	may       float64 // messages that the window allows in this block
-	done      float64 // seconds after Now; negative: not yet
-	remaining int64   // messages, before anything flowed
-	atOnce    int64   // messages that the window allowed when it was queued; negative: it is not
+	from      float64   // seconds after Now
+	left      float64   // messages
+	may       float64   // messages that the window allows in this block
+	done      float64   // seconds after Now; negative: not yet
+	remaining int64     // messages, before anything flowed
+	atOnce    int64     // messages that the window allowed when it was queued; negative: it is not
+	watched   bool      // days are noted
+	days      []float64 // messages that left, by the day from its queueing on
 }
 
 // flowTeam is the broadcasts of a team.
@@ -318,9 +320,22 @@ func (p *planner) advance(q *flow, gone, n, part float64) {
 		q.done = p.when(gone + max(0, q.left-1)/part)
 	}
 	q.left -= own
+	if q.watched {
+		q.note(p.at, own)
+	}
 	if q.may -= own; q.may < epsilon {
 		q.may = 0
 	}
+}
+
+// note counts messages that left in a block which ends at a moment.
+func (q *flow) note(end, n float64) {
+	const day = 24 * 60 * 60
+	k := max(0, int((end-epsilon-max(q.from, 0))/day))
+	for len(q.days) <= k {
+		q.days = append(q.days, 0)
+	}
+	q.days[k] += n
 }
 
 // when is the moment of the block at which that many messages had left.

@@ -17,6 +17,13 @@ type Plan struct {
 	Now      int64
 	TooLarge bool // it needs more than MaxPlan
 	Warning  *PlanWarning
+	Waves    []Wave // how many leave from a time on, day by day; none: nobody can say
+}
+
+// Wave is messages of a broadcast that leave within a day from a time on.
+type Wave struct {
+	At    time.Time
+	Count int64
 }
 
 // PlanWarning says that a broadcast does not leave all at once.
@@ -76,13 +83,35 @@ func (f *Forecast) Plan(i int) Plan {
 		from = f.Queues[i].From
 	}
 	p := newPlanner(f)
+	p.queues[i].watched = true
 	p.run(from.Add(MaxPlan), i)
 	plan := Plan{FinishesAt: p.finish(i), Now: max(0, p.queues[i].atOnce)}
 	plan.TooLarge = plan.FinishesAt.IsZero() || plan.FinishesAt.After(from.Add(MaxPlan))
 	if !plan.TooLarge && plan.Now < f.Queues[i].Remaining {
 		plan.Warning = f.warning(plan, f.Queues[i])
 	}
+	if !plan.TooLarge {
+		plan.Waves = p.queues[i].waves(from)
+	}
 	return plan
+}
+
+// waves are what a watched queue sent, in days from a time on. Parts of a message count
+// once they make a whole one, and together they are all that it has.
+func (q *flow) waves(from time.Time) (out []Wave) {
+	sent, told := 0.0, int64(0)
+	for day, n := range q.days {
+		sent += n
+		whole := int64(math.Round(sent))
+		if day == len(q.days)-1 {
+			whole = q.remaining
+		}
+		if whole > told {
+			out = append(out, Wave{from.Add(time.Duration(day) * 24 * time.Hour), whole - told})
+			told = whole
+		}
+	}
+	return out
 }
 
 func (f *Forecast) warning(plan Plan, q PlannedQueue) *PlanWarning {

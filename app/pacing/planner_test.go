@@ -97,6 +97,13 @@ func checkPlan(t *testing.T, f Forecast, finish time.Duration, now int64, warnin
 			t.Errorf("it says %q", plan.Warning.Message)
 		}
 	}
+	sum, days := int64(0), map[time.Time]bool{}
+	for _, w := range plan.Waves {
+		sum, days[w.At] = sum+w.Count, true
+	}
+	if !plan.TooLarge && (sum != f.Queues[last].Remaining || len(days) != len(plan.Waves)) {
+		t.Errorf("waves %v of %d emails", plan.Waves, f.Queues[last].Remaining)
+	}
 	if plan.Now != now || plan.TooLarge != (finish < 0) || got != warning {
 		t.Errorf("%d now, warning %q, too large %v; want %d, %q", plan.Now, got, plan.TooLarge, now, warning)
 	}

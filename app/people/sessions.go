@@ -180,7 +180,7 @@ func endSession(tx *db.Tx, token string) error {
 	return nil
 }
 
-// renew gives a session another token, since it may do more from now on: whoever knew the
+// renew returns a session with another token, since it may do more from now on: whoever knew the
 // old one must not gain by that. It goes on for as long as it would have.
 func renew(tx *db.Tx, userID, id string) (n NewSession, err error) {
 	old, err := tx.Session(userID, id)

@@ -84,6 +84,23 @@ func ParseOne(s string) (Relay, error) {
 	return r, nil
 }
 
+// Named returns `REGION=URL` of a name and what may begin with that name already. No error
+// repeats any of the text.
+func Named(region, text string) (string, error) {
+	if !app.IsRegion(region) {
+		return "", errors.New("must have a name of 1 to 40 lower-case letters, digits and dashes")
+	}
+	scheme, _, _ := strings.Cut(text, "://")
+	own, _, named := strings.Cut(scheme, "=")
+	switch {
+	case !named:
+		return region + "=" + text, nil
+	case own != region:
+		return "", errors.New("has a URL for another relay than " + region)
+	}
+	return text, nil
+}
+
 // isLoopback reports whether what is said to host stays on this machine.
 func isLoopback(host string) bool {
 	addr, err := netip.ParseAddr(host)

@@ -59,6 +59,7 @@ type compiler struct {
 	broadcast *app.Broadcast
 	mail      *Broadcast
 	fallbacks map[string]string // of properties
+	open      []openSlot        // places without a fallback
 }
 
 // frame sees to all but the bodies.
@@ -221,6 +222,9 @@ func (c *compiler) slot(p app.Placeholder, own string, escape func(string) strin
 	}
 	if key, ok := strings.CutPrefix(s.field, app.PropertyPrefix); ok && !p.HasFallback {
 		s.fallback = escape(cleanValue(valueOf(c.fallbacks, key)))
+	}
+	if !p.HasFallback && s.fallback == "" {
+		c.open = append(c.open, openSlot{p.Key, s.field})
 	}
 	return s
 }

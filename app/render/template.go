@@ -252,3 +252,7 @@ func tooLarge(field string) error {
 // unsubscribeToken is how the link to the unsubscribe page is spelled until a
 // mail leaves.
 const unsubscribeToken = "{{{UNSUBSCRIBE_URL}}}"
+
+// WithPage puts an address where the link to the unsubscribe page stands in what Template
+// made.
+func WithPage(s, page string) string { return strings.ReplaceAll(s, unsubscribeToken, page) }

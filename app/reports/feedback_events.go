@@ -15,7 +15,10 @@ import (
 // for it.
 func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	kind, words := r.words()
-	_, domain := app.CutEmailMessageID(r.subject.MessageID)
+	var domain string
+	if !r.stranger() {
+		_, domain = app.CutEmailMessageID(r.subject.MessageID)
+	}
 	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Type: kind, CreatedAt: r.At,
 		Detail: app.EventDetail{Message: words, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),
 			BounceSubType: r.SubType, Diagnostic: r.Diagnostic, Link: r.Link, UserAgent: r.UserAgent, IPAddress: r.IPAddress}}

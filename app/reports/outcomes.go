@@ -13,8 +13,7 @@ import (
 // of them waited for their result.
 func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	o := reputation.Outcome{Sent: int64(waited)}
-	stranger := r.of == nil && !r.gone && r.Recipient != ""
-	if feedback.Suppresses(r.Report) && !stranger {
+	if feedback.Suppresses(r.Report) && !r.stranger() {
 		who := r.Recipient
 		if r.of != nil && r.of.Address != app.Erased {
 			who = app.FoldAddress(r.of.Address)
@@ -34,3 +33,6 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 	tx.CountSent(key.TeamID, key.Domain, r.subject.BroadcastID, int64(waited))
 	return nil
 }
+
+// stranger reports whether the report is about somebody who is no recipient of the email.
+func (r *report) stranger() bool { return r.of == nil && !r.gone && r.Recipient != "" }

@@ -13,7 +13,7 @@ import (
 // What is kept of records, however long mail is kept.
 const (
 	DoubtsKept  = 90 * day  // that were settled
-	RecordsKept = 400 * day // troubles of relays, recipients a day
+	RecordsKept = 400 * day // troubles of relays, the audit log, recipients a day
 )
 
 // PurgeRecords forgets old records that belong to no single email, or outlive it, in
@@ -25,6 +25,7 @@ func (s *Service) PurgeRecords(ctx context.Context) error {
 	return errors.Join(
 		pieces("settled doubts", DoubtsKept, (*db.Tx).PurgeDoubts),
 		pieces("old troubles of relays", RecordsKept, (*db.Tx).PurgeTroubles),
+		pieces("old entries of the audit log", RecordsKept, (*db.Tx).PurgeAudit),
 		s.purgeDays(ctx))
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,6 +55,16 @@ func (s *Service) unseal(row db.Relay) (relays.Relay, error) {
 		return relay, fmt.Errorf("the relay %s: %w", row.Region, err)
 	}
 	return relay, nil
+}
+
+// AddNamed adds a relay under a name as Add does. text is its URL, perhaps with that name
+// before it. Errors never repeat it.
+func (s *Service) AddNamed(ctx context.Context, region, text string) (Added, error) {
+	text, err := relays.Named(region, strings.TrimSpace(text))
+	if err != nil {
+		return Added{}, app.Errorf(app.CodeValidation, "The relay %v", err)
+	}
+	return s.Add(ctx, text)
 }
 
 // Added is what became of a relay that was added.

@@ -79,6 +79,24 @@ func (s *Service) List(ctx context.Context) ([]Status, error) {
 	return all, nil
 }
 
+// Get returns how one relay is. Error: app.CodeNotFound.
+func (s *Service) Get(ctx context.Context, region string) (Status, error) {
+	var found Status
+	err := s.DB.Read(ctx, func(r *db.Reader) error {
+		all, err := s.list(r)
+		if err != nil {
+			return err
+		}
+		i := slices.IndexFunc(all, func(st Status) bool { return st.Region == region })
+		if i < 0 {
+			return unknown(region)
+		}
+		found = all[i]
+		return found.count(r, time.Now())
+	})
+	return found, wrap("look at", region, err)
+}
+
 func (s *Service) list(r *db.Reader) ([]Status, error) {
 	states, err := r.RelayStates()
 	if err != nil {

@@ -30,9 +30,23 @@ func Doctor(ctx context.Context, database, keyFile string, open func() (*Server,
 	return s.Health.At(p, health.Network{}).Doctor(ctx)
 }
 
+// placeOf is where a running server has its database and master key.
+func placeOf(cfg *Config) health.Place {
+	p := health.Place{Database: cfg.DB.Path(), Running: true}
+	if cfg.KeyFile != nil {
+		p.KeyFile = cfg.KeyFile.Path
+	}
+	return p
+}
+
 // Status looks how the server of a database is.
 func Status(ctx context.Context, s *Server, database, version string) (health.Status, error) {
-	return s.Health.At(health.Place{Database: database, Running: db.InUse(database)}, health.Network{}).Status(ctx, version)
+	beside := s.Health.At(health.Place{Database: database, Running: db.InUse(database)}, health.Network{})
+	status, err := beside.Status(ctx, version)
+	if err != nil {
+		return status, err
+	}
+	return status, beside.FillTables(ctx, &status.Database)
 }
 
 // Names returns names or ids of a kind (team, domain, relay, key, email) out of a database

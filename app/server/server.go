@@ -21,6 +21,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/figures"
 	"mailer/app/health"
 	"mailer/app/mail"
 	"mailer/app/metrics"
@@ -103,14 +104,17 @@ type Server struct {
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
+	Previews     *audience.Previews
 	Pages        *audience.Pages
 	Topics       *audience.Topics
 	Properties   *audience.Properties
 	Suppressions *audience.Suppressions
 	Mail         *mail.Service
 	Templates    *mail.Templates
+	Search       *mail.Search
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
+	Reviews      *broadcasts.Reviews
 	Reports      *reports.Service
 	Routing      *routing.Service
 	Health       *health.Service
@@ -118,6 +122,7 @@ type Server struct {
 	Queue        *queue.Service
 	Rekey        *rekey.Service
 	Retention    *retention.Service
+	Figures      *figures.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -145,19 +150,22 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.People = people.New(base, s.Teams)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
+	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates = s.Mail.Templates
+	s.Templates, s.Search = s.Mail.Templates, s.Mail.Search
 	s.Delivery = delivery.New(base, s.Events, s.Teams, s.Domains, s.Audience, s.Mail,
 		delivery.Config{Routes: cfg.Routes, Connect: cfg.Connect, Tick: s.tick, DoubtDelay: cfg.DoubtDelay, MaxWait: cfg.MaxWait, BulkShare: cfg.BulkShare, Builders: cfg.Builders, Jitter: cfg.Jitter})
 	s.Broadcasts = broadcasts.New(base, s.Teams, s.Audience, s.Mail, s.Delivery)
+	s.Reviews = s.Broadcasts.Reviews
 	s.Reports = reports.New(base, s.Audience, s.Mail, s.Delivery)
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
-	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup)
+	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup).At(placeOf(&cfg), health.Network{})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
+	s.Figures = figures.New(base)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure

@@ -62,7 +62,7 @@ func (s *Service) chargePlan(tx *db.Tx, teamID string, n int64, c Charge) (Charg
 	case current.Daily():
 		return s.chargeDay(tx, teamID, &current, waiting, used, n, c)
 	default:
-		err = s.PeriodFits(tx, teamID, &current, waiting, used, n, "")
+		err = s.PeriodFits(&tx.Reader, tx.Now, teamID, &current, waiting, used, n, "")
 	}
 	if err != nil {
 		return c, err
@@ -123,19 +123,19 @@ func dayExceeded(tx *db.Tx, current *plan.Plan) error {
 // PeriodFits proves that the period of a monthly plan has a place for n more
 // recipients: what is promised to mail that waits and to broadcasts, but one, is
 // taken. Errors: CodeMonthlyQuotaExceeded.
-func (s *Service) PeriodFits(tx *db.Tx, teamID string, plan *plan.Plan, waiting plan.Backlog, today, n int64, but string) error {
-	used, err := s.periodUsed(&tx.Reader, teamID, plan, tx.Now, today)
+func (s *Service) PeriodFits(r *db.Reader, now time.Time, teamID string, plan *plan.Plan, waiting plan.Backlog, today, n int64, but string) error {
+	used, err := s.periodUsed(r, teamID, plan, now, today)
 	if err != nil {
 		return err
 	}
-	promised, err := tx.BroadcastBacklog(teamID, but)
+	promised, err := r.BroadcastBacklog(teamID, but)
 	if err != nil {
 		return fmt.Errorf("read what broadcasts will use: %w", err)
 	}
 	if used+waiting.Late+waiting.Scheduled+promised+n <= plan.Most() {
 		return nil
 	}
-	_, end := plan.Period(tx.Now)
+	_, end := plan.Period(now)
 	words := fmt.Sprintf("The %d emails that the plan %s includes", plan.Included(), plan.Name)
 	if plan.Overage {
 		words = fmt.Sprintf("The %d emails that the plan %s allows with overage", plan.Most(), plan.Name)

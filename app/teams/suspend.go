@@ -22,14 +22,21 @@ type Suspended struct {
 	Change bool      // it was otherwise before
 }
 
+func checkReason(reason string) error {
+	if reason = strings.TrimSpace(reason); len(reason) > maxReason || app.HasControl(reason) {
+		return app.Invalid("reason", "must be one line of at most %d bytes", maxReason)
+	}
+	return nil
+}
+
 // SuspendTeam has nothing of a team, found by name or id, leave from now on: what is not
 // past its final dot waits in its place, and sends are refused with the reason. Of one
 // that is suspended already the reason changes. Errors: CodeNotFound, CodeValidation.
 func (s *Service) SuspendTeam(ctx context.Context, nameOrID, reason string) (out Suspended, err error) {
-	reason = strings.TrimSpace(reason)
-	if len(reason) > maxReason || app.HasControl(reason) {
-		return out, app.Invalid("reason", "must be one line of at most %d bytes", maxReason)
+	if err := checkReason(reason); err != nil {
+		return out, err
 	}
+	reason = strings.TrimSpace(reason)
 	return s.suspension(ctx, nameOrID, "team.suspend", func(tx *db.Tx, before db.Suspension, team app.Team) (bool, error) {
 		if !before.Since.IsZero() && before.Reason == reason {
 			return false, nil

@@ -37,11 +37,11 @@ type SessionItem struct {
 type me struct {
 	Object string `json:"object" enum:"user"`
 	PersonItem
-	Teams         []TeamItem  `json:"teams"`
-	SecondFactor  []string    `json:"second_factor" doc:"What is asked for beside the password: totp, passkey; none: nothing"`
-	Password      bool        `json:"password" doc:"Whether there is one; without, only links and passkeys sign in"`
-	RecoveryCodes int         `json:"recovery_codes" doc:"How many are left"`
-	Session       SessionItem `json:"session"`
+	Teams         []MembershipItem `json:"teams"`
+	SecondFactor  []string         `json:"second_factor" doc:"What is asked for beside the password: totp, passkey; none: nothing"`
+	Password      bool             `json:"password" doc:"Whether there is one; without, only links and passkeys sign in"`
+	RecoveryCodes int              `json:"recovery_codes" doc:"How many are left"`
+	Session       SessionItem      `json:"session"`
 }
 
 type meOutput struct{ Body me }

@@ -33,8 +33,8 @@ type PersonItem struct {
 	Theme    *string `json:"theme" enum:"light,dark" doc:"null: the system's"`
 }
 
-// TeamItem is a team of a person.
-type TeamItem struct {
+// MembershipItem is a team of a person.
+type MembershipItem struct {
 	ID   string   `json:"id" format:"uuid"`
 	Name string   `json:"name"`
 	Role app.Role `json:"role" enum:"owner,admin,member"`
@@ -44,9 +44,9 @@ type TeamItem struct {
 
 // signedIn is what somebody gets who proved who he is.
 type signedIn struct {
-	User         *PersonItem `json:"user,omitempty" doc:"Absent while a second factor is to come"`
-	Teams        []TeamItem  `json:"teams,omitempty"`
-	SecondFactor []string    `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp"`
+	User         *PersonItem      `json:"user,omitempty" doc:"Absent while a second factor is to come"`
+	Teams        []MembershipItem `json:"teams,omitempty"`
+	SecondFactor []string         `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp"`
 }
 
 type signedInOutput struct{ Body signedIn }
@@ -170,10 +170,10 @@ func newPersonItem(u *people.User) PersonItem {
 	return PersonItem{ID: u.ID, Email: u.Address, Name: u.Name, Operator: u.Operator, Language: service.TextOrNull(u.Language), Theme: service.TextOrNull(u.Theme)}
 }
 
-func newTeamItems(rows []people.Membership) []TeamItem {
-	out := make([]TeamItem, len(rows))
+func newTeamItems(rows []people.Membership) []MembershipItem {
+	out := make([]MembershipItem, len(rows))
 	for i, m := range rows {
-		out[i] = TeamItem{ID: m.TeamID, Name: m.TeamName, Role: m.Role, SecondFactorRequired: m.SecondFactor}
+		out[i] = MembershipItem{ID: m.TeamID, Name: m.TeamName, Role: m.Role, SecondFactorRequired: m.SecondFactor}
 	}
 	return out
 }

@@ -116,6 +116,8 @@ type (
 	contactPageInput struct {
 		ContactListParams
 		SegmentID string `query:"segment_id" format:"uuid" doc:"Only the contacts of this segment"`
+		TopicID   string `query:"topic_id" format:"uuid" doc:"Only those who are subscribed to this topic, by choice or by default"`
+		Search    string `query:"search" doc:"Only those whose address or name holds this, in capitals or not; a whole address: the contact that has it"`
 	}
 	segmentContactsInput struct {
 		ID string `path:"id" format:"uuid" doc:"The id of the segment"`
@@ -155,7 +157,10 @@ type ContactService interface {
 }
 
 // ContactRoutes are the routes of contacts.
-type ContactRoutes struct{ Service ContactService }
+type ContactRoutes struct {
+	Service  ContactService
+	Previews PreviewService
+}
 
 // Add adds the routes to a handler.
 func (r ContactRoutes) Add(h *rest.Handler) {
@@ -166,7 +171,7 @@ func (r ContactRoutes) Add(h *rest.Handler) {
 	}, r.createContact))
 	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
 		OperationID: "list-contacts", Method: http.MethodGet, Path: "/contacts",
-		Summary: "List contacts, newest first", Tags: contactTags,
+		Summary: "List contacts, newest first, or search for them", Tags: contactTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listContacts)
 	rest.Register(h, rest.Route{FreshExport: true}, huma.Operation{
@@ -225,8 +230,15 @@ func (r ContactRoutes) createContactIn(ctx context.Context, key *app.Key, audien
 	return out, nil
 }
 
-func (r ContactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.ListOutput[ContactItem], error) {
-	return r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
+func (r ContactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.SearchOutput[ContactItem], error) {
+	if in.Search != "" || in.TopicID != "" {
+		return r.searchContacts(ctx, key, in)
+	}
+	found, err := r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)
+	if err != nil {
+		return nil, err
+	}
+	return rest.Unsearched(found), nil
 }
 
 func (r ContactRoutes) listSegmentContacts(ctx context.Context, key *app.Key, in *segmentContactsInput) (*rest.ListOutput[ContactItem], error) {

@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"mailer/app"
+	"mailer/app/render"
 	"mailer/app/service"
 	"mailer/web/rest"
 	"mailer/web/shapes"
@@ -134,6 +135,7 @@ type TemplateService interface {
 	DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error)
 	PublishTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
+	RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error)
 }
 
 // TemplateRoutes are the routes of templates.
@@ -176,6 +178,11 @@ func (r TemplateRoutes) Add(h *rest.Handler) {
 		Summary: "Copy a template into a draft without alias", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.duplicateTemplate)
+	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+		OperationID: "render-template", Method: http.MethodPost, Path: "/templates/{id}/render",
+		Summary: "Fill a template with values and show it; nothing is sent", Tags: templateTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.renderTemplate)
 }
 
 func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *struct{}, request *createTemplateRequest) (*templateOutput, error) {

@@ -80,7 +80,10 @@ type Service interface {
 }
 
 // Routes are the routes of emails and of batches of them.
-type Routes struct{ Service Service }
+type Routes struct {
+	Service Service
+	Search  SearchService
+}
 
 // Add adds the routes to a handler.
 func (r Routes) Add(h *rest.Handler) {
@@ -91,8 +94,8 @@ func (r Routes) Add(h *rest.Handler) {
 	}, r.sendEmail)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "list-emails", Method: http.MethodGet, Path: "/emails",
-		Summary: "List emails, newest first", Tags: shapes.EmailTags,
-		Errors: []int{http.StatusUnprocessableEntity},
+		Summary: "List emails, newest first, or search them", Tags: shapes.EmailTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listEmails)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-email", Method: http.MethodGet, Path: "/emails/{id}",
@@ -124,18 +127,6 @@ func (r Routes) sendEmail(ctx context.Context, key *app.Key, in *shapes.OnceHead
 		return nil, err
 	}
 	return &sendOutput{shapes.CreatedEmail{ID: id}}, nil
-}
-
-func (r Routes) listEmails(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[EmailItem], error) {
-	page, err := in.Page()
-	if err != nil {
-		return nil, err
-	}
-	emails, more, err := r.Service.ListEmails(ctx, key, page)
-	if err != nil {
-		return nil, err
-	}
-	return rest.NewList(emails, more, newEmailItem), nil
 }
 
 func (r Routes) getEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*recordOutput, error) {

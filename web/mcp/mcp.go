@@ -18,6 +18,7 @@ import (
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"mailer/app"
+	"mailer/app/mail"
 	"mailer/web/rest"
 )
 
@@ -154,6 +155,7 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 	if err != nil {
 		return refusedResult(m.h.ErrorFor(x, err))
 	}
+	request.Via = mail.SourceMCP
 	w := m.h.Perform(ctx, x, t.operation, &request.Call)
 	if w.Status >= 400 {
 		return textResult(w.Body.Bytes(), true)

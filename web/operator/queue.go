@@ -1,11 +1,13 @@
-// Package operator is the routes that operators know from their terminal: what waits,
-// and acts on it. web mounts them on web/rest; nothing else imports it.
+// Package operator is the routes that operators know from their terminal: what waits and
+// acts on it, relays, health, backups, teams. web mounts them on web/rest; nothing else
+// imports it.
 //
-// Failure policy: a key reaches its own team alone; what a filter does not name is never
-// touched.
+// Failure policy: a key reaches the queue of its own team alone, and nothing else here;
+// what a filter does not name is never touched; no answer holds a relay's password.
 package operator
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"strconv"
@@ -23,6 +25,7 @@ import (
 // broadcast with its recipients whose turn has not come.
 type QueueItem struct {
 	ID        string      `json:"id" format:"uuid"`
+	Team      string      `json:"team,omitempty" format:"uuid" doc:"Whose it is, where an operator asks about all teams"`
 	Relay     string      `json:"relay"`
 	From      string      `json:"from"`
 	To        []string    `json:"to" doc:"Who still waits; empty for a broadcast"`
@@ -37,6 +40,7 @@ type QueueItem struct {
 
 type queueCount struct {
 	Relay  string `json:"relay"`
+	Team   string `json:"team,omitempty" format:"uuid" doc:"Whose it is, where an operator asks about all teams"`
 	Reason string `json:"reason"`
 	Count  int64  `json:"count"`
 }
@@ -60,11 +64,14 @@ type queueResult struct {
 	Object  string `json:"object" enum:"queue"`
 	Matched int64  `json:"matched" doc:"What fits the filter"`
 	Changed int64  `json:"changed" doc:"What was acted on: not what is past the end of its message at the relay, or was so already"`
+	// Notes are of a move.
+	Notes []string `json:"notes,omitempty" doc:"What to look at besides, in words"`
 }
 
 // queueFilter is what the routes of the queue filter by.
 type queueFilter struct {
 	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails, or one broadcast"`
+	Team        string      `json:"team,omitempty" doc:"Name or id, where an operator acts on all teams"`
 	Relay       string      `json:"relay,omitempty" doc:"Region of the relay"`
 	FromDomain  string      `json:"from_domain,omitempty"`
 	ToDomain    string      `json:"to_domain,omitempty" doc:"Of a recipient that waits"`
@@ -76,9 +83,16 @@ type queueFilter struct {
 	All         bool        `json:"all,omitempty" doc:"All mail of the team: an act without a filter is refused otherwise"`
 }
 
+// moveRequest is the body of POST /queue/move.
+type moveRequest struct {
+	queueFilter
+	To string `json:"to_relay" minLength:"1" doc:"Region of the relay through which it is to leave"`
+}
+
 // requeueRequest is the body of POST /queue/requeue.
 type requeueRequest struct {
 	IDs         []string `json:"ids,omitempty" maxItems:"1000" doc:"Emails, also to recipients of broadcasts"`
+	Team        string   `json:"team,omitempty" doc:"Name or id, where an operator acts on all teams"`
 	Relay       string   `json:"relay,omitempty" doc:"Region of the relay"`
 	FromDomain  string   `json:"from_domain,omitempty"`
 	ToDomain    string   `json:"to_domain,omitempty"`
@@ -91,6 +105,7 @@ type queueInput struct {
 	Limit       rest.PageLimit `query:"limit" doc:"How many rows to answer"`
 	After       string         `query:"after" format:"uuid" doc:"The id of the last row of the page before: newer rows follow"`
 	IDs         string         `query:"id" format:"uuid" doc:"An email, or a broadcast"`
+	Team        string         `query:"team" doc:"Name or id, where an operator asks about all teams"`
 	Relay       string         `query:"relay" doc:"Region of the relay"`
 	FromDomain  string         `query:"from_domain"`
 	ToDomain    string         `query:"to_domain" doc:"Of a recipient that waits"`
@@ -116,6 +131,7 @@ type QueueService interface {
 	Retry(ctx context.Context, f queue.Filter) (queue.Result, error)
 	Drop(ctx context.Context, f queue.Filter) (queue.Result, error)
 	Requeue(ctx context.Context, f queue.Filter) (queue.Result, error)
+	Move(ctx context.Context, f queue.Filter, relay string) (queue.Result, error)
 }
 
 // QueueRoutes are the routes of what waits.
@@ -123,7 +139,7 @@ type QueueRoutes struct{ Service QueueService }
 
 // Add adds the routes to a handler.
 func (r QueueRoutes) Add(h *rest.Handler) {
-	rest.Register(h, rest.Route{}, huma.Operation{
+	rest.Register(h, rest.Route{AllTeams: true}, huma.Operation{
 		OperationID: "list-queue", Method: http.MethodGet, Path: "/queue",
 		Summary: "List what waits and why, oldest first, and count it", Tags: queueTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
@@ -137,7 +153,7 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 		{"retry-queue", "retry", "Try now what was put off", QueueService.Retry},
 		{"drop-queue", "drop", "Cancel mail that waits; of a broadcast all that is left", QueueService.Drop},
 	} {
-		rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,
 			Errors: []int{http.StatusNotFound},
 		}, func(ctx context.Context, key *app.Key, _ *struct{}, body *queueFilter) (*queueResultOutput, error) {
@@ -148,7 +164,11 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 			return resultOf(act.do(r.Service, ctx, f))
 		})
 	}
-	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "move-queue", Method: http.MethodPost, Path: "/queue/move",
+		Summary: "Have mail leave through another relay", Tags: queueTags, Errors: []int{http.StatusNotFound},
+	}, r.move)
+	rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 		OperationID: "requeue-emails", Method: http.MethodPost, Path: "/queue/requeue",
 		Summary: "Send again what failed, bounced by policy or was captured", Tags: queueTags,
 		Errors: []int{http.StatusNotFound},
@@ -159,13 +179,36 @@ func resultOf(res queue.Result, err error) (*queueResultOutput, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &queueResultOutput{queueResult{Object: "queue", Matched: res.Matched, Changed: res.Changed}}, nil
+	return &queueResultOutput{queueResult{Object: "queue", Matched: res.Matched, Changed: res.Changed, Notes: res.Notes}}, nil
 }
 
-// filter is what the body says, of the key's team alone.
+// teamOfKey is the team that is meant: the key's, or, where it has none, since an operator
+// asks about all teams, the one that is named, or all. Errors: CodeValidation.
+func teamOfKey(key *app.Key, named string) (string, error) {
+	if key.TeamID != "" && named != "" {
+		return "", app.Invalid("team", "is for an operator who names no team in the header x-team")
+	}
+	return cmp.Or(key.TeamID, named), nil
+}
+
+// filter is what the body of an act says. Errors: CodeValidation, also where nothing is
+// picked out and not all is meant.
 func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
-	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
+	f, err := b.read(key)
+	if err != nil {
+		return f, err
+	}
+	f.All = b.All && f.Team == "" // else the team is what is meant
+	return f, f.Within(b.All)
+}
+
+// read is what the body says, of the key's team alone, if it has one.
+func (b *queueFilter) read(key *app.Key) (queue.Filter, error) {
+	f := queue.Filter{IDs: b.IDs, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
 	var err error
+	if f.Team, err = teamOfKey(key, b.Team); err != nil {
+		return f, err
+	}
 	if b.OlderThan != "" {
 		if f.OlderThan, err = queue.ParseAge(b.OlderThan); err != nil {
 			return f, app.Invalid("older_than", "is wrong: %s", err)
@@ -176,7 +219,7 @@ func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
 			return f, app.Invalid("after", "is wrong: %s", err)
 		}
 	}
-	return f, f.Within(b.All)
+	return f, nil
 }
 
 func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*queueListOutput, error) {
@@ -188,12 +231,12 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if err := page.Validate(); err != nil {
 		return nil, err
 	}
-	body := queueFilter{Relay: in.Relay, FromDomain: in.FromDomain, ToDomain: in.ToDomain, State: queue.State(in.State), OlderThan: in.OlderThan,
-		BroadcastID: in.BroadcastID, Restored: in.Restored == "true", All: true}
+	body := queueFilter{Team: in.Team, Relay: in.Relay, FromDomain: in.FromDomain, ToDomain: in.ToDomain, State: queue.State(in.State), OlderThan: in.OlderThan,
+		BroadcastID: in.BroadcastID, Restored: in.Restored == "true"}
 	if in.IDs != "" {
 		body.IDs = []string{in.IDs}
 	}
-	f, err := body.filter(key)
+	f, err := body.read(key)
 	if err != nil {
 		return nil, err
 	}
@@ -201,26 +244,33 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if err != nil {
 		return nil, err
 	}
-	sum, err := r.Service.Summary(ctx, key.TeamID)
+	sum, err := r.Service.Summary(ctx, f.Team)
 	if err != nil {
 		return nil, err
 	}
-	return &queueListOutput{newQueueList(items, more, &sum)}, nil
+	return &queueListOutput{newQueueList(items, more, &sum, key.TeamID == "")}, nil
 }
 
-func newQueueList(items []queue.Item, more bool, sum *queue.Summary) queueList {
+// newQueueList makes the answer; rows tell whose they are where named is set.
+func newQueueList(items []queue.Item, more bool, sum *queue.Summary, named bool) queueList {
 	out := queueList{Object: "list", HasMore: more, Data: make([]QueueItem, len(items)), Waiting: sum.Waiting, Oldest: sum.Oldest,
 		By: make([]queueCount, len(sum.By)), ToDomains: make([]queueDomainCount, len(sum.ToDomains))}
 	for i := range items {
 		it := &items[i]
 		out.Data[i] = QueueItem{ID: it.ID, Relay: it.Relay, From: it.From, To: it.To, State: it.State, Reason: it.Reason, CreatedAt: it.CreatedAt,
 			NextAt: it.NextAt, Attempts: it.Attempts, Broadcast: service.TextOrNull(it.Broadcast)}
+		if named {
+			out.Data[i].Team = it.Team
+		}
 		if it.ID == it.Broadcast {
 			out.Data[i].Count = &it.Count
 		}
 	}
 	for i, row := range sum.By {
 		out.By[i] = queueCount{Relay: row.Relay, Reason: row.Reason, Count: row.Count}
+		if named {
+			out.By[i].Team = row.Team
+		}
 	}
 	for i, row := range sum.ToDomains {
 		out.ToDomains[i] = queueDomainCount{Domain: row.Domain, Count: row.Count}
@@ -229,12 +279,23 @@ func newQueueList(items []queue.Item, more bool, sum *queue.Summary) queueList {
 }
 
 func (r QueueRoutes) requeue(ctx context.Context, key *app.Key, _ *struct{}, b *requeueRequest) (*queueResultOutput, error) {
-	f := queue.Filter{IDs: b.IDs, Team: key.TeamID, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, Broadcast: b.BroadcastID, Captured: b.Captured}
+	f := queue.Filter{IDs: b.IDs, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, Broadcast: b.BroadcastID, Captured: b.Captured}
+	var err error
+	if f.Team, err = teamOfKey(key, b.Team); err != nil {
+		return nil, err
+	}
 	if b.FailedSince != "" {
-		var err error
 		if f.FailedSince, err = queue.ParseSince(b.FailedSince, time.Now()); err != nil {
 			return nil, app.Invalid("failed_since", "is wrong: %s", err)
 		}
 	}
 	return resultOf(r.Service.Requeue(ctx, f))
+}
+
+func (r QueueRoutes) move(ctx context.Context, key *app.Key, _ *struct{}, b *moveRequest) (*queueResultOutput, error) {
+	f, err := b.filter(key)
+	if err != nil {
+		return nil, err
+	}
+	return resultOf(r.Service.Move(ctx, f, b.To))
 }

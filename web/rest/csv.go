@@ -66,6 +66,9 @@ func tableOf(op *huma.Operation, input, output reflect.Type) *table {
 	t := &table{columns: columnsOf(row), file: fileName(op.Path), id: fieldOf(row, "json", "id"),
 		data: fieldOf(body, "json", "data"), more: fieldOf(body, "json", "has_more"), cursor: fieldOf(body, "json", "searched_to"),
 		limit: fieldOf(input, "query", "limit"), after: fieldOf(input, "query", "after"), before: fieldOf(input, "query", "before")}
+	if t.limit == nil && t.after == nil {
+		t.more = nil // its one page is all
+	}
 	if t.more != nil && (t.limit == nil || t.after == nil || t.id == nil && t.cursor == nil) {
 		panic(fmt.Sprintf("%s: a list with pages needs limit, after, and ids in its rows", op.Path))
 	}

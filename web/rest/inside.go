@@ -23,13 +23,16 @@ type Call struct {
 	Query  url.Values
 	Header http.Header
 	Body   []byte
+	Via    string // how what is made by it came: Key.Via
 }
 
 // Perform runs an operation inside of another request, with the key of that
 // one, which has paid for it already. The log has a line of its own for it.
 func (h *Handler) Perform(ctx context.Context, outer *Exchange, o *Operation, in *Call) (w *Recorder) {
 	w = NewRecorder()
-	x := &Exchange{ResponseWriter: w, ID: outer.ID, Key: outer.Key, RequestHeader: in.Header, Host: outer.Host, from: outer.from, Body: in.Body, inside: true}
+	key := *outer.Key
+	key.Via = in.Via
+	x := &Exchange{ResponseWriter: w, ID: outer.ID, Key: &key, RequestHeader: in.Header, Host: outer.Host, from: outer.from, Body: in.Body, inside: true}
 	r := &http.Request{
 		Method: o.Method, URL: &url.URL{Path: o.Path, RawQuery: in.Query.Encode()}, Host: outer.Host,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: in.Header, Body: http.NoBody,

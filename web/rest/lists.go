@@ -57,6 +57,47 @@ func NewList[F, T any](rows []F, more bool, convert func(*F) T) *ListOutput[T] {
 	return &ListOutput[T]{list[T]{Object: "list", HasMore: more, Data: data}}
 }
 
+// SearchedTo is a cursor that is null where a search came to the end.
+type SearchedTo struct{ ID string }
+
+// MarshalJSON implements json.Marshaler.
+func (s SearchedTo) MarshalJSON() ([]byte, error) {
+	if s.ID == "" {
+		return []byte("null"), nil
+	}
+	return strconv.AppendQuote(nil, s.ID), nil
+}
+
+// Schema implements huma.SchemaProvider.
+func (SearchedTo) Schema(huma.Registry) *huma.Schema {
+	return &huma.Schema{Type: huma.TypeString, Format: "uuid", Nullable: true,
+		Description: "With a filter: the last row that was looked at, from where `after` (or `before`) goes on, also where `data` is empty; null: there are no others"}
+}
+
+// searchList is the answer of a list that can be searched.
+type searchList[T any] struct {
+	Object     string      `json:"object" enum:"list"`
+	HasMore    bool        `json:"has_more" doc:"Whether rows follow in the direction of the page, or may, where a search has looked at enough"`
+	SearchedTo *SearchedTo `json:"searched_to,omitzero"`
+	Data       []T         `json:"data"`
+}
+
+// SearchOutput is a list that can be searched, as an operation answers it.
+type SearchOutput[T any] struct{ Body searchList[T] }
+
+// NewSearch makes the answer of a page as NewList does; searched is nil where nothing
+// was searched for.
+func NewSearch[F, T any](rows []F, more bool, searched *SearchedTo, convert func(*F) T) *SearchOutput[T] {
+	out := Unsearched(NewList(rows, more, convert))
+	out.Body.SearchedTo = searched
+	return out
+}
+
+// Unsearched is a list in which nothing was searched for.
+func Unsearched[T any](l *ListOutput[T]) *SearchOutput[T] {
+	return &SearchOutput[T]{searchList[T]{Object: l.Body.Object, HasMore: l.Body.HasMore, Data: l.Body.Data}}
+}
+
 // CheckID puts an id of the path into its canonical form. Whatever is no id names
 // nothing: a not_found of that kind.
 func CheckID(kind string, id *string) error {

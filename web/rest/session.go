@@ -23,33 +23,60 @@ const TeamHeader = "X-Team"
 // sitesOf are those whose pages may use a session: the server's own.
 func sitesOf(baseURL string) *http.CrossOriginProtection {
 	sites := http.NewCrossOriginProtection()
-	if u, err := url.Parse(baseURL); err == nil && u.Host != "" {
+	if origin := originOf(baseURL); origin != "" {
 		// What can't be an origin is none: a request's own host counts all the same.
-		_ = sites.AddTrustedOrigin(u.Scheme + "://" + u.Host)
+		_ = sites.AddTrustedOrigin(origin)
 	}
 	return sites
 }
 
-// sameSite refuses a request that another site's page makes a browser send.
-// Errors: CodeForbidden.
+// defaultPorts are those that browsers leave out of an origin (RFC 6454 section 6.2).
+var defaultPorts = map[string]string{"http": ":80", "https": ":443"}
+
+// originOf is an address's origin as browsers write it; empty: it has none.
+func originOf(address string) string {
+	u, err := url.Parse(address)
+	if err != nil || u.Host == "" {
+		return ""
+	}
+	return u.Scheme + "://" + strings.TrimSuffix(strings.ToLower(u.Host), defaultPorts[u.Scheme])
+}
+
+// sameSite refuses a request that another site's page makes a browser send, and what a
+// page that came without TLS asks of a server that is reached with it: somebody on the way
+// may have written that page. Errors: CodeForbidden.
 func (h *Handler) sameSite(r *http.Request) error {
-	if err := h.sites.Check(r); err != nil {
+	plain := h.secure() && r.Method != http.MethodGet && strings.HasPrefix(r.Header.Get("Origin"), "http://")
+	if err := h.sites.Check(r); err != nil || plain {
 		return app.Errorf(app.CodeForbidden, "A page of another site asks for this")
 	}
 	return nil
 }
 
-// signedIn finds the person of a request's cookie. Errors: those of Sessions;
-// CodeForbidden for another site's page.
+// signedIn finds the person of a request's cookie. An operator who names no team where all
+// are shown has none, and stands above them. Errors: those of Sessions; CodeForbidden for
+// another site's page, CodeNotFound for two teams at once.
 func (h *Handler) signedIn(r *http.Request, token string, rt *Route) (*app.Key, error) {
 	if err := h.sameSite(r); err != nil {
 		return nil, err
 	}
 	team := r.Header.Get(TeamHeader)
-	if rt.Person {
-		team = "" // a team that he can't reach does not keep him from what is his own
+	switch {
+	case rt.Person:
+		team = "" // one that he can't reach does not keep him from what is his own
+	case len(r.Header[TeamHeader]) > 1:
+		return nil, app.NoTeam()
 	}
-	return h.sessions.SignedIn(r.Context(), token, team, rt.Half)
+	key, err := h.sessions.SignedIn(r.Context(), token, team, rt.Half)
+	if err != nil {
+		return nil, err
+	}
+	if team == "" && key.Session.Operator && (rt.Operator || rt.AllTeams) {
+		all := *key // also where there is but one team to be a member of
+		all.TeamID, all.TeamName, all.Role = "", "", app.RoleOwner
+		key = &all
+	}
+	return key, nil
 }
 
 // mayPerson is nil where a person, or no person, may use a route.
@@ -67,14 +94,14 @@ func (h *Handler) mayPerson(key *app.Key, rt *Route) error {
 		return app.OperatorOnly()
 	case key.TeamID == "" && !rt.Operator && !rt.Person && !(rt.AllTeams && s.Operator):
 		return app.NoTeam()
-	case rt.Fresh && h.now().Sub(s.ProvedAt) > app.FreshProof:
+	case rt.Fresh && h.now().Sub(s.ProvedAt).Abs() > app.FreshProof: // a clock that was put back makes no proof last
 		return app.NotFresh()
 	}
 	return nil
 }
 
 // secure reports whether browsers reach this server by TLS.
-func (h *Handler) secure() bool { return strings.HasPrefix(h.baseURL, "https://") }
+func (h *Handler) secure() bool { return strings.HasPrefix(strings.ToLower(h.baseURL), "https://") }
 
 func (h *Handler) cookieName() string { return h.CookieName("") }
 
@@ -95,13 +122,17 @@ func (h *Handler) SessionToken(header http.Header) string {
 	return CookieValue(header, h.cookieName())
 }
 
-// CookieValue returns the value of a cookie; empty: none.
+// CookieValue returns the value of a cookie; empty: none, or several that differ, one of
+// which another host or path has put there.
 func CookieValue(header http.Header, name string) string {
-	c, err := (&http.Request{Header: header}).Cookie(name)
-	if err != nil {
-		return ""
+	value := ""
+	for i, c := range (&http.Request{Header: header}).CookiesNamed(name) {
+		if i > 0 && c.Value != value {
+			return ""
+		}
+		value = c.Value
 	}
-	return c.Value
+	return value
 }
 
 // SetSession has the browser keep the token of a session for a time, or forget it where
@@ -114,6 +145,7 @@ func (h *Handler) SetSession(x *Exchange, token string, keep time.Duration) {
 // where it is empty. A name that begins with "__Host-" is for TLS.
 func (h *Handler) SetCookie(x *Exchange, name, value string, keep time.Duration) {
 	c := http.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(keep / time.Second), Secure: h.secure(), HttpOnly: true, SameSite: http.SameSiteLaxMode}
+	x.Header().Set("Cache-Control", "no-store")
 	if value == "" {
 		c.MaxAge = -1
 	}
@@ -121,18 +153,30 @@ func (h *Handler) SetCookie(x *Exchange, name, value string, keep time.Duration)
 }
 
 // MaySignIn refuses to make a session where its cookie would travel in clear: without
-// TLS only on this machine. Errors: CodeForbidden.
+// TLS only on this machine, by the host of the request and by the page that a browser says
+// it is at, since a proxy may put its own name in the place of the first.
+// Errors: CodeForbidden.
 func (h *Handler) MaySignIn(x *Exchange) error {
 	if h.secure() {
 		return nil
 	}
-	host := x.Host
-	if u, err := url.Parse("http://" + host); err == nil {
-		host = u.Hostname()
+	local := isLocal("http://" + x.Host)
+	for _, origin := range x.RequestHeader["Origin"] {
+		local = local && isLocal(origin)
 	}
+	if !local {
+		return app.Errorf(app.CodeForbidden, "Signing in needs TLS: start mailer serve with the --base-url https://… under which it is reached")
+	}
+	return nil
+}
+
+// isLocal reports whether an address is this machine's own.
+func isLocal(address string) bool {
+	u, err := url.Parse(address)
+	if err != nil {
+		return false
+	}
+	host := strings.ToLower(u.Hostname())
 	addr, err := netip.ParseAddr(host)
-	if host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.IsLoopback() {
-		return nil
-	}
-	return app.Errorf(app.CodeForbidden, "Signing in needs TLS: start mailer serve with the --base-url https://… under which it is reached")
+	return host == "localhost" || strings.HasSuffix(host, ".localhost") || err == nil && addr.Unmap().IsLoopback()
 }

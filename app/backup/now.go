@@ -1,0 +1,134 @@
+package backup
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"mailer/app"
+)
+
+// nowPatience is how long who asks for a backup waits for it; a larger one goes on.
+const nowPatience = 20 * time.Second
+
+// errUnderWay says that the server makes a backup already.
+var errUnderWay = app.Errorf(app.CodeConflict, "A backup is being made already; try again when it is done")
+
+// File is a backup in the folder of the daily ones.
+type File struct {
+	Name  string
+	Bytes int64
+	At    time.Time // when it was begun, to the second
+}
+
+// Folder is what is known of the folder of the daily backups.
+type Folder struct {
+	Dir     string // empty: the server makes none
+	Files   []File // newest first
+	Running bool   // one is being made
+}
+
+// Folder lists the backups that the server made in its folder, which may be none.
+func (s *Service) Folder() (Folder, error) {
+	out := Folder{Dir: s.daily.Dir}
+	if out.Dir == "" {
+		return out, nil
+	}
+	s.mu.Lock()
+	out.Running = s.underWay
+	s.mu.Unlock()
+	names, err := s.own()
+	if err != nil {
+		return out, app.Errorf(app.CodeServiceUnavailable, "The backups can't be listed: %v", err)
+	}
+	for _, name := range slices.Backward(names) {
+		info, err := os.Stat(filepath.Join(out.Dir, name))
+		if errors.Is(err, os.ErrNotExist) { // it was old, and is removed by now
+			continue
+		}
+		if err != nil {
+			return out, fmt.Errorf("look at a backup: %w", err)
+		}
+		at, err := time.Parse(nameTime, s.timeIn(name))
+		if err != nil {
+			return out, fmt.Errorf("read the time of a backup: %w", err)
+		}
+		out.Files = append(out.Files, File{Name: name, Bytes: info.Size(), At: at})
+	}
+	return out, nil
+}
+
+// MakeNow makes a backup in the folder of the daily ones, as one of them. What takes long
+// goes on in the background: done is false then. Errors: CodeConflict where there is no
+// such folder or one is being made already, CodeServiceUnavailable for one that failed.
+func (s *Service) MakeNow(ctx context.Context) (made Made, done bool, err error) {
+	if s.daily.Dir == "" {
+		return Made{}, false, app.Errorf(app.CodeConflict, "This server has no folder for backups: start mailer serve with --backup-dir FOLDER, or use mailer backup FILE")
+	}
+	if !s.begin() {
+		return Made{}, false, errUnderWay
+	}
+	actor := app.ActorOf(ctx)
+	ended, left := make(chan outcome), make(chan struct{})
+	defer close(left)
+	s.Workers.Go(func() {
+		o := s.makeAsked(app.WithActor(s.Taking, func() app.Actor { return actor }))
+		select {
+		case ended <- o:
+		case <-left:
+			if o.err != nil {
+				s.LogUnlessHindered("a backup that was asked for failed", o.err)
+			}
+		}
+	})
+	patience := time.NewTimer(nowPatience)
+	defer patience.Stop()
+	select {
+	case o := <-ended:
+		if o.err != nil {
+			return Made{}, false, app.Errorf(app.CodeServiceUnavailable, "The backup failed: %v", o.err)
+		}
+		return o.made, true, nil
+	case <-patience.C:
+		return Made{}, false, nil
+	case <-ctx.Done():
+		return Made{}, false, ctx.Err()
+	}
+}
+
+type outcome struct {
+	made Made
+	err  error
+}
+
+// makeAsked makes a backup that begin was said for. One that goes well ends what status
+// says of a daily one that failed.
+func (s *Service) makeAsked(ctx context.Context) outcome {
+	defer s.end()
+	made, err := s.makeOwn(ctx)
+	if err == nil {
+		err = s.noteFailure(ctx, nil)
+	}
+	return outcome{made, err}
+}
+
+// begin notes that a backup of the server's own is being made; false: one is already.
+func (s *Service) begin() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.underWay {
+		return false
+	}
+	s.underWay = true
+	return true
+}
+
+func (s *Service) end() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.underWay = false
+}

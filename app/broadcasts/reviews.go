@@ -1,0 +1,153 @@
+package broadcasts
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/insights"
+	"mailer/app/mail"
+	"mailer/app/pacing"
+	"mailer/app/render"
+	"mailer/app/service"
+	"mailer/db"
+)
+
+// Reviews is what people look at before they send a broadcast: whom it goes to and when,
+// and what one of them would see. It changes nothing.
+type Reviews struct{ *Service }
+
+// Planned is what would become of a broadcast that is sent now, or at its time.
+type Planned struct {
+	Recipients int64
+	LeftOut    db.LeftOut
+	StartsAt   time.Time
+	FinishesAt time.Time // zero: nobody can say
+	Waves      []pacing.Wave
+	Warning    *pacing.PlanWarning // nil: all of it leaves at once
+	Insights   *app.Insights
+}
+
+// PlanBroadcast foretells what SendBroadcast would do with a draft, by the same checks
+// and the same planner. Errors: those of SendBroadcast but for idempotency.
+func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*Planned, error) {
+	at, err := app.BroadcastTime(scheduledAt, time.Now())
+	if err != nil {
+		return nil, err
+	}
+	b, err := s.readBroadcast(ctx, key, id)
+	if err != nil {
+		return nil, err
+	}
+	if err := onlyDraft(b, "planned"); err != nil {
+		return nil, err
+	}
+	b.ScheduledAt = at
+	plan, err := s.foretell(ctx, b)
+	if err != nil {
+		return nil, err
+	}
+	out := &Planned{Recipients: b.Audience, StartsAt: service.Latest(at, time.Now()), FinishesAt: plan.FinishesAt, Waves: plan.Waves, Warning: plan.Warning}
+	if len(out.Waves) == 0 && b.Audience > 0 && plan.Warning == nil {
+		out.Waves = []pacing.Wave{{At: out.StartsAt, Count: b.Audience}}
+	}
+	whom, err := s.judged(ctx, b, out)
+	if err != nil {
+		return nil, service.Unavailable(err)
+	}
+	out.LeftOut, err = s.audience.Previews.LeftOut(ctx, whom)
+	return out, service.Unavailable(err)
+}
+
+// judged does the last checks of a send and notes what was found in its content. It
+// returns whom it goes to.
+func (s *Reviews) judged(ctx context.Context, b *app.Broadcast, out *Planned) (whom *app.Audience, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		if err := service.CapBroadcasts.Room(r, b.TeamID); err != nil {
+			return err
+		}
+		if err := s.broadcastFits(r, time.Now(), b); err != nil {
+			return err
+		}
+		if whom, err = audienceOf(r, b); err != nil {
+			return err
+		}
+		b.Frozen, err = s.freeze(r, b)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	out.Insights, err = insights.OfBroadcast(s.Sealer, b)
+	return whom, err
+}
+
+// PreviewBroadcast returns what a broadcast in any state says to a contact, named by id
+// or address; empty: to one of its segment, or to somebody of whom nothing is known.
+// Errors: CodeNotFound, for the contact too.
+func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (b *app.Broadcast, out *render.Preview, err error) {
+	if b, err = s.readBroadcast(ctx, key, id); err != nil {
+		return nil, nil, err
+	}
+	var whom *app.Contact
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		b.Frozen = &app.BroadcastFrozen{Pages: s.Settings.BaseURL}
+		if b.Frozen.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
+			return fmt.Errorf("read properties: %w", err)
+		}
+		whom, err = s.previewed(ctx, r, b, contact)
+		return err
+	})
+	if err != nil {
+		return nil, nil, service.Unavailable(err)
+	}
+	permits := s.mail.NewRenderer(key)
+	defer permits.Close()
+	if len(b.HTML) > mail.SmallRender {
+		if err := permits.TakePermit(ctx); err != nil {
+			return nil, nil, err
+		}
+	}
+	out, err = render.PreviewOf(b, whom, s.Settings.BaseURL+mail.PreviewPage)
+	return b, out, err
+}
+
+// previewed reads the contact whom a preview is for.
+func (s *Reviews) previewed(ctx context.Context, r *db.Reader, b *app.Broadcast, contact string) (*app.Contact, error) {
+	if contact != "" {
+		c, err := s.contactNamed(r, b.TeamID, contact)
+		return &c, service.Lookup("contact", err)
+	}
+	var segment *app.Segment
+	if b.SegmentID != "" {
+		found, err := r.Segment(b.TeamID, b.SegmentID)
+		switch {
+		case errors.Is(err, db.ErrNotFound): // it was deleted since
+			return &app.Contact{Email: nobody}, nil
+		case err != nil:
+			return nil, err
+		}
+		segment = &found
+	}
+	c, err := s.audience.Previews.SampleOf(ctx, r, b.TeamID, segment)
+	if err != nil || c != nil {
+		return c, err
+	}
+	return &app.Contact{Email: nobody}, nil
+}
+
+// nobody is the address of a recipient of whom nothing is known.
+const nobody = "reader@example.com"
+
+func (s *Reviews) contactNamed(r *db.Reader, teamID, idOrEmail string) (app.Contact, error) {
+	if id, ok := app.ParseID(idOrEmail); ok {
+		return r.Contact(teamID, id)
+	}
+	_, folded, err := app.ParseBareAddress(idOrEmail)
+	if err != nil {
+		return app.Contact{}, db.ErrNotFound
+	}
+	return r.ContactByAddress(teamID, s.Sealer.AddressHash(teamID, folded))
+}

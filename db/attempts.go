@@ -1,0 +1,104 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/app/erase"
+)
+
+// Attempt is a transaction with a relay, or the try to begin one.
+type Attempt struct {
+	ID           string
+	Outcome      string
+	Detail       app.EventDetail
+	Conversation string // empty: none
+	CreatedAt    time.Time
+}
+
+// maxAttempts is how many attempts of one email are kept that did not end in success.
+const maxAttempts = 10
+
+// InsertAttempt keeps an attempt of a unit, which is the caller's, and forgets its oldest.
+func (tx *Tx) InsertAttempt(emailID string, a Attempt) error {
+	detail, err := jsonText(a.Detail)
+	if err != nil {
+		return err
+	}
+	_, err = tx.exec(`INSERT INTO attempts (email_id, id, outcome, detail, conversation, created_at) VALUES (?, ?, ?, ?, ?, ?)`,
+		emailID, a.ID, a.Outcome, detail, nullText(a.Conversation), milli(a.CreatedAt))
+	if err != nil {
+		return fmt.Errorf("insert attempt: %w", err)
+	}
+	_, err = tx.exec(`DELETE FROM attempts WHERE email_id = ?1 AND id <= (SELECT id FROM attempts WHERE email_id = ?1 ORDER BY id DESC LIMIT 1 OFFSET ?2)`, emailID, maxAttempts)
+	return err
+}
+
+// Attempts returns the attempts of an email that are kept, newest first.
+func (r *Reader) Attempts(emailID string) ([]Attempt, error) {
+	return list(&r.session, func(s scanner) (Attempt, error) {
+		var a Attempt
+		var detail, conversation sql.NullString
+		var created int64
+		if err := s.Scan(&a.ID, &a.Outcome, &detail, &conversation, &created); err != nil {
+			return a, err
+		}
+		a.Conversation, a.CreatedAt = conversation.String, fromMilli(created)
+		return a, fromJSON(detail, &a.Detail)
+	}, `SELECT id, outcome, detail, conversation, created_at FROM attempts WHERE email_id = ? ORDER BY id DESC`, emailID)
+}
+
+// deleteAttempts forgets the attempts of an email.
+func (tx *Tx) deleteAttempts(emailID string) error {
+	if _, err := tx.exec(`DELETE FROM attempts WHERE email_id = ?`, emailID); err != nil {
+		return fmt.Errorf("delete attempts: %w", err)
+	}
+	return nil
+}
+
+// eraseAttempts scrubs the attempts of an email.
+func (tx *Tx) eraseAttempts(emailID string, e *erase.Set) error {
+	type attempt struct{ id, detail, conversation string }
+	rows, err := list(&tx.session, func(s scanner) (a attempt, err error) {
+		err = s.Scan(&a.id, &a.detail, &a.conversation)
+		return a, err
+	}, `SELECT id, detail, coalesce(conversation, '') FROM attempts WHERE email_id = ?`, emailID)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		detail, err := e.ScrubJSON(row.detail)
+		if err != nil {
+			return err
+		}
+		conversation := e.Scrub(row.conversation)
+		if detail == row.detail && conversation == row.conversation {
+			continue
+		}
+		if _, err := tx.exec(`UPDATE attempts SET detail = ?, conversation = ? WHERE email_id = ? AND id = ?`, detail, nullText(conversation), emailID, row.id); err != nil {
+			return fmt.Errorf("scrub attempt: %w", err)
+		}
+	}
+	return nil
+}
+
+// scanTraced reads the email of an attempt and whether it holds an address of e.
+func scanTraced(s scanner, e *erase.Set) (emailID string, holds bool, err error) {
+	var detail string
+	var conversation sql.NullString
+	err = s.Scan(&emailID, &detail, &conversation)
+	return emailID, e.InJSON(detail) || e.In(conversation.String), err
+}
+
+// tracedAttempts adds the emails whose attempts hold an address of e.
+func tracedAttempts(e *erase.Set, hit map[string]bool) func(scanner) (struct{}, error) {
+	return func(s scanner) (none struct{}, err error) {
+		id, holds, err := scanTraced(s, e)
+		if holds {
+			hit[id] = true
+		}
+		return none, err
+	}
+}

@@ -1,0 +1,108 @@
+package db
+
+import (
+	"context"
+	"time"
+
+	"mailer/app"
+	"mailer/app/importing"
+	"mailer/app/live"
+)
+
+// The names of live events.
+const (
+	liveQueue     = "queue"
+	liveEmail     = "email"
+	liveBroadcast = "broadcast"
+	liveImport    = "import"
+	liveRelay     = "relay"
+)
+
+// Live is where listeners hear what this process changes in the database. Whoever sees all
+// teams listens to a team without a name.
+func (d *DB) Live() *live.Bus { return d.live }
+
+// heard reports whether anybody listens, so that what nobody hears costs nothing.
+func (tx *Tx) heard() bool { return tx.db != nil && tx.db.live.Listening() }
+
+// tell has the listeners of a team told of a change, once it is on disk.
+func (tx *Tx) tell(teamID string, events ...live.Event) {
+	if !tx.heard() {
+		return
+	}
+	bus := tx.db.live
+	tx.AfterCommit(func() {
+		for _, e := range events {
+			bus.Publish(teamID, e)
+			if e.Name == liveQueue {
+				bus.Publish("", e)
+			}
+		}
+	})
+}
+
+type emailNews struct {
+	ID    string `json:"id"`
+	Event string `json:"event"`
+}
+
+// tellEvent tells of the newest line in the timeline of an email, or of the broadcast that
+// it belongs to.
+func (tx *Tx) tellEvent(teamID, emailID, broadcastID, event string) {
+	if !tx.heard() {
+		return
+	}
+	what := live.Event{Name: liveEmail, ID: emailID, Data: func() any { return emailNews{emailID, event} }}
+	if broadcastID != "" {
+		what = tx.broadcastNews(teamID, broadcastID)
+	}
+	tx.tell(teamID, what, live.Event{Name: liveQueue})
+}
+
+type broadcastNews struct {
+	ID     string              `json:"id"`
+	Status app.BroadcastStatus `json:"status"`
+	Done   int64               `json:"done"`
+	Total  int64               `json:"total"`
+}
+
+// broadcastNews tells how far a broadcast is, as it is found when listeners are told.
+func (tx *Tx) broadcastNews(teamID, id string) live.Event {
+	d := tx.db
+	return live.Event{Name: liveBroadcast, ID: id, Data: func() any {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		b, err := Get(ctx, d, func(r *Reader) (app.Broadcast, error) { return r.BroadcastHead(teamID, id) })
+		if err != nil {
+			return nil // it is gone, or the server stops: its id says to look
+		}
+		return broadcastNews{b.ID, b.Status, b.Begun - b.Open, b.Audience}
+	}}
+}
+
+// tellBroadcast tells that a broadcast changed.
+func (tx *Tx) tellBroadcast(teamID, id string) {
+	if tx.heard() {
+		tx.tell(teamID, tx.broadcastNews(teamID, id), live.Event{Name: liveQueue})
+	}
+}
+
+type importNews struct {
+	ID      string           `json:"id"`
+	Status  importing.Status `json:"status"`
+	Created int              `json:"created"`
+	Updated int              `json:"updated"`
+	Skipped int              `json:"skipped"`
+	Failed  int              `json:"failed"`
+}
+
+// tellImport tells how far an import is.
+func (tx *Tx) tellImport(i *importing.Import) {
+	news := importNews{i.ID, i.Status, i.Created, i.Updated, i.Skipped, i.Failed}
+	tx.tell(i.TeamID, live.Event{Name: liveImport, ID: i.ID, Data: func() any { return news }})
+}
+
+// tellRelay tells who sees all teams that something about a relay began or ended.
+func (tx *Tx) tellRelay(relay string) {
+	tx.tell("", live.Event{Name: liveRelay, ID: relay})
+}

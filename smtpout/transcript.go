@@ -1,0 +1,90 @@
+package smtpout
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"mailer/app"
+)
+
+// maxConversation bounds a conversation as it is kept, in bytes. What is longer loses its
+// middle: it begins with the sender and ends with what went wrong.
+const (
+	maxConversation  = 4 << 10
+	conversationHead = 1 << 10
+	leftOut          = "* (%d lines left out)"
+)
+
+// spoken is a command and its reply.
+type spoken struct {
+	command []byte // with its CRLF; nil: the message itself
+	code    int    // 0: there was no reply, or it could not be read
+	text    string
+}
+
+// transcript is what was said in a transaction, in parts that are there anyhow: most
+// messages are taken, and nobody asks for their conversation.
+type transcript struct {
+	said  []byte // commands that are not answered
+	lines []spoken
+}
+
+// heard notes the reply to the oldest command that is not answered.
+func (t *transcript) heard(reply spoken) {
+	reply.command, t.said, _ = bytes.Cut(t.said, []byte{'\n'})
+	t.lines = append(t.lines, reply)
+}
+
+// body notes that the message went out.
+func (t *transcript) body() { t.lines = append(t.lines, spoken{}) }
+
+// tookAll reports whether a relay took a message for all of its recipients.
+func tookAll(res app.Result) bool {
+	return res.Kind == app.ResultDone && !slices.ContainsFunc(res.Recipients, func(v app.RecipientResult) bool {
+		return v.Verdict == app.Refused || v.Verdict == app.Postponed
+	})
+}
+
+// conversation is the dialogue of a transaction as people read it: > is what we said, <
+// the relay, * a remark. Sign-in and message stay out of it.
+func (x *exchange) conversation(res app.Result) string {
+	secured := "without TLS"
+	if x.conn.tls != "" {
+		secured = "with " + x.conn.tls
+	}
+	lines := []string{"* (connected to " + x.relay.addr + " " + secured + "; greeting and sign-in left out)"}
+	for _, s := range x.talk.lines {
+		if s.command == nil {
+			lines = append(lines, "> (the message, "+strconv.FormatInt(x.message.size(), 10)+" bytes, left out)")
+			continue
+		}
+		lines = append(lines, "> "+x.relay.clean.words(string(bytes.TrimRight(s.command, "\r\n"))))
+		if s.code > 0 {
+			lines = append(lines, "< "+strconv.Itoa(s.code)+" "+x.relay.clean.words(s.text))
+		}
+	}
+	if res.Reply.Code == 0 && res.Reply.Text != "" {
+		lines = append(lines, "* "+res.Reply.Text)
+	}
+	return shortened(lines)
+}
+
+// shortened joins lines, without those in the middle where they are too long together.
+func shortened(lines []string) string {
+	if whole := strings.Join(lines, "\n"); len(whole) <= maxConversation {
+		return whole
+	}
+	first, size := 0, len(leftOut)
+	for ; first < len(lines) && size+len(lines[first])+1 <= conversationHead; first++ {
+		size += len(lines[first]) + 1
+	}
+	last := len(lines)
+	for ; last > first && size+len(lines[last-1])+1 <= maxConversation; last-- {
+		size += len(lines[last-1]) + 1
+	}
+	remark := fmt.Sprintf(leftOut, last-first)
+	return strings.Join(slices.Concat(lines[:first], []string{remark}, lines[last:]), "\n")
+}

@@ -1,0 +1,97 @@
+package audience
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/web/rest"
+)
+
+// PreviewService is what the routes of previews and searches need of the services.
+type PreviewService interface {
+	PreviewSegment(ctx context.Context, key *app.Key, filter *app.Filter, topicID string) (audience.SegmentPreview, error)
+	SearchContacts(ctx context.Context, key *app.Key, q audience.ContactQuery, include app.Include, page app.Page) (audience.FoundContactPage, error)
+}
+
+// PreviewRoutes are the routes that show what would be.
+type PreviewRoutes struct{ Service PreviewService }
+
+// previewSegmentRequest is the body of POST /segments/preview.
+type previewSegmentRequest struct {
+	Filter  *segmentFilter `json:"filter"`
+	TopicID string         `json:"topic_id,omitempty" format:"uuid" doc:"Counts of them those whom mail about this topic would reach"`
+}
+
+type segmentPreview struct {
+	Object string        `json:"object" enum:"segment_preview"`
+	Count  int           `json:"count"`
+	Exact  bool          `json:"exact" doc:"false: there are at least as many; to count all would have taken too long"`
+	Sample []ContactItem `json:"sample" doc:"The newest of them, ten at most"`
+}
+
+type segmentPreviewOutput struct{ Body segmentPreview }
+
+// Add adds the routes to a handler.
+func (r PreviewRoutes) Add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{}, huma.Operation{
+		OperationID: "preview-segment", Method: http.MethodPost, Path: "/segments/preview",
+		Summary: "Count the contacts that a filter would pick, and show ten of them", Tags: segmentTags,
+		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},
+	}, r.previewSegment)
+}
+
+func (r PreviewRoutes) previewSegment(ctx context.Context, key *app.Key, _ *struct{}, request *previewSegmentRequest) (*segmentPreviewOutput, error) {
+	topicID, err := optionalID("topic_id", request.TopicID)
+	if err != nil {
+		return nil, err
+	}
+	p, err := r.Service.PreviewSegment(ctx, key, request.Filter.input(), topicID)
+	if err != nil {
+		return nil, err
+	}
+	out := segmentPreview{Object: "segment_preview", Count: p.Count, Exact: p.Exact, Sample: make([]ContactItem, len(p.Sample))}
+	for i := range p.Sample {
+		out.Sample[i] = newContactItem(&p.Sample[i], app.Include{Properties: true})
+	}
+	return &segmentPreviewOutput{out}, nil
+}
+
+// optionalID reads an id that may be left out. Errors: CodeValidation.
+func optionalID(field, s string) (string, error) {
+	id, ok := app.ParseID(s)
+	if s != "" && !ok {
+		return "", app.Invalid(field, "must be an id")
+	}
+	return id, nil
+}
+
+func (r ContactRoutes) searchContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.SearchOutput[ContactItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	include, err := app.ParseInclude(in.Include)
+	if err != nil {
+		return nil, err
+	}
+	q := audience.ContactQuery{Search: in.Search, SegmentID: in.SegmentID, TopicID: in.TopicID}
+	if q.SegmentID != "" {
+		if err := rest.CheckID("segment", &q.SegmentID); err != nil {
+			return nil, err
+		}
+	}
+	if q.TopicID != "" {
+		if err := rest.CheckID("topic", &q.TopicID); err != nil {
+			return nil, err
+		}
+	}
+	found, err := r.Previews.SearchContacts(ctx, key, q, include, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewSearch(found.Contacts, found.More, &rest.SearchedTo{ID: found.SearchedTo}, func(c *app.Contact) ContactItem { return newContactItem(c, include) }), nil
+}

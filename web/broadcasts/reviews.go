@@ -1,0 +1,156 @@
+package broadcasts
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/broadcasts"
+	"mailer/app/pacing"
+	"mailer/app/render"
+	"mailer/app/service"
+	"mailer/web/rest"
+	"mailer/web/shapes"
+)
+
+// ReviewService is what the routes of plans and previews need of the services.
+type ReviewService interface {
+	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
+	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (*app.Broadcast, *render.Preview, error)
+}
+
+// ReviewRoutes are the routes that show what a broadcast would be.
+type ReviewRoutes struct{ Service ReviewService }
+
+type broadcastPlan struct {
+	Object     string              `json:"object" enum:"broadcast_plan"`
+	Recipients int                 `json:"recipients" doc:"To how many it would be sent"`
+	LeftOut    planLeftOut         `json:"left_out" doc:"Contacts of its segment that it would not go to, each by the first reason that holds"`
+	StartsAt   string              `json:"starts_at" format:"date-time"`
+	FinishesAt *string             `json:"finishes_at" format:"date-time" doc:"An estimate of when the last mail leaves; null: nobody can say"`
+	Waves      []planWave          `json:"waves" doc:"How many leave, day by day; none: nobody can say"`
+	Warning    *pacing.PlanWarning `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
+	Score      planScore           `json:"score" doc:"Of its content, as GET /emails/{id}/insights has it"`
+}
+
+type planLeftOut struct {
+	Unsubscribed int `json:"unsubscribed" doc:"From everything"`
+	Suppressed   int `json:"suppressed"`
+	Topic        int `json:"topic" doc:"Not subscribed to its topic"`
+}
+
+type planWave struct {
+	At    string `json:"at" format:"date-time"`
+	Count int    `json:"count" doc:"How many leave from then on, until the next wave or within a day"`
+}
+
+type planScore struct {
+	Score     float64       `json:"score" doc:"0 to 10, the best"`
+	Band      app.Band      `json:"band" enum:"excellent,good,needs_attention,at_risk"`
+	Penalties []planPenalty `json:"penalties"`
+}
+
+type planPenalty struct {
+	ID       string       `json:"id"`
+	Severity app.Severity `json:"severity" enum:"critical,major,minor"`
+	Points   float64      `json:"points"`
+	Message  string       `json:"message" doc:"In words, and what to do about it; may change"`
+}
+
+// planBroadcastRequest is the body of POST /broadcasts/{id}/plan, which may be left out.
+type planBroadcastRequest struct {
+	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent: ISO 8601, or English like in 2 hours; at once where absent" example:"in 1 hour"`
+}
+
+// previewBroadcastRequest is the body of POST /broadcasts/{id}/preview, which may be left
+// out.
+type previewBroadcastRequest struct {
+	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; somebody of its segment where absent"`
+}
+
+type broadcastPreview struct {
+	Object      string   `json:"object" enum:"broadcast_preview"`
+	From        string   `json:"from"`
+	Subject     string   `json:"subject"`
+	PreviewText *string  `json:"preview_text"`
+	HTML        *string  `json:"html"`
+	Text        string   `json:"text" doc:"Made from html where the broadcast has none of its own"`
+	Missing     []string `json:"missing" doc:"Placeholders that this contact has no value for and that have no fallback"`
+}
+
+type (
+	broadcastPlanOutput    struct{ Body broadcastPlan }
+	broadcastPreviewOutput struct{ Body broadcastPreview }
+)
+
+// Add adds the routes to a handler.
+func (r ReviewRoutes) Add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+		OperationID: "plan-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/plan",
+		Summary: "Foretell what sending a draft would do: whom it reaches, whom not, and when. It changes nothing", Tags: broadcastTags,
+		Errors: []int{http.StatusBadRequest, http.StatusForbidden, http.StatusNotFound, http.StatusConflict},
+	}, r.planBroadcast)
+	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+		OperationID: "preview-broadcast", Method: http.MethodPost, Path: "/broadcasts/{id}/preview",
+		Summary: "Show what a broadcast says to one contact; its links to unsubscribe do nothing", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.previewBroadcast)
+}
+
+func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *planBroadcastRequest) (*broadcastPlanOutput, error) {
+	p, err := r.Service.PlanBroadcast(ctx, key, in.ID, request.ScheduledAt)
+	if err != nil {
+		return nil, err
+	}
+	out := broadcastPlan{
+		Object: "broadcast_plan", Recipients: int(p.Recipients), LeftOut: planLeftOut(p.LeftOut), StartsAt: app.FormatTime(p.StartsAt),
+		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)), Warning: p.Warning,
+		Score: planScore{Score: p.Insights.Score(), Band: app.BandOf(p.Insights.Score()), Penalties: []planPenalty{}},
+	}
+	for i, w := range p.Waves {
+		out.Waves[i] = planWave{At: app.FormatTime(w.At), Count: int(w.Count)}
+	}
+	for _, found := range p.Insights.Penalties() {
+		out.Score.Penalties = append(out.Score.Penalties, planPenalty(found))
+	}
+	return &broadcastPlanOutput{out}, nil
+}
+
+func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *previewBroadcastRequest) (*broadcastPreviewOutput, error) {
+	b, p, err := r.Service.PreviewBroadcast(ctx, key, in.ID, request.Contact)
+	if err != nil {
+		return nil, err
+	}
+	return &broadcastPreviewOutput{broadcastPreview{
+		Object: "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: service.TextOrNull(p.Preview), HTML: service.TextOrNull(p.HTML),
+		Text: p.Text, Missing: append([]string{}, p.Missing...),
+	}}, nil
+}
+
+// renderTemplateRequest is the body of POST /templates/{id}/render, which may be left out.
+type renderTemplateRequest struct {
+	Variables shapes.VariableValues `json:"variables,omitempty"`
+	Version   string                `json:"version,omitempty" enum:"draft,published" doc:"draft, the version that is edited, where absent"`
+}
+
+type renderedTemplate struct {
+	Object  string  `json:"object" enum:"rendered_template"`
+	Subject *string `json:"subject" doc:"null: the template has none"`
+	HTML    string  `json:"html"`
+	Text    string  `json:"text" doc:"Made from html where the template has none of its own"`
+}
+
+type renderedTemplateOutput struct{ Body renderedTemplate }
+
+func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *templatePath, request *renderTemplateRequest) (*renderedTemplateOutput, error) {
+	if request.Version != "" && request.Version != "draft" && request.Version != "published" {
+		return nil, app.Invalid("version", "must be draft or published")
+	}
+	out, err := r.Service.RenderTemplate(ctx, key, in.ID, request.Version == "published", request.Variables)
+	if err != nil {
+		return nil, err
+	}
+	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: service.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text}}, nil
+}

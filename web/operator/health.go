@@ -1,0 +1,140 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/health"
+	"mailer/app/queue"
+	"mailer/app/routing"
+	"mailer/web/rest"
+)
+
+// serverStatus is how a server is, at a glance, as `mailer status --json` says it.
+type serverStatus struct {
+	OK       bool           `json:"ok" doc:"Nothing needs a person"`
+	Needs    []statusNeed   `json:"needs" doc:"What a person has to do"`
+	Relays   []RelayItem    `json:"relays"`
+	Queue    statusQueue    `json:"queue"`
+	Database statusDatabase `json:"database"`
+	Backup   statusBackup   `json:"backup"`
+	Version  string         `json:"version"`
+}
+
+type statusNeed struct {
+	What string `json:"what"`
+	Fix  string `json:"fix"`
+}
+
+type statusQueue struct {
+	Waiting   int64              `json:"waiting"`
+	Oldest    *string            `json:"oldest" format:"date-time"`
+	By        []statusCount      `json:"by"`
+	ToDomains []queueDomainCount `json:"to_domains"`
+}
+
+type statusCount struct {
+	Relay  string `json:"relay"`
+	Team   string `json:"team" format:"uuid"`
+	Reason string `json:"reason"`
+	Count  int64  `json:"count"`
+}
+
+type statusDatabase struct {
+	Bytes    int64 `json:"bytes"`
+	WALBytes int64 `json:"wal_bytes"`
+	DiskFree int64 `json:"disk_free" doc:"In bytes"`
+}
+
+type statusBackup struct {
+	Last *string `json:"last" format:"date-time" doc:"The last one that went well; null: none was made"`
+}
+
+// healthChecks are a round of checks, as `mailer doctor --json` says it.
+type healthChecks struct {
+	OK     bool          `json:"ok" doc:"All went well"`
+	Checks []healthCheck `json:"checks"`
+	At     string        `json:"checked_at" format:"date-time" doc:"When they were done: a round is shown again for some seconds"`
+}
+
+type healthCheck struct {
+	Name  string `json:"name"`
+	OK    bool   `json:"ok"`
+	Found string `json:"found"`
+	Fix   string `json:"fix" doc:"What mends it; empty: nothing is to be done"`
+}
+
+type (
+	serverStatusOutput struct{ Body serverStatus }
+	healthChecksOutput struct{ Body healthChecks }
+)
+
+var serverTags = []string{"Server"}
+
+// HealthService is what the routes of the server's health need of the services.
+type HealthService interface {
+	Status(ctx context.Context, version string) (health.Status, error)
+	LastRound(ctx context.Context) (health.Round, error)
+	NewRound(ctx context.Context) (health.Round, error)
+}
+
+// HealthRoutes are the routes of the server's health.
+type HealthRoutes struct {
+	Service HealthService
+	Version string // of the program
+}
+
+// Add adds the routes to a handler.
+func (r HealthRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "get-status", Method: http.MethodGet, Path: "/status",
+		Summary: "Tell how everything is: relays, queue, room, backup, and what needs a person", Tags: serverTags,
+	}, r.status)
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "list-health-checks", Method: http.MethodGet, Path: "/health/checks",
+		Summary: "Look at everything that can keep mail from leaving; what was found is shown again for some seconds", Tags: serverTags,
+	}, func(ctx context.Context, _ *app.Key, _ *struct{}) (*healthChecksOutput, error) {
+		return checksOf(r.Service.LastRound(ctx))
+	})
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "run-health-checks", Method: http.MethodPost, Path: "/health/checks",
+		Summary: "Look at everything now", Tags: serverTags,
+	}, func(ctx context.Context, _ *app.Key, _ *struct{}) (*healthChecksOutput, error) {
+		return checksOf(r.Service.NewRound(ctx))
+	})
+}
+
+func checksOf(round health.Round, err error) (*healthChecksOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	checks := converted(round.Checks, func(c health.Check) healthCheck { return healthCheck(c) })
+	return &healthChecksOutput{healthChecks{OK: round.OK, Checks: checks, At: app.FormatTime(round.At)}}, nil
+}
+
+func (r HealthRoutes) status(ctx context.Context, _ *app.Key, _ *struct{}) (*serverStatusOutput, error) {
+	st, err := r.Service.Status(ctx, r.Version)
+	if err != nil {
+		return nil, err
+	}
+	return &serverStatusOutput{newServerStatus(&st)}, nil
+}
+
+func newServerStatus(st *health.Status) serverStatus {
+	return serverStatus{
+		OK: st.OK, Needs: converted(st.Needs, func(n health.Need) statusNeed { return statusNeed(n) }),
+		Relays: converted(st.Relays, func(s routing.Status) RelayItem { return RelayItem(s) }),
+		Queue: statusQueue{
+			Waiting: st.Queue.Waiting, Oldest: st.Queue.Oldest,
+			By: converted(st.Queue.By, func(c queue.Count) statusCount {
+				return statusCount{Relay: c.Relay, Team: c.Team, Reason: c.Reason, Count: c.Count}
+			}),
+			ToDomains: converted(st.Queue.ToDomains, func(d queue.DomainCount) queueDomainCount { return queueDomainCount(d) }),
+		},
+		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree},
+		Backup:   statusBackup(st.Backup), Version: st.Version,
+	}
+}

@@ -1,0 +1,232 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/queue"
+	"mailer/app/relays"
+	"mailer/app/routing"
+	"mailer/web/rest"
+)
+
+// RelayItem is how a relay is: never its password.
+type RelayItem struct {
+	Region      string  `json:"region"`
+	From        string  `json:"from" enum:"flag,database" doc:"flag: of the server's flags, read-only"`
+	Host        string  `json:"host" doc:"With the port"`
+	User        string  `json:"user,omitempty"`
+	State       string  `json:"state" enum:"open,resting,paused,failing"`
+	Reason      *string `json:"reason" doc:"In the relay's words, or the operator's pause"`
+	Since       *string `json:"since" format:"date-time"`
+	NextTry     *string `json:"next_try" format:"date-time"`
+	Rate        float64 `json:"rate" doc:"Messages a second; zero: no limit"`
+	Daily       int64   `json:"daily" doc:"Messages in any span of a day; zero: no limit"`
+	DailyUsed   int64   `json:"daily_used" doc:"Counted where there is a limit"`
+	Connections int     `json:"connections" doc:"That it lets us have at once"`
+	Waiting     int64   `json:"waiting" doc:"Emails; a million means at least that"`
+	Note        string  `json:"note,omitempty" doc:"Says that another relay of this name is not used"`
+}
+
+type relayRecord struct {
+	Object string `json:"object" enum:"relay"`
+	RelayItem
+}
+
+type addedRelay struct {
+	Object  string `json:"object" enum:"relay"`
+	Region  string `json:"region"`
+	Host    string `json:"host"`
+	Changed bool   `json:"changed" doc:"There was one of this name"`
+	Unused  bool   `json:"unused" doc:"The server's flags have one of this name, which counts"`
+}
+
+type removedRelay struct {
+	Object  string `json:"object" enum:"relay"`
+	Region  string `json:"region"`
+	Deleted bool   `json:"deleted" enum:"true"`
+	Waiting int64  `json:"waiting" doc:"Emails that go on waiting for it; a million means at least that"`
+}
+
+type relayPause struct {
+	Object string  `json:"object" enum:"relay"`
+	Region string  `json:"region"`
+	State  string  `json:"state" enum:"open,paused"`
+	Until  *string `json:"until" format:"date-time" doc:"null: until it is resumed"`
+}
+
+type relayTest struct {
+	OK    bool        `json:"ok" doc:"All went well"`
+	Steps []relayStep `json:"steps" doc:"Up to the first that failed"`
+}
+
+type relayStep struct {
+	Step string `json:"step" enum:"dns,connect,tls,greeting,auth,mail,send"`
+	OK   bool   `json:"ok"`
+	MS   int64  `json:"ms" doc:"How long it took"`
+	Said string `json:"said" doc:"In the server's words, or ours"`
+}
+
+// addRelayRequest is the body of POST /relays.
+type addRelayRequest struct {
+	Region string `json:"region,omitempty" doc:"Name of the relay; without it the one before the URL, or the default region"`
+	URL    string `json:"url" minLength:"1" doc:"[REGION=]smtp://user:password@host:port or smtps://…, with options behind it. Nothing answers with its password"`
+}
+
+// testRelayRequest is the body of POST /relays/{region}/test.
+type testRelayRequest struct {
+	SendTo string `json:"send_to,omitempty" doc:"Address that one signed message is sent to; without it none is sent"`
+	From   string `json:"from,omitempty" doc:"Address that it is from; without it postmaster at a verified domain"`
+}
+
+// pauseRelayRequest is the body of POST /relays/{region}/pause.
+type pauseRelayRequest struct {
+	For string `json:"for,omitempty" doc:"How long: a number of m, h or d; without it until it is resumed"`
+}
+
+// RelayPath is the path parameter of one relay.
+type RelayPath struct {
+	Region string `path:"region" doc:"Name of the relay"`
+}
+
+type (
+	relayOutput        struct{ Body relayRecord }
+	addedRelayOutput   struct{ Body addedRelay }
+	removedRelayOutput struct{ Body removedRelay }
+	relayPauseOutput   struct{ Body relayPause }
+	relayTestOutput    struct{ Body relayTest }
+)
+
+var relayTags = []string{"Relays"}
+
+// RelayService is what the routes of relays need of the services.
+type RelayService interface {
+	List(ctx context.Context) ([]routing.Status, error)
+	Get(ctx context.Context, region string) (routing.Status, error)
+	Add(ctx context.Context, text string) (routing.Added, error)
+	AddNamed(ctx context.Context, region, text string) (routing.Added, error)
+	Remove(ctx context.Context, region string) (routing.Removed, error)
+	Test(ctx context.Context, in routing.TestInput) (routing.Tested, error)
+	Pause(ctx context.Context, region string, d time.Duration) (routing.Paused, error)
+	Resume(ctx context.Context, region string) (routing.Paused, error)
+}
+
+// RelayRoutes are the routes of relays.
+type RelayRoutes struct{ Service RelayService }
+
+// Add adds the routes to a handler.
+func (r RelayRoutes) Add(h *rest.Handler) {
+	reads, changes, missing := rest.Route{Operator: true}, rest.Route{Operator: true, Fresh: true}, []int{http.StatusNotFound}
+	tries, pauses := rest.Route{Operator: true, Optional: true}, rest.Route{Operator: true, Fresh: true, Optional: true}
+	rest.Register(h, reads, huma.Operation{
+		OperationID: "list-relays", Method: http.MethodGet, Path: "/relays",
+		Summary: "List relays: how each is, what it was used for and what waits for it", Tags: relayTags,
+	}, r.list)
+	rest.RegisterBody(h, changes, huma.Operation{
+		OperationID: "add-relay", Method: http.MethodPost, Path: "/relays", DefaultStatus: http.StatusCreated,
+		Summary: "Add a relay, or put it in the place of the one of its name; it is used within a second", Tags: relayTags,
+	}, r.add)
+	rest.Register(h, reads, huma.Operation{
+		OperationID: "get-relay", Method: http.MethodGet, Path: "/relays/{region}", Summary: "Tell how a relay is", Tags: relayTags, Errors: missing,
+	}, r.get)
+	rest.RegisterBody(h, tries, huma.Operation{
+		OperationID: "test-relay", Method: http.MethodPost, Path: "/relays/{region}/test",
+		Summary: "Try a relay step by step, and send a message only where an address is given", Tags: relayTags, Errors: missing,
+	}, r.test)
+	rest.RegisterBody(h, pauses, huma.Operation{
+		OperationID: "pause-relay", Method: http.MethodPost, Path: "/relays/{region}/pause",
+		Summary: "Have nothing leave through a relay: mail waits in its place", Tags: relayTags, Errors: missing,
+	}, r.pause)
+	rest.Register(h, changes, huma.Operation{
+		OperationID: "resume-relay", Method: http.MethodPost, Path: "/relays/{region}/resume",
+		Summary: "Have mail leave again through a relay that was paused", Tags: relayTags, Errors: missing,
+	}, r.resume)
+	rest.Register(h, changes, huma.Operation{
+		OperationID: "remove-relay", Method: http.MethodDelete, Path: "/relays/{region}",
+		Summary: "Remove a relay: what is under way ends, what waits goes on waiting", Tags: relayTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, r.remove)
+}
+
+func (r RelayRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*rest.ListOutput[RelayItem], error) {
+	all, err := r.Service.List(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(all, false, newRelayItem), nil
+}
+
+func newRelayItem(s *routing.Status) RelayItem { return RelayItem(*s) }
+
+func (r RelayRoutes) get(ctx context.Context, _ *app.Key, in *RelayPath) (*relayOutput, error) {
+	s, err := r.Service.Get(ctx, in.Region)
+	if err != nil {
+		return nil, err
+	}
+	return &relayOutput{relayRecord{Object: "relay", RelayItem: newRelayItem(&s)}}, nil
+}
+
+func (r RelayRoutes) add(ctx context.Context, _ *app.Key, _ *struct{}, b *addRelayRequest) (*addedRelayOutput, error) {
+	var added routing.Added
+	var err error
+	if b.Region == "" {
+		added, err = r.Service.Add(ctx, b.URL)
+	} else {
+		added, err = r.Service.AddNamed(ctx, b.Region, b.URL)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &addedRelayOutput{addedRelay{Object: "relay", Region: added.Region, Host: added.Host, Changed: added.Changed, Unused: added.Unused}}, nil
+}
+
+func (r RelayRoutes) test(ctx context.Context, _ *app.Key, in *RelayPath, b *testRelayRequest) (*relayTestOutput, error) {
+	tested, err := r.Service.Test(ctx, routing.TestInput{Region: in.Region, To: b.SendTo, From: b.From})
+	if err != nil {
+		return nil, err
+	}
+	return &relayTestOutput{relayTest{OK: tested.OK, Steps: converted(tested.Steps, func(s relays.Step) relayStep { return relayStep(s) })}}, nil
+}
+
+// converted converts each of a list.
+func converted[F, T any](list []F, convert func(F) T) []T {
+	out := make([]T, len(list))
+	for i, v := range list {
+		out[i] = convert(v)
+	}
+	return out
+}
+
+func (r RelayRoutes) pause(ctx context.Context, _ *app.Key, in *RelayPath, b *pauseRelayRequest) (*relayPauseOutput, error) {
+	var d queue.Age
+	if b.For != "" {
+		var err error
+		if d, err = queue.ParseAge(b.For); err != nil || d == 0 {
+			return nil, app.Invalid("for", "must be longer than nothing, like 30m or 2h")
+		}
+	}
+	return pauseOf(r.Service.Pause(ctx, in.Region, time.Duration(d)))
+}
+
+func (r RelayRoutes) resume(ctx context.Context, _ *app.Key, in *RelayPath) (*relayPauseOutput, error) {
+	return pauseOf(r.Service.Resume(ctx, in.Region))
+}
+
+func pauseOf(p routing.Paused, err error) (*relayPauseOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &relayPauseOutput{relayPause{Object: "relay", Region: p.Region, State: p.State, Until: p.Until}}, nil
+}
+
+func (r RelayRoutes) remove(ctx context.Context, _ *app.Key, in *RelayPath) (*removedRelayOutput, error) {
+	removed, err := r.Service.Remove(ctx, in.Region)
+	if err != nil {
+		return nil, err
+	}
+	return &removedRelayOutput{removedRelay{Object: "relay", Region: removed.Region, Deleted: true, Waiting: removed.Waiting}}, nil
+}

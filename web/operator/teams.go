@@ -1,0 +1,176 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/plan"
+	"mailer/app/teams"
+	"mailer/web/rest"
+)
+
+// TeamItem is a team as the operator sees it.
+type TeamItem struct {
+	ID          string    `json:"id" format:"uuid"`
+	Name        string    `json:"name"`
+	CreatedAt   string    `json:"created_at" format:"date-time"`
+	Plan        plan.Name `json:"plan" enum:"free,starter,pro,scale" doc:"Which a server in cloud mode goes by"`
+	Included    *int64    `json:"included" doc:"Recipients that a period of a monthly plan includes; null: a daily plan"`
+	Overage     bool      `json:"overage" doc:"A monthly plan goes on above what is included"`
+	Suspended   bool      `json:"suspended" doc:"Nothing of it leaves, and what it sends is refused"`
+	SuspendedAt *string   `json:"suspended_at" format:"date-time"`
+	Reason      *string   `json:"reason" doc:"Why, which whoever sends for the team is told"`
+}
+
+type teamRecord struct {
+	Object string `json:"object" enum:"team"`
+	TeamItem
+}
+
+type deletedTeam struct {
+	Object   string `json:"object" enum:"team"`
+	ID       string `json:"id" format:"uuid"`
+	Name     string `json:"name"`
+	Deleted  bool   `json:"deleted" enum:"true" doc:"Its keys end and its name is free at once; what it has goes in the background"`
+	Emails   int64  `json:"emails"`
+	Contacts int64  `json:"contacts"`
+	Dropped  int64  `json:"dropped" doc:"Emails that waited and are not sent"`
+}
+
+// createTeamRequest is the body of POST /teams.
+type createTeamRequest struct {
+	Name string `json:"name"`
+}
+
+// updateTeamRequest is the body of PATCH /teams/{id}.
+type updateTeamRequest struct {
+	Name      *string    `json:"name,omitempty"`
+	Plan      *plan.Name `json:"plan,omitempty" enum:"free,starter,pro,scale"`
+	Included  int64      `json:"included,omitempty" minimum:"0" doc:"With pro and scale: recipients that a period includes; without it the plan's own"`
+	Overage   bool       `json:"overage,omitempty" doc:"With pro and scale: go on above what is included"`
+	Suspended *bool      `json:"suspended,omitempty" doc:"Whether nothing of it leaves"`
+	Reason    string     `json:"reason,omitempty" doc:"With suspended: why, which whoever sends for the team is told"`
+}
+
+// TeamPath is the path parameter of one team.
+type TeamPath struct {
+	ID string `path:"id" format:"uuid"`
+}
+
+// Check implements Checker.
+func (p *TeamPath) Check() error { return rest.CheckID("team", &p.ID) }
+
+type deleteTeamInput struct {
+	TeamPath
+	Name string `query:"name" doc:"The name of the team, as it is written: what is deleted can't be had back"`
+}
+
+type (
+	teamOutput        struct{ Body teamRecord }
+	deletedTeamOutput struct{ Body deletedTeam }
+)
+
+var teamTags = []string{"Teams"}
+
+// TeamService is what the routes of teams need of the services.
+type TeamService interface {
+	Standings(ctx context.Context, page app.Page) ([]teams.Standing, bool, error)
+	Standing(ctx context.Context, id string) (teams.Standing, error)
+	CreateTeam(ctx context.Context, name string) (app.Team, error)
+	ChangeTeam(ctx context.Context, id string, c teams.Change) (teams.Standing, error)
+	DeleteTeam(ctx context.Context, id, name string) (teams.Deletion, error)
+}
+
+// TeamRoutes are the routes of teams.
+type TeamRoutes struct{ Service TeamService }
+
+// Add adds the routes to a handler.
+func (r TeamRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "list-teams", Method: http.MethodGet, Path: "/teams",
+		Summary: "List all teams, newest first", Tags: teamTags, Errors: []int{http.StatusUnprocessableEntity},
+	}, r.list)
+	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "create-team", Method: http.MethodPost, Path: "/teams", DefaultStatus: http.StatusCreated,
+		Summary: "Add a team", Tags: teamTags, Errors: []int{http.StatusConflict},
+	}, r.create)
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "get-team", Method: http.MethodGet, Path: "/teams/{id}",
+		Summary: "Get a team with its plan", Tags: teamTags, Errors: []int{http.StatusNotFound},
+	}, r.get)
+	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "update-team", Method: http.MethodPatch, Path: "/teams/{id}",
+		Summary: "Change a team's name or plan, suspend it or have its mail leave again", Tags: teamTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
+	}, r.update)
+	rest.Register(h, rest.Route{Operator: true, Fresh: true}, huma.Operation{
+		OperationID: "delete-team", Method: http.MethodDelete, Path: "/teams/{id}",
+		Summary: "Delete a team, whose name is said again, and everything that it has; mail of it that waits is not sent", Tags: teamTags,
+		Errors: []int{http.StatusNotFound, http.StatusConflict, http.StatusUnprocessableEntity},
+	}, r.remove)
+}
+
+func (r TeamRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (*rest.ListOutput[TeamItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.Standings(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newTeamItem), nil
+}
+
+func newTeamItem(t *teams.Standing) TeamItem {
+	out := TeamItem{ID: t.ID, Name: t.Name, CreatedAt: app.FormatTime(t.CreatedAt), Plan: t.Plan.Name, Overage: t.Plan.Overage}
+	if !t.Plan.Daily() {
+		n := t.Plan.Included()
+		out.Included = &n
+	}
+	if s := t.Suspended; !s.Since.IsZero() {
+		out.Suspended, out.SuspendedAt, out.Reason = true, app.FormatTimePtr(s.Since), &s.Reason
+	}
+	return out
+}
+
+func teamOf(t teams.Standing, err error) (*teamOutput, error) {
+	if err != nil {
+		return nil, err
+	}
+	return &teamOutput{teamRecord{Object: "team", TeamItem: newTeamItem(&t)}}, nil
+}
+
+func (r TeamRoutes) create(ctx context.Context, _ *app.Key, _ *struct{}, b *createTeamRequest) (*teamOutput, error) {
+	team, err := r.Service.CreateTeam(ctx, b.Name)
+	if err != nil {
+		return nil, err
+	}
+	return teamOf(r.Service.Standing(ctx, team.ID))
+}
+
+func (r TeamRoutes) get(ctx context.Context, _ *app.Key, in *TeamPath) (*teamOutput, error) {
+	return teamOf(r.Service.Standing(ctx, in.ID))
+}
+
+func (r TeamRoutes) update(ctx context.Context, _ *app.Key, in *TeamPath, b *updateTeamRequest) (*teamOutput, error) {
+	c := teams.Change{Name: b.Name, Suspended: b.Suspended, Reason: b.Reason}
+	switch {
+	case b.Plan != nil:
+		c.Plan = &plan.Input{Name: *b.Plan, Included: b.Included, Overage: b.Overage}
+	case b.Included != 0 || b.Overage:
+		return nil, app.Invalid("plan", "is required with `included` and `overage`")
+	}
+	return teamOf(r.Service.ChangeTeam(ctx, in.ID, c))
+}
+
+func (r TeamRoutes) remove(ctx context.Context, _ *app.Key, in *deleteTeamInput) (*deletedTeamOutput, error) {
+	d, err := r.Service.DeleteTeam(ctx, in.ID, in.Name)
+	if err != nil {
+		return nil, err
+	}
+	return &deletedTeamOutput{deletedTeam{Object: "team", ID: d.Team.ID, Name: d.Team.Name, Deleted: true, Emails: d.Size.Emails, Contacts: d.Size.Contacts, Dropped: d.Dropped()}}, nil
+}
