@@ -53,7 +53,7 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 	public := map[string]bool{"/openapi.json": true, "/openapi-3.0.json": true, "/healthz": true, "/readyz": true, "/attachments/{token}": true,
 		"/unsubscribe/{token}": true, "/preferences/{token}": true, "/t/o/{token}": true, "/t/c/{token}": true, "/shared/{token}": true, "/shared/{token}/body": true,
-		"/auth/setup": true, "/auth/sign-in": true, "/auth/sign-out": true, "/auth/link": true, "/auth/invitation": true, "/auth/passkey": true, "/auth/passkey/options": true,
+		"/auth/setup": true, "/auth/sign-in": true, "/auth/sign-out": true, "/auth/link": true, "/auth/invitation": true,
 		"/ingest/ses": true, "/ingest/{provider}/{secret}": true}
 	for path, item := range doc["paths"].(map[string]any) {
 		for method, v := range item.(map[string]any) {
@@ -70,9 +70,8 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 }
 
-// bodiless are POSTs that take no body beside those below a resource.
-var bodiless = []string{"post /auth/sign-out", "post /users/me/totp", "post /users/me/recovery-codes", "post /users/me/passkeys/options",
-	"post /health/checks", "post /backups"}
+// bodiless are POSTs that there is nothing to say in.
+var bodiless = map[string]bool{"post /auth/sign-out": true, "post /users/me/totp": true, "post /users/me/recovery-codes": true, "post /health/checks": true, "post /backups": true}
 
 func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
 	t.Helper()
@@ -90,7 +89,7 @@ func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
 	if strings.Contains(name, "{") {
 		want = append(want, "404")
 	}
-	if strings.HasPrefix(name, "post") && !strings.Contains(name, "{") && !slices.Contains(bodiless, name) { // a POST below a resource has no body
+	if strings.HasPrefix(name, "post") && !strings.Contains(name, "{") && !bodiless[name] { // a POST below a resource has no body
 		want = append(want, "400", "408", "413", "422", "503")
 		body := op["requestBody"].(map[string]any)
 		media := "application/json"

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // visitor is somebody's browser, with its cookies.
@@ -75,6 +76,7 @@ func (r *real) firstPerson() *visitor {
 		r.t.Fatal(err)
 	}
 	_, code, _ := strings.Cut(link, "#")
+	r.clock = time.Now() // sessions go by the store's
 	b := r.visitor("192.0.2.1")
 	b.want(200, "POST", "/auth/setup", `{"code":"`+code+`","email":"Ann@example.com","password":"`+goodPassword+`","name":"Ann"}`)
 	return b

@@ -82,6 +82,7 @@ type Services struct {
 	Queue          operator.QueueService
 	SignIn         account.SignInService
 	Me             account.MeService
+	SecondFactors  account.SecondFactorService
 	Relays         operator.RelayService
 	Status         operator.HealthService
 	Backups        operator.BackupService
@@ -141,6 +142,7 @@ func servicesFrom(s *server.Server) Services {
 		Sessions:       s.People,
 		SignIn:         s.People,
 		Me:             s.People,
+		SecondFactors:  s.People,
 		Relays:         s.Routing,
 		Status:         s.Health,
 		Backups:        s.Backup,

@@ -2,7 +2,6 @@ package people_test
 
 import (
 	"context"
-	"net/netip"
 	"strings"
 	"testing"
 	"time"

@@ -1,0 +1,109 @@
+package sdktest
+
+import (
+	"bytes"
+	"crypto/hmac"
+	"crypto/sha1"
+	"encoding/base32"
+	bits "encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/cookiejar"
+	"os"
+	"strings"
+	"testing"
+	"time"
+)
+
+// browser is somebody's, with its cookies.
+type browser struct {
+	url  string
+	http *http.Client
+	team string
+}
+
+func newBrowser(t *testing.T, url string) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	return &browser{url: url, http: &http.Client{Jar: jar, Timeout: 20 * time.Second}}
+}
+
+// want asks and proves the status; it returns the answer.
+func (b *browser) want(t *testing.T, status int, method, path string, body any) map[string]any {
+	t.Helper()
+	var raw []byte
+	if body != nil {
+		var err error
+		raw, err = json.Marshal(body)
+		must(t, err)
+	}
+	req, err := http.NewRequestWithContext(t.Context(), method, b.url+path, bytes.NewReader(raw))
+	must(t, err)
+	if b.team != "" {
+		req.Header.Set("X-Team", b.team)
+	}
+	res, err := b.http.Do(req)
+	must(t, err)
+	defer res.Body.Close()
+	var out map[string]any
+	must(t, json.NewDecoder(res.Body).Decode(&out))
+	if res.StatusCode != status {
+		t.Fatalf("%s %s: %d, want %d: %v", method, path, res.StatusCode, status, out)
+	}
+	return out
+}
+
+// oneTimePassword is what an authenticator shows (RFC 6238), some steps from now.
+func oneTimePassword(t *testing.T, secret string, steps int64) string {
+	t.Helper()
+	key, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(secret)
+	must(t, err)
+	mac := hmac.New(sha1.New, key)
+	must(t, bits.Write(mac, bits.BigEndian, time.Now().Unix()/30+steps))
+	sum := mac.Sum(nil)
+	at := sum[len(sum)-1] & 15
+	return fmt.Sprintf("%06d", (bits.BigEndian.Uint32(sum[at:])&0x7fffffff)%1_000_000)
+}
+
+// TestAPersonSetsUpSignsInAndOut goes the way of the first person on the built binary, and
+// looks for what must not be kept.
+func TestAPersonSetsUpSignsInAndOut(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	link := strings.TrimSpace(in.run(t, "users", "setup"))
+	address, code, _ := strings.Cut(link, "#")
+	if address != in.url+"/dashboard/setup" {
+		t.Fatalf("link %s", link)
+	}
+	const password = "quite a long secret"
+	b := newBrowser(t, in.url)
+	b.want(t, 200, "POST", "/auth/setup", map[string]string{"code": code, "email": "ann@example.com", "password": password})
+	b.want(t, 404, "POST", "/auth/setup", map[string]string{"code": code, "email": "eve@example.com", "password": password})
+	secret := b.want(t, 200, "POST", "/users/me/totp", nil)["secret"].(string)
+	codes := b.want(t, 200, "POST", "/users/me/totp/confirm", map[string]string{"code": oneTimePassword(t, secret, -1)})["recovery_codes"].([]any)
+	b.want(t, 200, "POST", "/auth/sign-out", nil)
+	b.want(t, 401, "GET", "/users/me", nil)
+	signIn := map[string]string{"email": "ann@example.com", "password": password}
+	b.want(t, 401, "POST", "/auth/sign-in", map[string]string{"email": "ann@example.com", "password": "wrong"})
+	b.want(t, 200, "POST", "/auth/sign-in", signIn)
+	b.want(t, 401, "GET", "/users/me", nil)
+	b.want(t, 200, "POST", "/auth/totp", map[string]string{"code": oneTimePassword(t, secret, 0)})
+	me := b.want(t, 200, "GET", "/users/me", nil)
+	if me["operator"] != true || fmt.Sprint(me["second_factor"]) != "[totp]" {
+		t.Errorf("me %v", me)
+	}
+	b.want(t, 404, "GET", "/emails", nil) // an operator says which team
+	b.team = me["teams"].([]any)[0].(map[string]any)["id"].(string)
+	b.want(t, 200, "GET", "/emails", nil)
+	for what, text := range map[string]string{"code": code, "password": password, "secret": secret, "recovery code": strings.ReplaceAll(codes[0].(string), "-", "")} {
+		for _, file := range []string{in.db, in.db + "-wal", in.logFile()} {
+			kept, err := os.ReadFile(file)
+			must(t, err)
+			if bytes.Contains(kept, []byte(text)) {
+				t.Errorf("the %s is in %s in clear", what, file)
+			}
+		}
+	}
+}
