@@ -69,6 +69,8 @@ var documentedLimits = map[string]int{
 	"topics description maxLength":               app.MaxTopicDescription,
 	"topics name maxLength":                      app.MaxTopicName,
 	"webhooks endpoint maxLength":                webhook.MaxEndpoint,
+	"webhooks message_ids maxItems":              webhook.MaxReplayIDs,
+	"templates variables maxProperties":          app.MaxTemplateVariables,
 	"webhooks events maxItems":                   webhook.MaxEvents,
 	"webhooks overlap_hours maximum":             webhook.MaxOverlapHours,
 	"AttachmentRequest content_id maxLength":     app.MaxContentID,

@@ -90,7 +90,6 @@ type Services struct {
 	Exports        rest.Exports // nil: nobody notes them
 	Live           *live.Bus
 	Audit          account.AuditService
-	SecondFactors  account.SecondFactorService
 	Members        account.MemberService
 	Invitations    account.InvitationService
 	Team           account.TeamService
@@ -150,7 +149,6 @@ func servicesFrom(s *server.Server) Services {
 		Exports:        s.Teams,
 		Live:           s.DB.Live(),
 		Audit:          s.Teams,
-		SecondFactors:  s.People,
 		Members:        s.People,
 		Invitations:    s.People,
 		Team:           s.Teams,

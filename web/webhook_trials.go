@@ -22,7 +22,7 @@ type webhookTrial struct {
 	Object   string `json:"object" enum:"webhook_test"`
 	ID       string `json:"id" doc:"msg_ and a uuid: the event, as GET /webhooks/{id}/events lists it"`
 	OK       bool   `json:"ok" doc:"Whether the endpoint took it"`
-	Status   int    `json:"status" doc:"The HTTP status of the answer; 0: none came"`
+	Status   int    `json:"status" doc:"The HTTP status of the answer; zero: none came"`
 	MS       int    `json:"ms" doc:"Milliseconds until the answer"`
 	Response string `json:"response" doc:"How the answer began, or why none came"`
 }

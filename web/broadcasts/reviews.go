@@ -8,7 +8,6 @@ import (
 
 	"mailer/app"
 	"mailer/app/broadcasts"
-	"mailer/app/pacing"
 	"mailer/app/render"
 	"mailer/app/service"
 	"mailer/web/rest"
@@ -28,14 +27,21 @@ type ReviewService interface {
 type ReviewRoutes struct{ Service ReviewService }
 
 type broadcastPlan struct {
-	Object     string              `json:"object" enum:"broadcast_plan"`
-	Recipients int                 `json:"recipients" doc:"To how many it would be sent"`
-	LeftOut    planLeftOut         `json:"left_out" doc:"Contacts of its segment that it would not go to, each by the first reason that holds"`
-	StartsAt   string              `json:"starts_at" format:"date-time"`
-	FinishesAt *string             `json:"finishes_at" format:"date-time" doc:"An estimate of when the last mail leaves; null: nobody can say"`
-	Waves      []planWave          `json:"waves" doc:"How many leave, day by day; none: nobody can say"`
-	Warning    *pacing.PlanWarning `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
-	Score      planScore           `json:"score" doc:"Of its content, as GET /emails/{id}/insights has it"`
+	Object     string      `json:"object" enum:"broadcast_plan"`
+	Recipients int         `json:"recipients" doc:"To how many it would be sent"`
+	LeftOut    planLeftOut `json:"left_out" doc:"Contacts of its segment that it would not go to, each by the first reason that holds"`
+	StartsAt   string      `json:"starts_at" format:"date-time"`
+	FinishesAt *string     `json:"finishes_at" format:"date-time" doc:"An estimate of when the last mail leaves; null: nobody can say"`
+	Waves      []planWave  `json:"waves" doc:"How many leave, day by day; none: nobody can say"`
+	Warning    *planDelay  `json:"warning" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind); null: it does not"`
+	Score      planScore   `json:"score" doc:"Of its content, as GET /emails/{id}/insights has it"`
+}
+
+type planDelay struct {
+	_       struct{} `nullable:"true"`
+	Code    string   `json:"code" enum:"paced,queued_behind"`
+	Days    int      `json:"days" doc:"Begun ones, from now until it finishes"`
+	Message string   `json:"message"`
 }
 
 type planLeftOut struct {
@@ -64,7 +70,7 @@ type planPenalty struct {
 
 // planBroadcastRequest is the body of POST /broadcasts/{id}/plan, which may be left out.
 type planBroadcastRequest struct {
-	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent: ISO 8601, or English like in 2 hours; at once where absent" example:"in 1 hour"`
+	ScheduledAt string `json:"scheduled_at,omitempty" doc:"When it would be sent, as send takes it; at once where absent" example:"in 1 hour"`
 }
 
 // previewBroadcastRequest is the body of POST /broadcasts/{id}/preview, which may be left
@@ -111,8 +117,11 @@ func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *Broad
 	}
 	out := broadcastPlan{
 		Object: "broadcast_plan", Recipients: int(p.Recipients), LeftOut: planLeftOut(p.LeftOut), StartsAt: app.FormatTime(p.StartsAt),
-		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)), Warning: p.Warning,
+		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)),
 		Score: planScore{Score: p.Insights.Score(), Band: app.BandOf(p.Insights.Score()), Penalties: []planPenalty{}},
+	}
+	if w := p.Warning; w != nil {
+		out.Warning = &planDelay{Code: w.Code, Days: w.Days, Message: w.Message}
 	}
 	for i, w := range p.Waves {
 		out.Waves[i] = planWave{At: app.FormatTime(w.At), Count: int(w.Count)}
