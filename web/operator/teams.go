@@ -98,11 +98,11 @@ func (r TeamRoutes) Add(h *rest.Handler) {
 		Summary: "Add a team", Tags: teamTags, Errors: []int{http.StatusConflict},
 	}, r.create)
 	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
-		OperationID: "get-team", Method: http.MethodGet, Path: "/teams/{id}",
+		OperationID: "get-any-team", Method: http.MethodGet, Path: "/teams/{id}",
 		Summary: "Get a team with its plan", Tags: teamTags, Errors: []int{http.StatusNotFound},
 	}, r.get)
 	rest.RegisterBody(h, rest.Route{Operator: true}, huma.Operation{
-		OperationID: "update-team", Method: http.MethodPatch, Path: "/teams/{id}",
+		OperationID: "update-any-team", Method: http.MethodPatch, Path: "/teams/{id}",
 		Summary: "Change a team's name or plan, suspend it or have its mail leave again", Tags: teamTags,
 		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.update)
