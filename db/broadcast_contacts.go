@@ -2,6 +2,7 @@ package db
 
 import (
 	"cmp"
+	"errors"
 
 	"mailer/app"
 )
@@ -39,4 +40,26 @@ func (r *Reader) RecipientByContact(b *app.Broadcast, contactID string) (app.Bro
 		}
 	}
 	return app.BroadcastRecipient{}, ErrNotFound
+}
+
+// OwnsMail is nil when an email of the team has that id, or mail of a broadcast of it
+// may. Error: ErrNotFound.
+func (r *Reader) OwnsMail(teamID, id string) error {
+	err := r.OwnsEmail(teamID, id)
+	if errors.Is(err, ErrNotFound) {
+		_, err = r.BroadcastOfMail(teamID, id)
+	}
+	return err
+}
+
+// examinedEvents is how many of the newest lines of a timeline EventsAbout looks at.
+const examinedEvents = 200
+
+// EventsAbout returns of the newest lines of a timeline those that are about the whole
+// email or one recipient, newest first, at most limit; an empty address: about any.
+func (r *Reader) EventsAbout(emailID, address string, limit int) ([]app.Event, error) {
+	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM
+		(SELECT * FROM events WHERE email_id = ?1 ORDER BY id DESC LIMIT ?2)
+		WHERE ?3 = '' OR coalesce(recipient, '') = '' OR lower(recipient) = ?3 ORDER BY id DESC LIMIT ?4`,
+		emailID, examinedEvents, lowerASCII(address), limit)
 }

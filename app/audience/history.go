@@ -33,70 +33,55 @@ type ContactMail struct {
 	Events      []app.Event // the newest first
 }
 
-// ContactHistory is a page of what a contact got, newest first, and why it may get no
-// more.
+// ContactHistory is a page of what a contact got, newest first.
 type ContactHistory struct {
-	Contact     app.Contact
-	Suppression *app.Suppression   // nil: none
-	OptOuts     []app.ContactTopic // topics that it chose to get nothing of
-	Mail        []ContactMail
-	More        bool
-	SearchedTo  string // the last mail that was looked at
+	Mail       []ContactMail
+	More       bool
+	SearchedTo string // the last mail that was looked at; empty: there is no other
 }
 
 // ContactHistory returns a page of all mail of a contact, named by id or address, with
-// what happened to each, from after an id on: emails to its address, and broadcasts. It
-// looks at a bounded number of either. Errors: CodeNotFound, CodeValidation.
-func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out *ContactHistory, err error) {
+// what happened to each: emails to its address, and broadcasts to it. It looks at a
+// bounded number of either, and goes on after an id. Errors: CodeNotFound,
+// CodeValidation.
+func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
 	if page.Before != "" {
-		return nil, app.Invalid("before", "can't be used here; go on with `after`")
+		return out, app.Invalid("before", "can't be used here; go on with `after`")
 	}
+	var of app.Contact
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		out = &ContactHistory{}
-		if out.Contact, err = s.findContact(r, key.TeamID, contact); err != nil {
-			return err
-		}
-		if err := s.standing(r, out); err != nil {
-			return err
-		}
-		emails, err := r.SearchEmails(key.TeamID, &db.EmailFilter{To: db.AddressPattern{Exact: app.FoldAddress(out.Contact.Email)}}, page,
-			db.SearchBound{Rows: historyRows, Time: lookTime})
-		if err != nil {
-			return fmt.Errorf("search emails: %w", err)
-		}
-		news, newsTo, err := broadcastsTo(r, &out.Contact, page)
-		if err != nil {
-			return err
-		}
-		out.merge(&emails, news, newsTo, page.Limit)
-		return timelines(r, out.Mail)
+		of, err = s.findContact(r, key.TeamID, contact)
+		return err
 	})
 	if err != nil {
-		return nil, service.Lookup("contact", err)
+		return out, service.Lookup("contact", err)
 	}
-	return out, nil
+	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		out, err = historyOf(r, &of, page)
+		return err
+	})
+	return out, service.Cursor(page, err)
 }
 
-// standing reads what keeps mail from a contact.
-func (s *Previews) standing(r *db.Reader, out *ContactHistory) error {
-	c := &out.Contact
-	found, err := r.SuppressionByAddress(c.TeamID, c.Hash)
-	switch {
-	case err == nil:
-		out.Suppression = &found
-	case !errors.Is(err, db.ErrNotFound):
-		return fmt.Errorf("look up suppression: %w", err)
-	}
-	one := []app.Contact{*c}
-	if err := r.AddTopics(c.TeamID, one); err != nil {
-		return err
-	}
-	for _, t := range one[0].Topics {
-		if t.Explicit && t.Subscription == app.OptOut {
-			out.OptOuts = append(out.OptOuts, t)
+// historyOf is ContactHistory for a contact that was found. Error: ErrNotFound for a
+// cursor that is no mail of the team.
+func historyOf(r *db.Reader, c *app.Contact, page app.Page) (out ContactHistory, err error) {
+	if page.After != "" {
+		if err := r.OwnsMail(c.TeamID, page.After); err != nil {
+			return out, err
 		}
 	}
-	return nil
+	emails, err := r.SearchEmails(c.TeamID, &db.EmailFilter{To: db.AddressPattern{Exact: c.Email}}, page,
+		db.SearchBound{Rows: historyRows, Time: lookTime})
+	if err != nil {
+		return out, fmt.Errorf("search emails: %w", err)
+	}
+	news, newsTo, err := broadcastsTo(r, c, page)
+	if err != nil {
+		return out, err
+	}
+	out.merge(&emails, news, newsTo, page.Limit)
+	return out, timelines(r, c, out.Mail)
 }
 
 // broadcastsTo returns the mail of the next broadcasts to a contact behind page's cursor,
@@ -148,14 +133,17 @@ func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsT
 	}
 }
 
-// timelines reads the newest lines of what happened to each mail.
-func timelines(r *db.Reader, mail []ContactMail) error {
+// timelines reads the newest lines of what happened to each mail, but those about other
+// recipients of an email.
+func timelines(r *db.Reader, c *app.Contact, mail []ContactMail) (err error) {
 	for i := range mail {
-		lines, err := r.Events(mail[i].ID)
-		if err != nil {
+		m, address := &mail[i], ""
+		if m.BroadcastID == "" {
+			address = c.Email
+		}
+		if m.Events, err = r.EventsAbout(m.ID, address, historyEvents); err != nil {
 			return fmt.Errorf("read a timeline: %w", err)
 		}
-		mail[i].Events = lines[:min(len(lines), historyEvents)]
 	}
 	return nil
 }
