@@ -83,6 +83,12 @@ type Session struct {
 // FreshProof is how long a proof to be there counts for what needs one.
 const FreshProof = 10 * time.Minute
 
+// Fresh says whether who asks has proved lately enough to be there; an API key is its own
+// proof. A clock that was put back makes no proof last longer.
+func (k *Key) Fresh(now time.Time) bool {
+	return k.Session == nil || now.Sub(k.Session.ProvedAt).Abs() <= FreshProof
+}
+
 // KeyInput is what a caller says of a new key.
 type KeyInput struct {
 	Name       string

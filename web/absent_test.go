@@ -9,12 +9,10 @@ import (
 func TestWhatResendHasAndThisServiceHasNotIsSaidInWords(t *testing.T) {
 	b := newBench(t)
 	for _, tt := range []struct{ method, path, words string }{
-		{"GET", "/logs", "This service has no log of API requests"},
-		{"GET", "//logs/" + emailID, "no log of API requests"},
+		{"GET", "//inboxes/" + emailID, "This service has no inboxes"},
 		{"POST", "/events/send", "no custom events"},
 		{"DELETE", "/events/user.created", "no custom events"},
 		{"GET", "/automations/" + emailID + "/runs/" + emailID, "no automations"},
-		{"GET", "/emails/metrics?metrics=sent", "no metrics of emails"},
 		{"GET", "/emails/receiving", "no received emails"},
 		{"GET", "/emails/receiving/" + emailID + "/attachments", "no received emails"},
 		{"POST", "/domains/claim", "no claims of domains"},
@@ -34,7 +32,7 @@ func TestAbsencesHideNothingThatIsServed(t *testing.T) {
 			t.Errorf("%s %s: %s", op.Method, op.Path, e.Message)
 		}
 	}
-	for _, path := range []string{"/", "", "*", "/emails", "/emails/x", "/emails/x/events", "/emails/x/shared", "/logs2", "/domains/x", "/LOGS"} {
+	for _, path := range []string{"/", "", "*", "/emails", "/emails/x", "/emails/x/events", "/emails/x/shared", "/events2", "/domains/x", "/EVENTS"} {
 		if e := absent(path); e != nil {
 			t.Errorf("%s: %s", path, e.Message)
 		}

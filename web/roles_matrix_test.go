@@ -24,25 +24,27 @@ var managed = []string{
 	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
 	"POST /api-keys", "PATCH /api-keys/{id}", "DELETE /api-keys/{id}",
-	"GET /audit-logs",
+	"POST /webhooks/{id}/test", "POST /webhooks/{id}/replay",
+	"PATCH /team", "POST /members", "PATCH /members/{id}", "DELETE /members/{id}", "POST /invitations", "DELETE /invitations/{id}",
+	"GET /audit-logs", "GET /team", "GET /members", "GET /invitations",
 }
 
 // sendable are those that keys which may only send reach; what /mcp does is looked at there.
 var sendable = []string{"POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
 
 // above are those that show an operator without a team all of them.
-var above = []string{"GET /queue", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs"}
+var above = []string{"GET /queue", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}
 
 // operators are the beginnings of what an operator alone reaches.
 var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings"}
 
 // ownPlaces are the beginnings of what is a person's own.
-var ownPlaces = []string{"/users/me"}
+var ownPlaces = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 
 // proven are those for which a person must have proved just now to be there.
 var proven = []string{
 	"POST /relays", "DELETE /relays/{region}", "POST /relays/{region}/pause", "POST /relays/{region}/resume", "POST /backups", "DELETE /teams/{id}",
-	"POST /api-keys", "DELETE /domains/{id}", "POST /webhooks/{id}/signing-secret/rotate",
+	"POST /api-keys", "DELETE /domains/{id}", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes", "POST /webhooks/{id}/signing-secret/rotate",
 }
 
 func begins(path string, with []string) bool {
@@ -153,8 +155,8 @@ func (r *real) lets(op *apiOperation, as *caller) (in bool, words string) {
 		name, value, _ := strings.Cut(line, ": ")
 		req.Header.Set(name, value)
 	}
-	if strings.HasPrefix(op.path, "/live") { // an answer without an end
-		cancel()
+	if op.path == "/live" { // an answer without an end
+		defer time.AfterFunc(50*time.Millisecond, cancel).Stop()
 	}
 	w := httptest.NewRecorder()
 	r.handler.ServeHTTP(w, req)

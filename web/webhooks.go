@@ -26,7 +26,7 @@ type WebhookItem struct {
 type webhookRecord struct {
 	Object string `json:"object" enum:"webhook"`
 	WebhookItem
-	SigningSecret string `json:"signing_secret,omitempty" doc:"Only for owners and admins, and not after a change"`
+	SigningSecret string `json:"signing_secret,omitempty" doc:"Only for owners and admins, of people for those who have just confirmed that it is them, and not after a change"`
 }
 
 type deletedWebhook struct {

@@ -25,14 +25,14 @@ type Trial struct {
 // counts for nothing. Errors: CodeNotFound, CodeValidation, CodeRateLimitExceeded where
 // its team's attempts take all the places there are.
 func (s *Service) TestWebhook(ctx context.Context, key *app.Key, id string, name webhook.EventName) (t Trial, err error) {
-	if s.Transport == nil {
-		return t, app.Errorf(app.CodeServiceUnavailable, "This server tells no webhooks")
-	}
 	var hook webhook.Webhook
 	var e *webhook.Event
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		if hook, err = tx.Webhook(key.TeamID, id); err != nil {
 			return err
+		}
+		if s.Transport == nil {
+			return app.Errorf(app.CodeServiceUnavailable, "This server tells no webhooks")
 		}
 		if e, err = webhook.TrialEvent(&hook, name, tx.Now); err != nil {
 			return err

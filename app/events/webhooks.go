@@ -91,10 +91,11 @@ func (s *Service) ListWebhooks(ctx context.Context, key *app.Key, page app.Page)
 }
 
 // GetWebhook returns one webhook of the team, with its secrets for those who may
-// change it, owners and admins. Errors: CodeNotFound.
+// change it: owners and admins, people once they have proved anew to be there. Errors:
+// CodeNotFound.
 func (s *Service) GetWebhook(ctx context.Context, key *app.Key, id string) (w webhook.Webhook, err error) {
 	w, err = db.Get(ctx, s.DB, func(r *db.Reader) (webhook.Webhook, error) { return r.Webhook(key.TeamID, id) })
-	if err == nil && (key.Role == app.RoleOwner || key.Role == app.RoleAdmin) {
+	if err == nil && key.Role.Manages() && key.Fresh(time.Now()) {
 		w.Secrets, err = s.openSecrets(&w)
 	}
 	return w, service.Lookup("webhook", err)

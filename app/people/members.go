@@ -146,7 +146,7 @@ func mayRank(key *app.Key, role app.Role) error {
 		return app.RoleTooLow()
 	case role.Above(key.Role):
 		return app.Errorf(app.CodeForbidden, "Your role does not allow to make, change or remove somebody of the role %s", role)
-	case role == app.RoleOwner && key.Session != nil && time.Since(key.Session.ProvedAt) > app.FreshProof:
+	case role == app.RoleOwner && !key.Fresh(time.Now()):
 		return app.NotFresh()
 	}
 	return nil

@@ -318,7 +318,7 @@ func (s *Service) ChangePassword(ctx context.Context, v *Visitor, key *app.Key, 
 // proveCurrent proves the password that a person has so far.
 func (s *Service) proveCurrent(ctx context.Context, v *Visitor, c *caller, key *app.Key, current string) error {
 	if c.user.Password == "" {
-		if time.Since(key.Session.ProvedAt) > app.FreshProof {
+		if !key.Fresh(time.Now()) {
 			return app.NotFresh()
 		}
 		return nil

@@ -181,7 +181,7 @@ func (h *Handler) export(ctx context.Context, x *Exchange, in any, list func() (
 	if err := e.bound(); err != nil {
 		return err
 	}
-	if s := x.Key.Session; rt.FreshExport && s != nil && h.now().Sub(s.ProvedAt) > app.FreshProof {
+	if rt.FreshExport && !x.Key.Fresh(h.now()) {
 		return app.NotFresh()
 	}
 	done, err := h.exports.begin(x.Key.TeamID)
