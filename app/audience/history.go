@@ -42,12 +42,9 @@ type ContactHistory struct {
 
 // ContactHistory returns a page of all mail of a contact, named by id or address, with
 // what happened to each: emails to its address, and broadcasts to it. It looks at a
-// bounded number of either, and goes on after an id. Errors: CodeNotFound,
-// CodeValidation.
+// bounded number of either, and goes on after an id, never before one. Errors:
+// CodeNotFound, CodeValidation.
 func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
-	if page.Before != "" {
-		return out, app.Invalid("before", "can't be used here; go on with `after`")
-	}
 	var of app.Contact
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		of, err = s.findContact(r, key.TeamID, contact)

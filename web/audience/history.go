@@ -25,7 +25,8 @@ type ContactMailItem struct {
 
 type contactEventsInput struct {
 	ContactPath
-	rest.PageParams
+	Limit rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+	After string         `query:"after" format:"uuid" doc:"The searched_to of the page before: older rows follow"`
 }
 
 func (r PreviewRoutes) addHistory(h *rest.Handler) {
@@ -37,7 +38,7 @@ func (r PreviewRoutes) addHistory(h *rest.Handler) {
 }
 
 func (r PreviewRoutes) listContactEvents(ctx context.Context, key *app.Key, in *contactEventsInput) (*rest.SearchOutput[ContactMailItem], error) {
-	page, err := in.Page()
+	page, err := rest.PageParams{Limit: in.Limit, After: in.After}.Page()
 	if err != nil {
 		return nil, err
 	}
