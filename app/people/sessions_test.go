@@ -113,7 +113,8 @@ func TestNoSecretIsKeptInClear(t *testing.T) {
 				t.Errorf("the %s is there in clear", what)
 			}
 		}
-		if !strings.Contains(kept, "user.create") || strings.Contains(kept, "\x1b") {
+		browsers := strings.Join(w.Sql(`SELECT device FROM sessions`), "\n")
+		if !strings.Contains(kept, "user.create") || browsers == "" || strings.Contains(browsers, "\x1b") {
 			t.Error("the log lacks the account, or a browser's name is kept as it came")
 		}
 	})

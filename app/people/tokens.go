@@ -33,6 +33,3 @@ func isSecret(text string, bytes int) bool {
 
 // NewCode makes a code for a link, of 128 random bits, and the hash that is kept of it.
 func NewCode() (code string, hash []byte) { return newSecret(codeBytes) }
-
-// CodeHash returns what is kept of a code.
-func CodeHash(code string) []byte { return hashOf(code) }

@@ -116,6 +116,7 @@ type updateTemplateRequest struct {
 }
 
 type (
+	// TemplatePath is the path parameter of one template.
 	TemplatePath struct {
 		ID string `path:"id" doc:"The id of the template, or its alias"`
 	}
