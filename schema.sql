@@ -758,6 +758,7 @@ CREATE TABLE broadcasts (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX broadcasts_aging ON broadcasts (team_id, aged, id) WHERE status IN ('sent', 'canceled');
 CREATE INDEX broadcasts_team ON broadcasts (team_id, id);
+CREATE INDEX broadcasts_mails ON broadcasts (team_id, mails) WHERE mails IS NOT NULL;
 CREATE INDEX broadcasts_open ON broadcasts (team_id) WHERE status IN ('scheduled', 'queued');
 CREATE INDEX broadcasts_status ON broadcasts (status, id);
 CREATE INDEX broadcasts_segment ON broadcasts (segment_id) WHERE segment_id IS NOT NULL AND status IN ('draft', 'scheduled', 'queued');

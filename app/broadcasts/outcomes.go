@@ -36,7 +36,8 @@ func outcomeOf(name string) (db.Outcome, error) {
 
 // SegmentOfOutcome makes a segment of those recipients of a broadcast to whom something
 // happened, or who followed a link, as members by hand, in pieces that let others' writes
-// come in between; it is made whole or not at all. Errors: CodeValidation, CodeNotFound,
+// come in between. Where one fails the segment is deleted; a server that is killed
+// meanwhile leaves one with part of its members. Errors: CodeValidation, CodeNotFound,
 // CodeInvalidParameter for a broadcast that was not queued.
 func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (segment app.Segment, err error) {
 	o, err := outcomeOf(outcome)

@@ -15,9 +15,10 @@ import (
 type PreviewService interface {
 	PreviewSegment(ctx context.Context, key *app.Key, filter *app.Filter, topicID string) (audience.SegmentPreview, error)
 	SearchContacts(ctx context.Context, key *app.Key, q audience.ContactQuery, include app.Include, page app.Page) (audience.FoundContactPage, error)
+	ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (audience.ContactHistory, error)
 }
 
-// PreviewRoutes are the routes that show what would be.
+// PreviewRoutes are the routes that show what would be, and what was.
 type PreviewRoutes struct{ Service PreviewService }
 
 // previewSegmentRequest is the body of POST /segments/preview.
@@ -42,6 +43,7 @@ func (r PreviewRoutes) Add(h *rest.Handler) {
 		Summary: "Count the contacts that a filter would pick, and show ten of them", Tags: segmentTags,
 		Errors: []int{http.StatusNotFound, http.StatusTooManyRequests},
 	}, r.previewSegment)
+	r.addHistory(h)
 }
 
 func (r PreviewRoutes) previewSegment(ctx context.Context, key *app.Key, _ *struct{}, request *previewSegmentRequest) (*segmentPreviewOutput, error) {

@@ -42,14 +42,6 @@ type emailRecord struct {
 	Score       *float64          `json:"score"`
 }
 
-type eventItem struct {
-	ID        string          `json:"id" format:"uuid"`
-	Type      app.EventType   `json:"type"`
-	CreatedAt string          `json:"created_at" format:"date-time"`
-	Recipient string          `json:"recipient,omitempty" doc:"Absent where the event is about the whole email"`
-	Detail    app.EventDetail `json:"detail"`
-}
-
 type emailRaw struct {
 	Object  string `json:"object" enum:"email_raw"`
 	ID      string `json:"id" format:"uuid"`
@@ -138,7 +130,7 @@ func (r Routes) getEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath
 	return &recordOutput{newEmailRecord(email)}, nil
 }
 
-func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[eventItem], error) {
+func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[shapes.EventItem], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
@@ -147,7 +139,7 @@ func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(events, more, newEventItem), nil
+	return rest.NewList(events, more, shapes.NewEventItem), nil
 }
 
 func (r Routes) getRaw(ctx context.Context, key *app.Key, in *shapes.EmailPath) (*rawOutput, error) {
@@ -192,11 +184,4 @@ func newEmailRecord(e *app.Email) emailRecord {
 		r.Attachments[i] = newAttachmentMeta(&e.Attachments[i])
 	}
 	return r
-}
-
-func newEventItem(e *app.Event) eventItem {
-	return eventItem{
-		ID: e.ID, Type: e.Type, CreatedAt: app.FormatTime(e.CreatedAt),
-		Recipient: e.Recipient, Detail: e.Detail,
-	}
 }

@@ -1,6 +1,7 @@
 package shapes
 
 import (
+	"mailer/app"
 	"mailer/web/rest"
 )
 
@@ -19,3 +20,20 @@ type EmailPath struct {
 
 // Check implements Checker.
 func (p *EmailPath) Check() error { return rest.CheckID("email", &p.ID) }
+
+// EventItem is a line of an email's timeline.
+type EventItem struct {
+	ID        string          `json:"id" format:"uuid"`
+	Type      app.EventType   `json:"type"`
+	CreatedAt string          `json:"created_at" format:"date-time"`
+	Recipient string          `json:"recipient,omitempty" doc:"Absent where the event is about the whole email"`
+	Detail    app.EventDetail `json:"detail"`
+}
+
+// NewEventItem makes the shape of an event.
+func NewEventItem(e *app.Event) EventItem {
+	return EventItem{
+		ID: e.ID, Type: e.Type, CreatedAt: app.FormatTime(e.CreatedAt),
+		Recipient: e.Recipient, Detail: e.Detail,
+	}
+}

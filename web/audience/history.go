@@ -1,0 +1,61 @@
+package audience
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/audience"
+	"mailer/app/service"
+	"mailer/web/rest"
+	"mailer/web/shapes"
+)
+
+// ContactMailItem is mail that a contact got, and what happened to it.
+type ContactMailItem struct {
+	ID          string             `json:"id" format:"uuid" doc:"Of the email, or of the recipient's mail of a broadcast"`
+	BroadcastID *string            `json:"broadcast_id" format:"uuid" doc:"null: an email"`
+	Subject     string             `json:"subject" doc:"Of a broadcast with its placeholders"`
+	CreatedAt   string             `json:"created_at" format:"date-time"`
+	LastEvent   app.LastEvent      `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
+	Events      []shapes.EventItem `json:"events" doc:"The newest first, twenty at most: about the contact or the whole email"`
+}
+
+type contactEventsInput struct {
+	ContactPath
+	Limit rest.PageLimit `query:"limit" doc:"How many rows to answer"`
+	After string         `query:"after" format:"uuid" doc:"The searched_to of the page before: older rows follow"`
+}
+
+func (r PreviewRoutes) addHistory(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "list-contact-events", Method: http.MethodGet, Path: "/contacts/{id}/events",
+		Summary: "List all mail of a contact and what happened to it, newest first", Tags: contactTags,
+		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
+	}, r.listContactEvents)
+}
+
+func (r PreviewRoutes) listContactEvents(ctx context.Context, key *app.Key, in *contactEventsInput) (*rest.SearchOutput[ContactMailItem], error) {
+	page, err := rest.PageParams{Limit: in.Limit, After: in.After}.Page()
+	if err != nil {
+		return nil, err
+	}
+	found, err := r.Service.ContactHistory(ctx, key, in.ContactPath.ID, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewSearch(found.Mail, found.More, &rest.SearchedTo{ID: found.SearchedTo}, newContactMailItem), nil
+}
+
+func newContactMailItem(m *audience.ContactMail) ContactMailItem {
+	item := ContactMailItem{
+		ID: m.ID, BroadcastID: service.TextOrNull(m.BroadcastID), Subject: m.Subject, CreatedAt: app.FormatTime(m.CreatedAt),
+		LastEvent: m.LastEvent, Events: make([]shapes.EventItem, len(m.Events)),
+	}
+	for i := range m.Events {
+		item.Events[i] = shapes.NewEventItem(&m.Events[i])
+	}
+	return item
+}
