@@ -74,14 +74,14 @@ func TestFiguresAndRequests(t *testing.T) {
 // checkClientsFigures asks with every official client.
 func checkClientsFigures(t *testing.T, in *instance, api client, email string) {
 	w := &world{in: in, key: api.key}
-	t.Run("go", func(t *testing.T) { t.Parallel(); checkGoFigures(t, in, api.key) })
+	t.Run("go", func(t *testing.T) { t.Parallel(); checkGoFigures(t, in, api.key, email) })
 	t.Run("mcp", func(t *testing.T) {
 		t.Parallel()
 		needMCP(t)
 		id := api.logs(t, "?limit=1&method=POST").Data[0].ID
 		resendMCPAt(t, w).checkCalls(t, []toolCall{
 			{"get-email-metrics", object("metrics", []string{"sent"}, "dimensions", []string{"email"}, "emailId", []string{email}), email, "", false},
-			{"list-logs", object("limit", 5), "/emails", "", false}, {"get-log", object("logId", id), id, "", false},
+			{"list-logs", object("limit", 100), "/emails", "", false}, {"get-log", object("logId", id), id, "", false},
 		})
 	})
 	t.Run("node", func(t *testing.T) {
@@ -114,7 +114,7 @@ func checkClientsFigures(t *testing.T, in *instance, api client, email string) {
 	})
 }
 
-func checkGoFigures(t *testing.T, in *instance, key string) {
+func checkGoFigures(t *testing.T, in *instance, key, email string) {
 	c, _ := v3Client(t, in.url, key)
 	for _, ask := range []func() (*resendv3.MetricsResponse, error){
 		c.Emails.Metrics, func() (*resendv3.MetricsResponse, error) { return c.Emails.MetricsWithContext(t.Context()) },
@@ -130,6 +130,13 @@ func checkGoFigures(t *testing.T, in *instance, key string) {
 		if got.Data != nil && (len(got.Data) != 1 || *got.Data[0].Sent != 5 || *got.Data[0].DomainName != "example.test") {
 			t.Errorf("rows %+v", got.Data)
 		}
+	}
+	link, err := c.Emails.Share(email, nil)
+	must(t, err)
+	brief, err := c.Emails.ShareWithContext(t.Context(), email, &resendv3.ShareEmailRequest{ExpiresIn: "10m"})
+	must(t, err)
+	if link.Id != email || !strings.HasPrefix(link.Url, in.url+"/shared/") || brief.Url == link.Url {
+		t.Errorf("links %+v, %+v", link, brief)
 	}
 	limit := 2
 	few, err := c.Logs.ListWithOptions(t.Context(), &resendv3.ListOptions{Limit: &limit})
