@@ -4,9 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,58 +13,17 @@ import (
 	"time"
 )
 
-// browser is a person's, with its cookies.
-type browser struct {
-	url  string
-	http *http.Client
-	team string // in x-team; empty: none is named
-}
-
 // setUp makes the first account of a server, an operator's, and returns the browser in
 // which it is signed in.
 func (in *instance) setUp(t *testing.T) *browser {
 	t.Helper()
-	jar, err := cookiejar.New(nil)
-	must(t, err)
-	b := &browser{url: in.url, http: &http.Client{Jar: jar, Timeout: time.Minute}}
+	b := newBrowser(t, in.url)
 	_, code, ok := strings.Cut(strings.TrimSpace(in.run(t, "users", "setup")), "#")
 	if !ok {
 		t.Fatal("mailer users setup prints no code")
 	}
 	b.ask(t, "POST", "/auth/setup", map[string]any{"code": code, "email": "op@example.test", "password": "a long enough pass phrase"}, 200)
 	return b
-}
-
-// ask makes a request as a page of the server's does, and wants a status and parts of the
-// answer.
-func (b *browser) ask(t *testing.T, method, path string, body any, status int, parts ...string) []byte {
-	t.Helper()
-	var content io.Reader
-	if body != nil {
-		raw, err := json.Marshal(body)
-		must(t, err)
-		content = bytes.NewReader(raw)
-	}
-	req, err := http.NewRequest(method, b.url+path, content)
-	must(t, err)
-	req.Header.Set("Origin", b.url)
-	if b.team != "" {
-		req.Header.Set("X-Team", b.team)
-	}
-	res, err := b.http.Do(req)
-	must(t, err)
-	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
-	must(t, err)
-	if res.StatusCode != status {
-		t.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, answer, status)
-	}
-	for _, part := range parts {
-		if !bytes.Contains(answer, []byte(part)) {
-			t.Errorf("%s %s: no %s in %s", method, path, part, answer)
-		}
-	}
-	return answer
 }
 
 // TestAnOperatorRunsAServerFromABrowser: the queue of another team, relays and their

@@ -6,54 +6,12 @@ import (
 	"crypto/sha1"
 	"encoding/base32"
 	bits "encoding/binary"
-	"encoding/json"
 	"fmt"
-	"net/http"
-	"net/http/cookiejar"
 	"os"
 	"strings"
 	"testing"
 	"time"
 )
-
-// browser is somebody's, with its cookies.
-type browser struct {
-	url  string
-	http *http.Client
-	team string
-}
-
-func newBrowser(t *testing.T, url string) *browser {
-	t.Helper()
-	jar, err := cookiejar.New(nil)
-	must(t, err)
-	return &browser{url: url, http: &http.Client{Jar: jar, Timeout: 20 * time.Second}}
-}
-
-// want asks and proves the status; it returns the answer.
-func (b *browser) want(t *testing.T, status int, method, path string, body any) map[string]any {
-	t.Helper()
-	var raw []byte
-	if body != nil {
-		var err error
-		raw, err = json.Marshal(body)
-		must(t, err)
-	}
-	req, err := http.NewRequestWithContext(t.Context(), method, b.url+path, bytes.NewReader(raw))
-	must(t, err)
-	if b.team != "" {
-		req.Header.Set("X-Team", b.team)
-	}
-	res, err := b.http.Do(req)
-	must(t, err)
-	defer res.Body.Close()
-	var out map[string]any
-	must(t, json.NewDecoder(res.Body).Decode(&out))
-	if res.StatusCode != status {
-		t.Fatalf("%s %s: %d, want %d: %v", method, path, res.StatusCode, status, out)
-	}
-	return out
-}
 
 // oneTimePassword is what an authenticator shows (RFC 6238), some steps from now.
 func oneTimePassword(t *testing.T, secret string, steps int64) string {

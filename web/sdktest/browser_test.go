@@ -1,0 +1,76 @@
+package sdktest
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/cookiejar"
+	"net/url"
+	"testing"
+	"time"
+)
+
+// browser is a person's, with its cookies.
+type browser struct {
+	url  string
+	http *http.Client
+	team string // in x-team; empty: none is named
+}
+
+func newBrowser(t *testing.T, url string) *browser {
+	t.Helper()
+	jar, err := cookiejar.New(nil)
+	must(t, err)
+	return &browser{url: url, http: &http.Client{Jar: jar, Timeout: time.Minute}}
+}
+
+// ask makes a request as a page of the server's does, and wants a status and parts of the
+// answer.
+func (b *browser) ask(t *testing.T, method, path string, body any, status int, parts ...string) []byte {
+	t.Helper()
+	var content io.Reader
+	if body != nil {
+		raw, err := json.Marshal(body)
+		must(t, err)
+		content = bytes.NewReader(raw)
+	}
+	req, err := http.NewRequest(method, b.url+path, content)
+	must(t, err)
+	req.Header.Set("Origin", b.url)
+	if b.team != "" {
+		req.Header.Set("X-Team", b.team)
+	}
+	res, err := b.http.Do(req)
+	must(t, err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	must(t, err)
+	if res.StatusCode != status {
+		t.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, answer, status)
+	}
+	for _, part := range parts {
+		if !bytes.Contains(answer, []byte(part)) {
+			t.Errorf("%s %s: no %s in %s", method, path, part, answer)
+		}
+	}
+	return answer
+}
+
+// want is ask for an answer that is an object.
+func (b *browser) want(t *testing.T, status int, method, path string, body any) (answer map[string]any) {
+	t.Helper()
+	must(t, json.Unmarshal(b.ask(t, method, path, body, status), &answer))
+	return answer
+}
+
+// cookie is what proves the session; empty: nobody is signed in.
+func (b *browser) cookie(t *testing.T) string {
+	t.Helper()
+	at, err := url.Parse(b.url)
+	must(t, err)
+	for _, c := range b.http.Jar.Cookies(at) {
+		return c.Value
+	}
+	return ""
+}
