@@ -44,7 +44,7 @@ func (r liveRoutes) Add(h *rest.Handler) {
 // hello has clients that lost the connection come again after two seconds.
 var hello = []byte("retry: 2000\n\n")
 
-func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (*huma.StreamResponse, error) {
+func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (*rest.Written, error) {
 	holder := x.Key.ID
 	if x.Key.Session != nil {
 		holder = x.Key.Session.ID
@@ -57,7 +57,7 @@ func (r liveRoutes) listen(_ context.Context, x *rest.Exchange, in *liveInput) (
 	if in.LastEventID != "" {
 		first = append(append([]byte{}, hello...), live.Text(0, live.Event{Name: live.Reset})...)
 	}
-	return &huma.StreamResponse{Body: func(huma.Context) {
+	return &rest.Written{Body: func() {
 		r.h.Follow(x, first, l.C, l.Close)
 	}}, nil
 }

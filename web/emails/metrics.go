@@ -3,8 +3,6 @@ package emails
 import (
 	"context"
 	"net/http"
-	"net/url"
-	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
 
@@ -27,26 +25,6 @@ type metricsInput struct {
 	DomainIDs    []string `query:"domain_id" doc:"Only mail from these domains"`
 	EmailIDs     []string `query:"email_id" doc:"Only these emails"`
 	BroadcastIDs []string `query:"broadcast_id" doc:"Only mail of these broadcasts"`
-}
-
-// Resolve reads the lists of the query.
-func (in *metricsInput) Resolve(ctx huma.Context) []error {
-	u := ctx.URL()
-	values := u.Query()
-	in.Metrics, in.Dimensions = commaList(values, "metrics"), commaList(values, "dimensions")
-	in.DomainIDs, in.EmailIDs, in.BroadcastIDs = commaList(values, "domain_id"), commaList(values, "email_id"), commaList(values, "broadcast_id")
-	return nil
-}
-
-func commaList(values url.Values, name string) (list []string) {
-	for _, value := range values[name] {
-		for part := range strings.SplitSeq(value, ",") {
-			if part = strings.TrimSpace(part); part != "" {
-				list = append(list, part)
-			}
-		}
-	}
-	return list
 }
 
 // MetricValues are the figures that were asked for. Recipients count, each once; rates

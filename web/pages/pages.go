@@ -126,9 +126,9 @@ func Register(h *rest.Handler, service Service, opens TrackingService, shares Sh
 	registerShares(h, shares, p)
 }
 
-// add registers a page. The answer is written outside of huma, so that a page
-// and a refusal before the handler go the same way. One with a form says
-// what its token must be for: the form of a foreign one is not read.
+// add registers a page. It writes its answer itself, so that a page and a refusal
+// before the handler go the same way. One with a form says what its token must be for:
+// the form of a foreign one is not read.
 func (p *pages) add(method, path, id, summary string, build pageBuilder, form string) {
 	rt := rest.Route{Public: true, Refuse: p.refuse}
 	if form != "" {
@@ -141,13 +141,13 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 		}
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
-	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
+	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
 		t := p.text(in.Language)
 		page, err := build(ctx, x, in.Token, t)
 		if err != nil {
 			page = errorPage(p.h.ErrorFor(x, err), t)
 		}
-		return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, t) }}, nil
+		return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
 	})
 	documentPage(p.h, added)
 }

@@ -35,13 +35,13 @@ func registerShares(h *rest.Handler, shares ShareService, p *pages) {
 	p.add(http.MethodHead, "/shared/{token}", "head-shared-email", "Check the public link of an email", show, "")
 	op := huma.Operation{OperationID: "get-shared-email-body", Method: http.MethodGet, Path: "/shared/{token}/body",
 		Summary: "Get what an email says by its public link, as the page of the link shows it", Tags: []string{"Hosted pages"}}
-	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*huma.StreamResponse, error) {
+	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
 		email, err := shares.SharedEmail(ctx, in.Token)
 		if err != nil {
 			page := errorPage(h.ErrorFor(x, err), p.text(in.Language))
-			return &huma.StreamResponse{Body: func(huma.Context) { p.write(x, page, p.text(in.Language)) }}, nil
+			return &rest.Written{Body: func() { p.write(x, page, p.text(in.Language)) }}, nil
 		}
-		return &huma.StreamResponse{Body: func(huma.Context) { writeShared(x, email) }}, nil
+		return &rest.Written{Body: func() { writeShared(x, email) }}, nil
 	})
 	documentPage(h, added)
 }

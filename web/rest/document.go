@@ -63,7 +63,7 @@ type document object
 // document returns the document as it is shown.
 func (h *Handler) document() document {
 	var d document
-	raw, err := json.Marshal(h.api.OpenAPI())
+	raw, err := json.Marshal(h.doc)
 	if err == nil {
 		err = json.Unmarshal(raw, &d)
 	}

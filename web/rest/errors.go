@@ -34,9 +34,6 @@ type RepeatedError struct {
 // Error implements error.
 func (e *Error) Error() string { return string(e.Name) + ": " + e.Message }
 
-// GetStatus implements huma.StatusError.
-func (e *Error) GetStatus() int { return e.StatusCode }
-
 // NewError makes a refusal with the status of its code.
 func NewError(code app.Code, message string) *Error {
 	return newErrorWith(statusOf(code), code, message)
@@ -132,7 +129,7 @@ func (h *Handler) errorFor(x *Exchange, err error) *Error {
 	return e
 }
 
-// writeError answers with e outside of huma.
+// writeError answers with e before any handler.
 func (h *Handler) writeError(x *Exchange, e *Error) {
 	x.failure = e.Name
 	if x.refuse != nil {
@@ -145,33 +142,10 @@ func (h *Handler) writeError(x *Exchange, e *Error) {
 	_ = Marshal(x, e)
 }
 
-// setHumaGlobals changes what huma keeps in package variables: its errors get
-// our shape, names of members are case-sensitive, arrays are not nullable. They
-// are the same for every Handler, and set once, since handlers may be made
-// while others run.
-var setHumaGlobals = sync.OnceFunc(func() {
-	huma.NewError = humaError
-	huma.ValidateStrictCasing = true
-	huma.DefaultArrayNullable = false
-})
-
-// humaError names huma's own refusals. They have fixed words, for
-// huma is left nothing to refuse that a caller could mend: parameters are strings
-// that the inputs check, and bodies are decoded by decodeBody, whose errors carry
-// field and reason as values. So no text of huma's is read or passed on.
-func humaError(status int, _ string, _ ...error) huma.StatusError {
-	switch {
-	case status == http.StatusRequestTimeout:
-		return bodyTimeout()
-	case status == http.StatusRequestEntityTooLarge:
-		return NewError(app.CodePayloadTooLarge, "The request body is too large")
-	case status == http.StatusBadRequest:
-		return NewError(app.CodeInvalidPayload, "The request body is not valid JSON")
-	case status >= 400 && status < 500:
-		return NewError(app.CodeValidation, "The request is not valid")
-	}
-	return InternalError()
-}
+// setHumaGlobals changes what huma keeps in a package variable: arrays are not nullable.
+// It is the same for every Handler, and set once, since handlers may be made while
+// others run.
+var setHumaGlobals = sync.OnceFunc(func() { huma.DefaultArrayNullable = false })
 
 // UnknownField is what a refusal says of a member that an endpoint does not have.
 func UnknownField(field string) string {

@@ -29,8 +29,8 @@ type followed struct {
 func newFollowed(t *testing.T, change ...func(*Config)) *followed {
 	f := &followed{coreBench: newCoreBench(t, change...), frames: make(chan []byte), conns: make(pipes, 1)}
 	RegisterRaw(f.handler, Route{}, huma.Operation{OperationID: "follow", Method: "GET", Path: "/follow"},
-		func(_ context.Context, x *Exchange, _ *struct{}) (*huma.StreamResponse, error) {
-			return &huma.StreamResponse{Body: func(huma.Context) {
+		func(_ context.Context, x *Exchange, _ *struct{}) (*Written, error) {
+			return &Written{Body: func() {
 				f.handler.Follow(x, []byte("first\n\n"), f.frames, func() { f.ended.Add(1) })
 			}}, nil
 		})

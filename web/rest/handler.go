@@ -85,7 +85,7 @@ type Handler struct {
 	baseURL    string
 	now        func() time.Time
 	limits     Limits
-	api        huma.API
+	doc        *huma.OpenAPI
 	literals   *httprouter.Router
 	early      *httprouter.Router
 	parameters *httprouter.Router
@@ -135,12 +135,12 @@ func New(cfg Config) *Handler {
 		h.proxies = loopback
 	}
 	h.literals, h.early, h.parameters = newTree(), newTree(), newTree()
-	h.api = newAPI(h)
+	h.doc = newDocument(h)
 	return h
 }
 
 // OpenAPI returns the document as far as it is made.
-func (h *Handler) OpenAPI() *huma.OpenAPI { return h.api.OpenAPI() }
+func (h *Handler) OpenAPI() *huma.OpenAPI { return h.doc }
 
 // Log returns where the handler logs.
 func (h *Handler) Log() *slog.Logger { return h.log }

@@ -2,7 +2,6 @@ package rest
 
 import (
 	"github.com/danielgtaylor/huma/v2"
-	jsonv2 "github.com/go-json-experiment/json"
 )
 
 // The names of the security schemes in the document: of API keys, and of people who are
@@ -15,7 +14,9 @@ const (
 // schemaPrefix begins what refers to a schema with a name.
 const schemaPrefix = "#/components/schemas/"
 
-func newAPI(h *Handler) huma.API {
+// newDocument makes the document without operations. Of huma no more is used than
+// what makes schemas of types.
+func newDocument(h *Handler) *huma.OpenAPI {
 	setHumaGlobals()
 	registry := huma.NewMapRegistry(schemaPrefix, huma.DefaultSchemaNamer)
 	doc := &huma.OpenAPI{
@@ -37,14 +38,5 @@ func newAPI(h *Handler) huma.API {
 	if h.baseURL != "" {
 		doc.Servers = []*huma.Server{{URL: h.baseURL}}
 	}
-	// No hooks, docs page, YAML or schema routes: /openapi.json is a route of
-	// ours, and huma's docs page would load scripts from elsewhere.
-	return huma.NewAPI(huma.Config{
-		OpenAPI:       doc,
-		Formats:       map[string]huma.Format{"application/json": {Marshal: Marshal, Unmarshal: unmarshal}},
-		DefaultFormat: "application/json",
-	}, adapter{h})
+	return doc
 }
-
-// unmarshal refuses duplicate names and invalid UTF-8 besides what is no JSON.
-func unmarshal(data []byte, v any) error { return jsonv2.Unmarshal(data, v) }

@@ -13,50 +13,28 @@ import (
 	"mailer/app"
 )
 
-// Each Register is compiled anew for each route. What does not depend on the types
-// stands in functions that are compiled once; that is a part of the binary's size.
+// Each Register is compiled anew for each route, and does nothing but name its types:
+// all else stands in functions that are compiled once, which know them by reflection.
+// That is a good part of the binary's size.
 
 // Register adds an operation that takes no body to routes and document. I has
 // the parameters of path, query and header. The handler's error may be anything;
 // ErrorFor decides what goes out.
 func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
-	rt.table = tableOf(&op, reflect.TypeFor[I](), reflect.TypeFor[O]())
-	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
-	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
-		x, err := h.enter(ctx, in)
-		if err != nil {
-			return nil, err
-		}
-		if x.csv {
-			return nil, h.refusal(x, h.export(ctx, x, in, func() (any, error) { return handler(ctx, x.Key, in) }))
-		}
-		out, err := handler(ctx, x.Key, in)
-		return out, h.refusal(x, err)
+	types := operands{input: reflect.TypeFor[I](), output: reflect.TypeFor[O]()}
+	h.addList(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
+		return handler(ctx, x.Key, in.(*I))
 	})
-	added := h.added(&op)
-	if rt.table != nil {
-		rt.table.document(added)
-	}
 }
 
 // RegisterBody adds an operation whose body is a JSON value of type B: the
 // document's schema and the decoder both come from B. It returns the operation
 // as it stands in the document.
 func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
-	rt.Body = true
-	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
-	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
-		var body B
-		x, err := h.enterWithBody(ctx, in, &rt, &body)
-		if err != nil {
-			return nil, err
-		}
-		out, err := handler(ctx, x.Key, in, &body)
-		return out, h.refusal(x, err)
+	types := operands{input: reflect.TypeFor[I](), body: reflect.TypeFor[B](), output: reflect.TypeFor[O]()}
+	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, body any) (any, error) {
+		return handler(ctx, x.Key, in.(*I), body.(*B))
 	})
-	added := h.added(&op)
-	DocumentBody[B](h, added, !rt.Optional)
-	return added
 }
 
 // RegisterPublic adds an operation that needs no key and takes no body.
@@ -69,16 +47,85 @@ func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler f
 // the answer: it gets the whole exchange. What the body is has to be put into
 // the operation that it returns.
 func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in *I) (*O, error)) *huma.Operation {
-	op = prepared(&rt, op, reflect.TypeFor[I](), reflect.TypeFor[O]())
-	huma.Register(h.api, op, func(ctx context.Context, in *I) (*O, error) {
-		x, err := h.enter(ctx, in)
-		if err != nil {
+	types := operands{input: reflect.TypeFor[I](), output: reflect.TypeFor[O]()}
+	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
+		return handler(ctx, x, in.(*I))
+	})
+}
+
+// operands are the types that an operation is made of.
+type operands struct{ input, body, output reflect.Type } // body nil: it is not decoded
+
+// callHandler calls a handler. in, body and what it returns are pointers to operands.
+type callHandler func(ctx context.Context, x *Exchange, in, body any) (any, error)
+
+// endpoint is an operation with all that answers its requests.
+type endpoint struct {
+	h    *Handler
+	rt   *Route
+	op   *huma.Operation
+	in   *inputPlan
+	body reflect.Type // nil: it is not decoded
+	out  *outputPlan
+	call callHandler
+}
+
+// addList is add for what may answer a list, which is then there as CSV too.
+func (h *Handler) addList(rt *Route, op *huma.Operation, types operands, call callHandler) {
+	rt.table = tableOf(op, types.input, types.output)
+	h.add(rt, op, types, call)
+	if rt.table != nil {
+		rt.table.document(op)
+	}
+}
+
+// add adds an operation to routes and document, and returns it as it stands there.
+func (h *Handler) add(rt *Route, op *huma.Operation, types operands, call callHandler) *huma.Operation {
+	rt.Body = rt.Body || types.body != nil
+	prepare(rt, op, types.input, types.output)
+	e := &endpoint{h: h, rt: rt, op: op, in: inputPlanOf(types.input), body: types.body, out: outputPlanOf(types.output), call: call}
+	registry := h.doc.Components.Schemas
+	e.in.document(registry, op)
+	e.out.document(registry, op)
+	documentErrors(registry, op)
+	h.doc.AddOperation(op)
+	h.route(e)
+	if types.body != nil {
+		documentBody(h, op, types.body, !rt.Optional)
+	}
+	return op
+}
+
+// serve answers a request that was let in.
+func (e *endpoint) serve(x *Exchange, r *http.Request) {
+	ctx := r.Context()
+	out, err := e.answer(ctx, x, r)
+	switch {
+	case err != nil:
+		refusal := e.h.ErrorFor(x, err)
+		writeJSON(ctx, x, refusal.StatusCode, refusal)
+	case !x.answered:
+		e.out.write(ctx, x, e.op.DefaultStatus, out)
+	}
+}
+
+// answer reads what a request asks and calls the handler. A list as CSV is written by it.
+func (e *endpoint) answer(ctx context.Context, x *Exchange, r *http.Request) (out any, err error) {
+	in := e.in.bind(x, r)
+	if err := checkInput(in, x.RequestHeader); err != nil {
+		return nil, err
+	}
+	var body any
+	if e.body != nil {
+		body = reflect.New(e.body).Interface()
+		if err := decodeInto(x, e.rt, body); err != nil {
 			return nil, err
 		}
-		out, err := handler(ctx, x, in)
-		return out, h.refusal(x, err)
-	})
-	return h.added(&op)
+	}
+	if x.csv {
+		return nil, e.h.export(ctx, x, in, func() (any, error) { return e.call(ctx, x, in, nil) })
+	}
+	return e.call(ctx, x, in, body)
 }
 
 // Checker is an input that checks its own parameters, before the body is
@@ -86,14 +133,13 @@ func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func
 type Checker interface{ Check() error }
 
 // HeaderReader is an input that has to know which headers are there: an empty
-// one looks like none to huma.
+// one looks like none in its fields.
 type HeaderReader interface{ ReadHeader(http.Header) }
 
-// prepared completes an operation with what is so for every route of its kind.
-func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Operation {
+// prepare completes an operation with what is so for every route of its kind.
+func prepare(rt *Route, op *huma.Operation, input, output reflect.Type) {
 	soundInput(op.Path, input)
 	rt.echoes, rt.query = echoesOf(op.Path), newQueryRule(op.Method, input, output)
-	op.Metadata = map[string]any{routeMetadata: rt}
 	op.Errors = slices.Concat(commonErrors(*rt), op.Errors)
 	if op.Responses == nil {
 		op.Responses = map[string]*huma.Response{}
@@ -105,48 +151,9 @@ func prepared(rt *Route, op huma.Operation, input, output reflect.Type) huma.Ope
 	case !rt.Public:
 		op.Security = []map[string][]string{{bearerScheme: {}}}
 	}
-	// Parameters are strings that the handlers check, so that their errors have
-	// the same words everywhere; the body is read and bounded by readBody.
-	op.SkipValidateParams = true
-	op.MaxBodyBytes, op.BodyReadTimeout = -1, -1
-	return op
 }
 
-// added returns an operation as it stands in the document.
-func (h *Handler) added(op *huma.Operation) *huma.Operation {
-	if !slices.Contains(op.Errors, http.StatusUnprocessableEntity) {
-		delete(op.Responses, "422") // huma's guess wherever a path has a parameter
-	}
-	return h.operations[op.OperationID].Operation
-}
-
-// enter returns the exchange of a request whose parameters are sound. Errors: as
-// they go out.
-func (h *Handler) enter(ctx context.Context, in any) (*Exchange, error) {
-	x := exchangeOf(ctx)
-	return x, h.refusal(x, checkInput(in, x.RequestHeader))
-}
-
-// enterWithBody is enter for a request whose body is decoded into body, after its
-// parameters were found sound.
-func (h *Handler) enterWithBody(ctx context.Context, in any, rt *Route, body any) (*Exchange, error) {
-	x, err := h.enter(ctx, in)
-	if err != nil {
-		return nil, err
-	}
-	return x, h.refusal(x, decodeInto(x, rt, body))
-}
-
-// refusal returns an error as it goes out; nil for none.
-func (h *Handler) refusal(x *Exchange, err error) error {
-	if err == nil {
-		return nil
-	}
-	return h.ErrorFor(x, err)
-}
-
-// soundInput panics for an input with a body, which huma would read and check, in
-// words of its own; and for one of two parts that check themselves without a Check
+// soundInput panics for an input with a body, which nothing would read; and for one of two parts that check themselves without a Check
 // for both, since Go promotes neither of two.
 func soundInput(path string, input reflect.Type) {
 	checker := reflect.TypeFor[Checker]()
@@ -204,14 +211,14 @@ func decodeInto(x *Exchange, rt *Route, v any) error {
 	return DecodeBody(x.Body, v)
 }
 
-// DocumentBody puts the schema of a body into the document. huma is told only
-// afterwards, so that it reads no body there.
+// DocumentBody puts the schema of a body into the document, for an operation that
+// RegisterRaw added.
 func DocumentBody[B any](h *Handler, op *huma.Operation, required bool) {
 	documentBody(h, op, reflect.TypeFor[B](), required)
 }
 
 func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bool) {
-	registry := h.api.OpenAPI().Components.Schemas
+	registry := h.doc.Components.Schemas
 	schema := registry.Schema(body, true, "")
 	if schema.Ref == "" { // it makes its schema itself
 		schema = h.Component(huma.DefaultSchemaNamer(body, ""), schema)
@@ -225,6 +232,6 @@ func documentBody(h *Handler, op *huma.Operation, body reflect.Type, required bo
 // Component names a schema in the document, as generated clients will call
 // it, and returns what refers to it.
 func (h *Handler) Component(name string, schema *huma.Schema) *huma.Schema {
-	h.api.OpenAPI().Components.Schemas.Map()[name] = schema
+	h.doc.Components.Schemas.Map()[name] = schema
 	return &huma.Schema{Ref: schemaPrefix + name}
 }

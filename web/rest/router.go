@@ -1,17 +1,13 @@
 package rest
 
 import (
-	"bytes"
 	"cmp"
 	"context"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
 
-	"github.com/danielgtaylor/huma/v2"
-	"github.com/danielgtaylor/huma/v2/adapters/humago"
 	"github.com/julienschmidt/httprouter"
 
 	"mailer/app"
@@ -56,19 +52,14 @@ type Route struct {
 	table       *table // how its list becomes CSV; nil: it answers no list
 }
 
-const routeMetadata = "route"
-
-// adapter lets huma put its operations into the two trees.
-type adapter struct{ h *Handler }
-
-// Handle implements huma.Adapter.
-func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
-	rt := op.Metadata[routeMetadata].(*Route)
-	tree := a.h.literals
+// route puts an operation into its tree.
+func (h *Handler) route(e *endpoint) {
+	op, rt := e.op, e.rt
+	tree := h.literals
 	if strings.Contains(op.Path, "{") {
-		tree = a.h.parameters
+		tree = h.parameters
 		if rt.Early {
-			tree = a.h.early
+			tree = h.early
 		}
 	}
 	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
@@ -76,22 +67,19 @@ func (a adapter) Handle(op *huma.Operation, handler func(huma.Context)) {
 		x.Pattern, x.quiet, x.refuse, x.params = op.Path, rt.Quiet, rt.Refuse, ps
 		x.route = rt
 		x.csv = rt.table != nil && !x.inside && prefersCSV(r.Header)
-		if err := a.h.admit(x, r, rt); err != nil {
-			a.h.writeError(x, a.h.ErrorFor(x, err))
+		if err := h.admit(x, r, rt); err != nil {
+			h.writeError(x, h.ErrorFor(x, err))
 			return
 		}
-		handler(humaContext{humago.NewContext(op, r, x), x, ps})
+		e.serve(x, r)
 	}
 	tree.Handle(op.Method, colons.Replace(op.Path), run)
-	a.h.operations[op.OperationID] = &Operation{Operation: op, Route: rt, run: run}
-	if !slices.Contains(a.h.methods, op.Method) {
-		a.h.methods = append(a.h.methods, op.Method)
-		slices.Sort(a.h.methods)
+	h.operations[op.OperationID] = &Operation{Operation: op, Route: rt, run: run}
+	if !slices.Contains(h.methods, op.Method) {
+		h.methods = append(h.methods, op.Method)
+		slices.Sort(h.methods)
 	}
 }
-
-// ServeHTTP implements huma.Adapter.
-func (a adapter) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.h.ServeHTTP(w, r) }
 
 // colons turns huma's {name} into httprouter's :name.
 var colons = strings.NewReplacer("{", ":", "}", "")
@@ -127,41 +115,6 @@ func (h *Handler) admit(x *Exchange, r *http.Request, rt *Route) error {
 	}
 	return nil
 }
-
-// base is there to give the embedded field a name that is not the name of its method.
-type base = huma.Context
-
-// humaContext is huma's own context for net/http with the parameters of
-// httprouter and the body that was read already.
-type humaContext struct {
-	base
-	x      *Exchange
-	params httprouter.Params
-}
-
-// Param returns a decoded path segment.
-func (c humaContext) Param(name string) string { return c.params.ByName(name) }
-
-// Header reads a request header. There is one format only: whatever the client
-// says of the body it sends (curl -d says a form) and of the type it likes, it
-// is JSON.
-func (c humaContext) Header(name string) string {
-	switch name {
-	case "Content-Type", "Accept":
-		return "application/json"
-	}
-	return c.base.Header(name)
-}
-
-// SetStatus begins an answer that no handler has given already.
-func (c humaContext) SetStatus(code int) {
-	if !c.x.answered {
-		c.base.SetStatus(code)
-	}
-}
-
-// BodyReader returns the body that admit read.
-func (c humaContext) BodyReader() io.Reader { return bytes.NewReader(c.x.Body) }
 
 // dispatch finds the route of a request and runs it, or says 404 or 405.
 // Neither asks for a key: there is nothing behind the path to protect.

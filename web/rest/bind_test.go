@@ -1,0 +1,168 @@
+package rest
+
+import (
+	"context"
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/danielgtaylor/huma/v2"
+	"github.com/julienschmidt/httprouter"
+)
+
+type (
+	boundPart struct {
+		ID string `path:"id"`
+	}
+	boundInput struct {
+		boundPart
+		PageParams
+		Zone  string   `query:"zone" default:"UTC"`
+		Words []string `query:"words"`
+		Mark  string   `header:"X-Mark"`
+	}
+)
+
+func TestParametersAreBoundByPlaceAndKind(t *testing.T) {
+	part, standard := boundPart{ID: "a/b"}, "UTC"
+	for name, tt := range map[string]struct {
+		query string
+		mark  string
+		want  boundInput
+	}{
+		"nothing said":            {want: boundInput{Zone: standard}},
+		"a text":                  {query: "zone=Europe%2FBerlin", want: boundInput{Zone: "Europe/Berlin"}},
+		"an empty text":           {query: "zone=", want: boundInput{Zone: standard}},
+		"the first of two":        {query: "zone=A&zone=B", want: boundInput{Zone: "A"}},
+		"a plus":                  {query: "zone=a+b%2B", want: boundInput{Zone: "a b+"}},
+		"a kind of text, deep in": {query: "limit=5&after=x", want: boundInput{Zone: standard, PageParams: PageParams{Limit: "5", After: "x"}}},
+		"a list with commas":      {query: "words=a,%20b,,c", want: boundInput{Zone: standard, Words: []string{"a", "b", "c"}}},
+		"a list repeated":         {query: "words=a&words=b,c", want: boundInput{Zone: standard, Words: []string{"a", "b", "c"}}},
+		"an empty list":           {query: "words=,", want: boundInput{Zone: standard}},
+		"a header":                {mark: "m", want: boundInput{Zone: standard, Mark: "m"}},
+		"what nobody asked for":   {query: "id=q&X-Mark=q", want: boundInput{Zone: standard}},
+	} {
+		r := httptest.NewRequest("GET", "/bound?"+tt.query, nil)
+		if tt.mark != "" {
+			r.Header.Set("x-mark", tt.mark)
+		}
+		tt.want.boundPart = part
+		x := &Exchange{params: httprouter.Params{{Key: "id", Value: "a/b"}}}
+		if got := inputPlanOf(reflect.TypeFor[boundInput]()).bind(x, r).(*boundInput); !reflect.DeepEqual(*got, tt.want) {
+			t.Errorf("%s: %+v, want %+v", name, *got, tt.want)
+		}
+	}
+}
+
+// TestWhatCannotBeBoundIsNotTaken: it would stay empty without a word.
+func TestWhatCannotBeBoundIsNotTaken(t *testing.T) {
+	wantPanic := func(name string, f func()) {
+		defer func() {
+			if recover() == nil {
+				t.Errorf("%s is taken", name)
+			}
+		}()
+		f()
+	}
+	for name, input := range map[string]reflect.Type{
+		"a number": reflect.TypeFor[struct {
+			N int `query:"n"`
+		}](),
+		"a pointer": reflect.TypeFor[struct {
+			P *string `query:"p"`
+		}](),
+		"a list in the header": reflect.TypeFor[struct {
+			L []string `header:"l"`
+		}](),
+		"a hidden field": reflect.TypeFor[struct {
+			h string `query:"h"`
+		}](),
+	} {
+		wantPanic(name, func() { inputPlanOf(input) })
+	}
+	wantPanic("an output's field without a place", func() { outputPlanOf(reflect.TypeFor[struct{ Name string }]()) })
+	wantPanic("an output's header that is a number", func() {
+		outputPlanOf(reflect.TypeFor[struct {
+			N int `header:"n"`
+		}]())
+	})
+}
+
+type (
+	writtenJSON struct {
+		Status int
+		Mark   string `header:"X-Mark"`
+		Body   struct {
+			A string `json:"a"`
+		}
+	}
+	writtenBytes struct {
+		ContentType string `header:"Content-Type" hidden:"true"`
+		Body        []byte
+	}
+)
+
+func TestOutputsBecomeAnswers(t *testing.T) {
+	made := &writtenJSON{Status: 201, Mark: "m"}
+	made.Body.A = "<é>"
+	for name, tt := range map[string]struct {
+		output any
+		status int
+		body   string
+		header string
+	}{
+		"JSON with a status":   {made, 201, "{\"a\":\"<é>\"}\n", "Content-Type=application/json X-Mark=m"},
+		"JSON without headers": {&writtenJSON{Status: 200}, 200, "{\"a\":\"\"}\n", "Content-Type=application/json"},
+		"bytes":                {&writtenBytes{"text/plain", []byte("x")}, 204, "x", "Content-Type=text/plain"},
+		"no body":              {&struct{}{}, 204, "", ""},
+		"no output":            {(*writtenJSON)(nil), 204, "", ""},
+		"none at all":          {nil, 204, "", ""},
+	} {
+		w := httptest.NewRecorder()
+		x := &Exchange{ResponseWriter: w, answer: &answer{all: newAnswers(defaultAnswerLimits())}}
+		of := reflect.TypeFor[writtenJSON]()
+		if tt.output != nil {
+			of = reflect.TypeOf(tt.output).Elem()
+		}
+		outputPlanOf(of).write(t.Context(), x, http.StatusNoContent, tt.output)
+		var header []string
+		for key, values := range w.Header() {
+			header = append(header, key+"="+values[0])
+		}
+		slices.Sort(header)
+		if w.Code != tt.status || w.Body.String() != tt.body || strings.Join(header, " ") != tt.header {
+			t.Errorf("%s: %d %q %v", name, w.Code, w.Body, header)
+		}
+	}
+}
+
+// TestAnAnswerThatCannotBeWrittenIsBrokenOff: what is out of it looks whole otherwise.
+func TestAnAnswerThatCannotBeWrittenIsBrokenOff(t *testing.T) {
+	b := newCoreBench(t)
+	RegisterPublic(b.handler, Route{}, huma.Operation{OperationID: "unwritable", Method: "GET", Path: "/unwritable"},
+		func(context.Context, *struct{}) (*struct{ Body unwritable }, error) {
+			return &struct{ Body unwritable }{}, nil
+		})
+	defer func() {
+		if p := recover(); p != http.ErrAbortHandler {
+			t.Errorf("it ended with %v", p)
+		}
+	}()
+	b.handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest("GET", "/unwritable", nil))
+}
+
+type unwritable struct{}
+
+func (unwritable) MarshalJSON() ([]byte, error) { return nil, http.ErrBodyNotAllowed }
+
+func BenchmarkBind(b *testing.B) {
+	plan := inputPlanOf(reflect.TypeFor[boundInput]())
+	x := &Exchange{params: httprouter.Params{{Key: "id", Value: "a"}}}
+	r := httptest.NewRequest("GET", "/bound?limit=5&zone=UTC", nil)
+	for b.Loop() {
+		plan.bind(x, r)
+	}
+}

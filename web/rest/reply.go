@@ -1,0 +1,155 @@
+package rest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"reflect"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+)
+
+// Written is the output of an operation that writes its answer itself, status and all.
+type Written struct{ Body func() }
+
+// outputPlan is how the outputs of an operation become answers. An output may have a
+// Status, a Body, and fields with the tag "header", which are text.
+type outputPlan struct {
+	of      reflect.Type
+	headers []headerField
+	status  []int // nil: always the operation's
+	body    []int // nil: there is none
+}
+
+// headerField is a field of an output that goes into the header. Empty is left out.
+type headerField struct {
+	field []int
+	name  string
+}
+
+// The types of a Body that is not written as JSON.
+var (
+	bytesBody   = reflect.TypeFor[[]byte]()
+	writtenBody = reflect.TypeFor[func()]()
+)
+
+// outputPlanOf reads the plan off an output. It panics for a field that would go nowhere.
+func outputPlanOf(output reflect.Type) *outputPlan {
+	p := &outputPlan{of: output}
+	for _, f := range reflect.VisibleFields(output) {
+		name := f.Tag.Get("header")
+		switch {
+		case f.Name == "Status" && f.Type.Kind() == reflect.Int:
+			p.status = f.Index
+		case f.Name == "Body":
+			p.body = f.Index
+		case name != "" && f.IsExported() && f.Type.Kind() == reflect.String:
+			p.headers = append(p.headers, headerField{f.Index, name})
+		case f.IsExported() && !f.Anonymous:
+			panic(fmt.Sprintf("%s: the field %s has no place in an answer", output, f.Name))
+		}
+	}
+	return p
+}
+
+// write answers with an output, which is a pointer; nil: nothing but the status.
+func (p *outputPlan) write(ctx context.Context, x *Exchange, status int, output any) {
+	out := reflect.ValueOf(output)
+	if !out.IsValid() || out.IsNil() {
+		x.WriteHeader(status)
+		return
+	}
+	out = out.Elem()
+	for _, h := range p.headers {
+		if text := out.FieldByIndex(h.field).String(); text != "" {
+			x.Header().Set(h.name, text)
+		}
+	}
+	if p.status != nil {
+		status = int(out.FieldByIndex(p.status).Int())
+	}
+	if p.body == nil {
+		x.WriteHeader(status)
+		return
+	}
+	switch body := out.FieldByIndex(p.body); body.Type() {
+	case writtenBody:
+		body.Interface().(func())()
+	case bytesBody:
+		x.WriteHeader(status)
+		_, _ = x.Write(body.Bytes()) // an error is a connection that is gone
+	default:
+		writeJSON(ctx, x, status, body.Interface())
+	}
+}
+
+// writeJSON answers in JSON. It panics where the answer can't be completed, which breaks
+// it off, so that nobody takes a part for the whole.
+func writeJSON(ctx context.Context, x *Exchange, status int, v any) {
+	x.Header().Set("Content-Type", "application/json")
+	x.WriteHeader(status)
+	if err := Marshal(x, v); err != nil && !errors.Is(ctx.Err(), context.Canceled) {
+		panic(fmt.Errorf("write the answer of %s: %w", x.Pattern, err))
+	}
+}
+
+// document adds the answer to what the document says of an operation.
+func (p *outputPlan) document(registry huma.Registry, op *huma.Operation) {
+	if op.DefaultStatus == 0 {
+		op.DefaultStatus = http.StatusNoContent
+		if p.body != nil || op.Method == http.MethodHead {
+			op.DefaultStatus = http.StatusOK
+		}
+	}
+	status := strconv.Itoa(op.DefaultStatus)
+	said := op.Responses[status]
+	if said == nil {
+		said = &huma.Response{}
+		op.Responses[status] = said
+	}
+	if said.Description == "" {
+		said.Description = http.StatusText(op.DefaultStatus)
+	}
+	if p.body != nil {
+		p.documentBody(registry, op, said)
+	}
+	for _, h := range p.headers {
+		f := p.of.FieldByIndex(h.field)
+		if f.Tag.Get("hidden") == "true" {
+			continue
+		}
+		if said.Headers == nil {
+			said.Headers = map[string]*huma.Param{}
+		}
+		said.Headers[h.name] = &huma.Header{Schema: huma.SchemaFromField(registry, f, "")}
+	}
+}
+
+// documentBody says what the body of an answer is, unless the operation says it.
+func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, said *huma.Response) {
+	f := p.of.FieldByIndex(p.body)
+	if f.Type == writtenBody {
+		return
+	}
+	name := op.OperationID + "Response" // of the schema, where the type has none
+	if p.of.Name() != "" {
+		name = p.of.Name() + f.Name
+	}
+	schema := huma.SchemaFromField(registry, f, name)
+	if len(said.Content) == 0 {
+		said.Content = map[string]*huma.MediaType{"application/json": {Schema: schema}}
+	}
+}
+
+// documentErrors adds the refusals to what the document says of an operation.
+func documentErrors(registry huma.Registry, op *huma.Operation) {
+	schema := registry.Schema(reflect.TypeFor[Error](), true, "")
+	for _, status := range op.Errors {
+		op.Responses[strconv.Itoa(status)] = &huma.Response{
+			Description: http.StatusText(status),
+			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		}
+	}
+}
