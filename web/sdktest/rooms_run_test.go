@@ -19,7 +19,7 @@ func TestABroadcastIsReviewedSentAndFollowedUp(t *testing.T) {
 		api.ask(t, "POST", "/contacts", map[string]any{"email": strings.ToLower(name) + "@example.com", "first_name": name}, 201)
 	}
 	other.ask(t, "POST", "/contacts", map[string]any{"email": "ann@example.com", "first_name": "Ann"}, 201)
-	api.ask(t, "POST", "/suppressions", map[string]any{"email": "bo@example.com"}, 200)
+	api.ask(t, "POST", "/suppressions", map[string]any{"email": "bo@example.com"}, 201)
 	preview := map[string]any{"filter": map[string]any{"match": "all", "conditions": []any{map[string]any{"field": "first_name", "op": "starts_with", "value": "A"}}}}
 	for _, c := range []client{api, other} {
 		c.ask(t, "POST", "/segments/preview", preview, 200, `"count":1`, `"exact":true`, "ann@example.com")
