@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// browser is a person's, with its cookies.
+// browser is somebody's, with its cookies.
 type browser struct {
 	url  string
 	http *http.Client
@@ -57,20 +57,23 @@ func (b *browser) ask(t *testing.T, method, path string, body any, status int, p
 	return answer
 }
 
-// want is ask for an answer that is an object.
-func (b *browser) want(t *testing.T, status int, method, path string, body any) (answer map[string]any) {
+// want is ask for an answer that is looked into.
+func (b *browser) want(t *testing.T, status int, method, path string, body any) map[string]any {
 	t.Helper()
-	must(t, json.Unmarshal(b.ask(t, method, path, body, status), &answer))
-	return answer
+	var out map[string]any
+	must(t, json.Unmarshal(b.ask(t, method, path, body, status), &out))
+	return out
 }
 
-// cookie is what proves the session; empty: nobody is signed in.
-func (b *browser) cookie(t *testing.T) string {
+// session is the token of the browser's session; empty: it has none.
+func (b *browser) session(t *testing.T) string {
 	t.Helper()
-	at, err := url.Parse(b.url)
+	u, err := url.Parse(b.url)
 	must(t, err)
-	for _, c := range b.http.Jar.Cookies(at) {
-		return c.Value
+	for _, c := range b.http.Jar.Cookies(u) {
+		if c.Name == "mailer" {
+			return c.Value
+		}
 	}
 	return ""
 }
