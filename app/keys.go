@@ -238,12 +238,12 @@ func NotFresh() *Error {
 
 // RoleTooLow refuses a key whose role may only read what it asks to change.
 func RoleTooLow() *Error {
-	return Errorf(CodeForbidden, "The role of this API key does not allow this action")
+	return Errorf(CodeForbidden, "Your role does not allow this action")
 }
 
 // RoleAbove refuses a key that would manage one of a higher role.
 func RoleAbove(role Role) *Error {
-	return Errorf(CodeForbidden, "The role of this API key does not allow to manage a key of the role %s", role)
+	return Errorf(CodeForbidden, "Your role does not allow to manage a key of the role %s", role)
 }
 
 // ActorType says what kind of caller changes something.

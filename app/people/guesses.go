@@ -92,6 +92,17 @@ func (g *guesses) guess(ctx context.Context, who guesser, check func() error) er
 	return err
 }
 
+// open runs the look-up of a code of 128 random bits, which nobody guesses: a right one
+// does not wait, whatever others did at that address; wrong ones count, and take longer.
+// Errors: those of the check; CodeRateLimitExceeded where too many tries wait.
+func (g *guesses) open(ctx context.Context, who guesser, check func() error) error {
+	err := check()
+	if app.CodeOf(err) != app.CodeForbidden {
+		return err
+	}
+	return g.guess(ctx, who, func() error { return err })
+}
+
 // begin counts a try, as wrong for now, and returns how long it has to wait.
 func (g *guesses) begin(names []string, now time.Time) (wait time.Duration, err error) {
 	g.mu.Lock()

@@ -132,7 +132,7 @@ type AcceptInput struct{ Code, Password, Name string }
 // CodeRateLimitExceeded.
 func (s *Service) Accept(ctx context.Context, v *Visitor, in *AcceptInput) (n NewSession, err error) {
 	var i Invitation
-	err = s.guesses.guess(ctx, guesser{client: v.Client}, func() (err error) {
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() (err error) {
 		now := time.Now()
 		i, err = db.Get(ctx, s.DB, func(r *db.Reader) (Invitation, error) { return invitationOf(r, in.Code, now) })
 		return err
@@ -203,7 +203,38 @@ func useInvitation(tx *db.Tx, code string) (i Invitation, err error) {
 	if i, err = invitationOf(&tx.Reader, code, tx.Now); err != nil {
 		return i, err
 	}
+	if err := stillInvited(&tx.Reader, &i); err != nil {
+		return i, err
+	}
 	return i, tx.DeleteInvitation(i.TeamID, i.ID)
+}
+
+// stillInvited is nil where who invited may still invite to that role: whoever was removed
+// or lowered must not come back by a link that he made before. Errors: CodeForbidden.
+func stillInvited(r *db.Reader, i *Invitation) error {
+	id, ok := app.ParseID(i.InvitedBy)
+	if !ok {
+		return nil // the command line
+	}
+	role := app.Role("")
+	m, err := r.Membership(id, i.TeamID)
+	if err == nil {
+		role = m.Role
+	} else if errors.Is(err, db.ErrNotFound) {
+		var k app.Key
+		k, err = r.Key(i.TeamID, id)
+		role = k.Role
+		if err == nil && !k.ExpiresAt.IsZero() && !k.ExpiresAt.After(time.Now()) {
+			role = ""
+		}
+	}
+	switch {
+	case err != nil && !errors.Is(err, db.ErrNotFound):
+		return err
+	case !role.Manages() || i.Role.Above(role):
+		return refusedCode()
+	}
+	return nil
 }
 
 // joinInvited has somebody with an account join the team that invited him. Who belongs to

@@ -24,7 +24,7 @@ func (s *Service) AddLink(tx *db.Tx, userID string) (string, error) {
 // The link counts no more then. Errors: CodeForbidden, CodeRateLimitExceeded.
 func (s *Service) OpenLink(ctx context.Context, v *Visitor, code string) (n NewSession, err error) {
 	var c caller
-	err = s.guesses.guess(ctx, guesser{client: v.Client}, func() error {
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
 		now := time.Now()
 		c, err = s.caller(ctx, v, func(r *db.Reader) (u User, err error) {
 			id, err := codeOf(r, code, now)

@@ -243,3 +243,30 @@ func TestOnlyTheMailThatLetsNobodyRiseHasTheLink(t *testing.T) {
 		t.Errorf("%s emails without a verified domain", got)
 	}
 }
+
+func TestAnInvitationEndsWithTheRightsOfWhoInvited(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		s, ctx := w.Server.People, t.Context()
+		invitedBy := func(key *app.Key, address string, role app.Role) (link string) {
+			_, link, err := s.Invite(app.WithActor(ctx, func() app.Actor { return app.Actor{Type: app.ActorPerson, Name: key.ID} }), key, address, role)
+			world.Must(t, err)
+			return link
+		}
+		accept := func(link string) error {
+			_, err := s.Accept(ctx, visitor("192.0.2.1"), &people.AcceptInput{Code: codeIn(link), Password: secret})
+			return err
+		}
+		token, ann := invited(w, w.Key, "ann@example.net", app.RoleAdmin)
+		key, err := person(w, token, w.Key.TeamID)
+		world.Must(t, err)
+		good, asAdmin, asMember := invitedBy(key, "a@example.net", app.RoleAdmin), invitedBy(key, "b@example.net", app.RoleAdmin), invitedBy(key, "c@example.net", app.RoleMember)
+		world.Must(t, accept(good))
+		_, err = s.ChangeRole(ctx, w.Key, ann.ID, app.RoleMember)
+		world.Must(t, err)
+		world.WantCode(t, accept(asAdmin), app.CodeForbidden)
+		world.WantCode(t, accept(asMember), app.CodeForbidden)
+		world.Must(t, s.RemoveMember(ctx, w.Key, ann.ID))
+		world.WantCode(t, accept(asMember), app.CodeForbidden)
+	})
+}

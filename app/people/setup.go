@@ -114,7 +114,7 @@ func (s *Service) Setup(ctx context.Context, v *Visitor, in *SetupInput) (n NewS
 			return n, err
 		}
 	}
-	err = s.guesses.guess(ctx, guesser{client: v.Client}, func() error {
+	err = s.guesses.open(ctx, guesser{client: v.Client}, func() error {
 		now := time.Now()
 		return s.DB.Read(ctx, func(r *db.Reader) error { return s.checkSetupCode(r, in.Code, now) })
 	})

@@ -52,6 +52,10 @@ func InternalError() *Error {
 	return NewError(app.CodeInternal, "Something went wrong on the server; its log has the details under the x-request-id of this answer")
 }
 
+// statusClientGone is the status of a request whose client went away before its answer,
+// as proxies write it into their logs; nobody sees it elsewhere.
+const statusClientGone = 499
+
 // statusOf is the one map from code to HTTP status.
 func statusOf(code app.Code) int {
 	switch code {
@@ -108,9 +112,11 @@ func (h *Handler) errorFor(x *Exchange, err error) *Error {
 		if errors.Is(err, context.Canceled) {
 			// The client went away: no fault of ours, and nobody reads the answer.
 			h.log.Debug("request canceled", "request_id", x.ID, "route", x.Pattern)
-		} else {
-			h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)
+			gone := InternalError()
+			gone.StatusCode = statusClientGone
+			return gone
 		}
+		h.log.Error("request failed", "request_id", x.ID, "route", x.Pattern, "error", err)
 		return InternalError()
 	}
 	e := NewError(known.Code, known.Message)
