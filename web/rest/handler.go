@@ -89,8 +89,9 @@ type Handler struct {
 	literals   *httprouter.Router
 	early      *httprouter.Router
 	parameters *httprouter.Router
-	methods    []string              // that any route answers, sorted
-	operations map[string]*Operation // by id
+	methods    []string                  // that any route answers, sorted
+	operations map[string]*Operation     // by id
+	refusals   map[string]*huma.Response // of the document, by status
 	absent     func(path string) *Error
 	rate       *rateLimiter
 	failures   *failureLimiter
@@ -129,6 +130,7 @@ func New(cfg Config) *Handler {
 		proxies:    cfg.TrustedProxies,
 		named:      cfg.TrustedProxies,
 		operations: map[string]*Operation{},
+		refusals:   map[string]*huma.Response{},
 	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
 	if len(h.proxies) == 0 {

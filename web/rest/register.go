@@ -87,7 +87,7 @@ func (h *Handler) add(rt *Route, op *huma.Operation, types operands, call callHa
 	registry := h.doc.Components.Schemas
 	e.in.document(registry, op)
 	e.out.document(registry, op)
-	documentErrors(registry, op)
+	h.documentErrors(op)
 	h.doc.AddOperation(op)
 	h.route(e)
 	if types.body != nil {

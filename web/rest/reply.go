@@ -143,13 +143,18 @@ func (p *outputPlan) documentBody(registry huma.Registry, op *huma.Operation, sa
 	}
 }
 
-// documentErrors adds the refusals to what the document says of an operation.
-func documentErrors(registry huma.Registry, op *huma.Operation) {
-	schema := registry.Schema(reflect.TypeFor[Error](), true, "")
+// documentErrors adds the refusals to what the document says of an operation. Operations
+// share them, one of each status: the document stays in memory.
+func (h *Handler) documentErrors(op *huma.Operation) {
 	for _, status := range op.Errors {
-		op.Responses[strconv.Itoa(status)] = &huma.Response{
-			Description: http.StatusText(status),
-			Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+		name := strconv.Itoa(status)
+		if h.refusals[name] == nil {
+			schema := h.doc.Components.Schemas.Schema(reflect.TypeFor[Error](), true, "")
+			h.refusals[name] = &huma.Response{
+				Description: http.StatusText(status),
+				Content:     map[string]*huma.MediaType{"application/json": {Schema: schema}},
+			}
 		}
+		op.Responses[name] = h.refusals[name]
 	}
 }
