@@ -71,6 +71,7 @@ type Services struct {
 	SignIn         account.SignInService
 	Me             account.MeService
 	SecondFactors  account.SecondFactorService
+	Passkeys       account.PasskeyService
 	Exports        rest.Exports // nil: nobody notes them
 }
 
@@ -105,6 +106,7 @@ func servicesFrom(s *server.Server) Services {
 		SignIn:         s.People,
 		Me:             s.People,
 		SecondFactors:  s.People,
+		Passkeys:       s.People,
 		Exports:        s.Teams,
 	}
 }
@@ -160,6 +162,7 @@ func addRoutes(h *rest.Handler, s Services) {
 		account.SignInRoutes{Service: s.SignIn},
 		account.MeRoutes{Service: s.Me},
 		account.SecondFactorRoutes{Service: s.SecondFactors},
+		account.PasskeyRoutes{Service: s.Passkeys},
 	} {
 		routes.Add(h)
 	}

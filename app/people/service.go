@@ -27,10 +27,11 @@ type Post func(ctx context.Context, team, to, subject, text string)
 type Service struct {
 	*service.Base
 	// Post tells people what was done with their accounts; nil: nobody does.
-	Post    Post
-	teams   *teams.Service
-	guesses *guesses
-	hasher  *hasher
+	Post     Post
+	teams    *teams.Service
+	guesses  *guesses
+	hasher   *hasher
+	answered answered
 }
 
 // New makes the service.

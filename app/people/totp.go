@@ -103,10 +103,15 @@ func (s *Service) DropTOTP(ctx context.Context, key *app.Key) error {
 		return service.Audit(ctx, tx, "", "totp.off", key.ID, nil, nil)
 	})
 	if err == nil {
-		s.tell(ctx, &u, "Second factor turned off",
-			"One-time passwords were turned off for your account "+u.Address+".\n\nIf it was not you, change your password and ask an operator to end your sessions.\n")
+		s.tellFactorOff(ctx, &u)
 	}
 	return service.Lookup("second factor", err)
+}
+
+// tellFactorOff tells a person that a second factor of his is off.
+func (s *Service) tellFactorOff(ctx context.Context, u *User) {
+	s.tell(ctx, u, "Second factor turned off",
+		"A second factor was turned off for your account "+u.Address+".\n\nIf it was not you, change your password, which ends all other sessions, and turn it on again.\n")
 }
 
 // dropUselessCodes ends the recovery codes of a person who has no second factor any more.
