@@ -3,6 +3,7 @@ package people
 import (
 	"context"
 	"net/netip"
+	"time"
 
 	"mailer/app"
 	"mailer/app/service"
@@ -27,15 +28,17 @@ type Post func(ctx context.Context, team, to, subject, text string)
 type Service struct {
 	*service.Base
 	// Post tells people what was done with their accounts; nil: nobody does.
-	Post    Post
-	teams   *teams.Service
-	guesses *guesses
-	hasher  *hasher
+	Post     Post
+	teams    *teams.Service
+	guesses  *guesses
+	hasher   *hasher
+	answered answered
+	started  time.Time // when it began to note what was answered, to the millisecond
 }
 
 // New makes the service.
 func New(base *service.Base, teams *teams.Service) *Service {
-	return &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher()}
+	return &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher(), started: time.Now().Truncate(time.Millisecond)}
 }
 
 // Visitor is who asks to be let in: a browser that may have been here before.
