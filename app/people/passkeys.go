@@ -23,6 +23,14 @@ import (
 // Passkey is a key of a person's device.
 type Passkey = db.Passkey
 
+// PasskeyService is how people sign in without a password.
+type PasskeyService struct {
+	*service.Base
+	people   *Service
+	answered answered
+	started  time.Time // when it began to note what was answered, to the millisecond
+}
+
 // What challenges are made for: each counts for its own purpose.
 const (
 	addPasskey    = "add passkey"
@@ -52,7 +60,7 @@ func (h *holder) WebAuthnDisplayName() string {
 // WebAuthnCredentials implements webauthn.User.
 func (h *holder) WebAuthnCredentials() []webauthn.Credential { return h.credentials }
 
-func (s *Service) holder(ctx context.Context, userID string) (h *holder, err error) {
+func (s *PasskeyService) holder(ctx context.Context, userID string) (h *holder, err error) {
 	h = &holder{}
 	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if h.user, err = r.User(userID); err != nil {
@@ -72,7 +80,7 @@ func (s *Service) holder(ctx context.Context, userID string) (h *holder, err err
 
 // authority is this server as passkeys know it. Errors: CodeConflict where it has no name
 // that one can be bound to.
-func (s *Service) authority() (*webauthn.WebAuthn, error) {
+func (s *PasskeyService) authority() (*webauthn.WebAuthn, error) {
 	u, err := url.Parse(s.Settings.BaseURL)
 	if err == nil && u.Hostname() == "" {
 		err = errors.New("the address of this server has no host")
@@ -94,7 +102,7 @@ const (
 
 // challenge makes what a passkey has to sign: a random number and its end, authenticated,
 // so that nothing has to be kept for strangers who ask for one.
-func (s *Service) challenge(purpose, userID string, now time.Time) protocol.URLEncodedBase64 {
+func (s *PasskeyService) challenge(purpose, userID string, now time.Time) protocol.URLEncodedBase64 {
 	b := make([]byte, challengeSize)
 	_, _ = rand.Read(b[:challengeNonce]) // never fails
 	binary.BigEndian.PutUint64(b[challengeNonce:], uint64(now.Add(HalfLife).UnixMilli()))
@@ -103,7 +111,7 @@ func (s *Service) challenge(purpose, userID string, now time.Time) protocol.URLE
 
 // checkChallenge returns the end of a challenge of ours; ok is false for any other, for one
 // that has expired, and for one of before this start, which forgot what was answered.
-func (s *Service) checkChallenge(purpose, userID, text string, now time.Time) (end time.Time, ok bool) {
+func (s *PasskeyService) checkChallenge(purpose, userID, text string, now time.Time) (end time.Time, ok bool) {
 	b, err := app.DecodeToken(text)
 	if err != nil || len(b) != challengeSize+app.MacSize {
 		return end, false
@@ -114,7 +122,7 @@ func (s *Service) checkChallenge(purpose, userID, text string, now time.Time) (e
 }
 
 // PasskeyOptions are what a browser has to know to make a passkey. Errors: CodeConflict.
-func (s *Service) PasskeyOptions(ctx context.Context, key *app.Key) (any, error) {
+func (s *PasskeyService) PasskeyOptions(ctx context.Context, key *app.Key) (any, error) {
 	w, err := s.authority()
 	if err != nil {
 		return nil, err
@@ -137,7 +145,7 @@ func (s *Service) PasskeyOptions(ctx context.Context, key *app.Key) (any, error)
 
 // AddPasskey keeps a passkey that a browser made. codes are recovery codes, which nothing
 // keeps, where it is the first second factor. Errors: CodeValidation, CodeConflict.
-func (s *Service) AddPasskey(ctx context.Context, key *app.Key, name string, answer []byte) (p Passkey, codes []string, err error) {
+func (s *PasskeyService) AddPasskey(ctx context.Context, key *app.Key, name string, answer []byte) (p Passkey, codes []string, err error) {
 	if err := CheckUserName(name); err != nil {
 		return p, nil, err
 	}
@@ -157,7 +165,7 @@ func (s *Service) AddPasskey(ctx context.Context, key *app.Key, name string, ans
 	return p, codes, service.Unavailable(err)
 }
 
-func (s *Service) checkNewPasskey(ctx context.Context, key *app.Key, answer []byte) (*webauthn.Credential, error) {
+func (s *PasskeyService) checkNewPasskey(ctx context.Context, key *app.Key, answer []byte) (*webauthn.Credential, error) {
 	w, err := s.authority()
 	if err != nil {
 		return nil, err
@@ -188,7 +196,7 @@ func badPasskey(err error) error {
 	return &app.Error{Code: app.CodeValidation, Message: "The browser's answer is not that of a passkey for this server; begin again", Err: err}
 }
 
-func (s *Service) insertPasskey(ctx context.Context, tx *db.Tx, p *Passkey) (codes []string, err error) {
+func (s *PasskeyService) insertPasskey(ctx context.Context, tx *db.Tx, p *Passkey) (codes []string, err error) {
 	there, err := tx.Passkeys(p.UserID)
 	if err != nil {
 		return nil, err
@@ -214,13 +222,13 @@ func (s *Service) insertPasskey(ctx context.Context, tx *db.Tx, p *Passkey) (cod
 }
 
 // Passkeys returns the passkeys of a person, newest first.
-func (s *Service) Passkeys(ctx context.Context, userID string) (keys []Passkey, err error) {
+func (s *PasskeyService) Passkeys(ctx context.Context, userID string) (keys []Passkey, err error) {
 	keys, err = db.Get(ctx, s.DB, func(r *db.Reader) ([]Passkey, error) { return r.Passkeys(userID) })
 	return keys, service.Unavailable(err)
 }
 
 // DeletePasskey removes a passkey of a person. Errors: CodeNotFound.
-func (s *Service) DeletePasskey(ctx context.Context, key *app.Key, id string) error {
+func (s *PasskeyService) DeletePasskey(ctx context.Context, key *app.Key, id string) error {
 	var u User
 	left := 0
 	err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
@@ -240,14 +248,14 @@ func (s *Service) DeletePasskey(ctx context.Context, key *app.Key, id string) er
 		return service.Audit(ctx, tx, "", "passkey.remove", key.ID, map[string]any{"id": id}, nil)
 	})
 	if err == nil && left == 0 {
-		s.tellFactorOff(ctx, &u)
+		s.people.tellFactorOff(ctx, &u)
 	}
 	return service.Lookup("passkey", err)
 }
 
 // SignInOptions are what a browser has to know to sign in by passkey; any of its own.
 // Errors: CodeConflict.
-func (s *Service) SignInOptions() (any, error) {
+func (s *PasskeyService) SignInOptions() (any, error) {
 	w, err := s.authority()
 	if err != nil {
 		return nil, err
@@ -262,12 +270,12 @@ func (s *Service) SignInOptions() (any, error) {
 
 // SignInByPasskey lets somebody in by a passkey alone, which is two factors: the device,
 // and what unlocks it. Errors: CodeInvalidCredentials, CodeRateLimitExceeded.
-func (s *Service) SignInByPasskey(ctx context.Context, v *Visitor, answer []byte) (n NewSession, err error) {
+func (s *PasskeyService) SignInByPasskey(ctx context.Context, v *Visitor, answer []byte) (n NewSession, err error) {
 	who, err := s.passkeyGuesser(ctx, v)
 	if err != nil {
 		return n, err
 	}
-	err = s.guesses.guess(ctx, who, func() error {
+	err = s.people.guesses.guess(ctx, who, func() error {
 		h, credential, err := s.checkPasskey(ctx, answer)
 		if err != nil {
 			return err
@@ -284,19 +292,19 @@ func (s *Service) SignInByPasskey(ctx context.Context, v *Visitor, answer []byte
 			if err != nil {
 				return err
 			}
-			n, err = s.begin(tx, v, &h.user, nil)
+			n, err = s.people.begin(tx, v, &h.user, nil)
 			return err
 		})
 	})
 	if err == nil {
-		s.tellNewDevice(ctx, v, &n)
+		s.people.tellNewDevice(ctx, v, &n)
 	}
 	return n, service.Unavailable(err)
 }
 
 // passkeyGuesser is a browser as a source of passkeys, which say only later whose they are:
 // one in which anybody signed in before is not slowed by others.
-func (s *Service) passkeyGuesser(ctx context.Context, v *Visitor) (guesser, error) {
+func (s *PasskeyService) passkeyGuesser(ctx context.Context, v *Visitor) (guesser, error) {
 	who := guesser{client: v.Client, account: "passkey"}
 	if !isSecret(v.Device, tokenBytes) {
 		return who, nil
@@ -308,7 +316,7 @@ func (s *Service) passkeyGuesser(ctx context.Context, v *Visitor) (guesser, erro
 	return who, service.Unavailable(err)
 }
 
-func (s *Service) checkPasskey(ctx context.Context, answer []byte) (*holder, *webauthn.Credential, error) {
+func (s *PasskeyService) checkPasskey(ctx context.Context, answer []byte) (*holder, *webauthn.Credential, error) {
 	w, err := s.authority()
 	if err != nil {
 		return nil, nil, err

@@ -28,17 +28,19 @@ type Post func(ctx context.Context, team, to, subject, text string)
 type Service struct {
 	*service.Base
 	// Post tells people what was done with their accounts; nil: nobody does.
-	Post     Post
-	teams    *teams.Service
-	guesses  *guesses
-	hasher   *hasher
-	answered answered
-	started  time.Time // when it began to note what was answered, to the millisecond
+	Post    Post
+	teams   *teams.Service
+	guesses *guesses
+	hasher  *hasher
+	// Passkeys are how people sign in without a password.
+	Passkeys *PasskeyService
 }
 
 // New makes the service.
 func New(base *service.Base, teams *teams.Service) *Service {
-	return &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher(), started: time.Now().Truncate(time.Millisecond)}
+	s := &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher()}
+	s.Passkeys = &PasskeyService{Base: base, people: s, started: time.Now().Truncate(time.Millisecond)}
+	return s
 }
 
 // Visitor is who asks to be let in: a browser that may have been here before.
