@@ -147,7 +147,7 @@ func servicesFrom(s *server.Server) Services {
 		Status:         s.Health,
 		Backups:        s.Backup,
 		Teams:          s.Teams,
-		Passkeys:       s.People.Passkeys,
+		Passkeys:       s.Passkeys,
 		Exports:        s.Teams,
 		Live:           s.DB.Live(),
 		Audit:          s.Teams,

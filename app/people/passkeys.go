@@ -31,6 +31,11 @@ type PasskeyService struct {
 	started  time.Time // when it began to note what was answered, to the millisecond
 }
 
+// NewPasskeys makes the service of passkeys for the accounts of another.
+func NewPasskeys(people *Service) *PasskeyService {
+	return &PasskeyService{Base: people.Base, people: people, started: time.Now().Truncate(time.Millisecond)}
+}
+
 // What challenges are made for: each counts for its own purpose.
 const (
 	addPasskey    = "add passkey"

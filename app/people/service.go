@@ -3,7 +3,6 @@ package people
 import (
 	"context"
 	"net/netip"
-	"time"
 
 	"mailer/app"
 	"mailer/app/service"
@@ -32,15 +31,11 @@ type Service struct {
 	teams   *teams.Service
 	guesses *guesses
 	hasher  *hasher
-	// Passkeys are how people sign in without a password.
-	Passkeys *PasskeyService
 }
 
 // New makes the service.
 func New(base *service.Base, teams *teams.Service) *Service {
-	s := &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher()}
-	s.Passkeys = &PasskeyService{Base: base, people: s, started: time.Now().Truncate(time.Millisecond)}
-	return s
+	return &Service{Base: base, teams: teams, guesses: newGuesses(), hasher: newHasher()}
 }
 
 // Visitor is who asks to be let in: a browser that may have been here before.
