@@ -53,7 +53,7 @@ func TestOpenAPIDocument(t *testing.T) {
 	}
 	public := map[string]bool{"/openapi.json": true, "/openapi-3.0.json": true, "/healthz": true, "/readyz": true, "/attachments/{token}": true,
 		"/unsubscribe/{token}": true, "/preferences/{token}": true, "/t/o/{token}": true, "/t/c/{token}": true, "/shared/{token}": true, "/shared/{token}/body": true,
-		"/auth/setup": true, "/auth/sign-in": true, "/auth/sign-out": true, "/auth/link": true, "/auth/invitation": true,
+		"/auth/setup": true, "/auth/sign-in": true, "/auth/sign-out": true, "/auth/link": true, "/auth/invitation": true, "/auth/passkey": true, "/auth/passkey/options": true,
 		"/ingest/ses": true, "/ingest/{provider}/{secret}": true}
 	for path, item := range doc["paths"].(map[string]any) {
 		for method, v := range item.(map[string]any) {
@@ -71,7 +71,8 @@ func TestOpenAPIDocument(t *testing.T) {
 }
 
 // bodiless are POSTs that there is nothing to say in.
-var bodiless = map[string]bool{"post /auth/sign-out": true, "post /users/me/totp": true, "post /users/me/recovery-codes": true, "post /health/checks": true, "post /backups": true}
+var bodiless = map[string]bool{"post /auth/sign-out": true, "post /users/me/totp": true, "post /users/me/recovery-codes": true, "post /health/checks": true, "post /backups": true,
+	"post /users/me/passkeys/options": true, "post /auth/passkey/options": true}
 
 func checkOperation(t *testing.T, name string, op map[string]any, public bool) {
 	t.Helper()

@@ -44,7 +44,8 @@ var ownPlaces = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 // proven are those for which a person must have proved just now to be there.
 var proven = []string{
 	"POST /relays", "DELETE /relays/{region}", "POST /relays/{region}/pause", "POST /relays/{region}/resume", "POST /backups", "DELETE /teams/{id}",
-	"POST /api-keys", "DELETE /domains/{id}", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes", "POST /webhooks/{id}/signing-secret/rotate",
+	"POST /api-keys", "DELETE /domains/{id}", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes",
+	"POST /users/me/passkeys/options", "POST /users/me/passkeys", "DELETE /users/me/passkeys/{id}", "POST /webhooks/{id}/signing-secret/rotate",
 }
 
 func begins(path string, with []string) bool {

@@ -87,6 +87,7 @@ type Services struct {
 	Status         operator.HealthService
 	Backups        operator.BackupService
 	Teams          operator.TeamService
+	Passkeys       account.PasskeyService
 	Exports        rest.Exports // nil: nobody notes them
 	Live           *live.Bus
 	Audit          account.AuditService
@@ -146,6 +147,7 @@ func servicesFrom(s *server.Server) Services {
 		Status:         s.Health,
 		Backups:        s.Backup,
 		Teams:          s.Teams,
+		Passkeys:       s.Passkeys,
 		Exports:        s.Teams,
 		Live:           s.DB.Live(),
 		Audit:          s.Teams,
@@ -222,6 +224,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		account.MemberRoutes{Service: s.Members},
 		account.InvitationRoutes{Service: s.Invitations},
 		account.TeamRoutes{Service: s.Team, Retention: s.Retention},
+		account.PasskeyRoutes{Service: s.Passkeys},
 	} {
 		routes.Add(h)
 	}

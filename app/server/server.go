@@ -104,6 +104,7 @@ type Server struct {
 	Events       *events.Service
 	Teams        *teams.Service
 	People       *people.Service
+	Passkeys     *people.PasskeyService
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
@@ -154,6 +155,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
 	s.People = people.New(base, s.Teams)
+	s.Passkeys = people.NewPasskeys(s.People)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Previews = s.Audience.Previews

@@ -46,7 +46,7 @@ type MembershipItem struct {
 type signedIn struct {
 	User         *PersonItem      `json:"user,omitempty" doc:"Absent while a second factor is to come"`
 	Teams        []MembershipItem `json:"teams,omitempty"`
-	SecondFactor []string         `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp"`
+	SecondFactor []string         `json:"second_factor,omitempty" doc:"One of these is to come within five minutes: totp by POST /auth/totp, passkey by POST /auth/passkey"`
 }
 
 type signedInOutput struct{ Body signedIn }

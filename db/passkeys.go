@@ -1,0 +1,54 @@
+package db
+
+import (
+	"database/sql"
+	"time"
+)
+
+// Passkey is a key of a person's device (WebAuthn).
+type Passkey struct {
+	ID           string
+	UserID       string
+	CredentialID []byte
+	Name         string
+	Credential   string // JSON, the library's own; a public key
+	CreatedAt    time.Time
+	LastUsedAt   time.Time // zero: never
+}
+
+const passkeyColumns = `id, user_id, credential_id, name, credential, created_at, last_used_at`
+
+func scanPasskey(s scanner) (p Passkey, err error) {
+	var created int64
+	var used sql.NullInt64
+	err = s.Scan(&p.ID, &p.UserID, &p.CredentialID, &p.Name, &p.Credential, &created, &used)
+	p.CreatedAt, p.LastUsedAt = fromMilli(created), fromMilli(used.Int64)
+	return p, err
+}
+
+// MaxPasskeys is how many passkeys a person can have.
+const MaxPasskeys = 20
+
+// Passkeys returns the passkeys of a person, newest first.
+func (r *Reader) Passkeys(userID string) ([]Passkey, error) {
+	return list(&r.session, scanPasskey, `SELECT `+passkeyColumns+` FROM passkeys WHERE user_id = ? ORDER BY id DESC LIMIT ?`, userID, MaxPasskeys)
+}
+
+// InsertPasskey adds a passkey. Errors: ErrConflict for one that somebody has.
+func (tx *Tx) InsertPasskey(p *Passkey) error {
+	n, err := tx.exec(`INSERT INTO passkeys (id, user_id, credential_id, name, credential, created_at) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (credential_id) DO NOTHING`, p.ID, p.UserID, p.CredentialID, p.Name, p.Credential, milli(p.CreatedAt))
+	return oneRow(n, err, ErrConflict)
+}
+
+// UsePasskey keeps what changed of a passkey with its use. Error: ErrNotFound.
+func (tx *Tx) UsePasskey(userID string, credentialID []byte, credential string) error {
+	n, err := tx.exec(`UPDATE passkeys SET credential = ?, last_used_at = ? WHERE user_id = ? AND credential_id = ?`, credential, milli(tx.Now), userID, credentialID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// DeletePasskey removes a passkey of a person. Error: ErrNotFound.
+func (tx *Tx) DeletePasskey(userID, id string) error {
+	n, err := tx.exec(`DELETE FROM passkeys WHERE user_id = ? AND id = ?`, userID, id)
+	return oneRow(n, err, ErrNotFound)
+}
