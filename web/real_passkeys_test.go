@@ -198,7 +198,7 @@ func TestANewPasskeyIsOfItsPersonAndServer(t *testing.T) {
 	other["publicKey"].(map[string]any)["challenge"] = b.want(200, "POST", "/auth/passkey/options", "")["publicKey"].(map[string]any)["challenge"]
 	b.want(422, "POST", "/users/me/passkeys", d.make(t, other))
 	stranger := r.visitor("192.0.2.3")
-	stranger.cookies[sessionCookie] = r.signedIn("stranger", "", false, testTime.Sub(time.Now()))
+	stranger.cookies[sessionCookie] = r.signedIn("stranger", "", false, time.Until(testTime))
 	stranger.want(422, "POST", "/users/me/passkeys", d.make(t, options()))
 	if rows := b.want(200, "GET", "/users/me/passkeys", "")["data"].([]any); len(rows) != 0 {
 		t.Errorf("passkeys %v", rows)
