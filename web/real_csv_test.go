@@ -46,7 +46,8 @@ func TestEveryListAnswersWithCSV(t *testing.T) {
 			continue
 		}
 		row := rowSchema(doc, get)
-		if offered := dig(get, "responses", "200", "content", "text/csv") != nil; offered != (row != nil) {
+		said, _ := get["description"].(string)
+		if offered := strings.Contains(said, "text/csv"); offered != (row != nil) {
 			t.Errorf("GET %s: CSV is offered: %v; rows of a list: %v", path, offered, row != nil)
 			continue
 		}

@@ -104,12 +104,12 @@ func fileName(path string) string {
 	return words[len(words)-1] + ".csv"
 }
 
-// document adds CSV to what an operation answers with.
+// document says in words that an operation answers with CSV too: a second type of its
+// answer would make generated clients tell the two apart at each call.
 func (t *table) document(op *huma.Operation) {
-	op.Responses["200"].Content[csvType] = &huma.MediaType{Schema: &huma.Schema{Type: huma.TypeString,
-		Description: "All rows that follow, and a first line with the names of their members; those of objects stand behind a dot. " +
-			"With a limit, of which there is no highest here, so many at most; before can't be given. " +
-			"What a spreadsheet would take for a formula has a ' before it."}}
+	op.Description = strings.TrimPrefix(op.Description+"\n\n", "\n\n") + "With `Accept: " + csvType + "` all rows that follow come as CSV, after a line with the names " +
+		"of their members; those of objects stand behind a dot. A `limit`, of which there is no highest then, bounds them; `before` can't be given. " +
+		"What a spreadsheet would take for a formula has a ' before it."
 }
 
 // prefersCSV reports whether a client asks for CSV by name and likes it better than JSON.

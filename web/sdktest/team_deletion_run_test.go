@@ -40,7 +40,10 @@ func TestATeamsDeletionGoesOnAfterAKill(t *testing.T) {
 	deletion := exec.Command(binary.path, "teams", "delete", "Other", "--yes", "--db", in.db)
 	deletion.Dir, deletion.Env = in.dir, cleanEnv(in.dir)
 	must(t, deletion.Start())
-	l.waitAccepted(t, 100)
+	eventually(t, time.Minute, "the deletion has begun", func() (bool, string) {
+		status, body := other.do(t, "GET", "/emails", nil)
+		return status == 401, string(body)
+	})
 	in.kill(t)
 	_ = deletion.Process.Kill() // it would do the server's work
 	_ = deletion.Wait()

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	ht "github.com/ogen-go/ogen/http"
+	"github.com/ogen-go/ogen/ogenerrors"
 
 	"generators/ogen/client"
 )
@@ -19,6 +20,11 @@ type key string
 // Bearer implements client.SecuritySource.
 func (k key) Bearer(context.Context, client.OperationName) (client.Bearer, error) {
 	return client.Bearer{Token: string(k)}, nil
+}
+
+// Session implements client.SecuritySource: this program is nobody who is signed in.
+func (k key) Session(context.Context, client.OperationName) (client.Session, error) {
+	return client.Session{}, ogenerrors.ErrSkipClientSecurity
 }
 
 func main() {
@@ -35,7 +41,7 @@ func main() {
 	need(ok, answer)
 	rows, err := c.ListEmails(ctx, client.ListEmailsParams{Limit: client.NewOptInt(5)})
 	must(err)
-	list, ok := rows.(*client.ListEmailItem)
+	list, ok := rows.(*client.SearchListEmailItem)
 	need(ok, rows)
 	taken, err := c.CreateContactImport(ctx, &client.ImportContactsFormMultipart{
 		File:       ht.MultipartFile{Name: "people.csv", File: strings.NewReader(os.Getenv("MAILER_CSV"))},
