@@ -41,8 +41,17 @@ func (l *lane) maxWait(u app.Unit) time.Duration {
 // this server started is no waiting of mail that was there before.
 func (s *Service) steady(u app.Unit, at time.Time) time.Time {
 	now := time.Now()
-	ahead := now.Round(0).Sub(s.began.Round(0)) - now.Sub(s.began)
-	if before := at.Add(-ahead); ahead > 0 && !u.Began().After(before) {
+	return steadyAt(u.Began(), at, now.Round(0).Sub(s.began.Round(0))-now.Sub(s.began))
+}
+
+// clocksDiffer is how far the wall clock and the steady one may drift apart by themselves.
+const clocksDiffer = time.Minute
+
+// steadyAt is a time by the clock by which something began, now that the wall clock is
+// ahead of it.
+func steadyAt(began, at time.Time, ahead time.Duration) time.Time {
+	before := at.Add(-ahead)
+	if ahead > 0 && !began.After(before.Add(min(ahead/2, clocksDiffer))) {
 		return before
 	}
 	return at

@@ -37,6 +37,9 @@ func (b *browser) ask(t *testing.T, method, path string, body any, status int, p
 	}
 	req, err := http.NewRequest(method, b.url+path, content)
 	must(t, err)
+	if body != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	req.Header.Set("Origin", b.url)
 	if b.team != "" {
 		req.Header.Set("X-Team", b.team)

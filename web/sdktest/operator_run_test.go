@@ -31,7 +31,7 @@ func (in *instance) setUp(t *testing.T) *browser {
 func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
 	t.Parallel()
 	relay, backups := newSink(t, sinkOptions{}), t.TempDir()
-	in := startBare(t, append(killArgs(relay), "--backup-dir", backups)...)
+	in := start(t, append(killArgs(relay), "--backup-dir", backups)...)
 	in.addDomain(t, "example.test")
 	in.run(t, "teams", "create", "Other")
 	in.run(t, "domains", "add", "example.test", "--trust", "--team", "Other")

@@ -26,7 +26,7 @@ func afterHash(link any) string {
 // TestPeopleAreInvitedChangedAndReset follows a person through a team: invited, joined, another role, the last owner, and the way back.
 func TestPeopleAreInvitedChangedAndReset(t *testing.T) {
 	t.Parallel()
-	in := startBare(t)
+	in := start(t)
 	const password = "a long enough secret"
 	owner := newBrowser(t, in.url)
 	owner.want(t, 200, "POST", "/auth/link", map[string]any{"code": afterHash(in.run(t, "users", "create", "owner@example.test", "--role", "owner", "--operator"))})

@@ -29,7 +29,7 @@ func oneTimePassword(t *testing.T, secret string, steps int64) string {
 // looks for what must not be kept.
 func TestAPersonSetsUpSignsInAndOut(t *testing.T) {
 	t.Parallel()
-	in := startBare(t)
+	in := start(t)
 	link := strings.TrimSpace(in.run(t, "users", "setup"))
 	address, code, _ := strings.Cut(link, "#")
 	if address != in.url+"/dashboard/setup" {
