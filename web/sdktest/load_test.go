@@ -20,6 +20,7 @@ type load struct {
 	api      client
 	ledger   *ledger
 	progress chan struct{} // one token for each accepted email
+	pause    time.Duration // of each client after each order
 }
 
 func newLoad(api client) *load {
@@ -35,6 +36,7 @@ func (l *load) start(t *testing.T) (stop func()) {
 		wg.Go(func() {
 			for n := 0; ctx.Err() == nil; n++ {
 				l.sendOne(t, fmt.Sprintf("mark-%d-%d", c, n))
+				time.Sleep(l.pause)
 			}
 		})
 	}
