@@ -61,7 +61,7 @@ var floors = [][]string{
 	{"app/cli", "web/rest"},
 	{"web/shapes"}, // what the rooms of the API share
 	{"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator"}, // the rooms of the API
-	{"web/mcp", "web/pages", "web/bounces", "web/manual"},                           // other doors, and what the manual hands out
+	{"web/mcp", "web/pages", "web/bounces", "web/manual", "web/dashboard"},                           // other doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }
@@ -75,7 +75,7 @@ var kept = map[string][]string{
 	"app/resolver":   {""},
 	"app/sns":        {""},
 	"app/cli":        {""},
-	"web/rest":       {"web/shapes", "web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web/mcp", "web/pages", "web", ""},
+	"web/rest":       {"web/shapes", "web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web/mcp", "web/pages", "web/manual", "web/dashboard", "web", ""},
 	"web/shapes":     {"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web"},
 	"web/account":    {"web"},
 	"web/emails":     {"web"},
@@ -84,6 +84,7 @@ var kept = map[string][]string{
 	"web/operator":   {"web"},
 	"web/mcp":        {"web"},
 	"web/pages":      {"web"},
+	"web/dashboard":  {"web"},
 	"web/bounces":    {""},
 }
 

@@ -81,6 +81,22 @@ func (h *Handler) route(e *endpoint) {
 	}
 }
 
+// Mount answers GET and HEAD of prefix and of all below it with pages and files. They are
+// no operations: no document has them, and they ask for no key. serve gets what follows the
+// prefix, "" or a path that begins with a slash.
+func (h *Handler) Mount(prefix string, serve func(x *Exchange, r *http.Request, rest string)) {
+	rt := &Route{Public: true, Quiet: true}
+	run := func(w http.ResponseWriter, r *http.Request, ps httprouter.Params) {
+		x := w.(*Exchange)
+		x.Pattern, x.quiet, x.params, x.route = prefix, true, ps, rt
+		serve(x, r, ps.ByName("path"))
+	}
+	for _, method := range []string{http.MethodGet, http.MethodHead} {
+		h.literals.Handle(method, prefix, run)
+		h.literals.Handle(method, prefix+"/*path", run)
+	}
+}
+
 // colons turns huma's {name} into httprouter's :name.
 var colons = strings.NewReplacer("{", ":", "}", "")
 
