@@ -17,6 +17,7 @@ import (
 	"mailer/web/account"
 	"mailer/web/audience"
 	"mailer/web/broadcasts"
+	"mailer/web/dashboard"
 	"mailer/web/emails"
 	"mailer/web/mcp"
 	"mailer/web/operator"
@@ -176,6 +177,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking, s.Shares)
+	dashboard.Register(h)
 	mcp.Register(h)
 	documentTags(h)
 	documentWebhooks(h)

@@ -1,0 +1,212 @@
+// Speaks to the API, which is the only source of what the dashboard shows.
+import { signal, useEffect, useMemo, useRef, useState } from './lib/core.js';
+import { onLive } from './live.js';
+import { signedOut, team } from './state.js';
+
+/** What the server refused, in the API's words. */
+export class ApiError extends Error {
+	/** @param {number} status @param {{name?: string, message?: string}} body @param {string} request */
+	constructor(status, body, request) {
+		super(body.message ?? `The server answered ${status}`);
+		this.status = status;
+		this.name = body.name ?? 'error';
+		this.request = request;
+	}
+}
+
+/** Since when the server does not answer; 0: it does. */
+export const silent = signal(0);
+
+/** Asks for a fresh proof of who is there, and resolves to whether it was given. ui/confirm.js sets it. */
+export const proof = { ask: async () => false };
+
+/** @param {string} path @param {Record<string, any>} [query] */
+export function address(path, query = {}) {
+	const search = new URLSearchParams();
+	for (const [name, value] of Object.entries(query)) {
+		if (value !== undefined && value !== null && value !== '') search.append(name, String(value));
+	}
+	const text = search.toString();
+	return text ? `${path}?${text}` : path;
+}
+
+/**
+ * One request. Throws ApiError; a server that does not answer is asked again where that
+ * changes nothing (GET), until signal ends.
+ * @param {string} method @param {string} path
+ * @param {{query?: Record<string, any>, body?: any, headers?: Record<string, string>, team?: string|null, signal?: AbortSignal}} [options]
+ */
+export async function request(method, path, options = {}) {
+	/** @type {Record<string, string>} */
+	const headers = { Accept: 'application/json', ...options.headers };
+	const named = options.team === undefined ? team.value : options.team;
+	if (named) headers['X-Team'] = named;
+	let body;
+	if (options.body instanceof Blob) body = options.body;
+	else if (options.body !== undefined) {
+		body = JSON.stringify(options.body);
+		headers['Content-Type'] = 'application/json';
+	}
+	for (let wait = 1; ; wait = Math.min(wait * 2, 8)) {
+		let answer;
+		try {
+			answer = await fetch(address(path, options.query), { method, headers, body, signal: options.signal });
+		} catch (e) {
+			if (options.signal?.aborted) throw e;
+			silent.value ||= Date.now();
+			if (method !== 'GET') throw new ApiError(0, { name: 'no_answer', message: 'The server does not answer' }, '');
+			await new Promise((done) => setTimeout(done, wait * 1000));
+			continue;
+		}
+		if (answer.status === 502 || answer.status === 504) { // a proxy whose server restarts
+			silent.value ||= Date.now();
+			if (method === 'GET') {
+				await new Promise((done) => setTimeout(done, wait * 1000));
+				continue;
+			}
+		} else silent.value = 0;
+		if (answer.ok) return answer;
+		const said = await answer.json().catch(() => ({}));
+		const error = new ApiError(answer.status, said, answer.headers.get('X-Request-Id') ?? '');
+		if (error.status === 401 && !path.startsWith('/auth/')) signedOut();
+		if (error.name === 'reauthentication_required' && (await proof.ask())) continue;
+		throw error;
+	}
+}
+
+/** @param {string} method */
+const json = (method) => async (/** @type {string} */ path, /** @type {any} */ body, /** @type {any} */ options = {}) => {
+	const answer = await request(method, path, { body, ...options });
+	const text = await answer.text();
+	return text ? JSON.parse(text) : null;
+};
+
+export const api = {
+	/** @param {string} path @param {Record<string, any>} [query] @param {any} [options] */
+	get: async (path, query, options = {}) => (await request('GET', path, { query, ...options })).json(),
+	post: json('POST'),
+	patch: json('PATCH'),
+	put: json('PUT'),
+	del: json('DELETE'),
+};
+
+/** What was shown last, by address: the back button shows it at once. @type {Map<string, any>} */
+const kept = new Map();
+
+function keep(key, value) {
+	kept.delete(key);
+	kept.set(key, value);
+	if (kept.size > 50) kept.delete(kept.keys().next().value);
+}
+
+/** Forgets what was shown: of another team, or of another person. */
+export const forget = () => kept.clear();
+
+/**
+ * What stands at an address, read again when live events say that it changed, and by
+ * reload(). path null: nothing yet.
+ * @param {string|null} path @param {Record<string, any>} [query]
+ * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number}} [options] live says which events
+ * concern it; every is in seconds.
+ * @returns {{data: any, error: ApiError|null, loading: boolean, reload: () => Promise<void>, set: (data: any) => void}}
+ */
+export function useGet(path, query, options = {}) {
+	const key = path === null ? '' : `${team.value ?? ''} ${address(path, query)}`;
+	const [, draw] = useState(0);
+	const state = useRef(/** @type {any} */ ({ key: null }));
+	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null };
+	const mine = state.current;
+	const reload = useMemo(() => async () => {
+		if (path === null) return;
+		try {
+			mine.data = await api.get(path, query);
+			mine.error = null;
+			keep(key, mine.data);
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			mine.error = e;
+		}
+		mine.loading = false;
+		draw((n) => n + 1);
+	}, [key]);
+	useEffect(() => {
+		reload();
+		const ends = [];
+		if (options.live) {
+			let timer = 0;
+			ends.push(onLive((event) => {
+				if (timer || !(event.name === 'reset' || options.live?.(event))) return;
+				timer = window.setTimeout(() => {
+					timer = 0;
+					reload();
+				}, 250);
+			}), () => clearTimeout(timer));
+		}
+		if (options.every) {
+			const timer = setInterval(() => document.hidden || reload(), options.every * 1000);
+			ends.push(() => clearInterval(timer));
+		}
+		return () => ends.forEach((end) => end());
+	}, [key]);
+	const set = (data) => {
+		mine.data = data;
+		keep(key, data);
+		draw((n) => n + 1);
+	};
+	return { data: mine.data, error: mine.error, loading: mine.loading && mine.data === undefined, reload, set };
+}
+
+/**
+ * A list of the API, page by page: data grows with more().
+ * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, limit?: number}} [options]
+ * @returns {{rows: any[], page: any, error: ApiError|null, loading: boolean, fresh: number, more: () => Promise<void>, reload: () => Promise<void>}}
+ * page is the last answer (has_more, searched_to); fresh counts live events that were not shown, since the reader is not at the top.
+ */
+export function useList(path, query = {}, options = {}) {
+	const limit = options.limit ?? 50;
+	const key = path === null ? '' : `${team.value ?? ''} list ${address(path, query)}`;
+	const [, draw] = useState(0);
+	const state = useRef(/** @type {any} */ ({ key: null }));
+	if (state.current.key !== key) {
+		const before = kept.get(key);
+		state.current = { key, rows: before?.rows ?? [], page: before?.page, error: null, loading: path !== null, fresh: 0 };
+	}
+	const mine = state.current;
+	const load = async (after) => {
+		if (path === null) return;
+		try {
+			const page = await api.get(path, { ...query, limit, after });
+			mine.rows = after ? [...mine.rows, ...page.data] : page.data;
+			mine.page = page;
+			mine.error = null;
+			if (!after) mine.fresh = 0;
+			keep(key, { rows: mine.rows.slice(0, 200), page });
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			mine.error = e;
+		}
+		mine.loading = false;
+		draw((n) => n + 1);
+	};
+	useEffect(() => {
+		load();
+		if (!options.live) return;
+		let timer = 0;
+		const end = onLive((event) => {
+			if (!(event.name === 'reset' || options.live?.(event))) return;
+			if (window.scrollY > 200 || mine.rows.length > limit) {
+				mine.fresh++;
+				draw((n) => n + 1);
+			} else timer ||= window.setTimeout(() => {
+				timer = 0;
+				load();
+			}, 250);
+		});
+		return () => {
+			clearTimeout(timer);
+			end();
+		};
+	}, [key]);
+	const last = mine.page?.searched_to ?? mine.rows[mine.rows.length - 1]?.id;
+	return { rows: mine.rows, page: mine.page, error: mine.error, loading: mine.loading && !mine.page, fresh: mine.fresh, more: () => load(last), reload: () => load() };
+}

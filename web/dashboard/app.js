@@ -1,0 +1,201 @@
+// The shell: who is signed in, where the reader is, and what all pages have around them.
+import { html, render, useEffect, useState } from './lib/core.js';
+import { api, ApiError, forget, silent } from './api.js';
+import { preferred, speak, t, language } from './i18n.js';
+import { follow } from './live.js';
+import { base, go, match, place, start } from './router.js';
+import { choose, me, membership, mayAdmin, signedIn, team } from './state.js';
+import { Button, Empty, Failed, Icon } from './ui/base.js';
+import './ui/confirm.js';
+import { attempt, Dialogs, Menu, Toasts } from './ui/float.js';
+import { openPalette, openKeys } from './ui/palette.js';
+
+/** Pages that need nobody signed in. @type {[string, () => Promise<any>][]} */
+const outside = [
+	['/sign-in', () => import('./sign-in.js')],
+	['/setup', () => import('./setup.js')],
+	['/link', () => import('./link.js')],
+	['/invitation', () => import('./invitation.js')],
+];
+
+/** Pages, by pattern; the first that fits. @type {[string, () => Promise<any>][]} */
+const inside = [
+	['/', () => import('./overview.js')],
+	['/emails', () => import('./emails.js')],
+	['/emails/:id', () => import('./email.js')],
+	['/broadcasts', () => import('./broadcasts.js')],
+	['/broadcasts/:id', () => import('./composer.js')],
+	['/broadcasts/:id/review', () => import('./review.js')],
+	['/broadcasts/:id/report', () => import('./report.js')],
+	['/contacts', () => import('./contacts.js')],
+	['/contacts/:id', () => import('./contact.js')],
+	['/segments', () => import('./segments.js')],
+	['/segments/:id', () => import('./segment.js')],
+	['/topics', () => import('./topics.js')],
+	['/properties', () => import('./properties.js')],
+	['/imports', () => import('./imports.js')],
+	['/imports/:id', () => import('./import.js')],
+	['/suppressions', () => import('./suppressions.js')],
+	['/templates', () => import('./templates.js')],
+	['/templates/:id', () => import('./template.js')],
+	['/domains', () => import('./domains.js')],
+	['/domains/:id', () => import('./domain.js')],
+	['/keys', () => import('./keys.js')],
+	['/smtp', () => import('./smtp.js')],
+	['/webhooks', () => import('./webhooks.js')],
+	['/webhooks/:id', () => import('./webhook.js')],
+	['/requests', () => import('./requests.js')],
+	['/requests/:id', () => import('./request.js')],
+	['/reputation', () => import('./reputation.js')],
+	['/usage', () => import('./usage.js')],
+	['/queue', () => import('./queue.js')],
+	['/team', () => import('./team.js')],
+	['/audit', () => import('./audit.js')],
+	['/account', () => import('./account.js')],
+	['/operator/relays', () => import('./relays.js')],
+	['/operator/reports', () => import('./reports.js')],
+	['/operator/teams', () => import('./teams.js')],
+	['/operator/people', () => import('./people.js')],
+	['/operator/health', () => import('./health.js')],
+	['/operator/backups', () => import('./backups.js')],
+	['/operator/settings', () => import('./settings.js')],
+	['/operator/disk', () => import('./disk.js')],
+];
+
+/** The doors of the sidebar: address, icon, key of its word, also in the phone's bar, addresses beside it. */
+const doors = [
+	[null, [
+		['/', 'overview', 'overview', true],
+		['/emails', 'mail', 'emails', true],
+		['/broadcasts', 'broadcast', 'broadcasts', true],
+		['/contacts', 'audience', 'audience', false, ['/segments', '/topics', '/properties', '/imports', '/suppressions']],
+		['/templates', 'template', 'templates', false],
+	]],
+	['sending', [
+		['/domains', 'globe', 'domains', false],
+		['/keys', 'key', 'keys', false, ['/smtp']],
+		['/webhooks', 'webhook', 'webhooks', false],
+		['/reputation', 'gauge', 'reputation', false, ['/usage']],
+		['/requests', 'list', 'requests', false],
+	]],
+	['operator', [
+		['/queue', 'queue', 'queue', true],
+		['/operator/relays', 'relay', 'relays', false, ['/operator/reports']],
+		['/operator/teams', 'teams', 'teams', false, ['/operator/people']],
+		['/operator/health', 'health', 'health', false, ['/operator/backups', '/operator/settings', '/operator/disk']],
+	]],
+];
+
+/** Whether the person is let through a door. @param {string} to */
+const open = (to) => !to.startsWith('/operator/') || me.value?.operator;
+
+function Side() {
+	const [more, setMore] = useState(false);
+	const at = place.value.path;
+	useEffect(() => setMore(false), [at]);
+	const own = membership.value;
+	const within = (to, beside = []) => to === at || (to !== '/' && at.startsWith(to + '/')) || beside.some((b) => at === b || at.startsWith(b + '/'));
+	return html`<aside class=${`side ${more ? 'is-open' : ''}`}>
+		<${Menu} label=${t('shell.teams')} class="side-team" items=${[
+			...me.value.teams.map((one) => ({ name: one.name, note: t(`roles.${one.role}`), checked: one.id === team.value, run: () => {
+				forget();
+				choose(one.id);
+				go('/');
+			} })),
+			null,
+			mayAdmin.value && { icon: 'teams', name: t('shell.team'), href: base + '/team' },
+		]}><span class="mark" aria-hidden="true">${(own?.name ?? 'M').slice(0, 1).toUpperCase()}</span><span class="cut">${own?.name ?? t('shell.noTeam')}</span><${Icon} name="updown" /><//>
+		<button type="button" class="side-find" onClick=${() => openPalette()}><${Icon} name="search" />${t('shell.find')} <span class="kbd">${/Mac/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</span></button>
+		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
+			const mine = links.filter(([to]) => open(to));
+			if (!mine.length) return null;
+			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} />${t(`shell.${word}`)}</a>`)}</div>`;
+		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" />${t('shell.more')}</button></nav>
+		<${Menu} label=${t('shell.account')} class="side-user" items=${[
+			{ icon: 'user', name: t('shell.account'), href: base + '/account' },
+			{ icon: 'info', name: t('shell.manual'), href: '/manual' },
+			{ icon: 'list', name: t('shell.keysHelp'), note: '?', run: openKeys },
+			null,
+			{ icon: 'lock', name: t('shell.signOut'), run: () => attempt(async () => {
+				await api.post('/auth/sign-out', undefined, { team: null });
+				forget();
+				me.value = null;
+			}) },
+		]}><${Icon} name="user" /><span class="cut">${me.value.name || me.value.email}</span><//>
+	</aside>`;
+}
+
+/** What is said while the server does not answer. */
+function Banner() {
+	const [, tick] = useState(0);
+	useEffect(() => {
+		if (!silent.value) return;
+		const timer = setInterval(() => tick((n) => n + 1), 500);
+		return () => clearInterval(timer);
+	}, [silent.value]);
+	// A moment is not worth a line.
+	if (!silent.value || Date.now() - silent.value < 1500) return null;
+	return html`<div class="banner" role="status"><span class="spin"></span>${t('shell.silent')}</div>`;
+}
+
+/** A page, loaded when it is first gone to. @param {{load: () => Promise<any>, params: any, name: string}} props */
+function Page({ load, params, name }) {
+	const [loaded, setLoaded] = useState(/** @type {any} */ ({}));
+	useEffect(() => {
+		let current = true;
+		load().then((module) => current && setLoaded({ name, View: module.default }), (error) => current && setLoaded({ name, error }));
+		return () => {
+			current = false;
+		};
+	}, [name]);
+	if (loaded.name !== name) return null;
+	if (loaded.error) return html`<${Failed} title=${t('shell.stale')} error=${new ApiError(0, { message: t('shell.staleText') }, '')} retry=${() => location.reload()} />`;
+	return html`<${loaded.View} key=${`${team.value} ${JSON.stringify(params)}`} params=${params} />`;
+}
+
+function found(pages, path) {
+	for (const [pattern, load] of pages) {
+		const params = match(pattern, path);
+		if (params) return { name: pattern, load, params };
+	}
+	return null;
+}
+
+function App() {
+	language.value; // is drawn anew in another language
+	const { path } = place.value;
+	const free = found(outside, path);
+	if (free) return html`<${Page} ...${free} /><${Dialogs} /><${Toasts} />`;
+	if (me.value === undefined) return null;
+	if (me.value === null) {
+		queueMicrotask(() => go(`/sign-in?to=${encodeURIComponent(path + location.search)}`, { replace: true }));
+		return null;
+	}
+	const page = found(inside, path);
+	return html`<a class="btn skip" href="#main" onClick=${(e) => {
+		e.preventDefault();
+		document.getElementById('main')?.focus();
+	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${page ? html`<${Page} ...${page} />` : html`<${Empty} icon="search" title=${t('shell.nowhere')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
+}
+
+addEventListener('keydown', (e) => {
+	if ((e.metaKey || e.ctrlKey) && e.key.toLowerCase() === 'k' && me.value) {
+		e.preventDefault();
+		openPalette();
+	} else if (e.key === '?' && me.value && !(/** @type {Element} */ (e.target).closest('input, textarea, select, [contenteditable], .cm-editor'))) openKeys();
+});
+
+async function who() {
+	try {
+		signedIn(await api.get('/users/me', undefined, { team: null }));
+	} catch (e) {
+		if (!(e instanceof ApiError)) throw e;
+		me.value = null;
+	}
+}
+
+start();
+follow();
+await Promise.all([speak(preferred()), found(outside, place.value.path) ? (me.value = null) : who()]);
+if (me.value?.language && me.value.language !== language.value) await speak(me.value.language).catch(() => {});
+render(html`<${App} />`, /** @type {any} */ (document.getElementById('root')));

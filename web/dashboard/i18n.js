@@ -1,0 +1,70 @@
+// Words in the reader's language. Every text of the dashboard stands in i18n/en.json, by
+// room; another language's file has the same keys.
+import { signal } from './lib/core.js';
+
+/** Languages that there is a file for. */
+export const languages = { en: 'English' };
+
+/** @type {Record<string, any>} */
+let words = {};
+/** The language in use. Reading it has a component drawn anew when it changes. */
+export const language = signal('en');
+
+/** Where the file of a language stands. @param {string} name */
+const address = (name) => new URL(`./i18n/${name}.json`, import.meta.url);
+
+/** The language to begin with: the one chosen, or the browser's first that we have. */
+export function preferred() {
+	const chosen = stored('mailer.language');
+	const asked = [chosen, ...navigator.languages].map((l) => (l ?? '').slice(0, 2));
+	return asked.find((l) => l in languages) ?? 'en';
+}
+
+function stored(key) {
+	try {
+		return localStorage.getItem(key);
+	} catch {
+		return null;
+	}
+}
+
+/** Loads a language and uses it. @param {string} name */
+export async function speak(name) {
+	const answer = await fetch(address(name));
+	words = await answer.json();
+	document.documentElement.lang = name;
+	language.value = name;
+}
+
+/** The text of a key like "emails.title", or undefined. @param {string} key */
+export const find = (key) => key.split('.').reduce((at, part) => at?.[part], words);
+
+/**
+ * The text of a key. {name} in it becomes what values has; a key whose text is an object is
+ * chosen by the plural form of values.n: {"one": "…", "other": "…"}.
+ * @param {string} key @param {Record<string, any>} [values] @returns {string}
+ */
+export function t(key, values = {}) {
+	let text = find(key);
+	if (text && typeof text === 'object') {
+		text = text[new Intl.PluralRules(language.value).select(Number(values.n))] ?? text.other;
+	}
+	if (typeof text !== 'string') {
+		console.error(`no words for ${key}`);
+		return key;
+	}
+	return text.replace(/\{(\w+)\}/g, (all, name) => (name in values ? shown(values[name]) : all));
+}
+
+const shown = (value) => (typeof value === 'number' ? value.toLocaleString(language.value) : String(value));
+
+/**
+ * The text of a key with parts that are more than text, as children of an element:
+ * say('emails.by', {key: html`<a …>`}).
+ * @param {string} key @param {Record<string, any>} values @returns {any[]}
+ */
+export function say(key, values) {
+	return t(key, Object.fromEntries(Object.keys(values).map((k) => [k, values[k]?.type !== undefined || Array.isArray(values[k]) ? `\u0000${k}\u0000` : values[k]])))
+		.split('\u0000')
+		.map((part, i) => (i % 2 ? values[part] : part));
+}

@@ -1,0 +1,88 @@
+// Hears what changes while somebody looks: server-sent events, read by fetch, which can
+// send the team; where nothing comes through a proxy, a look now and then.
+import { effect, signal } from './lib/core.js';
+import { me, team } from './state.js';
+
+/** "live", "polling" or "off". */
+export const hearing = signal('off');
+
+/** @type {Set<(event: {name: string, id?: string, data?: any}) => void>} */
+const listeners = new Set();
+
+/** Calls fn with what changes, until what is returned is called. @param {(event: {name: string, id?: string, data?: any}) => void} fn */
+export function onLive(fn) {
+	listeners.add(fn);
+	return () => listeners.delete(fn);
+}
+
+const tell = (event) => listeners.forEach((fn) => fn(event));
+
+/** Silence after which a proxy is taken to hold back what the server sends, in ms. */
+const silence = 5000;
+
+/** Reads a stream of events. @param {ReadableStream<Uint8Array>} body @param {() => void} heard */
+async function read(body, heard) {
+	const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+	let text = '';
+	for (;;) {
+		const { done, value } = await reader.read();
+		if (done) return;
+		heard();
+		text += value;
+		for (let end; (end = text.indexOf('\n\n')) >= 0; text = text.slice(end + 2)) {
+			const fields = Object.fromEntries(text.slice(0, end).split('\n').map((line) => [line.slice(0, line.indexOf(':')), line.slice(line.indexOf(':') + 1).trim()]));
+			if (!fields.event) continue;
+			let data;
+			try {
+				data = JSON.parse(fields.data ?? '{}');
+			} catch {
+				data = {};
+			}
+			tell({ name: fields.event, id: data.id, data });
+		}
+	}
+}
+
+/** Listens until ended. @param {AbortSignal} ended @param {string|null} of */
+async function listen(ended, of) {
+	for (let wait = 2; !ended.aborted; wait = Math.min(wait * 2, 30)) {
+		let poll = 0;
+		const quiet = setTimeout(() => {
+			hearing.value = 'polling';
+			poll = window.setInterval(() => document.hidden || tell({ name: 'reset' }), silence);
+		}, silence);
+		const heard = () => {
+			clearTimeout(quiet);
+			clearInterval(poll);
+			hearing.value = 'live';
+			wait = 2;
+		};
+		try {
+			const answer = await fetch('/live', { headers: of ? { 'X-Team': of } : {}, signal: ended });
+			if (answer.ok && answer.body) {
+				await read(answer.body, heard);
+				tell({ name: 'reset' });
+			} else if (answer.status === 401) return;
+		} catch { /* it is asked again */ }
+		clearTimeout(quiet);
+		clearInterval(poll);
+		if (ended.aborted) return;
+		hearing.value = 'polling';
+		await new Promise((done) => setTimeout(done, wait * 1000));
+		tell({ name: 'reset' });
+	}
+}
+
+/** Listens to the team in use, while somebody is signed in. */
+export function follow() {
+	effect(() => {
+		const of = team.value;
+		if (!me.value || (!of && !me.value.operator)) {
+			hearing.value = 'off';
+			return;
+		}
+		const end = new AbortController();
+		listen(end.signal, of);
+		return () => end.abort();
+	});
+}

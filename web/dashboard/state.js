@@ -1,0 +1,42 @@
+// Who is signed in, and of which team what is shown is.
+import { computed, signal } from './lib/core.js';
+
+/** The person, as GET /users/me answers; null: nobody; undefined: not known yet. */
+export const me = signal(/** @type {any} */ (undefined));
+
+/** The id of the team that is looked at; null: none, or all of them to an operator. */
+export const team = signal(/** @type {string|null} */ (null));
+
+/** The membership that is in use: {id, name, role}. */
+export const membership = computed(() => me.value?.teams.find((/** @type {any} */ t) => t.id === team.value) ?? null);
+
+/** Whether the person may do what owners and admins do. */
+export const mayAdmin = computed(() => membership.value?.role === 'owner' || membership.value?.role === 'admin');
+
+/** Notes who is signed in. @param {any} person */
+export function signedIn(person) {
+	const before = stored();
+	team.value = (person.teams.find((/** @type {any} */ t) => t.id === before) ?? person.teams[0])?.id ?? null;
+	me.value = person;
+}
+
+/** Notes that the session is over. */
+export function signedOut() {
+	if (me.value) me.value = null;
+}
+
+/** Looks at another team. @param {string} id */
+export function choose(id) {
+	team.value = id;
+	try {
+		localStorage.setItem('mailer.team', id);
+	} catch { /* then the next visit begins with the first team */ }
+}
+
+function stored() {
+	try {
+		return localStorage.getItem('mailer.team');
+	} catch {
+		return null;
+	}
+}
