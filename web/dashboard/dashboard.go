@@ -39,10 +39,18 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// Register adds the dashboard to a handler.
-func Register(h *rest.Handler) {
+// Register adds the dashboard to a handler. base returns the address below which its files
+// stand, without a slash at its end, for pages that look like it.
+func Register(h *rest.Handler) (base func() string) {
 	s := &site{packed: map[string][]byte{}}
 	h.Mount(Prefix, s.serve)
+	return s.base
+}
+
+// base is where the files of this build stand.
+func (s *site) base() string {
+	s.made.Do(s.prepare)
+	return Prefix + "/_/" + s.sum
 }
 
 // site is what is served. It is made when somebody asks for it.
