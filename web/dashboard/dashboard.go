@@ -116,8 +116,8 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 
 // serveFile answers with a file of the present build; one of another build is gone, and its
 // page loads the shell anew.
-func (s *site) serveFile(x *rest.Exchange, r *http.Request, rest string) {
-	sum, name, _ := strings.Cut(rest, "/")
+func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
+	sum, name, _ := strings.Cut(below, "/")
 	b, err := files.ReadFile(name)
 	if err != nil || sum != s.sum || name == "index.html" {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
@@ -126,22 +126,11 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, rest string) {
 	head := x.Header()
 	head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	head.Set("Vary", "Accept-Encoding")
-	if takesGzip(r.Header) {
+	if rest.TakesGzip(r.Header) {
 		b = s.pack(name, b)
 		head.Set("Content-Encoding", "gzip")
 	}
 	write(x, r, path.Ext(name), b)
-}
-
-// takesGzip reports whether a client reads gzip (RFC 9110, section 12.5.3).
-func takesGzip(h http.Header) bool {
-	for part := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
-		coding, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			return strings.ReplaceAll(weight, " ", "") != "q=0"
-		}
-	}
-	return false
 }
 
 // pack is a file in gzip, made once.
