@@ -7,8 +7,6 @@
 package dashboard
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -140,13 +138,8 @@ func (s *site) pack(name string, b []byte) []byte {
 	if packed, ok := s.packed[name]; ok {
 		return packed
 	}
-	var out bytes.Buffer
-	// A buffer takes all, and the level is one that there is.
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	_, _ = w.Write(b)
-	_ = w.Close()
-	s.packed[name] = out.Bytes()
-	return out.Bytes()
+	s.packed[name] = rest.Gzip(b)
+	return s.packed[name]
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {

@@ -2,7 +2,6 @@ package manual
 
 import (
 	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -90,13 +89,8 @@ func (s *site) prepare() {
 }
 
 func newReply(kind string, b []byte) *reply {
-	var small bytes.Buffer
-	// A buffer takes all, and the level is one that there is.
-	w, _ := gzip.NewWriterLevel(&small, gzip.BestCompression)
-	_, _ = w.Write(b)
-	_ = w.Close()
 	sum := sha256.Sum256(b)
-	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, small: small.Bytes()}
+	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, small: rest.Gzip(b)}
 }
 
 // serve answers with what stands at an address below the prefix.
@@ -108,13 +102,7 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 	head.Set("Referrer-Policy", "no-referrer")
 	a, ok := s.replies[strings.TrimSuffix(below, "/")]
 	if !ok {
-		a = newReply(htmlType, s.document("", "Nothing here", article([]byte("<p>The manual has no such page. The contents list all that there are.</p>\n"))))
-		head.Set("Content-Type", a.kind)
-		x.WriteHeader(http.StatusNotFound)
-		if r.Method != http.MethodHead {
-			// Who went away reads nothing.
-			_, _ = x.Write(a.plain)
-		}
+		s.serveNothing(x, r)
 		return
 	}
 	head.Set("Content-Type", a.kind)
@@ -127,6 +115,17 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
 		head.Set("Content-Encoding", "gzip")
 	}
 	http.ServeContent(x, r, "", time.Time{}, bytes.NewReader(b))
+}
+
+// serveNothing answers where the manual has no page.
+func (s *site) serveNothing(x *rest.Exchange, r *http.Request) {
+	x.Header().Set("Content-Type", htmlType)
+	x.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		text := article([]byte("<p>The manual has no such page. The contents list all that there are.</p>\n"))
+		// Who went away reads nothing.
+		_, _ = x.Write(s.document("", "Nothing here", text))
+	}
 }
 
 // document is a whole page around a body that is HTML. name is empty for the front page.
