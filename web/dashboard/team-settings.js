@@ -25,7 +25,7 @@ function Name({ of, patch }) {
 	const [logo, setLogo] = useState(of.logo_url ?? '');
 	const form = useForm(() => patch({ name: name.trim(), logo_url: logo.trim() || null }));
 	const same = name.trim() === of.name && logo.trim() === (of.logo_url ?? '');
-	return html`<${Section} title=${t('team.name')}><form class="fields" onSubmit=${(e) => {
+	return html`<${Section} title=${t('team.nameAndLogo')}><form class="fields" onSubmit=${(e) => {
 		e.preventDefault();
 		form.submit();
 	}}><${Said} form=${form} fields=${['name', 'logo_url']} /><${Input} label=${t('team.name')} required maxlength="100" value=${name} onInput=${setName} error=${about(form.error, 'name')} />

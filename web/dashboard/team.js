@@ -93,7 +93,7 @@ function Invitations({ invite }) {
 		{ name: t('team.expires'), class: 'w-age num', cell: (i) => html`<${Time} at=${i.expires_at} />` },
 		{ name: t('ui.acts'), hide: true, class: 'w-acts num', cell: (i) => html`<${Menu} kind="quiet" label=${`${t('ui.acts')}: ${i.email}`} items=${[{ icon: 'link', name: t('team.again'), run: () => invite(i) }, { icon: 'x', name: t('team.takeBack'), danger: true, run: () => takeBack(i) }]} />` },
 	];
-	return html`<div class="page"><${Section} title=${t('team.invitations')}>${list.page && !list.rows.length && html`<p class="muted t13r">${t('team.noInvitations')}</p>`}<//></div>
+	return html`<div class="page page--invited"><${Section} title=${t('team.invitations')}>${list.page && !list.rows.length && html`<p class="muted t13r">${t('team.noInvitations')}</p>`}<//></div>
 	<${Table} list=${list} columns=${columns} label=${t('team.invitations')} empty=${null} />`;
 }
 
