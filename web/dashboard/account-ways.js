@@ -15,10 +15,10 @@ export function SignIn() {
 	const { password, second_factor: factors, recovery_codes: left } = me.value;
 	const totp = factors.includes('totp');
 	return html`<${Section} title=${t('account.ways')}><ul class="items">
-	<${Way} icon="lock" name=${t('account.password')} note=${t(password ? 'account.has' : 'account.hasNot')}><${Button} onClick=${() => dialog((close) => html`<${Password} close=${close} />`)}>${t(password ? 'account.change' : 'account.set')}<//><//>
-	<${Way} icon="shield" name=${t('account.app')} note=${t(totp ? 'account.on' : 'account.off')}>${totp ? html`<${Button} kind="danger" onClick=${turnOff}>${t('account.turnOff')}<//>` : html`<${Button} onClick=${() => dialog((close) => html`<${App} close=${close} />`)}>${t('account.turnOn')}<//>`}<//>
+	<${Way} icon="lock" name=${t('account.password')} note=${t(password ? 'account.has' : 'account.hasNot')}><${Button} onClick=${() => void dialog((close) => html`<${Password} close=${close} />`)}>${t(password ? 'account.change' : 'account.set')}<//><//>
+	<${Way} icon="shield" name=${t('account.app')} note=${t(totp ? 'account.on' : 'account.off')}>${totp ? html`<${Button} kind="danger" onClick=${turnOff}>${t('account.turnOff')}<//>` : html`<${Button} onClick=${() => void dialog((close) => html`<${App} close=${close} />`)}>${t('account.turnOn')}<//>`}<//>
 	<${Way} icon="key" name=${t('account.codes')} note=${factors.length ? t('account.left', { n: left }) : t('account.noCodes')}>${factors.length > 0 && html`<${Button} onClick=${newCodes}>${t('account.newCodes')}<//>`}<//></ul><//>
-	<${Section} title=${t('account.passkeys')} acts=${passkey.can() && html`<${Button} icon="plus" onClick=${() => add(keys.reload)}>${t('account.addPasskey')}<//>`}>
+	<${Section} title=${t('account.passkeys')} acts=${passkey.can() && html`<${Button} icon="plus" onClick=${() => void add(keys.reload)}>${t('account.addPasskey')}<//>`}>
 	<p class="ink2 t13r prose">${passkey.can() ? t('account.passkeyText') : t('account.passkeyNo', { host: location.host })}</p>
 	${keys.error && html`<${Notice} kind="bad">${keys.error.message}<//>`}
 	<ul class="items">${(keys.data?.data ?? []).map((one) => html`<${Way} key=${one.id} icon="passkey" name=${html`<bdi>${one.name}</bdi>`} note=${html`${say('account.since', { when: html`<${Time} at=${one.created_at} as="clock" />` })}, ${one.last_used_at ? say('account.used', { when: html`<${Time} at=${one.last_used_at} as="clock" />` }) : t('account.never')}`}><${Button} kind="danger" onClick=${() => remove(one, keys.reload)}>${t('ui.remove')}<//><//>`)}</ul><//>`;

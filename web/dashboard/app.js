@@ -161,6 +161,9 @@ function found(pages, path) {
 	return null;
 }
 
+/** Whether the team lets the person in only with a second factor, which he has not. @param {string} path */
+const barred = (path) => membership.value?.second_factor_required && !me.value.second_factor.length && path !== '/account' && !path.startsWith('/operator/');
+
 function App() {
 	language.value; // is drawn anew in another language
 	const { path } = place.value;
@@ -171,11 +174,11 @@ function App() {
 		queueMicrotask(() => go(`/sign-in?to=${encodeURIComponent(path + location.search)}`, { replace: true }));
 		return null;
 	}
-	const page = found(inside, path);
+	const page = barred(path) ? null : found(inside, path);
 	return html`<a class="btn skip" href="#main" onClick=${(e) => {
 		e.preventDefault();
 		document.getElementById('main')?.focus();
-	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${page ? html`<${Page} ...${page} />` : html`<${Empty} icon="search" title=${t('shell.nowhere')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
+	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${barred(path) ? html`<${Empty} icon="shield" title=${t('shell.factor', { team: membership.value.name })} act=${html`<${Button} kind="primary" href=${base + '/account?part=sign-in'}>${t('shell.factorAct')}<//>`}>${t('shell.factorText')}<//>` : page ? html`<${Page} ...${page} />` : html`<${Empty} icon="search" title=${t('shell.nowhere')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
 }
 
 addEventListener('keydown', (e) => {

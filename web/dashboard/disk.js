@@ -1,15 +1,15 @@
 // What takes how much room: the file, its tables, the teams.
-import { html } from './lib/core.js';
+import { html, useState } from './lib/core.js';
 import { useGet } from './api.js';
 import { number, percent, size } from './format.js';
 import { say, t } from './i18n.js';
 import { HealthSections } from './health.js';
-import { Bones, Failed, Head, Notice, Section, Time } from './ui/base.js';
+import { Bones, Button, Failed, Head, Notice, Section, Time } from './ui/base.js';
 
 /** The page. */
 export default function Disk() {
 	const disk = useGet('/disk', undefined, { team: null, every: 10 });
-	return html`<${Head} title=${t('disk.title')} note=${disk.data?.looked_at && html`<span class="muted t12">${say('disk.looked', { when: html`<${Time} at=${disk.data.looked_at} />` })}</span>`} /><${HealthSections} at="disk" />
+	return html`<${Head} title=${t('disk.title')} note=${disk.data?.looked_at && html`<span class="muted t12">${say('disk.looked', { when: html`<${Time} at=${disk.data.looked_at} as="clock" />` })}</span>`} /><${HealthSections} at="disk" />
 	${disk.data ? html`<div class="page"><${Room} of=${disk.data} /></div>` : disk.error ? html`<${Failed} error=${disk.error} retry=${disk.reload} />` : html`<${Bones} rows=${4} />`}`;
 }
 
@@ -19,10 +19,11 @@ function Room({ of }) {
 	const sum = (rows) => rows.reduce((all, row) => all + row.bytes, 0) || 1;
 	const tables = sum(of.tables);
 	const teams = sum(of.teams);
+	const [all, setAll] = useState(false);
 	return html`<div class="section"></div><div class="stats stats--3"><${Stat} label=${t('disk.database')} value=${size(of.bytes)} note=${t('disk.within', { size: size(of.free_bytes) })} /><${Stat} label=${t('disk.wal')} value=${size(of.wal_bytes)} note=${t('disk.walNote')} /><${Stat} label=${t('disk.free')} value=${size(of.disk_free)} note=${t('disk.freeNote')} /></div>
 	${!of.looked_at && html`<div class="under"><${Notice} icon="history">${t('disk.first')}<//></div>`}
 	${of.teams.length > 0 && html`<${Section} title=${t('disk.label')}><table class="table table--fixed"><thead><tr><th scope="col">${t('disk.team')}</th><th scope="col" class="num w-num">${t('disk.size')}</th><th scope="col" class="num w-num hide-s">${t('disk.emails')}</th><th scope="col" class="hide-s w-team">${t('disk.kept')}</th><th scope="col" class="hide-s w-team">${t('disk.share')}</th></tr></thead><tbody>${of.teams.map((one) => html`<tr key=${one.id}><td class="cell-cut"><bdi>${one.team}</bdi>${one.old.bytes > 0 && html` <span class="muted">${t('disk.old', { size: size(one.old.bytes) })}</span>`}<span class="cell-sub">${t('disk.nEmails', { n: one.emails })}</span></td><td class="num">${size(one.bytes)}</td><td class="num hide-s">${number(one.emails)}</td><td class="hide-s muted">${kept(one)}</td><td class="hide-s"><${Share} of=${one.bytes / teams} /></td></tr>`)}</tbody></table><//>`}
-	${of.tables.length > 0 && html`<${Section} title=${t('disk.tables')}><table class="table table--fixed"><thead><tr><th scope="col">${t('disk.table')}</th><th scope="col" class="num w-num">${t('disk.size')}</th><th scope="col" class="hide-s w-team">${t('disk.share')}</th></tr></thead><tbody>${of.tables.map((one) => html`<tr key=${one.table}><td class="cell-cut mono t12">${one.table}</td><td class="num">${size(one.bytes)}</td><td class="hide-s"><${Share} of=${one.bytes / tables} /></td></tr>`)}</tbody></table><//>`}`;
+	${of.tables.length > 0 && html`<${Section} title=${t('disk.tables')}><table class="table table--fixed"><thead><tr><th scope="col">${t('disk.table')}</th><th scope="col" class="num w-num">${t('disk.size')}</th><th scope="col" class="hide-s w-team">${t('disk.share')}</th></tr></thead><tbody>${(all ? of.tables : of.tables.slice(0, 12)).map((one) => html`<tr key=${one.table}><td class="cell-cut mono t12">${one.table}</td><td class="num">${size(one.bytes)}</td><td class="hide-s"><${Share} of=${one.bytes / tables} /></td></tr>`)}</tbody></table>${!all && of.tables.length > 12 && html`<div class="table-foot"><${Button} onClick=${() => setAll(true)}>${t('disk.allTables', { n: of.tables.length })}<//></div>`}<//>`}`;
 }
 
 /** How long mail of a team is kept. @param {any} one */

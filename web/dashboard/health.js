@@ -1,8 +1,8 @@
 // Whether this machine is well: the doctor's checks with what mends each, and what needs a person now.
 import { html } from './lib/core.js';
 import { api, useGet } from './api.js';
-import { duration, relative, size } from './format.js';
-import { t } from './i18n.js';
+import { duration, size } from './format.js';
+import { say, t } from './i18n.js';
 import { base } from './router.js';
 import { Bones, Button, CopyButton, Facts, Failed, Head, Icon, Section, Sections, Status, Time, Verdict } from './ui/base.js';
 import { attempt } from './ui/float.js';
@@ -15,7 +15,7 @@ export default function Health() {
 	const checks = useGet('/health/checks', undefined, { team: null });
 	const status = useGet('/status', undefined, { team: null, every: 15, live: (e) => e.name === 'queue' || e.name === 'relay' });
 	const run = () => attempt(async () => checks.set(await api.post('/health/checks', undefined, { team: null })));
-	return html`<${Head} title=${t('health.title')} note=${checks.data && html`<span class="muted t12">${t('health.ran', { when: relative(checks.data.checked_at) })}</span>`}><${Button} kind="primary" icon="refresh" onClick=${run}>${t('health.run')}<//><//><${HealthSections} at="health" />
+	return html`<${Head} title=${t('health.title')} note=${checks.data && html`<span class="muted t12">${say('health.ran', { when: html`<${Time} at=${checks.data.checked_at} as="clock" />` })}</span>`}><${Button} kind="primary" icon="refresh" onClick=${run}>${t('health.run')}<//><//><${HealthSections} at="health" />
 	${checks.error && !checks.data ? html`<${Failed} error=${checks.error} retry=${checks.reload} />` : checks.data ? html`<${Found} checks=${checks.data.checks} status=${status.data} />` : html`<${Bones} rows=${6} />`}`;
 }
 
@@ -28,7 +28,7 @@ function Found({ checks, status }) {
 	return html`<div class="health-verdict"><${Verdict} kind=${n ? 'bad' : 'good'} icon=${n ? 'alert' : undefined} line=${n ? t('health.needs', { n }) : t('health.fine')} fix=${n ? t('health.passed', { n: good.length }) : t('health.fineFix', { n: good.length })} /></div>
 	<div class="page">${n > 0 && html`<${Section} title=${t('health.bad')}><ul class="items items--top">${needs.map((need) => html`<${Trouble} name=${need.what} fix=${need.fix} />`)}${bad.map((c) => html`<${Trouble} key=${c.name} name=${c.name} found=${c.found} fix=${c.fix} />`)}</ul><//>`}
 	${status && html`<${Section} title=${t('health.figures')}><${Figures} status=${status} /><//>`}
-	<${Section} title=${t('health.passed', { n: good.length })}><table class="table table--fixed stack-s"><thead class="vh"><tr><th scope="col" class="w-to">${t('health.check')}</th><th scope="col">${t('health.found')}</th></tr></thead><tbody>${good.map((c) => html`<tr key=${c.name}><td data-label=${t('health.check')} class="w-to"><${Status} of="ok" word=${c.name} /></td><td data-label=${t('health.found')} class="break muted">${c.found}</td></tr>`)}</tbody></table><//></div>`;
+	<${Section} title=${t('health.passed', { n: good.length })}><table class="table table--fixed stack-s"><colgroup><col class="w-to" /><col /></colgroup><thead class="vh"><tr><th scope="col">${t('health.check')}</th><th scope="col">${t('health.found')}</th></tr></thead><tbody>${good.map((c) => html`<tr key=${c.name}><td data-label=${t('health.check')}><${Status} of="ok" word=${c.name} /></td><td data-label=${t('health.found')} class="break muted">${c.found}</td></tr>`)}</tbody></table><//></div>`;
 }
 
 /** What is not well, and what mends it. @param {{name: string, found?: string, fix: string}} props */

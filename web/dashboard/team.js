@@ -32,7 +32,7 @@ export default function Team() {
 	const invite = async (email) => {
 		if (await dialog((close) => html`<${Invite} close=${close} email=${email} />`)) setStamp((n) => n + 1);
 	};
-	return html`<${Head} title=${t('team.title')}>${!barred && part !== 'settings' && html`<${Button} kind="primary" icon="plus" onClick=${() => invite('')}>${t('team.invite')}<//>`}<//>
+	return html`<${Head} title=${t('team.title')}>${!barred && part !== 'settings' && html`<${Button} kind="primary" icon="plus" onClick=${() => void invite('')}>${t('team.invite')}<//>`}<//>
 	<${TeamSections} at=${part === 'settings' ? '/team?part=settings' : '/team'} />${barred ?? (part === 'settings' ? html`<${Settings} />` : html`<${People} stamp=${stamp} invite=${invite} />`)}`;
 }
 

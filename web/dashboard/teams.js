@@ -31,8 +31,8 @@ export default function Teams() {
 			{ icon: 'trash', name: t('teams.delete'), danger: true, run: () => open(Delete, one) },
 		]} />` },
 	];
-	return html`<${Head} title=${t('teams.title')}><${Button} kind="primary" icon="plus" onClick=${() => open(Add)}>${t('teams.add')}<//><//><${TeamsSections} at="/operator/teams" />
-	<${Table} list=${list} columns=${columns} label=${t('teams.label')} empty=${html`<${Empty} icon="teams" title=${t('teams.empty')} act=${html`<${Button} icon="plus" onClick=${() => open(Add)}>${t('teams.add')}<//>`} />`} />`;
+	return html`<${Head} title=${t('teams.title')}><${Button} kind="primary" icon="plus" onClick=${() => void open(Add)}>${t('teams.add')}<//><//><${TeamsSections} at="/operator/teams" />
+	<${Table} list=${list} columns=${columns} label=${t('teams.label')} empty=${html`<${Empty} icon="teams" title=${t('teams.empty')} act=${html`<${Button} icon="plus" onClick=${() => void open(Add)}>${t('teams.add')}<//>`} />`} />`;
 }
 
 const planWord = (one) => (one.included === null ? t(`teams.plans.${one.plan}`) : t('teams.monthly', { plan: t(`teams.plans.${one.plan}`), n: one.included }));
