@@ -106,12 +106,13 @@ export const forget = () => kept.clear();
  * What stands at an address, read again when live events say that it changed, and by
  * reload(). path null: nothing yet.
  * @param {string|null} path @param {Record<string, any>} [query]
- * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number}} [options] live says which events
- * concern it; every is in seconds.
+ * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number, team?: string|null}} [options] live says which events
+ * concern it; every is in seconds; team: another than the one in use, null: none.
  * @returns {{data: any, error: ApiError|null, loading: boolean, reload: () => Promise<void>, set: (data: any) => void}}
  */
 export function useGet(path, query, options = {}) {
-	const key = path === null ? '' : `${team.value ?? ''} ${address(path, query)}`;
+	const asked = options.team === undefined ? {} : { team: options.team };
+	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null };
@@ -119,7 +120,7 @@ export function useGet(path, query, options = {}) {
 	const reload = useMemo(() => async () => {
 		if (path === null) return;
 		try {
-			mine.data = await api.get(path, query);
+			mine.data = await api.get(path, query, asked);
 			mine.error = null;
 			keep(key, mine.data);
 		} catch (e) {
@@ -158,13 +159,14 @@ export function useGet(path, query, options = {}) {
 
 /**
  * A list of the API, page by page: data grows with more().
- * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, limit?: number}} [options]
+ * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, limit?: number, team?: string|null}} [options]
  * @returns {{rows: any[], page: any, error: ApiError|null, loading: boolean, fresh: number, more: () => Promise<void>, reload: () => Promise<void>}}
  * page is the last answer (has_more, searched_to); fresh counts live events that were not shown, since the reader is not at the top.
  */
 export function useList(path, query = {}, options = {}) {
 	const limit = options.limit ?? 50;
-	const key = path === null ? '' : `${team.value ?? ''} list ${address(path, query)}`;
+	const asked = options.team === undefined ? {} : { team: options.team };
+	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} list ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) {
@@ -175,7 +177,7 @@ export function useList(path, query = {}, options = {}) {
 	const load = async (after) => {
 		if (path === null) return;
 		try {
-			const page = await api.get(path, { ...query, limit, after });
+			const page = await api.get(path, { ...query, limit, after }, asked);
 			mine.rows = after ? [...mine.rows, ...page.data] : page.data;
 			mine.page = page;
 			mine.error = null;

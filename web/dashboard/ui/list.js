@@ -82,11 +82,11 @@ export function Bulk({ n, clear, children }) {
 
 /**
  * Downloads a list as CSV, with the filters that it is shown with.
- * @param {{path: string, query?: Record<string, any>, name: string, quiet?: boolean}} props
+ * @param {{path: string, query?: Record<string, any>, name: string, team?: string|null}} props
  */
-export function Csv({ path, query, name }) {
+export function Csv({ path, query, name, team }) {
 	const get = () => attempt(async () => {
-		const answer = await request('GET', path, { query, headers: { Accept: 'text/csv' } });
+		const answer = await request('GET', path, { query, team, headers: { Accept: 'text/csv' } });
 		const a = document.createElement('a');
 		a.href = URL.createObjectURL(await answer.blob());
 		a.download = `${name}.csv`;
