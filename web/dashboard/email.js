@@ -14,7 +14,7 @@ import { Bones, Facts, Failed, Head, Icon, Id, Status, Tabs, Verdict } from './u
 const When = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`;
 
 function Recipients({ people }) {
-	return html`<section class="wide" aria-label=${t('email.recipients')}><table class="table table--fixed"><thead class="vh"><tr><th>${t('email.state')}</th><th>${t('email.recipient')}</th><th>${t('email.words')}</th></tr></thead><tbody>${people.map((p) => {
+	return html`<section class="wide" aria-label=${t('email.recipients')}><table class="table table--fixed"><colgroup><col class="w-status" /><col class="w-rec" /><col class="hide-s" /></colgroup><thead class="vh"><tr><th>${t('email.state')}</th><th>${t('email.recipient')}</th><th>${t('email.words')}</th></tr></thead><tbody>${people.map((p) => {
 		const [code, reply] = replyOf(p.event?.detail ?? {});
 		return html`<tr key=${p.address}><td class="w-status"><${Status} of=${p.state} /></td><td class="cell-cut w-rec" title=${p.address}>${p.name && html`<bdi>${p.name}</bdi> `}<bdi>${p.address}</bdi><span class="cell-sub">${[code, reply].filter(Boolean).join(' ')}</span></td><td class="cell-cut muted hide-s" title=${reply}>${code && html`<span class="mono">${code}</span> `}${reply}${p.state === 'suppressed' && html`<${LiftAct} address=${p.address} />`}</td></tr>`;
 	})}</tbody></table></section>`;
@@ -56,7 +56,7 @@ function Aside({ email, events, people }) {
 	const bytes = email.attachments.reduce((sum, a) => sum + a.size, 0);
 	const next = people.map((p) => p.next).filter(Boolean).sort()[0] ?? (email.last_event === 'scheduled' ? email.scheduled_at : undefined);
 	return html`<aside class="aside" aria-label=${t('email.details')}><section class="section"><h2 class="vh">${t('email.facts')}</h2><${Facts} class="kv--side" pairs=${[
-		[t('email.from'), html`${from.name && html`<bdi>${from.name}</bdi><br />`}<span class="break">${from.address}</span>`],
+		[t('email.from'), html`${from.name && html`<bdi>${from.name}</bdi><br />`}${from.address.split('@').map((part, i) => (i ? html`<wbr />@${part}` : part))}`],
 		[t('email.replyTo'), email.reply_to.join(', ')],
 		[t('email.relay'), relay && html`<span class="mono">${relay}</span>`],
 		[t('email.files'), email.attachments.length ? `${t('email.attachmentsN', { n: email.attachments.length })}, ${size(bytes)}` : ''],
