@@ -22,7 +22,7 @@ export function Steps({ test }) {
 	if (test.running) return html`<p class="row muted" role="status"><span class="spin"></span>${t('relays.testing')}</p>`;
 	const done = all.slice(0, n);
 	const failed = all.some((s) => !s.ok);
-	const left = failed && n === all.length ? order.filter((step) => step !== 'send' && !all.some((s) => s.step === step)) : [];
+	const left = failed && n === all.length ? order.slice(order.indexOf(all[all.length - 1].step) + 1).filter((step) => step !== 'send' && !all.some((s) => s.step === step)) : [];
 	return html`<table class="table table--top" aria-live="polite"><thead class="vh"><tr><th>${t('relays.result')}</th><th>${t('relays.step')}</th><th>${t('relays.words')}</th><th>${t('relays.took')}</th></tr></thead><tbody>
 	${done.map((s) => html`<tr key=${s.step}><td><${Status} of=${s.ok ? 'good' : 'failed'} /></td><td class="medium nowrap">${t(`relays.steps.${s.step}`)}</td><td class="break"><span class=${s.ok ? '' : 'mono bad'}>${s.said}</span></td><td class="num muted nowrap">${t('email.ms', { ms: s.ms })}</td></tr>`)}
 	${left.map((step) => html`<tr key=${step}><td><${Status} of="neutral" word=${t('relays.notRun')} /></td><td class="medium nowrap">${t(`relays.steps.${step}`)}</td><td></td><td class="num muted">–</td></tr>`)}</tbody></table>`;
