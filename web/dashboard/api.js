@@ -90,6 +90,9 @@ export const api = {
 	del: json('DELETE'),
 };
 
+/** Whose what is asked for is. @param {{team?: string|null}} options */
+const of = (options) => (options.team === undefined ? team.value : options.team) ?? '';
+
 /** What was shown last, by address: the back button shows it at once. @type {Map<string, any>} */
 const kept = new Map();
 
@@ -107,12 +110,11 @@ export const forget = () => kept.clear();
  * reload(). path null: nothing yet.
  * @param {string|null} path @param {Record<string, any>} [query]
  * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number, team?: string|null}} [options] live says which events
- * concern it; every is in seconds; team: another than the one in use, null: none.
+ * concern it; every is in seconds; team null asks as an operator, of all teams.
  * @returns {{data: any, error: ApiError|null, loading: boolean, reload: () => Promise<void>, set: (data: any) => void}}
  */
 export function useGet(path, query, options = {}) {
-	const asked = options.team === undefined ? {} : { team: options.team };
-	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} ${address(path, query)}`;
+	const key = path === null ? '' : `${of(options)} ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null };
@@ -120,7 +122,7 @@ export function useGet(path, query, options = {}) {
 	const reload = useMemo(() => async () => {
 		if (path === null) return;
 		try {
-			mine.data = await api.get(path, query, asked);
+			mine.data = await api.get(path, query, { team: options.team });
 			mine.error = null;
 			keep(key, mine.data);
 		} catch (e) {
@@ -159,14 +161,14 @@ export function useGet(path, query, options = {}) {
 
 /**
  * A list of the API, page by page: data grows with more().
- * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, limit?: number, team?: string|null}} [options]
+ * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, counts?: (event: any) => boolean, limit?: number, team?: string|null}} [options]
+ * counts says which of the live events are new rows; none: all of them.
  * @returns {{rows: any[], page: any, error: ApiError|null, loading: boolean, fresh: number, more: () => Promise<void>, reload: () => Promise<void>}}
  * page is the last answer (has_more, searched_to); fresh counts live events that were not shown, since the reader is not at the top.
  */
 export function useList(path, query = {}, options = {}) {
 	const limit = options.limit ?? 50;
-	const asked = options.team === undefined ? {} : { team: options.team };
-	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} list ${address(path, query)}`;
+	const key = path === null ? '' : `${of(options)} list ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) {
@@ -177,7 +179,7 @@ export function useList(path, query = {}, options = {}) {
 	const load = async (after) => {
 		if (path === null) return;
 		try {
-			const page = await api.get(path, { ...query, limit, after }, asked);
+			const page = await api.get(path, { ...query, limit, after }, { team: options.team });
 			mine.rows = after ? [...mine.rows, ...page.data] : page.data;
 			mine.page = page;
 			mine.error = null;
@@ -197,6 +199,7 @@ export function useList(path, query = {}, options = {}) {
 		const end = onLive((event) => {
 			if (!(event.name === 'reset' || options.live?.(event))) return;
 			if (window.scrollY > 200 || mine.rows.length > limit) {
+				if (options.counts && !options.counts(event)) return;
 				mine.fresh++;
 				draw((n) => n + 1);
 			} else timer ||= window.setTimeout(() => {
