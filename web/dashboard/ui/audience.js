@@ -1,7 +1,7 @@
 // What the pages of the audience have in common: their links on top of each, the box to
 // search in, forms in a dialog, and how a contact is written.
 import { html, useEffect, useRef, useState } from '../lib/core.js';
-import { ApiError } from '../api.js';
+import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
 import { base, setQuery } from '../router.js';
 import { Button, Icon, Notice, Sections, Status } from './base.js';
@@ -63,3 +63,17 @@ export const nameOf = (contact) => [contact.first_name, contact.last_name].filte
 
 /** Whether a contact gets what is marketing. @param {{of: any}} props */
 export const Subscribed = ({ of }) => html`<${Status} of=${of.unsubscribed ? 'canceled' : 'open'} word=${t(of.unsubscribed ? 'contacts.unsubscribed' : 'contacts.subscribed')} />`;
+
+/** How many contacts POST /segments/preview finds, {count, exact}; null while it is asked. @param {any} body */
+export function useCount(body) {
+	const [answer, setAnswer] = useState(/** @type {any} */ (null));
+	const key = JSON.stringify(body);
+	useEffect(() => {
+		const end = new AbortController();
+		api.post('/segments/preview', body, { signal: end.signal }).then(setAnswer, (error) => {
+			if (!(error instanceof ApiError) && !end.signal.aborted) throw error;
+		});
+		return () => end.abort();
+	}, [key]);
+	return answer;
+}
