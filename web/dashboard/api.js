@@ -42,7 +42,7 @@ export async function request(method, path, options = {}) {
 	const named = options.team === undefined ? team.value : options.team;
 	if (named) headers['X-Team'] = named;
 	let body;
-	if (options.body instanceof Blob) body = options.body;
+	if (options.body instanceof Blob || options.body instanceof FormData) body = options.body;
 	else if (options.body !== undefined) {
 		body = JSON.stringify(options.body);
 		headers['Content-Type'] = 'application/json';
