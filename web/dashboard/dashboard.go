@@ -22,7 +22,7 @@ import (
 	"mailer/web/rest"
 )
 
-//go:embed index.html *.js *.css *.svg ui lib i18n
+//go:embed index.html *.js *.css *.svg ui lib/*.js lib/licences.txt i18n
 var files embed.FS
 
 // Prefix is where the dashboard stands.
