@@ -19,6 +19,7 @@ type ReviewService interface {
 	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
 	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (*app.Broadcast, *render.Preview, error)
 	ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error)
+	ReadVersion(ctx context.Context, key *app.Key, id, version string) (service.Version, broadcasts.Draft, error)
 	SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (app.Segment, error)
 	RestoreVersion(ctx context.Context, key *app.Key, id, version string) (broadcasts.BroadcastView, error)
 }

@@ -63,7 +63,7 @@ type site struct {
 
 // lazy are modules that a page loads when it needs them: the others are named by the shell,
 // so that they come in one round.
-var lazy = []string{"lib/editor.js"}
+var lazy = []string{"lib/editor.js", "ui/editor-setup.js"}
 
 // prepare sums the files and writes the shell.
 func (s *site) prepare() {
