@@ -5,7 +5,7 @@ import "slices"
 // Code is a stable word for what became of an email.
 type Code string
 
-// Template is the sentences of a code. {name} stands for one of Params, and what stands
+// Template is the sentences of a code. {name} stands for one of VerdictParams, and what stands
 // in square brackets is left out where a value in it is absent.
 type Template struct {
 	Code Code

@@ -32,7 +32,7 @@ func grouped(ends []end) []group {
 
 // part words what is said of a group: with the values of its first recipient, and the
 // latest time.
-func (g *group) part() Part {
+func (g *group) part() VerdictPart {
 	p := g.ends[0].params
 	p.Count = len(g.ends)
 	for _, e := range g.ends {
@@ -42,9 +42,9 @@ func (g *group) part() Part {
 	return worded(t, p)
 }
 
-func worded(t *Template, p Params) Part {
+func worded(t *Template, p VerdictParams) VerdictPart {
 	values := p.values()
-	return Part{Code: t.Code, Tone: t.Tone, Text: fill(t.text(p.Count), values), Fix: fill(t.Fix, values), Params: p}
+	return VerdictPart{Code: t.Code, Tone: t.Tone, Text: fill(t.text(p.Count), values), Fix: fill(t.Fix, values), Params: p}
 }
 
 // maxParts is how many ends an email's sentence tells of.
@@ -53,7 +53,7 @@ const maxParts = 3
 // mixed is the verdict on an email whose recipients ended differently: for how many it
 // arrived, then the gravest of the other ends.
 func (f *Facts) mixed(groups []group) Verdict {
-	p := Params{Relay: f.Relay, FromDomain: f.FromDomain, BroadcastID: f.BroadcastID, Total: len(f.Recipients)}
+	p := VerdictParams{Relay: f.Relay, FromDomain: f.FromDomain, BroadcastID: f.BroadcastID, Total: len(f.Recipients)}
 	taken := 0
 	for _, g := range groups {
 		switch {
@@ -100,7 +100,7 @@ const nothingToDo = "Nothing to do"
 
 // fixOf says what to do about several ends: what needs nobody is left out where something
 // does.
-func fixOf(parts []Part) string {
+func fixOf(parts []VerdictPart) string {
 	var fixes, idle []string
 	for _, p := range parts {
 		switch {

@@ -10,7 +10,7 @@ import (
 // end is what became of one recipient.
 type end struct {
 	code   Code
-	params Params
+	params VerdictParams
 }
 
 // TestWords begin the words of an event of a test recipient, which name what it stands for.
@@ -61,9 +61,9 @@ func (f *Facts) endOf(r *Recipient) end {
 		return f.canceled(r)
 	}
 	ev := f.about(r, app.EventType(r.State))
-	p := Params{At: stamp(ev.CreatedAt)}
+	p := VerdictParams{At: stamp(ev.CreatedAt)}
 	if strings.HasPrefix(ev.Detail.Message, TestWords) {
-		return end{TestRecipient, Params{Outcome: string(r.State)}}
+		return end{TestRecipient, VerdictParams{Outcome: string(r.State)}}
 	}
 	p.answered(&ev.Detail)
 	switch r.State {
@@ -73,15 +73,15 @@ func (f *Facts) endOf(r *Recipient) end {
 	case app.Failed:
 		return end{f.failure(r, &ev, &p), p}
 	case app.Complained:
-		return end{Complained, Params{At: p.At}}
+		return end{Complained, VerdictParams{At: p.At}}
 	case app.DeliveryDelayed:
 		return end{DeliveryDelayed, p}
 	}
-	return f.arrived(r, Params{At: p.At})
+	return f.arrived(r, VerdictParams{At: p.At})
 }
 
 // arrived is the end of a recipient for whom a relay took the email.
-func (f *Facts) arrived(r *Recipient, p Params) end {
+func (f *Facts) arrived(r *Recipient, p VerdictParams) end {
 	switch {
 	case f.Relay == app.CaptureRegion:
 		return end{Captured, p}
@@ -172,10 +172,10 @@ func subjectOf(code string) (subject, detail string) {
 // suppressions says; else it was an opt-out, or the list has changed since.
 func (f *Facts) suppressed(r *Recipient) end {
 	ev := f.about(r, app.EventType(app.Suppressed))
-	p := Params{At: stamp(ev.CreatedAt)}
+	p := VerdictParams{At: stamp(ev.CreatedAt)}
 	switch words := ev.Detail.Message; {
 	case strings.HasPrefix(words, TestWords):
-		return end{TestRecipient, Params{Outcome: string(app.Suppressed)}}
+		return end{TestRecipient, VerdictParams{Outcome: string(app.Suppressed)}}
 	case r.Address == app.Erased:
 		return end{Erased, p}
 	case words != "" && !strings.Contains(words, "suppression list"):
@@ -196,7 +196,7 @@ func (f *Facts) suppressed(r *Recipient) end {
 
 func (f *Facts) canceled(r *Recipient) end {
 	ev := f.about(r, app.EventType(app.Canceled))
-	p := Params{At: stamp(ev.CreatedAt), By: actor(ev.Detail.Message, "Canceled by ")}
+	p := VerdictParams{At: stamp(ev.CreatedAt), By: actor(ev.Detail.Message, "Canceled by ")}
 	if f.BroadcastID != "" && p.By == "" {
 		return end{CanceledBroadcast, p}
 	}
@@ -214,7 +214,7 @@ func actor(words, verb string) string {
 }
 
 // failure is the code of what was given up.
-func (f *Facts) failure(r *Recipient, ev *app.Event, p *Params) Code {
+func (f *Facts) failure(r *Recipient, ev *app.Event, p *VerdictParams) Code {
 	d := &ev.Detail
 	subject, detail := subjectOf(d.EnhancedCode)
 	switch {
@@ -241,7 +241,7 @@ func (f *Facts) failure(r *Recipient, ev *app.Event, p *Params) Code {
 }
 
 // expired fills in what was answered last to an email that waited too long.
-func (f *Facts) expired(r *Recipient, d *app.EventDetail, p *Params) Code {
+func (f *Facts) expired(r *Recipient, d *app.EventDetail, p *VerdictParams) Code {
 	p.Attempts = d.Attempt
 	last := f.about(r, app.EventDeferred, app.EventInDoubt)
 	if last.Type == app.EventInDoubt {

@@ -8,9 +8,9 @@ import (
 	"mailer/app"
 )
 
-// Params are the values that stand in the sentences of a verdict, under the names that
+// VerdictParams are the values that stand in the sentences of a verdict, under the names that
 // the templates have. What a sentence does not need is empty.
-type Params struct {
+type VerdictParams struct {
 	Address         string `json:"address,omitempty" doc:"Of the recipient; of several, the first"`
 	Domain          string `json:"domain,omitempty" doc:"Of the address"`
 	FromDomain      string `json:"from_domain,omitempty" doc:"Of the sender"`
@@ -23,7 +23,7 @@ type Params struct {
 	Attempts        int    `json:"attempts,omitempty" doc:"Tries that were begun"`
 	ReplyCode       int    `json:"reply_code,omitempty"`
 	EnhancedCode    string `json:"enhanced_code,omitempty"`
-	Answer          string `json:"answer,omitempty" doc:"Both codes, like 550 5.7.1; where there is none, the words instead"`
+	Answer          string `json:"answer,omitempty" doc:"The reply code with the enhanced one; where there is neither, the words instead"`
 	Said            string `json:"said,omitempty" doc:"The server's words, cut"`
 	At              string `json:"at,omitempty" format:"date-time" doc:"When it happened; of several, the last"`
 	Since           string `json:"since,omitempty" format:"date-time"`
@@ -40,7 +40,7 @@ type Params struct {
 type value struct{ name, text string }
 
 // values are all params, in the order of their fields.
-func (p *Params) values() []value {
+func (p *VerdictParams) values() []value {
 	return []value{
 		{"address", p.Address}, {"domain", p.Domain}, {"from_domain", p.FromDomain}, {"relay", p.Relay}, {"server", p.Server}, {"broadcast_id", p.BroadcastID},
 		{"count", number(p.Count)}, {"total", number(p.Total)}, {"reached", number(p.Reached)}, {"attempts", number(p.Attempts)},
@@ -82,7 +82,7 @@ func cut(words string) string {
 }
 
 // answered fills in what a server answered.
-func (p *Params) answered(d *app.EventDetail) {
+func (p *VerdictParams) answered(d *app.EventDetail) {
 	p.ReplyCode, p.EnhancedCode = d.ReplyCode, d.EnhancedCode
 	p.Said = d.Diagnostic
 	if p.Said == "" {

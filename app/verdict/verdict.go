@@ -17,18 +17,18 @@ type Verdict struct {
 	Text string `json:"text" doc:"What happened and why, in one sentence"`
 	Fix  string `json:"fix" doc:"What to do"`
 	// Params are all values in Text and Fix.
-	Params Params `json:"params" doc:"All values that stand in text and fix"`
+	Params VerdictParams `json:"params" doc:"All values that stand in text and fix"`
 	// Parts are the ends of an email whose recipients ended differently.
-	Parts []Part `json:"parts,omitempty" doc:"Where recipients ended differently: the ends that text tells of, the gravest first"`
+	Parts []VerdictPart `json:"parts,omitempty" doc:"Where recipients ended differently: the ends that text tells of, the gravest first"`
 }
 
-// Part is what became of some of an email's recipients.
-type Part struct {
-	Code   Code   `json:"code"`
-	Tone   Tone   `json:"tone" enum:"good,neutral,warn,bad"`
-	Text   string `json:"text"`
-	Fix    string `json:"fix"`
-	Params Params `json:"params"`
+// VerdictPart is what became of some of an email's recipients.
+type VerdictPart struct {
+	Code   Code          `json:"code"`
+	Tone   Tone          `json:"tone" enum:"good,neutral,warn,bad"`
+	Text   string        `json:"text"`
+	Fix    string        `json:"fix"`
+	Params VerdictParams `json:"params"`
 }
 
 // Tone says how grave a verdict is.

@@ -10,9 +10,13 @@ import (
 func (f *Facts) waits(r *Recipient) end {
 	w := f.Work
 	if w == nil {
-		return end{Unknown, Params{}}
+		return end{Unknown, VerdictParams{}}
 	}
-	p := Params{NextAt: stamp(w.NextAt), Attempts: w.Attempts}
+	p := VerdictParams{Attempts: w.Attempts}
+	switch w.Wait {
+	case WaitTime, WaitQuota, WaitRetry:
+		p.NextAt = stamp(w.NextAt)
+	}
 	switch w.Wait {
 	case WaitTurn:
 		return end{Queued, p}
@@ -32,7 +36,7 @@ func (f *Facts) waits(r *Recipient) end {
 	return f.again(r, p)
 }
 
-func (f *Facts) held(r *Recipient, p Params) end {
+func (f *Facts) held(r *Recipient, p VerdictParams) end {
 	p.Since = stamp(f.Work.HeldAt)
 	switch f.Work.Held {
 	case app.HoldDamaged:
@@ -46,7 +50,7 @@ func (f *Facts) held(r *Recipient, p Params) end {
 
 // again is why a recipient waits for another try: what came of the last one. What was
 // before it was sent again counts no more.
-func (f *Facts) again(r *Recipient, p Params) end {
+func (f *Facts) again(r *Recipient, p VerdictParams) end {
 	events := f.Events
 	if at := slices.IndexFunc(events, func(ev app.Event) bool { return ev.Type == app.EventRequeued }); at >= 0 {
 		events = events[:at]
@@ -72,7 +76,7 @@ func (f *Facts) again(r *Recipient, p Params) end {
 }
 
 // atDoor is why nothing of somebody leaves.
-func (f *Facts) atDoor(p Params) end {
+func (f *Facts) atDoor(p VerdictParams) end {
 	d := &f.Work.Door
 	switch d.Kind {
 	case Suspended:
@@ -99,7 +103,7 @@ func (f *Facts) atDoor(p Params) end {
 }
 
 // troubled is why nothing leaves through a relay that met something.
-func (d *Door) troubled(p Params) end {
+func (d *Door) troubled(p VerdictParams) end {
 	t := &d.Trouble
 	p.answered(&t.Detail)
 	p.Since, p.NextAt = stamp(t.StartedAt), t.Detail.NextAttemptAt
