@@ -255,6 +255,34 @@ func TestEveryStateHasItsSentence(t *testing.T) {
 	}
 }
 
+func TestTheManualNamesEachCode(t *testing.T) {
+	manual, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(manual), "### The verdict")
+	section, _, _ = strings.Cut(section, "\n### ")
+	named := map[string]bool{}
+	for line := range strings.Lines(section) {
+		cells := strings.Split(line, "|")
+		if len(cells) < 3 || !strings.HasPrefix(cells[1], " `") || cells[1] == " `code` " {
+			continue
+		}
+		for _, code := range strings.Fields(cells[1]) {
+			named[strings.Trim(code, "`")] = true
+		}
+	}
+	for _, tpl := range Templates() {
+		if !named[string(tpl.Code)] {
+			t.Errorf("the README does not name %s", tpl.Code)
+		}
+		delete(named, string(tpl.Code))
+	}
+	for code := range named {
+		t.Errorf("the README names %s, which is none", code)
+	}
+}
+
 // sound checks what holds of every verdict.
 func sound(t *testing.T, name string, v *Verdict) {
 	t.Helper()
