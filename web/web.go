@@ -53,6 +53,7 @@ type Services struct {
 	Health         healthService
 	Emails         emails.Service
 	Search         emails.SearchService
+	Verdicts       emails.VerdictService
 	Attempts       emails.AttemptService
 	Retry          emails.RetryService
 	Again          emails.AgainService
@@ -112,6 +113,7 @@ func servicesFrom(s *server.Server) Services {
 		Health:         s,
 		Emails:         s.Mail,
 		Search:         s.Search,
+		Verdicts:       s.Queue,
 		Attempts:       s.Search,
 		Retry:          s.Queue,
 		Again:          s.Again,
@@ -191,7 +193,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
-		emails.Routes{Service: s.Emails, Search: s.Search},
+		emails.Routes{Service: s.Emails, Search: s.Search, Verdicts: s.Verdicts},
 		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Metrics},
