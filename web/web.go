@@ -55,6 +55,7 @@ type Services struct {
 	Retry          emails.RetryService
 	Again          emails.AgainService
 	Shares         sharing
+	Frames         frames
 	Attachments    emails.AttachmentService
 	Metrics        emails.MetricsService
 	RequestLog     requestLogService
@@ -103,6 +104,12 @@ type sharing interface {
 	pages.ShareService
 }
 
+// frames shows mails and drafts in frames.
+type frames interface {
+	emails.PreviewService
+	broadcasts.FrameService
+}
+
 // servicesFrom returns the services of a server.
 func servicesFrom(s *server.Server) Services {
 	return Services{
@@ -114,6 +121,7 @@ func servicesFrom(s *server.Server) Services {
 		Retry:          s.Queue,
 		Again:          s.Again,
 		Shares:         s.Shares,
+		Frames:         s.Frames,
 		Attachments:    s.Mail,
 		Metrics:        s.Figures,
 		RequestLog:     s.RequestLog,
@@ -190,6 +198,7 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		healthRoutes{s.Health, h.Draining, h.Starved},
 		emails.Routes{Service: s.Emails, Search: s.Search},
 		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
+		emails.PreviewRoutes{Service: s.Frames, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Metrics},
 		logRoutes{s.RequestLog},
@@ -203,10 +212,10 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
-		broadcasts.TemplateRoutes{Service: s.Templates},
+		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.Frames, BaseURL: h.BaseURL()},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
-		broadcasts.ReviewRoutes{Service: s.Reviews},
+		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.Frames, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},

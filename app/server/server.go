@@ -118,6 +118,7 @@ type Server struct {
 	Search       *mail.Search
 	Again        *mail.Again
 	Shares       *mail.Shares
+	Frames       *mail.Previews
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reviews      *broadcasts.Reviews
@@ -161,7 +162,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates, s.Search, s.Again, s.Shares = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares
+	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
 	s.People.Post = s.People.Mailed(func(ctx context.Context, key *app.Key, in *app.EmailInput) error {
 		_, err := s.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
 		return err
