@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mailer/app/health"
 	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/server"
@@ -37,6 +38,8 @@ type Config struct {
 	Silent bool
 	// Version is that of the program, for its operator.
 	Version string
+	// Settings are those of the server, for its operator.
+	Settings []health.Setting
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 
@@ -87,6 +90,8 @@ type Services struct {
 	Relays         operator.RelayService
 	Status         operator.HealthService
 	Backups        operator.BackupService
+	Disk           operator.DiskService
+	Accounts       operator.AccountService
 	Teams          operator.TeamService
 	Passkeys       account.PasskeyService
 	Exports        rest.Exports // nil: nobody notes them
@@ -154,6 +159,8 @@ func servicesFrom(s *server.Server) Services {
 		Relays:         s.Routing,
 		Status:         s.Health,
 		Backups:        s.Backup,
+		Disk:           s.DiskLooks,
+		Accounts:       s.Directory,
 		Teams:          s.Teams,
 		Passkeys:       s.Passkeys,
 		Exports:        s.Teams,
@@ -181,7 +188,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 		Requests: noter{s.RequestLog},
 	})
-	addRoutes(h, s, cfg.Version)
+	addRoutes(h, s, &cfg)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking, s.Shares)
 	mcp.Register(h)
@@ -191,8 +198,8 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	return h
 }
 
-// addRoutes adds the routes of the API. version is that of the program.
-func addRoutes(h *rest.Handler, s Services, version string) {
+// addRoutes adds the routes of the API.
+func addRoutes(h *rest.Handler, s Services, cfg *Config) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
@@ -227,8 +234,11 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		account.SecondFactorRoutes{Service: s.SecondFactors},
 		account.AuditRoutes{Service: s.Audit},
 		operator.RelayRoutes{Service: s.Relays},
-		operator.HealthRoutes{Service: s.Status, Version: version},
+		operator.HealthRoutes{Service: s.Status, Version: cfg.Version},
 		operator.BackupRoutes{Service: s.Backups},
+		operator.SettingsRoutes{Disk: s.Disk, Settings: cfg.Settings},
+		operator.AccountRoutes{Service: s.Accounts},
+		operator.IngestRoutes{Service: s.Ingest, SES: cfg.SNS != nil},
 		operator.TeamRoutes{Service: s.Teams},
 		account.MemberRoutes{Service: s.Members},
 		account.InvitationRoutes{Service: s.Invitations},

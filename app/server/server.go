@@ -105,6 +105,7 @@ type Server struct {
 	Teams        *teams.Service
 	People       *people.Service
 	Passkeys     *people.PasskeyService
+	Directory    *people.Directory
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
@@ -129,6 +130,7 @@ type Server struct {
 	Queue        *queue.Service
 	Rekey        *rekey.Service
 	Retention    *retention.Service
+	DiskLooks    *retention.DiskLooks
 	Figures      *figures.Service
 	RequestLog   *requestlog.Service
 	Upkeep       *upkeep.Service
@@ -156,7 +158,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
 	s.People = people.New(base, s.Teams)
-	s.Passkeys = people.NewPasskeys(s.People)
+	s.Passkeys, s.Directory = people.NewPasskeys(s.People), people.NewDirectory(s.People)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Previews = s.Audience.Previews
@@ -178,6 +180,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup).At(placeOf(&cfg), health.Network{})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
+	s.DiskLooks = retention.NewDiskLooks(s.Retention)
 	s.Figures = figures.New(base)
 	s.RequestLog = requestlog.New(base, cfg.NoRequestLog)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
