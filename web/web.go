@@ -19,6 +19,7 @@ import (
 	"mailer/web/broadcasts"
 	"mailer/web/dashboard"
 	"mailer/web/emails"
+	"mailer/web/manual"
 	"mailer/web/mcp"
 	"mailer/web/operator"
 	"mailer/web/pages"
@@ -177,7 +178,7 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	addRoutes(h, s, cfg.Version)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking, s.Shares)
-	dashboard.Register(h)
+	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	documentTags(h)
 	documentWebhooks(h)

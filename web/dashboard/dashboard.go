@@ -7,8 +7,6 @@
 package dashboard
 
 import (
-	"bytes"
-	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
@@ -22,7 +20,7 @@ import (
 	"mailer/web/rest"
 )
 
-//go:embed index.html *.js *.css *.svg ui lib i18n
+//go:embed index.html *.js *.css *.svg ui lib/*.js lib/licences.txt i18n
 var files embed.FS
 
 // Prefix is where the dashboard stands.
@@ -39,10 +37,18 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// Register adds the dashboard to a handler.
-func Register(h *rest.Handler) {
+// Register adds the dashboard to a handler. base returns the address below which its files
+// stand, without a slash at its end, for pages that look like it.
+func Register(h *rest.Handler) (base func() string) {
 	s := &site{packed: map[string][]byte{}}
 	h.Mount(Prefix, s.serve)
+	return s.base
+}
+
+// base is where the files of this build stand.
+func (s *site) base() string {
+	s.made.Do(s.prepare)
+	return Prefix + "/_/" + s.sum
 }
 
 // site is what is served. It is made when somebody asks for it.
@@ -108,8 +114,8 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 
 // serveFile answers with a file of the present build; one of another build is gone, and its
 // page loads the shell anew.
-func (s *site) serveFile(x *rest.Exchange, r *http.Request, rest string) {
-	sum, name, _ := strings.Cut(rest, "/")
+func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
+	sum, name, _ := strings.Cut(below, "/")
 	b, err := files.ReadFile(name)
 	if err != nil || sum != s.sum || name == "index.html" {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
@@ -118,22 +124,11 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, rest string) {
 	head := x.Header()
 	head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	head.Set("Vary", "Accept-Encoding")
-	if takesGzip(r.Header) {
+	if rest.TakesGzip(r.Header) {
 		b = s.pack(name, b)
 		head.Set("Content-Encoding", "gzip")
 	}
 	write(x, r, path.Ext(name), b)
-}
-
-// takesGzip reports whether a client reads gzip (RFC 9110, section 12.5.3).
-func takesGzip(h http.Header) bool {
-	for part := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
-		coding, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			return strings.ReplaceAll(weight, " ", "") != "q=0"
-		}
-	}
-	return false
 }
 
 // pack is a file in gzip, made once.
@@ -143,13 +138,8 @@ func (s *site) pack(name string, b []byte) []byte {
 	if packed, ok := s.packed[name]; ok {
 		return packed
 	}
-	var out bytes.Buffer
-	// A buffer takes all, and the level is one that there is.
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	_, _ = w.Write(b)
-	_ = w.Close()
-	s.packed[name] = out.Bytes()
-	return out.Bytes()
+	s.packed[name] = rest.Gzip(b)
+	return s.packed[name]
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {

@@ -167,7 +167,13 @@ func checkShare(t *testing.T, api client, taken string) {
 	if status != 200 || !strings.Contains(body, "<p>hello") || !strings.HasPrefix(head.Get("Content-Security-Policy"), "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'") {
 		t.Errorf("body: %d %v %s", status, head, body)
 	}
-	wrong := link.Path[:len(link.Path)-2] + "AA"
+	checked, err := http.Head(api.url + link.Path)
+	must(t, err)
+	checked.Body.Close()
+	if checked.StatusCode != 200 {
+		t.Errorf("HEAD of a link: %s", checked.Status)
+	}
+	wrong := otherLetter(link.Path)
 	_, _, missing := show(wrong)
 	for _, path := range []string{wrong, wrong + "/body", "/shared/x"} {
 		if status, _, page := show(path); status != 404 || page != missing || strings.Contains(page, "hello") {

@@ -24,7 +24,13 @@ func (c client) importRows(t *testing.T, name string, rows int) string {
 	for i := range rows {
 		fmt.Fprintf(&file, "%s-%d@example.com\r\n", name, i)
 	}
-	form := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" + file.String() + "\r\n--b--\r\n"
+	return c.importFile(t, file.String())
+}
+
+// importFile uploads a CSV file and returns the id of its import.
+func (c client) importFile(t *testing.T, content string) string {
+	t.Helper()
+	form := "--b\r\nContent-Disposition: form-data; name=\"file\"; filename=\"a.csv\"\r\nContent-Type: text/csv\r\n\r\n" + content + "\r\n--b--\r\n"
 	r, err := http.NewRequest("POST", c.url+"/contacts/imports", strings.NewReader(form))
 	if err != nil {
 		t.Fatal(err)
