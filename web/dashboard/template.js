@@ -51,7 +51,7 @@ function Draft({ of, path }) {
 		setState({ status: answer.status, unpublished: answer.has_unpublished_versions });
 		toast(t('template.publishedText'));
 	});
-	const clean = state.status === 'published' && !state.unpublished && !draft.dirty.size;
+	const clean = state.status === 'published' && !state.unpublished && !draft.unsaved;
 	return html`<${Head} title=${value.name} path=${path} note=${html`<${Status} of=${state.status} word=${state.status === 'published' && !clean ? t('template.unpublished') : undefined} /><${Saved} draft=${draft} />`}>
 		<${Menu} label=${t('ui.acts')} items=${[
 			{ icon: 'code', name: t('template.call'), run: () => setSide('call') },
