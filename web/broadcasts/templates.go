@@ -144,7 +144,11 @@ type TemplateService interface {
 }
 
 // TemplateRoutes are the routes of templates.
-type TemplateRoutes struct{ Service TemplateService }
+type TemplateRoutes struct {
+	Service TemplateService
+	Frames  FrameService
+	BaseURL string // of the server: the addresses of previews begin with it
+}
 
 // Add adds the routes to a handler.
 func (r TemplateRoutes) Add(h *rest.Handler) {
