@@ -51,7 +51,7 @@ function Draft({ of, path }) {
 		};
 		addEventListener('keydown', keys);
 		return () => removeEventListener('keydown', keys);
-	}, [draft]);
+	}, []);
 	return html`<${Head} title=${value.name} path=${path} note=${html`<${Saved} draft=${draft} />`}>
 		<${Menu} label=${t('ui.acts')} items=${[
 			{ icon: 'gauge', name: t('composer.checks'), run: () => setSide('checks') },

@@ -40,6 +40,7 @@ class Saver {
 	/** @type {any} */ due = null;
 	/** @type {any} */ at = null;
 	/** @type {any} */ answer = null;
+	hurried = false;
 
 	constructor({ id, path, server, revision, body, draw }) {
 		Object.assign(this, { id, path, revision, body, draw });
@@ -58,10 +59,15 @@ class Saver {
 	}
 
 	change(parts) {
-		Object.assign(this.value, parts);
+		this.value = { ...this.value, ...parts };
 		for (const name of Object.keys(parts)) this.dirty.add(name);
 		this.keepSoon ??= setTimeout(() => this.keep(), 250);
-		if (this.state.kind !== 'conflict') this.due ??= setTimeout(() => this.save(), this.state.kind === 'failed' ? retry : rest);
+		if (this.state.kind === 'failed' && !this.hurried) { // what was refused may be mended now
+			clearTimeout(this.due);
+			this.due = null;
+			this.hurried = true;
+		}
+		if (this.state.kind !== 'conflict') this.due ??= setTimeout(() => this.save(), rest);
 		this.draw();
 	}
 
@@ -75,6 +81,7 @@ class Saver {
 	async save() {
 		clearTimeout(this.due);
 		this.due = null;
+		this.hurried = false;
 		if (this.at) { // the one before is under way
 			await this.at;
 			if (!this.dirty.size) return this.state.kind === 'saved';
@@ -116,11 +123,14 @@ class Saver {
 	/** Takes in what the server has now; mine: writes what was written here over it. */
 	async settle(mine) {
 		const now = await api.get(this.path);
+		if (!mine) {
+			this.take(now);
+			return true;
+		}
 		this.began = this.revision(now);
-		if (mine) return this.save();
-		this.dirty.clear();
-		this.take(now);
-		return true;
+		this.value = { ...now, ...Object.fromEntries([...this.dirty].map((name) => [name, this.value[name]])) };
+		this.stamp++;
+		return this.save();
 	}
 
 	take(now) {
@@ -147,6 +157,7 @@ class Saver {
 	drop() {
 		this.kept = null;
 		store(`${place(this.id)}.kept`, null);
+		this.draw();
 	}
 
 	end() {
@@ -161,7 +172,8 @@ class Saver {
  * A draft that is saved while it is written.
  * @param {{id: string, path: string, server: any, revision: (answer: any) => string, body: (changed: any, value: any) => any}} options
  * server is what GET answered; body makes the PATCH of what was changed.
- * @returns {any} value, change(parts), state, stamp, saved, save(), settle(mine), take(answer), kept, takeBack(), drop()
+ * @returns {{value: any, state: any, stamp: number, saved: number, kept: any, answer: any, path: string, unsaved: boolean, change: (parts: any) => void,
+ * save: () => Promise<boolean>, settle: (mine: boolean) => Promise<boolean>, take: (answer: any) => void, takeBack: () => void, drop: () => void}}
  */
 export function useDraft(options) {
 	const [, tick] = useState(0);
@@ -182,7 +194,13 @@ export function useDraft(options) {
 			saver.end();
 		};
 	}, [saver]);
-	return saver;
+	// A new object each time: components that read signals are not drawn again for the same one.
+	const { value, state, stamp, saved, kept, answer, path } = saver;
+	return {
+		value, state, stamp, saved, kept, answer, path, unsaved: saver.dirty.size > 0,
+		change: (parts) => saver.change(parts), save: () => saver.save(), settle: (mine) => saver.settle(mine), take: (now) => saver.take(now),
+		takeBack: () => saver.takeBack(), drop: () => saver.drop(),
+	};
 }
 
 /** How far the saving is. @param {{draft: any}} props */
@@ -190,7 +208,7 @@ export function Saved({ draft }) {
 	const { state } = draft;
 	if (state.kind === 'failed') return html`<span class="saved bad" role="status"><${Icon} name="alert" /><span class="cut" title=${state.message}>${t('drafts.failed', { message: state.message })}</span></span>`;
 	if (state.kind === 'conflict') return html`<span class="saved warn" role="status"><${Icon} name="alert" />${t('drafts.conflict')}</span>`;
-	if (state.kind === 'saving' || draft.dirty.size) return html`<span class="saved" role="status"><span class="spin"></span>${t('drafts.saving')}</span>`;
+	if (state.kind === 'saving' || draft.unsaved) return html`<span class="saved" role="status"><span class="spin"></span>${t('drafts.saving')}</span>`;
 	return html`<span class="saved" role="status"><${Icon} name="check" />${state.at ? html`<time datetime=${new Date(state.at).toISOString()} title=${exact(new Date(state.at))}>${t('drafts.saved', { time: timeOf(state.at) })}</time>` : t('drafts.asRead')}</span>`;
 }
 
@@ -198,8 +216,5 @@ export function Saved({ draft }) {
 export function Left({ draft }) {
 	if (draft.state.kind === 'conflict') return html`<${Notice} kind="warn" act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.settle(false)}>${t('drafts.theirs')}<//><${Button} onClick=${() => draft.settle(true)}>${t('drafts.mine')}<//></span>`}>${t('drafts.conflictText')}<//>`;
 	if (!draft.kept) return null;
-	return html`<${Notice} act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.takeBack()}>${t('drafts.takeBack')}<//><${Button} kind="quiet" onClick=${() => {
-		draft.drop();
-		draft.draw();
-	}}>${t('drafts.drop')}<//></span>`}>${t('drafts.kept', { time: timeOf(draft.kept.at) })}<//>`;
+	return html`<${Notice} act=${html`<span class="row row--wrap"><${Button} onClick=${() => draft.takeBack()}>${t('drafts.takeBack')}<//><${Button} kind="quiet" onClick=${() => draft.drop()}>${t('drafts.drop')}<//></span>`}>${t('drafts.kept', { time: timeOf(draft.kept.at) })}<//>`;
 }
