@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 var floors = [][]string{
 	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox", "app/nearest", "app/room", "app/seal", "app/metrics", "app/live"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
-	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan"}, // rules
+	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
 	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns"}, // what stores and speaks
 	{"app/service"}, // what every service is handed

@@ -38,7 +38,7 @@ function Password({ close }) {
 		close();
 		toast(t('account.changed'));
 	});
-	return html`<${DialogBody} title=${t(has ? 'account.change' : 'account.set')} onSubmit=${form.submit} acts=${html`${cancel(close)}<${Button} type="submit" kind="primary" busy=${form.busy}>${t('ui.save')}<//>`}>
+	return html`<${DialogBody} title=${t(has ? 'account.changeTitle' : 'account.set')} onSubmit=${form.submit} acts=${html`${cancel(close)}<${Button} type="submit" kind="primary" busy=${form.busy}>${t('ui.save')}<//>`}>
 	<${Said} form=${form} fields=${['new', 'current']} words=${{ invalid_credentials: t('account.wrong') }} />
 	<input type="text" class="vh" autocomplete="username" tabindex="-1" aria-hidden="true" readonly value=${me.value.email} />
 	${has && html`<${Input} label=${t('account.current')} type="password" autocomplete="current-password" required value=${current} onInput=${setCurrent} error=${about(form.error, 'current')} autofocus />`}

@@ -20,6 +20,9 @@ export const silent = signal(0);
 /** Asks for a fresh proof of who is there, and resolves to whether it was given. ui/confirm.js sets it. */
 export const proof = { ask: async () => false };
 
+/** Where 401 says that a password or a code is wrong, not that the session is over. @param {string} path */
+const proves = (path) => path.startsWith('/auth/') || path === '/users/me/password';
+
 /** @param {string} path @param {Record<string, any>} [query] */
 export function address(path, query = {}) {
 	const search = new URLSearchParams();
@@ -42,7 +45,7 @@ export async function request(method, path, options = {}) {
 	const named = options.team === undefined ? team.value : options.team;
 	if (named) headers['X-Team'] = named;
 	let body;
-	if (options.body instanceof Blob) body = options.body;
+	if (options.body instanceof Blob || options.body instanceof FormData) body = options.body;
 	else if (options.body !== undefined) {
 		body = JSON.stringify(options.body);
 		headers['Content-Type'] = 'application/json';
@@ -68,7 +71,7 @@ export async function request(method, path, options = {}) {
 		if (answer.ok) return answer;
 		const said = await answer.json().catch(() => ({}));
 		const error = new ApiError(answer.status, said, answer.headers.get('X-Request-Id') ?? '');
-		if (error.status === 401 && !path.startsWith('/auth/')) signedOut();
+		if (error.status === 401 && !proves(path)) signedOut();
 		if (error.name === 'reauthentication_required' && (await proof.ask())) continue;
 		throw error;
 	}

@@ -64,7 +64,7 @@ const inside = [
 ];
 
 /** The doors of the sidebar: address, icon, key of its word, also in the phone's bar, addresses beside it. */
-const doors = [
+const doors = /** @type {[string|null, any[][]][]} */ ([
 	[null, [
 		['/', 'overview', 'overview', true],
 		['/emails', 'mail', 'emails', true],
@@ -85,7 +85,7 @@ const doors = [
 		['/operator/teams', 'teams', 'teams', false, ['/operator/people']],
 		['/operator/health', 'health', 'health', false, ['/operator/backups', '/operator/settings', '/operator/disk']],
 	]],
-];
+]);
 
 /** Whether the person is let through a door. @param {string} to */
 const open = (to) => !to.startsWith('/operator/') || me.value?.operator;

@@ -7,9 +7,12 @@
 package dashboard
 
 import (
+	"bytes"
+	"compress/gzip"
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -20,7 +23,7 @@ import (
 	"mailer/web/rest"
 )
 
-//go:embed index.html *.js *.css *.svg ui lib/*.js lib/licences.txt i18n
+//go:embed index.html *.js *.css *.svg ui lib/*.gz i18n
 var files embed.FS
 
 // Prefix is where the dashboard stands.
@@ -63,7 +66,7 @@ type site struct {
 
 // lazy are modules that a page loads when it needs them: the others are named by the shell,
 // so that they come in one round.
-var lazy = []string{"lib/editor.js"}
+var lazy = []string{"lib/editor.js", "ui/editor-setup.js"}
 
 // prepare sums the files and writes the shell.
 func (s *site) prepare() {
@@ -80,6 +83,7 @@ func (s *site) prepare() {
 		}
 		sum.Write([]byte(name))
 		sum.Write(b)
+		name = strings.TrimSuffix(name, packedExt)
 		if path.Ext(name) == ".js" && name != "app.js" && name != "theme.js" && !slices.Contains(lazy, name) {
 			preload.WriteString(`<link rel="modulepreload" href="$BASE/` + name + `">` + "\n")
 		}
@@ -116,7 +120,7 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 // page loads the shell anew.
 func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	sum, name, _ := strings.Cut(below, "/")
-	b, err := files.ReadFile(name)
+	b, err := s.read(name, rest.TakesGzip(r.Header))
 	if err != nil || sum != s.sum || name == "index.html" {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
 		return
@@ -125,10 +129,32 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	head.Set("Vary", "Accept-Encoding")
 	if rest.TakesGzip(r.Header) {
-		b = s.pack(name, b)
 		head.Set("Content-Encoding", "gzip")
 	}
 	write(x, r, path.Ext(name), b)
+}
+
+// packedExt ends the names of files that are embedded in gzip: bundles, whose source is
+// elsewhere.
+const packedExt = ".gz"
+
+// read is a file, in gzip or as it is.
+func (s *site) read(name string, packed bool) ([]byte, error) {
+	b, err := files.ReadFile(name + packedExt)
+	if err == nil && !packed {
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
+		}
+		return io.ReadAll(z)
+	}
+	if err == nil {
+		return b, nil
+	}
+	if b, err = files.ReadFile(name); err == nil && packed {
+		b = s.pack(name, b)
+	}
+	return b, err
 }
 
 // pack is a file in gzip, made once.

@@ -22,7 +22,7 @@ const silence = 5000;
 
 /** Reads a stream of events. @param {ReadableStream<Uint8Array>} body @param {() => void} heard */
 async function read(body, heard) {
-	const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+	const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
 	let text = '';
 	for (;;) {
 		const { done, value } = await reader.read();

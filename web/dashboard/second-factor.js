@@ -8,10 +8,12 @@ import { Button, copy, Copy, Field, Icon, Input, Notice } from './ui/base.js';
 
 /** Six digits; done is called when they are there. @param {{value: string, onInput: (digits: string) => void, onDone: () => void, error?: any, hint?: any}} props */
 export function Digits({ value, onInput, onDone, error, hint }) {
+	const box = useRef(/** @type {any} */ (null));
 	useEffect(() => {
 		if (value.length === 6) onDone();
 	}, [value]);
-	return html`<${Field} label=${t('factor.digits')} hint=${hint} error=${error}>${(attributes) => html`<div class="otp"><input class="input" inputmode="numeric" autocomplete="one-time-code" autofocus value=${value} onInput=${(e) => {
+	useEffect(() => box.current.focus(), []);
+	return html`<${Field} label=${t('factor.digits')} hint=${hint} error=${error}>${(attributes) => html`<div class="otp"><input class="input" inputmode="numeric" autocomplete="one-time-code" ref=${box} value=${value} onInput=${(e) => {
 		const digits = e.currentTarget.value.replace(/\D/g, '').slice(0, 6);
 		e.currentTarget.value = digits;
 		onInput(digits);
