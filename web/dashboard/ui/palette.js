@@ -66,7 +66,7 @@ effect(() => {
 
 /** Lists by whose names things are found, read when the palette needs them first. @type {Map<string, any[]>} */
 const names = new Map();
-/** @type {any[]|null} */
+/** Pages of the manual: {page, title, headings: {id, title}[]}. @type {any[]|null} */
 let manual = null;
 
 /** @param {string} path @param {any} [query] */
@@ -139,7 +139,8 @@ function itemsFor(typed, found) {
 	if (!text) return [...recent().map((r) => ({ ...r, group: 'recent', icon: kinds[r.kind] })), ...acts(''), ...pagesFor('')];
 	const named = (names.get(team.value ?? '') ?? []).filter((n) => n.name.toLowerCase().includes(text)).slice(0, 6).map((n) => ({ ...n, group: 'named', icon: kinds[n.kind], note: t(`palette.${n.kind}`) }));
 	const search = isId(text) || !team.value ? [] : [{ group: 'emails', icon: 'search', name: t(text.includes('@') ? 'palette.emailsTo' : 'palette.emailsAbout', { text: typed.trim() }), to: `/emails?${new URLSearchParams(text.includes('@') ? { to: typed.trim() } : { subject: typed.trim() })}`, note: `${text.includes('@') ? 'to' : 'subject'}:` }, ...(text.includes('@') || text.includes(' ') ? [] : [{ group: 'emails', icon: 'search', name: t('palette.emailsTo', { text: typed.trim() }), to: `/emails?${new URLSearchParams({ to: typed.trim() })}`, note: 'to:' }])];
-	const chapters = (manual ?? []).flatMap((page) => [{ title: page.title, to: page.path ?? page.href ?? page.url }, ...(page.headings ?? page.sections ?? []).map((h) => ({ title: h.title ?? h.text, to: `${page.path ?? page.href ?? page.url}#${h.id ?? h.anchor}` }))]).filter((c) => c.to && c.title?.toLowerCase().includes(text)).slice(0, 5).map((c) => ({ group: 'manual', icon: 'info', name: c.title, href: c.to.startsWith('/') ? c.to : `/manual/${c.to}`, note: t('ui.manual') }));
+	const chapters = (manual ?? []).flatMap((page) => [{ title: page.title, href: `/manual/${page.page}` }, ...page.headings.map((h) => ({ title: h.title, href: `/manual/${page.page}#${h.id}`, page: page.title }))])
+		.filter((c) => c.title.toLowerCase().includes(text)).slice(0, 5).map((c) => ({ group: 'manual', icon: 'info', name: c.title, href: c.href, note: c.page ?? t('ui.manual') }));
 	return [...found.filter((f) => f.group !== 'emails'), ...pagesFor(text).slice(0, 8), ...named, ...search, ...found.filter((f) => f.group === 'emails'), ...acts(text), ...chapters];
 }
 
