@@ -54,7 +54,7 @@ class Saver {
 		const left = stored(place(id));
 		if (left) store(`${place(id)}.kept`, left);
 		this.kept = stored(`${place(id)}.kept`);
-		if (this.kept && Object.keys(this.kept.value).every((k) => this.kept.value[k] === server[k])) this.drop();
+		if (this.kept && Object.keys(this.kept.value).every((k) => this.kept.value[k] === server[k])) this.forget();
 		store(place(id), null);
 	}
 
@@ -154,9 +154,13 @@ class Saver {
 		this.change(value);
 	}
 
-	drop() {
+	forget() {
 		this.kept = null;
 		store(`${place(this.id)}.kept`, null);
+	}
+
+	drop() {
+		this.forget();
 		this.draw();
 	}
 

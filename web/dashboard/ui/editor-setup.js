@@ -159,6 +159,7 @@ const completion = (known) => (context) => {
 export function mount(host, { text, kind, label, description, phrases, known, findings, changed }) {
 	const root = host.shadowRoot ?? host.attachShadow({ mode: 'open' });
 	let ends = endings(text);
+	let taking = false; // a text from outside is no change of the writer's
 	const complete = completion(known);
 	const language = new Compartment();
 	const lineEnds = new Compartment();
@@ -175,15 +176,16 @@ export function mount(host, { text, kind, label, description, phrases, known, fi
 				cm.linter((v) => findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: 'warning', message: f.message })), { delay: 300 }),
 				EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': description, spellcheck: 'true', autocapitalize: 'off' }),
 				cm.keymap.of([...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
-				EditorView.updateListener.of((update) => update.docChanged && changed(() => ends.read(view.state))),
+				EditorView.updateListener.of((update) => update.docChanged && !taking && changed(() => ends.read(view.state))),
 			],
 		}),
 	});
 	const write = (now) => {
 		if (now === ends.read(view.state)) return;
 		ends = endings(now);
-		view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: EditorState.create({ doc: now }).doc } });
-		view.dispatch({ effects: lineEnds.reconfigure(ends.extension) });
+		taking = true;
+		view.dispatch({ changes: { from: 0, to: view.state.doc.length, insert: EditorState.create({ doc: now }).doc }, effects: lineEnds.reconfigure(ends.extension) });
+		taking = false;
 	};
 	return {
 		read: () => ends.read(view.state),
