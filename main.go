@@ -16,6 +16,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/debug"
+	"strconv"
 	"syscall"
 	"time"
 
@@ -360,7 +361,8 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 		return err
 	}
 	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events,
-		Version: cli.BuildVersion("")["version"]}))
+		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
+			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": o.bounces.Host(), "master-key-file": key.Path})}))
 	ended := make(chan error, 3)
 	go func() { ended <- api.Serve(listener) }()
 	stopMetrics := o.metrics.Serve(log, ended)

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 var floors = [][]string{
 	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox", "app/nearest", "app/room", "app/seal", "app/metrics", "app/live"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
-	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan"}, // rules
+	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
 	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns"}, // what stores and speaks
 	{"app/service"}, // what every service is handed
@@ -61,7 +62,7 @@ var floors = [][]string{
 	{"app/cli", "web/rest"},
 	{"web/shapes"}, // what the rooms of the API share
 	{"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator"}, // the rooms of the API
-	{"web/mcp", "web/pages", "web/bounces", "web/manual", "web/dashboard"},                           // other doors, and what the manual hands out
+	{"web/mcp", "web/pages", "web/bounces", "web/manual", "web/dashboard"},          // other doors, and what the manual hands out
 	{"web"},
 	{""}, // main
 }
@@ -646,14 +647,97 @@ func TestTheManualIsTrue(t *testing.T) {
 			t.Errorf("with %q for %q the manual is still true", change[1], change[0])
 		}
 	}
-	variable := regexp.MustCompile(`MAILER_[A-Z_]+`)
-	for _, v := range variable.FindAllString(manual, -1) {
-		flag := strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(v, "MAILER_"), "_FILE"), "_", "-"))
-		known := slices.ContainsFunc(want, func(fact string) bool { return slices.Contains(strings.Fields(fact), "--"+flag) })
-		if ofTests := strings.HasPrefix(v, "MAILER_BENCH_") || v == "MAILER_BIN"; !known && !ofTests {
-			t.Errorf("no command has --%s, which %s would set", flag, v)
+	lines := 0
+	for _, page := range manualPages(t) {
+		lines += len(typed(page))
+		for _, fault := range append(strangeVariables(page.text, want), strangeCommands(page)...) {
+			t.Errorf("%s: %s", page.name, fault)
 		}
 	}
+	if lines < 100 {
+		t.Errorf("%d command lines are found", lines)
+	}
+	bad := manualPage{name: "web/manual/bad.md", text: "`mailer keys make`, `mailer queue show ID --color`\n```sh\n./mailer serve --backup-keep x    # no number\nMAILER_DB=x mailer doubts all | cat\n```\n"}
+	if got := strangeCommands(bad); len(got) != 4 {
+		t.Errorf("of 4 commands that are none it finds %q", got)
+	}
+	if got := strangeVariables("MAILER_NOTHING", want); len(got) != 1 {
+		t.Errorf("it finds %q", got)
+	}
+}
+
+// manualPage is a file of the manual: README.md, the reference, or a page of web/manual.
+type manualPage struct{ name, text string }
+
+func manualPages(t *testing.T) (pages []manualPage) {
+	t.Helper()
+	names, err := filepath.Glob("web/manual/*.md")
+	if err != nil || len(names) < 9 {
+		t.Fatalf("%d pages, %v", len(names), err)
+	}
+	for _, name := range append(names, "README.md") {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, manualPage{name, string(text)})
+	}
+	return pages
+}
+
+// strangeVariables are those in a text that no flag of facts has.
+func strangeVariables(text string, facts []string) (out []string) {
+	for _, v := range regexp.MustCompile(`MAILER_[A-Z_]+`).FindAllString(text, -1) {
+		flag := strings.ToLower(strings.ReplaceAll(strings.TrimSuffix(strings.TrimPrefix(v, "MAILER_"), "_FILE"), "_", "-"))
+		known := slices.ContainsFunc(facts, func(fact string) bool { return slices.Contains(strings.Fields(fact), "--"+flag) })
+		if ofTests := strings.HasPrefix(v, "MAILER_BENCH_") || v == "MAILER_BIN"; !known && !ofTests {
+			out = append(out, fmt.Sprintf("no command has --%s, which %s would set", flag, v))
+		}
+	}
+	return out
+}
+
+// typed are the command lines of mailer that a page has its reader type: in blocks of code
+// and, but for the README, whose tables show all forms of a command at once, in the text.
+func typed(page manualPage) (lines []string) {
+	pattern := "(?m)^(?:[a-z]+\\$ |ExecStart=|[A-Z_]+=(?:'[^']*'|[^ ]*) )*(?:\\./|/usr/local/bin/)?mailer ([^\n|>#&;]*)"
+	for _, block := range regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```$").FindAllStringSubmatch(page.text, -1) {
+		for _, line := range regexp.MustCompile(pattern).FindAllStringSubmatch(regexp.MustCompile(`(?m)^ +`).ReplaceAllString(block[1], ""), -1) {
+			lines = append(lines, line[1])
+		}
+	}
+	if page.name != "README.md" {
+		for _, code := range regexp.MustCompile("`mailer ([^`]*)`").FindAllStringSubmatch(page.text, -1) {
+			lines = append(lines, code[1])
+		}
+	}
+	return lines
+}
+
+// strangeCommands are those that a page has its reader type and that the program refuses.
+func strangeCommands(page manualPage) (out []string) {
+	for _, line := range typed(page) {
+		var args []string
+		for _, word := range regexp.MustCompile(`(?:\$\([^)]*\)|'[^']*'|[^ ])+`).FindAllString(line, -1) {
+			if word != "…" {
+				args = append(args, strings.Trim(word, "'"))
+			}
+		}
+		cmd, rest, err := newRoot().Find(args)
+		if err == nil {
+			err = cmd.ParseFlags(rest)
+		}
+		if err == nil {
+			err = cmd.ValidateArgs(cmd.Flags().Args())
+		}
+		if err == nil && !cmd.Runnable() {
+			err = errors.New("it does nothing")
+		}
+		if err != nil {
+			out = append(out, fmt.Sprintf("mailer %s: %v", line, err))
+		}
+	}
+	return out
 }
 
 // limits are rows of the manual, or parts of them, as the program's constants have

@@ -102,6 +102,7 @@ type BroadcastPatch struct {
 	Preview    Change[string]
 	HTML       Change[string]
 	Text       Change[string] // null: made of HTML; empty: none
+	Revision   string         // that the change began with; empty: whatever it is now
 }
 
 // BroadcastChange is a patch whose parts are checked.

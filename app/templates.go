@@ -315,6 +315,7 @@ type TemplatePatch struct {
 	Text      Change[string] // null: made of HTML again; empty: none
 	ReplyTo   Change[[]string]
 	Variables Change[[]TemplateVariable]
+	CurrentID string // of the version that the change began with; empty: whatever it is now
 }
 
 // ApplyHead returns the template with the patch's name and alias. Errors:

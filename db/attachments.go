@@ -93,6 +93,17 @@ func (r *Reader) Attachment(teamID, emailID, id string) (AttachmentFile, error) 
 	return f, ofEmail(err, teamID, emailID)
 }
 
+// InlineFiles returns the attachments that the HTML of a team's email may show, without
+// their content.
+func (r *Reader) InlineFiles(teamID, emailID string) ([]AttachmentFile, error) {
+	return list(&r.session, func(s scanner) (AttachmentFile, error) {
+		f := AttachmentFile{owner: owner{teamID, emailID}}
+		err := s.Scan(&f.ID, &f.ContentType, &f.ContentID, &f.Size, &f.Edition)
+		return f, err
+	}, `SELECT a.id, a.content_type, a.content_id, a.size, a.edition FROM emails AS e JOIN attachments AS a ON a.email_id = e.id
+		WHERE e.team_id = ? AND e.id = ? AND a.content_id IS NOT NULL ORDER BY a.id`, teamID, emailID)
+}
+
 // AttachmentPiece returns the nth piece of a file, from 0. Error: ErrNotFound behind
 // its end, and where the file was deleted or rewritten; a Damage where it is not what
 // was accepted.

@@ -37,8 +37,13 @@ const maxTimeline = 2000
 
 // Events returns the timeline of an email, newest first.
 func (r *Reader) Events(emailID string) ([]app.Event, error) {
+	return r.NewestEvents(emailID, maxTimeline)
+}
+
+// NewestEvents returns the newest lines of an email's timeline, at most limit, newest first.
+func (r *Reader) NewestEvents(emailID string, limit int) ([]app.Event, error) {
 	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
-		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, maxTimeline)
+		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
 }
 
 func scanEvent(s scanner) (app.Event, error) {

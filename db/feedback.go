@@ -82,12 +82,17 @@ func (r *Reader) Subject(emailID string) (*Subject, error) {
 		return nil, err
 	}
 	s.AcceptedAt = fromMilli(accepted)
-	s.Recipients, err = list(&r.session, func(row scanner) (Recipient, error) {
+	s.Recipients, err = r.Recipients(emailID)
+	return &s, err
+}
+
+// Recipients returns the envelope of an email, with what became of each.
+func (r *Reader) Recipients(emailID string) ([]Recipient, error) {
+	return list(&r.session, func(row scanner) (Recipient, error) {
 		var v Recipient
 		err := row.Scan(&v.N, &v.Address, &v.State)
 		return v, err
 	}, `SELECT n, address, state FROM recipients WHERE email_id = ? ORDER BY n`, emailID)
-	return &s, err
 }
 
 // broadcastSubject returns the email of a broadcast's recipient.

@@ -52,6 +52,25 @@ func (r *Reader) People(after string, limit int) ([]Member, error) {
 	return list(&r.session, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`, after, limit)
 }
 
+// PeoplePage returns a page of the people of the server, newest account first. Error:
+// ErrNotFound for an unknown cursor.
+func (r *Reader) PeoplePage(page app.Page) ([]Member, bool, error) {
+	return listPage(r, page, func(cursor string) error { return errorOf(r.User(cursor)) }, scanMember,
+		`SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id < ? ORDER BY u.id DESC LIMIT ?`,
+		`SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id > ? ORDER BY u.id LIMIT ?`)
+}
+
+// Person returns one of them. Error: ErrNotFound.
+func (r *Reader) Person(id string) (Member, error) {
+	return one(&r.session, scanMember, `SELECT `+memberColumns+`, '', u.created_at FROM users AS u WHERE u.id = ?`, id)
+}
+
+// SetOperator makes a person an operator, or ends that.
+func (tx *Tx) SetOperator(id string, operator bool) error {
+	n, err := tx.exec(`UPDATE users SET operator = ? WHERE id = ?`, operator, id)
+	return oneRow(n, err, ErrNotFound)
+}
+
 // SetRole changes what a person is in a team.
 func (tx *Tx) SetRole(teamID, userID string, role app.Role) error {
 	n, err := tx.exec(`UPDATE memberships SET role = ? WHERE user_id = ? AND team_id = ?`, string(role), userID, teamID)

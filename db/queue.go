@@ -27,16 +27,17 @@ type QueueScope struct {
 	Broadcasts bool
 }
 
-const queuedColumns = `u.email_id, u.team_id, u.broadcast_id, u.topic_id, u.relay, u.domain, u.state, u.held, u.held_at, u.attempts, u.next_at, u.since, u.owed, u.late, u.crashes`
+const queuedColumns = `u.email_id, u.team_id, u.broadcast_id, u.topic_id, u.relay, u.domain, u.state, u.held, u.held_at, u.attempts, u.next_at, u.since, u.owed, u.late, u.crashes, u.expires_in, u.stood`
 
 func scanQueued(s scanner) (QueuedUnit, error) {
 	var u QueuedUnit
-	var broadcast, topic, held sql.NullString
-	var heldAt, since sql.NullInt64
+	var broadcast, topic, held, stood sql.NullString
+	var heldAt, since, expires sql.NullInt64
 	var next int64
-	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.Owed, &u.Late, &u.Crashes)
+	err := s.Scan(&u.EmailID, &u.TeamID, &broadcast, &topic, &u.Relay, &u.Domain, &u.State, &held, &heldAt, &u.Attempts, &next, &since, &u.Owed, &u.Late, &u.Crashes, &expires, &stood)
 	u.BroadcastID, u.TopicID, u.Held = broadcast.String, topic.String, app.HoldReason(held.String)
 	u.HeldAt, u.NextAt, u.Since = fromMilli(heldAt.Int64), fromMilli(next), fromMilli(since.Int64)
+	u.ExpiresIn, u.Stood = time.Duration(expires.Int64)*time.Millisecond, spansOf(stood.String)
 	return u, err
 }
 
@@ -144,10 +145,11 @@ func (r *Reader) OpenTroubleRows() ([]app.RelayTrouble, error) {
 	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles WHERE ended_at IS NULL`)
 }
 
-// PausedRelays returns the relays through which nothing leaves at a time, by the
-// operator's word.
-func (r *Reader) PausedRelays(at time.Time) ([]string, error) {
-	return list(&r.session, scanText, `SELECT region FROM relay_pauses WHERE until IS NULL OR until > ?`, milli(at))
+// OpenTroublesOf returns the troubles of a relay that are not over and that concern a
+// team's domain.
+func (r *Reader) OpenTroublesOf(relay, teamID, domain string) ([]app.RelayTrouble, error) {
+	return list(&r.session, scanTrouble, `SELECT `+troubleColumns+` FROM relay_troubles
+		WHERE relay = ? AND ended_at IS NULL AND (team_id IS NULL OR team_id = ? AND (domain IS NULL OR domain = ?)) ORDER BY id`, relay, teamID, domain)
 }
 
 // TeamOfMail returns the team of an email, or of a recipient of a broadcast. Error:

@@ -77,11 +77,13 @@ func (b *browser) speak(lang string) {
 	}
 }
 
-// look sets the width of the window, and the colours that the reader likes.
+// look sets the width of the window, and the colours that the reader likes, who likes no
+// transitions: nothing is looked at half-way.
 func (b *browser) look(width int64, scheme string) {
 	b.t.Helper()
 	b.do(chromedp.EmulateViewport(width, 844))
-	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}}
+	media := emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{
+		{Name: "prefers-color-scheme", Value: scheme}, {Name: "prefers-reduced-motion", Value: "reduce"}}}
 	if _, err := chromedp.Call(b.ctx, emulation.SetEmulatedMedia, media); err != nil {
 		b.t.Fatal(err)
 	}

@@ -38,6 +38,7 @@ func documentTags(h *rest.Handler) {
 		{Name: "Live", Description: "What changes while somebody looks."},
 		{Name: "Relays", Description: "How mail leaves, for the operator of the server."},
 		{Name: "Server", Description: "How the server is, and its backups, for its operator."},
+		{Name: "Users", Description: "Who has an account on this server, for its operator."},
 		{Name: "Teams", Description: "All teams, for the operator of the server."},
 		{Name: "Usage", Description: "What a team used of its plan."},
 		{Name: "Deliverability", Description: "How well a team's mail is received."},

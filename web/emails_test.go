@@ -233,7 +233,8 @@ func TestGetEmail(t *testing.T) {
 		"subject":"Hello","created_at":"2026-08-17T12:00:00.000Z","scheduled_at":"2026-08-17T12:00:00.000Z","last_event":"sent",
 		"html":"<p>hi</p>","text":null,"tags":[{"name":"a","value":"b"}],"headers":{"X-A":"1"},"topic_id":null,
 		"attachments":[{"id":"`+attachmentID+`","filename":"a.txt","size":2,"content_type":"text/plain","content_disposition":"attachment"}],
-		"score":null}`)
+		"score":null,"verdict":{"code":"delivered","tone":"good","text":"Delivered to a@example.org.","fix":"Nothing to do: the recipient's mail server took it.",
+		"params":{"address":"a@example.org","domain":"example.org","relay":"us-east-1","count":1}}}`)
 	for _, id := range []string{unknownID, "nonsense", "batch", "%2F", emailID + "%00"} {
 		wantError(t, b.auth("GET", "/emails/"+id, ""), 404, app.CodeNotFound, "email")
 	}

@@ -12,6 +12,7 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/window"
+	"mailer/web/operator"
 	"mailer/web/rest"
 )
 
@@ -27,6 +28,9 @@ const (
 type ingestService interface {
 	OpensIngest(ctx context.Context, source, secret string) (bool, error)
 	TakeFeedback(ctx context.Context, reports []feedback.Report) error
+	NoteSeen(source string)
+	NoteRefused(source, reason string)
+	operator.IngestService
 }
 
 // SNS proves messages of Amazon SNS and returns what SES reports in them, and a
@@ -121,7 +125,9 @@ func (in *ingest) opens(ctx context.Context, x *rest.Exchange, param func(string
 	if ok || err != nil {
 		return err
 	}
-	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", errors.New("the secret in the path is wrong"))
+	why := errors.New("the secret in the path is wrong")
+	in.service.NoteRefused(param("provider"), why.Error())
+	return in.refuse(x, "", app.CodeNotFound, "There is nothing at this address", why)
 }
 
 // ses takes a message of SNS. What is not believed is answered with 400 or 403,
@@ -137,7 +143,7 @@ func (in *ingest) ses(ctx context.Context, x *rest.Exchange, _ *struct{}) (*inge
 	case note != "":
 		in.h.Log().Info("a message of SNS", "request_id", x.ID, "note", note)
 	}
-	return in.store(ctx, reports)
+	return in.store(ctx, app.SourceSES, reports)
 }
 
 // provider takes what a provider sends, whom opens has proved by the secret in the
@@ -152,20 +158,26 @@ func (in *ingest) provider(ctx context.Context, x *rest.Exchange, path *ingestIn
 	if err != nil {
 		return nil, err
 	}
-	return in.store(ctx, reports)
+	return in.store(ctx, source, reports)
 }
 
 // store answers only once everything is on disk.
-func (in *ingest) store(ctx context.Context, reports []feedback.Report) (*ingestOutput, error) {
+func (in *ingest) store(ctx context.Context, source string, reports []feedback.Report) (*ingestOutput, error) {
 	// A sender that hangs up is no reason to forget what it proved.
 	if err := in.service.TakeFeedback(context.WithoutCancel(ctx), reports); err != nil {
 		return nil, err
 	}
+	in.service.NoteSeen(source)
 	return &ingestOutput{ingested{Object: "ingest", Received: len(reports)}}, nil
 }
 
-// refuse makes the answer to what is not taken, and logs why.
+// refuse makes the answer to what is not taken, notes why and logs it.
 func (in *ingest) refuse(x *rest.Exchange, source string, code app.Code, message string, why error) *rest.Error {
+	reason := message
+	if why != nil {
+		reason = why.Error()
+	}
+	in.service.NoteRefused(source, reason)
 	if ok, missed := in.refused.take(in.h.Now()); ok {
 		in.h.Log().Warn("a provider's report is refused", "request_id", x.ID, "source", source, "why", why, "others_not_logged", missed)
 	}

@@ -73,12 +73,14 @@ func TestADraftIsReadAsItWasMade(t *testing.T) {
 	row := fmt.Sprintf(`"id":%q,"name":"June","segment_id":%q,"audience_id":%q,"topic_id":%q,"status":"draft","created_at":%q,
 		"scheduled_at":null,"sent_at":null,"sent_count":0,"finishes_at":null`, made.ID, segment, segment, topic, made.CreatedAt)
 	wantJSON(t, w, `{"object":"broadcast","estimated":true,`+row+`}`)
-	wantJSON(t, a.call("GET", "/broadcasts", ""), `{"object":"list","has_more":false,"data":[{`+row+`}]}`)
+	counts := `"counts":{"recipients":0,"remaining":0,"sent":0,"delivery_delayed":0,"delivered":0,"opened":0,"clicked":0,"bounced":0,
+		"complained":0,"suppressed":0,"failed":0,"canceled":0,"unsubscribed":0},`
+	wantJSON(t, a.call("GET", "/broadcasts", ""), `{"object":"list","has_more":false,"data":[{`+counts+row+`}]}`)
+	revision := decoded[struct{ Revision string }](t, a.call("GET", "/broadcasts/"+made.ID, "")).Revision
 	for _, id := range []string{made.ID, strings.ToUpper(made.ID)} {
 		wantJSON(t, a.call("GET", "/broadcasts/"+id, ""), `{"object":"broadcast","from":"Acme <news@example.com>","subject":"News","reply_to":["help@example.com"],
 			"preview_text":"What is new","html":"<p>Hi {{{FIRST_NAME|there}}}</p>","text":"Hi {{{contact.first_name|there}}}",
-			"counts":{"recipients":0,"remaining":0,"sent":0,"delivery_delayed":0,"delivered":0,"opened":0,"clicked":0,"bounced":0,
-				"complained":0,"suppressed":0,"failed":0,"canceled":0,"unsubscribed":0},`+row+`}`)
+			"revision":"`+revision+`",`+counts+row+`}`)
 	}
 }
 

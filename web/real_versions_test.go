@@ -78,3 +78,58 @@ func TestATemplateGoesBackToWhatItSaidBefore(t *testing.T) {
 	wantError(t, a.call("POST", "/templates/t/versions/9/restore", ""), 404, app.CodeNotFound, "version")
 	wantError(t, a.as(a.foreign, "GET", "/templates/"+id+"/versions", ""), 404, app.CodeNotFound, "template")
 }
+
+// Two people write one draft: the second is told, and what the first wrote stays.
+func TestAChangeThatBeganWithAnotherRevisionIsRefused(t *testing.T) {
+	a := newPeople(t)
+	type revised struct {
+		Revision  string
+		VersionID string `json:"current_version_id"`
+		Subject   string
+	}
+	ask := func(method, target, body string) revised {
+		t.Helper()
+		w := a.call(method, target, body)
+		wantStatus(t, w, 200)
+		return decoded[revised](t, w)
+	}
+	at := "/broadcasts/" + a.broadcast(201, "POST", "/broadcasts", `{"from":"a@example.com","subject":"One","html":"<p>1</p>"}`).ID
+	began := ask("GET", at, "").Revision
+	first := ask("PATCH", at, `{"subject":"Two","revision":"`+began+`"}`).Revision
+	if began == "" || first == began || first != ask("GET", at, "").Revision {
+		t.Errorf("revisions are %q and then %q", began, first)
+	}
+	wantError(t, a.call("PATCH", at, `{"subject":"Three","revision":"`+began+`"}`), 409, app.CodeConflict, "changed by somebody else")
+	if got := ask("GET", at, "").Subject; got != "Two" {
+		t.Errorf("the refused change is there: %q", got)
+	}
+	ask("PATCH", at, `{"subject":"Three","revision":"`+first+`"}`)
+
+	at = "/templates/" + a.published(`{"name":"T","from":"a@example.com","subject":"One","html":"<p>1</p>"}`)
+	began = ask("GET", at, "").VersionID
+	first = ask("PATCH", at, `{"subject":"Two","revision":"`+began+`"}`).VersionID
+	wantError(t, a.call("PATCH", at, `{"subject":"Three","revision":"`+began+`"}`), 409, app.CodeConflict, "changed by somebody else")
+	ask("PATCH", at, `{"subject":"Three","revision":"`+first+`"}`)
+}
+
+func TestAVersionShowsWhatWasSaid(t *testing.T) {
+	a := newPeople(t)
+	at := "/broadcasts/" + a.broadcast(201, "POST", "/broadcasts", `{"from":"Acme <a@example.com>","subject":"One","html":"<p>1</p>","preview_text":"p","reply_to":"r@example.com"}`).ID
+	a.broadcast(200, "PATCH", at, `{"subject":"Two","html":"<p>2</p>"}`)
+	w := a.call("GET", at+"/versions/1", "")
+	wantStatus(t, w, 200)
+	got := decoded[broadcastAnswer](t, w)
+	if got.Subject != "One" || *got.HTML != "<p>1</p>" || *got.PreviewText != "p" || len(got.ReplyTo) != 1 || got.Text != nil {
+		t.Errorf("it says %+v", got)
+	}
+	wantError(t, a.call("GET", at+"/versions/2", ""), 404, app.CodeNotFound, "version")
+	wantError(t, a.as(a.foreign, "GET", at+"/versions/1", ""), 404, app.CodeNotFound, "broadcast")
+	at = "/templates/" + a.published(`{"name":"T","from":"a@example.com","subject":"One","html":"<p>1</p>"}`)
+	wantStatus(t, a.call("PATCH", at, `{"html":"<p>2</p>"}`), 200)
+	w = a.call("GET", at+"/versions/1", "")
+	wantStatus(t, w, 200)
+	if got := decoded[broadcastAnswer](t, w); *got.HTML != "<p>1</p>" || got.Subject != "One" {
+		t.Errorf("it says %+v", got)
+	}
+	wantError(t, a.as(a.foreign, "GET", at+"/versions/1", ""), 404, app.CodeNotFound, "template")
+}

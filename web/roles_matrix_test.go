@@ -36,7 +36,10 @@ var sendable = []string{"POST /emails", "POST /emails/batch", "POST /emails/{id}
 var above = []string{"GET /queue", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}
 
 // operators are the beginnings of what an operator alone reaches.
-var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings"}
+var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings", "/disk", "/users/{id}"}
+
+// operatorLists are those of them that are the beginning of what others reach.
+var operatorLists = []string{"/users", "/ingest"}
 
 // ownPlaces are the beginnings of what is a person's own.
 var ownPlaces = []string{"/users/me", "/auth/confirm", "/auth/totp"}
@@ -44,6 +47,7 @@ var ownPlaces = []string{"/users/me", "/auth/confirm", "/auth/totp"}
 // proven are those for which a person must have proved just now to be there.
 var proven = []string{
 	"POST /relays", "DELETE /relays/{region}", "POST /relays/{region}/pause", "POST /relays/{region}/resume", "POST /backups", "DELETE /teams/{id}",
+	"PATCH /users/{id}", "DELETE /users/{id}", "POST /users/{id}/link",
 	"POST /api-keys", "DELETE /domains/{id}", "POST /users/me/totp", "DELETE /users/me/totp", "POST /users/me/recovery-codes",
 	"POST /users/me/passkeys/options", "POST /users/me/passkeys", "DELETE /users/me/passkeys/{id}", "POST /webhooks/{id}/signing-secret/rotate",
 }
@@ -60,7 +64,11 @@ type caller struct {
 	unless func(op *apiOperation) bool // refused all the same; nil: never
 }
 
-func ofTeam(op *apiOperation) bool { return !begins(op.path, operators) && !begins(op.path, ownPlaces) }
+func ofTeam(op *apiOperation) bool { return !operates(op) && !begins(op.path, ownPlaces) }
+
+func operates(op *apiOperation) bool {
+	return begins(op.path, operators) || slices.Contains(operatorLists, op.path)
+}
 
 func nobody(*apiOperation) bool { return false }
 
@@ -111,7 +119,6 @@ func (r *real) callers() []caller {
 	}
 	ours, foreign, evil := "X-Team: "+r.team.ID, "X-Team: "+theirs.ID, "Origin: https://evil.example"
 	own := func(op *apiOperation) bool { return begins(op.path, ownPlaces) }
-	operates := func(op *apiOperation) bool { return begins(op.path, operators) }
 	noOperator := func(op *apiOperation) bool { return !operates(op) }
 	allTeams := func(op *apiOperation) bool {
 		return operates(op) || own(op) || slices.Contains(above, op.String())

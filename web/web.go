@@ -11,6 +11,7 @@ import (
 	"log/slog"
 	"time"
 
+	"mailer/app/health"
 	"mailer/app/live"
 	"mailer/app/metrics"
 	"mailer/app/server"
@@ -19,6 +20,7 @@ import (
 	"mailer/web/broadcasts"
 	"mailer/web/dashboard"
 	"mailer/web/emails"
+	"mailer/web/manual"
 	"mailer/web/mcp"
 	"mailer/web/operator"
 	"mailer/web/pages"
@@ -38,6 +40,8 @@ type Config struct {
 	Silent bool
 	// Version is that of the program, for its operator.
 	Version string
+	// Settings are those of the server, for its operator.
+	Settings []health.Setting
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 
@@ -52,10 +56,12 @@ type Services struct {
 	Health         healthService
 	Emails         emails.Service
 	Search         emails.SearchService
+	Verdicts       emails.VerdictService
 	Attempts       emails.AttemptService
 	Retry          emails.RetryService
 	Again          emails.AgainService
 	Shares         sharing
+	Frames         frames
 	Attachments    emails.AttachmentService
 	Metrics        emails.MetricsService
 	RequestLog     requestLogService
@@ -87,6 +93,8 @@ type Services struct {
 	Relays         operator.RelayService
 	Status         operator.HealthService
 	Backups        operator.BackupService
+	Disk           operator.DiskService
+	Accounts       operator.AccountService
 	Teams          operator.TeamService
 	Passkeys       account.PasskeyService
 	Exports        rest.Exports // nil: nobody notes them
@@ -104,6 +112,12 @@ type sharing interface {
 	pages.ShareService
 }
 
+// frames shows mails and drafts in frames.
+type frames interface {
+	emails.PreviewService
+	broadcasts.FrameService
+}
+
 // servicesFrom returns the services of a server.
 func servicesFrom(s *server.Server) Services {
 	return Services{
@@ -111,10 +125,12 @@ func servicesFrom(s *server.Server) Services {
 		Health:         s,
 		Emails:         s.Mail,
 		Search:         s.Search,
+		Verdicts:       s.Queue,
 		Attempts:       s.Search,
 		Retry:          s.Queue,
 		Again:          s.Again,
 		Shares:         s.Shares,
+		Frames:         s.Frames,
 		Attachments:    s.Mail,
 		Metrics:        s.Figures,
 		RequestLog:     s.RequestLog,
@@ -147,6 +163,8 @@ func servicesFrom(s *server.Server) Services {
 		Relays:         s.Routing,
 		Status:         s.Health,
 		Backups:        s.Backup,
+		Disk:           s.DiskLooks,
+		Accounts:       s.Directory,
 		Teams:          s.Teams,
 		Passkeys:       s.Passkeys,
 		Exports:        s.Teams,
@@ -165,7 +183,10 @@ func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits()
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
-	return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now)
+	build := func() *rest.Handler { return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now) }
+	h := build()
+	h.Forget(build)
+	return h
 }
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {
@@ -174,10 +195,10 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 		Metrics: cfg.metrics, Silent: cfg.Silent, Limits: l, TrustedProxies: cfg.TrustedProxies, Now: now, Absent: absent,
 		Requests: noter{s.RequestLog},
 	})
-	addRoutes(h, s, cfg.Version)
+	addRoutes(h, s, &cfg)
 	registerIngest(h, s.Ingest, cfg.SNS)
 	pages.Register(h, s.Pages, s.Tracking, s.Shares)
-	dashboard.Register(h)
+	manual.Register(h, dashboard.Register(h))
 	mcp.Register(h)
 	documentTags(h)
 	documentWebhooks(h)
@@ -185,13 +206,14 @@ func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *re
 	return h
 }
 
-// addRoutes adds the routes of the API. version is that of the program.
-func addRoutes(h *rest.Handler, s Services, version string) {
+// addRoutes adds the routes of the API.
+func addRoutes(h *rest.Handler, s Services, cfg *Config) {
 	segments := audience.SegmentRoutes{Service: s.Segments}
 	for _, routes := range []interface{ Add(h *rest.Handler) }{
 		healthRoutes{s.Health, h.Draining, h.Starved},
-		emails.Routes{Service: s.Emails, Search: s.Search},
+		emails.Routes{Service: s.Emails, Search: s.Search, Verdicts: s.Verdicts},
 		emails.ActRoutes{Attempts: s.Attempts, Retry: s.Retry, Again: s.Again, Share: s.Shares, BaseURL: h.BaseURL()},
+		emails.PreviewRoutes{Service: s.Frames, BaseURL: h.BaseURL()},
 		emails.AttachmentRoutes{Service: s.Attachments, BaseURL: h.BaseURL()},
 		emails.MetricsRoutes{Service: s.Metrics},
 		logRoutes{s.RequestLog},
@@ -205,10 +227,10 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},
 		audience.ImportRoutes{Service: s.Imports},
-		broadcasts.TemplateRoutes{Service: s.Templates},
+		broadcasts.TemplateRoutes{Service: s.Templates, Frames: s.Frames, BaseURL: h.BaseURL()},
 		broadcasts.Routes{Service: s.Broadcasts},
 		broadcasts.RecipientRoutes{Service: s.BroadcastStats},
-		broadcasts.ReviewRoutes{Service: s.Reviews},
+		broadcasts.ReviewRoutes{Service: s.Reviews, Frames: s.Frames, BaseURL: h.BaseURL()},
 		webhookRoutes{s.Webhooks},
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
@@ -220,8 +242,11 @@ func addRoutes(h *rest.Handler, s Services, version string) {
 		account.SecondFactorRoutes{Service: s.SecondFactors},
 		account.AuditRoutes{Service: s.Audit},
 		operator.RelayRoutes{Service: s.Relays},
-		operator.HealthRoutes{Service: s.Status, Version: version},
+		operator.HealthRoutes{Service: s.Status, Version: cfg.Version},
 		operator.BackupRoutes{Service: s.Backups},
+		operator.SettingsRoutes{Disk: s.Disk, Settings: cfg.Settings},
+		operator.AccountRoutes{Service: s.Accounts},
+		operator.IngestRoutes{Service: s.Ingest, SES: cfg.SNS != nil},
 		operator.TeamRoutes{Service: s.Teams},
 		account.MemberRoutes{Service: s.Members},
 		account.InvitationRoutes{Service: s.Invitations},

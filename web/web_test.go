@@ -19,6 +19,7 @@ import (
 	"mailer/app"
 	"mailer/app/live"
 	"mailer/app/mail"
+	"mailer/app/verdict"
 	"mailer/web/audience"
 	"mailer/web/broadcasts"
 	"mailer/web/emails"
@@ -61,6 +62,7 @@ type everyService interface {
 	usageService
 	deliverabilityService
 	keyService
+	emails.VerdictService
 	operator.QueueService
 }
 
@@ -69,6 +71,7 @@ func servicesOf(s everyService) Services {
 		Auth:           s,
 		Health:         s,
 		Emails:         s,
+		Verdicts:       s,
 		Attachments:    s,
 		Suppressions:   s,
 		Domains:        s,
@@ -166,6 +169,10 @@ func (f *fakeService) GetEmail(_ context.Context, _ *app.Key, id string) (*app.E
 	e.Headers = []app.Header{{Name: "X-A", Value: "1"}}
 	e.Attachments = []app.Attachment{{ID: attachmentID, Filename: "a.txt", ContentType: "text/plain", Size: 2}}
 	return &e, f.err
+}
+
+func (f *fakeService) Verdict(context.Context, *app.Key, string) (verdict.Verdict, error) {
+	return verdict.Of(&verdict.Facts{Relay: "us-east-1", Recipients: []verdict.Recipient{{Address: "a@example.org", State: app.Delivered}}}), f.err
 }
 
 func (f *fakeService) ListEvents(_ context.Context, _ *app.Key, id string, page app.Page) ([]app.Event, bool, error) {

@@ -120,7 +120,7 @@ func onlyDraft(b *app.Broadcast, done string) error {
 
 // UpdateBroadcast changes a draft and returns it as it stands then. Errors:
 // CodeValidation, CodeNotFound for segment and topic too, CodeInvalidParameter
-// for what is no draft.
+// for what is no draft, CodeConflict where it is at another revision than the patch's.
 func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch) (v BroadcastView, err error) {
 	return s.editDraft(ctx, key, id, patch, false)
 }
@@ -137,6 +137,9 @@ func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch 
 			return err
 		}
 		if err := onlyDraft(b, "edited"); err != nil {
+			return err
+		}
+		if err := unmoved(b, patch.Revision); err != nil {
 			return err
 		}
 		was := draftOf(b)

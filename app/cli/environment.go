@@ -66,9 +66,9 @@ func readVariable(flags *pflag.FlagSet, f *pflag.Flag) error {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	if found && value == content {
-		err = flags.SetAnnotation(f.Name, fromFile, []string{name, content})
+		return flags.SetAnnotation(f.Name, fromFile, []string{name, content})
 	}
-	return err
+	return flags.SetAnnotation(f.Name, fromVariable, []string{name})
 }
 
 // readFileOf returns the content of the file that a variable's _FILE form names, and

@@ -37,6 +37,23 @@ func (l *lane) maxWait(u app.Unit) time.Duration {
 	return max(0, l.s.MaxWait)
 }
 
+// GivesUpAt is when a unit that is not in work expires, unless its clock stands meanwhile;
+// zero: never, or its relay is none of this process's.
+func (s *Service) GivesUpAt(r *db.Reader, u app.Unit, now time.Time) (at time.Time, err error) {
+	for _, l := range s.Outlets.all() {
+		most := l.maxWait(u)
+		if l.name != u.Relay || most == 0 {
+			continue
+		}
+		stands, err := r.Stands(l.name)
+		if err != nil {
+			return at, fmt.Errorf("read when no mail could leave: %w", err)
+		}
+		return now.Add(most - u.Waited(s.steady(u, now), stands.Of(u.TeamID))), nil
+	}
+	return at, nil
+}
+
 // steady is a time as the clock of a unit has it: what the wall clock was put forward since
 // this server started is no waiting of mail that was there before.
 func (s *Service) steady(u app.Unit, at time.Time) time.Time {

@@ -12,6 +12,7 @@ import (
 	"mailer/app/relays"
 	"mailer/app/reputation"
 	"mailer/app/service"
+	"mailer/app/verdict"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -30,11 +31,11 @@ var simulated = map[app.Verdict]struct {
 	state app.LastEvent
 	words string
 }{
-	app.SimulatedSuccess: {app.Delivered, "Test recipient: delivered, without leaving this server"},
-	app.SimulatedBounce:  {app.Bounced, "Test recipient: bounced, without leaving this server"},
-	app.SimulatedSpam:    {app.Complained, "Test recipient: reported as spam, without leaving this server"},
-	app.SimulatedDelay:   {app.DeliveryDelayed, "Test recipient: delayed, without leaving this server"},
-	app.SimulatedBlock:   {app.Suppressed, "Test recipient: suppressed, without leaving this server"},
+	app.SimulatedSuccess: {app.Delivered, verdict.TestWords + "delivered, without leaving this server"},
+	app.SimulatedBounce:  {app.Bounced, verdict.TestWords + "bounced, without leaving this server"},
+	app.SimulatedSpam:    {app.Complained, verdict.TestWords + "reported as spam, without leaving this server"},
+	app.SimulatedDelay:   {app.DeliveryDelayed, verdict.TestWords + "delayed, without leaving this server"},
+	app.SimulatedBlock:   {app.Suppressed, verdict.TestWords + "suppressed, without leaving this server"},
 }
 
 // detail words a relay's answer.

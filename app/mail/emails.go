@@ -303,5 +303,5 @@ func (s *Service) lookupContent(ctx context.Context, teamID, emailID, kind strin
 	if rowErr != nil || email.ContentDeletedAt.IsZero() {
 		return service.Lookup(kind, err)
 	}
-	return app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: it was older than this team keeps it", email.ContentDeletedAt.UTC().Format(time.DateOnly))
+	return contentDeleted(email)
 }

@@ -34,6 +34,7 @@ type Service struct {
 	Search    *Search
 	Again     *Again
 	Shares    *Shares
+	Previews  *Previews
 }
 
 // Templates is contents that sends refer to by name.
@@ -44,7 +45,7 @@ func New(base *service.Base, told *events.Service, owners *teams.Service, sender
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
-	s.Again, s.Shares = &Again{s}, &Shares{s}
+	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{Service: s}
 	return s
 }
 

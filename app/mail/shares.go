@@ -34,10 +34,15 @@ func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn str
 		return "", err
 	}
 	if !email.ContentDeletedAt.IsZero() {
-		return "", app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: it was older than this team keeps it", email.ContentDeletedAt.UTC().Format(time.DateOnly))
+		return "", contentDeleted(email)
 	}
 	message := binary.BigEndian.AppendUint64(make([]byte, 0, shareLen), uint64(time.Now().Add(span).Unix()))
 	return s.Sealer.SealToken(sharePurpose, append(message, key.TeamID+id...)), nil
+}
+
+// contentDeleted is said of an email that is asked to be shown.
+func contentDeleted(email *app.Email) error {
+	return app.Errorf(app.CodeNotFound, "The content of this email was deleted on %s: it was older than this team keeps it", email.ContentDeletedAt.UTC().Format(time.DateOnly))
 }
 
 // sharedHead returns an email, or that of a recipient of a broadcast, without content.

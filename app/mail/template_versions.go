@@ -24,6 +24,20 @@ func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name
 	return service.Cut(rows, page, func(v *service.Version) string { return v.ID })
 }
 
+// ReadTemplateVersion returns what a template, named by id or alias, said before, by the
+// number of the version or its id. Errors: CodeNotFound.
+func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (v service.Version, was app.TemplateContent, err error) {
+	err = s.DB.Read(ctx, func(r *db.Reader) error {
+		t, err := r.Template(key.TeamID, name)
+		if err != nil {
+			return err
+		}
+		v, err = service.FindVersion(r, key.TeamID, t.ID, version, &was)
+		return err
+	})
+	return v, was, service.Lookup("template", err)
+}
+
 // RestoreTemplateVersion has what is edited of a template say again what a version says,
 // which is named by its number or its id. What is edited now becomes a version, and what
 // is published stays. Errors: CodeNotFound.
@@ -36,7 +50,8 @@ func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, na
 			return err
 		}
 		id = t.ID
-		return service.FindVersion(r, key.TeamID, t.ID, version, &was)
+		_, err = service.FindVersion(r, key.TeamID, t.ID, version, &was)
+		return err
 	})
 	if err != nil {
 		return app.Template{}, service.Lookup("template", err)

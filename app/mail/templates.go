@@ -80,7 +80,7 @@ const MaxEdits = 10
 // stands then. Content is checked outside of Write, since it may be megabytes;
 // whatever changes it makes another version, and sends keep the published one.
 // Errors: CodeNotFound, CodeValidation, CodeConflict for an alias that another
-// template has.
+// template has, and where another version is edited than the patch's.
 func (s *Templates) UpdateTemplate(ctx context.Context, key *app.Key, name string, patch app.TemplatePatch) (app.Template, error) {
 	return s.changeTemplate(ctx, key, name, &patch, false)
 }
@@ -100,6 +100,9 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 	old, err := s.GetTemplate(ctx, key, name)
 	if err != nil {
 		return t, err
+	}
+	if patch.CurrentID != "" && patch.CurrentID != old.CurrentID {
+		return t, app.Errorf(app.CodeConflict, "The template was changed by somebody else since it was read; read it again")
 	}
 	content, err := patch.ApplyContent(old.TemplateContent, time.Now())
 	if err != nil {

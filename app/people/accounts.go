@@ -84,12 +84,17 @@ func (s *Service) account(ctx context.Context, address string, fn func(tx *db.Tx
 // CodeServiceUnavailable where no server ran yet.
 func (s *Service) NewLink(ctx context.Context, address string) (link string, err error) {
 	err = s.account(ctx, address, func(tx *db.Tx, u *User) error {
-		if link, err = s.AddLink(tx, u.ID); err != nil {
-			return err
-		}
-		return service.Audit(ctx, tx, "", "user.link", u.ID, nil, nil)
+		link, err = s.signInLink(ctx, tx, u.ID)
+		return err
 	})
 	return link, err
+}
+
+func (s *Service) signInLink(ctx context.Context, tx *db.Tx, userID string) (link string, err error) {
+	if link, err = s.AddLink(tx, userID); err != nil {
+		return "", err
+	}
+	return link, service.Audit(ctx, tx, "", "user.link", userID, nil, nil)
 }
 
 // Reset is the way back for somebody who lost what he signs in with: password, second
@@ -158,34 +163,42 @@ func (s *Service) LeaveTeam(ctx context.Context, address, team string) error {
 // RemoveAccount removes a person from all teams, and the account. Errors: CodeNotFound,
 // CodeConflict for the last owner of a team and the last operator.
 func (s *Service) RemoveAccount(ctx context.Context, address string) error {
-	return s.account(ctx, address, func(tx *db.Tx, u *User) error {
-		if u.Operator {
-			has, err := tx.OtherOperator(u.ID)
-			if err != nil {
-				return err
-			}
-			if !has {
-				return app.Errorf(app.CodeConflict, "%s is the last operator: make another one first", u.Address)
-			}
+	return s.account(ctx, address, func(tx *db.Tx, u *User) error { return removeAccount(ctx, tx, u) })
+}
+
+func removeAccount(ctx context.Context, tx *db.Tx, u *User) error {
+	if err := otherOperator(&tx.Reader, u); err != nil {
+		return err
+	}
+	teams, err := tx.Memberships(u.ID)
+	if err != nil {
+		return err
+	}
+	for _, t := range teams {
+		m, err := tx.Member(t.TeamID, u.ID)
+		if err == nil {
+			err = removeMember(ctx, tx, t.TeamID, &m)
 		}
-		teams, err := tx.Memberships(u.ID)
 		if err != nil {
 			return err
 		}
-		for _, t := range teams {
-			m, err := tx.Member(t.TeamID, u.ID)
-			if err == nil {
-				err = removeMember(ctx, tx, t.TeamID, &m)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		if err := tx.DeleteUser(u.ID); err != nil {
-			return err
-		}
-		return service.Audit(ctx, tx, "", "user.delete", u.ID, map[string]any{"operator": u.Operator}, nil)
-	})
+	}
+	if err := tx.DeleteUser(u.ID); err != nil {
+		return err
+	}
+	return service.Audit(ctx, tx, "", "user.delete", u.ID, map[string]any{"operator": u.Operator}, nil)
+}
+
+// otherOperator refuses what would leave the server without an operator.
+func otherOperator(r *db.Reader, u *User) error {
+	if !u.Operator {
+		return nil
+	}
+	has, err := r.OtherOperator(u.ID)
+	if err != nil || has {
+		return err
+	}
+	return app.Errorf(app.CodeConflict, "%s is the last operator: make another one first", u.Address)
 }
 
 // EndAllSessions ends the sessions of a person, and the links that would begin one, and

@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/app/verdict"
 	"mailer/db"
 )
 
@@ -204,6 +205,7 @@ func (i *Item) lastReply(r *db.Reader) error {
 
 // Shown is one email of the queue, or one that was, with all that happened to it.
 type Shown struct {
+	Verdict *verdict.Verdict `json:"verdict,omitzero"` // nil: a broadcast
 	Item
 	LastEvent app.LastEvent `json:"last_event"`
 	Subject   string        `json:"subject"`
@@ -241,6 +243,11 @@ func (s *Service) Show(ctx context.Context, team, id string) (*Shown, error) {
 		if err != nil {
 			return err
 		}
+		v, err := s.verdict(r, owner, id)
+		if err != nil {
+			return service.Lookup("email", err)
+		}
+		out.Verdict = &v
 		return s.show(r, p, owner, id, out)
 	})
 	if err != nil {

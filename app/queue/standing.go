@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/verdict"
 	"mailer/db"
 )
 
@@ -14,8 +15,9 @@ import (
 type standing struct {
 	now       time.Time
 	lack      func(relay string) string
-	paused    []string
-	suspended map[string]string
+	bare      bool // there is no relay at all
+	paused    []db.RelayPause
+	suspended map[string]db.Suspension
 	troubles  map[string][]app.RelayTrouble // by relay
 	gates     map[gateKey]gate
 }
@@ -27,11 +29,18 @@ type gateKey struct{ relay, team, domain string }
 type gate struct {
 	state  State
 	reason string
+	door   verdict.Door
+}
+
+// standing is how things stand at a time, as far as the settings tell.
+func (s *Service) standing(now time.Time) *standing {
+	return &standing{now: now, lack: s.Settings.Lack, bare: s.Settings.Outlets().NoRelay, suspended: map[string]db.Suspension{},
+		troubles: map[string][]app.RelayTrouble{}, gates: map[gateKey]gate{}}
 }
 
 // look reads how relays and teams stand.
 func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
-	st := &standing{now: now, lack: s.Settings.Lack, suspended: map[string]string{}, troubles: map[string][]app.RelayTrouble{}, gates: map[gateKey]gate{}}
+	st := s.standing(now)
 	open, err := r.OpenTroubleRows()
 	if err != nil {
 		return nil, fmt.Errorf("read troubles: %w", err)
@@ -39,21 +48,48 @@ func (s *Service) look(r *db.Reader, now time.Time) (*standing, error) {
 	for _, t := range open {
 		st.troubles[t.Relay] = append(st.troubles[t.Relay], t)
 	}
-	if st.paused, err = r.PausedRelays(now); err != nil {
-		return nil, fmt.Errorf("read paused relays: %w", err)
-	}
 	teams, err := r.SuspendedTeams()
 	if err != nil {
 		return nil, fmt.Errorf("read suspended teams: %w", err)
 	}
 	for _, team := range teams {
-		why, err := r.Suspension(team)
-		if err != nil {
-			return nil, fmt.Errorf("read why team %s is suspended: %w", team, err)
+		if err := st.lookAtTeam(r, team); err != nil {
+			return nil, err
 		}
-		st.suspended[team] = why.Reason
 	}
-	return st, nil
+	return st, st.lookAtPauses(r)
+}
+
+// lookAt reads how things stand for one sender at one relay.
+func (s *Service) lookAt(r *db.Reader, now time.Time, k gateKey) (*standing, error) {
+	st := s.standing(now)
+	var err error
+	if st.troubles[k.relay], err = r.OpenTroublesOf(k.relay, k.team, k.domain); err != nil {
+		return nil, fmt.Errorf("read troubles: %w", err)
+	}
+	if err := st.lookAtTeam(r, k.team); err != nil {
+		return nil, err
+	}
+	return st, st.lookAtPauses(r)
+}
+
+func (st *standing) lookAtTeam(r *db.Reader, team string) error {
+	why, err := r.Suspension(team)
+	if err != nil {
+		return fmt.Errorf("read why team %s is suspended: %w", team, err)
+	}
+	if !why.Since.IsZero() {
+		st.suspended[team] = why
+	}
+	return nil
+}
+
+func (st *standing) lookAtPauses(r *db.Reader) (err error) {
+	if st.paused, err = r.RelayPauses(); err != nil {
+		return fmt.Errorf("read paused relays: %w", err)
+	}
+	st.paused = slices.DeleteFunc(st.paused, func(p db.RelayPause) bool { return !p.Until.IsZero() && !p.Until.After(st.now) })
+	return nil
 }
 
 // Reasons of mail that nothing is wrong with.
@@ -115,25 +151,32 @@ func (st *standing) gate(k gateKey) gate {
 
 func (st *standing) gateOf(k gateKey) gate {
 	if why, suspended := st.suspended[k.team]; suspended {
-		if why != "" {
-			return gate{Relay, reasonSuspended + ": " + why}
+		reason := reasonSuspended
+		if why.Reason != "" {
+			reason += ": " + why.Reason
 		}
-		return gate{Relay, reasonSuspended}
+		return gate{Relay, reason, verdict.Door{Kind: verdict.Suspended, Reason: why.Reason, Since: why.Since}}
 	}
 	if lack := st.lack(k.relay); lack != "" {
-		return gate{Relay, lack}
+		door := verdict.Door{Kind: verdict.NoRegion}
+		if st.bare && k.relay != app.CaptureRegion {
+			door.Kind = verdict.NoRelay
+		}
+		return gate{Relay, lack, door}
 	}
-	if slices.Contains(st.paused, k.relay) {
-		return gate{Relay, reasonPaused}
+	for _, p := range st.paused {
+		if p.Region == k.relay {
+			return gate{Relay, reasonPaused, verdict.Door{Kind: verdict.Paused, Since: p.PausedAt, Until: p.Until}}
+		}
 	}
 	for _, t := range st.troubles[k.relay] {
 		words := strings.TrimSuffix(t.Detail.Message, "; no attempt is counted")
 		switch {
 		case t.TeamID != "" && t.TeamID != k.team, t.Domain != "" && t.Domain != k.domain:
 		case strings.Contains(words, dailyLimit):
-			return gate{Quota, words}
+			return gate{Quota, words, verdict.Door{Kind: verdict.Used, Trouble: t}}
 		case t.Failures > 0: // else there was no relay
-			return gate{Relay, words}
+			return gate{Relay, words, verdict.Door{Kind: verdict.Resting, Trouble: t}}
 		}
 	}
 	return gate{}

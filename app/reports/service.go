@@ -16,6 +16,7 @@ import (
 // Service takes reports.
 type Service struct {
 	*service.Base
+	*Doors
 	audience *audience.Service
 	mail     *mail.Service
 	delivery *delivery.Service
@@ -23,5 +24,5 @@ type Service struct {
 
 // New makes the service.
 func New(base *service.Base, people *audience.Service, emails *mail.Service, lanes *delivery.Service) *Service {
-	return &Service{Base: base, audience: people, mail: emails, delivery: lanes}
+	return &Service{Base: base, Doors: &Doors{base: base}, audience: people, mail: emails, delivery: lanes}
 }

@@ -105,6 +105,7 @@ type Server struct {
 	Teams        *teams.Service
 	People       *people.Service
 	Passkeys     *people.PasskeyService
+	Directory    *people.Directory
 	Domains      *domains.Service
 	Audience     *audience.Service
 	Imports      *audience.Imports
@@ -118,6 +119,7 @@ type Server struct {
 	Search       *mail.Search
 	Again        *mail.Again
 	Shares       *mail.Shares
+	Frames       *mail.Previews
 	Delivery     *delivery.Service
 	Broadcasts   *broadcasts.Service
 	Reviews      *broadcasts.Reviews
@@ -128,6 +130,7 @@ type Server struct {
 	Queue        *queue.Service
 	Rekey        *rekey.Service
 	Retention    *retention.Service
+	DiskLooks    *retention.DiskLooks
 	Figures      *figures.Service
 	RequestLog   *requestlog.Service
 	Upkeep       *upkeep.Service
@@ -155,13 +158,13 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	s.Teams = teams.New(base, s.Events, teams.Config{MaxAttachments: cfg.MaxAttachments, OnPlan: func() { s.Delivery.WakeLanes() }})
 	s.People = people.New(base, s.Teams)
-	s.Passkeys = people.NewPasskeys(s.People)
+	s.Passkeys, s.Directory = people.NewPasskeys(s.People), people.NewDirectory(s.People)
 	s.Domains = domains.New(base, s.Events, s.Teams, cfg.Resolver)
 	s.Audience = audience.New(base, s.Events, s.Teams)
 	s.Previews = s.Audience.Previews
 	s.Imports, s.Pages, s.Topics, s.Properties, s.Suppressions = s.Audience.Imports, s.Audience.Pages, s.Audience.Topics, s.Audience.Properties, s.Audience.Suppressions
 	s.Mail = mail.New(base, s.Events, s.Teams, s.Domains, s.Audience)
-	s.Templates, s.Search, s.Again, s.Shares = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares
+	s.Templates, s.Search, s.Again, s.Shares, s.Frames = s.Mail.Templates, s.Mail.Search, s.Mail.Again, s.Mail.Shares, s.Mail.Previews
 	s.People.Post = s.People.Mailed(func(ctx context.Context, key *app.Key, in *app.EmailInput) error {
 		_, err := s.Mail.SendEmail(ctx, key, in, mail.SendOptions{})
 		return err
@@ -177,6 +180,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup).At(placeOf(&cfg), health.Network{})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
+	s.DiskLooks = retention.NewDiskLooks(s.Retention)
 	s.Figures = figures.New(base)
 	s.RequestLog = requestlog.New(base, cfg.NoRequestLog)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,

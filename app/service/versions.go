@@ -40,9 +40,9 @@ func KeepVersion(ctx context.Context, tx *db.Tx, teamID, ownerID string, content
 	return tx.InsertVersion(teamID, ownerID, &Version{ID: app.NewID(), Actor: app.ActorOf(ctx), Content: string(text)})
 }
 
-// FindVersion reads the content of a version, which a caller names by its number or its
-// id, into dest. Errors: CodeNotFound.
-func FindVersion(r *db.Reader, teamID, ownerID, name string, dest any) error {
+// FindVersion reads a version, which a caller names by its number or its id, and its
+// content into dest. Errors: CodeNotFound.
+func FindVersion(r *db.Reader, teamID, ownerID, name string, dest any) (Version, error) {
 	id, _ := app.ParseID(name)
 	n, err := strconv.ParseInt(name, 10, 64)
 	if err != nil || n < 1 {
@@ -50,10 +50,10 @@ func FindVersion(r *db.Reader, teamID, ownerID, name string, dest any) error {
 	}
 	v, err := r.Version(teamID, ownerID, n, id)
 	if err != nil {
-		return Lookup("version", err)
+		return v, Lookup("version", err)
 	}
 	if err := json.Unmarshal([]byte(v.Content), dest); err != nil {
-		return fmt.Errorf("decode version %s: %w", v.ID, err)
+		return v, fmt.Errorf("decode version %s: %w", v.ID, err)
 	}
-	return nil
+	return v, nil
 }

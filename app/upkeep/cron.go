@@ -37,6 +37,7 @@ func (s *Service) jobs() []cronJob {
 		{time.Minute, "check domains in the DNS", s.domains.CheckDue},
 		{time.Minute, "look for mail that no relay is there for", s.delivery.TellStranded},
 		{time.Minute, "put recipients of new mail into their index", s.mail.Search.IndexRecipients},
+		{time.Minute, "store when reports came in", s.reports.KeepDoors},
 		{delivery.ExpireEvery, "end mail that has expired", s.delivery.ExpireMail},
 		{5 * time.Minute, "remove what belonged to deleted topics, segments and webhooks", s.audience.Clean},
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},

@@ -30,6 +30,10 @@ type Reports interface {
 	// TakeBounce stores what the reports say as far as the path proves it. nil:
 	// it is on disk.
 	TakeBounce(ctx context.Context, path app.ReturnPath, reports []feedback.Claim) error
+	// NoteSeen and NoteRefused note when something came from a source, and why it was not
+	// taken.
+	NoteSeen(source string)
+	NoteRefused(source, reason string)
 }
 
 // Config is what a Server is made of.

@@ -9,6 +9,7 @@ import (
 	"io"
 	"log/slog"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -40,6 +41,7 @@ type fakeReports struct {
 	fail   error
 	hold   chan struct{} // when set, TakeBounce waits for it or its context
 	inside chan struct{} // told when it waits
+	notes  []string      // of each door: what was noted
 }
 
 func (f *fakeReports) ReadReturnPath(mailbox string) (app.ReturnPath, bool) {
@@ -61,6 +63,16 @@ func (f *fakeReports) TakeBounce(ctx context.Context, path app.ReturnPath, repor
 		f.taken = append(f.taken, took{path, reports})
 	}
 	return f.fail
+}
+
+func (f *fakeReports) NoteSeen(source string) { f.note(source, "seen") }
+
+func (f *fakeReports) NoteRefused(source, reason string) { f.note(source, reason) }
+
+func (f *fakeReports) note(source, what string) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.notes = append(f.notes, source+": "+what)
 }
 
 func (f *fakeReports) calls() []took {
@@ -232,6 +244,16 @@ func TestMailThatReportsNothingIsTakenAndDropped(t *testing.T) {
 	c.say("Subject: Out of office\r\nAuto-Submitted: auto-replied\r\n\r\n5.1.1\r\n.", "250 ")
 	if got := w.calls(); len(got) != 0 {
 		t.Errorf("%+v", got)
+	}
+	w.wantNotes(t, "bounces: mail to a return path that reports nothing")
+}
+
+func (f *fakeReports) wantNotes(t *testing.T, want ...string) {
+	t.Helper()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if !slices.Equal(f.notes, want) {
+		t.Errorf("noted %q, want %q", f.notes, want)
 	}
 }
 

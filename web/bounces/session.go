@@ -10,6 +10,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/app/reports"
 )
 
 // The answers. No text of a peer is in them.
@@ -60,6 +61,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 		return errEnough
 	}
 	if app.IsReturnPath(to) {
+		s.server.cfg.Reports.NoteRefused(reports.SourceBounces, "a return path that is none of this server's")
 		return errNoSuchPath
 	}
 	return errNoRelay
@@ -96,30 +98,33 @@ func answerTo(err error) error {
 
 // read finds what a message reports. A fault of ours over a stranger's message
 // must not have its sender try for days.
-func (s *session) read(raw []byte) (reports []feedback.Claim) {
+func (s *session) read(raw []byte) (found []feedback.Claim) {
 	defer func() {
 		if p := recover(); p != nil {
 			s.server.cfg.Log.Error("panic over a message that came to a return path", "panic", p, "stack", string(debug.Stack()))
-			reports = nil
+			found = nil
 		}
 	}()
 	return s.server.parse(raw, s.null)
 }
 
-func (s *session) take(reports []feedback.Claim) error {
+func (s *session) take(claims []feedback.Claim) error {
 	log := s.server.cfg.Log
 	ctx, cancel := context.WithTimeout(s.server.ctx, s.server.limits.store)
 	defer cancel()
 	for _, path := range s.paths {
-		if len(reports) == 0 {
+		if len(claims) == 0 {
 			log.Info("mail to a return path reports nothing", "email", path.EmailID)
+			s.server.cfg.Reports.NoteRefused(reports.SourceBounces, "mail to a return path that reports nothing")
 			continue
 		}
-		if err := s.server.cfg.Reports.TakeBounce(ctx, path, reports); err != nil {
+		if err := s.server.cfg.Reports.TakeBounce(ctx, path, claims); err != nil {
+			s.server.cfg.Reports.NoteRefused(reports.SourceBounces, "it could not be stored")
 			log.Error("store what came to a return path", "email", path.EmailID, "err", err)
 			return errNotStored
 		}
-		log.Info("report taken", "email", path.EmailID, "kind", reports[0].Kind, "recipients", len(reports))
+		s.server.cfg.Reports.NoteSeen(reports.SourceBounces)
+		log.Info("report taken", "email", path.EmailID, "kind", claims[0].Kind, "recipients", len(claims))
 	}
 	return nil
 }

@@ -41,6 +41,7 @@ type updateBroadcastRequest struct {
 	PreviewText rest.Change[string]             `json:"preview_text,omitempty" doc:"null clears"`
 	HTML        rest.Change[string]             `json:"html,omitempty" doc:"null clears"`
 	Text        rest.Change[string]             `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
+	Revision    string                          `json:"revision,omitempty" doc:"The revision that was read: where somebody changed the draft since, it is refused as a conflict"`
 }
 
 func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
@@ -48,7 +49,7 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 		Name: app.Change[string](r.Name), SegmentID: app.Change[string](r.SegmentID), AudienceID: app.Change[string](r.AudienceID),
 		TopicID: app.Change[string](r.TopicID), From: r.From, Subject: r.Subject, Preview: app.Change[string](r.PreviewText),
 		ReplyTo: app.Change[[]string]{Set: r.ReplyTo.Set, Null: r.ReplyTo.Null, Value: r.ReplyTo.Value},
-		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text),
+		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text), Revision: r.Revision,
 	}
 }
 

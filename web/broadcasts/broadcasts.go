@@ -16,7 +16,7 @@ import (
 	"mailer/web/shapes"
 )
 
-// BroadcastItem is a broadcast in a list.
+// BroadcastItem is what lists and answers say of a broadcast.
 type BroadcastItem struct {
 	ID          string              `json:"id" format:"uuid"`
 	Name        string              `json:"name"`
@@ -31,10 +31,17 @@ type BroadcastItem struct {
 	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send"`
 }
 
+// BroadcastRow is a broadcast in a list, with how far it is.
+type BroadcastRow struct {
+	BroadcastItem
+	Counts broadcastCounts `json:"counts" doc:"Numbers of recipients, each counted once in each"`
+}
+
 // broadcastHead is the answer to every change.
 type broadcastHead struct {
 	Object string `json:"object" enum:"broadcast"`
 	BroadcastItem
+	Revision  string              `json:"revision,omitempty" doc:"Names what it says now, for the next change; of what a change of a draft answers alone"`
 	Estimated bool                `json:"estimated" enum:"true" doc:"finishes_at is an estimate"`
 	Warning   *pacing.PlanWarning `json:"warning,omitempty" doc:"The audience exceeds the capacity available now: a part leaves now (paced), or nothing does (queued_behind)"`
 }
@@ -48,6 +55,7 @@ type broadcastRecord struct {
 	PreviewText *string         `json:"preview_text"`
 	HTML        *string         `json:"html"`
 	Text        *string         `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
+	Revision    string          `json:"revision" doc:"Names what it says now, for PATCH"`
 	Counts      broadcastCounts `json:"counts" doc:"Numbers of recipients, each counted once in each"`
 }
 
@@ -144,7 +152,7 @@ func (r Routes) Add(h *rest.Handler) {
 	rest.RegisterBody(h, rest.Route{}, huma.Operation{
 		OperationID: "update-broadcast", Method: http.MethodPatch, Path: "/broadcasts/{id}",
 		Summary: "Change a draft", Tags: broadcastTags,
-		Errors: []int{http.StatusNotFound},
+		Errors: []int{http.StatusNotFound, http.StatusConflict},
 	}, r.updateBroadcast)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "delete-broadcast", Method: http.MethodDelete, Path: "/broadcasts/{id}",
@@ -186,7 +194,7 @@ func (r Routes) createBroadcast(ctx context.Context, key *app.Key, in *shapes.On
 	return newBroadcastOutput(r.Service.CreateBroadcast(ctx, key, input, opts))
 }
 
-func (r Routes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastItem], error) {
+func (r Routes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageParams) (*rest.ListOutput[BroadcastRow], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
@@ -195,7 +203,7 @@ func (r Routes) listBroadcasts(ctx context.Context, key *app.Key, in *rest.PageP
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewList(rows, more, newBroadcastItem), nil
+	return rest.NewList(rows, more, newBroadcastRow), nil
 }
 
 func (r Routes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*broadcastRecordOutput, error) {
@@ -203,11 +211,15 @@ func (r Routes) getBroadcast(ctx context.Context, key *app.Key, in *BroadcastPat
 	if err != nil {
 		return nil, err
 	}
-	return &broadcastRecordOutput{newBroadcastRecord(&v)}, nil
+	revision, err := broadcasts.Revision(&v.Broadcast)
+	if err != nil {
+		return nil, err
+	}
+	return &broadcastRecordOutput{newBroadcastRecord(&v, revision)}, nil
 }
 
 func (r Routes) updateBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *updateBroadcastRequest) (*broadcastOutput, error) {
-	return newBroadcastOutput(r.Service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
+	return newDraftOutput(r.Service.UpdateBroadcast(ctx, key, in.ID, request.patch()))
 }
 
 func (r Routes) deleteBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath) (*removedBroadcastOutput, error) {
@@ -268,10 +280,24 @@ func newBroadcastItem(v *broadcasts.BroadcastView) BroadcastItem {
 	}
 }
 
-func newBroadcastRecord(v *broadcasts.BroadcastView) broadcastRecord {
+func newBroadcastRow(v *broadcasts.BroadcastView) BroadcastRow {
+	return BroadcastRow{newBroadcastItem(v), newBroadcastCounts(&v.Broadcast)}
+}
+
+// newDraftOutput is newBroadcastOutput of a draft whose content is there.
+func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, error) {
+	out, err := newBroadcastOutput(v, err)
+	if err != nil {
+		return nil, err
+	}
+	out.Body.Revision, err = broadcasts.Revision(&v.Broadcast)
+	return out, err
+}
+
+func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: service.TextOrNull(v.Preview), HTML: service.TextOrNull(v.HTML), Text: v.Text, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: service.TextOrNull(v.Preview), HTML: service.TextOrNull(v.HTML), Text: v.Text, Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
 	}
 }
 

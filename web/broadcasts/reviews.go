@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/broadcasts"
+	"mailer/app/mail"
 	"mailer/app/render"
 	"mailer/app/service"
 	"mailer/web/rest"
@@ -19,12 +20,22 @@ type ReviewService interface {
 	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
 	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (*app.Broadcast, *render.Preview, error)
 	ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error)
+	ReadVersion(ctx context.Context, key *app.Key, id, version string) (service.Version, broadcasts.Draft, error)
 	SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (app.Segment, error)
 	RestoreVersion(ctx context.Context, key *app.Key, id, version string) (broadcasts.BroadcastView, error)
 }
 
 // ReviewRoutes are the routes that show what a broadcast would be.
-type ReviewRoutes struct{ Service ReviewService }
+type ReviewRoutes struct {
+	Service ReviewService
+	Frames  FrameService
+	BaseURL string // of the server: the addresses of previews begin with it
+}
+
+// FrameService keeps what drafts say for frames that show them.
+type FrameService interface {
+	KeepDraft(key *app.Key, content, text string, images bool) mail.Preview
+}
 
 type broadcastPlan struct {
 	Object     string      `json:"object" enum:"broadcast_plan"`
@@ -77,6 +88,7 @@ type planBroadcastRequest struct {
 // out.
 type previewBroadcastRequest struct {
 	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; somebody of its segment where absent"`
+	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
 }
 
 type broadcastPreview struct {
@@ -87,6 +99,7 @@ type broadcastPreview struct {
 	HTML        *string  `json:"html"`
 	Text        string   `json:"text" doc:"Made from html where the broadcast has none of its own"`
 	Missing     []string `json:"missing" doc:"Placeholders that this contact has no value for and that have no fallback"`
+	shapes.MailFrame
 }
 
 type (
@@ -137,8 +150,10 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 	if err != nil {
 		return nil, err
 	}
+	frame := r.Frames.KeepDraft(key, p.HTML, p.Text, request.Images)
 	return &broadcastPreviewOutput{broadcastPreview{
-		Object: "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: service.TextOrNull(p.Preview), HTML: service.TextOrNull(p.HTML),
+		MailFrame: shapes.NewMailFrame(r.BaseURL, frame),
+		Object:    "broadcast_preview", From: b.From.String(), Subject: p.Subject, PreviewText: service.TextOrNull(p.Preview), HTML: service.TextOrNull(p.HTML),
 		Text: p.Text, Missing: append([]string{}, p.Missing...),
 	}}, nil
 }
@@ -147,6 +162,7 @@ func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *Br
 type renderTemplateRequest struct {
 	Variables shapes.VariableValues `json:"variables,omitempty"`
 	Version   string                `json:"version,omitempty" enum:"draft,published" doc:"draft, the version that is edited, where absent"`
+	Images    bool                  `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
 }
 
 type renderedTemplate struct {
@@ -154,6 +170,7 @@ type renderedTemplate struct {
 	Subject *string `json:"subject" doc:"null: the template has none"`
 	HTML    string  `json:"html"`
 	Text    string  `json:"text" doc:"Made from html where the template has none of its own"`
+	shapes.MailFrame
 }
 
 type renderedTemplateOutput struct{ Body renderedTemplate }
@@ -166,5 +183,7 @@ func (r TemplateRoutes) renderTemplate(ctx context.Context, key *app.Key, in *Te
 	if err != nil {
 		return nil, err
 	}
-	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: service.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text}}, nil
+	frame := r.Frames.KeepDraft(key, out.HTML, *out.Text, request.Images)
+	return &renderedTemplateOutput{renderedTemplate{Object: "rendered_template", Subject: service.TextOrNull(out.Subject), HTML: out.HTML, Text: *out.Text,
+		MailFrame: shapes.NewMailFrame(r.BaseURL, frame)}}, nil
 }

@@ -113,6 +113,7 @@ type updateTemplateRequest struct {
 	ReplyTo   rest.Change[shapes.AddressList] `json:"reply_to,omitempty" doc:"null clears"`
 	Text      rest.Change[string]             `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
 	Variables rest.Change[variableList]       `json:"variables,omitempty" doc:"All of them; null clears"`
+	Revision  string                          `json:"revision,omitempty" doc:"The current_version_id that was read: where somebody changed the template since, it is refused as a conflict"`
 }
 
 type (
@@ -138,11 +139,16 @@ type TemplateService interface {
 	DuplicateTemplate(ctx context.Context, key *app.Key, name string) (app.Template, error)
 	RenderTemplate(ctx context.Context, key *app.Key, name string, published bool, values map[string]app.PropertyValue) (*render.Rendered, error)
 	ListTemplateVersions(ctx context.Context, key *app.Key, name string, page app.Page) ([]service.Version, bool, error)
+	ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (service.Version, app.TemplateContent, error)
 	RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error)
 }
 
 // TemplateRoutes are the routes of templates.
-type TemplateRoutes struct{ Service TemplateService }
+type TemplateRoutes struct {
+	Service TemplateService
+	Frames  FrameService
+	BaseURL string // of the server: the addresses of previews begin with it
+}
 
 // Add adds the routes to a handler.
 func (r TemplateRoutes) Add(h *rest.Handler) {
@@ -227,6 +233,7 @@ func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *Te
 		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
 		Variables: app.Change[[]app.TemplateVariable]{Set: variables.Set, Null: variables.Null, Value: variables.Value.variables()},
+		CurrentID: request.Revision,
 	})
 	return newTemplateOutput(t, err)
 }

@@ -29,7 +29,31 @@ func newVersionItem(v *service.Version) VersionItem {
 	return VersionItem{ID: v.ID, N: int(v.N), CreatedAt: app.FormatTime(v.CreatedAt), ChangedBy: versionActor{v.Actor.Type, v.Actor.Name}, Bytes: int(v.Size)}
 }
 
+type broadcastVersion struct {
+	Object string `json:"object" enum:"broadcast_version"`
+	VersionItem
+	Name        string   `json:"name"`
+	From        string   `json:"from"`
+	ReplyTo     []string `json:"reply_to"`
+	Subject     string   `json:"subject"`
+	PreviewText *string  `json:"preview_text"`
+	HTML        *string  `json:"html"`
+	Text        *string  `json:"text" doc:"null: made from html; an empty string: none"`
+}
+
+type templateVersion struct {
+	Object string `json:"object" enum:"template_version"`
+	VersionItem
+	From    *string  `json:"from"`
+	ReplyTo []string `json:"reply_to"`
+	Subject *string  `json:"subject"`
+	HTML    string   `json:"html"`
+	Text    *string  `json:"text" doc:"null: made from html; an empty string: none"`
+}
+
 type (
+	broadcastVersionOutput struct{ Body broadcastVersion }
+	templateVersionOutput  struct{ Body templateVersion }
 	broadcastVersionsInput struct {
 		BroadcastPath
 		rest.PageParams
@@ -55,6 +79,11 @@ func (r ReviewRoutes) addVersions(h *rest.Handler) {
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listVersions)
 	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "get-broadcast-version", Method: http.MethodGet, Path: "/broadcasts/{id}/versions/{n}",
+		Summary: "Get what a broadcast said before it was changed", Tags: broadcastTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.getVersion)
+	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "restore-broadcast-version", Method: http.MethodPost, Path: "/broadcasts/{id}/versions/{n}/restore",
 		Summary: "Have a draft say again what it said before; what it says now becomes a version", Tags: broadcastTags,
 		Errors: []int{http.StatusBadRequest, http.StatusNotFound, http.StatusUnprocessableEntity, http.StatusServiceUnavailable},
@@ -73,8 +102,19 @@ func (r ReviewRoutes) listVersions(ctx context.Context, key *app.Key, in *broadc
 	return rest.NewList(rows, more, newVersionItem), nil
 }
 
+func (r ReviewRoutes) getVersion(ctx context.Context, key *app.Key, in *broadcastVersionInput) (*broadcastVersionOutput, error) {
+	v, was, err := r.Service.ReadVersion(ctx, key, in.ID, in.N)
+	if err != nil {
+		return nil, err
+	}
+	return &broadcastVersionOutput{broadcastVersion{
+		Object: "broadcast_version", VersionItem: newVersionItem(&v), Name: was.Name, From: was.From, ReplyTo: append([]string{}, was.ReplyTo...),
+		Subject: was.Subject, PreviewText: service.TextOrNull(was.Preview), HTML: service.TextOrNull(was.HTML), Text: was.Text,
+	}}, nil
+}
+
 func (r ReviewRoutes) restoreVersion(ctx context.Context, key *app.Key, in *broadcastVersionInput) (*broadcastOutput, error) {
-	return newBroadcastOutput(r.Service.RestoreVersion(ctx, key, in.ID, in.N))
+	return newDraftOutput(r.Service.RestoreVersion(ctx, key, in.ID, in.N))
 }
 
 func (r TemplateRoutes) addVersions(h *rest.Handler) {
@@ -83,6 +123,11 @@ func (r TemplateRoutes) addVersions(h *rest.Handler) {
 		Summary: "List what a template said before it was changed, newest first", Tags: templateTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.listVersions)
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "get-template-version", Method: http.MethodGet, Path: "/templates/{id}/versions/{n}",
+		Summary: "Get what a template said before it was changed", Tags: templateTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.getVersion)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "restore-template-version", Method: http.MethodPost, Path: "/templates/{id}/versions/{n}/restore",
 		Summary: "Have what is edited of a template say again what it said before; what is published stays", Tags: templateTags,
@@ -100,6 +145,17 @@ func (r TemplateRoutes) listVersions(ctx context.Context, key *app.Key, in *temp
 		return nil, err
 	}
 	return rest.NewList(rows, more, newVersionItem), nil
+}
+
+func (r TemplateRoutes) getVersion(ctx context.Context, key *app.Key, in *templateVersionInput) (*templateVersionOutput, error) {
+	v, was, err := r.Service.ReadTemplateVersion(ctx, key, in.ID, in.N)
+	if err != nil {
+		return nil, err
+	}
+	return &templateVersionOutput{templateVersion{
+		Object: "template_version", VersionItem: newVersionItem(&v), From: service.TextOrNull(was.From), ReplyTo: append([]string{}, was.ReplyTo...),
+		Subject: service.TextOrNull(was.Subject), HTML: was.HTML, Text: was.Text,
+	}}, nil
 }
 
 func (r TemplateRoutes) restoreVersion(ctx context.Context, key *app.Key, in *templateVersionInput) (*templateOutput, error) {

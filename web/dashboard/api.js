@@ -20,6 +20,9 @@ export const silent = signal(0);
 /** Asks for a fresh proof of who is there, and resolves to whether it was given. ui/confirm.js sets it. */
 export const proof = { ask: async () => false };
 
+/** Where 401 says that a password or a code is wrong, not that the session is over. @param {string} path */
+const proves = (path) => path.startsWith('/auth/') || path === '/users/me/password';
+
 /** @param {string} path @param {Record<string, any>} [query] */
 export function address(path, query = {}) {
 	const search = new URLSearchParams();
@@ -42,7 +45,7 @@ export async function request(method, path, options = {}) {
 	const named = options.team === undefined ? team.value : options.team;
 	if (named) headers['X-Team'] = named;
 	let body;
-	if (options.body instanceof Blob) body = options.body;
+	if (options.body instanceof Blob || options.body instanceof FormData) body = options.body;
 	else if (options.body !== undefined) {
 		body = JSON.stringify(options.body);
 		headers['Content-Type'] = 'application/json';
@@ -68,7 +71,7 @@ export async function request(method, path, options = {}) {
 		if (answer.ok) return answer;
 		const said = await answer.json().catch(() => ({}));
 		const error = new ApiError(answer.status, said, answer.headers.get('X-Request-Id') ?? '');
-		if (error.status === 401 && !path.startsWith('/auth/')) signedOut();
+		if (error.status === 401 && !proves(path)) signedOut();
 		if (error.name === 'reauthentication_required' && (await proof.ask())) continue;
 		throw error;
 	}
@@ -106,12 +109,13 @@ export const forget = () => kept.clear();
  * What stands at an address, read again when live events say that it changed, and by
  * reload(). path null: nothing yet.
  * @param {string|null} path @param {Record<string, any>} [query]
- * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number}} [options] live says which events
- * concern it; every is in seconds.
+ * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number, team?: string|null}} [options] live says which events
+ * concern it; every is in seconds; team: another than the one in use, null: none.
  * @returns {{data: any, error: ApiError|null, loading: boolean, reload: () => Promise<void>, set: (data: any) => void}}
  */
 export function useGet(path, query, options = {}) {
-	const key = path === null ? '' : `${team.value ?? ''} ${address(path, query)}`;
+	const asked = options.team === undefined ? {} : { team: options.team };
+	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null };
@@ -119,7 +123,7 @@ export function useGet(path, query, options = {}) {
 	const reload = useMemo(() => async () => {
 		if (path === null) return;
 		try {
-			mine.data = await api.get(path, query);
+			mine.data = await api.get(path, query, asked);
 			mine.error = null;
 			keep(key, mine.data);
 		} catch (e) {
@@ -158,13 +162,15 @@ export function useGet(path, query, options = {}) {
 
 /**
  * A list of the API, page by page: data grows with more().
- * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, limit?: number}} [options]
+ * @param {string|null} path @param {Record<string, any>} [query] @param {{live?: (event: any) => boolean, counts?: (event: any) => boolean, limit?: number, team?: string|null}} [options]
+ * counts says which of the live events are new rows; none: all of them.
  * @returns {{rows: any[], page: any, error: ApiError|null, loading: boolean, fresh: number, more: () => Promise<void>, reload: () => Promise<void>}}
  * page is the last answer (has_more, searched_to); fresh counts live events that were not shown, since the reader is not at the top.
  */
 export function useList(path, query = {}, options = {}) {
 	const limit = options.limit ?? 50;
-	const key = path === null ? '' : `${team.value ?? ''} list ${address(path, query)}`;
+	const asked = options.team === undefined ? {} : { team: options.team };
+	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} list ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) {
@@ -175,7 +181,7 @@ export function useList(path, query = {}, options = {}) {
 	const load = async (after) => {
 		if (path === null) return;
 		try {
-			const page = await api.get(path, { ...query, limit, after });
+			const page = await api.get(path, { ...query, limit, after }, asked);
 			mine.rows = after ? [...mine.rows, ...page.data] : page.data;
 			mine.page = page;
 			mine.error = null;
@@ -195,6 +201,7 @@ export function useList(path, query = {}, options = {}) {
 		const end = onLive((event) => {
 			if (!(event.name === 'reset' || options.live?.(event))) return;
 			if (window.scrollY > 200 || mine.rows.length > limit) {
+				if (options.counts && !options.counts(event)) return;
 				mine.fresh++;
 				draw((n) => n + 1);
 			} else timer ||= window.setTimeout(() => {

@@ -1,6 +1,7 @@
 // The shell: who is signed in, where the reader is, and what all pages have around them.
 import { html, render, useEffect, useState } from './lib/core.js';
 import { api, ApiError, forget, silent } from './api.js';
+import { counts, watch } from './counts.js';
 import { preferred, speak, t, language } from './i18n.js';
 import { follow } from './live.js';
 import { base, go, match, place, start } from './router.js';
@@ -63,7 +64,7 @@ const inside = [
 ];
 
 /** The doors of the sidebar: address, icon, key of its word, also in the phone's bar, addresses beside it. */
-const doors = [
+const doors = /** @type {[string|null, any[][]][]} */ ([
 	[null, [
 		['/', 'overview', 'overview', true],
 		['/emails', 'mail', 'emails', true],
@@ -84,7 +85,7 @@ const doors = [
 		['/operator/teams', 'teams', 'teams', false, ['/operator/people']],
 		['/operator/health', 'health', 'health', false, ['/operator/backups', '/operator/settings', '/operator/disk']],
 	]],
-];
+]);
 
 /** Whether the person is let through a door. @param {string} to */
 const open = (to) => !to.startsWith('/operator/') || me.value?.operator;
@@ -93,6 +94,8 @@ function Side() {
 	const [more, setMore] = useState(false);
 	const at = place.value.path;
 	useEffect(() => setMore(false), [at]);
+	useEffect(watch, [team.value]);
+	const count = { '/operator/relays': counts.value.failing > 0 && ['failing', true], '/broadcasts': counts.value.leaving > 0 && ['leaving', false] };
 	const own = membership.value;
 	const within = (to, beside = []) => to === at || (to !== '/' && at.startsWith(to + '/')) || beside.some((b) => at === b || at.startsWith(b + '/'));
 	return html`<aside class=${`side ${more ? 'is-open' : ''}`}>
@@ -109,7 +112,7 @@ function Side() {
 		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
 			const mine = links.filter(([to]) => open(to));
 			if (!mine.length) return null;
-			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} />${t(`shell.${word}`)}</a>`)}</div>`;
+			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} />${t(`shell.${word}`)}${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
 		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" />${t('shell.more')}</button></nav>
 		<${Menu} label=${t('shell.account')} class="side-user" items=${[
 			{ icon: 'user', name: t('shell.account'), href: base + '/account' },
@@ -138,8 +141,8 @@ function Banner() {
 	return html`<div class="banner" role="status"><span class="spin"></span>${t('shell.silent')}</div>`;
 }
 
-/** A page, loaded when it is first gone to. @param {{load: () => Promise<any>, params: any, name: string}} props */
-function Page({ load, params, name }) {
+/** A page, loaded when it is first gone to. @param {{load: () => Promise<any>, params: any, name: string, free?: boolean}} props free: it is of no team, and stays when one is there */
+function Page({ load, params, name, free = false }) {
 	const [loaded, setLoaded] = useState(/** @type {any} */ ({}));
 	useEffect(() => {
 		let current = true;
@@ -150,7 +153,7 @@ function Page({ load, params, name }) {
 	}, [name]);
 	if (loaded.name !== name) return null;
 	if (loaded.error) return html`<${Failed} title=${t('shell.stale')} error=${new ApiError(0, { message: t('shell.staleText') }, '')} retry=${() => location.reload()} />`;
-	return html`<${loaded.View} key=${`${team.value} ${JSON.stringify(params)}`} params=${params} />`;
+	return html`<${loaded.View} key=${`${free ? '' : team.value} ${JSON.stringify(params)}`} params=${params} />`;
 }
 
 function found(pages, path) {
@@ -161,21 +164,24 @@ function found(pages, path) {
 	return null;
 }
 
+/** Whether the team lets the person in only with a second factor, which he has not. @param {string} path */
+const barred = (path) => membership.value?.second_factor_required && !me.value.second_factor.length && path !== '/account' && !path.startsWith('/operator/');
+
 function App() {
 	language.value; // is drawn anew in another language
 	const { path } = place.value;
 	const free = found(outside, path);
-	if (free) return html`<${Page} ...${free} /><${Dialogs} /><${Toasts} />`;
+	if (free) return html`<${Page} ...${free} free /><${Dialogs} /><${Toasts} />`;
 	if (me.value === undefined) return null;
 	if (me.value === null) {
 		queueMicrotask(() => go(`/sign-in?to=${encodeURIComponent(path + location.search)}`, { replace: true }));
 		return null;
 	}
-	const page = found(inside, path);
+	const page = barred(path) ? null : found(inside, path);
 	return html`<a class="btn skip" href="#main" onClick=${(e) => {
 		e.preventDefault();
 		document.getElementById('main')?.focus();
-	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${page ? html`<${Page} ...${page} />` : html`<${Empty} icon="search" title=${t('shell.nowhere')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
+	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${barred(path) ? html`<${Empty} icon="shield" title=${t('shell.factor', { team: membership.value.name })} act=${html`<${Button} kind="primary" href=${base + '/account?part=sign-in'}>${t('shell.factorAct')}<//>`}>${t('shell.factorText')}<//>` : page ? html`<${Page} ...${page} />` : html`<${Empty} icon="search" title=${t('shell.nowhere')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
 }
 
 addEventListener('keydown', (e) => {

@@ -12,6 +12,7 @@ import (
 	"crypto/sha256"
 	"embed"
 	"encoding/hex"
+	"io"
 	"io/fs"
 	"net/http"
 	"path"
@@ -22,7 +23,7 @@ import (
 	"mailer/web/rest"
 )
 
-//go:embed index.html *.js *.css *.svg ui lib/*.js lib/licences.txt i18n
+//go:embed index.html *.js *.css *.svg ui lib/*.gz i18n
 var files embed.FS
 
 // Prefix is where the dashboard stands.
@@ -39,10 +40,18 @@ var kinds = map[string]string{
 	".html": "text/html; charset=utf-8", ".txt": "text/plain; charset=utf-8",
 }
 
-// Register adds the dashboard to a handler.
-func Register(h *rest.Handler) {
+// Register adds the dashboard to a handler. base returns the address below which its files
+// stand, without a slash at its end, for pages that look like it.
+func Register(h *rest.Handler) (base func() string) {
 	s := &site{packed: map[string][]byte{}}
 	h.Mount(Prefix, s.serve)
+	return s.base
+}
+
+// base is where the files of this build stand.
+func (s *site) base() string {
+	s.made.Do(s.prepare)
+	return Prefix + "/_/" + s.sum
 }
 
 // site is what is served. It is made when somebody asks for it.
@@ -57,7 +66,7 @@ type site struct {
 
 // lazy are modules that a page loads when it needs them: the others are named by the shell,
 // so that they come in one round.
-var lazy = []string{"lib/editor.js"}
+var lazy = []string{"lib/editor.js", "ui/editor-setup.js"}
 
 // prepare sums the files and writes the shell.
 func (s *site) prepare() {
@@ -74,6 +83,7 @@ func (s *site) prepare() {
 		}
 		sum.Write([]byte(name))
 		sum.Write(b)
+		name = strings.TrimSuffix(name, packedExt)
 		if path.Ext(name) == ".js" && name != "app.js" && name != "theme.js" && !slices.Contains(lazy, name) {
 			preload.WriteString(`<link rel="modulepreload" href="$BASE/` + name + `">` + "\n")
 		}
@@ -108,9 +118,9 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 
 // serveFile answers with a file of the present build; one of another build is gone, and its
 // page loads the shell anew.
-func (s *site) serveFile(x *rest.Exchange, r *http.Request, rest string) {
-	sum, name, _ := strings.Cut(rest, "/")
-	b, err := files.ReadFile(name)
+func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
+	sum, name, _ := strings.Cut(below, "/")
+	b, err := s.read(name, rest.TakesGzip(r.Header))
 	if err != nil || sum != s.sum || name == "index.html" {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
 		return
@@ -118,22 +128,33 @@ func (s *site) serveFile(x *rest.Exchange, r *http.Request, rest string) {
 	head := x.Header()
 	head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	head.Set("Vary", "Accept-Encoding")
-	if takesGzip(r.Header) {
-		b = s.pack(name, b)
+	if rest.TakesGzip(r.Header) {
 		head.Set("Content-Encoding", "gzip")
 	}
 	write(x, r, path.Ext(name), b)
 }
 
-// takesGzip reports whether a client reads gzip (RFC 9110, section 12.5.3).
-func takesGzip(h http.Header) bool {
-	for part := range strings.SplitSeq(h.Get("Accept-Encoding"), ",") {
-		coding, weight, _ := strings.Cut(strings.TrimSpace(part), ";")
-		if strings.EqualFold(strings.TrimSpace(coding), "gzip") {
-			return strings.ReplaceAll(weight, " ", "") != "q=0"
+// packedExt ends the names of files that are embedded in gzip: bundles, whose source is
+// elsewhere.
+const packedExt = ".gz"
+
+// read is a file, in gzip or as it is.
+func (s *site) read(name string, packed bool) ([]byte, error) {
+	b, err := files.ReadFile(name + packedExt)
+	if err == nil && !packed {
+		z, err := gzip.NewReader(bytes.NewReader(b))
+		if err != nil {
+			return nil, err
 		}
+		return io.ReadAll(z)
 	}
-	return false
+	if err == nil {
+		return b, nil
+	}
+	if b, err = files.ReadFile(name); err == nil && packed {
+		b = s.pack(name, b)
+	}
+	return b, err
 }
 
 // pack is a file in gzip, made once.
@@ -143,13 +164,8 @@ func (s *site) pack(name string, b []byte) []byte {
 	if packed, ok := s.packed[name]; ok {
 		return packed
 	}
-	var out bytes.Buffer
-	// A buffer takes all, and the level is one that there is.
-	w, _ := gzip.NewWriterLevel(&out, gzip.BestCompression)
-	_, _ = w.Write(b)
-	_ = w.Close()
-	s.packed[name] = out.Bytes()
-	return out.Bytes()
+	s.packed[name] = rest.Gzip(b)
+	return s.packed[name]
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {

@@ -1,19 +1,117 @@
-// The list of emails.
-import { html } from './lib/core.js';
-import { useList } from './api.js';
+// The list of emails: one query box, saved views, live.
+import { html, useEffect, useState } from './lib/core.js';
+import { api, useGet, useList } from './api.js';
+import { clock, duration, exact, mailbox } from './format.js';
 import { t } from './i18n.js';
-import { base } from './router.js';
-import { Empty, Head, Status, Time } from './ui/base.js';
-import { Csv, Table } from './ui/list.js';
+import { hearing } from './live.js';
+import { base, go, place } from './router.js';
+import { QueryBox } from './emails-box.js';
+import { addressOf, ask, keys, read, timeOfId, written } from './emails-query.js';
+import { drop, Views } from './emails-views.js';
+import { sendDialog } from './send.js';
+import { Button, Empty, Head, Status, Time } from './ui/base.js';
+import { attempt, confirm } from './ui/float.js';
+import { Bulk, Csv, Table } from './ui/list.js';
+
+/** The filters of the address bar, in the order that they stand in. */
+function filtersOf(query) {
+	/** @type {Record<string, string>} */
+	const filters = {};
+	for (const [name, value] of query) {
+		const key = { key_id: 'key', broadcast_id: 'broadcast', created_after: 'after', created_before: 'before' }[name] ?? name;
+		if (name === 'q') Object.assign(filters, read(value));
+		else if (keys.includes(key) && value) filters[key] = value;
+	}
+	return filters;
+}
+
+/** Whether what is seen moves by itself. */
+export const Live = () => (hearing.value === 'off' ? null : html`<span class=${`live ${hearing.value === 'live' ? '' : 'is-off'}`}>${t(`ui.${hearing.value}`)}</span>`);
+
+/** The lists that names in filters are looked up in; loaded when they are needed. */
+function useKnown(needed) {
+	const names = useGet(needed ? '/api-keys' : null, { limit: 100 });
+	const broadcasts = useGet(needed ? '/broadcasts' : null, { limit: 100 });
+	const domains = useGet(needed ? '/domains' : null, { limit: 100 });
+	// A list that may not be read has no names.
+	const rows = (got) => got.data?.data ?? (got.error ? [] : undefined);
+	return { keys: rows(names), broadcasts: rows(broadcasts), domains: rows(domains) };
+}
+
+/** A recipient with a name, or the first of several. */
+function To({ to }) {
+	const first = mailbox(to[0] ?? '');
+	return html`<bdi>${first.name || first.address}</bdi>${first.name && html` <span class="muted">${first.address}</span>`}${to.length > 1 && html` <span class="muted">${t('emails.others', { n: to.length - 1 })}</span>`}`;
+}
+
+/** How old an email is; of one that is scheduled in how long it leaves, by its largest unit. */
+function Age({ of: row }) {
+	if (row.last_event !== 'scheduled' || !row.scheduled_at) return html`<${Time} at=${row.created_at} />`;
+	const s = (new Date(row.scheduled_at).getTime() - Date.now()) / 1000;
+	const unit = s >= 86400 ? 86400 : s >= 3600 ? 3600 : 60;
+	return html`<time datetime=${row.scheduled_at} title=${exact(row.scheduled_at)}>${t('time.in', { span: duration(Math.max(unit, Math.floor(s / unit) * unit)) })}</time>`;
+}
+
+/** Cancels emails that were selected, after a question. */
+async function cancel(ids, done) {
+	const n = ids.length;
+	if (!(await confirm({ title: t('emails.cancelTitle', { n }), text: t('emails.cancelText'), act: t('emails.cancel', { n }), keep: t('ui.keep'), n }))) return;
+	await attempt(async () => {
+		const result = await api.post('/queue/drop', { ids });
+		done();
+		return result;
+	}, (result) => (result.changed === n ? t('emails.canceled', { n }) : t('emails.canceledSome', { n: result.changed, all: n })));
+}
+
+const retry = (ids, done) => attempt(async () => {
+	const result = await api.post('/queue/retry', { ids });
+	done();
+	return result;
+}, (result) => t('emails.retried', { n: result.changed }));
+
+/** Nothing found: how far it was looked, and what to do next. */
+function Nothing({ list, filters, wrong }) {
+	const given = Object.entries(filters);
+	const bad = Object.keys(wrong)[0];
+	if (bad) return html`<${Empty} icon="search" title=${t('emails.unread')} act=${html`<${Button} onClick=${() => go(drop(filters, bad))}>${t('emails.without', { token: written(bad, filters[bad]) })}<//>`}>${wrong[bad]}<//>`;
+	if (!given.length) return html`<${Empty} icon="mail" title=${t('emails.none')} act=${html`<${Button} onClick=${sendDialog} icon="send">${t('emails.sendFirst')}<//><${Button} href=${base + '/'}>${t('emails.steps')}<//>`}>${t('emails.noneText')}<//>`;
+	const on = list.page?.has_more && list.page.searched_to;
+	const at = on && timeOfId(list.page.searched_to);
+	return html`<${Empty} icon="mail" title=${t('emails.nothing')} act=${html`${on && html`<${Button} kind="primary" onClick=${list.more}>${t('emails.further')}<//>`}${given.slice(-2).map(([key, value]) => html`<${Button} onClick=${() => go(drop(filters, key))}>${t('emails.without', { token: written(key, value) })}<//>`)}`}>${at ? html`${t('emails.searchedTo')} <time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>. ${t('emails.notYet')}` : t('emails.nothingText')}<//>`;
+}
 
 /** The page. */
 export default function Emails() {
-	const list = useList('/emails', {}, { live: (e) => e.name === 'email' });
-	return html`<${Head} title=${t('emails.title')}><${Csv} path="/emails" name="emails" /><//>
-	<${Table} list=${list} label=${t('emails.title')} open=${(row) => `${base}/emails/${row.id}`} empty=${html`<${Empty} icon="mail" title="None" />`} columns=${[
-		{ name: t('emails.title'), class: 'w-status', cell: (row) => html`<${Status} of=${row.last_event} />` },
-		{ name: t('emails.title'), class: 'w-to cell-cut', cell: (row) => row.to.join(', ') },
-		{ name: t('emails.title'), class: 'cell-cut', cell: (row) => row.subject },
-		{ name: t('emails.title'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
-	]} />`;
+	const filters = filtersOf(place.value.query);
+	const [wanted, want] = useState(false);
+	const known = useKnown(wanted || ['key', 'broadcast'].some((k) => filters[k]));
+	const { query, wrong, waits } = ask(filters, known);
+	const refused = Object.keys(wrong).length > 0;
+	const list = useList(refused || waits || filters.id ? null : '/emails', query, { live: (e) => e.name === 'email', counts: (e) => e.data?.event === 'queued' || e.data?.event === 'scheduled' });
+	const [selected, select] = useState(new Set());
+	const text = JSON.stringify(filters);
+	useEffect(() => select(new Set()), [text]);
+	useEffect(() => {
+		if (filters.id && !wrong.id) go(`/emails/${filters.id}`, { replace: true });
+	}, [filters.id]);
+	const ids = [...selected];
+	const done = () => {
+		select(new Set());
+		list.reload();
+	};
+	const at = list.page?.has_more && list.page.searched_to && Object.keys(query).length ? timeOfId(list.page.searched_to) : null;
+	const columns = [
+		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.last_event} />` },
+		{ name: t('emails.to'), class: 'w-to cell-cut hide-s', cell: (row) => html`<span title=${row.to.join(', ')}><${To} to=${row.to} /></span>` },
+		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-cut', cell: (row) => html`<a href=${`${base}/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
+		{ name: t('emails.age'), class: 'w-age num muted', cell: (row) => html`<${Age} of=${row} />` },
+	];
+	const blank = html`<${Nothing} list=${list} filters=${filters} wrong=${wrong} />`;
+	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => `${base}/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
+		searched=${at && html`<span>${t('emails.searchedTo')} <time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time></span>`} />`;
+	return html`<${Head} title=${t('emails.title')}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t('emails.send')}<//><//>
+	<div class="tools"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /></div>
+	<${Views} filters=${filters} wrong=${refused} />
+	${body}
+	${ids.length > 0 && html`<${Bulk} n=${ids.length} clear=${() => select(new Set())}><${Button} icon="refresh" onClick=${() => retry(ids, done)}>${t('emails.retry')}<//><${Button} kind="danger" onClick=${() => cancel(ids, done)}>${t('emails.cancel', { n: ids.length })}<//><//>`}`;
 }

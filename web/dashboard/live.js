@@ -1,7 +1,7 @@
 // Hears what changes while somebody looks: server-sent events, read by fetch, which can
 // send the team; where nothing comes through a proxy, a look now and then.
 import { effect, signal } from './lib/core.js';
-import { me, team } from './state.js';
+import { me, signedOut, team } from './state.js';
 
 /** "live", "polling" or "off". */
 export const hearing = signal('off');
@@ -22,7 +22,7 @@ const silence = 5000;
 
 /** Reads a stream of events. @param {ReadableStream<Uint8Array>} body @param {() => void} heard */
 async function read(body, heard) {
-	const reader = body.pipeThrough(new TextDecoderStream()).getReader();
+	const reader = body.pipeThrough(/** @type {any} */ (new TextDecoderStream())).getReader();
 	let text = '';
 	for (;;) {
 		const { done, value } = await reader.read();
@@ -62,7 +62,10 @@ async function listen(ended, of) {
 			if (answer.ok && answer.body) {
 				await read(answer.body, heard);
 				tell({ name: 'reset' });
-			} else if (answer.status === 401) return;
+			} else if (answer.status === 401) {
+				signedOut();
+				return;
+			}
 		} catch { /* it is asked again */ }
 		clearTimeout(quiet);
 		clearInterval(poll);

@@ -1,32 +1,47 @@
-// Signing in: password, then the second factor.
-import { html, useState } from './lib/core.js';
-import { api, ApiError } from './api.js';
+// Signing in: password or passkey, then the second factor where there is one.
+import { html, useEffect, useState } from './lib/core.js';
+import { api } from './api.js';
 import { t } from './i18n.js';
-import { go, place } from './router.js';
-import { signedIn } from './state.js';
+import { enter, Gate, Said, useForm } from './gate.js';
+import * as passkey from './passkey.js';
+import { place } from './router.js';
+import { AskFactor, NoWayIn } from './second-factor.js';
 import { Button, Input, Notice } from './ui/base.js';
 
 /** The page. */
 export default function SignIn() {
 	const [email, setEmail] = useState('');
 	const [password, setPassword] = useState('');
-	const [error, setError] = useState('');
-	const send = async () => {
-		try {
-			await api.post('/auth/sign-in', { email, password }, { team: null });
-			signedIn(await api.get('/users/me', undefined, { team: null }));
-			go(place.value.query.get('to') ?? '/', { replace: true });
-		} catch (e) {
-			if (!(e instanceof ApiError)) throw e;
-			setError(e.message);
-		}
-	};
-	return html`<main class="gate"><form class="gate-box" onSubmit=${(e) => {
-		e.preventDefault();
-		send();
-	}}><span class="row"><span class="mark" aria-hidden="true">M</span><span class="medium">Mailer</span></span><h1>${t('signIn.title')}</h1>
-	${error && html`<${Notice} kind="bad">${error}<//>`}
-	<${Input} label=${t('signIn.email')} type="email" autocomplete="username" value=${email} onInput=${setEmail} autofocus />
-	<${Input} label=${t('signIn.password')} type="password" autocomplete="current-password" value=${password} onInput=${setPassword} />
-	<${Button} type="submit" kind="primary wide">${t('signIn.act')}<//></form><footer class="gate-foot"><span class="mono">${location.host}</span></footer></main>`;
+	const [factors, setFactors] = useState(/** @type {string[]|null} */ (null));
+	const to = place.value.query.get('to');
+	const inside = () => enter(to);
+	const form = useForm(async () => {
+		const answer = await api.post('/auth/sign-in', { email: email.trim(), password }, { team: null });
+		if (answer.second_factor?.length) setFactors(answer.second_factor);
+		else await inside();
+	});
+	const byPasskey = useForm(async () => {
+		await passkey.use();
+		await inside();
+	});
+	if (factors) {
+		return html`<${AskFactor} factors=${factors} done=${inside} back=${() => {
+			setPassword('');
+			setFactors(null);
+		}} />`;
+	}
+	return html`<${Gate} title=${t('signIn.title')} onSubmit=${form.submit}><h1>${t('signIn.title')}</h1>
+	<${First} /><${Said} form=${form} words=${{ invalid_credentials: t('signIn.wrong') }} /><${Said} form=${byPasskey} words=${{ invalid_credentials: t('factor.wrongPasskey') }} />
+	<${Input} label=${t('signIn.email')} type="email" autocomplete="username" required value=${email} onInput=${setEmail} autofocus />
+	<${Input} label=${t('signIn.password')} type="password" autocomplete="current-password" required value=${password} onInput=${setPassword} />
+	<${Button} type="submit" kind="primary wide" busy=${form.busy}>${t('signIn.act')}<//>
+	${passkey.can() && html`<p class="or">${t('signIn.or')}</p><${Button} icon="passkey" kind="wide" busy=${byPasskey.busy} onClick=${byPasskey.submit}>${t('signIn.passkey')}<//>`}
+	<${NoWayIn} email=${email.trim()} /><//>`;
+}
+
+/** Why somebody who was in is asked again. */
+function First() {
+	const [ended] = useState(() => sessionStorage.getItem('mailer.ended'));
+	useEffect(() => sessionStorage.removeItem('mailer.ended'), []);
+	return ended ? html`<${Notice}>${t('signIn.ended')}<//>` : null;
 }

@@ -1,5 +1,6 @@
 // Who is signed in, and of which team what is shown is.
 import { computed, signal } from './lib/core.js';
+import { wear } from './prefs.js';
 
 /** The person, as GET /users/me answers; null: nobody; undefined: not known yet. */
 export const me = signal(/** @type {any} */ (undefined));
@@ -18,11 +19,16 @@ export function signedIn(person) {
 	const before = stored();
 	team.value = (person.teams.find((/** @type {any} */ t) => t.id === before) ?? person.teams[0])?.id ?? null;
 	me.value = person;
+	wear(person.theme);
 }
 
-/** Notes that the session is over. */
+/** Notes that the session is over, which the page for signing in says. */
 export function signedOut() {
-	if (me.value) me.value = null;
+	if (!me.value) return;
+	try {
+		sessionStorage.setItem('mailer.ended', '1');
+	} catch { /* then it is not said */ }
+	me.value = null;
 }
 
 /** Looks at another team. @param {string} id */

@@ -9,6 +9,7 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/app/service"
+	"mailer/app/verdict"
 	"mailer/web/rest"
 	"mailer/web/shapes"
 )
@@ -40,6 +41,7 @@ type emailRecord struct {
 	BroadcastID *string           `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
 	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
 	Score       *float64          `json:"score"`
+	Verdict     verdict.Verdict   `json:"verdict" doc:"What became of it and why, in one sentence, and what to do"`
 }
 
 type emailRaw struct {
@@ -71,10 +73,16 @@ type Service interface {
 	GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error)
 }
 
+// VerdictService says what became of emails.
+type VerdictService interface {
+	Verdict(ctx context.Context, key *app.Key, id string) (verdict.Verdict, error)
+}
+
 // Routes are the routes of emails and of batches of them.
 type Routes struct {
-	Service Service
-	Search  SearchService
+	Service  Service
+	Search   SearchService
+	Verdicts VerdictService
 }
 
 // Add adds the routes to a handler.
@@ -127,7 +135,11 @@ func (r Routes) getEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath
 	if err != nil {
 		return nil, err
 	}
-	return &recordOutput{newEmailRecord(email)}, nil
+	record := newEmailRecord(email)
+	if record.Verdict, err = r.Verdicts.Verdict(ctx, key, in.ID); err != nil {
+		return nil, err
+	}
+	return &recordOutput{record}, nil
 }
 
 func (r Routes) listEvents(ctx context.Context, key *app.Key, in *emailPageInput) (*rest.ListOutput[shapes.EventItem], error) {

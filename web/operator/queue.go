@@ -68,8 +68,8 @@ type queueResult struct {
 	Notes []string `json:"notes,omitempty" doc:"What to look at besides, in words"`
 }
 
-// queueFilter is what the routes of the queue filter by.
-type queueFilter struct {
+// QueueFilter is what the routes of the queue filter by.
+type QueueFilter struct {
 	IDs         []string    `json:"ids,omitempty" maxItems:"1000" doc:"Emails, or one broadcast"`
 	Team        string      `json:"team,omitempty" doc:"Name or id, where an operator acts on all teams"`
 	Relay       string      `json:"relay,omitempty" doc:"Region of the relay"`
@@ -85,7 +85,7 @@ type queueFilter struct {
 
 // moveRequest is the body of POST /queue/move.
 type moveRequest struct {
-	queueFilter
+	QueueFilter
 	To string `json:"to_relay" minLength:"1" doc:"Region of the relay through which it is to leave"`
 }
 
@@ -156,7 +156,7 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 		rest.RegisterBody(h, rest.Route{AllTeams: true}, huma.Operation{
 			OperationID: act.id, Method: http.MethodPost, Path: "/queue/" + act.verb, Summary: act.summary, Tags: queueTags,
 			Errors: []int{http.StatusNotFound},
-		}, func(ctx context.Context, key *app.Key, _ *struct{}, body *queueFilter) (*queueResultOutput, error) {
+		}, func(ctx context.Context, key *app.Key, _ *struct{}, body *QueueFilter) (*queueResultOutput, error) {
 			f, err := body.filter(key)
 			if err != nil {
 				return nil, err
@@ -193,7 +193,7 @@ func teamOfKey(key *app.Key, named string) (string, error) {
 
 // filter is what the body of an act says. Errors: CodeValidation, also where nothing is
 // picked out and not all is meant.
-func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
+func (b *QueueFilter) filter(key *app.Key) (queue.Filter, error) {
 	f, err := b.read(key)
 	if err != nil {
 		return f, err
@@ -203,7 +203,7 @@ func (b *queueFilter) filter(key *app.Key) (queue.Filter, error) {
 }
 
 // read is what the body says, of the key's team alone, if it has one.
-func (b *queueFilter) read(key *app.Key) (queue.Filter, error) {
+func (b *QueueFilter) read(key *app.Key) (queue.Filter, error) {
 	f := queue.Filter{IDs: b.IDs, Relay: b.Relay, FromDomain: b.FromDomain, ToDomain: b.ToDomain, State: b.State, Broadcast: b.BroadcastID, Restored: b.Restored}
 	var err error
 	if f.Team, err = teamOfKey(key, b.Team); err != nil {
@@ -231,7 +231,7 @@ func (r QueueRoutes) list(ctx context.Context, key *app.Key, in *queueInput) (*q
 	if err := page.Validate(); err != nil {
 		return nil, err
 	}
-	body := queueFilter{Team: in.Team, Relay: in.Relay, FromDomain: in.FromDomain, ToDomain: in.ToDomain, State: queue.State(in.State), OlderThan: in.OlderThan,
+	body := QueueFilter{Team: in.Team, Relay: in.Relay, FromDomain: in.FromDomain, ToDomain: in.ToDomain, State: queue.State(in.State), OlderThan: in.OlderThan,
 		BroadcastID: in.BroadcastID, Restored: in.Restored == "true"}
 	if in.IDs != "" {
 		body.IDs = []string{in.IDs}

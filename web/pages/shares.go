@@ -10,6 +10,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/htmltext"
 	"mailer/web/rest"
 )
 
@@ -60,7 +61,7 @@ func sharedPage(email *app.Email, token string, t *pageText) *hostedPage {
 }
 
 func writeShared(x *rest.Exchange, email *app.Email) {
-	head, body := x.Header(), email.HTML
+	head, body := x.Header(), htmltext.Quiet(email.HTML)
 	head.Set("Content-Type", "text/html; charset=utf-8")
 	if body == "" {
 		body = email.Text
@@ -70,6 +71,7 @@ func writeShared(x *rest.Exchange, email *app.Email) {
 	head.Set("Content-Security-Policy", sharedPolicy)
 	head.Set("Cache-Control", "no-store")
 	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-DNS-Prefetch-Control", "off")
 	head.Set("X-Robots-Tag", "noindex, nofollow")
 	x.WriteHeader(http.StatusOK)
 	_, _ = io.WriteString(x, body) // an error here is a connection that is gone

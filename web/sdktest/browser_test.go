@@ -25,9 +25,8 @@ func newBrowser(t *testing.T, url string) *browser {
 	return &browser{url: url, http: &http.Client{Jar: jar, Timeout: time.Minute}}
 }
 
-// ask makes a request as a page of the server's does, and wants a status and parts of the
-// answer.
-func (b *browser) ask(t *testing.T, method, path string, body any, status int, parts ...string) []byte {
+// try makes a request as a page of the server's does.
+func (b *browser) try(t *testing.T, method, path string, body any) (status int, answer []byte) {
 	t.Helper()
 	var content io.Reader
 	if body != nil {
@@ -47,10 +46,17 @@ func (b *browser) ask(t *testing.T, method, path string, body any, status int, p
 	res, err := b.http.Do(req)
 	must(t, err)
 	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
+	answer, err = io.ReadAll(res.Body)
 	must(t, err)
-	if res.StatusCode != status {
-		t.Fatalf("%s %s: %d %s, want %d", method, path, res.StatusCode, answer, status)
+	return res.StatusCode, answer
+}
+
+// ask is try, and wants a status and parts of the answer.
+func (b *browser) ask(t *testing.T, method, path string, body any, status int, parts ...string) []byte {
+	t.Helper()
+	got, answer := b.try(t, method, path, body)
+	if got != status {
+		t.Fatalf("%s %s: %d %s, want %d", method, path, got, answer, status)
 	}
 	for _, part := range parts {
 		if !bytes.Contains(answer, []byte(part)) {

@@ -42,7 +42,7 @@ func TestWhatAPersonAsksOfAnEmail(t *testing.T) {
 	t.Run("attempts", func(t *testing.T) { checkAttempts(t, api, taken, put) })
 	t.Run("resend", func(t *testing.T) { checkResend(t, relay, api, taken, put) })
 	t.Run("share", func(t *testing.T) { checkShare(t, api, taken) })
-	for _, path := range []string{"/attempts", "/retry", "/resend", "/share"} {
+	for _, path := range []string{"/attempts", "/retry", "/resend", "/share", "/preview"} {
 		method := "POST"
 		if path == "/attempts" {
 			method = "GET"
@@ -167,14 +167,30 @@ func checkShare(t *testing.T, api client, taken string) {
 	if status != 200 || !strings.Contains(body, "<p>hello") || !strings.HasPrefix(head.Get("Content-Security-Policy"), "sandbox; default-src 'none'; img-src data:; style-src 'unsafe-inline'") {
 		t.Errorf("body: %d %v %s", status, head, body)
 	}
-	wrong := link.Path[:len(link.Path)-2] + "AA"
+	checked, err := http.Head(api.url + link.Path)
+	must(t, err)
+	checked.Body.Close()
+	if checked.StatusCode != 200 {
+		t.Errorf("HEAD of a link: %s", checked.Status)
+	}
+	wrong := otherLetter(link.Path)
 	_, _, missing := show(wrong)
 	for _, path := range []string{wrong, wrong + "/body", "/shared/x"} {
 		if status, _, page := show(path); status != 404 || page != missing || strings.Contains(page, "hello") {
 			t.Errorf("%s: %d %s", path, status, page)
 		}
 	}
+	var preview struct{ URL string }
+	nodeOutput(api.ask(t, "POST", "/emails/"+taken+"/preview", map[string]any{"images": true}, 200, `"remote_images":0`)).into(t, &preview)
+	frame, err := url.Parse(preview.URL)
+	must(t, err)
+	if status, head, body := show(frame.Path); status != 200 || !strings.Contains(body, "<p>hello") || !strings.HasPrefix(head.Get("Content-Security-Policy"), "sandbox; default-src 'none'; img-src data: https: http:;") {
+		t.Errorf("preview: %d %v %s", status, head, body)
+	}
 	api.ask(t, "DELETE", "/emails/"+taken, nil, 200)
+	if status, _, page := show(frame.Path); status != 404 || strings.Contains(page, "hello") {
+		t.Errorf("preview of a deleted email: %d %s", status, page)
+	}
 	if status, _, page := show(link.Path); status != 404 || page != missing {
 		t.Errorf("of a deleted email: %d %s", status, page)
 	}

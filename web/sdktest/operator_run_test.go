@@ -37,7 +37,7 @@ func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
 	in.run(t, "domains", "add", "example.test", "--trust", "--team", "Other")
 	key, other := client{in.url, in.newKey(t)}, client{in.url, in.newKey(t, "--team", "Other")}
 	b := in.setUp(t)
-	for _, path := range []string{"/relays", "/status", "/health/checks", "/backups", "/teams"} {
+	for _, path := range []string{"/relays", "/status", "/health/checks", "/backups", "/teams", "/users", "/settings", "/disk", "/ingest"} {
 		key.ask(t, "GET", path, nil, 403, "operator who is signed in")
 	}
 
@@ -59,6 +59,7 @@ func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
 
 	checkOperatorsRelays(t, in, b)
 	checkOperatorsStatus(t, in, b)
+	checkOperatorsLists(t, in, b)
 
 	b.ask(t, "POST", "/health/checks", nil, 200, `"name":"relay us-east-1"`, `"checked_at"`)
 	var made struct{ Backup struct{ File string } }
@@ -76,6 +77,25 @@ func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
 	}
 	b.ask(t, "POST", "/auth/sign-out", nil, 200)
 	b.ask(t, "GET", "/status", nil, 401, "invalid_credentials")
+}
+
+// checkOperatorsLists looks at accounts, settings, the disk and the doors for reports.
+func checkOperatorsLists(t *testing.T, in *instance, b *browser) {
+	in.run(t, "users", "create", "new@example.test", "--role", "member", "--team", "Other")
+	var users struct {
+		Data []struct{ ID, Email string }
+	}
+	must(t, json.Unmarshal(b.ask(t, "GET", "/users", nil, 200, `"email":"op@example.test"`, `"name":"Other"`), &users))
+	if len(users.Data) != 2 || users.Data[0].Email != "new@example.test" {
+		t.Fatalf("%+v", users)
+	}
+	at := "/users/" + users.Data[0].ID
+	b.ask(t, "PATCH", at, map[string]any{"operator": true}, 200, `"operator":true`)
+	b.ask(t, "POST", at+"/link", nil, 201, `"url":"`+in.url)
+	b.ask(t, "DELETE", at, nil, 200, `"deleted":true`)
+	b.ask(t, "GET", "/settings", nil, 200, `"name":"backup-dir"`, `"from":"flag"`, `"from":"default"`, `"variable":"MAILER_RELAY"`)
+	b.ask(t, "GET", "/disk", nil, 200, `"table":"emails"`, `"team":"Other"`)
+	b.ask(t, "GET", "/ingest", nil, 200, `"source":"bounces"`, in.url+"/ingest/postmark/")
 }
 
 // checkOperatorsRelays has a relay with a password come and go.

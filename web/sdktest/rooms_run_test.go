@@ -43,6 +43,7 @@ func checkReviews(t *testing.T, api, other client) {
 	at := "/broadcasts/" + id
 	api.ask(t, "PATCH", at, map[string]any{"subject": "Second"}, 200)
 	api.ask(t, "GET", at+"/versions", nil, 200, `"n":1`, `"type":"key"`)
+	api.ask(t, "GET", at+"/versions/1", nil, 200, `"subject":"First"`)
 	api.ask(t, "POST", at+"/versions/1/restore", nil, 200)
 	api.ask(t, "POST", at+"/preview", map[string]any{"contact": "ann@example.com"}, 200, `"subject":"First"`, "Hi Ann, ", `"missing":["plan"]`)
 	api.ask(t, "POST", at+"/plan", nil, 200, `"recipients":2`, `"suppressed":1`, `"score":`)
@@ -95,6 +96,7 @@ func checkTemplateVersions(t *testing.T, api, other client) {
 	api.ask(t, "PATCH", at, map[string]any{"subject": "Two {{{n}}}"}, 200)
 	api.ask(t, "POST", at+"/render", map[string]any{"variables": map[string]any{"n": 3}}, 200, `"subject":"Two 3"`)
 	api.ask(t, "GET", at+"/versions", nil, 200, `"n":1`)
+	api.ask(t, "GET", at+"/versions/1", nil, 200, `"subject":"One`)
 	api.ask(t, "POST", at+"/versions/1/restore", nil, 200)
 	api.ask(t, "POST", at+"/render", nil, 200, `"subject":"One 7"`)
 	for _, path := range []string{"/render", "/versions/1/restore"} {

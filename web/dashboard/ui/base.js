@@ -9,11 +9,12 @@ const icons = new URL('../icons.svg', import.meta.url).pathname;
 export const Icon = ({ name, class: more = '' }) => html`<svg class=${`icon ${more}`} aria-hidden="true"><use href=${`${icons}#i-${name}`} /></svg>`;
 
 /**
- * A button; with href a link that looks like one. An icon alone needs label. busy while run is at work.
- * @param {{icon?: string, label?: string, kind?: string, href?: string, onClick?: (e: any) => any, disabled?: boolean, type?: string, children?: any, class?: string, [more: string]: any}} props
+ * A button; with href a link that looks like one. An icon alone needs label. Busy while onClick is at work, or as busy says.
+ * @param {{icon?: string, label?: string, kind?: string, href?: string, onClick?: (e: any) => any, disabled?: boolean, type?: string, children?: any, class?: string, busy?: boolean, [more: string]: any}} props
  */
-export function Button({ icon, label, kind = '', href, onClick, disabled, type = 'button', children, class: more = '', ...rest }) {
-	const [busy, setBusy] = useState(false);
+export function Button({ icon, label, kind = '', href, onClick, disabled, type = 'button', children, class: more = '', busy: held = false, ...rest }) {
+	const [own, setBusy] = useState(false);
+	const busy = own || held;
 	const alive = useRef(true);
 	useEffect(() => () => {
 		alive.current = false;

@@ -106,7 +106,7 @@ export async function attempt(act, done, options) {
 }
 
 /**
- * A button that opens a menu of acts: {icon, name, run, danger?, disabled?, href?}; null is a line.
+ * A button that opens a menu of acts: {icon, name, run, danger?, disabled?, href?, checked?}; checked: the one in use of several; null is a line.
  * @param {{items: any[], label: string, icon?: string, children?: any, kind?: string, class?: string}} props
  */
 export function Menu({ items, label, icon = 'more', children, kind = '', class: more = '' }) {
@@ -114,14 +114,14 @@ export function Menu({ items, label, icon = 'more', children, kind = '', class: 
 	const box = useRef(/** @type {any} */ (null));
 	useEffect(() => {
 		if (!shown) return;
-		box.current.querySelector('[role="menuitem"]')?.focus();
+		(box.current.querySelector('[aria-checked="true"]') ?? box.current.querySelector('[role^="menuitem"]'))?.focus();
 		const away = (e) => box.current?.contains(e.target) || show(false);
 		addEventListener('pointerdown', away);
 		return () => removeEventListener('pointerdown', away);
 	}, [shown]);
 	const keys = (e) => {
 		if (!shown) return;
-		const all = [...box.current.querySelectorAll('[role="menuitem"]')];
+		const all = [...box.current.querySelectorAll('[role^="menuitem"]')];
 		const at = all.indexOf(document.activeElement);
 		const to = { ArrowDown: at + 1, ArrowUp: at - 1, Home: 0, End: all.length - 1 }[e.key];
 		if (e.key === 'Escape' || e.key === 'Tab') {
@@ -137,8 +137,8 @@ export function Menu({ items, label, icon = 'more', children, kind = '', class: 
 		<button type="button" class=${more || `btn ${kind && `btn--${kind}`} ${children ? '' : 'btn--icon'}`} aria-haspopup="menu" aria-expanded=${String(shown)} aria-label=${children ? undefined : label} title=${children ? undefined : label} onClick=${() => show(!shown)}>${children ?? html`<${Icon} name=${icon} />`}</button>
 		${shown && html`<div class="menu menu--float" role="menu" aria-label=${label}>${some.map((item) => item === null ? html`<hr />` : item.href
 			? html`<a class="menu-item" role="menuitem" tabindex="-1" href=${item.href} download=${item.download} onClick=${() => show(false)}>${item.icon && html`<${Icon} name=${item.icon} />`}<span class="cut">${item.name}</span>${item.note && html`<span class="menu-note">${item.note}</span>`}</a>`
-			: html`<button type="button" class=${`menu-item ${item.danger ? 'bad' : ''}`} role="menuitem" tabindex="-1" disabled=${item.disabled} aria-checked=${item.checked === undefined ? undefined : String(item.checked)} onClick=${() => {
+			: html`<button type="button" class=${`menu-item ${item.danger ? 'bad' : ''}`} role=${item.checked === undefined ? 'menuitem' : 'menuitemradio'} tabindex="-1" disabled=${item.disabled} aria-checked=${item.checked === undefined ? undefined : String(item.checked)} onClick=${() => {
 				show(false);
 				item.run();
-			}}>${item.icon && html`<${Icon} name=${item.icon} />`}<span class="cut">${item.name}</span>${item.note && html`<span class="menu-note">${item.note}</span>`}</button>`)}</div>`}</span>`;
+			}}>${item.icon && html`<${Icon} name=${item.icon} />`}<span class="cut">${item.name}</span>${item.note && html`<span class="menu-note">${item.note}</span>`}${item.checked && html`<${Icon} name="check" class="push" />`}</button>`)}</div>`}</span>`;
 }

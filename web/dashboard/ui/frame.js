@@ -5,17 +5,21 @@ import { t } from '../i18n.js';
 import { Button, Failed, Seg } from './base.js';
 
 /**
- * @param {{of: string, body?: any, remote?: boolean, stamp?: any}} props of is the operation that answers {url, remote_images}
- * by POST; body goes along. stamp: asks anew when it changes.
+ * @param {{of: string, body?: any, remote?: boolean, stamp?: any, bench?: boolean, lead?: any, foot?: any, onAnswer?: (answer: any) => void}} props of is the operation that answers {url, remote_images}
+ * by POST; body goes along. stamp: asks anew when it changes. bench: stands beside an editor; lead stands first in its head, foot below.
  */
-export function Paper({ of, body, stamp }) {
+export function Paper({ of, body, stamp, bench = false, lead, foot, onAnswer }) {
 	const [device, setDevice] = useState('desktop');
 	const [scheme, setScheme] = useState('light');
 	const [images, setImages] = useState(false);
 	const [shown, setShown] = useState(/** @type {any} */ ({}));
 	useEffect(() => {
 		let current = true;
-		api.post(of, { ...body, ...(images ? { images: true } : {}) }).then((answer) => current && setShown(answer)).catch((error) => {
+		api.post(of, { ...body, ...(images ? { images: true } : {}) }).then((answer) => {
+			if (!current) return;
+			setShown(answer);
+			onAnswer?.(answer);
+		}).catch((error) => {
 			if (!(error instanceof ApiError)) throw error;
 			if (current) setShown({ error });
 		});
@@ -23,9 +27,9 @@ export function Paper({ of, body, stamp }) {
 			current = false;
 		};
 	}, [of, images, stamp]);
-	return html`<section class="sheet wide" data-device=${device} data-scheme=${scheme} aria-label=${t('frame.label')}>
-	<div class="sheet-head"><span class="muted t12">${images ? t('frame.loaded') : t('frame.none')}</span>${!images && shown.remote_images > 0 && html`<${Button} kind="quiet" onClick=${() => setImages(true)}>${t('frame.load', { n: shown.remote_images })}<//>`}<span class="push"></span>
+	return html`<section class=${bench ? '' : 'sheet wide'} data-device=${device} data-scheme=${scheme} aria-label=${t('frame.label')}>
+	<div class=${bench ? 'bench-head' : 'sheet-head'}>${lead ?? html`<span class="muted t12">${images ? t('frame.loaded') : t('frame.none')}</span>`}${!images && shown.remote_images > 0 && html`<${Button} kind="quiet" onClick=${() => setImages(true)}>${t('frame.load', { n: shown.remote_images })}<//>`}<span class="push"></span>
 	<${Seg} label=${t('frame.width')} value=${device} onChange=${setDevice} options=${[['phone', t('frame.phone'), 'phone'], ['desktop', t('frame.desktop'), 'desktop']]} />
 	<${Seg} label=${t('frame.scheme')} value=${scheme} onChange=${setScheme} options=${[['light', t('frame.light'), 'sun'], ['dark', t('frame.dark'), 'moon']]} /></div>
-	<div class="sheet-body">${shown.error ? html`<${Failed} error=${shown.error} />` : html`<div class="paper">${shown.url && html`<iframe sandbox="" src=${shown.url} title=${t('frame.title')}></iframe>`}</div>`}</div></section>`;
+	<div class="sheet-body">${shown.error ? html`<${Failed} error=${shown.error} />` : html`<div class="paper">${shown.url && html`<iframe sandbox="" src=${shown.url} title=${t('frame.title')}></iframe>`}</div>`}</div>${foot}</section>`;
 }

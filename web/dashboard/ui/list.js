@@ -9,10 +9,10 @@ import { attempt } from './float.js';
 
 /**
  * @param {{list: any, columns: {name: any, class?: string, cell: (row: any) => any, hide?: boolean}[], empty: any, open?: (row: any) => string|null,
- * label: string, selected?: Set<string>, onSelect?: (ids: Set<string>) => void, fresh?: (n: number) => string, key?: (row: any) => string, top?: boolean}} props
- * list is useList's; open says a row's page; hide: the column's name is for readers alone.
+ * label: string, selected?: Set<string>, onSelect?: (ids: Set<string>) => void, fresh?: (n: number) => string, key?: (row: any) => string, top?: boolean, searched?: any}} props
+ * list is useList's; open says a row's page; hide: the column's name is for readers alone; searched: words for how far a search came.
  */
-export function Table({ list, columns, empty, open, label, selected, onSelect, fresh, key: keyOf = (row) => row.id, top = false }) {
+export function Table({ list, columns, empty, open, label, selected, onSelect, fresh, key: keyOf = (row) => row.id, top = false, searched }) {
 	const body = useRef(/** @type {any} */ (null));
 	const [cursor, setCursor] = useState(-1);
 	const { rows } = list;
@@ -52,7 +52,7 @@ export function Table({ list, columns, empty, open, label, selected, onSelect, f
 	})}>
 		${selected && html`<td class="cell-check"><label class="check"><input type="checkbox" aria-label=${t('ui.selectRow')} checked=${selected.has(keyOf(row))} onChange=${() => toggle(keyOf(row))} /></label></td>`}
 		${columns.map((c) => html`<td class=${c.class ?? ''}>${c.cell(row)}</td>`)}</tr>`)}</tbody></table>
-	<${Foot} list=${list} />`;
+	<${Foot} list=${list} searched=${searched} />`;
 }
 
 function SelectAll({ all, some, onChange }) {
@@ -82,11 +82,11 @@ export function Bulk({ n, clear, children }) {
 
 /**
  * Downloads a list as CSV, with the filters that it is shown with.
- * @param {{path: string, query?: Record<string, any>, name: string, quiet?: boolean}} props
+ * @param {{path: string, query?: Record<string, any>, name: string, team?: string|null}} props
  */
-export function Csv({ path, query, name }) {
+export function Csv({ path, query, name, team }) {
 	const get = () => attempt(async () => {
-		const answer = await request('GET', path, { query, headers: { Accept: 'text/csv' } });
+		const answer = await request('GET', path, { query, team, headers: { Accept: 'text/csv' } });
 		const a = document.createElement('a');
 		a.href = URL.createObjectURL(await answer.blob());
 		a.download = `${name}.csv`;

@@ -1,0 +1,18 @@
+package health
+
+// Where settings come from.
+const (
+	FromFlag        = "flag"
+	FromEnvironment = "environment"
+	FromFile        = "file" // that a variable names
+	FromDefault     = "default"
+)
+
+// Setting is a setting of a running server.
+type Setting struct {
+	Name     string // of its flag
+	Value    string // lists separated by commas; never a secret
+	From     string
+	Variable string // that sets it, too
+	About    string // what it says, in words
+}

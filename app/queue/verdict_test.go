@@ -1,0 +1,205 @@
+package queue_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/queue"
+	"mailer/app/relays"
+	"mailer/app/reputation"
+	"mailer/app/server"
+	"mailer/app/verdict"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// verdictOf is the verdict on an email of a team.
+func verdictOf(w *world.World, key *app.Key, id string) verdict.Verdict {
+	w.T.Helper()
+	v, err := w.Server.Queue.Verdict(w.T.Context(), key, id)
+	world.Must(w.T, err)
+	return v
+}
+
+// wantVerdict checks what is said of an email, and that `mailer queue show` says the same.
+func wantVerdict(w *world.World, id string, code verdict.Code, words string) {
+	w.T.Helper()
+	v := verdictOf(w, w.Key, id)
+	if v.Code != code || !strings.Contains(v.Text+" "+v.Fix, words) {
+		w.T.Errorf("%s: %s / %s, want %s: %s", v.Code, v.Text, v.Fix, code, words)
+	}
+	shown, err := w.Server.Queue.Show(w.T.Context(), "", id)
+	world.Must(w.T, err)
+	if shown.Verdict == nil || shown.Verdict.Text != v.Text {
+		w.T.Errorf("shown %+v, not %s", shown.Verdict, v.Text)
+	}
+}
+
+func TestAVerdictFollowsAnEmailFromItsAcceptanceToItsEnd(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		reply := make(chan struct{})
+		relay := world.NewRelay(world.Firstly(world.ByName(map[string]int{"bob@example.net": 450, "eve@example.net": 550}), world.DotThen(reply)))
+		w := world.Serving(t, relay)
+		other := w.AddTeam("other", "other.example")
+		later := w.SendAt(app.FormatTime(time.Now().Add(time.Hour)))
+		wantVerdict(w, later, verdict.Scheduled, app.FormatTime(time.Now().Add(time.Hour)))
+		id := w.Send("bob@example.net", "eve@example.net", "ann@example.net")
+		synctest.Wait()
+		next := app.FormatTime(w.Unit(id).NextAt)
+		wantVerdict(w, id, verdict.MixedSent, "Taken by the relay us-east-1 for 1 of 3. example.net has no mailbox eve@example.net (550 5.1.1). example.net has new senders come a second time (greylisting, 450 4.2.0); next try at "+next)
+		wantVerdict(w, id, verdict.MixedSent, "eve@example.net is suppressed since ")
+		if _, err := w.Server.Queue.Verdict(t.Context(), other, id); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("another team learns %v", err)
+		}
+		world.Sleep(time.Minute)
+		wantVerdict(w, id, verdict.MixedSent, "It is being handed to the relay us-east-1 now, at try 2")
+		close(reply)
+		synctest.Wait()
+		if v := verdictOf(w, w.Key, id); v.Params.Reached != 2 || len(v.Parts) != 1 || v.Parts[0].Code != verdict.BouncedUnknownUser {
+			t.Errorf("%+v", v)
+		}
+		w.Take(world.Bounce(id, "bob@example.net", "5.2.2"))
+		wantVerdict(w, id, verdict.MixedSent, "The mailbox bob@example.net is full (5.2.2)")
+		refused := w.Send("eve@example.net", "ann@example.net")
+		synctest.Wait()
+		wantVerdict(w, refused, verdict.MixedSent, "mail to it bounced, so it is suppressed since ")
+		world.Must(t, w.Cancel(later))
+		wantVerdict(w, later, verdict.Canceled, "nothing more of it leaves")
+	})
+}
+
+func TestAVerdictNamesWhatKeepsMailAndAgreesWithTheQueue(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Always(world.ByName(map[string]int{"bob@example.net": 450})))
+		w := world.Serving(t, relay)
+		other := w.AddTeam("other", "other.example")
+		_, err := w.Server.Routing.Pause(t.Context(), app.DefaultRegion, time.Hour)
+		world.Must(t, err)
+		world.Sleep(2 * time.Second)
+		id, theirs := w.Send("ann@example.net"), sendAs(w, other, "other.example", "eve@example.net")
+		synctest.Wait()
+		wantVerdict(w, id, verdict.WaitingRelayPaused, "until "+app.FormatTime(time.Now().Add(time.Hour-2*time.Second)))
+		_, err = w.Server.Teams.SuspendTeam(t.Context(), w.Key.TeamID, "the invoice is open")
+		world.Must(t, err)
+		wantVerdict(w, id, verdict.SuspendedTeam, "the operator suspended this team at "+app.FormatTime(time.Now())+": the invoice is open")
+		if v := verdictOf(w, other, theirs); v.Code != verdict.WaitingRelayPaused {
+			t.Errorf("the other team's: %s", v.Text)
+		}
+		_, err = w.Server.Teams.ResumeTeam(t.Context(), w.Key.TeamID)
+		world.Must(t, err)
+		res, err := w.Server.Queue.Hold(t.Context(), queue.Filter{IDs: []string{id}})
+		want(t, res, err, 1, 1)
+		wantVerdict(w, id, verdict.Held, "Held by the server since "+app.FormatTime(time.Now()))
+		res, err = w.Server.Queue.Release(t.Context(), queue.Filter{IDs: []string{id}})
+		want(t, res, err, 1, 1)
+		_, err = w.Server.Routing.Resume(t.Context(), app.DefaultRegion)
+		world.Must(t, err)
+		world.Sleep(2 * time.Second)
+		wantVerdict(w, id, verdict.Sent, "The relay us-east-1 took it for ann@example.net at ")
+
+		put := w.Send("bob@example.net")
+		synctest.Wait()
+		wantVerdict(w, put, verdict.Greylisted, "450 4.2.0")
+		relay.Follow(world.Always(world.Trouble(app.StageAuth, "535 no")))
+		down := w.Send("ann@example.net")
+		synctest.Wait()
+		wantVerdict(w, down, verdict.WaitingRelaySignIn, "refuses this server's sign-in since "+app.FormatTime(time.Now())+" (535 no)")
+		relay.Follow(world.Always(world.RefuseLocally))
+		world.Sleep(20 * time.Minute)
+		wantVerdict(w, down, verdict.FailedTooLarge, "takes no message this large (5.3.4)")
+		large := w.Send("ann@example.net")
+		synctest.Wait()
+		wantVerdict(w, large, verdict.FailedTooLarge, "takes no message this large (5.3.4)")
+	})
+}
+
+func TestAVerdictSaysWhenMailThatWasPutOffIsGivenUp(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		relay := world.NewRelay(world.Always(world.Says(app.StageMail, 451, "later")))
+		w := world.Serving(t, relay)
+		w.AddTeam("other", "other.example")
+		began := time.Now()
+		in := world.Letter("bob@example.net")
+		in.ExpiresIn = "1h"
+		id, err := w.Server.Mail.SendEmail(t.Context(), w.Key, in, mail.SendOptions{})
+		world.Must(t, err)
+		world.Sleep(10 * time.Minute)
+		until := app.FormatTime(began.Add(time.Hour))
+		wantVerdict(w, id, verdict.Deferred, "it is tried again by itself until "+until)
+		beside := w.Beside() // a command, which has no relays, does not know
+		v, err := beside.Queue.Verdict(t.Context(), w.Key, id)
+		world.Must(t, err)
+		if v.Code != verdict.Deferred || v.Params.GivesUpAt != "" {
+			t.Errorf("beside the server: %+v", v)
+		}
+		world.Sleep(time.Hour)
+		wantVerdict(w, id, verdict.FailedExpired, "last answer: 451")
+	})
+}
+
+func TestAVerdictOfARelayThatIsNotThere(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.IdleWith(t, server.Config{NoRelay: true})
+		w.AddTeam("other", "other.example")
+		w.Start()
+		id := w.Send("bob@example.net")
+		wantVerdict(w, id, verdict.WaitingNoRelay, "this server has no relay yet")
+		relay := relays.Relay{Region: "eu-west-1", Host: "relay.test", Port: 587, Connections: 1}
+		w.Stop()
+		w.Config.NoRelay, w.Relays = false, []*world.FakeRelay{world.NewRelayOf(relay, nil)}
+		w.Open()
+		wantVerdict(w, id, verdict.WaitingNoRegion, "this server has no relay us-east-1 any more")
+	})
+}
+
+func TestAVerdictOnARecipientOfABroadcast(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		hang := make(chan struct{})
+		relay := world.NewRelay(world.Always(world.After(hang, world.ByName(map[string]int{"p1@example.net": 550}))))
+		w := world.IdleWith(t, server.Config{Enforce: true}, relay)
+		other := w.AddTeam("other", "other.example")
+		w.Start()
+		w.People(60)
+		b := w.Draft()
+		w.Queue(b)
+		world.Sleep(10 * time.Second)
+		head := w.Broadcast(b.ID)
+		first, last := app.MailID(head.Mails, 1), app.MailID(head.Mails, 60)
+		wantVerdict(w, first, verdict.Leaving, "is being handed to the relay")
+		wantVerdict(w, last, verdict.WaitingPace, "waits for its turn in its broadcast")
+		if v := verdictOf(w, w.Key, last); v.Params.BroadcastID != b.ID || v.Params.Address == "" {
+			t.Errorf("%+v", v.Params)
+		}
+		if _, err := w.Server.Queue.Verdict(t.Context(), other, last); app.CodeOf(err) != app.CodeNotFound {
+			t.Errorf("another team learns %v", err)
+		}
+		_, err := w.Server.Queue.Hold(t.Context(), queue.Filter{Broadcast: b.ID})
+		world.Must(t, err)
+		wantVerdict(w, last, verdict.Held, "it leaves once it is released")
+		_, err = w.Server.Queue.Release(t.Context(), queue.Filter{Broadcast: b.ID})
+		world.Must(t, err)
+		w.SufferedBy(w.Key.TeamID, reputation.Outcome{Sent: 1000, HardBounced: 200})
+		world.Must(t, w.Server.Delivery.Judge(t.Context()))
+		wantVerdict(w, last, verdict.Guardrails, "too many recipients bounced or complained")
+		_, _, err = w.Server.Broadcasts.CancelBroadcast(t.Context(), w.Key, b.ID)
+		world.Must(t, err)
+		wantVerdict(w, last, verdict.CanceledBroadcast, "Canceled with its broadcast")
+		close(hang)
+	})
+}
+
+func TestAVerdictOfADamagedEmailSaysSo(t *testing.T) {
+	w := world.Idle(t, world.NewRelay(nil))
+	w.AddTeam("other", "other.example")
+	id := w.Send("bob@example.net")
+	world.Must(t, w.DB.WriteVital(t.Context(), func(tx *db.Tx) error { return tx.HoldWaiting(id, app.HoldDamaged) }))
+	wantVerdict(w, id, verdict.HeldDamaged, "the database is damaged where this email stands")
+	if v := verdictOf(w, w.Key, id); v.Params.Since == "" || v.Tone != verdict.Bad {
+		t.Error(fmt.Sprint(v))
+	}
+}

@@ -1,0 +1,117 @@
+package verdict
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// group is recipients of whom the same is said.
+type group struct {
+	code  Code
+	ends  []end
+	first int // of them in the envelope
+}
+
+// grouped puts ends together of which the same is said, the gravest first.
+func grouped(ends []end) []group {
+	var groups []group
+	for i, e := range ends {
+		at := slices.IndexFunc(groups, func(g group) bool {
+			return g.code == e.code && g.ends[0].params.Outcome == e.params.Outcome
+		})
+		if at < 0 {
+			at = len(groups)
+			groups = append(groups, group{code: e.code, first: i})
+		}
+		groups[at].ends = append(groups[at].ends, e)
+	}
+	slices.SortStableFunc(groups, func(a, b group) int { return cmp.Compare(rank[a.code], rank[b.code]) })
+	return groups
+}
+
+// part words what is said of a group: with the values of its first recipient, and the
+// latest time.
+func (g *group) part() VerdictPart {
+	p := g.ends[0].params
+	p.Count = len(g.ends)
+	for _, e := range g.ends {
+		p.At = max(p.At, e.params.At)
+	}
+	t := templates[g.code]
+	return worded(t, p)
+}
+
+func worded(t *Template, p VerdictParams) VerdictPart {
+	values := p.values()
+	return VerdictPart{Code: t.Code, Tone: t.Tone, Text: fill(t.text(p.Count), values), Fix: fill(t.Fix, values), Params: p}
+}
+
+// maxParts is how many ends an email's sentence tells of.
+const maxParts = 3
+
+// mixed is the verdict on an email whose recipients ended differently: for how many it
+// arrived, then the gravest of the other ends.
+func (f *Facts) mixed(groups []group) Verdict {
+	p := VerdictParams{Relay: f.Relay, FromDomain: f.FromDomain, BroadcastID: f.BroadcastID, Total: len(f.Recipients)}
+	taken := 0
+	for _, g := range groups {
+		switch {
+		case reached(g.code):
+			p.Reached += len(g.ends)
+		case g.code == Sent:
+			taken += len(g.ends)
+		}
+	}
+	code := MixedDelivered
+	said := func(c Code) bool { return c == Delivered || c == Opened || c == Clicked || c == Unsubscribed }
+	if p.Reached == 0 {
+		code, p.Reached = MixedSent, taken
+		said = func(c Code) bool { return c == Sent }
+	}
+	if p.Reached == 0 {
+		code = Mixed
+	}
+	out := Verdict{Code: code, Tone: Neutral, Params: p}
+	out.Text = fill(templates[code].Text, p.values())
+	for i := range groups {
+		part := groups[i].part()
+		out.Tone = graver(out.Tone, part.Tone)
+		if !said(part.Code) && len(out.Parts) < maxParts {
+			out.Parts = append(out.Parts, part)
+			out.Text += " " + part.Text
+		}
+	}
+	out.Fix = fixOf(out.Parts)
+	return out
+}
+
+// graver is the graver of two tones.
+func graver(a, b Tone) Tone {
+	order := []Tone{Good, Neutral, Warn, Bad}
+	if slices.Index(order, b) > slices.Index(order, a) {
+		return b
+	}
+	return a
+}
+
+// nothingToDo begins the fix of what needs nobody.
+const nothingToDo = "Nothing to do"
+
+// fixOf says what to do about several ends: what needs nobody is left out where something
+// does.
+func fixOf(parts []VerdictPart) string {
+	var fixes, idle []string
+	for _, p := range parts {
+		switch {
+		case strings.HasPrefix(p.Fix, nothingToDo):
+			idle = append(idle, p.Fix)
+		case !slices.Contains(fixes, p.Fix):
+			fixes = append(fixes, p.Fix)
+		}
+	}
+	if len(fixes) == 0 {
+		fixes = idle[:min(len(idle), 1)]
+	}
+	return strings.Join(fixes, " ")
+}

@@ -1,0 +1,254 @@
+package verdict
+
+import (
+	"slices"
+	"strings"
+
+	"mailer/app"
+)
+
+// end is what became of one recipient.
+type end struct {
+	code   Code
+	params VerdictParams
+}
+
+// TestWords begin the words of an event of a test recipient, which name what it stands for.
+const TestWords = "Test recipient: "
+
+// ends are what became of each recipient.
+func (f *Facts) ends() []end {
+	recipients := f.Recipients
+	if len(recipients) == 0 { // damaged, or gone: what waits still says why
+		recipients = []Recipient{{State: app.Queued}}
+	}
+	out := make([]end, 0, len(recipients))
+	for i := range recipients {
+		r := &recipients[i]
+		e := f.endOf(r)
+		e.params.Address, e.params.Domain = r.Address, domainOf(r.Address)
+		e.params.Relay, e.params.FromDomain, e.params.BroadcastID = f.Relay, f.FromDomain, f.BroadcastID
+		if listedMatters[e.code] {
+			e.params.SuppressedSince = stamp(r.Listed.Since)
+		}
+		out = append(out, e)
+	}
+	return f.read(out)
+}
+
+// domainOf is the domain of an address; of one that was erased there is none.
+func domainOf(address string) string {
+	if at := strings.LastIndexByte(address, '@'); at >= 0 {
+		return strings.ToLower(address[at+1:])
+	}
+	return ""
+}
+
+// listedMatters are the codes whose sentences say since when an address is suppressed.
+var listedMatters = map[Code]bool{
+	Complained: true, BouncedUnknownUser: true, BouncedDisabled: true, BouncedNoDomain: true, BouncedBadAddress: true, BouncedFull: true, BouncedProviderList: true,
+	SuppressedBounce: true, SuppressedComplaint: true, SuppressedManual: true, SuppressedUnsubscribe: true,
+}
+
+// endOf is what became of one recipient, but for what all have in common.
+func (f *Facts) endOf(r *Recipient) end {
+	switch r.State {
+	case app.Queued, app.Scheduled, "":
+		return f.waits(r)
+	case app.Suppressed:
+		return f.suppressed(r)
+	case app.Canceled:
+		return f.canceled(r)
+	}
+	ev := f.about(r, app.EventType(r.State))
+	p := VerdictParams{At: stamp(ev.CreatedAt)}
+	if strings.HasPrefix(ev.Detail.Message, TestWords) {
+		return end{TestRecipient, VerdictParams{Outcome: string(r.State)}}
+	}
+	p.answered(&ev.Detail)
+	switch r.State {
+	case app.Bounced:
+		p.Server = f.server(r, &ev)
+		return end{bounce(&ev.Detail), p}
+	case app.Failed:
+		return end{f.failure(r, &ev, &p), p}
+	case app.Complained:
+		return end{Complained, VerdictParams{At: p.At}}
+	case app.DeliveryDelayed:
+		return end{DeliveryDelayed, p}
+	}
+	return f.arrived(r, VerdictParams{At: p.At})
+}
+
+// arrived is the end of a recipient for whom a relay took the email.
+func (f *Facts) arrived(r *Recipient, p VerdictParams) end {
+	switch {
+	case f.Relay == app.CaptureRegion:
+		return end{Captured, p}
+	case r.State == app.Sent:
+		return end{Sent, p}
+	case r.State == app.Delivered, len(f.Recipients) > 1 && (r.State == app.Opened || r.State == app.Clicked):
+		return end{Delivered, p}
+	case r.State == app.Opened:
+		return end{Opened, p}
+	case r.State == app.Clicked:
+		return end{Clicked, p}
+	}
+	return end{Unknown, p}
+}
+
+// read has who was reached be who opened or followed a link, or unsubscribed, where all
+// were reached: whose of several recipients an open is, is not known.
+func (f *Facts) read(ends []end) []end {
+	if slices.ContainsFunc(ends, func(e end) bool {
+		return e.code != Sent && e.code != Delivered && e.code != Opened && e.code != Clicked
+	}) {
+		return ends
+	}
+	for _, look := range []struct {
+		event app.EventType
+		code  Code
+	}{{app.EventUnsubscribed, Unsubscribed}, {app.EventType(app.Clicked), Clicked}, {app.EventType(app.Opened), Opened}} {
+		i := slices.IndexFunc(f.Events, func(ev app.Event) bool { return ev.Type == look.event })
+		if i < 0 {
+			continue
+		}
+		for k := range ends {
+			ends[k].code, ends[k].params.At = look.code, stamp(f.Events[i].CreatedAt)
+		}
+		return ends
+	}
+	return ends
+}
+
+// reached reports whether a code says that the email arrived.
+func reached(c Code) bool {
+	switch c {
+	case Delivered, Opened, Clicked, Unsubscribed, Complained:
+		return true
+	}
+	return false
+}
+
+// about is the newest event of the kinds that is about a recipient, or about all of them;
+// the zero event: there is none.
+func (f *Facts) about(r *Recipient, kinds ...app.EventType) app.Event {
+	return newestOf(f.Events, r, kinds)
+}
+
+func newestOf(events []app.Event, r *Recipient, kinds []app.EventType) app.Event {
+	folded := app.FoldAddress(r.Address)
+	for _, ev := range events {
+		if slices.Contains(kinds, ev.Type) && (ev.Recipient == "" || app.FoldAddress(ev.Recipient) == folded) {
+			return ev
+		}
+	}
+	return app.Event{}
+}
+
+// server names who answered: the relay in its own transaction, but where a code speaks of
+// the mailbox or its domain; else whoever the provider heard it from.
+func (f *Facts) server(r *Recipient, ev *app.Event) string {
+	if domain := domainOf(r.Address); domain != "" && (ev.Detail.Source != "" || ofMailbox(&ev.Detail)) {
+		return domain
+	}
+	return f.Relay
+}
+
+// ofMailbox reports whether a code speaks of a mailbox or its address (RFC 3463 3.2, 3.3).
+func ofMailbox(d *app.EventDetail) bool {
+	subject, detail := subjectOf(d.EnhancedCode)
+	return subject == "2" || subject == "1" && detail != "7" && detail != "8"
+}
+
+// subjectOf parts an enhanced status code (RFC 3463 2) after its class.
+func subjectOf(code string) (subject, detail string) {
+	_, rest, _ := strings.Cut(code, ".")
+	subject, detail, _ = strings.Cut(rest, ".")
+	return subject, detail
+}
+
+// suppressed is the end of a recipient to whom nothing was sent. Why, the list of
+// suppressions says; else it was an opt-out, or the list has changed since.
+func (f *Facts) suppressed(r *Recipient) end {
+	ev := f.about(r, app.EventType(app.Suppressed))
+	p := VerdictParams{At: stamp(ev.CreatedAt)}
+	switch words := ev.Detail.Message; {
+	case strings.HasPrefix(words, TestWords):
+		return end{TestRecipient, VerdictParams{Outcome: string(app.Suppressed)}}
+	case r.Address == app.Erased:
+		return end{Erased, p}
+	case words != "" && !strings.Contains(words, "suppression list"):
+		return end{SuppressedOptOut, p}
+	}
+	switch r.Listed.Origin {
+	case app.OriginBounce:
+		return end{SuppressedBounce, p}
+	case app.OriginComplaint:
+		return end{SuppressedComplaint, p}
+	case app.OriginManual:
+		return end{SuppressedManual, p}
+	case app.OriginUnsubscribe:
+		return end{SuppressedUnsubscribe, p}
+	}
+	return end{SuppressedLifted, p}
+}
+
+func (f *Facts) canceled(r *Recipient) end {
+	ev := f.about(r, app.EventType(app.Canceled))
+	p := VerdictParams{At: stamp(ev.CreatedAt), By: actor(ev.Detail.Message, "Canceled by ")}
+	if f.BroadcastID != "" && p.By == "" {
+		return end{CanceledBroadcast, p}
+	}
+	return end{Canceled, p}
+}
+
+// actor finds who did something in the words of an event; empty: they do not say.
+func actor(words, verb string) string {
+	rest, ok := strings.CutPrefix(words, verb)
+	if !ok {
+		return ""
+	}
+	who, _, _ := strings.Cut(rest, ";")
+	return cut(who)
+}
+
+// failure is the code of what was given up.
+func (f *Facts) failure(r *Recipient, ev *app.Event, p *VerdictParams) Code {
+	d := &ev.Detail
+	subject, detail := subjectOf(d.EnhancedCode)
+	switch {
+	case d.Reason == app.ReasonExpired:
+		return f.expired(r, d, p)
+	case d.Source != "":
+		return FailedProvider
+	case d.Stage == app.StageCompose && d.EnhancedCode == "":
+		return FailedDomainGone
+	case d.Stage == app.StageCompose:
+		return FailedCompose
+	case subject == "3" && detail == "4", subject == "2" && detail == "3", d.ReplyCode == 552 && subject == "":
+		return FailedTooLarge
+	case subject == "6" && detail == "7":
+		return FailedUTF8
+	case subject == "7", subject == "6":
+		return FailedPolicy
+	case d.Stage == app.StageMail, subject == "1":
+		return FailedSender
+	case ev.ID == "" && ev.Type == "":
+		return Unknown
+	}
+	return FailedOther
+}
+
+// expired fills in what was answered last to an email that waited too long.
+func (f *Facts) expired(r *Recipient, d *app.EventDetail, p *VerdictParams) Code {
+	p.Attempts = d.Attempt
+	last := f.about(r, app.EventDeferred, app.EventInDoubt)
+	if last.Type == app.EventInDoubt {
+		return FailedDoubt
+	}
+	if p.Answer == "" {
+		p.answered(&last.Detail)
+	}
+	return FailedExpired
+}

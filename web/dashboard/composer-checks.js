@@ -1,0 +1,42 @@
+// What is looked at before a broadcast is sent: its score, and a test mail.
+import { html, useState } from './lib/core.js';
+import { api, ApiError } from './api.js';
+import { number } from './format.js';
+import { t } from './i18n.js';
+import { base } from './router.js';
+import { me } from './state.js';
+import { Bones, Button, Failed, Icon, Input } from './ui/base.js';
+import { dialog, DialogBody, toast } from './ui/float.js';
+import { usePost } from './plan.js';
+
+/** Sends what is written to a few people, by the operation at an address. @param {string} path */
+export const testMail = (path) => dialog((close) => html`<${Test} path=${path} close=${close} />`);
+
+function Test({ path, close }) {
+	const [to, setTo] = useState(me.value?.email ?? '');
+	const [wrong, setWrong] = useState('');
+	const send = async () => {
+		try {
+			const { data } = await api.post(path, { to: to.split(/[\s,;]+/).filter(Boolean) });
+			close();
+			toast(t('composer.testSent', { n: data.length }), { href: `${base}/emails/${data[0].id}`, word: t('composer.testSee') });
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			setWrong(e.message);
+		}
+	};
+	return html`<${DialogBody} title=${t('composer.test')} onSubmit=${send} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary">${t('composer.testAct')}<//>`}>
+		<${Input} label=${t('composer.testTo')} hint=${t('composer.testHint')} value=${to} onInput=${setTo} error=${wrong} autofocus /><//>`;
+}
+
+/** What costs points in a mail. @param {{score: any, more?: any}} props */
+export const Penalties = ({ score, more }) => html`<ul class="items">${score.penalties.map((p) => html`<li><${Icon} name=${p.severity === 'critical' ? 'st-bounced' : 'st-delayed'} class=${p.severity === 'critical' ? 'bad' : 'warn'} /><span class="grow break">${p.message}</span><span class="num">−${number(p.points)}</span></li>`)}
+	${!score.penalties.length && html`<li><${Icon} name="st-delivered" class="good" /><span class="grow">${t('review.noPenalties')}</span></li>`}${more}</ul>`;
+
+/** The checks beside the editor. @param {{draft: any, close: () => void}} props */
+export function Checks({ draft, close }) {
+	const plan = usePost(`/broadcasts/${draft.value.id}/plan`, undefined, draft.saved);
+	return html`<section aria-label=${t('composer.checks')}><div class="bench-head"><h2 class="t14">${t('composer.checks')}</h2>${plan.data && html`<span><span class="medium">${number(plan.data.score.score)}</span> <span class="muted">${t(`bands.${plan.data.score.band}`)}</span></span>`}<span class="push"></span><${Button} icon="x" kind="quiet" label=${t('ui.close')} onClick=${close} /></div>
+	<div class="bench-pad">${plan.error ? html`<${Failed} error=${plan.error} retry=${plan.reload} title=${t('composer.notYet')} />` : plan.data ? html`<${Penalties} score=${plan.data.score} />` : html`<${Bones} rows=${4} />`}</div></section>`;
+}
+

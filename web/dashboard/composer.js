@@ -1,0 +1,145 @@
+// The composer: one broadcast, written beside what a reader will see.
+import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
+import { useGet, useList } from './api.js';
+import { Checks, testMail } from './composer-checks.js';
+import { Versions } from './composer-versions.js';
+import { Left, Saved, useDraft } from './drafts.js';
+import { t } from './i18n.js';
+import { base, go } from './router.js';
+import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
+import { CodeEditor } from './ui/code-editor.js';
+import { Menu } from './ui/float.js';
+import { Paper } from './ui/frame.js';
+import { builtIn, findings, used } from './variables.js';
+
+/** The page. @param {{params: {id: string}}} props */
+export default function Composer({ params }) {
+	const { data, error, reload } = useGet(`/broadcasts/${params.id}`);
+	const path = [[t('broadcasts.title'), `${base}/broadcasts`]];
+	useEffect(() => {
+		if (data && data.status !== 'draft') go(`/broadcasts/${params.id}/report`, { replace: true });
+	}, [data?.status]);
+	if (error && !data) return html`<${Head} title=${t('composer.title')} path=${path} /><${Failed} error=${error} retry=${reload} />`;
+	if (!data) return html`<${Head} title=${t('composer.title')} path=${path} /><${Bones} />`;
+	if (data.status !== 'draft') return null;
+	return html`<${Draft} key=${data.id} of=${data} path=${path} />`;
+}
+
+const cleared = ['preview_text', 'html', 'segment_id', 'topic_id'];
+
+/** The PATCH of what was changed: what must not be empty waits until it is not. @param {any} changed */
+function body(changed) {
+	const out = { ...changed };
+	for (const name of cleared) if (out[name] === '') out[name] = null;
+	for (const name of ['from', 'subject', 'name']) if (name in out && !out[name].trim()) delete out[name];
+	return out;
+}
+
+function Draft({ of, path }) {
+	const draft = useDraft({ id: of.id, path: `/broadcasts/${of.id}`, server: of, revision: (answer) => answer.revision, body });
+	const { value } = draft;
+	const [side, setSide] = useState('preview');
+	const review = async () => {
+		if (await draft.save()) go(`/broadcasts/${of.id}/review`);
+	};
+	useEffect(() => {
+		const keys = (/** @type {any} */ e) => {
+			if ((e.metaKey || e.ctrlKey) && e.key.toLowerCase() === 's') {
+				e.preventDefault();
+				draft.save();
+			}
+		};
+		addEventListener('keydown', keys);
+		return () => removeEventListener('keydown', keys);
+	}, []);
+	return html`<${Head} title=${value.name} path=${path} note=${html`<${Saved} draft=${draft} />`}>
+		<${Menu} label=${t('ui.acts')} items=${[
+			{ icon: 'gauge', name: t('composer.checks'), run: () => setSide('checks') },
+			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
+		]} />
+		<${Button} icon="mail" onClick=${async () => (await draft.save()) && testMail(`/broadcasts/${of.id}/test`)}>${t('composer.test')}<//>
+		<${Button} kind="primary" onClick=${review}>${t('composer.review')}<//><//>
+	<${Left} draft=${draft} />
+	<${Meta} draft=${draft} />
+	<div class="bench"><${Writing} draft=${draft} onVersions=${() => setSide(side === 'versions' ? 'preview' : 'versions')} side=${side} />
+	${side === 'preview' ? html`<${Reading} draft=${draft} />` : side === 'checks' ? html`<${Checks} draft=${draft} close=${() => setSide('preview')} />` : html`<${Versions} draft=${draft} fields=${['subject', 'preview_text', 'html', 'text']} close=${() => setSide('preview')} />`}</div>`;
+}
+
+function Meta({ draft }) {
+	const { value } = draft;
+	const line = (name, more) => html`<dt><label for=${`c-${name}`}>${t(`composer.${name}`)}</label></dt><dd><input class="input" id=${`c-${name}`} value=${value[name] ?? ''} aria-invalid=${more.needed && !value[name]?.trim() ? 'true' : undefined} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} placeholder=${more.hint} />
+		${more.needed && !value[name]?.trim() ? html`<span class="note bad" role="alert">${t('composer.needed')}</span>` : more.note && html`<span class="note hide-s">${more.note}</span>`}</dd>`;
+	return html`<dl class="meta">${line('name', { needed: true })}${line('from', { needed: true })}
+	${line('subject', { needed: true, note: t('composer.characters', { n: [...(value.subject ?? '')].length }) })}${line('preview_text', { hint: t('composer.previewHint') })}
+	<dt>${t('composer.audience')}</dt><dd><${Audience} draft=${draft} /></dd></dl>`;
+}
+
+/** Whom it goes to: a segment with its size, and a topic. */
+function Audience({ draft }) {
+	const { value } = draft;
+	const segments = useList('/segments', {}, { limit: 100 });
+	const topics = useList('/topics', {}, { limit: 100 });
+	const segment = useGet(value.segment_id ? `/segments/${value.segment_id}` : null).data;
+	const options = (list, id, first) => [['', first], ...list.rows.map((row) => [row.id, row.name]), ...(id && !list.rows.some((row) => row.id === id) ? [[id, segment?.id === id ? segment.name : '…']] : [])];
+	return html`<span class="row row--wrap"><${Select} bare label=${t('composer.segment')} value=${value.segment_id ?? ''} onChange=${(id) => draft.change({ segment_id: id })} options=${options(segments, value.segment_id, t('composer.everybody'))} />
+	<${Select} bare label=${t('composer.topic')} value=${value.topic_id ?? ''} onChange=${(id) => draft.change({ topic_id: id })} options=${options(topics, value.topic_id, t('composer.noTopic'))} />
+	${segment?.contact_count !== undefined && html`<span class="muted">${t('composer.people', { n: segment.contact_count })}</span>`}</span>`;
+}
+
+/** What stands in the variables of a broadcast: built-in names and the team's properties. */
+export function useKnown() {
+	const { rows } = useList('/contact-properties', {}, { limit: 100 });
+	return useMemo(() => ({
+		names: [...builtIn, ...rows.flatMap((p) => [p.key, `contact.${p.key}`])],
+		known: [...builtIn.map((name) => ({ name })), ...rows.map((p) => ({ name: `contact.${p.key}`, detail: p.fallback_value === null ? '' : t('editor.else', { text: p.fallback_value }) }))],
+		fallbacks: Object.fromEntries(rows.flatMap((p) => [[p.key, p.fallback_value], [`contact.${p.key}`, p.fallback_value]])),
+	}), [rows]);
+}
+
+function Writing({ draft, onVersions, side }) {
+	const { value } = draft;
+	const [part, setPart] = useState('html');
+	const editor = useRef(/** @type {any} */ (null));
+	const { names, known, fallbacks } = useKnown();
+	const text = value[part] ?? '';
+	const find = useMemo(() => (now) => findings(now, names), [names]);
+	const made = part === 'text' && value.text === null;
+	return html`<section aria-label=${t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${[['html', 'HTML'], ['text', t('composer.text')]]} />
+		<${Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === 'versions')} onClick=${onVersions}>${t('composer.versions')}<//></div>
+	${made ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
+		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => draft.change({ [part]: now })} />
+		${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
+		<${Lint} text=${text} find=${find} editor=${editor} /><${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} />`}</section>`;
+}
+
+/** The first thing that is wrong with the variables, and its mending. @param {{text: string, find: (text: string) => any[], editor: any}} props */
+export function Lint({ text, find, editor }) {
+	const wrong = useMemo(() => find(text.replace(/\r\n?/g, '\n')), [text, find]);
+	const first = wrong[0];
+	if (!first) return null;
+	return html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${first.message}${wrong.length > 1 ? ` ${t('editor.others', { n: wrong.length - 1 })}` : ''}</span></span>${first.fix && html`<${Button} class="push" onClick=${() => editor.current?.replace(first.from, first.to, first.fix)}>${t('editor.replace')}<//>`}</div>`;
+}
+
+/** The variables in use, with what stands where a contact has none. */
+function Variables({ texts, fallbacks }) {
+	const all = useMemo(() => {
+		const byName = new Map();
+		for (const text of texts) for (const v of used(text ?? '')) if (!v.broken && !/UNSUBSCRIBE_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
+		return [...byName];
+	}, texts);
+	return html`<div class="vars"><span>${t('editor.variables')}</span>${all.length ? all.map(([key, fallback]) => {
+		const otherwise = fallback ?? fallbacks[key];
+		return html`<span><code class="tk-v">${key.replace(/^contact\./, '')}</code> ${otherwise === null || otherwise === undefined || otherwise === '' ? html`<span class="warn">${t('editor.elseNothing')}</span>` : t('editor.else', { text: otherwise })}</span>`;
+	}) : html`<span>${t('editor.noVariables')}</span>`}</div>`;
+}
+
+function Reading({ draft }) {
+	const { value } = draft;
+	const [contact, setContact] = useState('');
+	const [answer, setAnswer] = useState(/** @type {any} */ (null));
+	const { rows } = useList(value.segment_id ? `/segments/${value.segment_id}/contacts` : '/contacts', {}, { limit: 20 });
+	const names = rows.map((c) => [c.id, [c.first_name, c.last_name].filter(Boolean).join(' ') || c.email]);
+	return html`<${Paper} bench of=${`/broadcasts/${value.id}/preview`} body=${contact ? { contact } : {}} stamp=${`${contact} ${draft.saved}`} onAnswer=${setAnswer}
+		lead=${html`<span class="muted hide-s">${t('composer.as')}</span><${Select} bare label=${t('composer.previewAs')} value=${contact} onChange=${setContact} options=${[['', t('composer.somebody')], ...names]} />`} foot=${answer?.missing?.length ? html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${t('composer.missing', { n: answer.missing.length, names: answer.missing.join(', ') })}</span></span></div>` : null} />`;
+}
+

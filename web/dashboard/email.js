@@ -1,0 +1,91 @@
+// One email: what happened and why, what to do, what it says, and how it went.
+import { html } from './lib/core.js';
+import { useGet } from './api.js';
+import { clock, exact, mailbox, relative, size } from './format.js';
+import { t } from './i18n.js';
+import { base, place, setQuery } from './router.js';
+import { Live } from './emails.js';
+import { Acts, lift } from './email-acts.js';
+import { kindOf, lookOf, plain, recipientsOf, replyOf, spoken, worded } from './email-parts.js';
+import { tabs, Tab } from './email-tabs.js';
+import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Verdict } from './ui/base.js';
+
+/** A time of the timeline, to the second where it is of today. */
+const When = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`;
+
+function Recipients({ people }) {
+	return html`<section class="wide" aria-label=${t('email.recipients')}><table class="table table--fixed"><colgroup><col class="w-status" /><col class="w-rec" /><col class="hide-s" /></colgroup><thead class="vh"><tr><th>${t('email.state')}</th><th>${t('email.recipient')}</th><th>${t('email.words')}</th></tr></thead><tbody>${people.map((p) => {
+		const [code, reply] = replyOf(p.event?.detail ?? {});
+		return html`<tr key=${p.address}><td class="w-status"><${Status} of=${p.state} /></td><td class="cell-cut w-rec" title=${p.address}>${p.name && html`<bdi>${p.name}</bdi> `}<bdi>${p.address}</bdi><span class="cell-sub">${[code, reply].filter(Boolean).join(' ')}</span></td><td class="cell-cut muted hide-s" title=${reply}>${code && html`<span class="mono">${code}</span> `}${reply}${p.event?.type === 'suppressed' && html`<${Button} kind="quiet" onClick=${() => lift(p.address)}>${t('email.liftShort')}<//>`}</td></tr>`;
+	})}</tbody></table></section>`;
+}
+
+/** Lines of the timeline with those together that say the same of the same recipient. */
+function folded(events) {
+	const lines = [];
+	for (const e of events) {
+		const last = lines[lines.length - 1];
+		const same = last && e.type === 'deferred' && last.type === e.type && last.recipient === e.recipient && last.detail.reply === e.detail.reply && last.detail.reply_code === e.detail.reply_code;
+		if (same && lines.length > 1) {
+			last.times = (last.times ?? 1) + 1;
+			last.first = e.created_at;
+		} else lines.push({ ...e });
+	}
+	return lines;
+}
+
+function Timeline({ events, next, email }) {
+	const all = email.to.length + email.cc.length + email.bcc.length;
+	const rows = folded(events.data?.data ?? []);
+	if (events.error && !rows.length) return html`<${Failed} error=${events.error} retry=${events.reload} />`;
+	return html`<ol class="timeline">${next && html`<li class="is-next"><${Icon} name="st-scheduled" /><div><b class="medium">${t('email.next')}</b> <time datetime=${next} title=${exact(next)}>${clock(next)}, ${relative(next)}</time></div></li>`}
+	${rows.map((e) => {
+		const [kind, icon] = lookOf(e.type);
+		const [code, reply] = replyOf(e.detail);
+		const words = [code, reply].filter(Boolean).join(' ') || (['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? worded(e.detail.message ?? ''));
+		const who = e.recipient && all > 1 ? e.recipient : '';
+		const took = e.type === 'sent' && e.detail.duration_ms ? t('email.took', { ms: e.detail.duration_ms }) : '';
+		return html`<li key=${e.id} class=${kind && `is-${kind}`}><${Icon} name=${`st-${icon}`} /><div><b class="medium">${t(`email.events.${e.type}`)}${e.times ? ` ${t('email.times', { n: e.times })}` : e.type === 'deferred' && e.detail.attempt ? `, ${t('email.try', { n: e.detail.attempt })}` : ''}</b> ${e.first ? html`<${When} at=${e.first} /> – ` : ''}<${When} at=${e.created_at} />
+			${(who || words || took) && html`<p>${who && html`<bdi>${who}</bdi>`}${who && (words || took) ? ': ' : ''}${words}${words && took ? ', ' : ''}${took}</p>`}</div></li>`;
+	})}</ol>${events.data?.has_more ? html`<p class="t12 muted">${t('email.older')}</p>` : ''}`;
+}
+
+function Aside({ email, events, people }) {
+	const from = mailbox(email.from);
+	const relay = events.data?.data.find((e) => e.detail.relay)?.detail.relay;
+	const bytes = email.attachments.reduce((sum, a) => sum + a.size, 0);
+	const next = people.map((p) => p.next).filter(Boolean).sort()[0] ?? (email.last_event === 'scheduled' ? email.scheduled_at : undefined);
+	return html`<aside class="aside" aria-label=${t('email.details')}><section class="section"><h2 class="vh">${t('email.facts')}</h2><${Facts} class="kv--side" pairs=${[
+		[t('email.from'), html`${from.name && html`<bdi>${from.name}</bdi><br />`}${from.address.split('@').map((part, i) => (i ? html`<wbr />@${part}` : part))}`],
+		[t('email.replyTo'), email.reply_to.join(', ')],
+		[t('email.relay'), relay && html`<span class="mono">${relay}</span>`],
+		[t('email.files'), email.attachments.length ? `${t('email.attachmentsN', { n: email.attachments.length })}, ${size(bytes)}` : ''],
+		[t('email.score'), email.score === null || email.score === undefined ? '' : String(email.score)],
+		[t('email.tags'), email.tags.length ? html`<span class="row row--wrap">${email.tags.map((g) => html`<a class="tag" href=${`${base}/emails?tag=${encodeURIComponent(`${g.name}:${g.value}`)}`}>${g.name}=${g.value}</a>`)}</span>` : ''],
+		[t('email.broadcast'), email.broadcast_id && html`<a class="link" href=${`${base}/broadcasts/${email.broadcast_id}/report`}>${t('email.report')}</a>`],
+		[t('email.request'), !email.broadcast_id && html`<a class="link" href=${`${base}/requests?email_id=${email.id}`}>${t('email.toRequest')}</a>`],
+		[t('email.id'), html`<${Id} of=${email.id} />`],
+	]} /></section>
+	<section class="section"><div class="section-head"><h2>${t('email.timeline')}</h2><${Live} /></div><${Timeline} events=${events} next=${next} email=${email} /></section></aside>`;
+}
+
+/** The page. @param {{params: {id: string}}} props */
+export default function Email({ params }) {
+	const id = params.id;
+	const live = (e) => e.name === 'email' && e.id === id;
+	const got = useGet(`/emails/${id}`, {}, { live });
+	const events = useGet(`/emails/${id}/events`, { limit: 100 }, { live });
+	const path = [[t('emails.title'), `${base}/emails`]];
+	if (got.error && !got.data) return html`<${Head} title=${t('email.title')} path=${path} /><${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!got.data) return html`<${Head} title=${t('email.title')} path=${path} /><${Bones} />`;
+	const email = got.data;
+	const people = recipientsOf(email, events.data?.data ?? []);
+	const at = place.value.query.get('tab') ?? 'preview';
+	const { kind, icon } = kindOf(email, people);
+	const said = email.verdict ? spoken(email.verdict) : events.data ? plain(email, people) : null;
+	const reload = () => Promise.all([got.reload(), events.reload()]);
+	return html`<${Head} text=${email.subject || t('emails.noSubject')} title=${html`<bdi>${email.subject || t('emails.noSubject')}</bdi>`} path=${path}><${Acts} email=${email} people=${people} reload=${reload} /><//>
+	${said && html`<${Verdict} kind=${kind || 'plain'} icon=${`st-${icon}`} line=${said.line} fix=${said.fix} />`}
+	<${Tabs} label=${t('email.title')} tabs=${tabs(email)} at=${at} onChange=${(to) => setQuery({ tab: to === 'preview' ? null : to })} />
+	<div class="with-aside"><div class="stack stack--6"><${Recipients} people=${people} /><div class="wide" role="tabpanel" tabindex="-1"><${Tab} at=${at} email=${email} live=${live} people=${people} /></div></div><${Aside} email=${email} events=${events} people=${people} /></div>`;
+}

@@ -1,0 +1,82 @@
+// A file that is to be imported: what each column is, and what happens to whom.
+import { html, useEffect, useState } from './lib/core.js';
+import { ApiError, request, useGet } from './api.js';
+import { size } from './format.js';
+import { t } from './i18n.js';
+import { go, href } from './router.js';
+import { Bones, Button, Head, Notice, Section, Select } from './ui/base.js';
+import { toast } from './ui/float.js';
+import { headOf, keyOf } from './csv-head.js';
+import { segmentChoice } from './contact-acts.js';
+
+/** @param {{file: File, close: () => void}} props */
+export function Mapping({ file, close }) {
+	const [head, setHead] = useState(/** @type {any} */ (null));
+	const [map, setMap] = useState(/** @type {string[]} */ ([]));
+	const [conflict, setConflict] = useState('upsert');
+	const [segment, setSegment] = useState('');
+	const [refused, setRefused] = useState('');
+	const segments = useGet('/segments', { limit: 100 }).data?.data ?? [];
+	useEffect(() => {
+		headOf(file).then((found) => {
+			setHead(found);
+			setMap(found.map);
+		});
+	}, [file]);
+	if (!head) return html`<${Head} title=${t('imports.new')} path=${[[t('imports.title'), href('/imports')]]} /><${Bones} />`;
+	const wrong = problem(head.headings, map);
+	const send = async () => {
+		const body = new FormData();
+		body.append('column_map', JSON.stringify(columnMap(head.headings, map)));
+		body.append('on_conflict', conflict);
+		if (segment) body.append('segments', JSON.stringify([segment]));
+		body.append('file', file);
+		try {
+			const made = await (await request('POST', '/contacts/imports', { body })).json();
+			toast(t('imports.started'));
+			go(`/imports/${made.id}`);
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			setRefused(e.message);
+		}
+	};
+	return html`<${Head} title=${html`<bdi>${file.name}</bdi>`} text=${file.name} path=${[[t('imports.title'), href('/imports')]]}><${Button} kind="quiet" onClick=${close}>${t('ui.cancel')}<//><${Button} kind="primary" disabled=${Boolean(wrong)} onClick=${send}>${t('imports.start')}<//><//>
+	<div class="page"><div class="stack">
+		${refused && html`<${Notice} kind="bad">${refused}<//>`}
+		${wrong && html`<${Notice} kind="warn">${wrong}<//>`}
+		<p class="muted t13r">${size(file.size)} · ${t('imports.columns', { n: head.headings.length })}${head.source && ` · ${t('imports.source', { source: head.source })}`}</p></div>
+		${head.source && ['Mailchimp', 'listmonk', 'Brevo', 'Postmark'].includes(head.source) && html`<${Notice}>${t('imports.sourceNote', { source: head.source })}<//>`}
+		<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th><th scope="col">${t('imports.becomes')}</th><th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
+			${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span></td>
+				<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} /></td>
+				<td class="cell-cut muted" data-label=${t('imports.samples')}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(' · ') || '–'}</bdi></td></tr>`)}</tbody></table><//>
+		<${Section} title=${t('imports.how')}><div class="stack"><${Select} label=${t('imports.known')} value=${conflict} options=${['upsert', 'skip'].map((one) => [one, t(`imports.${one}`)])} onChange=${setConflict} hint=${t('imports.knownHint')} />
+			${segments.length > 0 && html`<${Select} label=${t('imports.into')} value=${segment} options=${segmentChoice(segments, t('ui.none'))} onChange=${setSegment} />`}</div><//></div>`;
+}
+
+/** What a column may become. @param {string} heading */
+const choices = (heading) => [['', t('imports.leftOut')], ['email', t('contacts.email')], ['first_name', t('contacts.firstName')], ['last_name', t('contacts.lastName')], ['unsubscribed', t('contacts.unsubscribed')], ...(/[A-Za-z0-9]/.test(heading) ? [['property', t('imports.property', { key: keyOf(heading) })]] : [])];
+
+/** Why a map can't be sent, or nothing. @param {string[]} headings @param {string[]} map */
+function problem(headings, map) {
+	if (!map.includes('email')) return t('imports.noEmail');
+	const twice = ['email', 'first_name', 'last_name', 'unsubscribed'].find((field) => map.filter((one) => one === field).length > 1);
+	if (twice) return t('imports.twice', { field: t(`conditions.${twice}`) });
+	const keys = headings.filter((_, i) => map[i] === 'property').map(keyOf);
+	const same = keys.find((key, i) => keys.indexOf(key) !== i);
+	if (same) return t('imports.twice', { field: same });
+	const used = headings.filter((_, i) => map[i]);
+	const again = used.find((heading, i) => used.indexOf(heading) !== i);
+	return again ? t('imports.sameHeading', { column: again }) : '';
+}
+
+/** The map as the API takes it. @param {string[]} headings @param {string[]} map */
+function columnMap(headings, map) {
+	/** @type {any} */
+	const out = { properties: {} };
+	headings.forEach((heading, i) => {
+		if (map[i] === 'property') out.properties[keyOf(heading)] = heading;
+		else if (map[i]) out[map[i]] = heading;
+	});
+	return out;
+}

@@ -1,0 +1,46 @@
+// The imports of contacts, and the place to drop a file.
+import { html, useState } from './lib/core.js';
+import { useList } from './api.js';
+import { t } from './i18n.js';
+import { href, place, setQuery } from './router.js';
+import { Empty, Head, Icon, Select, Status, Time } from './ui/base.js';
+import { AudienceSections } from './ui/audience.js';
+import { Csv, Table } from './ui/list.js';
+import { number } from './format.js';
+import { Mapping } from './import-new.js';
+
+/** How the states of an import look. */
+export const looks = { queued: 'queued', in_progress: 'sent', completed: 'completed', failed: 'failed' };
+
+/** A state of an import. @param {{of: string}} props */
+export const ImportStatus = ({ of }) => html`<${Status} of=${looks[of] ?? 'neutral'} word=${t(`imports.${of}`)} />`;
+
+/** The page. */
+export default function Imports() {
+	const status = place.value.query.get('status') ?? '';
+	const list = useList('/contacts/imports', { status }, { live: (e) => e.name === 'import' });
+	const [file, setFile] = useState(/** @type {File|null} */ (null));
+	if (file) return html`<${Mapping} file=${file} close=${() => setFile(null)} />`;
+	return html`<${Head} title=${t('imports.title')}><${Csv} path="/contacts/imports" query=${{ status }} name="imports" /><//>
+	<${AudienceSections} at="imports" />
+	<div class="page"><${Drop} take=${setFile} /></div>
+	${(list.rows.length > 0 || status) && html`<div class="tools"><${Select} bare label=${t('imports.status')} value=${status} options=${[['', t('imports.any')], ...Object.keys(looks).map((one) => [one, t(`imports.${one}`)])]} onChange=${(one) => setQuery({ status: one })} /></div>`}
+	<${Table} list=${list} label=${t('imports.title')} open=${(row) => href(`/imports/${row.id}`)} empty=${html`<${Empty} icon="download" title=${t(status ? 'imports.noneFound' : 'imports.empty')}>${t('imports.emptyText')}<//>`} columns=${[
+		{ name: t('imports.status'), class: 'w-status', cell: (row) => html`<a href=${href(`/imports/${row.id}`)}><${ImportStatus} of=${row.status} /></a>` },
+		...['total', 'created', 'updated', 'skipped', 'failed'].map((count) => ({ name: t(`imports.${count}Rows`), class: `num ${count === 'total' || count === 'failed' ? '' : 'hide-s'}`, cell: (row) => html`<span class=${count === 'failed' && row.counts.failed ? 'bad' : ''}>${number(row.counts[count])}</span>` })),
+		{ name: t('imports.begun'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
+	]} />`;
+}
+
+/** Where a file is dropped, or chosen. @param {{take: (file: File) => void}} props */
+function Drop({ take }) {
+	const [over, setOver] = useState(false);
+	return html`<label class=${`drop ${over ? 'is-over' : ''}`} onDragOver=${(e) => {
+		e.preventDefault();
+		setOver(true);
+	}} onDragLeave=${() => setOver(false)} onDrop=${(e) => {
+		e.preventDefault();
+		setOver(false);
+		if (e.dataTransfer.files[0]) take(e.dataTransfer.files[0]);
+	}}><input class="vh" type="file" accept=".csv,.tsv,.txt,text/csv" onChange=${(e) => e.currentTarget.files[0] && take(e.currentTarget.files[0])} /><${Icon} name="download" /><span><b class="medium">${t('imports.drop')}</b> <span class="link">${t('imports.choose')}</span></span><span class="muted t12">${t('imports.dropHint')}</span></label>`;
+}

@@ -1,0 +1,145 @@
+// The overview: figures against their lines, what waits, relays, what is in flight, what
+// failed last; before the first email left, what is still to do.
+import { html, useEffect, useState } from './lib/core.js';
+import { useGet } from './api.js';
+import { clock, day, exact, number, percent, relative } from './format.js';
+import { t } from './i18n.js';
+import { onLive } from './live.js';
+import { base, place, setQuery } from './router.js';
+import { me, team } from './state.js';
+import { Live } from './emails.js';
+import { Failures } from './overview-failures.js';
+import { FirstSteps } from './overview-first.js';
+import { grouped, lookOf } from './queue-words.js';
+import { Light, Relays } from './relays-lights.js';
+import { Bones, Empty, Failed, Head, Icon, Notice, Section, Seg, Select, Status, Time } from './ui/base.js';
+import { Bars, Meter, Scale } from './ui/chart.js';
+
+/** Lines of the guardrails, in per cent. */
+const lines = { bounces: [4, 5], complaints: [0.05, 0.1] };
+
+const periods = { '24h': 24, '7d': 24 * 7, '30d': 24 * 30 };
+
+/** Queries of the figures: begin at whole hours, so that what was read is read again from what is kept. */
+function spans(period, domain) {
+	const hour = 3_600_000;
+	const end = Math.ceil(Date.now() / hour) * hour;
+	const length = periods[period] * hour;
+	const at = (ms) => new Date(ms).toISOString();
+	const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
+	const of = { timezone, domain_id: domain };
+	return {
+		now: { ...of, start_date: at(end - length), dimensions: 'period', granularity: period === '24h' ? 'hourly' : 'daily', metrics: 'sent,delivered,bounced,bounced_permanent,complained,failed' },
+		before: { ...of, start_date: at(end - 2 * length), end_date: at(end - length), metrics: 'sent' },
+		week: { timezone, start_date: at(end - 7 * 24 * hour), metrics: 'sent,bounced_permanent,complained' },
+	};
+}
+
+function Figure({ label, value, small, note, children }) {
+	return html`<div class="stat"><p class="stat-label">${label}</p><p class="stat-value">${value ?? html`<span class="muted">–</span>`}${small !== undefined && html` <small>${small}</small>`}</p>${children}<p class="stat-note">${note}</p></div>`;
+}
+
+/** A rate of seven days against the lines of the guardrail. */
+function Rate({ label, part, n, sent, marks, digits, of }) {
+	if (sent < 100) return html`<${Figure} label=${label} note=${t('overview.from100')} />`;
+	const value = part * 100;
+	const words = { slow: percent(marks[0] / 100, digits - 1), pause: percent(marks[1] / 100, digits - 1) };
+	const near = value >= marks[0] ? html`<span class="bad medium">${t('overview.over')}</span> ` : value >= marks[0] * 0.8 ? html`<span class="warn medium">${t('overview.close')}</span> ` : '';
+	return html`<${Figure} label=${label} value=${percent(part, digits)} small=${number(n)} note=${html`${near}${t('overview.lines', words)}`}><${Scale} value=${value} lines=${marks} label=${t(`overview.scale.${of}`, { value: percent(part, digits), ...words })} /><//>`;
+}
+
+function Figures({ now, before, week, period }) {
+	const { sent, delivered } = now.totals;
+	const change = before && before.totals.sent ? (sent - before.totals.sent) / before.totals.sent : null;
+	const w = week?.totals;
+	return html`<section class="stats" aria-label=${t('overview.figures')}>
+	<${Figure} label=${t('overview.sent')} value=${number(sent)} note=${!sent ? t('overview.nothingYet') : change === null ? t('overview.noneBefore') : t(change < 0 ? 'overview.less' : 'overview.more', { part: percent(Math.abs(change), 0), period: t(`overview.before.${period}`) })} />
+	<${Figure} label=${t('overview.delivered')} value=${sent && delivered ? percent(Math.min(1, delivered / sent)) : null} small=${delivered ? number(delivered) : undefined} note=${delivered ? t('overview.unreported', { n: Math.max(0, sent - delivered - now.totals.bounced) }) : t('overview.onceReported')} />
+	<${Rate} of="bounces" label=${t('overview.bounces')} part=${w?.sent ? w.bounced_permanent / w.sent : 0} n=${w?.bounced_permanent ?? 0} sent=${w?.sent ?? 0} marks=${lines.bounces} digits=${2} />
+	<${Rate} of="complaints" label=${t('overview.complaints')} part=${w?.sent ? w.complained / w.sent : 0} n=${w?.complained ?? 0} sent=${w?.sent ?? 0} marks=${lines.complaints} digits=${3} /></section>`;
+}
+
+/** Names of the bars: hours or days. */
+const hourOf = (at) => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at));
+
+function Charts({ data, period }) {
+	const hourly = data.granularity === 'hourly';
+	const rows = data.data;
+	const every = Math.ceil(rows.length / 8);
+	const named = rows.map((r, i) => ({ name: hourly ? hourOf(r.period) : day(r.period), axis: i % every === 0 ? (hourly ? hourOf(r.period) : day(r.period)) : undefined, row: r }));
+	const most = Math.max(...rows.map((r) => r.sent));
+	const sent = named.map((b) => ({ name: b.name, axis: b.axis, value: b.row.sent, word: most > 0 && b.row.sent === most ? number(most) : undefined, note: b.row.bounced + b.row.failed ? t('overview.lost', { n: b.row.bounced + b.row.failed }) : undefined }));
+	const rate = named.map((b) => {
+		const value = b.row.sent ? (100 * b.row.bounced_permanent) / b.row.sent : 0;
+		const bad = value >= lines.bounces[0] && b.row.sent >= 20;
+		return { name: b.name, axis: b.axis, value, bad, word: bad ? percent(value / 100, 1) : undefined, note: t('overview.ofSent', { n: b.row.bounced_permanent, sent: b.row.sent }) };
+	});
+	return html`<${Section} title=${t(hourly ? 'overview.byHour' : 'overview.byDay')} acts=${html`<span class="t12 muted">${t('overview.zone', { zone: Intl.DateTimeFormat().resolvedOptions().timeZone })}</span>`}>
+	<${Bars} label=${t(hourly ? 'overview.byHour' : 'overview.byDay')} bars=${sent} show=${(v) => number(v)} height=${168} table=${false} least=${4} key=${`s${period}`} />
+	${rows.some((r) => r.bounced_permanent) && html`<p class="t12 muted">${t('overview.bounceRate')}</p><${Bars} label=${t('overview.bounceRate')} bars=${rate} show=${(v) => percent(v / 100, 0)} height=${104} table=${false} least=${4} limits=${[{ value: 4, word: t('overview.slowAt') }]} key=${`b${period}`} />`}
+	<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${t('overview.sent')}</th><th class="num">${t('overview.lostHead')}</th><th class="num">${t('overview.hard')}</th></tr></thead><tbody>${named.map((b) => html`<tr><td>${b.name}</td><td class="num">${number(b.row.sent)}</td><td class="num">${number(b.row.bounced + b.row.failed)}</td><td class="num">${number(b.row.bounced_permanent)}</td></tr>`)}</tbody></table></details><//>`;
+}
+
+function Waiting({ queue }) {
+	const groups = grouped(queue.by).slice(0, 6);
+	return html`<${Section} title=${t('overview.waiting')} acts=${html`<a class="link t13r" href=${base + '/queue'}>${t('queue.title')}</a>`}>
+	<p class="stat-value">${number(queue.waiting)} <small>${queue.oldest && queue.waiting ? html`${t('overview.oldest')} <${Time} at=${queue.oldest} />` : t('overview.noneWaits')}</small></p>
+	${groups.length > 0 && html`<table class="table table--plain"><thead class="vh"><tr><th>${t('queue.reason')}</th><th>${t('queue.emails')}</th></tr></thead><tbody>${groups.map((g) => html`<tr key=${g.key}><td><a href=${`${base}/queue?tab=emails&relay=${encodeURIComponent(g.relay)}&state=${g.state}`} title=${g.detail}><${Status} of=${lookOf(g.state)} word=${g.state === 'relay' ? `${g.word}: ${g.relay}` : g.word} /></a></td><td class="num">${number(g.count)}</td></tr>`)}</tbody></table>`}<//>`;
+}
+
+/** Broadcasts that leave now, with how far each is: told live. */
+function Flight({ rows }) {
+	const [heard, hear] = useState(/** @type {Record<string, any>} */ ({}));
+	useEffect(() => onLive((e) => {
+		if (e.name === 'broadcast' && e.id) hear((now) => ({ ...now, [e.id ?? '']: e.data }));
+	}), []);
+	if (!rows.length) return null;
+	return html`<${Section} title=${t('overview.flight', { n: rows.length })} acts=${html`<a class="link t13r" href=${base + '/broadcasts'}>${t('shell.broadcasts')}</a>`}><div class="stack">${rows.map((b) => {
+		const done = heard[b.id]?.done ?? b.sent_count;
+		const total = heard[b.id]?.total;
+		return html`<div class="stack stack--2 wide" key=${b.id}><div class="row row--wrap wide"><a class="medium" href=${`${base}/broadcasts/${b.id}/report`}><bdi>${b.name || t('overview.unnamed')}</bdi></a><span class="muted t13r push">${total ? t('overview.doneOf', { n: done, total }) : t('overview.done', { n: done })}${b.finishes_at ? html` · ${t('overview.finishes')} <time datetime=${b.finishes_at} title=${exact(b.finishes_at)}>${clock(b.finishes_at)}, ${relative(b.finishes_at)}</time>` : ''}</span></div>${total ? html`<${Meter} thick part=${done / total} label=${t('overview.doneOf', { n: done, total })} />` : ''}</div>`;
+	})}</div><//>`;
+}
+
+/** What of the server needs a person: to operators. */
+const Needs = ({ needs }) => needs.length > 0 && html`<div class="stack stack--2 overview-needs">${needs.slice(0, 4).map((n) => html`<${Notice} kind="bad" icon="alert">${n.what}. <code>${n.fix}</code><//>`)}</div>`;
+
+/** An operator of no team sees the server alone. */
+function Server() {
+	const got = useGet('/status', {}, { team: null, every: 15, live: (e) => e.name === 'queue' || e.name === 'relay' });
+	if (got.error && !got.data) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!got.data) return html`<${Bones} />`;
+	return html`<div class="page"><${Needs} needs=${got.data.needs} /><div class="cols"><${Waiting} queue=${got.data.queue} /><${Section} title=${t('relays.title')}><ul class="items">${got.data.relays.map((r) => html`<${Light} key=${r.region} of=${r} />`)}</ul><//></div></div>`;
+}
+
+/** The page. */
+export default function Overview() {
+	if (!team.value) return html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`} />${me.value.operator ? html`<${Server} />` : html`<${Empty} icon="teams" title=${t('overview.noTeam')}>${t('overview.noTeamText')}<//>`}`;
+	return html`<${OfTeam} />`;
+}
+
+function OfTeam() {
+	const asked = place.value.query.get('period') ?? '';
+	const period = asked in periods ? asked : '24h';
+	const domain = place.value.query.get('domain') ?? undefined;
+	const queries = spans(period, domain);
+	const moves = (e) => e.name === 'email' || e.name === 'queue';
+	const now = useGet('/emails/metrics', queries.now, { every: 15 });
+	const before = useGet('/emails/metrics', queries.before);
+	const week = useGet('/emails/metrics', queries.week, { every: 60 });
+	const domains = useGet('/domains', { limit: 100 });
+	const queue = useGet('/queue', { limit: 1 }, { live: moves, every: 15 });
+	const sending = useGet('/broadcasts', { limit: 20 }, { live: (e) => e.name === 'broadcast' });
+	const newest = useGet('/emails', { limit: 5 }, { live: moves });
+	const head = html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`}><${Seg} label=${t('overview.period')} value=${period} onChange=${(p) => setQuery({ period: p === '24h' ? null : p })} options=${Object.keys(periods).map((p) => [p, t(`overview.periods.${p}`)])} /><span class="hide-s"><${Select} bare label=${t('overview.domain')} value=${domain ?? ''} onChange=${(d) => setQuery({ domain: d || null })} options=${[['', t('overview.allDomains')], ...(domains.data?.data ?? []).map((d) => [d.id, d.name])]} /></span><//>`;
+	if (now.error && !now.data) return html`${head}<${Failed} error=${now.error} retry=${now.reload} />`;
+	if (!now.data || !newest.data) return html`${head}<${Bones} />`;
+	const first = !now.data.totals.sent && !week.data?.totals.sent && newest.data.data.every((e) => ['queued', 'scheduled', 'suppressed', 'failed', 'canceled', 'delivery_delayed'].includes(e.last_event)) && !newest.data.has_more;
+	const leaving = (sending.data?.data ?? []).filter((b) => b.status === 'queued');
+	return html`${head}<div class=${`page ${first ? 'page--text' : ''}`}>${first && html`<${FirstSteps} domains=${domains.data?.data} emails=${newest.data.data} />`}
+	<${Figures} now=${now.data} before=${before.data} week=${week.data} period=${period} />
+	${!first && html`<${Charts} data=${now.data} period=${period} />`}
+	${(!first || queue.data?.waiting > 0) && html`<div class=${me.value.operator ? 'cols' : ''}>${queue.data && html`<${Waiting} queue=${queue.data} />`}${me.value.operator && html`<${Section} title=${t('relays.title')} acts=${html`<a class="link t13r" href=${base + '/operator/relays'}>${t('relays.all')}</a>`}><${Relays} /><//>`}</div>`}
+	<${Flight} rows=${leaving} />
+	${!first && html`<${Failures} />`}</div>`;
+}

@@ -1,0 +1,38 @@
+// Passkeys in the browser (WebAuthn level 3): made, and used to sign in or to prove who is there.
+import { api, ApiError } from './api.js';
+import { t } from './i18n.js';
+
+const credentials = /** @type {any} */ (globalThis).PublicKeyCredential;
+
+/** Whether this browser has passkeys at this address: they need a host name, and TLS unless it is this machine. */
+export const can = () => !!credentials?.parseRequestOptionsFromJSON && !/^[\d.]+$|:/.test(location.hostname);
+
+/** The browser's refusals in our words. @param {any} e */
+function refusal(e) {
+	if (e instanceof ApiError) return e;
+	const name = { NotAllowedError: 'stopped', AbortError: 'stopped', InvalidStateError: 'there', SecurityError: 'host' }[e?.name];
+	if (!name) return new ApiError(0, { name: 'passkey', message: t('passkey.failed', { why: String(e?.message ?? e) }) }, '');
+	return new ApiError(0, { name: `passkey_${name}`, message: t(`passkey.${name}`, { host: location.hostname }) }, '');
+}
+
+/** Signs in, completes a sign-in, or proves anew who is there. Resolves to what the server answers. */
+export async function use() {
+	try {
+		const { publicKey } = await api.post('/auth/passkey/options', undefined, { team: null });
+		const made = await navigator.credentials.get({ publicKey: credentials.parseRequestOptionsFromJSON(publicKey) });
+		return await api.post('/auth/passkey', /** @type {any} */ (made).toJSON(), { team: null });
+	} catch (e) {
+		throw refusal(e);
+	}
+}
+
+/** Makes a passkey of the person who is signed in. @param {string} name what lists call it */
+export async function make(name) {
+	try {
+		const { publicKey } = await api.post('/users/me/passkeys/options', undefined, { team: null });
+		const made = await navigator.credentials.create({ publicKey: credentials.parseCreationOptionsFromJSON(publicKey) });
+		return await api.post('/users/me/passkeys', /** @type {any} */ (made).toJSON(), { team: null, query: { name } });
+	} catch (e) {
+		throw refusal(e);
+	}
+}

@@ -1,0 +1,19 @@
+// What a reader prefers, kept in this browser: it is needed before anybody is known.
+
+/** @param {string} key @param {string|null|undefined} value */
+function keep(key, value) {
+	try {
+		if (value) localStorage.setItem(key, value);
+		else localStorage.removeItem(key);
+	} catch { /* a browser that keeps nothing goes by its own */ }
+}
+
+/** Uses a language from the next visit on. @param {string|null} name null: the browser's */
+export const keepLanguage = (name) => keep('mailer.language', name);
+
+/** Uses a theme, now and from the next visit on. @param {string|null} theme "light", "dark", or null: the system's */
+export function wear(theme) {
+	keep('mailer.theme', theme);
+	if (theme === 'light' || theme === 'dark') document.documentElement.dataset.theme = theme;
+	else delete document.documentElement.dataset.theme;
+}

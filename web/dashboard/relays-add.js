@@ -1,0 +1,66 @@
+// A relay is added, and tried step by step before anybody waits for it.
+import { html, useEffect, useState } from './lib/core.js';
+import { api, ApiError } from './api.js';
+import { t } from './i18n.js';
+import { Button, Check, Input, Notice, Status } from './ui/base.js';
+import { dialog, DialogBody } from './ui/float.js';
+
+const order = ['dns', 'connect', 'tls', 'greeting', 'auth', 'mail', 'send'];
+
+/** The steps of a test, shown one by one as they went; those that did not run are to come. @param {{test: any}} props */
+export function Steps({ test }) {
+	const [n, setN] = useState(0);
+	const all = test.steps ?? [];
+	useEffect(() => {
+		if (test.running) setN(0);
+		else if (n < all.length) {
+			const timer = setTimeout(() => setN(n + 1), 120);
+			return () => clearTimeout(timer);
+		}
+		return undefined;
+	}, [n, test]);
+	if (test.running) return html`<p class="row muted" role="status"><span class="spin"></span>${t('relays.testing')}</p>`;
+	const done = all.slice(0, n);
+	const failed = all.some((s) => !s.ok);
+	const left = failed && n === all.length ? order.slice(order.indexOf(all[all.length - 1].step) + 1).filter((step) => step !== 'send' && !all.some((s) => s.step === step)) : [];
+	return html`<table class="table table--top" aria-live="polite"><thead class="vh"><tr><th>${t('relays.result')}</th><th>${t('relays.step')}</th><th>${t('relays.words')}</th><th>${t('relays.took')}</th></tr></thead><tbody>
+	${done.map((s) => html`<tr key=${s.step}><td><${Status} of=${s.ok ? 'good' : 'failed'} /></td><td class="medium nowrap">${t(`relays.steps.${s.step}`)}</td><td class="break"><span class=${s.ok ? '' : 'mono bad'}>${s.said}</span></td><td class="num muted nowrap">${t('email.ms', { ms: s.ms })}</td></tr>`)}
+	${left.map((step) => html`<tr key=${step}><td><${Status} of="neutral" word=${t('relays.notRun')} /></td><td class="medium nowrap">${t(`relays.steps.${step}`)}</td><td></td><td class="num muted">–</td></tr>`)}</tbody></table>`;
+}
+
+/** Asks for a relay and tries it; resolves to its name. */
+export const addDialog = () => dialog((close) => html`<${Add} close=${close} />`);
+
+function Add({ close }) {
+	const [form, setForm] = useState({ region: '', host: '', port: '587', user: '', password: '', tls: true });
+	const [wrong, setWrong] = useState('');
+	const [test, setTest] = useState(/** @type {any} */ (null));
+	const [region, setRegion] = useState('');
+	const set = (name) => (value) => setForm({ ...form, [name]: value });
+	const urlOf = () => {
+		const who = form.user ? `${encodeURIComponent(form.user)}:${encodeURIComponent(form.password)}@` : '';
+		return `${form.port === '465' ? 'smtps' : 'smtp'}://${who}${form.host.trim()}:${form.port}${form.tls || form.port === '465' ? '' : '?tls=off'}`;
+	};
+	const add = async () => {
+		setWrong('');
+		try {
+			const added = await api.post('/relays', { region: form.region.trim() || undefined, url: urlOf() }, { team: null });
+			setRegion(added.region);
+			setTest({ running: true });
+			setTest(await api.post(`/relays/${encodeURIComponent(added.region)}/test`, undefined, { team: null }));
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			setTest(null);
+			setWrong(e.message);
+		}
+	};
+	if (test) return html`<${DialogBody} title=${region} onSubmit=${() => close(region)} acts=${test.running ? '' : html`${!test.ok && html`<${Button} kind="quiet" onClick=${() => setTest(null)}>${t('relays.mend')}<//>`}<${Button} type="submit" kind="primary">${t('relays.done')}<//>`}><${Steps} test=${test} />${!test.running && html`<${Notice} kind=${test.ok ? 'good' : 'warn'}>${t(test.ok ? 'relays.works' : 'relays.worksNot')}<//>`}<//>`;
+	return html`<${DialogBody} title=${t('relays.add')} onSubmit=${add} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!form.host.trim()}>${t('relays.addAct')}<//>`}>
+		${wrong && html`<${Notice} kind="bad">${wrong}<//>`}
+		<${Input} label=${t('relays.host')} mono value=${form.host} onInput=${set('host')} placeholder="smtp.eu.example.net" autocomplete="off" spellcheck=${false} autofocus />
+		<${Input} label=${t('relays.port')} mono inputmode="numeric" value=${form.port} onInput=${set('port')} hint=${t('relays.portHint')} />
+		<${Input} label=${t('relays.user')} mono value=${form.user} onInput=${set('user')} autocomplete="off" spellcheck=${false} />
+		<${Input} label=${t('relays.password')} type="password" value=${form.password} onInput=${set('password')} autocomplete="new-password" hint=${t('relays.passwordHint')} />
+		<${Input} label=${t('relays.name')} mono value=${form.region} onInput=${set('region')} placeholder="eu-west-1" hint=${t('relays.nameHint')} autocomplete="off" />
+		${form.port !== '465' && html`<${Check} label=${t('relays.tls')} checked=${form.tls} onChange=${set('tls')} />`}<//>`;
+}

@@ -1,0 +1,30 @@
+// Relays as lights with words.
+import { html } from './lib/core.js';
+import { useGet } from './api.js';
+import { clock, number, relative } from './format.js';
+import { t } from './i18n.js';
+import { base } from './router.js';
+import { Bones, Failed, Status } from './ui/base.js';
+
+/** What a relay does, in a line. @param {any} r */
+export function doing(r) {
+	const parts = [];
+	if (r.reason) parts.push(r.reason);
+	if (r.since && r.state !== 'open') parts.push(t('relays.since', { at: clock(r.since) }));
+	if (r.next_try && r.state === 'failing') parts.push(t('relays.nextProbe', { span: relative(r.next_try) }));
+	if (r.state === 'open') parts.push(r.rate ? t('relays.rate', { n: r.rate }) : t('relays.noRate'));
+	if (r.daily) parts.push(t('relays.today', { used: r.daily_used, of: r.daily }));
+	return parts.join(' · ');
+}
+
+/** A relay as a line of a list. @param {{of: any}} props */
+export const Light = ({ of: r }) => html`<li><span class="grow"><${Status} of=${r.state} /> <a class="mono" href=${`${base}/operator/relays?relay=${encodeURIComponent(r.region)}`}>${r.region}</a><br /><span class="t12 muted break">${doing(r)}</span></span><span class="num t12 muted">${r.waiting ? t('relays.wait', { n: number(r.waiting) }) : t('relays.noneWaits')}</span></li>`;
+
+/** All relays. */
+export function Relays() {
+	const got = useGet('/relays', {}, { team: null, live: (e) => e.name === 'relay', every: 10 });
+	if (got.error && !got.data) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!got.data) return html`<${Bones} rows=${2} />`;
+	if (!got.data.data.length) return html`<p class="muted">${t('relays.none')}</p>`;
+	return html`<ul class="items">${got.data.data.map((r) => html`<${Light} key=${r.region} of=${r} />`)}</ul>`;
+}

@@ -1,0 +1,141 @@
+// Relays: how each is, its test step by step, and acts. Operators alone.
+import { html, useEffect, useState } from './lib/core.js';
+import { api, ApiError, useGet } from './api.js';
+import { clock, exact, number, relative } from './format.js';
+import { t } from './i18n.js';
+import { base, go, place } from './router.js';
+import { doing } from './relays-lights.js';
+import { addDialog, Steps } from './relays-add.js';
+import { Bones, Button, Code, Empty, Facts, Failed, Head, Input, Notice, Section, Sections, Status, Verdict } from './ui/base.js';
+import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js';
+
+/** Sections of the operator's relays. */
+const Links = () => html`<${Sections} label=${t('relays.title')} at=${`${base}/operator/relays`} links=${[[t('relays.title'), `${base}/operator/relays`], [t('palette.reports'), `${base}/operator/reports`]]} />`;
+
+/** The page: all relays, or the one of the address. */
+export default function Relays() {
+	const got = useGet('/relays', {}, { team: null, live: (e) => e.name === 'relay', every: 5 });
+	const named = place.value.query.get('relay');
+	const add = async () => {
+		const region = await addDialog();
+		await got.reload();
+		if (typeof region === 'string') go(`/operator/relays?relay=${encodeURIComponent(region)}`);
+	};
+	const head = html`<${Head} title=${t('relays.title')}><${Button} icon="plus" kind="primary" onClick=${add}>${t('relays.add')}<//><//><${Links} />`;
+	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!got.data) return html`${head}<${Bones} rows=${3} />`;
+	const rows = got.data.data;
+	const one = rows.find((r) => r.region === named);
+	if (one) return html`<${Relay} key=${one.region} of=${one} reload=${got.reload} />`;
+	if (named) return html`${head}<${Empty} icon="relay" title=${t('relays.gone', { name: named })} act=${html`<${Button} href=${`${base}/operator/relays`}>${t('relays.all')}<//>`} />`;
+	if (!rows.length) return html`${head}<${Empty} icon="relay" title=${t('relays.noneTitle')} act=${html`<${Button} icon="plus" onClick=${add}>${t('relays.add')}<//>`}>${t('relays.noneText')}<//>`;
+	return html`${head}<table class="table table--rows table--fixed" aria-label=${t('relays.title')}><thead><tr><th class="w-status">${t('relays.state')}</th><th class="w-to hide-s">${t('relays.name')}</th><th><span class="only-l">${t('relays.words')}</span><span class="only-s">${t('relays.name')}</span></th><th class="num w-num hide-s">${t('relays.todayHead')}</th><th class="num w-num">${t('relays.waits')}</th><th class="num cell-check"><span class="vh">${t('ui.acts')}</span></th></tr></thead><tbody>${rows.map((r) => html`<tr key=${r.region}><td><${Status} of=${r.state} /></td><td class="cell-cut hide-s"><a class="medium" href=${`${base}/operator/relays?relay=${encodeURIComponent(r.region)}`}>${r.region}</a> <span class="mono muted">${r.host}</span></td><td class="cell-cut muted" title=${doing(r)}><span class="only-l">${doing(r)}</span><a class="only-s" href=${`${base}/operator/relays?relay=${encodeURIComponent(r.region)}`}>${r.region}</a><span class="cell-sub">${doing(r)}</span></td><td class="num hide-s">${r.daily ? `${number(r.daily_used)} / ${number(r.daily)}` : '–'}</td><td class="num">${r.waiting ? html`<a href=${`${base}/queue?team=all&tab=emails&relay=${encodeURIComponent(r.region)}`}>${number(r.waiting)}</a>` : '0'}</td><td class="num"><${Acts} of=${r} reload=${got.reload} /></td></tr>`)}</tbody></table>`;
+}
+
+/** Acts on a relay: of the server's flags only what needs no change there. */
+function Acts({ of: r, reload }) {
+	return html`<${Menu} kind="quiet" label=${t('relays.actsOf', { name: r.region })} items=${[
+		r.state === 'paused' ? { icon: 'play', name: t('relays.resume'), run: () => resume(r, reload) } : { icon: 'pause', name: t('relays.pause'), run: () => pause(r, reload) },
+		{ icon: 'health', name: t('relays.test'), href: `${base}/operator/relays?relay=${encodeURIComponent(r.region)}` },
+		r.from === 'database' && { icon: 'lock', name: t('relays.change'), run: () => change(r, reload) },
+		null,
+		r.from === 'database' && { icon: 'trash', name: t('relays.remove'), danger: true, run: () => remove(r, reload) },
+	]} />`;
+}
+
+async function pause(r, reload) {
+	const span = await dialog((close) => html`<${Pause} name=${r.region} close=${close} />`);
+	if (span === undefined) return;
+	await attempt(async () => {
+		await api.post(`/relays/${encodeURIComponent(r.region)}/pause`, span ? { for: span } : undefined, { team: null });
+		await reload();
+	}, t('relays.paused', { name: r.region }), { undo: () => resume(r, reload) });
+}
+
+function Pause({ name, close }) {
+	return html`<${DialogBody} title=${t('relays.pauseTitle', { name })} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//>`}><p>${t('relays.pauseText')}</p><div class="row row--wrap">${['30m', '2h', '1d', ''].map((span) => html`<${Button} onClick=${() => close(span)}>${t(`relays.spans.${span || 'ever'}`)}<//>`)}</div><//>`;
+}
+
+const resume = (r, reload) => attempt(async () => {
+	await api.post(`/relays/${encodeURIComponent(r.region)}/resume`, undefined, { team: null });
+	await reload();
+}, t('relays.resumed', { name: r.region }));
+
+async function remove(r, reload) {
+	if (!(await confirm({ title: t('relays.removeTitle', { name: r.region }), text: t('relays.removeText', { n: r.waiting }), act: t('relays.remove') }))) return;
+	if (await attempt(() => api.del(`/relays/${encodeURIComponent(r.region)}`, undefined, { team: null }), t('relays.removed', { name: r.region }))) {
+		go('/operator/relays');
+		await reload();
+	}
+}
+
+async function change(r, reload) {
+	if (await dialog((close) => html`<${Change} of=${r} close=${close} />`)) {
+		toast(t('relays.changed', { name: r.region }));
+		await reload();
+	}
+}
+
+function Change({ of: r, close }) {
+	const [url, setUrl] = useState(`${/:465$/.test(r.host) ? 'smtps' : 'smtp'}://${r.user ? `${encodeURIComponent(r.user)}:PASSWORD@` : ''}${r.host}`);
+	const [wrong, setWrong] = useState('');
+	const save = async () => {
+		try {
+			close(await api.post('/relays', { region: r.region, url }, { team: null }));
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			setWrong(e.message);
+		}
+	};
+	return html`<${DialogBody} title=${t('relays.changeTitle', { name: r.region })} onSubmit=${save} acts=${html`<${Button} kind="quiet" onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary">${t('ui.save')}<//>`}><p>${t('relays.changeText')}</p><${Input} label=${t('relays.url')} mono value=${url} onInput=${setUrl} error=${wrong} hint=${t('relays.urlHint')} autocomplete="off" spellcheck=${false} autofocus /><//>`;
+}
+
+/** What to say first of a relay. */
+function said(r) {
+	const words = { relay: r.region, host: r.host, user: r.user ?? '', n: r.waiting, reason: r.reason ?? '' };
+	if (r.state === 'failing') {
+		const signIn = /^auth|535|sign/.test(r.reason ?? '');
+		return { kind: 'bad', icon: 'alert', line: t(signIn && r.user ? 'relays.said.signIn' : 'relays.said.failing', words), fix: t(signIn ? 'relays.said.signInFix' : 'relays.said.failingFix', words) };
+	}
+	if (r.state === 'paused') return { kind: 'warn', icon: 'st-resting', line: t('relays.said.paused', words), fix: t('relays.said.pausedFix', words) };
+	if (r.state === 'resting') return { kind: 'warn', icon: 'st-resting', line: t('relays.said.resting', words), fix: r.reason };
+	return { kind: 'good', icon: 'st-open', line: t('relays.said.open', words), fix: undefined };
+}
+
+function Relay({ of: r, reload }) {
+	const [test, setTest] = useState(/** @type {any} */ (null));
+	const [to, setTo] = useState('');
+	const run = () => attempt(async () => {
+		setTest({ running: true });
+		try {
+			setTest(await api.post(`/relays/${encodeURIComponent(r.region)}/test`, to.trim() ? { send_to: to.trim() } : undefined, { team: null }));
+		} catch (e) {
+			setTest(null);
+			throw e;
+		}
+	});
+	useEffect(() => {
+		if (r.state === 'failing') run();
+	}, []);
+	const head = said(r);
+	const own = r.from === 'database';
+	const shell = own ? `# the URL with the new password stands in a file that only you can read\nmailer relays add ${r.region} --url-file /etc/mailer/${r.region}.url\nmailer relays test ${r.region} --to you@example.org` : `# it is of the server's flags: change --relay or MAILER_RELAY, and restart\nmailer relays test ${r.region} --to you@example.org`;
+	return html`<${Head} title=${r.region} path=${[[t('relays.title'), `${base}/operator/relays`]]}>${r.state === 'paused' ? html`<${Button} icon="play" onClick=${() => resume(r, reload)}>${t('relays.resume')}<//>` : html`<${Button} icon="pause" onClick=${() => pause(r, reload)}>${t('relays.pause')}<//>`}${own && html`<${Button} icon="lock" class="hide-s" onClick=${() => change(r, reload)}>${t('relays.change')}<//>`}<${Acts} of=${r} reload=${reload} /><//>
+	<${Verdict} ...${head} />
+	<div class="page">${r.note && html`<${Notice} kind="warn">${r.note}<//>`}<div class="cols"><${Section} title=${t('relays.lastTest')} acts=${html`<${Button} icon="refresh" onClick=${run}>${test ? t('relays.testAgain') : t('relays.test')}<//>`}>
+		<div class="stack"><form class="wide" onSubmit=${(e) => {
+			e.preventDefault();
+			run();
+		}}><${Input} label=${t('relays.sendTo')} hint=${t('relays.sendToHint')} value=${to} onInput=${setTo} autocomplete="off" /></form><div class="wide">${test ? html`<${Steps} test=${test} />` : html`<p class="muted">${t('relays.untested')}</p>`}</div></div><//>
+	<${Section} title=${t('relays.facts')}><${Facts} pairs=${[
+		[t('relays.state'), html`<${Status} of=${r.state} />${r.since ? html` ${t('relays.since', { at: '' })}<time datetime=${r.since} title=${exact(r.since)}>${clock(r.since)}</time>` : ''}`],
+		[t('relays.nextProbeName'), r.next_try && relative(r.next_try)],
+		[t('relays.host'), html`<span class="mono">${r.host}</span>`],
+		[t('relays.user'), r.user && html`<span class="mono">${r.user}</span>`],
+		[t('relays.from'), t(`relays.froms.${r.from}`)],
+		[t('relays.rateName'), r.rate ? t('relays.rate', { n: r.rate }) : t('relays.noLimit')],
+		[t('relays.todayName'), r.daily ? t('relays.today', { used: r.daily_used, of: r.daily }) : t('relays.noDaily')],
+		[t('relays.connections'), number(r.connections)],
+		[t('relays.waits'), r.waiting ? html`<a class="link" href=${`${base}/queue?team=all&tab=emails&relay=${encodeURIComponent(r.region)}`}>${t('relays.emails', { n: r.waiting })}</a>` : t('relays.noneWaits')],
+	]} /><//></div><${Section} title=${t('relays.shell')}><${Code} name="shell" code=${shell} /><//></div>`;
+}

@@ -1,0 +1,114 @@
+// One template: written beside what it makes of values, published, and called.
+import { html, useEffect, useMemo, useRef, useState } from './lib/core.js';
+import { api, ApiError, useGet } from './api.js';
+import { Lint } from './composer.js';
+import { Versions } from './composer-versions.js';
+import { Left, Saved, useDraft } from './drafts.js';
+import { t } from './i18n.js';
+import { base, go } from './router.js';
+import { me } from './state.js';
+import { Call } from './template-call.js';
+import { Variables } from './template-variables.js';
+import { duplicateTemplate, removeTemplate } from './templates.js';
+import { Bones, Button, Failed, Head, Icon, Input, Seg, Status } from './ui/base.js';
+import { CodeEditor } from './ui/code-editor.js';
+import { attempt, dialog, DialogBody, Menu, toast } from './ui/float.js';
+import { Paper } from './ui/frame.js';
+import { builtIn, findings } from './variables.js';
+
+/** The page. @param {{params: {id: string}}} props */
+export default function TemplatePage({ params }) {
+	const { data, error, reload } = useGet(`/templates/${params.id}`);
+	const path = [[t('templates.title'), `${base}/templates`]];
+	if (error && !data) return html`<${Head} title=${t('template.title')} path=${path} /><${Failed} error=${error} retry=${reload} />`;
+	if (!data) return html`<${Head} title=${t('template.title')} path=${path} /><${Bones} />`;
+	return html`<${Draft} key=${data.id} of=${data} path=${path} />`;
+}
+
+/** The PATCH of what was changed: what must not be empty waits until it is not. @param {any} changed */
+function body(changed) {
+	const out = { ...changed };
+	for (const name of ['alias', 'from', 'subject']) if (out[name] === '') out[name] = null;
+	for (const name of ['html', 'name']) if (name in out && !out[name].trim()) delete out[name];
+	if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...(fallback === null || fallback === undefined || fallback === '' ? {} : { fallback_value: type === 'number' ? Number(fallback) : String(fallback) }) }));
+	if (out.variables?.length === 0) out.variables = null;
+	return out;
+}
+
+function Draft({ of, path }) {
+	const draft = useDraft({ id: of.id, path: `/templates/${of.id}`, server: of, revision: (answer) => answer.current_version_id, body });
+	const { value } = draft;
+	const [side, setSide] = useState('preview');
+	const [values, setValues] = useState(/** @type {Record<string, string>} */ ({}));
+	const [state, setState] = useState({ status: of.status, unpublished: of.has_unpublished_versions });
+	useEffect(() => {
+		if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
+	}, [draft.answer]);
+	const typed = useMemo(() => Object.fromEntries((value.variables ?? []).filter((v) => values[v.key] !== undefined && values[v.key] !== '').map((v) => [v.key, v.type === 'number' ? Number(values[v.key]) : values[v.key]])), [value.variables, values]);
+	const publish = () => attempt(async () => {
+		if (!(await draft.save())) return;
+		const answer = await api.post(`/templates/${of.id}/publish`);
+		setState({ status: answer.status, unpublished: answer.has_unpublished_versions });
+		toast(t('template.publishedText'));
+	});
+	const clean = state.status === 'published' && !state.unpublished && !draft.unsaved;
+	return html`<${Head} title=${value.name} path=${path} note=${html`<${Status} of=${state.status} word=${state.status === 'published' && !clean ? t('template.unpublished') : undefined} /><${Saved} draft=${draft} />`}>
+		<${Menu} label=${t('ui.acts')} items=${[
+			{ icon: 'code', name: t('template.call'), run: () => setSide('call') },
+			{ icon: 'history', name: t('composer.versions'), run: () => setSide('versions') },
+			{ icon: 'copy', name: t('template.duplicate'), run: () => duplicateTemplate(of.id) },
+			{ icon: 'trash', name: t('template.delete'), danger: true, run: async () => (await removeTemplate(value)) && go('/templates', { replace: true }) },
+		]} />
+		<${Button} icon="mail" onClick=${async () => (await draft.save()) && dialog((close) => html`<${Test} of=${value} values=${typed} close=${close} />`)}>${t('template.test')}<//>
+		<${Button} kind="primary" disabled=${clean} onClick=${publish}>${t(clean ? 'template.published' : 'template.publish')}<//><//>
+	<${Left} draft=${draft} />
+	<${Meta} draft=${draft} />
+	<div class="bench"><${Writing} draft=${draft} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
+	${side === 'versions' ? html`<${Versions} draft=${draft} fields=${['subject', 'html', 'text']} close=${() => setSide('preview')} />` : side === 'call' ? html`<${Call} of=${value} published=${state.status === 'published'} values=${typed} close=${() => setSide('preview')} />`
+		: html`<${Paper} bench of=${`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(typed)}`} />`}</div>`;
+}
+
+function Meta({ draft }) {
+	const { value } = draft;
+	const line = (name, more = {}) => html`<dt><label for=${`t-${name}`}>${t(`template.${name}`)}</label></dt><dd><input class=${`input ${more.mono ? 'mono' : ''}`} id=${`t-${name}`} value=${value[name] ?? ''} aria-invalid=${more.needed && !value[name]?.trim() ? 'true' : undefined} placeholder=${more.hint} onInput=${(e) => draft.change({ [name]: e.currentTarget.value })} />
+		${more.needed && !value[name]?.trim() && html`<span class="note bad" role="alert">${t('composer.needed')}</span>`}</dd>`;
+	return html`<dl class="meta">${line('name', { needed: true })}${line('alias', { mono: true, hint: t('templates.aliasHint') })}${line('from', { hint: t('template.optional') })}${line('subject', { hint: t('template.optional') })}</dl>`;
+}
+
+function Writing({ draft, values, setValues, side, setSide }) {
+	const { value } = draft;
+	const [part, setPart] = useState('html');
+	const editor = useRef(/** @type {any} */ (null));
+	const text = value[part] ?? '';
+	const declared = useMemo(() => (value.variables ?? []).map((v) => v.key), [value.variables]);
+	const find = useMemo(() => (now) => findings(now, [...builtIn, ...declared]), [declared]);
+	const known = useMemo(() => [...(value.variables ?? []).map((v) => ({ name: v.key, detail: v.fallback_value === null || v.fallback_value === undefined ? '' : t('editor.else', { text: v.fallback_value }) })), ...builtIn.map((name) => ({ name }))], [value.variables]);
+	return html`<section aria-label=${t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${[['html', 'HTML'], ['text', t('composer.text')]]} /><span class="push"></span>
+		<${Button} kind="quiet" icon="code" aria-pressed=${String(side === 'call')} onClick=${() => setSide(side === 'call' ? 'preview' : 'call')}>${t('template.call')}<//>
+		<${Button} kind="quiet" icon="history" aria-pressed=${String(side === 'versions')} onClick=${() => setSide(side === 'versions' ? 'preview' : 'versions')}>${t('composer.versions')}<//></div>
+	${part === 'text' && value.text === null ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
+		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => draft.change({ [part]: now })} />
+		${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
+		<${Lint} text=${text} find=${find} editor=${editor} />`}
+	<${Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;
+}
+
+/** Sends what is edited, filled with the values beside the preview, as an ordinary email. */
+function Test({ of, values, close }) {
+	const [to, setTo] = useState(me.value?.email ?? '');
+	const [from, setFrom] = useState(of.from ?? '');
+	const [wrong, setWrong] = useState('');
+	const send = async () => {
+		try {
+			const made = await api.post(`/templates/${of.id}/render`, { variables: values });
+			const sent = await api.post('/emails', { from, to: to.split(/[\s,;]+/).filter(Boolean), subject: made.subject ?? of.name, html: made.html, text: made.text });
+			close();
+			toast(t('composer.testSent', { n: 1 }), { href: `${base}/emails/${sent.id}`, word: t('composer.testSee') });
+		} catch (e) {
+			if (!(e instanceof ApiError)) throw e;
+			setWrong(e.message);
+		}
+	};
+	return html`<${DialogBody} title=${t('template.test')} onSubmit=${send} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!from.trim() || !to.trim()}>${t('template.testAct')}<//>`}>
+		<${Input} label=${t('template.from')} value=${from} onInput=${setFrom} /><${Input} label=${t('template.testTo')} hint=${t('template.testHint')} value=${to} onInput=${setTo} error=${wrong} autofocus /><//>`;
+}

@@ -1,0 +1,110 @@
+package emails
+
+import (
+	"context"
+	"html"
+	"io"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/web/rest"
+	"mailer/web/shapes"
+)
+
+// PreviewService is what the routes of previews need of the services.
+type PreviewService interface {
+	PreviewEmail(ctx context.Context, key *app.Key, id string, images bool) (mail.Preview, error)
+	ShowPreview(ctx context.Context, token string) (*mail.Shown, error)
+}
+
+// previewEmailRequest is the body of POST /emails/{id}/preview, which may be left out.
+type previewEmailRequest struct {
+	Images bool `json:"images,omitempty" doc:"Have the page show pictures from elsewhere: their senders learn that it is looked at"`
+}
+
+type emailPreview struct {
+	Object string `json:"object" enum:"email_preview"`
+	ID     string `json:"id" format:"uuid"`
+	shapes.MailFrame
+}
+
+type (
+	emailPreviewOutput struct{ Body emailPreview }
+	showPreviewInput   struct {
+		Token string `path:"token"`
+	}
+)
+
+// PreviewRoutes are the routes of previews.
+type PreviewRoutes struct {
+	Service PreviewService
+	BaseURL string // of the server: the addresses of previews begin with it
+}
+
+// Add adds the routes to a handler.
+func (r PreviewRoutes) Add(h *rest.Handler) {
+	rest.RegisterBody(h, rest.Route{Optional: true}, huma.Operation{
+		OperationID: "preview-email", Method: http.MethodPost, Path: "/emails/{id}/preview",
+		Summary: "Make the address of a page that shows what an email says, for a frame", Tags: shapes.EmailTags,
+		Errors: []int{http.StatusNotFound},
+	}, r.previewEmail)
+	page := map[string]*huma.MediaType{"text/html": {Schema: &huma.Schema{Type: huma.TypeString}}}
+	responses := map[string]*huma.Response{}
+	for _, status := range []int{http.StatusOK, http.StatusNotFound, http.StatusInternalServerError, http.StatusServiceUnavailable} {
+		responses[strconv.Itoa(status)] = &huma.Response{Description: http.StatusText(status), Content: page}
+	}
+	rest.RegisterRaw(h, rest.Route{Public: true, Refuse: refusePreview}, huma.Operation{
+		OperationID: "show-preview", Method: http.MethodGet, Path: "/previews/{token}",
+		Summary: "Show what a mail says, by the signed address of a preview", Tags: shapes.EmailTags, Responses: responses,
+	}, func(ctx context.Context, x *rest.Exchange, in *showPreviewInput) (*rest.Written, error) {
+		shown, err := r.Service.ShowPreview(ctx, in.Token)
+		if err != nil {
+			return &rest.Written{Body: func() { refusePreview(x, h.ErrorFor(x, err)) }}, nil
+		}
+		return &rest.Written{Body: func() { showPreview(x, shown) }}, nil
+	})
+}
+
+func (r PreviewRoutes) previewEmail(ctx context.Context, key *app.Key, in *shapes.EmailPath, request *previewEmailRequest) (*emailPreviewOutput, error) {
+	p, err := r.Service.PreviewEmail(rest.Counting(ctx), key, in.ID, request.Images)
+	if err != nil {
+		return nil, err
+	}
+	return &emailPreviewOutput{emailPreview{Object: "email_preview", ID: in.ID, MailFrame: shapes.NewMailFrame(r.BaseURL, p)}}, nil
+}
+
+func showPreview(x *rest.Exchange, shown *mail.Shown) {
+	if shown.HTML == "" {
+		writePreview(x, http.StatusOK, "text/plain; charset=utf-8", shown.Text, false)
+		return
+	}
+	writePreview(x, http.StatusOK, "text/html; charset=utf-8", shown.HTML, shown.Images)
+}
+
+// writePreview answers with what some caller chose, or whoever wrote to him. A browser
+// gives it no rights: it runs nothing, sends nothing and fetches nothing but, where that is
+// wanted, pictures, and a page of ours alone may show it.
+func writePreview(x *rest.Exchange, status int, kind, body string, images bool) {
+	head, pictures := x.Header(), "data:"
+	if images {
+		pictures = "data: https: http:"
+	}
+	head.Set("Content-Type", kind)
+	head.Set("Content-Length", strconv.Itoa(len(body)))
+	head.Set("Content-Security-Policy", "sandbox; default-src 'none'; img-src "+pictures+"; style-src 'unsafe-inline'; frame-ancestors 'self'")
+	head.Set("Cache-Control", "no-store")
+	head.Set("Referrer-Policy", "no-referrer")
+	head.Set("X-DNS-Prefetch-Control", "off")
+	head.Set("X-Robots-Tag", "noindex, nofollow")
+	x.WriteHeader(status)
+	_, _ = io.WriteString(x, body) // an error here is a connection that is gone
+}
+
+// refusePreview says in a frame what is wrong.
+func refusePreview(x *rest.Exchange, e *rest.Error) {
+	writePreview(x, e.StatusCode, "text/html; charset=utf-8", "<!doctype html><meta charset=utf-8><p>"+html.EscapeString(e.Message)+"</p>\n", false)
+}

@@ -1,0 +1,196 @@
+package manual
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"embed"
+	"encoding/hex"
+	"encoding/json"
+	"html"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"mailer/web/rest"
+)
+
+// files are the pages as HTML with their index, which a test makes of the Markdown beside
+// them so that the program needs nothing that reads it, and what the pages hand out.
+//
+//go:embed html/*.html html/index.json manual.css alerts.yml grafana.json
+var files embed.FS
+
+// prefix is where the manual stands.
+const prefix = "/manual"
+
+// policy is the Content-Security-Policy (CSP 3): the pages are read without a script.
+const policy = "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+
+const htmlType = "text/html; charset=utf-8"
+
+// page is one of the manual, in the order in which they are read.
+type page struct {
+	Page     string    `json:"page"` // its name in the address
+	Title    string    `json:"title"`
+	Text     string    `json:"text"` // what it is about, in a line
+	Headings []heading `json:"headings"`
+}
+
+// heading is a place of a page that can be led to.
+type heading struct {
+	ID    string `json:"id"`
+	Title string `json:"title"`
+	Text  string `json:"text"` // the first line below it
+}
+
+// reply is what one address answers with.
+type reply struct {
+	kind         string // media type
+	etag         string
+	plain, small []byte // small: gzip (RFC 1952)
+}
+
+// site is what is served. It is made when somebody asks for it.
+type site struct {
+	// styles returns where the style sheets of the dashboard stand, without a slash at its end.
+	styles func() string
+
+	made    sync.Once
+	pages   []page
+	replies map[string]*reply // by what follows the prefix
+}
+
+// Register adds the manual to a handler. styles returns the address below which the
+// dashboard's tokens.css, app.css and mark.svg are served, which the manual looks by.
+func Register(h *rest.Handler, styles func() string) {
+	s := &site{styles: styles}
+	h.Mount(prefix, s.serve)
+}
+
+// prepare makes all replies.
+func (s *site) prepare() {
+	// What is embedded can always be read, and the tests have read the index.
+	index, _ := files.ReadFile("html/index.json")
+	_ = json.Unmarshal(index, &s.pages)
+	front, _ := files.ReadFile("html/index.html")
+	s.replies = map[string]*reply{
+		"":            newReply(htmlType, s.document("", "Manual", article(front))),
+		"/index.json": newReply("application/json", index),
+	}
+	for i, p := range s.pages {
+		text, _ := files.ReadFile("html/" + p.Page + ".html")
+		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(text)+s.turns(i)))
+	}
+	for name, kind := range map[string]string{"manual.css": "text/css; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"} {
+		b, _ := files.ReadFile(name)
+		s.replies["/"+name] = newReply(kind, b)
+	}
+}
+
+func newReply(kind string, b []byte) *reply {
+	sum := sha256.Sum256(b)
+	return &reply{kind: kind, etag: `W/"` + hex.EncodeToString(sum[:8]) + `"`, plain: b, small: rest.Gzip(b)}
+}
+
+// serve answers with what stands at an address below the prefix.
+func (s *site) serve(x *rest.Exchange, r *http.Request, below string) {
+	s.made.Do(s.prepare)
+	head := x.Header()
+	head.Set("Content-Security-Policy", policy)
+	head.Set("Cross-Origin-Opener-Policy", "same-origin")
+	head.Set("Referrer-Policy", "no-referrer")
+	a, ok := s.replies[strings.TrimSuffix(below, "/")]
+	if !ok {
+		s.serveNothing(x, r)
+		return
+	}
+	head.Set("Content-Type", a.kind)
+	head.Set("Cache-Control", "no-cache")
+	head.Set("Vary", "Accept-Encoding")
+	head.Set("ETag", a.etag)
+	b := a.plain
+	if rest.TakesGzip(r.Header) {
+		b = a.small
+		head.Set("Content-Encoding", "gzip")
+	}
+	http.ServeContent(x, r, "", time.Time{}, bytes.NewReader(b))
+}
+
+// serveNothing answers where the manual has no page.
+func (s *site) serveNothing(x *rest.Exchange, r *http.Request) {
+	x.Header().Set("Content-Type", htmlType)
+	x.WriteHeader(http.StatusNotFound)
+	if r.Method != http.MethodHead {
+		text := article([]byte("<p>The manual has no such page. The contents list all that there are.</p>\n"))
+		// Who went away reads nothing.
+		_, _ = x.Write(s.document("", "Nothing here", text))
+	}
+}
+
+// document is a whole page around a body that is HTML. name is empty for the front page.
+func (s *site) document(name, title, body string) []byte {
+	base, whole := html.EscapeString(s.styles()), "Mailer manual"
+	if title != "Manual" {
+		whole = html.EscapeString(title) + " · " + whole
+	}
+	var b bytes.Buffer
+	b.WriteString("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n" +
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<meta name=\"color-scheme\" content=\"light dark\">\n" +
+		"<title>" + whole + "</title>\n<link rel=\"icon\" href=\"" + base + "/mark.svg\" type=\"image/svg+xml\">\n")
+	for _, sheet := range []string{base + "/tokens.css", base + "/app.css", prefix + "/manual.css"} {
+		b.WriteString("<link rel=\"stylesheet\" href=\"" + sheet + "\">\n")
+	}
+	b.WriteString("</head>\n<body>\n<a class=\"btn skip\" href=\"#main\">Skip to content</a>\n<div class=\"manual\">\n" +
+		"<main class=\"main\" id=\"main\" tabindex=\"-1\">\n<header class=\"manual-head\"><h1>" + html.EscapeString(title) +
+		"</h1><a class=\"btn only-s\" href=\"#contents\">Contents</a></header>\n" + body + "</main>\n" + s.contents(name) + "</div>\n</body>\n</html>\n")
+	return b.Bytes()
+}
+
+// article is the text of a page.
+func article(text []byte) string {
+	return "<article class=\"manual-text\">\n" + string(text) + "</article>\n"
+}
+
+// contents lists all pages, and below the one that is shown its headings. It stands at the
+// side or, on the phone, at the foot.
+func (s *site) contents(name string) string {
+	var b strings.Builder
+	b.WriteString("<nav class=\"manual-side\" id=\"contents\" aria-label=\"Contents\">\n")
+	item := func(address, title string, here bool) {
+		b.WriteString(`<a class="nav-item" href="` + address + `"`)
+		if here {
+			b.WriteString(` aria-current="page"`)
+		}
+		b.WriteString(">" + html.EscapeString(title) + "</a>\n")
+	}
+	item(prefix, "Manual", name == "")
+	for _, p := range s.pages {
+		item(prefix+"/"+p.Page, p.Title, p.Page == name)
+		if p.Page != name {
+			continue
+		}
+		for _, h := range p.Headings {
+			b.WriteString(`<a class="nav-item manual-place" href="#` + html.EscapeString(h.ID) + `">` + html.EscapeString(h.Title) + "</a>\n")
+		}
+	}
+	b.WriteString("<a class=\"nav-item manual-out\" href=\"/dashboard/\">Dashboard</a>\n</nav>\n")
+	return b.String()
+}
+
+// turns leads from a page to those before and after it.
+func (s *site) turns(i int) string {
+	var b strings.Builder
+	b.WriteString("<nav class=\"manual-turns\" aria-label=\"Before and after\">")
+	turn := func(rel, words string, p page) {
+		b.WriteString(`<a class="btn" rel="` + rel + `" href="` + prefix + "/" + p.Page + `">` + words + html.EscapeString(p.Title) + "</a>")
+	}
+	if i > 0 {
+		turn("prev", "← ", s.pages[i-1])
+	}
+	if i+1 < len(s.pages) {
+		turn("next", "Next: ", s.pages[i+1])
+	}
+	b.WriteString("</nav>\n")
+	return b.String()
+}

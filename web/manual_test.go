@@ -1,0 +1,231 @@
+package web
+
+import (
+	"bytes"
+	"cmp"
+	"compress/gzip"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp"
+)
+
+// manualPage is one of /manual/index.json.
+type manualPage struct {
+	Page, Title, Text string
+	Headings          []struct{ ID, Title, Text string }
+}
+
+// visit asks for a page, which no document describes. headers are "Name: value".
+func visit(b *bench, method, path string, headers ...string) *httptest.ResponseRecorder {
+	r := httptest.NewRequest(method, "http://mail.example.com"+path, http.NoBody)
+	for _, line := range headers {
+		name, value, _ := strings.Cut(line, ": ")
+		r.Header.Set(name, value)
+	}
+	w := httptest.NewRecorder()
+	b.handler.ServeHTTP(w, r)
+	return w
+}
+
+func manualIndex(t *testing.T, b *bench) (index []manualPage) {
+	t.Helper()
+	w := visit(b, "GET", "/manual/index.json")
+	wantStatus(t, w, 200)
+	if err := json.Unmarshal(w.Body.Bytes(), &index); err != nil || len(index) < 9 {
+		t.Fatalf("%d pages, %v", len(index), err)
+	}
+	return index
+}
+
+var (
+	addressInPage = regexp.MustCompile(`(?:href|src)="([^"]+)"`)
+	anchorInPage  = regexp.MustCompile(`\bid="([^"]+)"`)
+)
+
+func TestEveryLinkOfTheManualIsAnswered(t *testing.T) {
+	b := newBench(t)
+	paths := []string{"/manual"}
+	for _, p := range manualIndex(t, b) {
+		paths = append(paths, "/manual/"+p.Page)
+	}
+	bodies, ids := map[string]string{}, map[string][]string{}
+	for _, path := range paths {
+		w := visit(b, "GET", path)
+		wantStatus(t, w, 200)
+		bodies[path] = w.Body.String()
+		for _, m := range anchorInPage.FindAllStringSubmatch(bodies[path], -1) {
+			if slices.Contains(ids[path], m[1]) {
+				t.Errorf("%s has %q twice", path, m[1])
+			}
+			ids[path] = append(ids[path], m[1])
+		}
+	}
+	for path, body := range bodies {
+		for _, m := range addressInPage.FindAllStringSubmatch(body, -1) {
+			target, anchor, _ := strings.Cut(m[1], "#")
+			if strings.HasPrefix(target, "https://") {
+				continue
+			}
+			if target == "" {
+				target = path
+			}
+			if w := visit(b, "GET", target); w.Code != 200 || anchor != "" && !slices.Contains(ids[target], anchor) {
+				t.Errorf("%s leads to %s, which answers %d", path, m[1], w.Code)
+			}
+		}
+		if strings.Contains(body, "<script") || strings.Contains(body, "style=") {
+			t.Errorf("%s needs more than its policy lets it have", path)
+		}
+	}
+}
+
+func TestTheManualIsReadByAnybody(t *testing.T) {
+	b := newBench(t)
+	for _, path := range []string{"/manual", "/manual/", "/manual/domains", "/manual/index.json", "/manual/manual.css", "/manual/nothing"} {
+		w := visit(b, "GET", path)
+		want := 200
+		if path == "/manual/nothing" {
+			want = 404
+		}
+		wantStatus(t, w, want)
+		h := w.Header()
+		if got := h.Get("Content-Security-Policy"); got != "default-src 'none'; style-src 'self'; img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'" {
+			t.Errorf("%s: the policy is %q", path, got)
+		}
+		if h.Get("X-Content-Type-Options") != "nosniff" || h.Get("Referrer-Policy") != "no-referrer" || h.Get("Set-Cookie") != "" {
+			t.Errorf("%s: %v", path, h)
+		}
+		if head := visit(b, "HEAD", path); head.Code != want || head.Body.Len() != 0 {
+			t.Errorf("HEAD %s: %d, %d bytes", path, head.Code, head.Body.Len())
+		}
+	}
+	if w := visit(b, "POST", "/manual"); w.Code != 405 {
+		t.Errorf("POST is answered %d", w.Code)
+	}
+	if strings.Contains(string(b.document()), "/manual") {
+		t.Error("the document has the manual")
+	}
+}
+
+func TestTheManualIsSentOnceAndSmall(t *testing.T) {
+	b := newBench(t)
+	plain := visit(b, "GET", "/manual/domains")
+	if plain.Header().Get("Content-Encoding") != "" || plain.Header().Get("Vary") != "Accept-Encoding" {
+		t.Errorf("who reads no gzip gets %v", plain.Header())
+	}
+	packed := visit(b, "GET", "/manual/domains", "Accept-Encoding: br, gzip;q=0.8")
+	r, err := gzip.NewReader(packed.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := io.ReadAll(r); err != nil || !bytes.Equal(got, plain.Body.Bytes()) {
+		t.Errorf("packed it says something else (%v)", err)
+	}
+	if w := visit(b, "GET", "/manual/domains", "Accept-Encoding: gzip;q=0"); w.Header().Get("Content-Encoding") != "" {
+		t.Error("who wants no gzip gets it")
+	}
+	etag := plain.Header().Get("ETag")
+	if w := visit(b, "GET", "/manual/domains", `If-None-Match: "x", `+etag); w.Code != http.StatusNotModified || w.Body.Len() != 0 {
+		t.Errorf("who has it gets %d, %d bytes", w.Code, w.Body.Len())
+	}
+	if w := visit(b, "GET", "/manual/relays", "If-None-Match: "+etag); w.Code != 200 {
+		t.Errorf("who has another page gets %d", w.Code)
+	}
+}
+
+// routeInText is an operation as the manual names one.
+var routeInText = regexp.MustCompile("`(GET|POST|PATCH|DELETE) (/[^` ?]*)[^`]*`")
+
+// calledInText is one that an example of the manual calls.
+var calledInText = regexp.MustCompile(`curl -sS (?:-X ([A-Z]+) )?'?https://mail\.example\.com(/[^ '?]*)(?:[^\n\\]|\\.|\\\n)*`)
+
+// operationsIn are those that a page names or calls.
+func operationsIn(text string) (out []string) {
+	for _, m := range routeInText.FindAllStringSubmatch(text, -1) {
+		out = append(out, m[1]+" "+m[2])
+	}
+	for _, m := range calledInText.FindAllStringSubmatch(text, -1) {
+		method := m[1]
+		switch body := strings.Contains(m[0], " -d '") || strings.Contains(m[0], " -F "); {
+		case method == "" && body:
+			method = "POST"
+		case method == "":
+			method = "GET"
+		}
+		out = append(out, method+" "+m[2])
+	}
+	return out
+}
+
+func TestTheManualCallsWhatIsThere(t *testing.T) {
+	b := newBench(t)
+	known := func(route string) bool {
+		method, path, _ := strings.Cut(route, " ")
+		for _, op := range b.handler.Operations() {
+			pattern := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(op.Path, "[^/]+")
+			if op.Method == method && regexp.MustCompile("^"+pattern+"$").MatchString(path) {
+				return true
+			}
+		}
+		return false
+	}
+	total := 0
+	pages, err := filepath.Glob("manual/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, route := range operationsIn(string(text)) {
+			total++
+			if !known(route) {
+				t.Errorf("%s: there is no %s", page, route)
+			}
+		}
+	}
+	if total < 40 || known("POST /nothing") {
+		t.Errorf("%d operations are named", total)
+	}
+	bad := "`GET /nothing/{id}?x=y` and\ncurl -sS https://mail.example.com/none -H 'a' \\\n  -d '{}'\n"
+	if got := operationsIn(bad); !slices.Equal(got, []string{"GET /nothing/{id}", "POST /none"}) {
+		t.Errorf("it finds %q", got)
+	}
+}
+
+// TestTheManualInABrowser reads each page without scripts, in both colours, wide and narrow.
+func TestTheManualInABrowser(t *testing.T) {
+	bench := newBench(t)
+	b, dir := newBrowser(t, bench.handler), shots(t)
+	index := manualIndex(t, bench)
+	for _, p := range append([]manualPage{{Title: "Manual"}}, index...) {
+		b.do(chromedp.Navigate(b.base + strings.TrimSuffix("/manual/"+p.Page, "/")))
+		for _, scheme := range []string{"light", "dark"} {
+			for _, width := range []int64{360, 1280} {
+				b.look(width, scheme)
+				for _, defect := range eval[[]string](b, defects) {
+					// The hosted pages are for thumbs and have a frame; these have the dashboard's sizes.
+					if !strings.HasPrefix(defect, "too small") && defect != "no style" {
+						t.Errorf("/manual/%s at %d px, %s: %s", p.Page, width, scheme, defect)
+					}
+				}
+			}
+		}
+		if got := eval[string](b, `getComputedStyle(document.querySelector(".manual-text pre, .manual-text ul")).paddingLeft`); got == "0px" {
+			t.Errorf("/manual/%s has no style", p.Page)
+		}
+		wantText(t, eval[string](b, `document.querySelector("h1").innerText`), p.Title)
+		b.shoot(dir, "manual-"+cmp.Or(p.Page, "front"))
+	}
+}

@@ -1,0 +1,142 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/people"
+	"mailer/web/rest"
+)
+
+// UserItem is a person who has an account, as `mailer users list --json` says it.
+type UserItem struct {
+	Object       string     `json:"object" enum:"user"`
+	ID           string     `json:"id" format:"uuid"`
+	Email        string     `json:"email"`
+	Name         string     `json:"name" doc:"Empty: not said"`
+	Operator     bool       `json:"operator" doc:"Stands above teams"`
+	Teams        []userTeam `json:"teams"`
+	SecondFactor bool       `json:"second_factor" doc:"Whether signing in takes more than a password"`
+	LastSeenAt   *string    `json:"last_seen_at" format:"date-time" doc:"To five minutes; null: never"`
+	CreatedAt    string     `json:"created_at" format:"date-time"`
+}
+
+type userTeam struct {
+	ID   string   `json:"id" format:"uuid"`
+	Name string   `json:"name"`
+	Role app.Role `json:"role" enum:"owner,admin,member"`
+}
+
+type deletedUser struct {
+	Object  string `json:"object" enum:"user"`
+	ID      string `json:"id" format:"uuid"`
+	Deleted bool   `json:"deleted" enum:"true"`
+}
+
+type signInLink struct {
+	Object string `json:"object" enum:"sign_in_link"`
+	Email  string `json:"email"`
+	URL    string `json:"url" format:"uri" doc:"Signs the person in, once, for a short time; a second factor is asked for all the same"`
+}
+
+// updateUserRequest is the body of PATCH /users/{id}.
+type updateUserRequest struct {
+	Operator *bool `json:"operator" doc:"Whether the person stands above teams; where that changes, the person's sessions end"`
+}
+
+// UserPath is the path parameter of one account.
+type UserPath struct {
+	ID string `path:"id" format:"uuid" doc:"The id of the person"`
+}
+
+// Check implements Checker.
+func (p *UserPath) Check() error { return rest.CheckID("user", &p.ID) }
+
+type (
+	userOutput        struct{ Body UserItem }
+	deletedUserOutput struct{ Body deletedUser }
+	signInLinkOutput  struct{ Body signInLink }
+)
+
+var userTags = []string{"Users"}
+
+// AccountService is what the routes of accounts need of the services.
+type AccountService interface {
+	ListAccounts(ctx context.Context, page app.Page) ([]people.Account, bool, error)
+	SetOperator(ctx context.Context, id string, operator bool) (people.Account, error)
+	DeleteAccount(ctx context.Context, id string) error
+	LinkAccount(ctx context.Context, id string) (address, link string, err error)
+}
+
+// AccountRoutes are the routes of all accounts of the server.
+type AccountRoutes struct{ Service AccountService }
+
+// Add adds the routes to a handler.
+func (r AccountRoutes) Add(h *rest.Handler) {
+	changes, missing := rest.Route{Operator: true, Fresh: true, Early: true}, []int{http.StatusNotFound, http.StatusConflict}
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "list-users", Method: http.MethodGet, Path: "/users",
+		Summary: "List who has an account on this server", Tags: userTags, Errors: []int{http.StatusUnprocessableEntity},
+	}, r.list)
+	rest.RegisterBody(h, changes, huma.Operation{
+		OperationID: "update-user", Method: http.MethodPatch, Path: "/users/{id}",
+		Summary: "Make a person an operator, or end that", Tags: userTags, Errors: missing,
+	}, r.update)
+	rest.Register(h, changes, huma.Operation{
+		OperationID: "delete-user", Method: http.MethodDelete, Path: "/users/{id}",
+		Summary: "Remove a person from all teams, and the account", Tags: userTags,
+		Errors: append([]int{http.StatusServiceUnavailable}, missing...),
+	}, r.remove)
+	rest.Register(h, changes, huma.Operation{
+		OperationID: "link-user", Method: http.MethodPost, Path: "/users/{id}/link", DefaultStatus: http.StatusCreated,
+		Summary: "Make a link that signs a person in, once", Tags: userTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.link)
+}
+
+func (r AccountRoutes) list(ctx context.Context, _ *app.Key, in *rest.PageParams) (*rest.ListOutput[UserItem], error) {
+	page, err := in.Page()
+	if err != nil {
+		return nil, err
+	}
+	rows, more, err := r.Service.ListAccounts(ctx, page)
+	if err != nil {
+		return nil, err
+	}
+	return rest.NewList(rows, more, newUserItem), nil
+}
+
+func newUserItem(a *people.Account) UserItem {
+	teams := converted(a.Teams, func(m people.Membership) userTeam { return userTeam{ID: m.TeamID, Name: m.TeamName, Role: m.Role} })
+	return UserItem{Object: "user", ID: a.ID, Email: a.Address, Name: a.Name, Operator: a.Operator, Teams: teams, SecondFactor: a.Factor,
+		LastSeenAt: app.FormatTimePtr(a.SeenAt), CreatedAt: app.FormatTime(a.JoinedAt)}
+}
+
+func (r AccountRoutes) update(ctx context.Context, _ *app.Key, in *UserPath, b *updateUserRequest) (*userOutput, error) {
+	if b.Operator == nil {
+		return nil, app.Invalid("operator", "is missing")
+	}
+	a, err := r.Service.SetOperator(ctx, in.ID, *b.Operator)
+	if err != nil {
+		return nil, err
+	}
+	return &userOutput{newUserItem(&a)}, nil
+}
+
+func (r AccountRoutes) remove(ctx context.Context, _ *app.Key, in *UserPath) (*deletedUserOutput, error) {
+	if err := r.Service.DeleteAccount(ctx, in.ID); err != nil {
+		return nil, err
+	}
+	return &deletedUserOutput{deletedUser{Object: "user", ID: in.ID, Deleted: true}}, nil
+}
+
+func (r AccountRoutes) link(ctx context.Context, _ *app.Key, in *UserPath) (*signInLinkOutput, error) {
+	address, link, err := r.Service.LinkAccount(ctx, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return &signInLinkOutput{signInLink{Object: "sign_in_link", Email: address, URL: link}}, nil
+}

@@ -1,0 +1,60 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/reports"
+	"mailer/app/service"
+	"mailer/web/rest"
+)
+
+// IngestRoute is a door that reports about mail come in by.
+type IngestRoute struct {
+	Source        string  `json:"source" enum:"ses,postmark,mailgun,sendgrid,generic,bounces" doc:"bounces: the listener that takes them as mail"`
+	Address       *string `json:"address" doc:"What the provider is given: a URL, of which the last part is a secret but with ses; of bounces the host name that an MX record names. null: the listener is off"`
+	Open          bool    `json:"open" doc:"Whether reports are taken there now: ses needs --sns-topic, bounces --bounce-listen"`
+	LastSeenAt    *string `json:"last_seen_at" format:"date-time" doc:"When something was taken there last; null: never"`
+	LastRefusedAt *string `json:"last_refused_at" format:"date-time" doc:"When something was refused there last; null: never"`
+	LastRefused   *string `json:"last_refused" doc:"Why, in words"`
+}
+
+type ingestList struct {
+	Object string        `json:"object" enum:"list"`
+	Data   []IngestRoute `json:"data"`
+}
+
+type ingestListOutput struct{ Body ingestList }
+
+// IngestService is what the route of incoming reports needs of the services.
+type IngestService interface {
+	IngestRoutes(ctx context.Context, ses bool) ([]reports.IngestRoute, error)
+}
+
+// IngestRoutes are the routes of incoming reports, as the operator sees them.
+type IngestRoutes struct {
+	Service IngestService
+	SES     bool // topics of SNS are believed
+}
+
+// Add adds the routes to a handler.
+func (r IngestRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "list-ingest-routes", Method: http.MethodGet, Path: "/ingest",
+		Summary: "List where providers report bounces and complaints to, and when each was last used", Tags: []string{"Provider events"},
+	}, r.list)
+}
+
+func (r IngestRoutes) list(ctx context.Context, _ *app.Key, _ *struct{}) (*ingestListOutput, error) {
+	doors, err := r.Service.IngestRoutes(ctx, r.SES)
+	if err != nil {
+		return nil, err
+	}
+	return &ingestListOutput{ingestList{Object: "list", Data: converted(doors, func(d reports.IngestRoute) IngestRoute {
+		return IngestRoute{Source: d.Source, Address: service.TextOrNull(d.Address), Open: d.Open, LastSeenAt: app.FormatTimePtr(d.Seen),
+			LastRefusedAt: app.FormatTimePtr(d.Refused), LastRefused: service.TextOrNull(d.Reason)}
+	})}}, nil
+}

@@ -1,0 +1,113 @@
+package operator
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/app/health"
+	"mailer/app/retention"
+	"mailer/web/rest"
+)
+
+// SettingItem is a setting of the server, by the name of its flag.
+type SettingItem struct {
+	Name     string `json:"name"`
+	Value    string `json:"value" doc:"In force; a list with commas, relays without user and password"`
+	From     string `json:"from" enum:"flag,environment,file,default" doc:"file: one that the variable names"`
+	Variable string `json:"variable" doc:"Of the environment, which sets it too, or names its file"`
+	About    string `json:"about" doc:"What it does, in words"`
+}
+
+type settingList struct {
+	Object string        `json:"object" enum:"list"`
+	Data   []SettingItem `json:"data" doc:"All that mailer serve knows, by name"`
+}
+
+// diskUse is what takes how much room, as `mailer disk --json` says it.
+type diskUse struct {
+	Object    string      `json:"object" enum:"disk"`
+	Bytes     int64       `json:"bytes" doc:"Of the database file, now"`
+	WALBytes  int64       `json:"wal_bytes" doc:"Of its log, now"`
+	DiskFree  int64       `json:"disk_free" doc:"In bytes, now"`
+	FreeBytes int64       `json:"free_bytes" doc:"Within the file, for what comes next"`
+	LookedAt  *string     `json:"looked_at" format:"date-time" doc:"When free_bytes, tables and teams were looked at; they are shown again for some minutes. null: the first look is under way"`
+	Running   bool        `json:"running" doc:"A new look is under way: ask again"`
+	Tables    []diskTable `json:"tables" doc:"The largest first"`
+	Teams     []diskTeam  `json:"teams" doc:"The largest first"`
+}
+
+type diskTable struct {
+	Table string `json:"table"`
+	Bytes int64  `json:"bytes" doc:"With indexes"`
+}
+
+type diskTeam struct {
+	ID             string  `json:"id" format:"uuid"`
+	Team           string  `json:"team"`
+	Emails         int64   `json:"emails"`
+	Bytes          int64   `json:"bytes" doc:"About, by a sample"`
+	KeepContent    string  `json:"keep_content" doc:"How long, as the flag --keep-content takes it"`
+	KeepEmails     string  `json:"keep_emails"`
+	KeepBroadcasts string  `json:"keep_broadcasts"`
+	Old            diskOld `json:"old" doc:"What is older than it is kept, and goes next"`
+}
+
+type diskOld struct {
+	Contents int64 `json:"contents"`
+	Emails   int64 `json:"emails"`
+	Bytes    int64 `json:"bytes"`
+}
+
+type (
+	settingListOutput struct{ Body settingList }
+	diskOutput        struct{ Body diskUse }
+)
+
+// DiskService is what the route of the disk needs of the services.
+type DiskService interface {
+	Look(ctx context.Context) (retention.DiskLook, error)
+}
+
+// SettingsRoutes are the routes of settings and of the room that the data takes.
+type SettingsRoutes struct {
+	Disk     DiskService
+	Settings []health.Setting
+}
+
+// Add adds the routes to a handler.
+func (r SettingsRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "list-settings", Method: http.MethodGet, Path: "/settings",
+		Summary: "List the settings in force, and where each came from", Tags: serverTags,
+	}, r.settings)
+	rest.Register(h, rest.Route{Operator: true}, huma.Operation{
+		OperationID: "get-disk", Method: http.MethodGet, Path: "/disk",
+		Summary: "Tell what takes how much room, by team and table", Tags: serverTags,
+	}, r.disk)
+}
+
+func (r SettingsRoutes) settings(context.Context, *app.Key, *struct{}) (*settingListOutput, error) {
+	data := converted(r.Settings, func(s health.Setting) SettingItem { return SettingItem(s) })
+	return &settingListOutput{settingList{Object: "list", Data: data}}, nil
+}
+
+func (r SettingsRoutes) disk(ctx context.Context, _ *app.Key, _ *struct{}) (*diskOutput, error) {
+	d, err := r.Disk.Look(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return &diskOutput{diskUse{
+		Object: "disk", Bytes: d.File, WALBytes: d.WAL, DiskFree: d.DiskFree, FreeBytes: d.Free, LookedAt: app.FormatTimePtr(d.At), Running: d.Running,
+		Tables: converted(d.Tables, func(t retention.DiskTable) diskTable { return diskTable{Table: t.Name, Bytes: t.Bytes} }),
+		Teams:  converted(d.Teams, newDiskTeam),
+	}}, nil
+}
+
+func newDiskTeam(t retention.DiskTeam) diskTeam {
+	return diskTeam{ID: t.ID, Team: t.Team, Emails: t.Emails, Bytes: t.Bytes, KeepContent: retention.FormatKept(t.Kept.Content),
+		KeepEmails: retention.FormatKept(t.Kept.Emails), KeepBroadcasts: retention.FormatKept(t.Kept.Broadcasts),
+		Old: diskOld{Contents: t.OldContents, Emails: t.OldEmails, Bytes: t.OldBytes}}
+}
