@@ -47,7 +47,7 @@ export function nearest(key, names) {
 /**
  * What is wrong with the variables of a text: unknown ones, with what was meant, and braces
  * that open none. @param {string} text @param {string[]} names that are known @param {'property'|'variable'} [kind]
- * @returns {{from: number, to: number, line: number, key: string, message: string, meant: string|null, fix: string|null}[]}
+ * @returns {{from: number, to: number, line: number, key: string, message: string, meant: string|null, fix: string|null, broken?: boolean}[]}
  */
 export function findings(text, names, kind = 'property') {
 	return used(text).filter((v) => v.broken || !names.includes(v.key)).map((v) => {
