@@ -48,6 +48,7 @@ class Saver {
 		this.server = { ...server };
 		this.began = revision(server);
 		this.dirty = new Set();
+		/** @type {{kind: string, at?: number, message?: string}} */
 		this.state = { kind: 'saved', at: 0 };
 		this.stamp = 0; // counts what was taken in from outside
 		this.saved = 0; // counts what the server took

@@ -81,7 +81,8 @@ function Writing({ draft, values, setValues, side, setSide }) {
 	const editor = useRef(/** @type {any} */ (null));
 	const text = value[part] ?? '';
 	const declared = useMemo(() => (value.variables ?? []).map((v) => v.key), [value.variables]);
-	const find = useMemo(() => (now) => findings(now, [...builtIn, ...declared]), [declared]);
+	const find = useMemo(() => (now) => findings(now, [...builtIn, ...declared], 'variable'), [declared]);
+	const mend = useMemo(() => (now) => find(now).filter((f) => f.fix || f.broken), [find]); // the rest is declared below
 	const known = useMemo(() => [...(value.variables ?? []).map((v) => ({ name: v.key, detail: v.fallback_value === null || v.fallback_value === undefined ? '' : t('editor.else', { text: v.fallback_value }) })), ...builtIn.map((name) => ({ name }))], [value.variables]);
 	return html`<section aria-label=${t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${[['html', 'HTML'], ['text', t('composer.text')]]} /><span class="push"></span>
 		<${Button} kind="quiet" icon="code" aria-pressed=${String(side === 'call')} onClick=${() => setSide(side === 'call' ? 'preview' : 'call')}>${t('template.call')}<//>
@@ -89,7 +90,7 @@ function Writing({ draft, values, setValues, side, setSide }) {
 	${part === 'text' && value.text === null ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
 		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => draft.change({ [part]: now })} />
 		${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
-		<${Lint} text=${text} find=${find} editor=${editor} />`}
+		<${Lint} text=${text} find=${mend} editor=${editor} />`}
 	<${Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;
 }
 

@@ -46,14 +46,14 @@ export function nearest(key, names) {
 
 /**
  * What is wrong with the variables of a text: unknown ones, with what was meant, and braces
- * that open none. @param {string} text @param {string[]} names that are known
- * @returns {{from: number, to: number, line: number, key: string, message: string, meant: string|null, fix: string|null}[]}
+ * that open none. @param {string} text @param {string[]} names that are known @param {'property'|'variable'} [kind]
+ * @returns {{from: number, to: number, line: number, key: string, message: string, meant: string|null, fix: string|null, broken?: boolean}[]}
  */
-export function findings(text, names) {
+export function findings(text, names, kind = 'property') {
 	return used(text).filter((v) => v.broken || !names.includes(v.key)).map((v) => {
 		if (v.broken) return { ...v, meant: null, fix: null, message: t('editor.broken', { line: v.line }) };
 		const meant = nearest(v.key, names);
 		const fix = meant && `{{{${meant}${v.fallback === null ? '' : `|${v.fallback}`}}}}`;
-		return { ...v, meant, fix, message: meant ? t('editor.unknownMeant', { line: v.line, key: v.key, meant }) : t('editor.unknown', { line: v.line, key: v.key }) };
+		return { ...v, meant, fix, message: meant ? t(`editor.${kind}Meant`, { line: v.line, key: v.key, meant }) : t(`editor.${kind}`, { line: v.line, key: v.key }) };
 	});
 }

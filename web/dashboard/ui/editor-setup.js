@@ -28,6 +28,9 @@ export function usualBreak(text) {
 	return count['\r\n'] > count['\n'] ? '\r\n' : count['\r'] > count['\n'] ? '\r' : '\n';
 }
 
+/** What is known of variables has changed. */
+const relook = StateEffect.define();
+
 /** Sets line breaks back: [from, to, text]. */
 const putBack = StateEffect.define({ map: (list, changes) => list.map(([from, to, text]) => [changes.mapPos(from, 1), changes.mapPos(to, -1), text]) });
 
@@ -173,7 +176,7 @@ export function mount(host, { text, kind, label, description, phrases, known, fi
 				cm.lineNumbers(), cm.history(), cm.drawSelection(), cm.indentOnInput(), cm.bracketMatching(), cm.highlightActiveLine(), cm.highlightActiveLineGutter(), cm.highlightSelectionMatches(),
 				cm.search({ top: true }), cm.indentUnit.of('  '), EditorState.tabSize.of(4), EditorView.lineWrapping, EditorState.phrases.of(phrases),
 				cm.syntaxHighlighting(colours), look, marked,
-				cm.linter((v) => findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: 'warning', message: f.message })), { delay: 300 }),
+				cm.linter((v) => findings(v.state.doc.toString()).map((f) => ({ from: f.from, to: f.to, severity: 'warning', message: f.message })), { delay: 300, needsRefresh: (update) => update.transactions.some((tr) => tr.effects.some((e) => e.is(relook))) }),
 				EditorView.contentAttributes.of({ 'aria-label': label, 'aria-description': description, spellcheck: 'true', autocapitalize: 'off' }),
 				cm.keymap.of([...cm.defaultKeymap, ...cm.historyKeymap, ...cm.searchKeymap, ...cm.completionKeymap, ...cm.lintKeymap, cm.indentWithTab]),
 				EditorView.updateListener.of((update) => update.docChanged && !taking && changed(() => ends.read(view.state))),
@@ -191,7 +194,10 @@ export function mount(host, { text, kind, label, description, phrases, known, fi
 		read: () => ends.read(view.state),
 		write,
 		replace: (from, to, insert) => view.dispatch({ changes: { from, to, insert }, selection: { anchor: from + insert.length } }),
-		look: () => cm.forceLinting(view),
+		look: () => {
+			view.dispatch({ effects: relook.of(null) });
+			cm.forceLinting(view);
+		},
 		focus: () => view.focus(),
 		end: () => view.destroy(),
 	};
