@@ -20,5 +20,9 @@ func TestPagesSpeakTheReadersLanguage(t *testing.T) {
 			}
 		}
 	}
+	w := b.do("GET", "/preferences/all?language=ja", "", "Accept-Language: de")
+	if lang := attr(elements(t, w, "html")[0], "lang"); lang != "ja" {
+		t.Errorf("A page asked for in Japanese is answered in %s", lang)
+	}
 	wantPage(t, b.do("POST", "/preferences/topic", "topic="+weekly, "Accept-Language: de"), 200, "Ihre Auswahl wurde gespeichert.")
 }

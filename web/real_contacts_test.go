@@ -73,6 +73,27 @@ func (b *contactBench) created(id string) string {
 	return app.FormatTime(c.CreatedAt)
 }
 
+func TestAContactSaysWhyItsAddressIsSuppressed(t *testing.T) {
+	b := newContactBench(t)
+	b.create(`{"email":"ann@example.org"}`)
+	wantStatus(t, b.as(b.foreign, "POST", "/suppressions", `{"email":"ann@example.org"}`), 200) // another team's
+	if w := b.call("GET", "/contacts/ann@example.org", ""); strings.Contains(w.Body.String(), "suppression") {
+		t.Errorf("Nobody suppressed it: %s", w.Body)
+	}
+	w := b.call("POST", "/suppressions", `{"email":"Ann@example.org","origin":"complaint"}`)
+	var made, got struct {
+		ID          string
+		Suppression struct{ ID, Origin string }
+	}
+	if err := json.Unmarshal(w.Body.Bytes(), &made); err != nil {
+		t.Fatal(err)
+	}
+	w = b.call("GET", "/contacts/ann@example.org", "")
+	if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || got.Suppression.ID != made.ID || got.Suppression.Origin != "complaint" {
+		t.Errorf("%v: %s", err, w.Body)
+	}
+}
+
 func TestAContactIsCreatedReadChangedAndDeleted(t *testing.T) {
 	b := newContactBench(t)
 	id := b.create(`{"email":" Ann+News@Example.ORG ","first_name":"Ann","last_name":"","unsubscribed":null,"properties":{"plan":"gold","age":30.5,"none":null},` +

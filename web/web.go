@@ -222,7 +222,7 @@ func addRoutes(h *rest.Handler, s Services, cfg *Config) {
 		audience.TopicRoutes{Service: s.Topics},
 		audience.PropertyRoutes{Service: s.Properties},
 		audience.ContactTopicRoutes{Service: s.ContactTopics},
-		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews},
+		audience.ContactRoutes{Service: s.Contacts, Previews: s.Previews, Suppressions: s.Suppressions},
 		segments,
 		audience.PreviewRoutes{Service: s.Previews},
 		audience.AudienceRoutes{SegmentRoutes: segments},

@@ -37,6 +37,20 @@ type ContactProperty struct {
 	Value any              `json:"value" doc:"A string or a number"`
 }
 
+// contactDetail is a contact that was asked for by itself.
+type contactDetail struct {
+	ContactRecord
+	Suppression *ContactSuppression `json:"suppression,omitzero" doc:"Why nothing, or with the origin unsubscribe no marketing, is sent to the address; absent: it is not suppressed"`
+}
+
+// ContactSuppression is the suppression of a contact's address.
+type ContactSuppression struct {
+	ID        string                `json:"id" format:"uuid"`
+	Origin    app.SuppressionOrigin `json:"origin" enum:"bounce,complaint,manual,unsubscribe"`
+	SourceID  *string               `json:"source_id" format:"uuid" doc:"What led to it, where something did"`
+	CreatedAt string                `json:"created_at" format:"date-time"`
+}
+
 type contactRef struct {
 	Object string `json:"object" enum:"contact"`
 	ID     string `json:"id" format:"uuid"`
@@ -136,7 +150,7 @@ type (
 		Status int
 		Body   contactRef
 	}
-	contactOutput        struct{ Body ContactRecord }
+	contactOutput        struct{ Body contactDetail }
 	contactRefOutput     struct{ Body contactRef }
 	deletedContactOutput struct{ Body deletedContact }
 )
@@ -158,8 +172,11 @@ type ContactService interface {
 
 // ContactRoutes are the routes of contacts.
 type ContactRoutes struct {
-	Service  ContactService
-	Previews PreviewService
+	Service      ContactService
+	Previews     PreviewService
+	Suppressions interface {
+		GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (app.Suppression, error)
+	}
 }
 
 // Add adds the routes to a handler.
@@ -272,7 +289,14 @@ func (r ContactRoutes) getContact(ctx context.Context, key *app.Key, in *Contact
 	if err != nil {
 		return nil, err
 	}
-	return &contactOutput{newContactRecord(&c, app.Include{Properties: true})}, nil
+	out := contactDetail{ContactRecord: newContactRecord(&c, app.Include{Properties: true})}
+	switch s, err := r.Suppressions.GetSuppression(ctx, key, c.Email); {
+	case err == nil:
+		out.Suppression = &ContactSuppression{ID: s.ID, Origin: s.Origin, SourceID: service.TextOrNull(s.SourceID), CreatedAt: app.FormatTime(s.CreatedAt)}
+	case app.CodeOf(err) != app.CodeNotFound:
+		return nil, err
+	}
+	return &contactOutput{out}, nil
 }
 
 func (r ContactRoutes) updateContact(ctx context.Context, key *app.Key, in *ContactPath, request *updateContactRequest) (*contactRefOutput, error) {

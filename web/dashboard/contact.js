@@ -1,8 +1,7 @@
 // One contact: what it gets and why not, all its mail, topics, segments and properties.
 import { html } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
-import { clock } from './format.js';
-import { say, t } from './i18n.js';
+import { language, say, t } from './i18n.js';
 import { go, href } from './router.js';
 import { Bones, Button, Check, Copy, Empty, Facts, Failed, Head, Icon, Id, Section, Select, Status, Time, Verdict } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js';
@@ -46,10 +45,10 @@ function State({ of: c, reload }) {
 	if (s) {
 		const lift = async () => {
 			if (!(await confirm({ title: t('contact.liftTitle', { email: c.email }), text: t(`contact.lift_${s.origin}`), act: t('contact.lift') }))) return;
-			await attempt(() => api.del(`/suppressions/${s.id}`), t('contact.lifted'));
+			await attempt(() => (s.origin === 'unsubscribe' ? api.patch(`/contacts/${c.id}`, { unsubscribed: false }) : api.del(`/suppressions/${s.id}`)), t('contact.lifted'));
 			await reload();
 		};
-		return html`<${Verdict} kind=${s.origin === 'unsubscribe' ? '' : 'warn'} icon="st-suppressed" line=${t(`contact.why_${s.origin}`, { at: clock(s.created_at) })} fix=${t(`contact.fix_${s.origin}`)} acts=${html`${s.source_id && html`<${Button} href=${href(`/emails/${s.source_id}`)}>${t('contact.source')}<//>`}<${Button} onClick=${lift}>${t('contact.lift')}<//>`} />`;
+		return html`<${Verdict} kind=${s.origin === 'unsubscribe' ? '' : 'warn'} icon="st-suppressed" line=${t(`contact.why_${s.origin}`, { at: new Intl.DateTimeFormat(language.value, { dateStyle: 'long' }).format(new Date(s.created_at)) })} fix=${t(`contact.fix_${s.origin}`)} acts=${html`${s.source_id && html`<${Button} href=${href(`/emails/${s.source_id}`)}>${t('contact.source')}<//>`}<${Button} onClick=${lift}>${t('contact.lift')}<//>`} />`;
 	}
 	if (!c.unsubscribed) return null;
 	const again = async () => {

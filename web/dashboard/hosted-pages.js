@@ -1,4 +1,4 @@
-// The pages where people choose topics and unsubscribe: whose name and logo they carry, and how they look.
+// The pages where people choose topics and unsubscribe: whose name they carry, and how they look.
 import { html, useEffect, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
 import { language, t } from './i18n.js';
@@ -14,10 +14,10 @@ export function HostedPages() {
 	const [change, setChange] = useState(/** @type {any} */ ({}));
 	if (team.error && !team.data) return html`<${Failed} error=${team.error} retry=${team.reload} />`;
 	if (!team.data) return html`<${Bones} rows=${3} />`;
-	const now = { name: team.data.name, logo_url: team.data.logo_url ?? '', ...change };
-	const dirty = now.name !== team.data.name || now.logo_url !== (team.data.logo_url ?? '');
+	const now = { name: team.data.name, ...change };
+	const dirty = now.name !== team.data.name;
 	const save = () => attempt(async () => {
-		team.set(await api.patch('/team', { name: now.name.trim(), logo_url: now.logo_url.trim() || null }));
+		team.set(await api.patch('/team', { name: now.name.trim() }));
 		setChange({});
 	}, t('hosted.saved'));
 	return html`<div class="page"><${Section} title=${t('hosted.title')}>
@@ -27,7 +27,6 @@ export function HostedPages() {
 			if (dirty) save();
 		}}>
 			<${Input} label=${t('hosted.name')} value=${now.name} maxlength="100" required onInput=${(name) => setChange({ ...change, name })} hint=${t('hosted.nameHint')} />
-			<${Input} label=${t('hosted.logo')} value=${now.logo_url} type="url" placeholder="https://" onInput=${(logo_url) => setChange({ ...change, logo_url })} hint=${t('hosted.logoHint')} />
 			<${Button} type="submit" disabled=${!dirty}>${t('ui.save')}<//></form>
 		<${Shown} stamp=${team.data} /></div><//></div>`;
 }

@@ -5,6 +5,7 @@
 package pages
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	_ "embed"
@@ -91,7 +92,8 @@ type pageLink struct {
 
 type pageInput struct {
 	Token    string `path:"token" doc:"The signed token of the link; it never expires"`
-	Language string `header:"Accept-Language" doc:"Which languages the reader likes best"`
+	Accepted string `header:"Accept-Language" doc:"Which languages the reader likes best"`
+	Language string `query:"language" doc:"The language to show instead, like de"`
 }
 
 // pageBuilder makes a page in a language.
@@ -107,7 +109,7 @@ func newPages(h *rest.Handler, service Service) *pages {
 	return &pages{
 		h: h, service: service,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
+			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'", // the dashboard shows them
 		matcher: language.NewMatcher(tags),
 		texts:   texts,
 	}
@@ -142,7 +144,7 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 	}
 	op := huma.Operation{OperationID: id, Method: method, Path: path, Summary: summary, Tags: []string{"Hosted pages"}}
 	added := rest.RegisterRaw(p.h, rt, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
-		t := p.text(in.Language)
+		t := p.spoken(in)
 		page, err := build(ctx, x, in.Token, t)
 		if err != nil {
 			page = errorPage(p.h.ErrorFor(x, err), t)
@@ -151,6 +153,9 @@ func (p *pages) add(method, path, id, summary string, build pageBuilder, form st
 	})
 	documentPage(p.h, added)
 }
+
+// spoken chooses the language that a link asks for, or that of the reader.
+func (p *pages) spoken(in *pageInput) *pageText { return p.text(cmp.Or(in.Language, in.Accepted)) }
 
 // text chooses the language: that of the reader, or else English.
 func (p *pages) text(acceptLanguage string) *pageText {

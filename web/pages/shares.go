@@ -39,8 +39,9 @@ func registerShares(h *rest.Handler, shares ShareService, p *pages) {
 	added := rest.RegisterRaw(h, rest.Route{Public: true, Refuse: p.refuse}, op, func(ctx context.Context, x *rest.Exchange, in *pageInput) (*rest.Written, error) {
 		email, err := shares.SharedEmail(ctx, in.Token)
 		if err != nil {
-			page := errorPage(h.ErrorFor(x, err), p.text(in.Language))
-			return &rest.Written{Body: func() { p.write(x, page, p.text(in.Language)) }}, nil
+			t := p.spoken(in)
+			page := errorPage(h.ErrorFor(x, err), t)
+			return &rest.Written{Body: func() { p.write(x, page, t) }}, nil
 		}
 		return &rest.Written{Body: func() { writeShared(x, email) }}, nil
 	})

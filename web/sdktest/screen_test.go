@@ -109,7 +109,8 @@ func (s *screen) heard(ev any) {
 		s.complain("exception: " + text)
 	case *network.EventRequestWillBeSent:
 		s.asked = append(s.asked, e.Request.URL)
-		if !strings.HasSuffix(e.Request.URL, "/live") && !strings.HasPrefix(e.Request.URL, "data:") {
+		// A frame without rights is a target of its own, whose ends are not heard here.
+		if !strings.HasSuffix(e.Request.URL, "/live") && !strings.HasPrefix(e.Request.URL, "data:") && e.Type != "Document" {
 			s.open[e.RequestID] = struct{}{}
 		}
 	case *network.EventResponseReceived:
