@@ -165,6 +165,9 @@ func NewKey() (token, public string, hash []byte) {
 	return keyPrefix + public + "_" + secret, public, sum[:]
 }
 
+// Prefix is what the key's token begins with: it names the key and opens nothing.
+func (k *Key) Prefix() string { return keyPrefix + k.Public }
+
 // ParseKey splits a token into its public part and the hash of its secret. It
 // answers false for anything that cannot be a key of ours.
 func ParseKey(token string) (public string, hash []byte, ok bool) {

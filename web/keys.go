@@ -20,6 +20,7 @@ import (
 type KeyItem struct {
 	ID         string         `json:"id" format:"uuid"`
 	Name       string         `json:"name"`
+	Prefix     string         `json:"prefix" doc:"What its token begins with: enough to know it by, and no secret"`
 	CreatedAt  string         `json:"created_at" format:"date-time"`
 	LastUsedAt *string        `json:"last_used_at" format:"date-time" doc:"To the minute; null: never"`
 	Permission app.Permission `json:"permission" enum:"full_access,sending_access"`
@@ -178,7 +179,7 @@ func (r keyRoutes) deleteKey(ctx context.Context, key *app.Key, in *KeyPath) (*d
 
 func newKeyItem(k *app.Key) KeyItem {
 	return KeyItem{
-		ID: k.ID, Name: k.Name, CreatedAt: app.FormatTime(k.CreatedAt), LastUsedAt: app.FormatTimePtr(k.LastUsedAt),
+		ID: k.ID, Name: k.Name, Prefix: k.Prefix(), CreatedAt: app.FormatTime(k.CreatedAt), LastUsedAt: app.FormatTimePtr(k.LastUsedAt),
 		Permission: k.Permission, Role: k.Role, DomainID: service.TextOrNull(k.DomainID),
 		ExpiresAt: app.FormatTimePtr(k.ExpiresAt), AllowedIPs: append([]netip.Prefix{}, k.AllowedIPs...),
 	}

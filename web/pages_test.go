@@ -399,7 +399,7 @@ func TestHeadersOfPages(t *testing.T) {
 		sum := sha256.Sum256([]byte(style))
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-				"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+				"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
 			"X-Robots-Tag": "noindex, nofollow", "Referrer-Policy": "no-referrer", "Cache-Control": "no-store",
 			"X-Content-Type-Options": "nosniff", "Vary": "Accept-Language", "Content-Language": "en",
 		} {

@@ -183,7 +183,10 @@ func New(cfg Config) *rest.Handler {
 	limits := rest.DefaultLimits()
 	limits.Connections = cmp.Or(cfg.MaxConnections, limits.Connections)
 	cfg.metrics = cfg.Server.Metrics
-	return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now)
+	build := func() *rest.Handler { return newHandler(cfg, servicesFrom(cfg.Server), limits, time.Now) }
+	h := build()
+	h.Forget(build)
+	return h
 }
 
 func newHandler(cfg Config, s Services, l rest.Limits, now func() time.Time) *rest.Handler {

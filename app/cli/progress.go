@@ -2,11 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"os"
+	"strings"
+	"sync/atomic"
 	"time"
+	"unicode/utf8"
 
-	"github.com/schollz/progressbar/v3"
 	"golang.org/x/term"
 )
 
@@ -20,22 +23,26 @@ const refreshEvery = 100 * time.Millisecond
 // Bar shows on a terminal how far a work is, at what rate, and how long it still takes.
 // It is safe for concurrent use.
 type Bar struct {
-	bar   *progressbar.ProgressBar // nil: nobody looks
+	on    terminal
+	what  string
+	unit  string // of the parts; empty: they are just counted
+	began time.Time
+	done  atomic.Int64
+	total atomic.Int64 // 0: how many there are is not known
 	end   context.CancelFunc
 	gone  chan struct{} // closed when the bar is
-	total int64
 }
 
 // Progress begins a bar on standard error for a work of total parts; 0: how many there
 // are is not known. It appears after two seconds, not at all where standard error is no
 // terminal, and goes with Done or when ctx ends. what begins its line, like "check".
 func Progress(ctx context.Context, what string, total int64) *Bar {
-	return newBar(ctx, stderr(), what, total)
+	return newBar(ctx, stderr(), what, total, "")
 }
 
 // ProgressBytes is Progress for a work that is counted in bytes.
 func ProgressBytes(ctx context.Context, what string, total int64) *Bar {
-	return newBar(ctx, stderr(), what, total, progressbar.OptionShowBytes(true), progressbar.OptionUseIECUnits(true))
+	return newBar(ctx, stderr(), what, total, "MiB")
 }
 
 // terminal is what a bar is drawn on; without a writer nothing is.
@@ -56,25 +63,13 @@ func stderr() terminal {
 // bar itself: how much is done, the rate and two times.
 const besideBar = 50
 
-func newBar(ctx context.Context, on terminal, what string, total int64, more ...progressbar.Option) *Bar {
+func newBar(ctx context.Context, on terminal, what string, total int64, unit string) *Bar {
+	b := &Bar{on: on, what: what, unit: unit, began: time.Now()}
+	b.total.Store(total)
 	if on.w == nil {
-		return &Bar{}
+		return b
 	}
-	options := append([]progressbar.Option{
-		progressbar.OptionSetWriter(&lateWriter{on.w, time.Now().Add(progressDelay)}),
-		progressbar.OptionSetDescription(what),
-		progressbar.OptionSetWidth(min(40, max(5, on.columns-len(what)-besideBar))),
-		progressbar.OptionThrottle(refreshEvery),
-		progressbar.OptionSetSpinnerChangeInterval(0), // its own ticker races with the bar's end
-		progressbar.OptionClearOnFinish(),
-	}, more...)
-	if total > 0 {
-		options = append(options, progressbar.OptionShowCount(), progressbar.OptionShowIts(), progressbar.OptionSetItsString("of them"))
-	} else {
-		total = -1
-	}
-	b := &Bar{bar: progressbar.NewOptions64(total, options...), total: total, gone: make(chan struct{})}
-	b.bar.StartWithoutRender()
+	b.gone = make(chan struct{})
 	ctx, b.end = context.WithCancel(ctx)
 	go b.refresh(ctx)
 	return b
@@ -85,47 +80,66 @@ func (b *Bar) refresh(ctx context.Context) {
 	defer close(b.gone)
 	tick := time.NewTicker(refreshEvery)
 	defer tick.Stop()
+	width := 0
 	for {
 		select {
 		case <-tick.C:
-			_ = b.bar.RenderBlank() // a terminal that is gone is no trouble of the work
+			took := time.Since(b.began)
+			if took < progressDelay {
+				continue
+			}
+			line := b.line(took)
+			// A terminal that is gone is no trouble of the work.
+			_, _ = fmt.Fprintf(b.on.w, "\r%-*s", width, line)
+			width = utf8.RuneCountInString(line)
 		case <-ctx.Done():
-			_ = b.bar.Finish()
+			if width > 0 {
+				_, _ = fmt.Fprintf(b.on.w, "\r%*s\r", width, "")
+			}
 			return
 		}
 	}
 }
 
+// line is the bar after a time.
+func (b *Bar) line(took time.Duration) string {
+	done, total := b.done.Load(), b.total.Load()
+	rate := float64(done) / took.Seconds()
+	if total <= 0 {
+		return fmt.Sprintf("%s %s (%s/s) [%s]", b.what, b.count(float64(done)), b.count(rate), took.Round(time.Second))
+	}
+	share := min(1, float64(done)/float64(total))
+	left := "?"
+	if done > 0 {
+		left = time.Duration(float64(took) * (1 - share) / share).Round(time.Second).String()
+	}
+	width := min(40, max(5, b.on.columns-len(b.what)-besideBar))
+	full := int(share * float64(width))
+	return fmt.Sprintf("%s %3.0f%% |%s%s| (%s/%s, %s/s) [%s:%s]", b.what, 100*share, strings.Repeat("█", full), strings.Repeat(" ", width-full),
+		b.count(float64(done)), b.count(float64(total)), b.count(rate), took.Round(time.Second), left)
+}
+
+// count is a number of parts in words.
+func (b *Bar) count(n float64) string {
+	if b.unit == "" {
+		return fmt.Sprintf("%.0f", n)
+	}
+	return fmt.Sprintf("%.1f %s", n/(1<<20), b.unit)
+}
+
 // At notes that done parts of total are done, where a work says so itself; it fits a
 // callback. The total may be another each time.
 func (b *Bar) At(done, total int64) {
-	if b.bar == nil {
-		return
+	b.done.Store(done)
+	if total > 0 {
+		b.total.Store(total)
 	}
-	if total > 0 && total != b.total {
-		b.total = total
-		b.bar.ChangeMax64(total)
-	}
-	_ = b.bar.Set64(done)
 }
 
 // Done takes the bar away.
 func (b *Bar) Done() {
-	if b.bar != nil {
+	if b.end != nil {
 		b.end()
 		<-b.gone
 	}
-}
-
-// lateWriter writes nothing until a time.
-type lateWriter struct {
-	w    io.Writer
-	from time.Time
-}
-
-func (l *lateWriter) Write(b []byte) (int, error) {
-	if time.Now().Before(l.from) {
-		return len(b), nil
-	}
-	return l.w.Write(b)
 }

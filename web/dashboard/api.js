@@ -93,9 +93,6 @@ export const api = {
 	del: json('DELETE'),
 };
 
-/** Whose what is asked for is. @param {{team?: string|null}} options */
-const of = (options) => (options.team === undefined ? team.value : options.team) ?? '';
-
 /** What was shown last, by address: the back button shows it at once. @type {Map<string, any>} */
 const kept = new Map();
 
@@ -113,11 +110,12 @@ export const forget = () => kept.clear();
  * reload(). path null: nothing yet.
  * @param {string|null} path @param {Record<string, any>} [query]
  * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number, team?: string|null}} [options] live says which events
- * concern it; every is in seconds; team null asks as an operator, of all teams.
+ * concern it; every is in seconds; team: another than the one in use, null: none.
  * @returns {{data: any, error: ApiError|null, loading: boolean, reload: () => Promise<void>, set: (data: any) => void}}
  */
 export function useGet(path, query, options = {}) {
-	const key = path === null ? '' : `${of(options)} ${address(path, query)}`;
+	const asked = options.team === undefined ? {} : { team: options.team };
+	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null };
@@ -125,7 +123,7 @@ export function useGet(path, query, options = {}) {
 	const reload = useMemo(() => async () => {
 		if (path === null) return;
 		try {
-			mine.data = await api.get(path, query, { team: options.team });
+			mine.data = await api.get(path, query, asked);
 			mine.error = null;
 			keep(key, mine.data);
 		} catch (e) {
@@ -171,7 +169,8 @@ export function useGet(path, query, options = {}) {
  */
 export function useList(path, query = {}, options = {}) {
 	const limit = options.limit ?? 50;
-	const key = path === null ? '' : `${of(options)} list ${address(path, query)}`;
+	const asked = options.team === undefined ? {} : { team: options.team };
+	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} list ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) {
@@ -182,7 +181,7 @@ export function useList(path, query = {}, options = {}) {
 	const load = async (after) => {
 		if (path === null) return;
 		try {
-			const page = await api.get(path, { ...query, limit, after }, { team: options.team });
+			const page = await api.get(path, { ...query, limit, after }, asked);
 			mine.rows = after ? [...mine.rows, ...page.data] : page.data;
 			mine.page = page;
 			mine.error = null;

@@ -1,6 +1,7 @@
 // The shell: who is signed in, where the reader is, and what all pages have around them.
 import { html, render, useEffect, useState } from './lib/core.js';
 import { api, ApiError, forget, silent } from './api.js';
+import { counts, watch } from './counts.js';
 import { preferred, speak, t, language } from './i18n.js';
 import { follow } from './live.js';
 import { base, go, match, place, start } from './router.js';
@@ -93,6 +94,8 @@ function Side() {
 	const [more, setMore] = useState(false);
 	const at = place.value.path;
 	useEffect(() => setMore(false), [at]);
+	useEffect(watch, [team.value]);
+	const count = { '/operator/relays': counts.value.failing > 0 && ['failing', true], '/broadcasts': counts.value.leaving > 0 && ['leaving', false] };
 	const own = membership.value;
 	const within = (to, beside = []) => to === at || (to !== '/' && at.startsWith(to + '/')) || beside.some((b) => at === b || at.startsWith(b + '/'));
 	return html`<aside class=${`side ${more ? 'is-open' : ''}`}>
@@ -109,7 +112,7 @@ function Side() {
 		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
 			const mine = links.filter(([to]) => open(to));
 			if (!mine.length) return null;
-			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} />${t(`shell.${word}`)}</a>`)}</div>`;
+			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} />${t(`shell.${word}`)}${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
 		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" />${t('shell.more')}</button></nav>
 		<${Menu} label=${t('shell.account')} class="side-user" items=${[
 			{ icon: 'user', name: t('shell.account'), href: base + '/account' },

@@ -1,6 +1,6 @@
 // What can be done with an email.
 import { html, useState } from './lib/core.js';
-import { api, ApiError, useGet } from './api.js';
+import { api, ApiError } from './api.js';
 import { clock, exact } from './format.js';
 import { t } from './i18n.js';
 import { base, go } from './router.js';
@@ -104,18 +104,11 @@ function Share({ email, close }) {
 		}} /></span>`}<//>` : html`<${Select} label=${t('email.validFor')} value=${span} onChange=${setSpan} options=${['1h', '24h', '48h'].map((s) => [s, t(`email.spans.${s}`)])} />`}<//>`;
 }
 
-/** Takes an address off the suppressions, after a warning. @param {string} address */
-async function lift(address) {
-	if (!(await confirm({ title: t('email.liftTitle', { address }), text: t('email.liftText'), act: t('email.lift') }))) return;
+/** Takes an address off the suppressions, after a warning that says how it came there. @param {string} address */
+export async function lift(address) {
+	const found = await attempt(() => api.get(`/suppressions/${encodeURIComponent(address)}`));
+	if (!found) return;
+	const cause = found.source_id && html` <a class="link" href=${`${base}/emails/${found.source_id}`} target="_blank" rel="noopener">${t('email.cause')}</a>`;
+	if (!(await confirm({ title: t('email.liftTitle', { address }), text: html`${t(`email.origins.${found.origin}`)}${cause} ${t('email.liftText')}`, act: t('email.lift') }))) return;
 	await attempt(() => api.post('/suppressions/batch/remove', { emails: [address] }), t('email.lifted', { address }));
-}
-
-/** The act that lifts the suppression of one recipient, and what it stems from. @param {{address: string}} props */
-export function LiftAct({ address }) {
-	const got = useGet(`/suppressions/${encodeURIComponent(address)}`);
-	if (!got.data || got.error) return null;
-	return html` <span>${t(`email.origins.${got.data.origin}`)}${got.data.source_id ? html` · <a class="link" href=${`${base}/emails/${got.data.source_id}`}>${t('email.cause')}</a>` : ''}</span> <${Button} kind="quiet" onClick=${async () => {
-		await lift(address);
-		await got.reload();
-	}}>${t('email.lift')}<//>`;
 }

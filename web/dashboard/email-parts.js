@@ -62,11 +62,16 @@ export function spoken(verdict) {
 /** Times among the parameters as a reader has them. */
 const shown = (params) => Object.fromEntries(Object.entries(params).map(([name, value]) => [name, typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d/.test(value) ? clock(value) : value]));
 
-/** A sentence where the server has none. @param {any} email @param {any[]} people */
-export function plain(email, people) {
+/** A text of the server with its times as a reader has them. @param {string} text */
+export const worded = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => clock(at));
+
+/** A sentence where the server has none. @param {any} email @param {any[]} people @param {any[]} events */
+export function plain(email, people, events) {
 	const of = (...states) => people.filter((p) => states.includes(p.state));
 	const gone = of('sent', 'delivered', 'opened', 'clicked');
 	const lines = [];
+	const trouble = of('queued').length && events.find((e) => ['relay_trouble', 'quota_wait'].includes(e.type));
+	if (trouble) return { line: t(`email.said.${trouble.type}`, { relay: trouble.detail.relay ?? '', reply: replyOf(trouble.detail).filter(Boolean).join(' ') || worded(trouble.detail.message ?? '') }), fix: t('email.said.waitsItself') };
 	if (email.last_event === 'scheduled' && email.scheduled_at) lines.push(t('email.said.scheduled', { at: clock(email.scheduled_at) }));
 	if (people.length > 1 && gone.length && gone.length < people.length) lines.push(t('email.said.some', { n: gone.length, all: people.length }));
 	else if (gone.length && gone.length === people.length) {

@@ -5,10 +5,10 @@ import { clock, exact, mailbox, relative, size } from './format.js';
 import { t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { Live } from './emails.js';
-import { Acts, LiftAct } from './email-acts.js';
-import { kindOf, lookOf, plain, recipientsOf, replyOf, spoken } from './email-parts.js';
+import { Acts, lift } from './email-acts.js';
+import { kindOf, lookOf, plain, recipientsOf, replyOf, spoken, worded } from './email-parts.js';
 import { tabs, Tab } from './email-tabs.js';
-import { Bones, Facts, Failed, Head, Icon, Id, Status, Tabs, Verdict } from './ui/base.js';
+import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Verdict } from './ui/base.js';
 
 /** A time of the timeline, to the second where it is of today. */
 const When = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`;
@@ -16,7 +16,7 @@ const When = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at
 function Recipients({ people }) {
 	return html`<section class="wide" aria-label=${t('email.recipients')}><table class="table table--fixed"><colgroup><col class="w-status" /><col class="w-rec" /><col class="hide-s" /></colgroup><thead class="vh"><tr><th>${t('email.state')}</th><th>${t('email.recipient')}</th><th>${t('email.words')}</th></tr></thead><tbody>${people.map((p) => {
 		const [code, reply] = replyOf(p.event?.detail ?? {});
-		return html`<tr key=${p.address}><td class="w-status"><${Status} of=${p.state} /></td><td class="cell-cut w-rec" title=${p.address}>${p.name && html`<bdi>${p.name}</bdi> `}<bdi>${p.address}</bdi><span class="cell-sub">${[code, reply].filter(Boolean).join(' ')}</span></td><td class="cell-cut muted hide-s" title=${reply}>${code && html`<span class="mono">${code}</span> `}${reply}${p.state === 'suppressed' && html`<${LiftAct} address=${p.address} />`}</td></tr>`;
+		return html`<tr key=${p.address}><td class="w-status"><${Status} of=${p.state} /></td><td class="cell-cut w-rec" title=${p.address}>${p.name && html`<bdi>${p.name}</bdi> `}<bdi>${p.address}</bdi><span class="cell-sub">${[code, reply].filter(Boolean).join(' ')}</span></td><td class="cell-cut muted hide-s" title=${reply}>${code && html`<span class="mono">${code}</span> `}${reply}${p.event?.type === 'suppressed' && html`<${Button} kind="quiet" onClick=${() => lift(p.address)}>${t('email.liftShort')}<//>`}</td></tr>`;
 	})}</tbody></table></section>`;
 }
 
@@ -42,7 +42,7 @@ function Timeline({ events, next, email }) {
 	${rows.map((e) => {
 		const [kind, icon] = lookOf(e.type);
 		const [code, reply] = replyOf(e.detail);
-		const words = [code, reply].filter(Boolean).join(' ') || (['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? e.detail.message ?? '');
+		const words = [code, reply].filter(Boolean).join(' ') || (['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? worded(e.detail.message ?? ''));
 		const who = e.recipient && all > 1 ? e.recipient : '';
 		const took = e.type === 'sent' && e.detail.duration_ms ? t('email.took', { ms: e.detail.duration_ms }) : '';
 		return html`<li key=${e.id} class=${kind && `is-${kind}`}><${Icon} name=${`st-${icon}`} /><div><b class="medium">${t(`email.events.${e.type}`)}${e.times ? ` ${t('email.times', { n: e.times })}` : e.type === 'deferred' && e.detail.attempt ? `, ${t('email.try', { n: e.detail.attempt })}` : ''}</b> ${e.first ? html`<${When} at=${e.first} /> – ` : ''}<${When} at=${e.created_at} />

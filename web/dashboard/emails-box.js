@@ -11,7 +11,7 @@ import { Icon, Status } from './ui/base.js';
 export function QueryBox({ filters, wrong, known, onChange, onNeed }) {
 	const [typed, type] = useState('');
 	const [shown, show] = useState(false);
-	const [at, setAt] = useState(-1);
+	const [chosen, setAt] = useState(-1);
 	const input = useRef(/** @type {any} */ (null));
 	const box = useRef(/** @type {any} */ (null));
 	useEffect(() => {
@@ -28,7 +28,8 @@ export function QueryBox({ filters, wrong, known, onChange, onNeed }) {
 			removeEventListener('pointerdown', away);
 		};
 	}, []);
-	const { name, items } = shown ? completions(typed, known) : { name: '', items: [] };
+	const { name, items, sure = false } = shown ? completions(typed, known) : { name: '', items: [] };
+	const at = chosen < 0 && sure ? 0 : chosen;
 	const put = (more) => {
 		onChange({ ...filters, ...more });
 		type('');

@@ -104,7 +104,7 @@ export function ask(filters, known) {
 export const written = (key, value) => `${key}:${/\s/.test(value) ? `"${value}"` : value}`;
 
 /**
- * What could be meant by what is typed: {text, key, value?, note, status?}.
+ * What could be meant by what is typed: items of {key, value?, note, status?}; sure: the first is meant.
  * @param {string} typed @param {{keys?: any[], broadcasts?: any[], domains?: any[]}} known
  */
 export function completions(typed, known) {
@@ -115,7 +115,8 @@ export function completions(typed, known) {
 		const value = pair[2].replace(/^"|"$/g, '').trim();
 		const some = values(key, known).filter((v) => v.value.toLowerCase().includes(value.toLowerCase()) && v.value !== value);
 		some.sort((a, b) => Number(b.value.startsWith(value)) - Number(a.value.startsWith(value)));
-		return { name: key, items: [...(value ? [{ key, value, note: meaning(key, value) }] : []), ...some.slice(0, 12)] };
+		const closed = key === 'status' || key === 'source';
+		return { name: key, sure: closed && value !== '' && some.length > 0, items: [...(value && !closed ? [{ key, value, note: meaning(key, value) }] : []), ...some.slice(0, 12)] };
 	}
 	const low = text.trim().toLowerCase();
 	const doors = keys.filter((k) => k.startsWith(low)).map((key) => ({ key, note: t(`emails.keys.${key}`) }));

@@ -7,7 +7,7 @@ import { base, go } from './router.js';
 import { mayAdmin, me } from './state.js';
 import { addDialog } from './relays-add.js';
 import { sendDialog } from './send.js';
-import { Button, Copy, Icon } from './ui/base.js';
+import { Button, Icon } from './ui/base.js';
 
 /** The step of the relay: operators see it, others have it of the operator. */
 function relayStep(got) {
@@ -17,8 +17,8 @@ function relayStep(got) {
 	const bad = relays.find((r) => r.state === 'failing' || r.state === 'paused');
 	const change = html`<a class="link t13r" href=${base + '/operator/relays'}>${t('overview.steps.change')}</a>`;
 	if (good) return { name: 'relay', done: true, text: html`<span class="mono">${good.host}</span> ${t('overview.steps.relayDone')}`, act: change };
-	if (bad) return { name: 'relay', bad: true, text: html`<span class="mono">${bad.host}</span>: ${bad.reason ?? t(`status.${bad.state}`)}`, act: html`<${Button} kind="primary" href=${`${base}/operator/relays?relay=${encodeURIComponent(bad.region)}`}>${t('overview.steps.relayMend')}<//>` };
-	return { name: 'relay', text: html`${t('overview.steps.relayText')} <code>mailer relays add smtp://user:password@smtp.example.net:587</code>`, act: html`<${Button} onClick=${async () => {
+	if (bad) return { name: 'relay', bad: true, text: html`<span class="mono">${bad.host}</span>: ${bad.reason ?? t(`status.${bad.state}`)}`, act: (kind) => html`<${Button} kind=${kind} href=${`${base}/operator/relays?relay=${encodeURIComponent(bad.region)}`}>${t('overview.steps.relayMend')}<//>` };
+	return { name: 'relay', text: html`${t('overview.steps.relayText')} <code>mailer relays add eu-west-1 --url-file FILE</code>`, act: (kind) => html`<${Button} kind=${kind} onClick=${async () => {
 		await addDialog();
 		await got.reload();
 	}}>${t('relays.add')}<//>` };
@@ -31,7 +31,7 @@ function dnsStep(domain, got) {
 	if (domain.status === 'verified') return { name: 'dns', done: true, text: t('overview.steps.dnsDone'), act: open };
 	const records = got.data?.records ?? [];
 	const left = records.filter((r) => r.status !== 'verified');
-	return { name: 'dns', bad: domain.status === 'failed', title: records.length ? t('overview.steps.dnsLeft', { n: left.length, all: records.length }) : undefined, text: html`${t('overview.steps.dnsWrong')} ${left.slice(0, 3).map((r, i) => html`${i ? ', ' : ''}${r.record ?? r.type} <${Copy} text=${r.name} />`)}`, act: html`<${Button} kind="primary" href=${`${base}/domains/${domain.id}`}>${t('overview.steps.dnsShow', { n: left.length || 1 })}<//>` };
+	return { name: 'dns', bad: domain.status === 'failed', title: records.length ? t('overview.steps.dnsLeft', { n: left.length, all: records.length }) : undefined, text: html`${t('overview.steps.dnsWrong')} ${left.slice(0, 3).map((r, i) => html`${i ? ', ' : ''}${r.record ?? r.type} <span class="mono">${r.name}</span>`)}`, act: (kind) => html`<${Button} kind=${kind} href=${`${base}/domains/${domain.id}`}>${t('overview.steps.dnsShow', { n: left.length || 1 })}<//>` };
 }
 
 /** The list. @param {{domains?: any[], emails: any[]}} props */
@@ -43,13 +43,13 @@ export function FirstSteps({ domains = [], emails }) {
 	const waits = emails[0];
 	const steps = [
 		relayStep(relays),
-		domain ? { name: 'domain', done: true, text: html`<span class="mono">${domain.name}</span>`, act: html`<a class="link t13r" href=${`${base}/domains/${domain.id}`}>${t('overview.steps.open')}</a>` } : { name: 'domain', text: html`${t('overview.steps.domainText')} <code>mailer domains add example.com</code>`, act: mayAdmin.value && html`<${Button} href=${base + '/domains?add=1'}>${t('overview.steps.domainAct')}<//>` },
+		domain ? { name: 'domain', done: true, text: html`<span class="mono">${domain.name}</span>`, act: html`<a class="link t13r" href=${`${base}/domains/${domain.id}`}>${t('overview.steps.open')}</a>` } : { name: 'domain', text: html`${t('overview.steps.domainText')} <code>mailer domains add example.com</code>`, act: mayAdmin.value && ((kind) => html`<${Button} kind=${kind} href=${base + '/domains?add=1'}>${t('overview.steps.domainAct')}<//>`) },
 		dnsStep(domain, records),
-		keys.data?.data.length ? { name: 'key', done: true, text: html`<bdi>${keys.data.data[0].name}</bdi>`, act: html`<a class="link t13r" href=${base + '/keys'}>${t('overview.steps.open')}</a>` } : { name: 'key', text: html`${t('overview.steps.keyText')} <code>mailer keys create</code>`, act: mayAdmin.value && html`<${Button} href=${base + '/keys?add=1'}>${t('overview.steps.keyAct')}<//>` },
-		waits ? { name: 'send', text: html`${t('overview.steps.sendWaits')} <a class="link" href=${`${base}/emails/${waits.id}`}>${t('overview.steps.sendWhy')}</a>`, act: html`<${Button} onClick=${() => go(`/emails/${waits.id}`)}>${t('overview.steps.open')}<//>` } : { name: 'send', text: t('overview.steps.sendText'), act: html`<${Button} onClick=${sendDialog}>${t('emails.sendFirst')}<//>` },
-		{ name: 'event', text: t('overview.steps.eventText'), act: me.value.operator && html`<${Button} href=${base + '/operator/reports'}>${t('overview.steps.eventAct')}<//>` },
+		keys.data?.data.length ? { name: 'key', done: true, text: html`<bdi>${keys.data.data[0].name}</bdi>`, act: html`<a class="link t13r" href=${base + '/keys'}>${t('overview.steps.open')}</a>` } : { name: 'key', text: html`${t('overview.steps.keyText')} <code>mailer keys create</code>`, act: mayAdmin.value && ((kind) => html`<${Button} kind=${kind} href=${base + '/keys?add=1'}>${t('overview.steps.keyAct')}<//>`) },
+		waits ? { name: 'send', text: html`${t('overview.steps.sendWaits')} <a class="link" href=${`${base}/emails/${waits.id}`}>${t('overview.steps.sendWhy')}</a>`, act: (kind) => html`<${Button} kind=${kind} onClick=${() => go(`/emails/${waits.id}`)}>${t('overview.steps.open')}<//>` } : { name: 'send', text: t('overview.steps.sendText'), act: (kind) => html`<${Button} kind=${kind} onClick=${sendDialog}>${t('emails.sendFirst')}<//>` },
+		{ name: 'event', text: t('overview.steps.eventText'), act: me.value.operator && ((kind) => html`<${Button} kind=${kind} href=${base + '/operator/reports'}>${t('overview.steps.eventAct')}<//>`) },
 	].filter(Boolean);
 	const now = steps.findIndex((s) => !s.done);
 	const done = steps.filter((s) => s.done).length;
-	return html`<section class="section" aria-labelledby="first-steps"><div class="section-head"><h2 id="first-steps">${t('overview.steps.title')}</h2><span class="muted t13r">${t('overview.steps.done', { n: done, all: steps.length })}</span></div><ol class="steps">${steps.map((s, i) => html`<li key=${s.name} class=${s.done ? 'is-done' : i === now ? 'is-now' : ''} aria-current=${i === now ? 'step' : undefined}><${Icon} name=${s.done ? 'st-delivered' : s.bad ? 'st-bounced' : i === now ? 'st-delayed' : 'st-queued'} class=${s.bad ? 'bad' : ''} /><div><h3>${s.title ?? t(`overview.steps.${s.name}`)}</h3><p class=${s.done ? 'muted' : ''}>${s.text}</p></div>${s.act}</li>`)}</ol></section>`;
+	return html`<section class="section" aria-labelledby="first-steps"><div class="section-head"><h2 id="first-steps">${t('overview.steps.title')}</h2><span class="muted t13r">${t('overview.steps.done', { n: done, all: steps.length })}</span></div><ol class="steps">${steps.map((s, i) => html`<li key=${s.name} class=${s.done ? 'is-done' : i === now ? 'is-now' : ''} aria-current=${i === now ? 'step' : undefined}><${Icon} name=${s.done ? 'st-delivered' : s.bad ? 'st-bounced' : i === now ? 'st-delayed' : 'st-queued'} class=${s.bad ? 'bad' : ''} /><div><h3>${s.title ?? t(`overview.steps.${s.name}`)}</h3><p class=${s.done ? 'muted' : ''}>${s.text}</p></div>${typeof s.act === 'function' ? s.act(i === now ? 'primary' : '') : s.act}</li>`)}</ol></section>`;
 }

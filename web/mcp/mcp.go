@@ -156,7 +156,7 @@ func (m *server) call(ctx context.Context, t *tool) (result *sdk.CallToolResult)
 		return refusedResult(m.h.ErrorFor(x, err))
 	}
 	request.Via = mail.SourceMCP
-	w := m.h.Perform(ctx, x, t.operation, &request.Call)
+	w := m.h.Perform(ctx, x, t.served, &request.Call)
 	if w.Status >= 400 {
 		return textResult(w.Body.Bytes(), true)
 	}

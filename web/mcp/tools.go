@@ -47,7 +47,8 @@ var listArguments = map[string]string{"send-batch": "emails", "put-contacts": "c
 type tool struct {
 	name        string
 	description string
-	operation   *rest.Operation
+	operation   *rest.Operation        // as it is described, which can't be run
+	served      *rest.Operation        // as it is run
 	parameters  map[string]*huma.Param // by the name of the argument
 	takesBody   bool
 	list        string // the argument that is the whole body; empty: the other arguments are its members
@@ -58,13 +59,16 @@ type tool struct {
 // tools makes the tools from the operations that are registered.
 func tools(h *rest.Handler) []*tool {
 	var out []*tool
-	operations := h.Operations()
+	described := h.Described()
+	operations := described.Operations()
 	for _, id := range slices.Sorted(maps.Keys(operations)) {
 		o := operations[id]
 		if o.Route.Public || o.Route.Person || o.Route.Operator || notTools[id] != "" {
 			continue
 		}
-		out = append(out, newTool(h, o))
+		t := newTool(described, &rest.Operation{Operation: o.Operation, Route: o.Route})
+		t.served = h.Operations()[id]
+		out = append(out, t)
 	}
 	return out
 }

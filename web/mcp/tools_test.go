@@ -20,7 +20,7 @@ import (
 
 // handler has every route of the API, and nothing behind them.
 func handler() *rest.Handler {
-	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)})
+	return web.New(web.Config{Server: nothing(), Log: slog.New(slog.DiscardHandler)}).Described()
 }
 
 // document is openapi.json.

@@ -107,7 +107,7 @@ func newPages(h *rest.Handler, service Service) *pages {
 	return &pages{
 		h: h, service: service,
 		policy: "default-src 'none'; style-src 'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) +
-			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
+			"'; form-action 'self'; base-uri 'none'; frame-ancestors 'self'",
 		matcher: language.NewMatcher(tags),
 		texts:   texts,
 	}

@@ -44,7 +44,7 @@ func (h *Handler) serveForm(id, path, summary string, shape func(document)) {
 // returns, and is not done again: that goes back to the system.
 func (h *Handler) write(shape func(document)) []byte {
 	defer debug.FreeOSMemory()
-	d := h.document()
+	d := h.Described().document()
 	shape(d)
 	out, err := json.Marshal(d)
 	if err != nil {

@@ -86,6 +86,7 @@ type Handler struct {
 	now        func() time.Time
 	limits     Limits
 	doc        *huma.OpenAPI
+	again      func() *Handler // makes one with the same operations, described; nil: this one is
 	literals   *httprouter.Router
 	early      *httprouter.Router
 	parameters *httprouter.Router
@@ -143,6 +144,25 @@ func New(cfg Config) *Handler {
 
 // OpenAPI returns the document as far as it is made.
 func (h *Handler) OpenAPI() *huma.OpenAPI { return h.doc }
+
+// Forget lets go of what describes the operations, which takes megabytes and is rarely
+// asked for: again makes a handler with the same operations where it is.
+func (h *Handler) Forget(again func() *Handler) {
+	h.again = again
+	h.doc, h.refusals = &huma.OpenAPI{Info: h.doc.Info}, nil
+	for _, o := range h.operations {
+		*o.Operation = huma.Operation{OperationID: o.OperationID, Method: o.Method, Path: o.Path, DefaultStatus: o.DefaultStatus}
+	}
+}
+
+// Described returns a handler with the same operations of which the descriptions are
+// there: to be read, and not to be kept.
+func (h *Handler) Described() *Handler {
+	if h.again == nil {
+		return h
+	}
+	return h.again()
+}
 
 // Log returns where the handler logs.
 func (h *Handler) Log() *slog.Logger { return h.log }

@@ -1,9 +1,10 @@
 // The palette: pages, acts, recent objects, ids and addresses, by a few letters.
-import { html, useState } from '../lib/core.js';
+import { effect, html, useEffect, useRef, useState } from '../lib/core.js';
+import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
-import { base, go } from '../router.js';
-import { me } from '../state.js';
-import { Button } from './base.js';
+import { base, go, place } from '../router.js';
+import { mayAdmin, me, team } from '../state.js';
+import { Button, Icon } from './base.js';
 import { dialog, DialogBody } from './float.js';
 
 let shown = false;
@@ -12,42 +13,177 @@ let shown = false;
 export async function openPalette() {
 	if (shown) return;
 	shown = true;
-	await dialog((close) => html`<${Palette} close=${close} />`);
+	const item = await dialog((close) => html`<${Palette} close=${close} />`);
 	shown = false;
+	if (!item) return;
+	if (item.run) await item.run();
+	else if (item.href) location.assign(item.href);
+	else go(item.to);
 }
 
 /** Lists the keys. */
 export function openKeys() {
-	const keys = ['palette', 'help', 'next', 'open', 'select', 'escape'];
+	const keys = ['palette', 'help', 'search', 'next', 'open', 'select', 'escape'];
 	return dialog((close) => html`<${DialogBody} title=${t('keysHelp.title')} onSubmit=${() => close()} acts=${html`<${Button} type="submit">${t('ui.close')}<//>`}><dl class="kv kv--rows">${keys.map((k) => html`<dt><span class="kbd">${t(`keysHelp.${k}.key`)}</span></dt><dd>${t(`keysHelp.${k}.does`)}</dd>`)}</dl><//>`);
 }
 
-const pages = ['overview', 'emails', 'broadcasts', 'contacts', 'segments', 'topics', 'properties', 'imports', 'suppressions', 'templates', 'domains', 'keys', 'smtp', 'webhooks', 'reputation', 'usage', 'requests', 'queue', 'team', 'audit', 'account'];
-const operators = ['relays', 'reports', 'teams', 'people', 'health', 'backups', 'settings', 'disk'];
+/** Pages: word and icon. */
+const pages = { overview: 'overview', emails: 'mail', broadcasts: 'broadcast', contacts: 'audience', segments: 'audience', topics: 'audience', properties: 'audience', imports: 'audience', suppressions: 'shield', templates: 'template', domains: 'globe', keys: 'key', smtp: 'key', webhooks: 'webhook', reputation: 'gauge', usage: 'gauge', requests: 'list', queue: 'queue', account: 'user' };
+const admins = { team: 'teams', audit: 'history' };
+const operators = { relays: 'relay', reports: 'relay', teams: 'teams', people: 'user', health: 'health', backups: 'health', settings: 'settings', disk: 'health' };
+
+/** Kinds of things with a page of their own: their icon, and under which name a reader has them. */
+const kinds = { emails: 'mail', contacts: 'user', broadcasts: 'broadcast', segments: 'audience', templates: 'template', domains: 'globe', webhooks: 'webhook' };
+const nameOf = (thing) => thing.subject || thing.name || [thing.first_name, thing.last_name].filter(Boolean).join(' ') || thing.email || thing.endpoint || thing.id;
+
+const recentPlace = () => `mailer.recent.${team.value ?? ''}`;
+
+/** What was looked at last: {to, name, kind}, newest first. @returns {any[]} */
+function recent() {
+	try {
+		const all = JSON.parse(sessionStorage.getItem(recentPlace()) ?? '[]');
+		return Array.isArray(all) ? all : [];
+	} catch {
+		return [];
+	}
+}
+
+/** Notes what is looked at, once its name stands in the title. */
+let noting = 0;
+effect(() => {
+	const { path } = place.value;
+	clearTimeout(noting);
+	const m = /^\/(\w+)\/([^/]+)/.exec(path);
+	if (!m || !(m[1] in kinds)) return;
+	noting = window.setTimeout(() => {
+		const name = document.title.replace(/ · Mailer$/, '');
+		if (place.value.path !== path || !name || name === 'Mailer') return;
+		try {
+			sessionStorage.setItem(recentPlace(), JSON.stringify([{ to: path, name, kind: m[1] }, ...recent().filter((r) => r.to !== path)].slice(0, 8)));
+		} catch { /* then there are no recent ones */ }
+	}, 1500);
+});
+
+/** Lists by whose names things are found, read when the palette needs them first. @type {Map<string, any[]>} */
+const names = new Map();
+/** Pages of the manual: {page, title, headings: {id, title}[]}. @type {any[]|null} */
+let manual = null;
+
+/** @param {string} path @param {any} [query] */
+async function quiet(path, query) {
+	try {
+		return await api.get(path, query);
+	} catch (e) {
+		if (!(e instanceof ApiError)) throw e;
+		return null;
+	}
+}
+
+async function readNames() {
+	const of = team.value ?? '';
+	const lists = of && !names.has(of) ? ['domains', 'broadcasts', 'templates', 'segments', 'webhooks'] : [];
+	const found = await Promise.all(lists.map(async (kind) => ((await quiet(`/${kind}`, { limit: 100 }))?.data ?? []).map((thing) => ({ kind, to: `/${kind}/${thing.id}`, name: nameOf(thing) }))));
+	if (lists.length) {
+		names.set(of, found.flat());
+		setTimeout(() => names.delete(of), 60_000);
+	}
+	if (manual === null) {
+		manual = [];
+		const answer = await fetch('/manual/index.json').catch(() => null);
+		if (answer?.ok) manual = await answer.json().catch(() => []);
+	}
+}
+
+const isId = (text) => /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i.test(text);
+
+/** What the server finds for what is typed: the thing of an id, people, emails. */
+async function look(text) {
+	if (!team.value) return [];
+	if (isId(text)) {
+		const found = await Promise.all(Object.keys(kinds).map(async (kind) => [kind, await quiet(`/${kind}/${text}`)]));
+		return found.filter(([, thing]) => thing).map(([kind, thing]) => ({ group: kind === 'contacts' ? 'people' : kind, icon: kinds[kind], name: nameOf(thing), to: `/${kind}/${text}`, note: t('palette.open') }));
+	}
+	const address = text.includes('@');
+	const [people, emails] = await Promise.all([quiet('/contacts', { search: text, limit: 4 }), quiet('/emails', { ...(address ? { to: text } : { subject: text }), limit: 4 })]);
+	return [
+		...(people?.data ?? []).map((c) => ({ group: 'people', icon: 'user', name: nameOf(c), sub: nameOf(c) === c.email ? '' : c.email, to: `/contacts/${c.id}`, note: t('palette.open') })),
+		...(emails?.data ?? []).map((e) => ({ group: 'emails', icon: 'mail', name: e.subject || t('emails.noSubject'), sub: e.to[0], to: `/emails/${e.id}`, note: t(`status.${e.last_event}`) })),
+	];
+}
+
+/** What there is to do. */
+function acts(text) {
+	const send = { group: 'acts', icon: 'send', name: t('palette.send'), run: async () => (await import('../send.js')).sendDialog() };
+	const relay = { group: 'acts', icon: 'plus', name: t('palette.addRelay'), run: async () => {
+		const region = await (await import('../relays-add.js')).addDialog();
+		if (region) go(`/operator/relays?relay=${encodeURIComponent(region)}`);
+	} };
+	const keys = { group: 'acts', icon: 'list', name: t('shell.keysHelp'), note: '?', run: openKeys };
+	const all = [...(team.value ? [send] : []), ...(me.value?.operator ? [relay] : []), keys];
+	return text ? all.filter((a) => a.name.toLowerCase().includes(text)) : all;
+}
+
+function pagesFor(text) {
+	const all = [
+		...Object.entries(pages).map(([p, icon]) => ({ icon, name: t(`palette.${p}`), to: p === 'overview' ? '/' : `/${p}` })),
+		...(mayAdmin.value ? Object.entries(admins).map(([p, icon]) => ({ icon, name: t(`palette.${p}`), to: `/${p}` })) : []),
+		...(me.value?.operator ? Object.entries(operators).map(([p, icon]) => ({ icon, name: t(`palette.${p}`), to: `/operator/${p}` })) : []),
+	].map((p) => ({ ...p, group: 'pages' }));
+	const some = all.filter((p) => p.name.toLowerCase().includes(text));
+	return some.sort((a, b) => Number(b.name.toLowerCase().startsWith(text)) - Number(a.name.toLowerCase().startsWith(text)));
+}
+
+/** All that fits what is typed, in groups. */
+function itemsFor(typed, found) {
+	const text = typed.trim().toLowerCase();
+	if (!text) return [...recent().map((r) => ({ ...r, group: 'recent', icon: kinds[r.kind] })), ...acts(''), ...pagesFor('')];
+	const named = (names.get(team.value ?? '') ?? []).filter((n) => n.name.toLowerCase().includes(text)).slice(0, 6).map((n) => ({ ...n, group: 'named', icon: kinds[n.kind], note: t(`palette.${n.kind}`) }));
+	const search = isId(text) || !team.value ? [] : [{ group: 'emails', icon: 'search', name: t(text.includes('@') ? 'palette.emailsTo' : 'palette.emailsAbout', { text: typed.trim() }), to: `/emails?${new URLSearchParams(text.includes('@') ? { to: typed.trim() } : { subject: typed.trim() })}`, note: `${text.includes('@') ? 'to' : 'subject'}:` }, ...(text.includes('@') || text.includes(' ') ? [] : [{ group: 'emails', icon: 'search', name: t('palette.emailsTo', { text: typed.trim() }), to: `/emails?${new URLSearchParams({ to: typed.trim() })}`, note: 'to:' }])];
+	const chapters = (manual ?? []).flatMap((page) => [{ title: page.title, href: `/manual/${page.page}` }, ...page.headings.map((h) => ({ title: h.title, href: `/manual/${page.page}#${h.id}`, page: page.title }))])
+		.filter((c) => c.title.toLowerCase().includes(text)).slice(0, 5).map((c) => ({ group: 'manual', icon: 'info', name: c.title, href: c.href, note: c.page ?? t('ui.manual') }));
+	return [...found.filter((f) => f.group !== 'emails'), ...pagesFor(text).slice(0, 8), ...named, ...search, ...found.filter((f) => f.group === 'emails'), ...acts(text), ...chapters];
+}
+
+/** A text with the letters that were typed. */
+function Marked({ text, typed }) {
+	const at = typed ? text.toLowerCase().indexOf(typed.toLowerCase()) : -1;
+	if (at < 0) return html`<bdi>${text}</bdi>`;
+	return html`<bdi>${text.slice(0, at)}<mark>${text.slice(at, at + typed.length)}</mark>${text.slice(at + typed.length)}</bdi>`;
+}
 
 function Palette({ close }) {
 	const [typed, type] = useState('');
 	const [at, setAt] = useState(0);
-	const all = [
-		...pages.map((p) => ({ name: t(`palette.${p}`), to: p === 'overview' ? '/' : `/${p}` })),
-		...(me.value?.operator ? operators.map((p) => ({ name: t(`palette.${p}`), to: `/operator/${p}` })) : []),
-	];
-	const some = all.filter((p) => p.name.toLowerCase().includes(typed.trim().toLowerCase())).slice(0, 12);
-	const pick = (item) => {
-		close();
-		if (item) go(item.to);
-	};
-	return html`<div class="palette"><div class="palette-input"><input role="combobox" id="dialog-title" aria-expanded="true" aria-controls="palette-list" aria-activedescendant=${`palette-${at}`} aria-label=${t('shell.find')} autofocus value=${typed} onInput=${(e) => {
-		type(e.currentTarget.value);
-		setAt(0);
-	}} onKeyDown=${(e) => {
+	const [found, setFound] = useState(/** @type {{of: string, items: any[]}} */ ({ of: '', items: [] }));
+	const [, draw] = useState(0);
+	const list = useRef(/** @type {any} */ (null));
+	const text = typed.trim();
+	useEffect(() => {
+		readNames().then(() => draw((n) => n + 1));
+	}, []);
+	useEffect(() => {
+		if (text.length < 2) return;
+		let current = true;
+		const timer = setTimeout(() => look(text).then((items) => current && setFound({ of: text, items })), 150);
+		return () => {
+			current = false;
+			clearTimeout(timer);
+		};
+	}, [text]);
+	const items = itemsFor(typed, found.of === text ? found.items : []);
+	useEffect(() => list.current?.querySelector('[aria-selected="true"]')?.scrollIntoView({ block: 'nearest' }), [at, items.length]);
+	const onKey = (e) => {
 		const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
 		if (step) {
 			e.preventDefault();
-			setAt((at + step + some.length) % Math.max(1, some.length));
+			setAt((at + step + items.length) % Math.max(1, items.length));
 		} else if (e.key === 'Enter') {
 			e.preventDefault();
-			pick(some[at]);
+			if (items[at]) close(items[at]);
 		}
-	}} /><span class="kbd">esc</span></div><div class="menu-list" id="palette-list" role="listbox" aria-label=${t('shell.find')}>${some.map((item, i) => html`<div class="menu-item" role="option" id=${`palette-${i}`} aria-selected=${String(i === at)} onClick=${() => pick(item)} onMouseEnter=${() => setAt(i)}><span class="cut">${item.name}</span><span class="menu-note mono">${base + item.to}</span></div>`)}</div></div>`;
+	};
+	return html`<div class="palette"><div class="palette-input"><${Icon} name="search" /><input role="combobox" id="dialog-title" aria-expanded="true" aria-autocomplete="list" aria-controls="palette-list" aria-activedescendant=${items.length ? `palette-${at}` : undefined} aria-label=${t('shell.find')} placeholder=${t('palette.hint')} autocomplete="off" spellcheck=${false} autofocus value=${typed} onInput=${(e) => {
+		type(e.currentTarget.value);
+		setAt(0);
+	}} onKeyDown=${onKey} /><span class="kbd">esc</span></div><div class="menu-list palette-list" ref=${list} id="palette-list" role="listbox" aria-label=${t('shell.find')}>${items.map((item, i) => html`${item.group !== items[i - 1]?.group && html`<div class="menu-name" role="presentation">${t(`palette.groups.${item.group}`)}</div>`}<div class="menu-item" role="option" id=${`palette-${i}`} aria-selected=${String(i === at)} onClick=${() => close(item)} onMouseMove=${() => i !== at && setAt(i)}><${Icon} name=${item.icon} /><span class="cut"><${Marked} text=${item.name} typed=${text} />${item.sub && html` <span class="muted">${item.sub}</span>`}</span><span class="menu-note">${i === at ? '↵' : item.note ?? ''}</span></div>`)}${!items.length && html`<p class="palette-none muted">${t('palette.none')}</p>`}</div></div>`;
 }

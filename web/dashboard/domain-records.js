@@ -1,0 +1,78 @@
+// The DNS records of a domain: what to publish, what is found, and how ready that makes it.
+import { html, useState } from './lib/core.js';
+import { t } from './i18n.js';
+import { number } from './format.js';
+import { Button, Code, Copy, Icon, Notice, Section, Seg, Status } from './ui/base.js';
+
+/** The suffixes of which the last label but one is no name of its own. */
+const second = new Set(['co', 'com', 'org', 'net', 'ac', 'gov', 'edu']);
+
+/** The zone that a domain most likely stands in. @param {string} name */
+export function zoneOf(name) {
+	const labels = name.split('.');
+	const short = labels.length > 2 && labels[labels.length - 1].length === 2 && second.has(labels[labels.length - 2]);
+	return labels.slice(short ? -3 : -2).join('.');
+}
+
+const within = (host, zone) => (host === zone ? '@' : host.endsWith(`.${zone}`) ? host.slice(0, -zone.length - 1) : host);
+
+/** A text in strings of at most 255 bytes, as zone files have it. @param {string} text */
+const quoted = (text) => (text.match(/.{1,255}/g) ?? ['']).map((part) => `"${part.replace(/(["\\])/g, '\\$1')}"`).join(' ');
+
+/** Records as lines of a zone file. @param {any[]} records */
+export const zoneFile = (records) => records.map((r) => `${r.name}. 3600 IN ${r.type} ${r.type === 'TXT' ? quoted(r.value) : `${r.type === 'MX' ? `${r.priority ?? 10} ` : ''}${r.value}.`}`).join('\n');
+
+/** The state of a record: kind and word. @param {any} r */
+function stateOf(r) {
+	if (r.live === 'found') return ['verified', t('domain.found')];
+	if (r.live === 'mismatch') return ['wrong', t('status.wrong')];
+	if (r.live === 'missing') return [r.required ? 'missing' : 'pending', t('status.missing')];
+	return ['not_started', t('domain.unknown')];
+}
+
+function Found({ of: r }) {
+	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${r.detail}</p>`}`;
+	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
+}
+
+/** The table of records. @param {{of: any}} props */
+export function Records({ of: d }) {
+	const [hosts, setHosts] = useState('whole');
+	const [file, showFile] = useState(false);
+	const zone = zoneOf(d.name);
+	const acts = html`<div class="row row--wrap"><span class="muted t12 hide-s">${t('domain.hosts')}</span><${Seg} label=${t('domain.hosts')} value=${hosts} onChange=${setHosts} options=${[['whole', t('domain.whole')], ['within', t('domain.within', { zone })]]} /><${Button} icon="code" aria-expanded=${String(file)} onClick=${() => showFile(!file)}>${t('domain.zone')}<//></div>`;
+	return html`<${Section} title=${t('domain.records')} acts=${acts}>
+	${file && html`<div class="stack"><${Code} name=${t('domain.zoneFor', { zone })} code=${zoneFile(d.records)} /></div>`}
+	<table class="table table--top table--records table--fixed stack-s"><thead><tr><th class="w-state" scope="col">${t('domain.state')}</th><th class="w-rectype" scope="col">${t('domain.record')}</th><th scope="col">${t('domain.host')}</th><th scope="col">${t('domain.expected')}</th><th scope="col">${t('domain.foundNow')}</th></tr></thead><tbody>${d.records.map((r) => {
+		const [kind, word] = stateOf(r);
+		const host = hosts === 'whole' ? r.name : within(r.name, zone);
+		return html`<tr key=${`${r.type} ${r.name}`}><td data-label=${t('domain.state')}><${Status} of=${kind} word=${word} /></td>
+		<td data-label=${t('domain.record')}><span class="medium">${r.record === 'SPF' && r.type === 'MX' ? 'MX' : `${r.record === 'Tracking' ? t('domains.tracking') : r.record}, ${r.type}`}</span><br /><span class="muted t12">${t(r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended')}</span></td>
+		<td data-label=${t('domain.host')}><${Copy} text=${host} shown /></td>
+		<td data-label=${t('domain.expected')}>${r.type === 'MX' && html`<span class="muted t12">${t('domain.priority')} </span><${Copy} text=${String(r.priority ?? 10)} shown /><br />`}<${Copy} text=${r.value} shown /></td>
+		<td data-label=${t('domain.foundShort')}><${Found} of=${r} /></td></tr>`;
+	})}</tbody></table>
+	${d.records.some((r) => r.record === 'SPF' && r.type === 'TXT' && r.value === 'v=spf1 ~all') && html`<${Notice}>${t('domain.spfEmpty')}<//>`}<//>`;
+}
+
+/** What lacks, with its points of ten, then what is right. @param {any} d @returns {{id: string, points: number, kind: string}[]} */
+export function readiness(d) {
+	const find = (record, type) => d.records.find((r) => r.record === record && r.type === type);
+	const row = (id, record, lost) => record && { id, points: record.live === 'found' ? 0 : lost, kind: record.live === 'found' ? 'good' : record.required && record.live !== 'unknown' ? 'bad' : 'warn' };
+	const tracked = d.open_tracking || d.click_tracking;
+	const host = d.records.find((r) => r.record === 'Tracking');
+	return [
+		row('dkim', find('DKIM', 'TXT'), 4), row('spf', find('SPF', 'TXT'), 3), row('mx', find('SPF', 'MX'), 1), row('dmarc', find('DMARC', 'TXT'), 1.5),
+		tracked && (host ? row('tracking', host, 0.5) : { id: 'foreign', points: 0.5, kind: 'warn' }),
+	].filter(Boolean).sort((a, b) => b.points - a.points);
+}
+
+/** The score of a domain, and what it is made of. @param {{of: any}} props */
+export function Readiness({ of: d }) {
+	const rows = readiness(d);
+	const score = 10 - rows.reduce((sum, r) => sum + r.points, 0);
+	const word = t(`domain.score.${score >= 9.5 ? 'ready' : score >= 7 ? 'close' : score >= 4 ? 'attention' : 'far'}`);
+	const show = (n) => number(n, { minimumFractionDigits: 1, maximumFractionDigits: 1 });
+	return html`<${Section} title=${t('domain.readiness')} acts=${html`<span class="t13r"><span class="medium">${t('domain.of10', { score: show(score) })}</span> <span class="muted">${word}</span></span>`}>
+	<ul class="items">${rows.map((r) => html`<li><${Icon} name=${`st-${{ good: 'delivered', warn: 'delayed', bad: 'bounced' }[r.kind]}`} class=${r.kind} /><span class="grow">${t(`domain.ready_${r.id}.${r.points ? 'lacks' : 'is'}`)}${r.points ? html` <span class="muted">· ${t(`domain.ready_${r.id}.fix`)}</span>` : null}</span><span class=${`num ${r.points ? '' : 'muted'}`}>${r.points ? `−${show(r.points)}` : '0'}</span></li>`)}</ul><//>`;
+}

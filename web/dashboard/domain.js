@@ -1,0 +1,81 @@
+// One domain: its records, as expected and as found, what is wrong in words, and tracking.
+import { html, useEffect, useRef, useState } from './lib/core.js';
+import { api, useGet } from './api.js';
+import { t } from './i18n.js';
+import { base, go, place, setQuery } from './router.js';
+import { mayAdmin } from './state.js';
+import { Bones, Button, Failed, Head, Tabs, Time, Verdict } from './ui/base.js';
+import { attempt, confirm, Menu, toast } from './ui/float.js';
+import { Records, Readiness } from './domain-records.js';
+import { Tracking } from './domain-tracking.js';
+
+/** How long a check is watched, and how often it is looked at, in ms. */
+const watched = 60_000;
+const pace = 2500;
+
+/** What the head says of a domain: kind, sentence, what to do. @param {any} d */
+export function verdict(d) {
+	const records = d.records.filter((r) => r.record !== 'Tracking');
+	const wrong = records.find((r) => r.required && r.live !== 'found' && r.detail) ?? records.find((r) => r.required && (r.live === 'mismatch' || r.live === 'missing'));
+	const soft = records.filter((r) => !r.required && (r.live === 'mismatch' || r.live === 'missing'));
+	if (d.paused?.length) return { kind: 'bad', line: t('domain.refused', { name: d.name }), fix: d.paused.map((p) => p.reason).join(' ') };
+	if (d.status === 'verified') {
+		if (wrong) return { kind: 'warn', line: t('domain.lost', { record: wrong.record }), fix: wrong.detail ?? t('domain.lostFix', { name: wrong.name }) };
+		return { kind: 'good', line: t('domain.ready', { name: d.name }), fix: soft.length ? t('domain.readySoft', { n: soft.length, records: soft.map((r) => r.record).join(', ') }) : null };
+	}
+	if (wrong) return { kind: wrong.live === 'mismatch' ? 'bad' : 'warn', line: t(wrong.live === 'mismatch' ? 'domain.wrong' : 'domain.missing', { record: wrong.record }), fix: wrong.detail ?? t('domain.missingFix', { name: wrong.name }) };
+	if (d.status === 'pending') return { kind: 'neutral', line: t('domain.pending'), fix: t('domain.pendingFix') };
+	return { kind: 'neutral', line: t('domain.notStarted'), fix: t('domain.notStartedFix') };
+}
+
+async function remove(d) {
+	await attempt(async () => {
+		const { data, has_more: more } = await api.get('/api-keys', { limit: 100 });
+		const bound = data.filter((k) => k.domain_id === d.id);
+		const text = bound.length ? t('domain.deleteKeys', { n: bound.length, names: bound.map((k) => k.name).join(', ') }) : t(more ? 'domain.deleteText' : 'domain.deleteAlone');
+		if (!(await confirm({ title: t('domain.deleteTitle', { name: d.name }), text, act: t('domain.deleteAct') }))) return;
+		await api.del(`/domains/${d.id}`);
+		toast(t('domain.deleted', { name: d.name }));
+		go('/domains');
+	});
+}
+
+/** The page. @param {{params: {id: string}}} props */
+export default function Domain({ params }) {
+	const got = useGet(`/domains/${params.id}`);
+	const [watching, watch] = useState(false);
+	const [asked, setAsked] = useState('');
+	const d = got.data;
+	const reload = useRef(got.reload);
+	reload.current = got.reload;
+	useEffect(() => {
+		if (!watching) return;
+		const every = setInterval(() => document.hidden || reload.current(), pace);
+		const end = setTimeout(() => watch(false), watched);
+		return () => {
+			clearInterval(every);
+			clearTimeout(end);
+		};
+	}, [watching]);
+	useEffect(() => {
+		// A domain that waits for its records is watched as long as somebody looks.
+		if (!d || d.status === 'verified') return;
+		const every = setInterval(() => document.hidden || reload.current(), 15_000);
+		return () => clearInterval(every);
+	}, [d?.status]);
+	if (got.error && !d) return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${t('domain.one')} /><${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!d) return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title="…" text=${t('domains.title')} /><${Bones} />`;
+	const check = () => attempt(async () => {
+		await api.post(`/domains/${d.id}/verify`);
+		setAsked(new Date().toISOString());
+		watch(true);
+		await got.reload();
+	});
+	const at = place.value.query.get('tab') ?? 'records';
+	const says = verdict(d);
+	return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${d.name} note=${watching && html`<span class="live">${t('domain.watching')}</span>`}>
+		${mayAdmin.value && html`<${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[{ icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
+	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${t('domain.asked')} <${Time} at=${asked} /></span>`}`} />
+	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')]]} />
+	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} /><${Readiness} of=${d} />`}</div>`;
+}

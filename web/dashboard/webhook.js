@@ -1,0 +1,87 @@
+// One webhook: its health, what it was told and answered, and telling it again.
+import { html, useEffect } from './lib/core.js';
+import { api, useGet, useList } from './api.js';
+import { t } from './i18n.js';
+import { base, go, place } from './router.js';
+import { mayAdmin } from './state.js';
+import { Bones, Button, Empty, Failed, Head, Id, Time, Verdict } from './ui/base.js';
+import { attempt, confirm, dialog, Menu, toast } from './ui/float.js';
+import { Csv, Table } from './ui/list.js';
+import { EditWebhook, Replay, RotateSecret, TestEvent } from './webhook-forms.js';
+import { Delivery, Outcome } from './webhook-delivery.js';
+import { keepSecret } from './webhook-parts.js';
+
+const crumbs = () => [[t('webhooks.title'), `${base}/webhooks`]];
+
+/** What the head says: kind, sentence, what to do. @param {any} hook */
+function verdict(hook) {
+	if (hook.status === 'disabled') return { kind: hook.failing_since ? 'bad' : 'neutral', line: t(hook.failing_since ? 'webhook.stopped' : 'webhook.disabled'), fix: t('webhook.disabledFix') };
+	if (hook.failing_since) return { kind: 'bad', line: html`${t('webhook.failing')} <${Time} at=${hook.failing_since} />`, fix: t('webhook.failingFix') };
+	return { kind: 'good', line: t('webhook.good'), fix: null };
+}
+
+/** The page. @param {{params: {id: string}}} props */
+export default function Webhook({ params }) {
+	const path = `/webhooks/${params.id}`;
+	const got = useGet(path, undefined, { every: 30 });
+	const event = place.value.query.get('event');
+	const hook = got.data;
+	if (got.error && !hook) return html`<${Head} path=${crumbs()} title=${t('webhook.one')} /><${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!hook) return html`<${Head} path=${crumbs()} title="…" text=${t('webhooks.title')} /><${Bones} />`;
+	if (event) return html`<${Delivery} hook=${hook} id=${event} />`;
+	return html`<${Overview} hook=${hook} got=${got} path=${path} />`;
+}
+
+function Overview({ hook, got, path }) {
+	const list = useList(`${path}/events`);
+	const waits = list.rows.some((e) => e.status === 'pending' || e.status === 'attempting');
+	useEffect(() => {
+		if (!waits || list.rows.length > 50) return;
+		const every = setInterval(() => document.hidden || list.reload(), 5000);
+		return () => clearInterval(every);
+	}, [waits, list.rows.length > 50]);
+	const patch = async (body) => got.set({ ...hook, ...(await api.patch(path, body)) });
+	const turn = (status) => attempt(async () => {
+		const before = hook.status;
+		await patch({ status });
+		toast(t(`webhook.now_${status}`), { undo: () => attempt(() => patch({ status: before })) });
+	});
+	const edit = async () => {
+		const changed = await dialog((close) => html`<${EditWebhook} close=${close} of=${hook} />`);
+		if (changed) got.set(changed);
+	};
+	const rotate = async () => {
+		const secret = await dialog((close) => html`<${RotateSecret} close=${close} of=${hook} />`);
+		if (secret) await keepSecret(secret);
+	};
+	const remove = () => attempt(async () => {
+		if (!(await confirm({ title: t('webhook.deleteTitle'), text: t('webhook.deleteText', { endpoint: hook.endpoint }), act: t('webhook.deleteAct') }))) return;
+		await api.del(path);
+		toast(t('webhook.deleted'));
+		go('/webhooks');
+	});
+	const replay = async () => {
+		if (await dialog((close) => html`<${Replay} close=${close} of=${hook} />`)) await list.reload();
+	};
+	const test = () => dialog((close) => html`<${TestEvent} close=${close} of=${hook} />`);
+	const says = verdict(hook);
+	return html`<${Head} path=${crumbs()} title=${html`<bdi>${hook.endpoint}</bdi>`} text=${hook.endpoint}>
+		<${Csv} path=${`${path}/events`} name="deliveries" />
+		${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//><${Menu} label=${t('ui.acts')} items=${[
+			{ icon: 'edit', name: t('webhook.edit'), run: edit },
+			{ icon: 'refresh', name: t('webhook.replayMany'), run: replay },
+			{ icon: 'key', name: t('webhook.rotate'), run: rotate },
+			hook.status === 'enabled' ? { icon: 'pause', name: t('webhook.disable'), run: () => turn('disabled') } : { icon: 'play', name: t('webhook.enable'), run: () => turn('enabled') },
+			null,
+			{ icon: 'trash', name: t('webhook.delete'), danger: true, run: remove },
+		]} />`}<//>
+	<${Verdict} kind=${says.kind} line=${says.line} fix=${says.fix} acts=${mayAdmin.value && hook.status === 'disabled' && html`<${Button} icon="play" onClick=${() => turn('enabled')}>${t('webhook.enable')}<//>`} />
+	<div class="page page--text"><p class="t13r ink2 break">${t('webhook.isTold', { n: hook.events.length })} <span class="mono">${hook.events.join(', ')}</span></p></div>
+	<${Table} list=${list} label=${t('webhook.deliveries')} open=${(row) => `${base}/webhooks/${hook.id}?event=${row.id}`} empty=${html`<${Empty} icon="webhook" title=${t('webhook.none')} act=${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//>`}>${t('webhook.noneText')}<//>`} columns=${[
+		{ name: t('webhook.outcome'), class: 'w-status', cell: (row) => html`<${Outcome} of=${row.status} />` },
+		{ name: t('webhook.event'), class: 'cell-cut', cell: (row) => html`<a class="mono" href=${`${base}/webhooks/${hook.id}?event=${row.id}`}>${row.type}</a>` },
+		{ name: t('webhook.id'), class: 'cell-cut hide-s', cell: (row) => html`<${Id} of=${row.id} />` },
+		{ name: t('webhook.next'), class: 'w-num hide-s muted', cell: (row) => html`<${Time} at=${row.next_attempt_at} />` },
+		{ name: t('webhook.when'), class: 'w-age num muted', cell: (row) => html`<${Time} at=${row.created_at} />` },
+	]} />`;
+}
