@@ -5,6 +5,19 @@ import { t } from './i18n.js';
 import { Button, Icon, Select } from './ui/base.js';
 import { builtIn, used } from './variables.js';
 
+/**
+ * Values to look at: those typed, and the name of a variable that has neither value nor
+ * fallback. @param {any[]} variables @param {Record<string, string>} [typed]
+ */
+export function standIns(variables, typed = {}) {
+	const out = {};
+	for (const { key, type, fallback_value: fallback } of variables) {
+		const value = typed[key] || (fallback === null || fallback === undefined ? (type === 'number' ? '1' : key) : '');
+		if (key && value) out[key] = type === 'number' ? Number(value) : value;
+	}
+	return out;
+}
+
 /** @param {{draft: any, values: Record<string, string>, setValues: (values: Record<string, string>) => void}} props */
 export function Variables({ draft, values, setValues }) {
 	const { value } = draft;

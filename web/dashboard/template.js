@@ -8,7 +8,7 @@ import { t } from './i18n.js';
 import { base, go } from './router.js';
 import { me } from './state.js';
 import { Call } from './template-call.js';
-import { Variables } from './template-variables.js';
+import { standIns, Variables } from './template-variables.js';
 import { duplicateTemplate, removeTemplate } from './templates.js';
 import { Bones, Button, Failed, Head, Icon, Input, Seg, Status } from './ui/base.js';
 import { CodeEditor } from './ui/code-editor.js';
@@ -44,7 +44,7 @@ function Draft({ of, path }) {
 	useEffect(() => {
 		if (draft.answer) setState({ status: draft.answer.status, unpublished: draft.answer.has_unpublished_versions });
 	}, [draft.answer]);
-	const typed = useMemo(() => Object.fromEntries((value.variables ?? []).filter((v) => values[v.key] !== undefined && values[v.key] !== '').map((v) => [v.key, v.type === 'number' ? Number(values[v.key]) : values[v.key]])), [value.variables, values]);
+	const typed = useMemo(() => standIns(value.variables ?? [], values), [value.variables, values]);
 	const publish = () => attempt(async () => {
 		if (!(await draft.save())) return;
 		const answer = await api.post(`/templates/${of.id}/publish`);
@@ -65,7 +65,7 @@ function Draft({ of, path }) {
 	<${Meta} draft=${draft} />
 	<div class="bench"><${Writing} draft=${draft} values=${values} setValues=${setValues} side=${side} setSide=${setSide} />
 	${side === 'versions' ? html`<${Versions} draft=${draft} fields=${['subject', 'html', 'text']} close=${() => setSide('preview')} />` : side === 'call' ? html`<${Call} of=${value} published=${state.status === 'published'} values=${typed} close=${() => setSide('preview')} />`
-		: html`<${Paper} bench of=${`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(typed)}`} />`}</div>`;
+		: html`<${Paper} bench of=${`/templates/${of.id}/render`} body=${{ variables: typed }} stamp=${`${draft.saved} ${JSON.stringify(values)}`} />`}</div>`;
 }
 
 function Meta({ draft }) {

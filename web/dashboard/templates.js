@@ -3,6 +3,7 @@ import { html, useEffect, useRef, useState } from './lib/core.js';
 import { api, ApiError, useList } from './api.js';
 import { t } from './i18n.js';
 import { base, go } from './router.js';
+import { standIns } from './template-variables.js';
 import { Bones, Button, Copy, Empty, Failed, Head, Icon, Input, Status, Time } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Foot } from './ui/list.js';
@@ -44,7 +45,7 @@ function Thumb({ of }) {
 		const eye = new IntersectionObserver(([entry]) => {
 			if (!entry.isIntersecting) return;
 			eye.disconnect();
-			api.post(`/templates/${of.id}/render`).then((answer) => current && show(answer), (error) => {
+			api.get(`/templates/${of.id}`).then((whole) => api.post(`/templates/${of.id}/render`, { variables: standIns(whole.variables) })).then((answer) => current && show(answer), (error) => {
 				if (!(error instanceof ApiError)) throw error;
 				if (current) show({ error });
 			});
