@@ -1,5 +1,5 @@
 // Who changed what: the audit log of the team, or of all teams to the operator.
-import { html, useState } from './lib/core.js';
+import { html } from './lib/core.js';
 import { useList } from './api.js';
 import { exact } from './format.js';
 import { t } from './i18n.js';
