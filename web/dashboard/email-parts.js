@@ -50,13 +50,20 @@ export function kindOf(email, people) {
 	return { kind, icon: lookOf(worst)[1] };
 }
 
-/** The verdict, from the server's words: in the reader's language where there are words for its code. @param {any} verdict */
+/**
+ * The verdict, from the server's words: in the reader's language where there are words for
+ * its code, with the parts that it is made of behind it.
+ * @param {any} verdict @returns {{line: string, fix?: string}}
+ */
 export function spoken(verdict) {
-	const words = find(`verdict.${verdict.code}`);
-	if (!words || verdict.code === 'title') return { line: verdict.text, fix: verdict.fix };
-	const params = shown(verdict.params ?? {});
-	if (typeof words === 'string' || 'other' in words) return { line: t(`verdict.${verdict.code}`, params), fix: verdict.fix };
-	return { line: t(`verdict.${verdict.code}.text`, params), fix: words.fix ? t(`verdict.${verdict.code}.fix`, params) : verdict.fix };
+	const words = verdict.code === 'title' ? undefined : find(`verdict.${verdict.code}`);
+	const fix = verdict.fix && worded(verdict.fix);
+	if (!words) return { line: worded(verdict.text), fix };
+	const params = { n: verdict.params?.count ?? 1, ...shown(verdict.params ?? {}) };
+	const parts = (verdict.parts ?? []).map(spoken);
+	const nested = typeof words === 'object' && words.text;
+	const line = [t(`verdict.${verdict.code}${nested ? '.text' : ''}`, params), ...parts.map((p) => p.line)].join(' ');
+	return { line, fix: nested && words.fix ? t(`verdict.${verdict.code}.fix`, params) : parts.find((p) => p.fix)?.fix ?? fix };
 }
 
 /** Times among the parameters as a reader has them. */

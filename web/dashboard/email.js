@@ -81,7 +81,8 @@ export default function Email({ params }) {
 	const email = got.data;
 	const people = recipientsOf(email, events.data?.data ?? []);
 	const at = place.value.query.get('tab') ?? 'preview';
-	const { kind, icon } = kindOf(email, people);
+	const { kind: guessed, icon } = kindOf(email, people);
+	const kind = { good: 'good', warn: 'warn', bad: 'bad' }[email.verdict?.tone] ?? (email.verdict ? '' : guessed);
 	const said = email.verdict ? spoken(email.verdict) : events.data ? plain(email, people) : null;
 	const reload = () => Promise.all([got.reload(), events.reload()]);
 	return html`<${Head} text=${email.subject || t('emails.noSubject')} title=${html`<bdi>${email.subject || t('emails.noSubject')}</bdi>`} path=${path}><${Acts} email=${email} people=${people} reload=${reload} /><//>
