@@ -22,12 +22,21 @@ const quoted = (text) => (text.match(/.{1,255}/g) ?? ['']).map((part) => `"${par
 /** Records as lines of a zone file. @param {any[]} records */
 export const zoneFile = (records) => records.map((r) => `${r.name}. 3600 IN ${r.type} ${r.type === 'TXT' ? quoted(r.value) : `${r.type === 'MX' ? `${r.priority ?? 10} ` : ''}${r.value}.`}`).join('\n');
 
+/** Whether a record stands: it is found, or was, where no name server answers now. @param {any} r */
+const stands = (r) => r.live === 'found' || (r.live === 'unknown' && r.status === 'verified');
+
+/** A host that may break after its dots. @param {string} host */
+const broken = (host) => host.split('.').map((part, i) => html`${i > 0 && html`.<wbr />`}${part}`);
+
+/** A long value by its beginning and end: a click copies all of it. @param {string} value */
+const short = (value) => (value.length > 96 ? `${value.slice(0, 64)}…${value.slice(-9)}` : value);
+
 /** The state of a record: kind and word. @param {any} r */
 function stateOf(r) {
 	if (r.live === 'found') return ['verified', t('domain.found')];
 	if (r.live === 'mismatch') return ['wrong', t('status.wrong')];
 	if (r.live === 'missing') return [r.required ? 'missing' : 'pending', t('status.missing')];
-	return ['not_started', t('domain.unknown')];
+	return stands(r) ? ['verified', t('domain.before')] : ['not_started', t('domain.unknown')];
 }
 
 function Found({ of: r }) {
@@ -48,17 +57,17 @@ export function Records({ of: d }) {
 		const host = hosts === 'whole' ? r.name : within(r.name, zone);
 		return html`<tr key=${`${r.type} ${r.name}`}><td data-label=${t('domain.state')}><${Status} of=${kind} word=${word} /></td>
 		<td data-label=${t('domain.record')}><span class="medium">${r.record === 'SPF' && r.type === 'MX' ? 'MX' : `${r.record === 'Tracking' ? t('domains.tracking') : r.record}, ${r.type}`}</span><br /><span class="muted t12">${t(r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended')}</span></td>
-		<td data-label=${t('domain.host')}><${Copy} text=${host} shown /></td>
-		<td data-label=${t('domain.expected')}>${r.type === 'MX' && html`<span class="muted t12">${t('domain.priority')} </span><${Copy} text=${String(r.priority ?? 10)} shown /><br />`}<${Copy} text=${r.value} shown /></td>
+		<td data-label=${t('domain.host')}><${Copy} text=${host} show=${broken(host)} shown /></td>
+		<td data-label=${t('domain.expected')}>${r.type === 'MX' && html`<span class="muted t12">${t('domain.priority')} </span><${Copy} text=${String(r.priority ?? 10)} shown /><br />`}<${Copy} text=${r.value} show=${r.type === 'TXT' ? short(r.value) : broken(r.value)} shown /></td>
 		<td data-label=${t('domain.foundShort')}><${Found} of=${r} /></td></tr>`;
 	})}</tbody></table>
-	${d.records.some((r) => r.record === 'SPF' && r.type === 'TXT' && r.value === 'v=spf1 ~all') && html`<${Notice}>${t('domain.spfEmpty')}<//>`}<//>`;
+	${d.records.some((r) => r.record === 'SPF' && r.type === 'TXT' && r.value === 'v=spf1 ~all') && html`<div class="domain-note"><${Notice}>${t('domain.spfEmpty')}<//></div>`}<//>`;
 }
 
 /** What lacks, with its points of ten, then what is right. @param {any} d @returns {{id: string, points: number, kind: string}[]} */
 export function readiness(d) {
 	const find = (record, type) => d.records.find((r) => r.record === record && r.type === type);
-	const row = (id, record, lost) => record && { id, points: record.live === 'found' ? 0 : lost, kind: record.live === 'found' ? 'good' : record.required && record.live !== 'unknown' ? 'bad' : 'warn' };
+	const row = (id, record, lost) => record && { id, points: stands(record) ? 0 : lost, kind: stands(record) ? 'good' : record.required && record.live !== 'unknown' ? 'bad' : 'warn' };
 	const tracked = d.open_tracking || d.click_tracking;
 	const host = d.records.find((r) => r.record === 'Tracking');
 	return [

@@ -5,6 +5,7 @@ import { t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { Button, Copy, Empty, Head, Input, Select, Time } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, toast } from './ui/float.js';
+import { AudienceSections } from './ui/audience.js';
 import { Bulk, Csv, Table } from './ui/list.js';
 import { ImportSuppressions } from './suppressions-import.js';
 
@@ -69,14 +70,15 @@ export default function Suppressions() {
 		}
 	});
 	const rows = list.rows.filter((r) => selected.has(r.id));
-	const acts = html`<${Button} icon="download" onClick=${bring}>${t('suppressions.import')}<//><${Button} kind="primary" icon="plus" onClick=${add}>${t('suppressions.add')}<//>`;
+	const acts = html`<${Button} onClick=${bring}>${t('suppressions.import')}<//><${Button} kind="primary" icon="plus" onClick=${add}>${t('suppressions.add')}<//>`;
 	return html`<${Head} title=${t('suppressions.title')}><${Csv} path="/suppressions" query=${query} name="suppressions" />${acts}<//>
+	<${AudienceSections} at="suppressions" />
 	<div class="tools row--wrap"><form class="row" onSubmit=${(e) => {
 		e.preventDefault();
 		find();
 	}}><input class="input requests-path" type="email" aria-label=${t('suppressions.find')} placeholder=${t('suppressions.find')} value=${typed} onInput=${(e) => type(e.currentTarget.value)} /><${Button} type="submit" icon="search" label=${t('suppressions.findAct')} /></form>
 		<${Select} bare label=${t('suppressions.origin')} value=${origin} onChange=${(value) => setQuery({ origin: value })} options=${[['', t('suppressions.any')], ...origins.map((o) => [o, t(`suppressions.origins.${o}`)])]} /></div>
-	<${Table} list=${list} label=${t('suppressions.title')} selected=${selected} onSelect=${select} empty=${html`<${Empty} icon="st-suppressed" title=${t(origin ? 'suppressions.noneSuch' : 'suppressions.none')} act=${origin ? html`<${Button} onClick=${() => setQuery({ origin: null })}>${t('suppressions.showAll')}<//>` : html`<${Button} icon="download" onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('suppressions.title')} selected=${selected} onSelect=${select} empty=${html`<${Empty} icon="st-suppressed" title=${t(origin ? 'suppressions.noneSuch' : 'suppressions.none')} act=${origin ? html`<${Button} onClick=${() => setQuery({ origin: null })}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
 		{ name: t('suppressions.address'), class: 'cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
 		{ name: t('suppressions.origin'), class: 'w-rectype hide-s', cell: (row) => t(`suppressions.origins.${row.origin}`) },
 		{ name: t('suppressions.cause'), class: 'cell-cut hide-s', cell: (row) => row.source_id ? html`<a class="link" href=${`${base}/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },

@@ -13,11 +13,11 @@ import { keepSecret } from './webhook-parts.js';
 
 const crumbs = () => [[t('webhooks.title'), `${base}/webhooks`]];
 
-/** What the head says: kind, sentence, what to do. @param {any} hook */
-function verdict(hook) {
+/** What the head says: kind, sentence, what to do. @param {any} hook @param {boolean} told whether there is anything that got through */
+function verdict(hook, told) {
 	if (hook.status === 'disabled') return { kind: hook.failing_since ? 'bad' : 'neutral', line: t(hook.failing_since ? 'webhook.stopped' : 'webhook.disabled'), fix: t('webhook.disabledFix') };
 	if (hook.failing_since) return { kind: 'bad', line: html`${t('webhook.failing')} <${Time} at=${hook.failing_since} />`, fix: t('webhook.failingFix') };
-	return { kind: 'good', line: t('webhook.good'), fix: null };
+	return told ? { kind: 'good', line: t('webhook.good'), fix: null } : { kind: 'neutral', line: t('webhook.idle'), fix: t('webhook.idleFix') };
 }
 
 /** The page. @param {{params: {id: string}}} props */
@@ -64,7 +64,7 @@ function Overview({ hook, got, path }) {
 		if (await dialog((close) => html`<${Replay} close=${close} of=${hook} />`)) await list.reload();
 	};
 	const test = () => dialog((close) => html`<${TestEvent} close=${close} of=${hook} />`);
-	const says = verdict(hook);
+	const says = verdict(hook, list.rows.some((e) => e.status === 'success'));
 	return html`<${Head} path=${crumbs()} title=${html`<bdi>${hook.endpoint}</bdi>`} text=${hook.endpoint}>
 		<${Csv} path=${`${path}/events`} name="deliveries" />
 		${mayAdmin.value && html`<${Button} icon="send" onClick=${test}>${t('webhook.test')}<//><${Menu} label=${t('ui.acts')} items=${[
