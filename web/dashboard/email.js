@@ -6,7 +6,7 @@ import { t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { Live } from './emails.js';
 import { Acts, lift } from './email-acts.js';
-import { kindOf, lookOf, plain, recipientsOf, replyOf, spoken, worded } from './email-parts.js';
+import { lookOf, recipientsOf, replyOf, worded } from './email-parts.js';
 import { tabs, Tab } from './email-tabs.js';
 import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Verdict } from './ui/base.js';
 
@@ -81,12 +81,9 @@ export default function Email({ params }) {
 	const email = got.data;
 	const people = recipientsOf(email, events.data?.data ?? []);
 	const at = place.value.query.get('tab') ?? 'preview';
-	const { kind: guessed, icon } = kindOf(email, people);
-	const kind = { good: 'good', warn: 'warn', bad: 'bad' }[email.verdict?.tone] ?? (email.verdict ? '' : guessed);
-	const said = email.verdict ? spoken(email.verdict) : events.data ? plain(email, people) : null;
 	const reload = () => Promise.all([got.reload(), events.reload()]);
 	return html`<${Head} text=${email.subject || t('emails.noSubject')} title=${html`<bdi>${email.subject || t('emails.noSubject')}</bdi>`} path=${path}><${Acts} email=${email} people=${people} reload=${reload} /><//>
-	${said && html`<${Verdict} kind=${kind || 'plain'} icon=${`st-${icon}`} line=${said.line} fix=${said.fix} />`}
+	<${Verdict} kind=${email.verdict.tone} icon=${`st-${lookOf(email.last_event)[1]}`} line=${worded(email.verdict.text)} fix=${worded(email.verdict.fix)} />
 	<${Tabs} label=${t('email.title')} tabs=${tabs(email)} at=${at} onChange=${(to) => setQuery({ tab: to === 'preview' ? null : to })} />
 	<div class="with-aside"><div class="stack stack--6"><${Recipients} people=${people} /><div class="wide" role="tabpanel" tabindex="-1"><${Tab} at=${at} email=${email} live=${live} people=${people} /></div></div><${Aside} email=${email} events=${events} people=${people} /></div>`;
 }

@@ -40,7 +40,7 @@ export const exact = (at) => new Date(at).toISOString().replace('T', ' ').replac
 export function clock(at) {
 	const d = new Date(at);
 	const today = d.toDateString() === new Date().toDateString();
-	return new Intl.DateTimeFormat(language.value, today ? { timeStyle: 'short' } : { day: 'numeric', month: 'short', ...(d.getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' }), hour: '2-digit', minute: '2-digit' }).format(d);
+	return new Intl.DateTimeFormat(language.value, today ? { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' } : { day: 'numeric', month: 'short', ...(d.getFullYear() === new Date().getFullYear() ? {} : { year: 'numeric' }), hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(d);
 }
 
 /** A day as 20 Nov. @param {string|Date} at */

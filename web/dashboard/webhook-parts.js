@@ -4,7 +4,7 @@ import { t } from './i18n.js';
 import { Button, Check, copy } from './ui/base.js';
 import { dialog, DialogBody } from './ui/float.js';
 
-/** Events that webhooks can be told, by group. */
+/** Events that webhooks can be told, by group. @type {[string, string[]][]} */
 export const groups = [
 	['email', ['email.sent', 'email.scheduled', 'email.delivered', 'email.delivery_delayed', 'email.bounced', 'email.complained', 'email.opened', 'email.clicked', 'email.failed', 'email.suppressed']],
 	['contact', ['contact.created', 'contact.updated', 'contact.deleted', 'contact.topics.updated', 'topic.created', 'topic.updated', 'topic.deleted', 'suppression.added', 'suppression.removed']],

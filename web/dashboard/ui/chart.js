@@ -40,7 +40,7 @@ export function Bars({ label, bars, show, limits = [], height = 136, table = tru
 		${bars.map((b, i) => b.word && html`<text class=${b.bad ? 'c-bad c-x' : 'c-value c-x'} x=${`${slot * (i + 0.5)}%`} y=${y(b.value) - 5}>${b.word}</text>`)}
 		${limits.map((l) => html`<line class="c-limit" x1="0" x2="100%" y1=${y(l.value)} y2=${y(l.value)} /><text class="c-limit-word c-start" x="0" y=${y(l.value) - 5}>${l.word}</text>`)}
 		${bars.map((b, i) => b.axis && html`<text class=${`c-x`} x=${`${slot * (i + 0.5)}%`} y=${height - 6}>${b.axis}</text>`)}
-		${bars.map((b, i) => html`<rect class="c-hit" x=${`${slot * i}%`} width=${`${slot}%`} y="0" height=${ground} onMouseEnter=${() => setAt(i)} />`)}
+		${bars.map((_, i) => html`<rect class="c-hit" x=${`${slot * i}%`} width=${`${slot}%`} y="0" height=${ground} onMouseEnter=${() => setAt(i)} />`)}
 	</svg>${bar && html`<${Tip} share=${(at + 0.5) / bars.length}><b>${bar.name}</b><br />${show(bar.value)}${bar.note && html`<br /><span class="muted">${bar.note}</span>`}<//>`}</div></div>
 	${table && html`<details class="fold"><summary><${Icon} name="right" />${t('ui.asTable')}</summary><table class="table"><thead><tr><th>${t('ui.when')}</th><th class="num">${label}</th></tr></thead><tbody>${bars.map((b) => html`<tr><td>${b.name}</td><td class="num">${show(b.value)}</td></tr>`)}</tbody></table></details>`}</figure>`;
 }

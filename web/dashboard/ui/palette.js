@@ -2,7 +2,7 @@
 import { effect, html, useEffect, useRef, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
-import { base, go, place } from '../router.js';
+import { go, place } from '../router.js';
 import { mayAdmin, me, team } from '../state.js';
 import { Button, Icon } from './base.js';
 import { dialog, DialogBody } from './float.js';

@@ -1,0 +1,137 @@
+package dashboard
+
+import (
+	"encoding/json"
+	"io/fs"
+	"os"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// words reads a language's file: texts by key, with the plural forms of one under their name.
+func words(t *testing.T, name string) map[string]string {
+	t.Helper()
+	raw, err := files.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tree map[string]any
+	if err := json.Unmarshal(raw, &tree); err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	out := map[string]string{}
+	var walk func(prefix string, v any)
+	walk = func(prefix string, v any) {
+		switch v := v.(type) {
+		case string:
+			out[prefix] = v
+		case map[string]any:
+			for key, below := range v {
+				walk(strings.TrimPrefix(prefix+"."+key, "."), below)
+			}
+		default:
+			t.Errorf("%s: %s is neither a text nor an object", name, prefix)
+		}
+	}
+	walk("", tree)
+	return out
+}
+
+var (
+	literalKey = regexp.MustCompile(`\b(?:t|say|find)\('([a-zA-Z]\w*(?:\.\w+)+)'`)
+	comments   = regexp.MustCompile(`(?m)^\s*(?:/?\*|//).*$`)
+	placesOf   = regexp.MustCompile(`\{\w+\}`)
+)
+
+// TestEveryTextHasWords: what a module says by a literal key is in the words.
+func TestEveryTextHasWords(t *testing.T) {
+	have := words(t, "i18n/en.json")
+	known := func(key string) bool {
+		if have[key] != "" {
+			return true
+		}
+		for k := range have { // of plural forms, or a room that is asked for as a whole
+			if strings.HasPrefix(k, key+".") {
+				return true
+			}
+		}
+		return false
+	}
+	n := 0
+	err := fs.WalkDir(files, ".", func(name string, _ fs.DirEntry, err error) error {
+		if err != nil || path.Ext(name) != ".js" {
+			return err
+		}
+		source, err := files.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		for _, m := range literalKey.FindAllStringSubmatch(comments.ReplaceAllString(string(source), ""), -1) {
+			n++
+			if !known(m[1]) {
+				t.Errorf("%s: no words for %s", name, m[1])
+			}
+		}
+		return nil
+	})
+	if err != nil || n < 100 {
+		t.Errorf("%d keys: %v", n, err)
+	}
+}
+
+// TestLanguagesSayTheSame: each file has the keys of the English one, with the same places
+// for values.
+func TestLanguagesSayTheSame(t *testing.T) {
+	english := words(t, "i18n/en.json")
+	all, err := fs.Glob(files, "i18n/*.json")
+	if err != nil || !slices.Contains(all, "i18n/en.json") {
+		t.Fatalf("%v %v", all, err)
+	}
+	for _, name := range all {
+		other := words(t, name)
+		for key, text := range english {
+			got, ok := other[key]
+			if !ok {
+				t.Errorf("%s lacks %s", name, key)
+				continue
+			}
+			want, have := placesOf.FindAllString(text, -1), placesOf.FindAllString(got, -1)
+			slices.Sort(want)
+			slices.Sort(have)
+			if !slices.Equal(slices.Compact(want), slices.Compact(have)) {
+				t.Errorf("%s: %s has %v, English has %v", name, key, have, want)
+			}
+		}
+	}
+}
+
+var forbidden = regexp.MustCompile(`innerHTML|outerHTML|insertAdjacentHTML|document\.write|dangerouslySetInnerHTML|\beval\(|new Function|\sstyle="|\sstyle=\$\{`)
+
+// TestModulesKeepThePolicy: none makes markup of a text, and none has a style in an attribute.
+func TestModulesKeepThePolicy(t *testing.T) {
+	err := fs.WalkDir(os.DirFS("."), ".", func(name string, d fs.DirEntry, err error) error {
+		if err != nil || d.IsDir() && (name == "vendor" || name == "lib") {
+			if err == nil {
+				err = fs.SkipDir
+			}
+			return err
+		}
+		if path.Ext(name) != ".js" {
+			return nil
+		}
+		source, err := os.ReadFile(name)
+		if err != nil {
+			return err
+		}
+		if m := forbidden.Find(source); m != nil {
+			t.Errorf("%s has %s", name, m)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Error(err)
+	}
+}
