@@ -19,8 +19,8 @@ import (
 
 // picturesEnv names the directory that gets pictures of every screen:
 //
-//	MAILER_PICTURES=/tmp/pictures go test -run TestEveryScreen .
-const picturesEnv = "MAILER_PICTURES"
+//	SDKTEST_PICTURES=/tmp/pictures go test -run TestEveryScreen .
+const picturesEnv = "SDKTEST_PICTURES"
 
 // dashboardWorld is a server with something on every screen, and who looks at it.
 type dashboardWorld struct {
