@@ -32,7 +32,6 @@ type screen struct {
 
 	mu         sync.Mutex
 	complaints []string
-	asked      []string                       // addresses of all requests
 	open       map[network.RequestID]struct{} // requests without an end
 	quiet      time.Time                      // since when there is none
 	allowed    []string                       // parts of complaints that the test expects
@@ -108,7 +107,6 @@ func (s *screen) heard(ev any) {
 		}
 		s.complain("exception: " + text)
 	case *network.EventRequestWillBeSent:
-		s.asked = append(s.asked, e.Request.URL)
 		// A frame without rights is a target of its own, whose ends are not heard here.
 		if !strings.HasSuffix(e.Request.URL, "/live") && !strings.HasPrefix(e.Request.URL, "data:") && e.Type != "Document" {
 			s.open[e.RequestID] = struct{}{}
