@@ -76,7 +76,7 @@ func (b *contactBench) created(id string) string {
 func TestAContactSaysWhyItsAddressIsSuppressed(t *testing.T) {
 	b := newContactBench(t)
 	b.create(`{"email":"ann@example.org"}`)
-	wantStatus(t, b.as(b.foreign, "POST", "/suppressions", `{"email":"ann@example.org"}`), 200) // another team's
+	wantStatus(t, b.as(b.foreign, "POST", "/suppressions", `{"email":"ann@example.org"}`), 201) // another team's
 	if w := b.call("GET", "/contacts/ann@example.org", ""); strings.Contains(w.Body.String(), "suppression") {
 		t.Errorf("Nobody suppressed it: %s", w.Body)
 	}

@@ -1,7 +1,7 @@
 // Speaks to the API, which is the only source of what the dashboard shows.
 import { signal, useEffect, useMemo, useRef, useState } from './lib/core.js';
 import { onLive } from './live.js';
-import { signedOut, team } from './state.js';
+import { signedOut, stillSignedIn, team } from './state.js';
 
 /** What the server refused, in the API's words. */
 export class ApiError extends Error {
@@ -38,8 +38,10 @@ export function address(path, query = {}) {
  * changes nothing (GET), until signal ends.
  * @param {string} method @param {string} path
  * @param {{query?: Record<string, any>, body?: any, headers?: Record<string, string>, team?: string|null, signal?: AbortSignal}} [options]
+ * @param {boolean} [again] whether it was asked already, with a session that another took the place of meanwhile
+ * @returns {Promise<Response>}
  */
-export async function request(method, path, options = {}) {
+export async function request(method, path, options = {}, again = false) {
 	/** @type {Record<string, string>} */
 	const headers = { Accept: 'application/json', ...options.headers };
 	const named = options.team === undefined ? team.value : options.team;
@@ -71,7 +73,10 @@ export async function request(method, path, options = {}) {
 		if (answer.ok) return answer;
 		const said = await answer.json().catch(() => ({}));
 		const error = new ApiError(answer.status, said, answer.headers.get('X-Request-Id') ?? '');
-		if (error.status === 401 && !proves(path)) signedOut();
+		if (error.status === 401 && !proves(path)) {
+			if (!again && path !== '/users/me' && (await stillSignedIn())) return request(method, path, options, true);
+			signedOut();
+		}
 		if (error.name === 'reauthentication_required' && (await proof.ask())) continue;
 		throw error;
 	}

@@ -3,6 +3,7 @@ import { html, render, useEffect, useState } from './lib/core.js';
 import { api, ApiError, forget, silent } from './api.js';
 import { counts, watch } from './counts.js';
 import { preferred, speak, t, language } from './i18n.js';
+import { forgetDrafts } from './drafts.js';
 import { follow } from './live.js';
 import { base, go, match, place, start } from './router.js';
 import { choose, me, membership, mayAdmin, signedIn, team } from './state.js';
@@ -122,6 +123,7 @@ function Side() {
 			{ icon: 'lock', name: t('shell.signOut'), run: () => attempt(async () => {
 				await api.post('/auth/sign-out', undefined, { team: null });
 				forget();
+				forgetDrafts();
 				me.value = null;
 			}) },
 		]}><${Icon} name="user" /><span class="cut">${me.value.name || me.value.email}</span><//>

@@ -10,7 +10,15 @@ import { Button, Icon, Notice } from './ui/base.js';
 const rest = 800;
 const retry = 5000;
 
-const place = (id) => `mailer.draft.${id}`;
+const prefix = 'mailer.draft.';
+const place = (id) => prefix + id;
+
+/** Forgets what was kept of drafts: whoever comes next is somebody else. */
+export function forgetDrafts() {
+	try {
+		for (const key of Object.keys(localStorage)) if (key.startsWith(prefix)) localStorage.removeItem(key);
+	} catch { /* a browser that keeps nothing has nothing to forget */ }
+}
 
 function stored(key) {
 	try {

@@ -1,7 +1,7 @@
 // Hears what changes while somebody looks: server-sent events, read by fetch, which can
 // send the team; where nothing comes through a proxy, a look now and then.
 import { effect, signal } from './lib/core.js';
-import { me, signedOut, team } from './state.js';
+import { me, signedOut, stillSignedIn, team } from './state.js';
 
 /** "live", "polling" or "off". */
 export const hearing = signal('off');
@@ -62,7 +62,7 @@ async function listen(ended, of) {
 			if (answer.ok && answer.body) {
 				await read(answer.body, heard);
 				tell({ name: 'reset' });
-			} else if (answer.status === 401) {
+			} else if (answer.status === 401 && !(await stillSignedIn())) {
 				signedOut();
 				return;
 			}

@@ -46,3 +46,6 @@ function stored() {
 		return null;
 	}
 }
+
+/** Whether there is a session still: one may have taken another's place while a request was under way. */
+export const stillSignedIn = async () => (await fetch('/users/me').catch(() => null))?.ok ?? false;

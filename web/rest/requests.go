@@ -26,9 +26,13 @@ type RequestNoter interface{ Note(r *RequestRow) }
 // MadeEmail notes the one email that a request made.
 func MadeEmail(ctx context.Context, id string) { exchangeOf(ctx).emailID = id }
 
-// note tells of a request that is over, where it was a team's.
+// note tells of a request that is over, where it was a team's. What a person only looked
+// at is not told: a page asks all the time, and would drown what programs do.
 func (h *Handler) note(x *Exchange, r *http.Request, took time.Duration) {
 	if h.requests == nil || x.inside || x.Key == nil || x.Key.TeamID == "" {
+		return
+	}
+	if x.Key.Session != nil && (r.Method == http.MethodGet || r.Method == http.MethodHead) {
 		return
 	}
 	row := &RequestRow{ID: x.ID, TeamID: x.Key.TeamID, KeyID: x.Key.ID, Method: logMethod(r.Method), Endpoint: r.URL.EscapedPath(), Status: x.status,
