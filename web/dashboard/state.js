@@ -48,4 +48,12 @@ function stored() {
 }
 
 /** Whether there is a session still: one may have taken another's place while a request was under way. */
-export const stillSignedIn = async () => (await fetch('/users/me').catch(() => null))?.ok ?? false;
+export async function stillSignedIn() {
+	try {
+		const answer = await fetch('/users/me');
+		await answer.text(); // what is not read keeps its connection
+		return answer.ok;
+	} catch {
+		return false;
+	}
+}

@@ -1,12 +1,15 @@
 package sdktest
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/chromedp/cdproto/input"
 )
 
 // TestTheFirstEmailFromTheBrowser goes the way of who has just installed Mailer, from the
@@ -112,4 +115,115 @@ func TestHostileMailInThePreview(t *testing.T) {
 	if _, err := http.Get(trap + "/control"); err != nil || trapped.Load() == 0 {
 		t.Errorf("the trap hears nothing: %v", err)
 	}
+}
+
+// types has the code editor on the page take a text where its caret is: at the beginning.
+func (s *screen) types(text string) {
+	s.t.Helper()
+	eventually(s.t, 20*time.Second, "there is an editor", func() (bool, string) {
+		return evaluate[bool](s, `(() => { for (const e of document.querySelectorAll('*')) { const c = e.shadowRoot?.querySelector('.cm-content'); if (c) { c.focus(); return true; } } return false; })()`), s.text()
+	})
+	command(s, input.InsertText, input.InsertTextParams{Text: text})
+}
+
+// TestADraftIsSavedWithinTwoSeconds, whatever becomes of the tab, and the second of two who
+// write one is told.
+func TestADraftIsSavedWithinTwoSeconds(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	_, answer := api.do(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "name": "Letter", "subject": "One", "html": "<p>Hello\r\nyou \t</p>"})
+	var draft struct{ ID, HTML string }
+	must(t, json.Unmarshal(answer, &draft))
+	one, two := newScreen(t, in.url, b.session(t)), newScreen(t, in.url, b.session(t))
+	for _, s := range []*screen{one, two} {
+		s.load("/broadcasts/" + draft.ID)
+		s.sees("Letter")
+	}
+	one.types("first ")
+	eventually(t, 2500*time.Millisecond, "what is typed is saved", func() (bool, string) {
+		api.get(t, "/broadcasts/"+draft.ID, &draft)
+		return draft.HTML == "first <p>Hello\r\nyou \t</p>", draft.HTML
+	})
+	two.allow("409") // which Chromium notes by itself
+	two.types("second ")
+	two.sees("Somebody else changed this while you wrote")
+	two.press("Save mine over theirs")
+	eventually(t, 10*time.Second, "the other's is saved", func() (bool, string) {
+		api.get(t, "/broadcasts/"+draft.ID, &draft)
+		return draft.HTML == "second <p>Hello\r\nyou \t</p>", draft.HTML
+	})
+	one.fine("the first")
+	two.fine("the second")
+}
+
+// TestABroadcastIsStoppedFromTheBrowser: reviewed, sent, cancelled while it leaves, and those
+// who got it become a segment.
+func TestABroadcastIsStoppedFromTheBrowser(t *testing.T) {
+	t.Parallel()
+	relay := newSink(t, sinkOptions{})
+	in := startBare(t, "--relay", "smtp://"+relay.addr+"?tls=off&rate=2", "--rate-limit", "0")
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	fillContacts(t, api, 60)
+	_, answer := api.do(t, "POST", "/broadcasts", map[string]any{"from": "a@example.test", "name": "Letter", "subject": "One", "html": `<p>Hello <a href="{{{RESEND_UNSUBSCRIBE_URL}}}">no more</a></p>`})
+	var draft struct{ ID string }
+	must(t, json.Unmarshal(answer, &draft))
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/broadcasts/" + draft.ID)
+	s.press("Review")
+	s.sees("60 people")
+	s.press("Send to 60 people")
+	s.sees("Leaving")
+	relay.wait(t, 2, 30*time.Second, func(*message) bool { return true })
+	s.press("More acts")
+	s.press("Cancel the rest")
+	evaluate[bool](s, `(() => { const d = [...document.querySelectorAll('dialog[open]')].pop(); d.querySelector('form').requestSubmit(); return true; })()`)
+	s.sees("Canceled after")
+	if n := len(relay.messages()); n >= 60 {
+		t.Errorf("%d of 60 left", n)
+	}
+	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
+	s.press("Make a segment of")
+	s.press("Make segment")
+	eventually(t, 15*time.Second, "there is a segment", func() (bool, string) {
+		return len(b.ids(t, "/segments")) > 0, s.text()
+	})
+	s.fine("a broadcast")
+}
+
+// TestSomebodyJoinsAndIsChanged: an invitation, the page that joins, a role that changes, and
+// the session that ends with it.
+func TestSomebodyJoinsAndIsChanged(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	b := in.setUp(t)
+	owner, guest := newScreen(t, in.url, b.session(t)), newScreen(t, in.url, "")
+	owner.load("/team")
+	owner.press("Invite")
+	owner.fill("Email", "ann@example.test")
+	owner.press("Make the link")
+	link := ""
+	eventually(t, 15*time.Second, "the link shows", func() (bool, string) {
+		_, link, _ = strings.Cut(evaluate[string](owner, `document.querySelector('dialog[open]')?.innerText ?? ''`), "/dashboard/invitation")
+		link, _, _ = strings.Cut(link, "\n")
+		return strings.HasPrefix(link, "#"), owner.text()
+	})
+	guest.load("/invitation" + link)
+	guest.fill("Name", "Ann")
+	guest.fill("Password", "a long enough pass phrase")
+	guest.press("Join")
+	guest.sees("Overview", "Ann")
+	guest.fine("joined")
+	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
+	for _, row := range b.want(t, 200, "GET", "/members", nil)["data"].([]any) {
+		if m := row.(map[string]any); m["email"] == "ann@example.test" {
+			b.ask(t, "PATCH", "/members/"+m["id"].(string), map[string]any{"role": "admin"}, 200)
+		}
+	}
+	guest.allow("401")
+	guest.visit("/emails")
+	guest.sees("You were signed out here")
+	guest.fine("signed out")
 }
