@@ -24,7 +24,7 @@ export function People({ of, limit, short = false }) {
 	const acts = html`<div class="row row--wrap">${!short && html`<input class="input" type="search" aria-label=${t('report.person')} placeholder=${t('report.person')} value=${email} onChange=${(e) => setQuery({ email: e.currentTarget.value.trim() })} />`}
 		<${Select} bare label=${t('report.outcome')} value=${outcome} onChange=${(to) => setQuery({ outcome: to })} options=${[...outcomes, ...without].map((o) => [o, t(`report.${o}`)])} />
 		${!short && listed && html`<${Csv} path=${path} query=${query} name=${`broadcast-${outcome}`} />`}
-		${n > 0 && html`<${Button} onClick=${() => dialog((close) => html`<${Make} of=${of} outcome=${outcome} close=${close} />`)}>${t('report.segment', { n })}<//>`}</div>`;
+		${n > 0 && html`<${Button} onClick=${() => void dialog((close) => html`<${Make} of=${of} outcome=${outcome} close=${close} />`)}>${t('report.segment', { n })}<//>`}</div>`;
 	const link = (row) => row.clicked_links?.[0]?.url.replace(/^https?:\/\//, '') ?? '';
 	return html`<${Section} title=${t('report.people')} acts=${acts}>${!listed ? html`<p class="muted t13r">${t('report.withoutText')}</p>` : html`<${Table} list=${short ? { ...list, page: { ...list.page, has_more: false } } : list} label=${t('report.people')} open=${(row) => (row.contact_id ? `${base}/contacts/${row.contact_id}` : null)}
 		empty=${html`<${Empty} icon="audience" title=${t('report.noPeople')}>${t('report.noPeopleText')}<//>`} columns=${[

@@ -23,7 +23,7 @@ export async function removeTemplate(row) {
 /** The page. */
 export default function Templates() {
 	const list = useList('/templates');
-	const make = html`<${Button} kind="primary" icon="plus" onClick=${() => dialog((close) => html`<${New} close=${close} />`)}>${t('templates.new')}<//>`;
+	const make = html`<${Button} kind="primary" icon="plus" onClick=${() => void dialog((close) => html`<${New} close=${close} />`)}>${t('templates.new')}<//>`;
 	const remove = async (row) => {
 		if (await removeTemplate(row)) list.reload();
 	};

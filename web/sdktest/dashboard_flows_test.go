@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/chromedp/cdproto/input"
+	"github.com/emersion/go-smtp"
 )
 
 // TestTheFirstEmailFromTheBrowser goes the way of who has just installed Mailer, from the
@@ -226,4 +227,84 @@ func TestSomebodyJoinsAndIsChanged(t *testing.T) {
 	guest.visit("/emails")
 	guest.sees("You were signed out here")
 	guest.fine("signed out")
+}
+
+// TestAnOperatorHoldsAndReleasesInTheBrowser: mail that waits is selected, held and released,
+// and leaves.
+func TestAnOperatorHoldsAndReleasesInTheBrowser(t *testing.T) {
+	t.Parallel()
+	relay := newSink(t, sinkOptions{})
+	var opened atomic.Bool
+	relay.set(behaviour{rcpt: func(string) error {
+		if opened.Load() {
+			return nil
+		}
+		return &smtp.SMTPError{Code: 451, EnhancedCode: smtp.EnhancedCode{4, 3, 2}, Message: "not now"}
+	}})
+	in := startBare(t, killArgs(relay)...)
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	id := api.send(t, map[string]any{"from": "a@example.test", "to": "waits@example.org", "subject": "waits", "text": "hello"})
+	api.waitEvent(t, id, 20*time.Second, "deferred")
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/queue?tab=emails")
+	s.sees("waits@example.org")
+	s.press("Select row")
+	s.press("Hold")
+	s.sees("Held 1 email")
+	api.waitEvent(t, id, 10*time.Second, "held")
+	opened.Store(true)
+	s.load("/queue?tab=emails&state=held")
+	s.press("Select row")
+	s.press("Release")
+	s.sees("Released 1 email")
+	s.load("/queue?tab=emails")
+	if strings.Contains(s.text(), "waits@example.org") {
+		s.press("Select row")
+		s.press("Try now")
+	}
+	api.waitLast(t, id, 30*time.Second, "sent")
+	s.fine("the queue")
+}
+
+// TestAnImportWithErrorsInTheBrowser: a file is mapped and imported, and says which rows
+// could not be taken.
+func TestAnImportWithErrorsInTheBrowser(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	b := in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/imports")
+	evaluate[bool](s, `(() => { const f = document.querySelector('input[type=file]'); const d = new DataTransfer();
+		d.items.add(new File(['Email Address,First Name\nann@example.org,Ann\nnot an address,X\n'], 'readers.csv', {type: 'text/csv'}));
+		f.files = d.files; f.dispatchEvent(new Event('change', {bubbles: true})); return true; })()`)
+	s.sees("Email Address")
+	s.press("Import")
+	s.sees("1 of 2 rows could not be taken", "not a valid email address")
+	s.fine("an import")
+}
+
+// TestWhatFailedIsReplayedInTheBrowser: an endpoint that was down hears of everything once it
+// is back.
+func TestWhatFailedIsReplayedInTheBrowser(t *testing.T) {
+	t.Parallel()
+	in := startBare(t, "--webhook-allow", "127.0.0.0/8")
+	in.addDomain(t, "example.test")
+	api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+	var healed atomic.Bool
+	deadHook(t, api, &healed)
+	api.send(t, map[string]any{"from": "a@example.test", "to": "ann@example.org", "subject": "told", "text": "hello"})
+	b.team = b.want(t, 200, "GET", "/users/me", nil)["teams"].([]any)[0].(map[string]any)["id"].(string)
+	hook := b.ids(t, "/webhooks")[0]
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/webhooks/" + hook)
+	s.sees("Events do not get through", "email.sent")
+	healed.Store(true)
+	s.press("More acts")
+	s.press("Replay")
+	s.press("All since a time")
+	s.fill("Since", time.Now().Add(-time.Hour).UTC().Format("2006-01-02T15:04"))
+	s.press("Replay")
+	s.sees("Taken")
+	s.fine("a webhook")
 }
