@@ -91,6 +91,3 @@ export async function removeContacts(contacts, done) {
 	toast(t('contacts.removed', { n: gone.data.length }));
 	done();
 }
-
-/** Goes to a contact that may be named by its address. @param {string} which */
-export const goToContact = (which) => go(`/contacts/${encodeURIComponent(which)}`);

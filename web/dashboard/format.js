@@ -53,9 +53,6 @@ export function relative(at) {
 	return s > 0 ? duration(s) : t('time.in', { span: duration(-s) });
 }
 
-/** The host of an address. @param {string} address */
-export const domainOf = (address) => address.slice(address.lastIndexOf('@') + 1).replace(/>$/, '');
-
 /** The name and the address of "Ann <ann@example.com>". @param {string} mailbox */
 export function mailbox(mailbox) {
 	const m = /^\s*"?(.*?)"?\s*<([^<>]+)>\s*$/.exec(mailbox);

@@ -6,11 +6,9 @@ import { t } from './i18n.js';
 import { base, go, place } from './router.js';
 import { doing } from './relays-lights.js';
 import { addDialog, Steps } from './relays-add.js';
-import { Bones, Button, Code, Empty, Facts, Failed, Head, Input, Notice, Section, Sections, Status, Verdict } from './ui/base.js';
+import { RelaySections } from './reports.js';
+import { Bones, Button, Code, Empty, Facts, Failed, Head, Input, Notice, Section, Status, Verdict } from './ui/base.js';
 import { attempt, confirm, dialog, DialogBody, Menu, toast } from './ui/float.js';
-
-/** Sections of the operator's relays. */
-const Links = () => html`<${Sections} label=${t('relays.title')} at=${`${base}/operator/relays`} links=${[[t('relays.title'), `${base}/operator/relays`], [t('palette.reports'), `${base}/operator/reports`]]} />`;
 
 /** The page: all relays, or the one of the address. */
 export default function Relays() {
@@ -21,7 +19,7 @@ export default function Relays() {
 		await got.reload();
 		if (typeof region === 'string') go(`/operator/relays?relay=${encodeURIComponent(region)}`);
 	};
-	const head = html`<${Head} title=${t('relays.title')}><${Button} icon="plus" kind="primary" onClick=${add}>${t('relays.add')}<//><//><${Links} />`;
+	const head = html`<${Head} title=${t('relays.title')}><${Button} icon="plus" kind="primary" onClick=${add}>${t('relays.add')}<//><//><${RelaySections} at="/operator/relays" />`;
 	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`${head}<${Bones} rows=${3} />`;
 	const rows = got.data.data;

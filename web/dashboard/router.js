@@ -8,16 +8,12 @@ const here = () => ({ path: decodeURI(location.pathname).slice(base.length).repl
 /** Where the reader is: {path, query, hash}. */
 export const place = signal(here());
 
-/** What keeps the reader from leaving a page: returns false to stay. @type {Set<() => boolean>} */
-export const guards = new Set();
-
 /** Where each page was scrolled to, by key of the history's entry. @type {Map<string, number>} */
 const scrolled = new Map();
 let entry = '';
 
 /** Goes to a page. @param {string} to like "/emails?status=bounced" @param {{replace?: boolean}} [options] */
 export function go(to, { replace = false } = {}) {
-	for (const guard of guards) if (!guard()) return;
 	if (!replace) {
 		scrolled.set(entry, window.scrollY);
 		entry = crypto.randomUUID();
