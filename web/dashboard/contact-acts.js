@@ -2,7 +2,7 @@
 import { html } from './lib/core.js';
 import { api } from './api.js';
 import { t } from './i18n.js';
-import { go, href } from './router.js';
+import { href } from './router.js';
 import { Check, Input, Select } from './ui/base.js';
 import { form } from './ui/audience.js';
 import { toast } from './ui/float.js';
