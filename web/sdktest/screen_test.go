@@ -46,7 +46,7 @@ func chromium(t *testing.T) context.Context {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 6*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	ctx, cancel = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(cancel)
@@ -186,7 +186,7 @@ func (s *screen) visit(path string) {
 // settle waits until the page has what it asked for.
 func (s *screen) settle() {
 	s.t.Helper()
-	deadline := time.Now().Add(20 * time.Second)
+	deadline := time.Now().Add(40 * time.Second)
 	for tick := time.NewTicker(20 * time.Millisecond); ; {
 		<-tick.C
 		s.mu.Lock()
@@ -213,7 +213,7 @@ func (s *screen) text() string {
 func (s *screen) sees(parts ...string) {
 	s.t.Helper()
 	for _, part := range parts {
-		eventually(s.t, 15*time.Second, "the page says "+part, func() (bool, string) {
+		eventually(s.t, 40*time.Second, "the page says "+part, func() (bool, string) {
 			text := s.text()
 			return strings.Contains(text, part), text
 		})
@@ -234,7 +234,7 @@ func (s *screen) press(words string) {
 	s.t.Helper()
 	script := fmt.Sprintf(`(() => { const e = (%s)(%q, 'button, a[href], [role=tab], [role=menuitem], [role=option], summary, label.check, input[type=checkbox], input[type=submit]');
 		if (!e || e.disabled) return false; e.scrollIntoView({block: 'center'}); e.click(); return true; })()`, finder, words)
-	eventually(s.t, 15*time.Second, "there is "+words+" to press", func() (bool, string) { return evaluate[bool](s, script), s.text() })
+	eventually(s.t, 40*time.Second, "there is "+words+" to press", func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 
 // fill types into the field with this label.
@@ -253,7 +253,7 @@ func (s *screen) fill(label, value string) {
 		e.dispatchEvent(new Event('input', {bubbles: true}));
 		e.dispatchEvent(new Event('change', {bubbles: true}));
 		return true; })()`, label, value)
-	eventually(s.t, 15*time.Second, "there is a field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
+	eventually(s.t, 40*time.Second, "there is a field "+label, func() (bool, string) { return evaluate[bool](s, script), s.text() })
 }
 
 // sideways is by how many pixels the page is wider than its window.
