@@ -19,14 +19,15 @@ function verdict(d) {
 	if (!d.emails_sent) return { kind: 'neutral', line: t('reputation.nothing'), fix: t('reputation.nothingFix') };
 	if (d.guardrail_status === 'paused') return { kind: 'bad', line: t('reputation.paused'), fix: t('reputation.pausedFix') };
 	if (d.guardrail_status === 'warning') return { kind: 'warn', line: t('reputation.warning'), fix: t('reputation.warningFix') };
-	return { kind: 'good', line: t('reputation.good'), fix: d.insufficient_outcome_data ? t('reputation.few') : null };
+	if (d.insufficient_outcome_data) return { kind: 'neutral', line: t('reputation.early'), fix: t('reputation.few') };
+	return { kind: 'good', line: t('reputation.good'), fix: null };
 }
 
 const Score = ({ label, value, note }) => html`<div class="stat"><p class="stat-label">${label}</p><p class="stat-value">${value === null ? '–' : number(value, { maximumFractionDigits: 1 })}${value !== null && html`<small>${t('reputation.of10')}</small>`}</p><p class="stat-note">${note}</p></div>`;
 
-function Rate({ label, value, lines, digits, more, act }) {
-	const words = value === null ? t('reputation.unknown') : value >= lines[1] ? t('reputation.over', { line: percent(lines[1], digits) }) : value >= lines[0] ? t('reputation.between', { line: percent(lines[0], digits), next: percent(lines[1], digits) }) : t('reputation.under', { line: percent(lines[0], digits) });
-	return html`<div class="stat"><p class="stat-label">${label}</p><p class="stat-value">${value === null ? '–' : percent(value, digits)}</p><${Scale} value=${value ?? 0} lines=${lines} label=${`${label}: ${value === null ? t('reputation.unknown') : percent(value, digits)}. ${words}`} /><p class="stat-note">${words}</p><p class="stat-note">${more} ${act}</p></div>`;
+function Rate({ label, value, lines, digits, more, act, few }) {
+	const words = few ? t('reputation.tooFew') : value === null ? t('reputation.unknown') : value >= lines[1] ? t('reputation.over', { line: percent(lines[1], digits) }) : value >= lines[0] ? t('reputation.between', { line: percent(lines[0], digits), next: percent(lines[1], digits) }) : t('reputation.under', { line: percent(lines[0], digits) });
+	return html`<div class="stat"><p class="stat-label">${label}</p><p class="stat-value">${value === null ? '–' : percent(value, digits)}</p><${Scale} value=${few ? 0 : value ?? 0} lines=${lines} label=${`${label}: ${value === null ? t('reputation.unknown') : percent(value, digits)}. ${words}`} /><p class="stat-note">${words}</p><p class="stat-note">${more} ${act}</p></div>`;
 }
 
 /** The page. */
@@ -39,6 +40,6 @@ export default function Reputation() {
 	const says = verdict(d);
 	return html`${top}<${Verdict} kind=${says.kind} line=${says.line} fix=${says.fix} acts=${d.guardrail_status !== 'ok' && html`<${Button} href=${`${base}/emails?q=${encodeURIComponent(`status:${(d.complaint_rate ?? 0) >= complaintLines[0] ? 'complained' : 'bounced'}`)}`}>${t('reputation.see')}<//>`} />
 	<div class="page"><div class="stats stats--3"><${Score} label=${t('reputation.score')} value=${d.score} note=${d.band ? t(`reputation.band.${d.band}`) : t('reputation.noScore')} /><${Score} label=${t('reputation.content')} value=${d.content_score} note=${t('reputation.contentNote', { n: d.scored_recipients })} /><${Score} label=${t('reputation.outcome')} value=${d.outcome_score} note=${t(d.insufficient_outcome_data ? 'reputation.outcomeFew' : 'reputation.outcomeNote', { n: d.emails_sent })} /></div>
-	<${Section} title=${t('reputation.rates')}><div class="stats stats--2"><${Rate} label=${t('reputation.bounces')} value=${d.hard_bounce_rate} lines=${bounceLines} digits=${1} more=${t('reputation.bouncesMore')} /><${Rate} label=${t('reputation.complaints')} value=${d.complaint_rate} lines=${complaintLines} digits=${2} more=${t('reputation.complaintsMore')} /></div><//>
+	<${Section} title=${t('reputation.rates')}><div class="stats stats--2"><${Rate} few=${d.insufficient_outcome_data} label=${t('reputation.bounces')} value=${d.hard_bounce_rate} lines=${bounceLines} digits=${1} more=${t('reputation.bouncesMore')} /><${Rate} few=${d.insufficient_outcome_data} label=${t('reputation.complaints')} value=${d.complaint_rate} lines=${complaintLines} digits=${2} more=${t('reputation.complaintsMore')} /></div><//>
 	<${Section} title=${t('reputation.clears')}><ul class="items">${['age', 'content', 'lists'].map((k) => html`<li><span class="grow">${t(`reputation.clear_${k}`)}</span></li>`)}</ul><//></div>`;
 }
