@@ -6,8 +6,11 @@ import (
 )
 
 // Pause waits for d, a change or the end of ctx, and returns false for the last. A nil
-// change never comes.
+// change never comes. Nothing is waited for where d is none.
 func Pause(ctx context.Context, d time.Duration, change <-chan struct{}) bool {
+	if d <= 0 {
+		return ctx.Err() == nil
+	}
 	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
