@@ -107,6 +107,9 @@ func (s *screen) heard(ev any) {
 		}
 		s.complain("exception: " + text)
 	case *network.EventRequestWillBeSent:
+		if e.Type == "Document" && strings.HasPrefix(e.Request.URL, s.base+"/dashboard") {
+			clear(s.open) // what the page before asked for has no end
+		}
 		// A frame without rights is a target of its own, whose ends are not heard here.
 		if !strings.HasSuffix(e.Request.URL, "/live") && !strings.HasPrefix(e.Request.URL, "data:") && e.Type != "Document" {
 			s.open[e.RequestID] = struct{}{}
