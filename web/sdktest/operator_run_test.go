@@ -62,6 +62,7 @@ func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
 	checkOperatorsLists(t, in, b)
 
 	b.ask(t, "POST", "/health/checks", nil, 200, `"name":"relay us-east-1"`, `"checked_at"`)
+	b.ask(t, "GET", "/health/checks", nil, 200, `"name":"relay us-east-1"`, `"checked_at"`)
 	var made struct{ Backup struct{ File string } }
 	eventually(t, 10*time.Second, "the daily backup is made, and then one more", func() (bool, string) {
 		var list struct {
