@@ -9,11 +9,11 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net"
 	"net/netip"
 	"net/url"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"runtime"
 	"runtime/debug"
 	"strconv"
@@ -28,7 +28,6 @@ import (
 	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
-	"mailer/app/metrics"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -41,8 +40,9 @@ import (
 	"mailer/db"
 	"mailer/smtpout"
 	"mailer/web"
-	"mailer/web/bounces"
+	"mailer/web/doors"
 	"mailer/web/rest"
+	"mailer/web/submission"
 )
 
 //go:embed schema.sql
@@ -50,12 +50,14 @@ var schema string
 
 // Exit codes: a service manager tells by them what a restart can mend. exitStorage is
 // a disk that failed or a file that is damaged, exitInUse a second server on one
-// database, or another program that holds its lock.
+// database, or another program that holds its lock; exitCutOff an import that was cut off
+// and goes on when it is run again.
 const (
 	exitOK      = 0
 	exitError   = 1
 	exitStorage = 2
 	exitInUse   = 3
+	exitCutOff  = 4
 )
 
 func main() { os.Exit(run(os.Args[1:])) }
@@ -73,6 +75,8 @@ func run(args []string) int {
 	switch {
 	case errors.Is(err, db.ErrInUse), errors.Is(err, db.ErrLocked):
 		return exitInUse
+	case errors.Is(err, cli.ErrCutOff):
+		return exitCutOff
 	case db.IsStorage(err), errors.Is(err, cli.ErrDamage):
 		return exitStorage
 	}
@@ -83,19 +87,18 @@ func run(args []string) int {
 type options struct {
 	cli.StoreFlags
 	asJSON                          bool
-	listen, baseURL, mode, compat   string
+	baseURL, mode, compat           string
 	guardrails                      string
 	relays, snsTopics, webhookAllow []string
 	webhooksPerTeam                 int
 	maxAttachments                  int64
 	reserve                         float64
-	drainTimeout, doubtDelay        time.Duration
+	doubtDelay                      time.Duration
 	dev, devPublic, capture, dryRun bool
 	boundFlags                      web.BoundFlags
-	bounces                         bounces.Flags
+	doors                           doors.Doors
 	waits                           delivery.Flags
 	logs                            cli.LogFlags
-	metrics                         metrics.Flags
 	bounds                          web.Bounds
 	backup                          backup.Daily
 	keep                            retention.Flags
@@ -144,11 +147,10 @@ func keyFile(f cli.StoreFlags) *server.KeyFile {
 func serveCommand(o *options) *cobra.Command {
 	cmd := command("serve", "Run the API and send mail", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error { return o.serve(cmd) })
 	f := cmd.Flags()
-	f.StringVar(&o.listen, "listen", "127.0.0.1:3000", "address of the HTTP API")
+	o.doors.Bind(f)
 	f.StringVar(&o.baseURL, "base-url", "", "public address of the API (default: the listen address)")
 	f.StringArrayVar(&o.relays, "relay", nil, "[REGION=]smtp://user:pass@host:587 or smtps://…; repeatable, the first is the default; none: mail is accepted and waits")
 	cli.ResolverFlag(cmd, &o.Resolver)
-	o.bounces.Bind(f)
 	o.waits.Bind(f)
 	o.keep.Bind(f)
 	f.StringArrayVar(&o.snsTopics, "sns-topic", nil, "ARN of an Amazon SNS topic whose messages about Amazon SES are believed; repeatable; none: none is")
@@ -161,10 +163,8 @@ func serveCommand(o *options) *cobra.Command {
 	f.IntVar(&o.webhooksPerTeam, "webhooks-per-team", webhook.DefaultPerTeam, "webhooks that a team can make")
 	f.Int64Var(&o.maxAttachments, "max-attachments", app.DefaultMaxAttachmentBytes, "bytes of attachments in one email, decoded")
 	f.Float64Var(&o.reserve, "transactional-reserve", 1-pacing.DefaultBulkShare, "part of a relay's daily limit that broadcasts leave to transactional mail, 0 to 0.95")
-	f.DurationVar(&o.drainTimeout, "drain-timeout", 30*time.Second, "how long a stop waits for running work")
 	f.DurationVar(&o.doubtDelay, "doubt-delay", time.Minute, "how long a message whose reply was lost waits before it is sent again")
 	o.logs.Bind(f)
-	o.metrics.Bind(f)
 	f.BoolVar(&o.capture, "capture", false, "sign mail and keep it: nothing leaves this machine, and from-domains need not be verified")
 	f.BoolVar(&o.dev, "dev", false, "try it out: mailer-dev.db, mail is captured, a key is made and shown")
 	f.BoolVar(&o.devPublic, "dev-public", false, "with --dev: also on an address that others reach")
@@ -188,7 +188,7 @@ func (o *options) check(cmd *cobra.Command) error {
 	if o.webhooksPerTeam < 1 || o.webhooksPerTeam > webhook.MaxPerTeam {
 		return fmt.Errorf("--webhooks-per-team must be a number from 1 to %d, is %d", webhook.MaxPerTeam, o.webhooksPerTeam)
 	}
-	if err := errors.Join(o.checkListen(), o.bounces.Check(), o.waits.Check(), o.backup.Check(), o.keep.Check(), o.metrics.Check()); err != nil {
+	if err := errors.Join(o.doors.Check(o.dev, o.devPublic, o.baseURL), o.waits.Check(), o.backup.Check(), o.keep.Check()); err != nil {
 		return err
 	}
 	bounds, err := o.boundFlags.Bounds()
@@ -209,20 +209,6 @@ func (o *options) check(cmd *cobra.Command) error {
 	u, err := url.Parse(o.baseURL)
 	if err != nil || (u.Scheme != "http" && u.Scheme != "https") || u.Host == "" {
 		return fmt.Errorf("--base-url %q is not an http or https address", o.baseURL)
-	}
-	return nil
-}
-
-// checkListen refuses to show an owner's key where strangers could use it.
-func (o *options) checkListen() error {
-	address, err := net.ResolveTCPAddr("tcp", o.listen)
-	switch {
-	case err != nil:
-		return fmt.Errorf("--listen: %w", err)
-	case o.devPublic && !o.dev:
-		return errors.New("--dev-public is of no use without --dev")
-	case o.dev && !o.devPublic && !address.IP.IsLoopback():
-		return fmt.Errorf("--dev makes an owner's key, shows it and keeps it valid; --listen %s is reached by others than this machine: listen on 127.0.0.1, or give --dev-public", o.listen)
 	}
 	return nil
 }
@@ -318,12 +304,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 		return err
 	}
 	ctx := cmd.Context()
-	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log, Metrics: o.metrics.Metrics()})
+	store, err := db.Open(ctx, db.Options{Path: o.DB, Schema: schema, Create: true, Lock: true, Log: log, Metrics: o.doors.Metrics()})
 	if err != nil {
 		return err
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
-		DB: store, Log: log, Metrics: o.metrics.Metrics(), MaxWait: o.waits.MaxWait(),
+		DB: store, Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
 		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
@@ -336,21 +322,12 @@ func (o *options) serve(cmd *cobra.Command) error {
 // serveStore runs everything on an open database until ctx ends, the storage fails
 // or a listener does; then it drains.
 func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.SNS, cfg server.Config) error {
-	listener, err := net.Listen("tcp", o.listen) // after the lock: of two servers the second hears of the database
+	defer o.doors.Close()
+	base, err := o.doors.Open(o.baseURL) // after the lock: of two servers the second hears of the database
 	if err != nil {
 		return err
 	}
-	defer listener.Close()
-	if o.baseURL == "" {
-		o.baseURL = "http://" + listener.Addr().String()
-	}
-	cfg.BaseURL = o.baseURL
-	defer o.bounces.Close()
-	defer o.metrics.Close()
-	if err := errors.Join(o.bounces.Open(o.baseURL), o.metrics.Open()); err != nil {
-		return err
-	}
-	cfg.BounceHost = o.bounces.Host()
+	o.baseURL, cfg.BaseURL, cfg.BounceHost = base, base, o.doors.BounceHost()
 	key := keyFile(o.StoreFlags)
 	s, err := key.NewServer(ctx, cfg)
 	if err != nil {
@@ -360,14 +337,15 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	if err := s.Start(ctx); err != nil {
 		return err
 	}
-	api := rest.NewServer(web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events,
+	handler := web.New(web.Config{Server: s, Log: log, BaseURL: o.baseURL, Bounds: o.bounds, Silent: o.logs.Silent(), SNS: events, Submission: o.doors.Submission(),
 		Version: cli.BuildVersion("")["version"], Settings: cli.SettingsInForce(o.flags, map[string]string{
-			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": o.bounces.Host(), "master-key-file": key.Path})}))
-	ended := make(chan error, 3)
-	go func() { ended <- api.Serve(listener) }()
-	stopMetrics := o.metrics.Serve(log, ended)
-	stopBounces := o.bounces.Serve(log, s.Reports, o.drainTimeout/3, ended)
-	err = o.announce(ctx, log, listener, s)
+			"team-rate-limit": strconv.Itoa(o.bounds.TeamRateLimit), "bounce-host": cfg.BounceHost, "master-key-file": key.Path})})
+	smtp, err := o.smtp(ctx, s, handler)
+	if err != nil {
+		return err
+	}
+	ended := o.doors.Serve(doors.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
+	err = o.announce(ctx, log, s)
 	debug.FreeOSMemory() // what making the API's document took
 	if err == nil {
 		err = untilEnd(ctx, log, cfg.DB, ended, o.hangups, func() {
@@ -376,20 +354,28 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 			if err := s.Routing.Reread(ctx); err != nil {
 				log.Warn("a relay goes on as it was, since its files can't be read", "err", err)
 			}
+			s.Certificates.Retry()
 			log.Info("read configuration again")
 		})
 	}
 	if err == nil {
-		api.Drain(o.boundFlags.DrainDelay, cfg.DB.Failed())
+		o.doors.Drain(cfg.DB.Failed())
 	}
-	drain, cancel := context.WithTimeout(context.Background(), o.drainTimeout)
+	drain, cancel := o.doors.Patience()
 	defer cancel()
 	s.Drain()
-	taken := make(chan error, 1)
-	go func() { taken <- stopBounces(drain) }()
-	err = errors.Join(err, api.Shutdown(drain), <-taken)
+	err = errors.Join(err, o.doors.Shutdown(drain))
 	s.Stop(drain)
-	return errors.Join(err, stopMetrics(drain))
+	return errors.Join(err, o.doors.End(drain))
+}
+
+// smtp is what stands behind mail that comes by SMTP; with --dev anybody may hand it in.
+func (o *options) smtp(ctx context.Context, s *server.Server, h *rest.Handler) (c submission.Config, err error) {
+	c = submission.Config{Messages: s.Mail.Submissions, API: h.Beside(), Host: submission.HostOf(o.baseURL), Dir: filepath.Dir(o.DB), Silent: o.logs.Silent()}
+	if o.dev {
+		c.Anybody, err = s.Teams.DevKey(ctx)
+	}
+	return c, err
 }
 
 // untilEnd waits for the reason to stop, and returns it; nil where somebody asked. At
@@ -411,8 +397,8 @@ func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan 
 }
 
 // announce says where the server is and where its mail goes.
-func (o *options) announce(ctx context.Context, log *slog.Logger, listener net.Listener, s *server.Server) error {
-	log.Info("listening", "address", listener.Addr().String(), "base_url", o.baseURL, "db", o.DB, "compat", o.compat)
+func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
+	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", o.DB, "compat", o.compat)
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}

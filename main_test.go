@@ -43,40 +43,47 @@ func TestMain(m *testing.M) {
 // The house from the ground up. A package may import what stands below its own
 // line, and on its line nothing, but for what besides names.
 var floors = [][]string{
-	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox", "app/nearest", "app/room", "app/seal", "app/metrics", "app/live"}, // rules that know nothing of ours
+	{"app/pack"}, // files in one
+	{"app/htmltext", "app/schedule", "app/pacing", "app/window", "app/cache", "app/mailbox", "app/nearest", "app/room", "app/seal", "app/metrics", "app/live", "app/order", "app/zones", "app/publicip"}, // rules that know nothing of ours
 	{"app"}, // the vocabulary
-	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict"}, // rules
+	{"app/tracking", "app/filter", "app/erase", "app/importing", "app/archive", "app/mergetags", "app/rawmail", "app/dnscheck", "app/render", "app/webhook", "app/reputation", "app/tally", "app/plan", "app/verdict"}, // rules
 	{"app/feedback", "app/insights", "app/relays"},
-	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns"}, // what stores and speaks
+	{"db", "smtpout", "app/outbound", "app/resolver", "app/sns", "app/remote"}, // what stores and speaks
+	{"app/resend", "app/listmonk", "app/sheets"},                               // what others write, as an archive
 	{"app/service"}, // what every service is handed
 	{"app/events"},
 	{"app/teams"},
-	{"app/audience", "app/domains", "app/people", "app/requestlog", "app/figures"},
+	{"app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates"},
 	{"app/mail"},
 	{"app/delivery"},
 	{"app/broadcasts", "app/reports"},
-	{"app/queue", "app/routing", "app/retention", "app/backup", "app/rekey"}, // the operator's
+	{"app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer"}, // the operator's
 	{"app/health"},
 	{"app/upkeep"},
 	{"app/server"}, // wires the services
-	{"app/cli", "web/rest"},
+	{"app/cli", "web/rest", "web/smtpdoor"},
 	{"web/shapes"}, // what the rooms of the API share
-	{"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator"}, // the rooms of the API
-	{"web/mcp", "web/pages", "web/bounces", "web/manual", "web/dashboard"},          // other doors, and what the manual hands out
+	{"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator"},          // the rooms of the API
+	{"web/mcp", "web/pages", "web/bounces", "web/submission", "web/manual", "web/dashboard"}, // other doors, and what the manual hands out
 	{"web"},
-	{""}, // main
+	{"web/doors"}, // the listeners of all doors
+	{""},          // main
 }
 
 // kept are packages that only the named may import, whatever floor they are on.
 var kept = map[string][]string{
-	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/mail", "app/delivery", "app/broadcasts",
-		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/health", "app/upkeep", "app/server", ""},
+	"db": {"app/service", "app/events", "app/teams", "app/audience", "app/domains", "app/people", "app/requestlog", "app/figures", "app/certificates", "app/mail", "app/delivery", "app/broadcasts",
+		"app/reports", "app/queue", "app/routing", "app/retention", "app/backup", "app/rekey", "app/transfer", "app/health", "app/upkeep", "app/server", ""},
 	"smtpout":        {""},
 	"app/outbound":   {""},
 	"app/resolver":   {""},
 	"app/sns":        {""},
+	"app/remote":     {"app/resend", "app/listmonk"},
+	"app/resend":     {"app/cli"},
+	"app/listmonk":   {"app/cli"},
+	"app/sheets":     {"app/cli"},
 	"app/cli":        {""},
-	"web/rest":       {"web/shapes", "web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web/mcp", "web/pages", "web/manual", "web/dashboard", "web", ""},
+	"web/rest":       {"web/shapes", "web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web/mcp", "web/pages", "web/manual", "web/dashboard", "web", "web/doors", ""},
 	"web/shapes":     {"web/account", "web/emails", "web/audience", "web/broadcasts", "web/operator", "web"},
 	"web/account":    {"web"},
 	"web/emails":     {"web"},
@@ -86,14 +93,17 @@ var kept = map[string][]string{
 	"web/mcp":        {"web"},
 	"web/pages":      {"web"},
 	"web/dashboard":  {"web"},
-	"web/bounces":    {""},
+	"web/bounces":    {"web/doors"},
+	"web/submission": {"web", "web/doors", ""},
+	"web/smtpdoor":   {"web/bounces", "web/submission"},
+	"web/doors":      {""},
 }
 
 // besides are imports on one floor.
-var besides = map[string][]string{"app/render": {"app/tracking"}, "app/plan": {"app/webhook"}}
+var besides = map[string][]string{"app/render": {"app/tracking"}, "app/plan": {"app/webhook"}, "app/tracking": {"app/rawmail"}}
 
 // apart are for tests alone: no program imports them, and they may import anything.
-var apart = []string{"app/apptest", "app/world", "app/bench"}
+var apart = []string{"app/apptest", "app/world", "app/bench", "app/resend/resendtest", "app/resend/resendtest/serve"}
 
 // pkg is what `go list -json` says of a package. Imports are those of the
 // program, not of its tests.

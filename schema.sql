@@ -170,6 +170,7 @@ CREATE TABLE domains (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX domains_team ON domains (team_id, id);
 CREATE INDEX domains_due ON domains (check_at) WHERE check_at IS NOT NULL;
+CREATE INDEX domains_tracking ON domains (id) WHERE tracking_subdomain IS NOT NULL;
 
 -- DKIM key pairs of domains; the private half is sealed. One of a domain signs;
 -- a next one waits until its record is live; a retired one stays listed for a
@@ -207,7 +208,8 @@ CREATE TABLE emails (
   scheduled_at INTEGER,
   last_event   TEXT NOT NULL CHECK (last_event IN ('queued', 'scheduled', 'sent', 'delivery_delayed',
     'delivered', 'opened', 'clicked', 'bounced', 'complained', 'suppressed', 'failed', 'canceled')),
-  content_deleted_at INTEGER  -- when it was older than contents are kept: what is left of it goes piece by piece; NULL: it is there
+  content_deleted_at INTEGER, -- when it was older than contents are kept: what is left of it goes piece by piece; NULL: it is there
+  imported_at  INTEGER        -- when it came here as history: another server sent it, and nothing of it leaves from here; NULL: it is this server's
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX emails_team ON emails (team_id, id);
 
@@ -221,6 +223,7 @@ CREATE TABLE contents (
   unsubscribe TEXT, -- the address of the page that this email leads to; NULL: none
   tracking    TEXT, -- JSON: {base,open,click,pages}; NULL: opens and clicks are not seen
   insights    TEXT, -- JSON: {version,found}; NULL: not looked at
+  raw         INTEGER, -- bytes of the message in raw_pieces, which leaves as it is; NULL: it is made of what stands here
   sum         INTEGER NOT NULL -- CRC-32C of html, plain, headers and unsubscribe: a damaged page must not leave as mail
 ) STRICT;
 
@@ -243,6 +246,16 @@ CREATE TABLE attachment_pieces (
   sum           INTEGER NOT NULL, -- CRC-32C of content
   content       BLOB NOT NULL,
   PRIMARY KEY (attachment_id, n)
+) STRICT;
+
+-- Messages that were handed in whole, by SMTP, without what does not leave, in pieces as
+-- attachments have. What they say stands in the tables above too, for people to see.
+CREATE TABLE raw_pieces (
+  email_id TEXT NOT NULL REFERENCES emails (id) ON DELETE CASCADE,
+  n        INTEGER NOT NULL,
+  sum      INTEGER NOT NULL, -- CRC-32C of content
+  content  BLOB NOT NULL,
+  PRIMARY KEY (email_id, n)
 ) STRICT;
 
 -- Units: open work only. One SMTP transaction for an email, or for one recipient
@@ -353,6 +366,7 @@ CREATE TABLE doubts (
   settled    TEXT
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX doubts_email ON doubts (email_id, id);
+CREATE INDEX doubts_team ON doubts (team_id, id);
 
 -- Times when a relay was not there or took nothing, or nothing of one team or of one of
 -- its domains; every email that waited shows them. Where nothing was tried, the clocks
@@ -395,6 +409,26 @@ CREATE TABLE relay_states (
   state      TEXT NOT NULL, -- JSON
   sealed     BLOB,          -- a relay of the server's flags, for the test of it; NULL: it is of the database
   updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- What the library for certificates by ACME keeps, under its names: certificates with
+-- their keys, and the account's key.
+CREATE TABLE certificates (
+  name       TEXT NOT NULL PRIMARY KEY,
+  sealed     BLOB NOT NULL,
+  expires_at INTEGER, -- NULL: it is no certificate
+  updated_at INTEGER NOT NULL
+) STRICT, WITHOUT ROWID;
+
+-- How the certificate of each host is, as the server last said it for the commands beside
+-- it; written when it changes.
+CREATE TABLE certificate_states (
+  host       TEXT NOT NULL PRIMARY KEY,
+  expires_at INTEGER, -- NULL: there is none
+  look_at    INTEGER, -- from when on somebody is to look why it was not renewed
+  failures   INTEGER NOT NULL, -- in a row
+  failed_at  INTEGER,
+  failure    TEXT
 ) STRICT, WITHOUT ROWID;
 
 -- Messages per relay and minute, kept for relays with a daily limit.
@@ -692,6 +726,7 @@ CREATE TABLE template_versions (
   subject     TEXT,
   html        TEXT NOT NULL,
   plain       TEXT,             -- NULL: made of html; '': none
+  design      TEXT,             -- JSON: what the visual editor made html of; NULL: nothing did
   variables   TEXT              -- JSON
 ) STRICT;
 CREATE INDEX template_versions_template ON template_versions (template_id);
@@ -770,6 +805,7 @@ CREATE TABLE broadcast_contents (
   preview TEXT,
   html    TEXT,
   plain   TEXT, -- NULL: made of html; '': none
+  design  TEXT, -- JSON: what the visual editor made html of; NULL: nothing did
   frozen  TEXT, -- JSON: what the send fixed beside the content; NULL: not sent yet
   sum     INTEGER NOT NULL -- CRC-32C of preview, html and plain
 ) STRICT;

@@ -33,6 +33,7 @@ type BroadcastInput struct {
 	Preview    string
 	HTML       string
 	Text       *string
+	Design     string
 	// Send has the broadcast leave at once, or at ScheduledAt: a time as
 	// schedule.Parse reads it.
 	Send        bool
@@ -45,7 +46,7 @@ type BroadcastInput struct {
 func (in *BroadcastInput) Validate(now time.Time) (Broadcast, error) {
 	p := BroadcastPatch{
 		Name: given(in.Name), SegmentID: given(in.SegmentID), AudienceID: given(in.AudienceID), TopicID: given(in.TopicID), From: in.From,
-		ReplyTo: Change[[]string]{Set: true, Value: in.ReplyTo}, Subject: in.Subject, Preview: given(in.Preview), HTML: given(in.HTML),
+		ReplyTo: Change[[]string]{Set: true, Value: in.ReplyTo}, Subject: in.Subject, Preview: given(in.Preview), HTML: given(in.HTML), Design: given(in.Design),
 	}
 	if in.Text != nil {
 		p.Text = Change[string]{Set: true, Value: *in.Text}
@@ -102,6 +103,7 @@ type BroadcastPatch struct {
 	Preview    Change[string]
 	HTML       Change[string]
 	Text       Change[string] // null: made of HTML; empty: none
+	Design     Change[string] // another HTML without one clears it
 	Revision   string         // that the change began with; empty: whatever it is now
 }
 
@@ -220,6 +222,21 @@ func (c *BroadcastChange) checkContent() error {
 	return nil
 }
 
+// changeBodies changes what a mail says: another HTML without a design drops that.
+func changeBodies(html, design *string, text **string, newHTML, newDesign, newText Change[string]) {
+	was := *html
+	if changeText(html, newHTML); *html != was {
+		*design = ""
+	}
+	changeText(design, newDesign)
+	switch {
+	case newText.Null:
+		*text = nil
+	case newText.Set:
+		*text = &newText.Value
+	}
+}
+
 // Apply changes the draft. Errors: CodeValidation for one that would have nothing
 // to say, or too much.
 func (c *BroadcastChange) Apply(b *Broadcast) error {
@@ -237,13 +254,7 @@ func (c *BroadcastChange) Apply(b *Broadcast) error {
 	changeText(&b.SegmentID, p.SegmentID)
 	changeText(&b.TopicID, p.TopicID)
 	changeText(&b.Preview, p.Preview)
-	changeText(&b.HTML, p.HTML)
-	switch {
-	case p.Text.Null:
-		b.Text = nil
-	case p.Text.Set:
-		b.Text = &p.Text.Value
-	}
+	changeBodies(&b.HTML, &b.Design, &b.Text, p.HTML, p.Design, p.Text)
 	if b.Name == "" {
 		b.Name = shorten(OneLine(b.Subject), MaxBroadcastName)
 	}

@@ -7,15 +7,12 @@ import (
 	"time"
 )
 
-// The types of recipients that a list can be asked for beyond the values of
-// LastEvent.
-const (
-	queuedRecipients       = "queued"
-	unsubscribedRecipients = "unsubscribed"
-)
+// RecipientTypes are what a list of a broadcast's recipients can be asked for: the
+// values of LastEvent and some more.
+const RecipientTypes = "sent, delivery_delayed, delivered, opened, not_opened, clicked, not_clicked, bounced, complained, unsubscribed, suppressed, failed, canceled or queued"
 
-// RecipientTypes are what a list of a broadcast's recipients can be asked for.
-const RecipientTypes = "sent, delivery_delayed, delivered, opened, clicked, bounced, complained, unsubscribed, suppressed, failed, canceled or queued"
+// unreached are the bits of mail that reached nobody.
+const unreached = SeenBounced | SeenComplained | SeenSuppressed | SeenFailed | SeenCanceled
 
 // RecipientQuery picks recipients of a broadcast; what is empty picks all.
 type RecipientQuery struct {
@@ -32,7 +29,7 @@ type RecipientQuery struct {
 // Validate checks the query and puts Bounce in the form of its constants. Errors:
 // CodeValidation.
 func (q *RecipientQuery) Validate() error {
-	if q.Type != "" && q.Type != queuedRecipients && q.Bit() == 0 {
+	if with, without := q.Bits(); q.Type != "" && with|without == 0 {
 		return Invalid("type", "must be %s", RecipientTypes)
 	}
 	if q.Bounce == "" {
@@ -55,16 +52,24 @@ func (q *RecipientQuery) Validate() error {
 	return nil
 }
 
-// Bit is what those have that the query picks; 0: it asks for no bit.
-func (q *RecipientQuery) Bit() Seen {
-	if q.Type == unsubscribedRecipients {
-		return SeenUnsubscribed
+// Bits are what those have that the query picks: one of with, 0: it asks for none, and
+// none of without.
+func (q *RecipientQuery) Bits() (with, without Seen) {
+	switch q.Type {
+	case "queued":
+		return 0, SeenEnded
+	case "unsubscribed":
+		return SeenUnsubscribed, 0
+	case "not_opened":
+		return SeenSent | SeenDelivered, unreached | SeenOpened | SeenClicked
+	case "not_clicked":
+		return SeenSent | SeenDelivered, unreached | SeenClicked
 	}
-	return SeenOf(LastEvent(q.Type))
+	return SeenOf(LastEvent(q.Type)), 0
 }
 
 // Waiting reports whether the query picks those that still wait.
-func (q *RecipientQuery) Waiting() bool { return q.Type == queuedRecipients }
+func (q *RecipientQuery) Waiting() bool { return q.Type == "queued" }
 
 // Unbegun returns the number behind which the recipients of a canceled broadcast
 // are canceled without any trace of their own; ok is false for any other one.

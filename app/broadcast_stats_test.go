@@ -14,13 +14,16 @@ func TestWhatAListOfRecipientsCanBeAskedFor(t *testing.T) {
 		q      app.RecipientQuery
 		want   app.RecipientQuery
 		bit    app.Seen
+		not    app.Seen
 		wrong  string
 		queued bool
 	}{
 		{q: app.RecipientQuery{}},
 		{q: app.RecipientQuery{Type: "sent"}, want: app.RecipientQuery{Type: "sent"}, bit: app.SeenSent},
 		{q: app.RecipientQuery{Type: "unsubscribed"}, want: app.RecipientQuery{Type: "unsubscribed"}, bit: app.SeenUnsubscribed},
-		{q: app.RecipientQuery{Type: "queued"}, want: app.RecipientQuery{Type: "queued"}, queued: true},
+		{q: app.RecipientQuery{Type: "queued"}, want: app.RecipientQuery{Type: "queued"}, not: app.SeenEnded, queued: true},
+		{q: app.RecipientQuery{Type: "not_opened"}, want: app.RecipientQuery{Type: "not_opened"}, bit: app.SeenSent | app.SeenDelivered,
+			not: app.SeenBounced | app.SeenComplained | app.SeenSuppressed | app.SeenFailed | app.SeenCanceled | app.SeenOpened | app.SeenClicked},
 		{q: app.RecipientQuery{Bounce: "transient"}, want: app.RecipientQuery{Type: "bounced", Bounce: app.BounceTransient}, bit: app.SeenBounced},
 		{q: app.RecipientQuery{Type: "bounced", Bounce: "Permanent"}, want: app.RecipientQuery{Type: "bounced", Bounce: app.BouncePermanent}, bit: app.SeenBounced},
 		{q: app.RecipientQuery{Type: "scheduled"}, wrong: "`type`"},
@@ -36,8 +39,9 @@ func TestWhatAListOfRecipientsCanBeAskedFor(t *testing.T) {
 			}
 			continue
 		}
-		if err != nil || got != c.want || got.Bit() != c.bit || got.Waiting() != c.queued {
-			t.Errorf("%+v became %+v, bit %d, %v", c.q, got, got.Bit(), err)
+		with, without := got.Bits()
+		if err != nil || got != c.want || with != c.bit || without != c.not || got.Waiting() != c.queued {
+			t.Errorf("%+v became %+v, bits %d, %d, %v", c.q, got, with, without, err)
 		}
 	}
 	for _, name := range strings.Split(strings.ReplaceAll(app.RecipientTypes, " or ", ", "), ", ") {

@@ -58,6 +58,7 @@ type BroadcastContent struct {
 	Preview string  // shown by mail readers beside the subject; empty: none
 	HTML    string  // empty: none
 	Text    *string // nil: made of HTML; empty: none
+	Design  string  // what the visual editor made HTML of, a JSON object; empty: nothing did
 	Frozen  *BroadcastFrozen
 }
 

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app/mailbox"
+	"mailer/app/order"
 )
 
 // The kinds of records of a domain.
@@ -54,7 +55,7 @@ func (d *Domain) WantedRecords(needs RelayNeeds, trackingTarget string) []DNSRec
 	var records []DNSRecord
 	for _, k := range d.sortedKeys() {
 		records = append(records, DNSRecord{Record: RecordDKIM, Name: d.DKIMName(k.Selector), Type: string(DNSText),
-			Value: "v=DKIM1; k=rsa; p=" + k.Public, Required: k.State == DKIMSigning && !d.Trusted})
+			Value: "v=DKIM1; k=rsa; p=" + k.Public, Key: k.State, Required: k.State == DKIMSigning && !d.Trusted})
 	}
 	records = append(records, DNSRecord{Record: RecordSPF, Name: d.ReturnPathName(), Type: string(DNSText),
 		Value: needs.spfValue(), Required: !d.Trusted})
@@ -82,7 +83,7 @@ func (n RelayNeeds) spfValue() string {
 func (d *Domain) sortedKeys() []DKIMPair {
 	rank := map[DKIMState]int{DKIMSigning: 0, DKIMNext: 1, DKIMRetired: 2}
 	keys := slices.Clone(d.Keys)
-	slices.SortStableFunc(keys, func(a, b DKIMPair) int {
+	order.By(keys, func(a, b DKIMPair) int {
 		return cmp.Or(rank[a.State]-rank[b.State], b.CreatedAt.Compare(a.CreatedAt))
 	})
 	return keys

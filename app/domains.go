@@ -125,6 +125,7 @@ type DNSRecord struct {
 	Detail        string       `json:"detail,omitempty" doc:"In words: what was found instead, and what to change"`
 	InheritedFrom string       `json:"inherited_from,omitempty" doc:"The domain whose DMARC record counts"`
 	Policy        string       `json:"policy,omitempty" doc:"The DMARC policy in force"`
+	Key           DKIMState    `json:"dkim_key,omitempty" enum:"signing,next,retired" doc:"Of DKIM: next signs once its record is found; retired signed mail that may be on its way, keep it a week"`
 	Required      bool         `json:"required" doc:"Nothing is sent from the domain before it is found"`
 }
 

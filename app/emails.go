@@ -117,6 +117,9 @@ type Mail struct {
 	// Bodies stand in the place of HTML and Text in a mail of a broadcast; nil:
 	// any other. Whoever wants strings asks for Whole.
 	Bodies *Bodies
+	// Raw is what leaves instead of the fields above, which say what it holds: a message
+	// that was handed in whole, without what is not sent on. nil: it is made of them.
+	Raw []byte
 }
 
 // Recipients is the envelope: to, cc and bcc in that order, each mailbox once
@@ -140,7 +143,10 @@ func (m *Mail) Recipients() []string {
 // Size is roughly what the message weighs on the wire, in bytes. Delivery
 // bounds memory with it.
 func (m *Mail) Size() int64 {
-	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.Size() + 2048)
+	n := int64(len(m.HTML) + len(m.Text) + m.Bodies.Size() + 2048 + len(m.Raw))
+	if m.Raw != nil {
+		return n
+	}
 	for _, a := range m.Attachments {
 		n += a.Size * 4 / 3
 	}
@@ -178,6 +184,7 @@ type Email struct {
 	// Unsubscribe is the address of the page that this email leads to, fixed at
 	// acceptance; empty: none (Mail.LeadsToPage).
 	Unsubscribe string
+	Envelope    []string // whom it goes to, whatever its headers say; nil: Mail.Recipients. Not read back
 	Mail
 }
 

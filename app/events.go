@@ -32,6 +32,8 @@ const (
 	EventRequeued EventType = "requeued"
 	// EventResent: the email says what another one said, whose id is Original.
 	EventResent EventType = "resent"
+	// EventHeadersRemoved: headers of a message by SMTP gave orders to somebody else.
+	EventHeadersRemoved EventType = "headers_removed"
 	// EventQuotaWait: the day's quota is used; the email waits for another day's.
 	EventQuotaWait EventType = "quota_wait"
 	// EventRescheduled: the caller moved a scheduled email to another time.

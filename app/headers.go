@@ -66,7 +66,7 @@ var widePrefixes = []struct {
 
 // ruleOf returns what becomes of a header, named in lower case.
 func ruleOf(lower string, compat Compat) headerRule {
-	if ordersProvider(lower) {
+	if OrdersProvider(lower) {
 		return headerRefused
 	}
 	if rule, ok := headerRules[lower]; ok {
@@ -127,7 +127,7 @@ func (in *EmailInput) header(m *Mail, name string) (value string, keep bool, err
 	value = strings.Trim(in.Headers[name], " ")
 	rule := ruleOf(lower, in.Compat)
 	switch {
-	case rule == headerRefused && ordersProvider(lower):
+	case rule == headerRefused && OrdersProvider(lower):
 		return "", false, Invalid(field, "is an order to a mail provider, which only this server may give")
 	case rule == headerRefused:
 		return "", false, Invalid(field, "is not a header that can be set")

@@ -222,11 +222,11 @@ func TestNoCallerGivesOrdersToAProvider(t *testing.T) {
 
 func TestProvidersOwnHeadersAreOrders(t *testing.T) {
 	for _, p := range providers {
-		if p.IdHeader != nil && !ordersProvider(strings.ToLower(p.IdHeader("x").Name)) {
+		if p.IdHeader != nil && !OrdersProvider(strings.ToLower(p.IdHeader("x").Name)) {
 			t.Errorf("a caller may set %s", p.IdHeader("x").Name)
 		}
 	}
-	if !ordersProvider(strings.ToLower(EmailIDHeader)) {
+	if !OrdersProvider(strings.ToLower(EmailIDHeader)) {
 		t.Error("a caller may set", EmailIDHeader)
 	}
 }
@@ -359,7 +359,7 @@ func FuzzHeadersByMode(f *testing.F) {
 			}
 			for _, h := range got {
 				lower := strings.ToLower(h.Name)
-				if HasControl(h.Value) || h.Value == "" || strings.ContainsAny(h.Name, " :;()\"\\\r\n") || ordersProvider(lower) ||
+				if HasControl(h.Value) || h.Value == "" || strings.ContainsAny(h.Name, " :;()\"\\\r\n") || OrdersProvider(lower) ||
 					strings.HasPrefix(lower, "content-") || strings.Contains(" from to cc bcc subject date message-id mime-version sender received reply-to ", " "+lower+" ") {
 					t.Errorf("%q: %q is kept", h.Name, h.Value)
 				}

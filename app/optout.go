@@ -67,7 +67,7 @@ func (s *Sealer) ReadPageToken(page, token string) (l PageLink, ok bool) {
 // for a placeholder in a body, or for the header pair of one with a topic whose
 // caller brought none.
 func (m *Mail) LeadsToPage() bool {
-	return m.needsPair() || Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0
+	return m.needsPair() || m.Raw == nil && (Placeholders(m.HTML) > 0 || Placeholders(m.Text) > 0)
 }
 
 func (m *Mail) needsPair() bool {
@@ -92,8 +92,10 @@ func (e *Email) Sent() *Mail {
 		return &e.Mail
 	}
 	m := e.Mail
-	m.HTML = fillPlaceholders(m.HTML, html.EscapeString(e.Unsubscribe))
-	m.Text = fillPlaceholders(m.Text, e.Unsubscribe)
+	if m.Raw == nil {
+		m.HTML = fillPlaceholders(m.HTML, html.EscapeString(e.Unsubscribe))
+		m.Text = fillPlaceholders(m.Text, e.Unsubscribe)
+	}
 	if m.needsPair() {
 		// One without the other, which Resend takes, is no one-click pair.
 		m.Headers = append(slices.DeleteFunc(slices.Clone(m.Headers), named(ListUnsubscribe)),

@@ -46,9 +46,9 @@ var providerOrders = [...]string{
 	"x-mailin-", "x-sib-", "x-smtp2go-", "x-elastic",
 }
 
-// ordersProvider reports whether a header, named in lower case, is one of
+// OrdersProvider reports whether a header, named in lower case, is one of
 // providerOrders.
-func ordersProvider(lower string) bool {
+func OrdersProvider(lower string) bool {
 	return slices.ContainsFunc(providerOrders[:], func(prefix string) bool { return strings.HasPrefix(lower, prefix) })
 }
 
@@ -56,7 +56,7 @@ func ordersProvider(lower string) bool {
 var providers = [...]mailProvider{
 	{source: SourceSES, Spf: "include:amazonses.com"}, // told by ProfileSES
 	{source: SourcePostmark, relayDomain: "postmarkapp.com", Spf: "include:spf.mtasv.net", IdHeader: postmarkID, secret: true},
-	{source: SourceMailgun, relayDomain: "mailgun.org", Spf: "include:mailgun.org", secret: true},
+	{source: SourceMailgun, relayDomain: "mailgun.org", Spf: "include:mailgun.org", IdHeader: mailgunID, secret: true},
 	{source: SourceSendgrid, relayDomain: "sendgrid.net", Spf: "include:sendgrid.net", IdHeader: sendgridID, secret: true},
 	{source: SourceGeneric, secret: true},
 }
@@ -64,6 +64,11 @@ var providers = [...]mailProvider{
 // postmarkID: Postmark gives messages ids of its own and reports no headers.
 func postmarkID(emailID string) Header {
 	return Header{Name: "X-PM-Metadata-" + EmailIDKey, Value: emailID}
+}
+
+// mailgunID: Mailgun reports the Message-ID, which a message handed in whole brought along.
+func mailgunID(emailID string) Header {
+	return Header{Name: "X-Mailgun-Variables", Value: `{"` + EmailIDKey + `":"` + emailID + `"}`}
 }
 
 // sendgridID: SendGrid leaves the Message-ID out of opens, clicks and complaints.

@@ -62,6 +62,7 @@ type TemplateContent struct {
 	Subject   string // empty: the send has to say
 	HTML      string
 	Text      *string // nil: made of HTML when it is sent; empty: none
+	Design    string  `json:",omitzero"` // what the visual editor made HTML of, a JSON object; empty: nothing did
 	Variables []TemplateVariable
 }
 
@@ -299,7 +300,7 @@ func equalPtr[T comparable](a, b *T) bool {
 
 // Equal reports whether two versions say the same.
 func (c *TemplateContent) Equal(o *TemplateContent) bool {
-	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && equalPtr(c.Text, o.Text) &&
+	return c.From == o.From && c.Subject == o.Subject && c.HTML == o.HTML && c.Design == o.Design && equalPtr(c.Text, o.Text) &&
 		slices.Equal(c.ReplyTo, o.ReplyTo) &&
 		slices.EqualFunc(c.Variables, o.Variables, func(a, b TemplateVariable) bool { return a.same(&b) })
 }
@@ -313,6 +314,7 @@ type TemplatePatch struct {
 	From      Change[string]
 	Subject   Change[string]
 	Text      Change[string] // null: made of HTML again; empty: none
+	Design    Change[string] // another HTML without one clears it
 	ReplyTo   Change[[]string]
 	Variables Change[[]TemplateVariable]
 	CurrentID string // of the version that the change began with; empty: whatever it is now
@@ -331,17 +333,9 @@ func (p *TemplatePatch) ApplyHead(t Template) (Template, error) {
 // ApplyContent returns the content as the patch leaves it. Errors: CodeValidation.
 func (p *TemplatePatch) ApplyContent(old TemplateContent, now time.Time) (TemplateContent, error) {
 	c := old
-	if p.HTML != "" {
-		c.HTML = p.HTML
-	}
+	changeBodies(&c.HTML, &c.Design, &c.Text, given(p.HTML), p.Design, p.Text)
 	changeText(&c.From, p.From)
 	changeText(&c.Subject, p.Subject)
-	switch {
-	case p.Text.Null:
-		c.Text = nil
-	case p.Text.Set:
-		c.Text = &p.Text.Value
-	}
 	if replyTo := Present(p.ReplyTo.Value); p.ReplyTo.Null || len(replyTo) > 0 {
 		c.ReplyTo = replyTo
 	}

@@ -46,8 +46,8 @@ func (tx *Tx) RewriteBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("rewrite broadcast: %w", err)
 	}
-	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, frozen, broadcastSum(&b.BroadcastContent), b.ID)
+	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, frozen = ?, sum = ? WHERE broadcast_id = ?`,
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), frozen, broadcastSum(&b.BroadcastContent), b.ID)
 	if err != nil {
 		return fmt.Errorf("rewrite content of broadcast: %w", err)
 	}

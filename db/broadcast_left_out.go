@@ -11,14 +11,24 @@ import (
 // to: each once, by the first of these reasons that holds.
 type LeftOut struct {
 	Unsubscribed int // from everything
-	Suppressed   int
+	Suppressed   int // by whatever
+	By           map[app.SuppressionOrigin]int
 	Topic        int // opted out of it, or never opted in
 }
 
+// origins are why addresses are suppressed, in the order of leftOutCounts.
+var origins = []app.SuppressionOrigin{app.OriginBounce, app.OriginComplaint, app.OriginManual, app.OriginUnsubscribe}
+
+// blocked are the suppressions of contacts.
+const blocked = ` LEFT JOIN suppressions AS s ON s.team_id = c.team_id AND s.address = c.address`
+
 // leftOutCounts counts by reason. Its parameters are those of audienceRest.
 const leftOutCounts = `count(*) FILTER (WHERE c.unsubscribed = 1),
-	count(*) FILTER (WHERE c.unsubscribed = 0 AND EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)),
-	count(*) FILTER (WHERE c.unsubscribed = 0 AND NOT EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'bounce'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'complaint'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'manual'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin = 'unsubscribe'),
+	count(*) FILTER (WHERE c.unsubscribed = 0 AND s.origin IS NULL
 		AND coalesce((SELECT ch.subscription FROM choices AS ch WHERE ch.topic_id = ? AND ch.address = c.address), ?) <> 'opt_in')`
 
 // CountLeftOut counts who is kept from an audience. Errors: ErrLong, and that of ctx.
@@ -27,10 +37,10 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 	if err != nil {
 		return out, err
 	}
-	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
+	query, end := `SELECT `+leftOutCounts+` FROM contacts AS c`+blocked+` WHERE c.team_id = ? AND c.id > ? AND c.id <= ?
 		AND (`+filterPlace+` OR EXISTS (SELECT 1 FROM members AS m WHERE m.segment_id = ? AND m.contact_id = c.id))`, r.rangeUp(a.TeamID)
 	if p.byHand {
-		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.id = m.contact_id
+		query, end = `SELECT `+leftOutCounts+` FROM members AS m CROSS JOIN contacts AS c`+blocked+` WHERE c.team_id = ? AND c.id = m.contact_id
 			AND m.contact_id > ? AND m.contact_id <= ? AND `+filterPlace+` AND m.segment_id = ?`, r.membersUp(a.SegmentID)
 	}
 	q, err := r.filtered(query, p.filter)
@@ -38,11 +48,16 @@ func (r *Reader) CountLeftOut(ctx context.Context, e Effort, a *app.Audience) (o
 		return out, err
 	}
 	defer q.close()
+	out.By = map[app.SuppressionOrigin]int{}
 	err = e.ranges(ctx, e.From, cmp.Or(e.To, a.Bound, lastID), end, func(from, to string) (bool, error) {
-		var n LeftOut
+		var n [6]int
 		args := q.with(append(p.rest[:len(p.rest):len(p.rest)], a.TeamID, from, to), a.SegmentID)
-		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n.Unsubscribed, &n.Suppressed, &n.Topic)
-		out.Unsubscribed, out.Suppressed, out.Topic = out.Unsubscribed+n.Unsubscribed, out.Suppressed+n.Suppressed, out.Topic+n.Topic
+		err := q.stmt.QueryRowContext(ctx, args...).Scan(&n[0], &n[1], &n[2], &n[3], &n[4], &n[5])
+		out.Unsubscribed, out.Topic = out.Unsubscribed+n[0], out.Topic+n[5]
+		for i, origin := range origins {
+			out.Suppressed += n[1+i]
+			out.By[origin] += n[1+i]
+		}
 		return true, readFault(query, err)
 	})
 	return out, err

@@ -4,10 +4,10 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"slices"
 	"strings"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/tracking"
 )
 
@@ -44,16 +44,14 @@ type picker struct {
 }
 
 func pickerOf(b *app.Broadcast, q *app.RecipientQuery) picker {
-	p := picker{mails: b.Mails, last: b.Written, with: q.Bit(), canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
+	p := picker{mails: b.Mails, last: b.Written, canceled: lastID, email: lowerASCII(q.Email), bounce: string(q.Bounce)}
+	p.with, p.without = q.Bits()
 	begun, canceled := b.Unbegun()
 	if canceled && p.with == app.SeenCanceled {
 		p.canceled = app.MailID(b.Mails, begun)
 	}
-	if q.Waiting() {
-		p.without = app.SeenEnded
-		if canceled {
-			p.last = min(p.last, begun)
-		}
+	if q.Waiting() && canceled {
+		p.last = min(p.last, begun)
 	}
 	return p
 }
@@ -158,7 +156,7 @@ func (r *Reader) ClickedLinks(broadcastID string) ([]app.BroadcastLink, error) {
 		err := s.Scan(&l.ID, &l.URL, &l.Clicks, &l.People)
 		return l, err
 	}, `SELECT id, url, clicks, people FROM broadcast_links WHERE broadcast_id = ? AND clicks > 0 ORDER BY n LIMIT ?`, broadcastID, tracking.MaxLinks)
-	slices.SortStableFunc(rows, func(a, b app.BroadcastLink) int { return cmp.Compare(b.Clicks, a.Clicks) })
+	order.By(rows, func(a, b app.BroadcastLink) int { return cmp.Compare(b.Clicks, a.Clicks) })
 	return rows, err
 }
 

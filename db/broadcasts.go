@@ -65,8 +65,8 @@ func (tx *Tx) InsertBroadcast(b *app.Broadcast) error {
 	if err != nil {
 		return fmt.Errorf("insert broadcast: %w", err)
 	}
-	_, err = tx.exec(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, sum) VALUES (?, ?, ?, ?, ?)`,
-		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, broadcastSum(&b.BroadcastContent))
+	_, err = tx.exec(`INSERT INTO broadcast_contents (broadcast_id, preview, html, plain, design, sum) VALUES (?, ?, ?, ?, ?, ?)`,
+		b.ID, nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent))
 	return err
 }
 
@@ -84,8 +84,8 @@ func (tx *Tx) UpdateBroadcast(b *app.Broadcast) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, sum = ? WHERE broadcast_id = ?`,
-		nullText(b.Preview), nullText(b.HTML), b.Text, broadcastSum(&b.BroadcastContent), b.ID)
+	_, err = tx.exec(`UPDATE broadcast_contents SET preview = ?, html = ?, plain = ?, design = ?, sum = ? WHERE broadcast_id = ?`,
+		nullText(b.Preview), nullText(b.HTML), b.Text, nullText(b.Design), broadcastSum(&b.BroadcastContent), b.ID)
 	return err
 }
 
@@ -132,13 +132,13 @@ func (r *Reader) BroadcastOfMail(teamID, emailID string) (app.Broadcast, error) 
 }
 
 func (r *Reader) broadcastContent(id string) (c app.BroadcastContent, err error) {
-	var preview, html, frozen sql.NullString
+	var preview, html, design, frozen sql.NullString
 	var sum int64
-	err = r.row(`SELECT preview, html, plain, frozen, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &frozen, &sum)
+	err = r.row(`SELECT preview, html, plain, design, frozen, sum FROM broadcast_contents WHERE broadcast_id = ?`, []any{id}, &preview, &html, &c.Text, &design, &frozen, &sum)
 	if err != nil {
 		return c, err
 	}
-	if c.Preview, c.HTML = preview.String, html.String; sum != broadcastSum(&c) {
+	if c.Preview, c.HTML, c.Design = preview.String, html.String, design.String; sum != broadcastSum(&c) {
 		return c, errSum
 	}
 	return c, fromJSON(frozen, &c.Frozen)

@@ -18,6 +18,14 @@ type ContactSearch struct {
 	Segment *app.Segment     // that they are in; nil: any
 	TopicID string           // to which they are subscribed; empty: any
 	Default app.Subscription // of those who chose nothing about the topic
+	State   string           // subscribed, unsubscribed or suppressed; empty: any
+}
+
+// states are conditions on contacts by their state.
+var states = map[string]string{
+	"subscribed":   `c.unsubscribed = 0`,
+	"unsubscribed": `c.unsubscribed = 1`,
+	"suppressed":   `EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = c.team_id AND s.address = c.address)`,
 }
 
 // condition writes the search as SQL. What is quickly told stands first.
@@ -25,6 +33,9 @@ func (s *ContactSearch) condition() (condition, error) {
 	texts := []string{`TRUE`}
 	var args []any
 	add := func(text string, more ...any) { texts, args = append(texts, text), append(args, more...) }
+	if text, ok := states[s.State]; ok {
+		add(text)
+	}
 	if s.Words != "" {
 		var either []string
 		var words []any

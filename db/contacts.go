@@ -146,6 +146,15 @@ func (tx *Tx) MoveContact(was, c *app.Contact) error {
 	return tx.leaveOptOuts(was)
 }
 
+// KeepFormerAddress notes that a contact of a team had an address.
+func (tx *Tx) KeepFormerAddress(teamID, contactID string, f FormerAddress) error {
+	_, err := tx.exec(`INSERT INTO former_addresses (team_id, contact_id, address, email) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING`, teamID, contactID, f.Hash[:], f.Email)
+	if err != nil {
+		return fmt.Errorf("keep a former address: %w", err)
+	}
+	return nil
+}
+
 // leaveOptOuts deletes the choices of a contact's address but what was opted out of.
 func (tx *Tx) leaveOptOuts(c *app.Contact) error {
 	_, err := tx.exec(`DELETE FROM choices WHERE address = ? AND subscription = 'opt_in'
@@ -197,11 +206,12 @@ func (tx *Tx) DeleteContact(c *app.Contact) error {
 	if _, err := tx.exec(`DELETE FROM former_addresses WHERE team_id = ? AND contact_id = ?`, c.TeamID, c.ID); err != nil {
 		return fmt.Errorf("delete former addresses: %w", err)
 	}
-	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.ID)
+	_, err := tx.exec(`UPDATE segments SET members = members - 1 WHERE team_id = ? AND id IN (SELECT segment_id FROM members WHERE contact_id = ?)`, c.TeamID, c.ID)
 	if err != nil {
 		return fmt.Errorf("count members: %w", err)
 	}
-	if _, err := tx.exec(`DELETE FROM members WHERE contact_id = ?`, c.ID); err != nil {
+	// An id is a team's own: one that came from another Mailer may be another's too.
+	if _, err := tx.exec(`DELETE FROM members WHERE contact_id = ? AND segment_id NOT IN (SELECT s.id FROM segments AS s WHERE s.team_id <> ? AND s.id = members.segment_id)`, c.ID, c.TeamID); err != nil {
 		return fmt.Errorf("delete memberships: %w", err)
 	}
 	n, err := tx.exec(`DELETE FROM contacts WHERE team_id = ? AND id = ?`, c.TeamID, c.ID)

@@ -119,8 +119,8 @@ func TestADeletedContactLeavesNothingButItsOptOuts(t *testing.T) {
 				t.Errorf("an opt-out is forgotten: %+v %v", got, err)
 			}
 		}
-		gone, err := r.SegmentsOf(c.ID)
-		kept, err2 := r.SegmentsOf(stays.ID)
+		gone, err := r.SegmentsOf(c.TeamID, c.ID)
+		kept, err2 := r.SegmentsOf(stays.TeamID, stays.ID)
 		n, err3 := r.ContactCount(team.ID)
 		s, err4 := r.Segment(team.ID, segment.ID)
 		if len(gone) != 0 || !slices.Equal(kept, []string{segment.ID}) || n != 1 || s.Members != 1 {

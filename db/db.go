@@ -75,6 +75,7 @@ type DB struct {
 	path     string // without links
 	made     bool   // by this Open
 	lock     *os.File
+	leave    string  // a file that goes with the last connection; empty: none
 	pool     *sql.DB // writer's, one connection
 	ro       *sql.DB
 	readers  chan *Reader
@@ -96,6 +97,8 @@ type DB struct {
 
 	pages       sync.Mutex // held while they are cleaned or moved
 	generations generations
+	onElsewhere []func(r *Reader) error
+	dataVersion int64 // the writer's: another one tells that others wrote
 	damages     damages
 	live        *live.Bus
 }
@@ -201,8 +204,10 @@ func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
 	})
 }
 
-func (d *DB) openReaders(ctx context.Context) error {
-	pool, err := sql.Open("sqlite", dsn(d.path, "mode=ro&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
+func (d *DB) openReaders(ctx context.Context) error { return d.openReadersOf(ctx, "mode=ro") }
+
+func (d *DB) openReadersOf(ctx context.Context, mode string) error {
+	pool, err := sql.Open("sqlite", dsn(d.path, mode+"&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
 	if err != nil {
 		return err
 	}
@@ -349,6 +354,9 @@ func (d *DB) release() error {
 	}
 	if d.pool != nil {
 		errs = append(errs, d.pool.Close())
+	}
+	if d.leave != "" {
+		errs = append(errs, os.Remove(d.leave))
 	}
 	if d.lock != nil {
 		errs = append(errs, os.Remove(d.reservePath()), d.lock.Close())

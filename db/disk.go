@@ -158,7 +158,7 @@ func (r *Reader) EmailIDs(teamID, after string, limit int) ([]string, error) {
 // ContentSize returns about how many bytes the content of an email takes, without
 // reading it.
 func (r *Reader) ContentSize(emailID string) (bytes int64, err error) {
-	err = r.row(`SELECT coalesce((SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0) FROM contents AS c WHERE c.email_id = ?1), 0)
+	err = r.row(`SELECT coalesce((SELECT coalesce(octet_length(c.html), 0) + coalesce(octet_length(c.plain), 0) + coalesce(octet_length(c.headers), 0) + coalesce(c.raw, 0) FROM contents AS c WHERE c.email_id = ?1), 0)
 		+ coalesce((SELECT sum(a.size) FROM attachments AS a WHERE a.email_id = ?1), 0)
 		+ coalesce((SELECT octet_length(m.message) FROM captures AS m WHERE m.email_id = ?1), 0)`, []any{emailID}, &bytes)
 	return bytes, err

@@ -23,29 +23,47 @@ func (tx *Tx) SettleDoubts(emailID, how string) error {
 	return err
 }
 
+const doubtColumns = `d.id, d.team_id, d.email_id, d.broadcast_id, e.message_id, b.sender, d.recipients, d.relay, d.created_at, d.settled_at, d.settled
+	FROM doubts AS d LEFT JOIN emails AS e ON e.id = d.email_id LEFT JOIN broadcasts AS b ON b.id = d.broadcast_id`
+
+func scanDoubt(s scanner) (app.Doubt, error) {
+	var d app.Doubt
+	var broadcast, message, sender, recipients, settled sql.NullString
+	var created int64
+	var settledAt sql.NullInt64
+	if err := s.Scan(&d.ID, &d.TeamID, &d.EmailID, &broadcast, &message, &sender, &recipients, &d.Relay, &created, &settledAt, &settled); err != nil {
+		return d, err
+	}
+	var from []app.Address
+	if err := fromJSON(sender, &from); err != nil {
+		return d, err
+	}
+	if d.BroadcastID, d.MessageID = broadcast.String, message.String; len(from) == 1 {
+		d.MessageID = app.EmailMessageID(d.EmailID, from[0].Domain)
+	}
+	d.CreatedAt, d.SettledAt, d.Settled = fromMilli(created), fromMilli(settledAt.Int64), settled.String
+	return d, fromJSON(recipients, &d.Recipients)
+}
+
 // ListDoubts returns all doubts of all teams, oldest first, those after the id
 // cursor, at most limit: for the operator.
 func (r *Reader) ListDoubts(after string, limit int) ([]app.Doubt, error) {
-	return list(&r.session, func(s scanner) (app.Doubt, error) {
-		var d app.Doubt
-		var broadcast, message, sender, recipients, settled sql.NullString
-		var created int64
-		var settledAt sql.NullInt64
-		if err := s.Scan(&d.ID, &d.TeamID, &d.EmailID, &broadcast, &message, &sender, &recipients, &d.Relay, &created, &settledAt, &settled); err != nil {
-			return d, err
-		}
-		var from []app.Address
-		if err := fromJSON(sender, &from); err != nil {
-			return d, err
-		}
-		if d.BroadcastID, d.MessageID = broadcast.String, message.String; len(from) == 1 {
-			d.MessageID = app.EmailMessageID(d.EmailID, from[0].Domain)
-		}
-		d.CreatedAt, d.SettledAt, d.Settled = fromMilli(created), fromMilli(settledAt.Int64), settled.String
-		return d, fromJSON(recipients, &d.Recipients)
-	}, `SELECT d.id, d.team_id, d.email_id, d.broadcast_id, e.message_id, b.sender, d.recipients, d.relay, d.created_at, d.settled_at, d.settled
-		FROM doubts AS d LEFT JOIN emails AS e ON e.id = d.email_id LEFT JOIN broadcasts AS b ON b.id = d.broadcast_id
-		WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
+	return list(&r.session, scanDoubt, `SELECT `+doubtColumns+` WHERE d.id > ? ORDER BY d.id LIMIT ?`, after, limit)
+}
+
+// DoubtsOf returns a page of the doubts of a team, of all where none is named, newest
+// first, and whether there are more in the direction that was walked. Error: ErrNotFound
+// for a cursor that is not in that list.
+func (r *Reader) DoubtsOf(teamID string, page app.Page) ([]app.Doubt, bool, error) {
+	exists := func(cursor string) error {
+		var n int
+		return r.row(`SELECT 1 FROM doubts WHERE id = ? AND ? IN ('', team_id)`, []any{cursor, teamID}, &n)
+	}
+	if teamID == "" {
+		return listPage(r, page, exists, scanDoubt, `SELECT `+doubtColumns+` WHERE d.id < ? ORDER BY d.id DESC LIMIT ?`, `SELECT `+doubtColumns+` WHERE d.id > ? ORDER BY d.id LIMIT ?`)
+	}
+	return listPage(r, page, exists, scanDoubt, `SELECT `+doubtColumns+` WHERE d.team_id = ? AND d.id < ? ORDER BY d.id DESC LIMIT ?`,
+		`SELECT `+doubtColumns+` WHERE d.team_id = ? AND d.id > ? ORDER BY d.id LIMIT ?`, teamID)
 }
 
 // CountDoubts says how often an email was in doubt.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 )
 
 // EmailFilter picks emails of a team. What is empty picks all.
@@ -17,8 +18,8 @@ type EmailFilter struct {
 	Domain  string // of the sender
 	Subject string // a part of it; the case of ASCII letters does not matter
 	Tag     app.Tag
-	TagName bool // Tag has a name alone
-	Status  app.LastEvent
+	TagName bool            // Tag has a name alone
+	Status  []app.LastEvent // one of them
 	Source  string
 	KeyID   string
 	Since   time.Time // created then or later
@@ -60,7 +61,7 @@ const (
 // emailFits is what an email must fulfil to be found. Its parameters are the fourth and
 // the following ones of emailSearch.args.
 const emailFits = `(?4 = '' OR instr(lower(e.sender), ?4) > 0) AND (?5 = '' OR instr(lower(e.sender), ?5) > 0)
-	AND (?6 = '' OR instr(lower(e.subject), ?6) > 0) AND (?7 = '' OR instr(e.tags, ?7) > 0) AND (?8 = '' OR e.last_event = ?8)
+	AND (?6 = '' OR instr(lower(e.subject), ?6) > 0) AND (?7 = '' OR instr(e.tags, ?7) > 0) AND (?8 = '' OR instr(?8, ' ' || e.last_event || ' ') > 0)
 	AND (?9 = '' OR e.key_id = ?9) AND (?10 = '' OR e.source = ?10)`
 
 // emailGoesTo is the same of its envelope.
@@ -130,7 +131,7 @@ func newEmailSearch(r *Reader, teamID string, f *EmailFilter, page app.Page) (*e
 		suffix = "@" + f.To.Domain
 	}
 	begin := lowerASCII(f.To.Prefix)
-	s.needle = [...]any{from, domain, lowerASCII(f.Subject), tag, string(f.Status), f.KeyID, f.Source, s.to, begin, suffix}
+	s.needle = [...]any{from, domain, lowerASCII(f.Subject), tag, statusNeedle(f.Status), f.KeyID, f.Source, s.to, begin, suffix}
 	return s, s.plan(f, page, begin)
 }
 
@@ -188,6 +189,14 @@ func (s *emailSearch) prefixed(begin string, p searchPart) (ids []string, few bo
 		slices.Reverse(ids)
 	}
 	return append([]string{}, ids...), true, nil
+}
+
+// statusNeedle has each status between spaces.
+func statusNeedle(all []app.LastEvent) (text string) {
+	for _, status := range all {
+		text += " " + string(status) + " "
+	}
+	return text
 }
 
 // tagNeedle is what stands in the column of an email with the filter's tag.
@@ -317,7 +326,7 @@ func (f FoundEmails) cut(limit int) FoundEmails {
 // inOrder puts what was found from old to new into the order of the list.
 func (s *emailSearch) inOrder(f FoundEmails) FoundEmails {
 	if s.newer {
-		slices.Reverse(f.Emails)
+		order.Reverse(f.Emails)
 	}
 	return f
 }

@@ -144,8 +144,8 @@ func TestASearchFindsWhatFitsHoweverItWalks(t *testing.T) {
 			"tag":            {EmailFilter{Tag: app.Tag{Name: "kind", Value: "2"}}, func(i int) bool { return i%3 == 2 }},
 			"tag by name":    {EmailFilter{Tag: app.Tag{Name: "kind"}, TagName: true}, all},
 			"half a tag":     {EmailFilter{Tag: app.Tag{Name: "kin"}, TagName: true}, none},
-			"key and more":   {EmailFilter{KeyID: "key1", Status: app.Queued, Source: "api", To: AddressPattern{Exact: "user1@example.org"}}, func(i int) bool { return i%10 == 1 }},
-			"status":         {EmailFilter{Status: app.Sent}, none},
+			"key and more":   {EmailFilter{KeyID: "key1", Status: []app.LastEvent{app.Sent, app.Queued}, Source: "api", To: AddressPattern{Exact: "user1@example.org"}}, func(i int) bool { return i%10 == 1 }},
+			"status":         {EmailFilter{Status: []app.LastEvent{app.Sent, app.Bounced}}, none},
 			"soon":           {EmailFilter{Since: time.Now().Add(time.Hour)}, none},
 			"time":           {EmailFilter{Since: time.Now().Add(-time.Hour), Until: time.Now().Add(time.Hour)}, all},
 		} {

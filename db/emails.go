@@ -12,12 +12,31 @@ import (
 // InsertEmail writes an accepted email whole: its row, content, attachments and
 // envelope. An email to an envelope of 50 costs 50 small rows.
 func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
+	if err := tx.insertEmailRow(e); err != nil {
+		return err
+	}
+	if err := tx.insertContent(e); err != nil {
+		return err
+	}
+	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
+	for n, address := range recipients {
+		if _, err := tx.exec(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
+			return fmt.Errorf("insert recipient: %w", err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) insertEmailRow(e *app.Email) error {
 	var columns [5]any
 	var err error
 	for i, list := range [][]app.Address{{e.From}, e.To, e.Cc, e.Bcc, e.ReplyTo} {
 		if columns[i], err = asJSON(list); err != nil {
 			return err
 		}
+	}
+	if columns[1] == nil { // a message that was handed in whole may name nobody
+		columns[1] = "[]"
 	}
 	tags, err := asJSON(e.Tags)
 	if err != nil {
@@ -29,14 +48,6 @@ func (tx *Tx) InsertEmail(e *app.Email, recipients []string) error {
 		e.Subject, tags, len(e.Attachments), nullText(e.TopicID), nullText(e.TemplateID), cmp.Or(e.Source, "api"), milli(e.CreatedAt), nullTime(e.ScheduledAt), string(e.LastEvent))
 	if err != nil {
 		return fmt.Errorf("insert email: %w", err)
-	}
-	if err := tx.insertContent(e); err != nil {
-		return err
-	}
-	for n, address := range recipients {
-		if _, err := tx.exec(`INSERT INTO recipients (email_id, n, address, state) VALUES (?, ?, ?, 'queued')`, e.ID, n, address); err != nil {
-			return fmt.Errorf("insert recipient: %w", err)
-		}
 	}
 	return nil
 }
@@ -54,18 +65,17 @@ func (tx *Tx) insertContent(e *app.Email) error {
 	if err != nil {
 		return err
 	}
-	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?)`,
-		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
+	_, err = tx.exec(`INSERT INTO contents (email_id, html, plain, headers, unsubscribe, tracking, insights, raw, sum) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+		e.ID, nullText(e.HTML), nullText(e.Text), headers, nullText(e.Unsubscribe), tracking, insights, rawSize(e), contentSum(e.HTML, e.Text, columnText(headers), e.Unsubscribe))
 	if err != nil {
 		return fmt.Errorf("insert content: %w", err)
 	}
-	tx.tellEvent(e.TeamID, e.ID, "", string(e.LastEvent))
 	for i := range e.Attachments {
 		if err := tx.insertAttachment(e.ID, &e.Attachments[i]); err != nil {
 			return err
 		}
 	}
-	return nil
+	return tx.insertRaw(e)
 }
 
 // SetLastEvent moves the last_event of an email up by rank; a lower event changes
@@ -154,45 +164,52 @@ func (r *Reader) EmailRow(teamID, id string) (*app.Email, error) {
 // Email returns one email of a team with its bodies and the metadata of its
 // attachments, without them where its content was deleted. Error: a Damage where what it says is not what was accepted.
 func (r *Reader) Email(teamID, id string) (*app.Email, error) {
-	e, err := r.email(teamID, id)
-	if err == nil {
-		return e, nil
-	}
-	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not there, or the row itself is damaged
-		return nil, rowErr
-	}
-	return nil, ofEmail(damaged("contents", err), teamID, id)
+	e, _, err := r.emailAndRaw(teamID, id)
+	return e, err
 }
 
-func (r *Reader) email(teamID, id string) (*app.Email, error) {
+// emailAndRaw is Email, and the size of the message that it leaves as; 0: it is made of
+// what the email says.
+func (r *Reader) emailAndRaw(teamID, id string) (*app.Email, int64, error) {
+	e, raw, err := r.email(teamID, id)
+	if err == nil {
+		return e, raw, nil
+	}
+	if _, rowErr := r.EmailRow(teamID, id); rowErr != nil { // not there, or the row itself is damaged
+		return nil, 0, rowErr
+	}
+	return nil, 0, ofEmail(damaged("contents", err), teamID, id)
+}
+
+func (r *Reader) email(teamID, id string) (_ *app.Email, rawSize int64, err error) {
 	var row emailRow
 	var html, plain, headers, unsubscribe, tracking, insights sql.NullString
-	var sum sql.NullInt64 // NULL: there is no content
-	err := r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.sum
+	var sum, raw sql.NullInt64 // NULL: there is no content; there is no message beside it
+	err = r.row(`SELECT `+emailColumns+`, c.html, c.plain, c.headers, c.unsubscribe, c.tracking, c.insights, c.raw, c.sum
 		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id WHERE e.team_id = ? AND e.id = ?`, []any{teamID, id},
-		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &sum)...)
+		append(row.dest(), &html, &plain, &headers, &unsubscribe, &tracking, &insights, &raw, &sum)...)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	e, err := row.finish()
 	switch {
 	case err != nil:
-		return nil, err
+		return nil, 0, err
 	case !e.ContentDeletedAt.IsZero():
-		return &e, nil
+		return &e, 0, nil
 	case !sum.Valid:
-		return nil, ErrNotFound
+		return nil, 0, ErrNotFound
 	case sum.Int64 != contentSum(html.String, plain.String, headers.String, unsubscribe.String):
-		return nil, errSum
+		return nil, 0, errSum
 	}
 	e.HTML, e.Text, e.Unsubscribe = html.String, plain.String, unsubscribe.String
 	if err := errors.Join(fromJSON(headers, &e.Headers), fromJSON(tracking, &e.Tracking), fromJSON(insights, &e.Insights)); err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	if row.attachments > 0 {
 		e.Attachments, err = r.attachments(id)
 	}
-	return &e, err
+	return &e, raw.Int64, err
 }
 
 // EmailSize returns about how many bytes Email reads, without reading them.
@@ -210,7 +227,11 @@ func (r *Reader) OutgoingSize(teamID, id string) (bytes int64, err error) {
 		return 0, err
 	}
 	bytes, err = r.EmailSize(teamID, id)
-	return bytes + files, err
+	if err != nil {
+		return 0, err
+	}
+	raw, err := r.RawSize(teamID, id)
+	return bytes + files + raw, err
 }
 
 // EmailHead returns an email without its addresses, subject and content: key,
@@ -233,7 +254,7 @@ func (r *Reader) EmailHead(teamID, id string) (app.Email, error) {
 // DeleteEmail removes an email with all that belongs to it. Errors: ErrNotFound; a
 // Damage where its content can't be read, since a write would fail there too.
 func (tx *Tx) DeleteEmail(teamID, id string) error {
-	if _, _, err := tx.Outgoing(teamID, id); isUnreadable(err) {
+	if _, _, err := tx.Whole(teamID, id); isUnreadable(err) {
 		return err
 	}
 	n, err := tx.exec(`DELETE FROM emails WHERE team_id = ? AND id = ?`, teamID, id)

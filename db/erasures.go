@@ -74,7 +74,7 @@ type Span struct{ After, Until string }
 
 // EmailsWithTraces returns those of the first limit emails of a span that hold an
 // address of e in what they say, in their envelope or in their timeline, and
-// files, which of them have attachments that nobody looked into. next is the last
+// files, which of them have attachments, or a message of their own, that nobody looked into. next is the last
 // id that was looked at, empty when the span is done.
 func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.Set) (hit map[string]bool, files []string, next string, err error) {
 	hit = map[string]bool{}
@@ -83,9 +83,10 @@ func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.
 		var id, sender, to, subject string
 		var cc, bcc, reply, tags, html, plain, headers sql.NullString
 		var attachments int
-		err := s.Scan(&id, &sender, &to, &cc, &bcc, &reply, &subject, &tags, &attachments, &html, &plain, &headers)
+		var raw sql.NullInt64
+		err := s.Scan(&id, &sender, &to, &cc, &bcc, &reply, &subject, &tags, &attachments, &html, &plain, &headers, &raw)
 		n, next = n+1, id
-		if attachments > 0 {
+		if attachments > 0 || raw.Valid {
 			files = append(files, id)
 		}
 		if e.InList(to) || e.InList(sender) || e.InList(cc.String) || e.InList(bcc.String) || e.InList(reply.String) ||
@@ -93,7 +94,7 @@ func (r *Reader) EmailsWithTraces(teamID string, span Span, limit int, e *erase.
 			hit[id] = true
 		}
 		return struct{}{}, err
-	}, `SELECT e.id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to, e.subject, e.tags, e.attachments, c.html, c.plain, c.headers
+	}, `SELECT e.id, e.sender, e.to_list, e.cc_list, e.bcc_list, e.reply_to, e.subject, e.tags, e.attachments, c.html, c.plain, c.headers, c.raw
 		FROM emails AS e LEFT JOIN contents AS c ON c.email_id = e.id
 		WHERE e.team_id = ? AND e.id > ? AND e.id <= ? ORDER BY e.id LIMIT ?`, teamID, span.After, span.Until, limit)
 	if err != nil || n == 0 {
@@ -183,7 +184,8 @@ func (tx *Tx) OutdateUnit(emailID string) error {
 }
 
 // RewriteEmail writes what an email says anew, and those attachments. An email
-// that was deleted meanwhile stays so. Its captured message goes.
+// that was deleted meanwhile stays so. Its captured message goes, and a message of its own
+// that it has no more.
 func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 	var columns [5]any
 	var err error
@@ -191,6 +193,9 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 		if columns[i], err = asJSON(list); err != nil {
 			return err
 		}
+	}
+	if columns[1] == nil { // a message that was handed in whole may name nobody
+		columns[1] = "[]"
 	}
 	tags, err := asJSON(m.Tags)
 	if err != nil {
@@ -215,7 +220,10 @@ func (tx *Tx) RewriteEmail(m *app.Email, attachments []*app.Attachment) error {
 			return fmt.Errorf("rewrite attachment: %w", err)
 		}
 	}
-	return nil
+	if m.Raw != nil {
+		return nil
+	}
+	return tx.dropRaw(m.ID)
 }
 
 // HoldsTraces reports whether envelope, timeline or doubts of an email hold an

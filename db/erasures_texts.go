@@ -20,6 +20,7 @@ const (
 	PropertyFallbacks
 	TemplateReplyTo
 	TemplateVariables
+	TemplateDesigns
 	SegmentNames
 	TopicNames
 	TopicDescriptions
@@ -67,6 +68,9 @@ var textColumns = [TextKinds]textColumn{
 	TemplateVariables: {json: true,
 		read:  `SELECT id, coalesce(variables, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE template_versions SET variables = ? WHERE team_id = ? AND id = ?`},
+	TemplateDesigns: {json: true,
+		read:  `SELECT id, coalesce(design, 'null') FROM template_versions WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
+		write: `UPDATE template_versions SET design = ? WHERE team_id = ? AND id = ?`},
 	SegmentNames: {
 		read:  `SELECT id, name FROM segments WHERE team_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`,
 		write: `UPDATE segments SET name = ? WHERE team_id = ? AND id = ?`},

@@ -3,12 +3,12 @@ package db
 import (
 	"database/sql"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/order"
 )
 
 // InsertEvent adds a line to a timeline, and counts what it says. Error: ErrNotFound for an email that is
@@ -44,6 +44,13 @@ func (r *Reader) Events(emailID string) ([]app.Event, error) {
 func (r *Reader) NewestEvents(emailID string, limit int) ([]app.Event, error) {
 	return list(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
 		WHERE email_id = ? ORDER BY id DESC LIMIT ?`, emailID, limit)
+}
+
+// NewestEventOf returns the newest line of a type in an email's timeline. Error:
+// ErrNotFound.
+func (r *Reader) NewestEventOf(emailID string, of app.EventType) (app.Event, error) {
+	return one(&r.session, scanEvent, `SELECT email_id, id, type, recipient, detail, created_at FROM events
+		WHERE email_id = ? AND type = ? ORDER BY id DESC LIMIT 1`, emailID, string(of))
 }
 
 func scanEvent(s scanner) (app.Event, error) {
@@ -102,7 +109,7 @@ func (r *Reader) Troubles(relay, teamID, domain string, from, to time.Time) ([]a
 		}
 		out = append(out, some...)
 	}
-	slices.SortStableFunc(out, func(a, b app.RelayTrouble) int { return b.StartedAt.Compare(a.StartedAt) })
+	order.By(out, func(a, b app.RelayTrouble) int { return b.StartedAt.Compare(a.StartedAt) })
 	return out[:min(len(out), maxTroubles)], nil
 }
 

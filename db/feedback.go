@@ -58,6 +58,7 @@ type Subject struct {
 	EmailID     string
 	BroadcastID string // empty: an email
 	MessageID   string // without angle brackets
+	Domain      string // of the sender
 	Relay       string
 	AcceptedAt  time.Time
 	Recipients  []Recipient // in the order of the envelope
@@ -74,16 +75,33 @@ type Recipient struct {
 func (r *Reader) Subject(emailID string) (*Subject, error) {
 	s := Subject{EmailID: emailID}
 	var accepted int64
-	err := r.row(`SELECT team_id, message_id, relay, created_at FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted)
+	var sender sql.NullString
+	err := r.row(`SELECT team_id, message_id, relay, created_at, sender FROM emails WHERE id = ?`, []any{emailID}, &s.TeamID, &s.MessageID, &s.Relay, &accepted, &sender)
 	if errors.Is(err, ErrNotFound) {
 		return r.broadcastSubject(emailID)
 	}
 	if err != nil {
 		return nil, err
 	}
+	if s.Domain, err = senderDomain(emailID, s.MessageID, sender); err != nil {
+		return nil, err
+	}
 	s.AcceptedAt = fromMilli(accepted)
 	s.Recipients, err = r.Recipients(emailID)
 	return &s, err
+}
+
+// senderDomain returns the domain of an email's sender, also of one that was erased where
+// the Message-ID is ours.
+func senderDomain(emailID, messageID string, sender sql.NullString) (string, error) {
+	if id, domain := app.CutEmailMessageID(messageID); id == emailID {
+		return domain, nil
+	}
+	var from []app.Address
+	if err := fromJSON(sender, &from); err != nil || len(from) != 1 {
+		return "", err
+	}
+	return from[0].Domain, nil
 }
 
 // Recipients returns the envelope of an email, with what became of each.
@@ -111,7 +129,7 @@ func (r *Reader) broadcastSubject(emailID string) (*Subject, error) {
 		return nil, fmt.Errorf("sender of broadcast %s: %w", s.BroadcastID, err)
 	}
 	if len(from) == 1 {
-		s.MessageID = app.EmailMessageID(emailID, from[0].Domain)
+		s.MessageID, s.Domain = app.EmailMessageID(emailID, from[0].Domain), from[0].Domain
 	}
 	s.AcceptedAt = fromMilli(created)
 	if queued.Valid {

@@ -14,6 +14,7 @@ import (
 	"unicode/utf8"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/room"
 )
 
@@ -66,7 +67,7 @@ func inOrder(f *app.Filter) []app.Condition {
 		return 2
 	}
 	out := slices.Clone(f.Conditions)
-	slices.SortStableFunc(out, func(a, b app.Condition) int { return cmp.Compare(rank(a), rank(b)) })
+	order.By(out, func(a, b app.Condition) int { return cmp.Compare(rank(a), rank(b)) })
 	return out
 }
 

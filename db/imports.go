@@ -76,6 +76,23 @@ func (tx *Tx) AdvanceImport(i *importing.Import, done int) error {
 	return oneRow(n, err, ErrNotFound)
 }
 
+// SetImportPlan notes how far an import is with what it began to do. Error: ErrNotFound
+// where it is over.
+func (tx *Tx) SetImportPlan(i *importing.Import) error {
+	options, err := jsonText(&i.Plan)
+	if err != nil {
+		return err
+	}
+	n, err := tx.exec(`UPDATE imports SET options = ? WHERE team_id = ? AND id = ? AND status IN ('queued', 'in_progress')`, options, i.TeamID, i.ID)
+	return oneRow(n, err, ErrNotFound)
+}
+
+// SegmentNamed returns the oldest segment of a team with a name. Error: ErrNotFound.
+func (r *Reader) SegmentNamed(teamID, name string) (id string, err error) {
+	err = r.row(`SELECT s.id FROM segments AS s WHERE s.team_id = ? AND s.name = ? ORDER BY s.id LIMIT 1`, []any{teamID, name}, &id)
+	return id, err
+}
+
 // InsertImportError keeps what is wrong with a row.
 func (tx *Tx) InsertImportError(importID string, e importing.RowError) error {
 	_, err := tx.exec(`INSERT INTO import_errors (import_id, id, line, message) VALUES (?, ?, ?, ?)`, importID, e.ID, e.Line, e.Message)

@@ -61,7 +61,7 @@ func (b *importBook) add(team string, n int) string {
 		if n < 0 {
 			return nil
 		}
-		return tx.QueueImport(team, id, &importing.Plan{Conflict: app.ConflictUpsert, Width: 3})
+		return tx.QueueImport(team, id, &importing.Plan{Conflict: app.ConflictUpsert, Sheet: importing.Sheet{Width: 3}})
 	})
 	return id
 }

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"mailer/app"
+	"mailer/app/order"
 )
 
 // The ends of all ids: firstID stands before each, lastID behind each.
@@ -23,35 +24,38 @@ func listPage[T any](r *Reader, page app.Page, exists func(cursor string) error,
 
 // keyset reads one row more than the page to know whether there are more, and
 // turns a page that was walked backwards into the order of the list.
-func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) ([]T, bool, error) {
-	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
-		if err := exists(cursor); err != nil {
-			return nil, false, err
-		}
+func keyset[T any](r *Reader, page app.Page, exists func(cursor string) error, read func(limit int) ([]T, error)) (rows []T, more bool, err error) {
+	if err = knownCursor(&page, exists); err == nil {
+		rows, err = read(page.Limit + 1)
 	}
-	rows, err := read(page.Limit + 1)
 	if err != nil {
 		return nil, false, err
 	}
-	more := len(rows) > page.Limit
-	if more {
+	if more = len(rows) > page.Limit; more {
 		rows = rows[:page.Limit]
 	}
 	if page.Before != "" {
-		slices.Reverse(rows)
+		order.Reverse(rows)
 	}
 	return rows, more, nil
+}
+
+// knownCursor returns what exists answers of a page's cursor, where it has one.
+func knownCursor(page *app.Page, exists func(cursor string) error) error {
+	if cursor := cmp.Or(page.After, page.Before); cursor != "" {
+		return exists(cursor)
+	}
+	return nil
 }
 
 // walk returns at most limit rows behind a page's cursor, in the order in which
 // the page is walked; without one, from start. after and before are the statements
 // of the two directions, whose last two parameters are the cursor and the limit.
 func walk[T any](r *Reader, scan func(scanner) (T, error), page app.Page, start string, limit int, after, before string, args ...any) ([]T, error) {
-	query, cursor := after, cmp.Or(page.After, start)
 	if page.Before != "" {
-		query, cursor = before, page.Before
+		after = before
 	}
-	return list(&r.session, scan, query, append(slices.Clone(args), cursor, limit)...)
+	return list(&r.session, scan, after, append(slices.Clip(args), cmp.Or(page.Before, page.After, start), limit)...)
 }
 
 // behind moves a page's cursor on in its direction.

@@ -69,21 +69,66 @@ func (r *Reader) QueuedUnit(emailID string) (QueuedUnit, error) {
 	return one(&r.session, scanQueued, `SELECT `+queuedColumns+` FROM units AS u WHERE u.email_id = ?`, emailID)
 }
 
-// QueuedAddress is a recipient that waits.
-type QueuedAddress struct{ EmailID, Address string }
+// QueuedGroup is how many open units stand alike: Unit stands for them with its relay,
+// team, sender's domain, state and what is said of its attempts, and with the first id.
+type QueuedGroup struct {
+	QueuedUnit
+	Count int64
+}
 
-// QueuedAddresses returns the recipients that wait of the units behind one id up to
-// another.
-func (r *Reader) QueuedAddresses(after, upto string) ([]QueuedAddress, error) {
-	scan := func(s scanner) (a QueuedAddress, err error) { return a, s.Scan(&a.EmailID, &a.Address) }
-	mails, err := list(&r.session, scan, `SELECT u.email_id, p.address FROM units AS u CROSS JOIN recipients AS p
-		WHERE u.email_id > ? AND u.email_id <= ? AND p.email_id = u.email_id AND p.state = 'queued'`, after, upto)
+// QueuedGroups counts the open units of a team, or with an empty id of all, at a time. What
+// is due is counted in its index, the others in their rows.
+func (r *Reader) QueuedGroups(teamID string, now time.Time) ([]QueuedGroup, error) {
+	due, err := list(&r.session, scanGroup, `SELECT min(email_id), team_id, relay, domain, state, NULL, 0, 0, 0, count(*) FROM units
+		WHERE state = 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY relay, bulk, team_id, domain`, nullText(teamID))
 	if err != nil {
 		return nil, err
 	}
-	bulk, err := list(&r.session, scan, `SELECT u.email_id, b.email FROM units AS u CROSS JOIN broadcast_recipients AS b
-		WHERE u.email_id > ? AND u.email_id <= ? AND u.broadcast_id IS NOT NULL AND b.id = u.email_id`, after, upto)
-	return append(mails, bulk...), err
+	rest, err := list(&r.session, scanGroup, `SELECT min(email_id), team_id, relay, domain, state, held, next_at > ?2,
+		attempts > 0 OR crashes > 0 OR since IS NOT NULL, late = 1 AND owed > 0, count(*) FROM units
+		WHERE state <> 'due' AND (?1 IS NULL OR team_id = ?1) GROUP BY team_id, relay, domain, state, held, 7, 8, 9`, nullText(teamID), milli(now))
+	for i := range rest {
+		g := &rest[i]
+		if !g.NextAt.IsZero() {
+			g.NextAt = now.Add(time.Minute)
+		}
+	}
+	return append(due, rest...), err
+}
+
+func scanGroup(s scanner) (g QueuedGroup, err error) {
+	var held sql.NullString
+	var waits, tried, owes bool
+	err = s.Scan(&g.EmailID, &g.TeamID, &g.Relay, &g.Domain, &g.State, &held, &waits, &tried, &owes, &g.Count)
+	g.Held = app.HoldReason(held.String)
+	if waits {
+		g.NextAt = fromMilli(1) // QueuedGroups sets it
+	}
+	if tried {
+		g.Attempts = 1
+	}
+	if owes {
+		g.Late, g.Owed = true, 1
+	}
+	return g, err
+}
+
+// QueuedDomain is how many recipients of a domain wait.
+type QueuedDomain struct {
+	Domain string
+	Count  int64
+}
+
+// QueuedDomains counts the recipients that wait of a team, or with an empty id of all, by
+// their domains in lower case: the most first, at most limit, of so many recipients.
+func (r *Reader) QueuedDomains(teamID string, limit, of int) ([]QueuedDomain, error) {
+	scan := func(s scanner) (d QueuedDomain, err error) { return d, s.Scan(&d.Domain, &d.Count) }
+	return list(&r.session, scan, `SELECT lower(substr(address, length(rtrim(address, replace(address, '@', ''))) + 1)) AS domain, count(*) AS n FROM (
+			SELECT p.address AS address FROM units AS u CROSS JOIN recipients AS p
+				WHERE (?1 IS NULL OR u.team_id = ?1) AND p.email_id = u.email_id AND p.state = 'queued'
+			UNION ALL SELECT b.email FROM units AS u CROSS JOIN broadcast_recipients AS b
+				WHERE (?1 IS NULL OR u.team_id = ?1) AND u.broadcast_id IS NOT NULL AND b.id = u.email_id
+			LIMIT ?3) GROUP BY domain ORDER BY n DESC, domain LIMIT ?2`, nullText(teamID), limit, of)
 }
 
 // HoldWaiting has a unit wait until it is released, whatever its state: an attempt that

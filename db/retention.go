@@ -179,6 +179,9 @@ func (tx *Tx) DeleteContentPiece(emailID string) (more bool, err error) {
 	if err != nil || n > 0 {
 		return n > 0, err
 	}
+	if n, err = tx.deleteRawPieces(emailID, 1); err != nil || n > 0 {
+		return n > 0, err
+	}
 	if _, err := tx.exec(`DELETE FROM attachments WHERE email_id = ?`, emailID); err != nil {
 		return false, err
 	}

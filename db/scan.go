@@ -49,47 +49,58 @@ func (s *session) exists(query string, args ...any) error {
 	return s.row(query, args, &n)
 }
 
+// What follows up to each is compiled anew for each type of row, so that it holds what the
+// type is needed for, and no more.
+
 // one returns what scan makes of the first row of a query. Error: ErrNotFound
 // where there is none.
-func one[T any](s *session, scan func(scanner) (T, error), query string, args ...any) (T, error) {
+func one[T any](s *session, scan func(scanner) (T, error), query string, args ...any) (v T, err error) {
 	stmt, err := s.stmt(query)
-	if err != nil {
-		var none T
-		return none, err
+	if err == nil {
+		v, err = scan(s.firstRow(stmt, args))
+		err = notFound(readFault(query, err))
 	}
-	v, err := scan(s.firstRow(stmt, args))
-	return v, notFound(readFault(query, err))
+	return v, err
 }
 
 // list returns what scan makes of each row of a query.
-func list[T any](s *session, scan func(scanner) (T, error), query string, args ...any) ([]T, error) {
-	stmt, err := s.stmt(query)
-	if err != nil {
-		return nil, err
-	}
-	rows, err := collect(context.Background(), s.room, stmt, scan, args...)
-	return rows, readFault(query, err)
-}
-
-// collect is list for a statement at hand that may end with ctx, and counts its rows
-// in an answer's room.
-func collect[T any](ctx context.Context, in room.Room, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) ([]T, error) {
-	var out []T
-	err := each(ctx, in, stmt, args, func(row scanner) error {
-		v, err := scan(row)
-		if err == nil {
-			out = append(out, v)
-		}
-		return err
-	})
-	if err != nil {
+func list[T any](s *session, scan func(scanner) (T, error), query string, args ...any) (out []T, err error) {
+	if err = s.each(query, args, into(&out, scan)); err != nil {
 		return nil, err
 	}
 	return out, nil
 }
 
-// each hands every row of a statement to take, until it fails. It knows no type of
-// row, so that it is compiled once and not with each collect.
+// collect is list for a statement at hand that may end with ctx, and counts its rows
+// in an answer's room.
+func collect[T any](ctx context.Context, in room.Room, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) (out []T, err error) {
+	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// into appends what scan makes of a row.
+func into[T any](out *[]T, scan func(scanner) (T, error)) func(scanner) error {
+	return func(row scanner) error {
+		v, err := scan(row)
+		if err == nil {
+			*out = append(*out, v)
+		}
+		return err
+	}
+}
+
+// each hands every row of a query to take, until it fails.
+func (s *session) each(query string, args []any, take func(scanner) error) error {
+	stmt, err := s.stmt(query)
+	if err != nil {
+		return err
+	}
+	return readFault(query, each(context.Background(), s.room, stmt, args, take))
+}
+
+// each hands every row of a statement to take, until it fails.
 func each(ctx context.Context, in room.Room, stmt *sql.Stmt, args []any, take func(scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
 	for p := retries(0); p.again(err); {

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"mailer/app/order"
 )
 
 // A database is of this version only where its schema is what schema.sql makes: the
@@ -46,7 +48,7 @@ func schemaForm(ctx context.Context, q querier) ([]schemaObject, error) {
 	if err := rows.Err(); err != nil {
 		return nil, fmt.Errorf("read the schema: %w", err)
 	}
-	slices.SortFunc(form, schemaObject.compare)
+	order.By(form, schemaObject.compare)
 	return form, nil
 }
 

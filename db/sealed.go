@@ -14,6 +14,7 @@ const (
 	SealedRelays   SealedTable = "relays"
 	SealedFlags    SealedTable = "relay_states"
 	SealedTOTP     SealedTable = "totp"
+	SealedCerts    SealedTable = "certificates"
 	SealedSettings SealedTable = "settings"
 )
 
@@ -51,6 +52,9 @@ var sealedStatements = map[SealedTable]struct {
 	SealedTOTP: {false,
 		`SELECT user_id, '', sealed FROM totp WHERE user_id > ? ORDER BY user_id LIMIT ?`,
 		`UPDATE totp SET sealed = ? WHERE user_id = ? AND sealed = ?`},
+	SealedCerts: {false,
+		`SELECT name, '', sealed FROM certificates WHERE name > ? ORDER BY name LIMIT ?`,
+		`UPDATE certificates SET sealed = ? WHERE name = ? AND sealed = ?`},
 	SealedSettings: {false,
 		`SELECT name, '', value FROM settings WHERE name > ? AND name >= 'sealed.' AND name < 'sealed/' ORDER BY name LIMIT ?`,
 		`UPDATE settings SET value = ? WHERE name = ? AND value = ?`},

@@ -103,11 +103,11 @@ func (tx *Tx) CountMembers(segmentID string, n int) error {
 	return err
 }
 
-// SegmentsOf returns the ids of the segments that a contact was added to by hand,
+// SegmentsOf returns the ids of a team's segments that a contact was added to by hand,
 // oldest first.
-func (r *Reader) SegmentsOf(contactID string) ([]string, error) {
-	return list(&r.session, scanText, `SELECT s.id FROM members AS m JOIN segments AS s ON s.id = m.segment_id
-		WHERE m.contact_id = ? ORDER BY m.segment_id`, contactID)
+func (r *Reader) SegmentsOf(teamID, contactID string) ([]string, error) {
+	return list(&r.session, scanText, `SELECT s.id FROM members AS m CROSS JOIN segments AS s
+		WHERE s.id = m.segment_id AND s.team_id = ? AND m.contact_id = ? ORDER BY m.segment_id`, teamID, contactID)
 }
 
 const (
@@ -122,7 +122,7 @@ const (
 // most. Errors: ErrNotFound for a cursor that is none of them, ErrLong, and that of
 // ctx.
 func (r *Reader) ListSegmentsOf(ctx context.Context, e Effort, c *app.Contact, page app.Page) ([]app.Segment, bool, error) {
-	byHand, err := r.SegmentsOf(c.ID)
+	byHand, err := r.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {
 		return nil, false, fmt.Errorf("read memberships: %w", err)
 	}

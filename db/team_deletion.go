@@ -219,6 +219,9 @@ func (tx *Tx) purgeEmailsOf(teamID string, limit int) (more bool, err error) {
 	for _, id := range ids {
 		n, err := tx.exec(`DELETE FROM attachment_pieces WHERE (attachment_id, n) IN (SELECT p.attachment_id, p.n
 			FROM attachments AS a CROSS JOIN attachment_pieces AS p ON p.attachment_id = a.id WHERE a.email_id = ? LIMIT ?)`, id, maxPieces)
+		if err == nil && n < maxPieces {
+			n, err = tx.deleteRawPieces(id, maxPieces)
+		}
 		if err != nil || n == maxPieces {
 			return true, err
 		}

@@ -7,7 +7,7 @@ import (
 
 // goesWith are tables whose rows go with those of another that a deleted team has.
 var goesWith = map[string]string{
-	"contents": "emails", "attachments": "emails", "attachment_pieces": "emails", "recipients": "emails", "events": "emails", "attempts": "emails", "units": "emails",
+	"contents": "emails", "raw_pieces": "emails", "attachments": "emails", "attachment_pieces": "emails", "recipients": "emails", "events": "emails", "attempts": "emails", "units": "emails",
 	"captures": "emails", "provider_ids": "emails",
 	"broadcast_contents": "broadcasts", "broadcast_recipients": "broadcasts", "broadcast_links": "broadcasts", "broadcast_clicks": "broadcasts",
 	"dkim_keys": "domains", "templates": "template_versions", "import_pieces": "imports", "import_errors": "imports",
@@ -15,7 +15,7 @@ var goesWith = map[string]string{
 }
 
 // ofNoTeam are tables that hold nothing that goes with a team.
-var ofNoTeam = []string{"teams", "settings", "region_outcomes", "feedback", "relays", "relay_pauses", "relay_states", "relay_usage", "audit_logs",
+var ofNoTeam = []string{"teams", "settings", "region_outcomes", "feedback", "relays", "relay_pauses", "relay_states", "certificates", "certificate_states", "relay_usage", "audit_logs",
 	"users", "sessions", "devices", "sign_in_codes", "totp", "recovery_codes", "passkeys"} // a person may be in other teams
 
 func TestADeletionOfATeamKnowsEveryTable(t *testing.T) {

@@ -75,8 +75,8 @@ func (tx *Tx) InsertTemplateVersion(t *app.Template) error {
 	if t.Text != nil {
 		plain = *t.Text
 	}
-	_, err = tx.exec(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, variables)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size(), nullText(t.From), replyTo, nullText(t.Subject), t.HTML, plain, variables)
+	_, err = tx.exec(`INSERT INTO template_versions (id, team_id, template_id, size, sender, reply_to, subject, html, plain, design, variables)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`, t.CurrentID, t.TeamID, t.ID, t.Size(), nullText(t.From), replyTo, nullText(t.Subject), t.HTML, plain, nullText(t.Design), variables)
 	if err != nil {
 		return fmt.Errorf("insert template version: %w", err)
 	}
@@ -107,13 +107,13 @@ func (r *Reader) TemplateSize(teamID, versionID string) (size int, err error) {
 // TemplateContent returns a version of a template.
 func (r *Reader) TemplateContent(teamID, versionID string) (app.TemplateContent, error) {
 	var c app.TemplateContent
-	var sender, replyTo, subject, plain, variables sql.NullString
-	err := r.row(`SELECT sender, reply_to, subject, html, plain, variables FROM template_versions WHERE team_id = ? AND id = ?`,
-		[]any{teamID, versionID}, &sender, &replyTo, &subject, &c.HTML, &plain, &variables)
+	var sender, replyTo, subject, plain, design, variables sql.NullString
+	err := r.row(`SELECT sender, reply_to, subject, html, plain, design, variables FROM template_versions WHERE team_id = ? AND id = ?`,
+		[]any{teamID, versionID}, &sender, &replyTo, &subject, &c.HTML, &plain, &design, &variables)
 	if err != nil {
 		return c, err
 	}
-	c.From, c.Subject = sender.String, subject.String
+	c.From, c.Subject, c.Design = sender.String, subject.String, design.String
 	if plain.Valid {
 		c.Text = &plain.String
 	}

@@ -30,20 +30,23 @@ type TrackedEmail struct {
 // Error: ErrNotFound when it was deleted.
 func (r *Reader) TrackedEmail(emailID string, at time.Time) (TrackedEmail, error) {
 	var t TrackedEmail
-	var recipient sql.NullString
+	var recipient, sender sql.NullString
 	var taken sql.NullInt64
 	var message string
-	err := r.row(`SELECT e.team_id, e.message_id,
+	err := r.row(`SELECT e.team_id, e.message_id, e.sender,
 			(SELECT CASE WHEN count(*) = 1 THEN max(p.address) END FROM recipients AS p WHERE p.email_id = e.id),
 			(SELECT max(v.created_at) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('sent', 'in_doubt') AND v.created_at <= ?),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type IN ('opened', 'clicked', 'prefetched')),
 			(SELECT count(*) FROM events AS v WHERE v.email_id = e.id AND v.type = 'prefetched')
-		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &recipient, &taken, &t.Events, &t.Prefetched)
+		FROM emails AS e WHERE e.id = ?`, []any{milli(at), emailID}, &t.TeamID, &message, &sender, &recipient, &taken, &t.Events, &t.Prefetched)
 	if errors.Is(err, ErrNotFound) {
 		return r.trackedRecipient(emailID, at)
 	}
-	_, t.Domain = app.CutEmailMessageID(message)
+	if err != nil {
+		return t, err
+	}
 	t.Recipient, t.Taken = recipient.String, fromMilli(taken.Int64)
+	t.Domain, err = senderDomain(emailID, message, sender)
 	return t, err
 }
 

@@ -58,7 +58,7 @@ func TestWhatAFetchAsksOfItsEmail(t *testing.T) {
 			{at.Add(2 * time.Minute), at.Add(2 * time.Minute)}, {at.Add(time.Hour), at.Add(3 * time.Minute)},
 		} {
 			got, err := r.TrackedEmail(e.ID, c.at)
-			want := TrackedEmail{TeamID: e.TeamID, Recipient: "x@example.org", Taken: c.taken, Events: 4, Prefetched: 2}
+			want := TrackedEmail{TeamID: e.TeamID, Domain: e.From.Domain, Recipient: "x@example.org", Taken: c.taken, Events: 4, Prefetched: 2}
 			if err != nil || got != want {
 				t.Errorf("at %v: %+v, %v", c.at, got, err)
 			}

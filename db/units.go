@@ -240,12 +240,30 @@ func (tx *Tx) SettleRecipient(u app.Unit, address string, state app.LastEvent) e
 }
 
 // Outgoing returns an email as a relay needs it: bodies, attachments with their
-// content, and the recipients that still wait. Where its content was deleted there is
-// nothing but the row.
+// content, or the message that it leaves as, and the recipients that still wait. Where
+// its content was deleted there is nothing but the row.
 func (r *Reader) Outgoing(teamID, emailID string) (*app.Email, []string, error) {
-	e, err := r.Email(teamID, emailID)
+	return r.outgoing(teamID, emailID, false)
+}
+
+// Whole is Outgoing, with the content of attachments also beside the message that the
+// email leaves as.
+func (r *Reader) Whole(teamID, emailID string) (*app.Email, []string, error) {
+	return r.outgoing(teamID, emailID, true)
+}
+
+func (r *Reader) outgoing(teamID, emailID string, whole bool) (*app.Email, []string, error) {
+	e, raw, err := r.emailAndRaw(teamID, emailID)
 	if err != nil {
 		return nil, nil, err
+	}
+	if raw > 0 {
+		if e.Raw, err = r.raw(emailID, raw); err != nil {
+			return nil, nil, ofEmail(damaged("raw_pieces", err), teamID, emailID)
+		}
+	}
+	if raw > 0 && !whole {
+		e.Attachments = nil
 	}
 	for i := range e.Attachments {
 		a := &e.Attachments[i]

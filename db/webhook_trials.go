@@ -29,12 +29,13 @@ type ToldEvent struct {
 }
 
 // ToldEvents returns the next events behind one, up to another, that a webhook was told
-// of or is being told, oldest first.
+// of or is being told, oldest first, without those that were made up.
 func (r *Reader) ToldEvents(webhookID, after, until string, limit int) ([]ToldEvent, error) {
 	return list(&r.session, func(s scanner) (e ToldEvent, err error) {
 		err = s.Scan(&e.ID, &e.Status)
 		return e, err
-	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ? ORDER BY happening_id LIMIT ?`,
+	}, `SELECT happening_id, status FROM deliveries WHERE webhook_id = ? AND happening_id > ? AND happening_id < ?
+		AND NOT EXISTS (SELECT 1 FROM happenings AS h WHERE h.id = happening_id AND h.seq = 0) ORDER BY happening_id LIMIT ?`,
 		webhookID, after, until, limit)
 }
 

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"time"
 
+	"mailer/app/order"
 	"mailer/app/webhook"
 )
 
@@ -85,7 +86,7 @@ func (r *Reader) eventsOf(w *webhook.Webhook, t term, newest bool, limit int) (r
 		}
 		rows = append(rows, more...)
 	}
-	slices.SortFunc(rows, func(a, b webhook.Delivery) int { return sign * cmp.Compare(a.Seq, b.Seq) })
+	order.By(rows, func(a, b webhook.Delivery) int { return sign * cmp.Compare(a.Seq, b.Seq) })
 	return rows[:min(len(rows), limit)], nil
 }
 

@@ -333,6 +333,9 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	if _, err := s.exec("BEGIN IMMEDIATE"); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
+	if err := d.lookElsewhere(s); err != nil {
+		return errors.Join(err, rollback(s))
+	}
 	now := time.Now()
 	for _, r := range group {
 		if err := d.runOne(s, r, now); err != nil {

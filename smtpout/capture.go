@@ -1,8 +1,8 @@
 package smtpout
 
 import (
-	"bytes"
 	"context"
+	"slices"
 
 	"mailer/app"
 	"mailer/app/relays"
@@ -34,7 +34,7 @@ func (c *Capture) Send(ctx context.Context, m *app.Outgoing, hold func(ctx conte
 	for _, address := range m.Recipients {
 		res.Recipients = append(res.Recipients, app.RecipientResult{Address: address, Verdict: app.Accepted, Stage: app.StageDot, Reply: reply})
 	}
-	res.Captured = bytes.Clone(message.whole)
+	res.Captured = slices.Concat(message.whole, message.tail)
 	return res
 }
 

@@ -36,8 +36,9 @@ var signedWhereThere = [...]string{
 
 // sign makes the DKIM-Signature field (RFC 6376) of a message that appendMessage made,
 // with its final CRLF, to be put before it: relaxed/relaxed, SHA-256. With
-// profile ses Message-ID and Date stay out, since SES writes its own.
-func sign(message []byte, key *app.DKIMKey, profile relays.Profile) (string, error) {
+// profile ses Message-ID and Date stay out, since SES writes its own. tail is what follows
+// message, whose header is whole.
+func sign(message []byte, key *app.DKIMKey, profile relays.Profile, tail ...byte) (string, error) {
 	if key == nil || key.Signer == nil {
 		return "", errors.New("sign message: no key")
 	}
@@ -57,7 +58,9 @@ func sign(message []byte, key *app.DKIMKey, profile relays.Profile) (string, err
 	if err != nil {
 		return "", fmt.Errorf("sign message: %w", err)
 	}
-	_, err = s.Write(message)
+	if _, err = s.Write(message); err == nil && len(tail) > 0 {
+		_, err = s.Write(tail)
+	}
 	if closeErr := s.Close(); err == nil { // always: it ends the signer's goroutine
 		err = closeErr
 	}

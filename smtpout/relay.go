@@ -165,6 +165,10 @@ func (r *Relay) Send(ctx context.Context, m *app.Outgoing, hold func(ctx context
 	defer context.AfterFunc(r.taking, stop)()
 	c, err := r.connect(connecting, who)
 	for err == nil {
+		if message, bad = r.builder.fit(ending, m, message, c.offer); bad != nil {
+			r.pool.give(c)
+			return *bad
+		}
 		reused := c.used > 0
 		res, end := r.transact(ctx, ending, c, m, message, hold)
 		if end == connStale && reused {

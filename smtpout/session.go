@@ -62,7 +62,7 @@ func (x *exchange) carryOut(ctx context.Context, hold func(ctx context.Context, 
 		}
 		return res, end
 	}
-	if err := hold(ctx, x.message.signature); err != nil {
+	if err := hold(ctx, x.message.lasting()); err != nil {
 		release()
 		x.conn.cut()
 		return withdrawn(), connBad
@@ -289,7 +289,17 @@ func (x *exchange) loneDot() connEnd {
 // body writes all but the message's last CRLF, which goes with the final dot.
 func (x *exchange) body() error {
 	x.talk.body()
-	message := bytes.TrimSuffix(x.message.whole, crlf)
+	if len(x.message.tail) == 0 {
+		return x.lines(bytes.TrimSuffix(x.message.whole, crlf))
+	}
+	if err := x.lines(x.message.whole); err != nil {
+		return err
+	}
+	return x.lines(bytes.TrimSuffix(x.message.tail, crlf))
+}
+
+// lines writes whole lines, but maybe the end of the last one.
+func (x *exchange) lines(message []byte) error {
 	if dotLine(message, 0) < 0 {
 		_, err := x.conn.Write(message)
 		return err

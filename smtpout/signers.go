@@ -16,7 +16,10 @@ import (
 type built struct {
 	signature string // DKIM-Signature field with its CRLF; empty: unsigned
 	whole     []byte // the signature and the message behind it
+	tail      []byte // what follows: the body of a message that was handed in whole, of which there is no copy
 	utf8      bool   // a header field holds UTF-8 as it is (RFC 6532)
+	eightBit  bool   // the tail holds more than ASCII (RFC 6152)
+	changed   bool   // for a relay that takes no 8-bit mail: the signature stands for no other attempt
 	buffer    []byte // of which whole is the end
 }
 
@@ -29,7 +32,16 @@ const (
 )
 
 // size is what RFC 1870 counts: the message before dots are doubled.
-func (b *built) size() int64 { return int64(len(b.whole)) }
+func (b *built) size() int64 { return int64(len(b.whole) + len(b.tail)) }
+
+// lasting is the signature, for the next attempt to repeat the same bytes; empty: it would
+// have to fit other bytes.
+func (b *built) lasting() string {
+	if b.changed {
+		return ""
+	}
+	return b.signature
+}
 
 // prepend puts the signature before the message in buf.
 func (b *built) prepend(buf []byte) {
@@ -84,6 +96,9 @@ func (b *builder) make(m *app.Outgoing) (*built, error) {
 	out, _ := b.spare.Get().(*built)
 	if out == nil {
 		out = &built{buffer: make([]byte, signatureRoom)}
+	}
+	if m.Mail != nil && m.Mail.Raw != nil {
+		return out, b.makeRaw(out, m)
 	}
 	buf, err := appendMessage(out.buffer[:signatureRoom], m)
 	if err != nil {

@@ -37,6 +37,7 @@ func TestEachChangeOfAKeyLeavesOneEntryInTheAuditLog(t *testing.T) {
 		{"POST", "/domains", `{"name":"shop.example"}`, "domain.create", "{domain}", false},
 		{"PATCH", "/domains/{domain}", `{"open_tracking":true,"tracking_subdomain":"links"}`, "domain.update", "", false},
 		{"POST", "/domains/{domain}/verify", `{}`, "domain.verify", "", false},
+		{"POST", "/domains/{domain}/dkim/rotate", `{}`, "domain.rotate_dkim", "", false},
 		{"POST", "/api-keys", `{"name":"new"}`, "key.create", "{key}", false},
 		{"PATCH", "/api-keys/{key}", `{"name":"newer"}`, "key.update", "", false},
 		{"DELETE", "/api-keys/{key}", ``, "key.delete", "", false},

@@ -3,7 +3,6 @@ package web
 import (
 	"fmt"
 	"net/netip"
-	"time"
 
 	"github.com/spf13/pflag"
 
@@ -33,12 +32,8 @@ type Bounds struct {
 	TrustedProxies []netip.Prefix
 }
 
-// BoundFlags are the flags that say the bounds of a server, and how it stops.
+// BoundFlags are the flags that say the bounds of a server.
 type BoundFlags struct {
-	// DrainDelay is for how long a server that stops still takes requests, while
-	// /readyz says that it stops.
-	DrainDelay time.Duration
-
 	bounds  Bounds
 	trusted []string
 	flags   *pflag.FlagSet
@@ -51,7 +46,6 @@ func (f *BoundFlags) Bind(flags *pflag.FlagSet) {
 	flags.IntVar(&f.bounds.TeamRateLimit, "team-rate-limit", teamKeys*DefaultRateLimit, "requests a second of all keys of a team, five times --rate-limit where only that is given; 0: no limit")
 	flags.IntVar(&f.bounds.MaxConnections, "max-connections", rest.DefaultConnections, "connections to the HTTP API at once")
 	flags.StringArrayVar(&f.trusted, "trusted-proxy", nil, "range of addresses (CIDR) of proxies whose X-Forwarded-For is believed; repeatable; none: those of this machine")
-	flags.DurationVar(&f.DrainDelay, "drain-delay", 0, "how long a stop says 503 at /readyz before the server takes no more requests")
 }
 
 // Bounds returns what the flags say. Errors name the flag.
@@ -62,9 +56,6 @@ func (f *BoundFlags) Bounds() (Bounds, error) {
 	}
 	if out.MaxConnections < 1 {
 		return out, fmt.Errorf("--max-connections must be a number above 0, is %d", out.MaxConnections)
-	}
-	if f.DrainDelay < 0 {
-		return out, fmt.Errorf("--drain-delay must not be negative, is %s", f.DrainDelay)
 	}
 	var err error
 	if out.TrustedProxies, err = app.ParseRanges(f.trusted); err != nil {

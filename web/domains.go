@@ -132,6 +132,7 @@ type domainService interface {
 	ListDomains(ctx context.Context, teamID string, page app.Page) ([]app.Domain, bool, error)
 	GetDomain(ctx context.Context, key *app.Key, id string) (app.Domain, error)
 	UpdateDomain(ctx context.Context, key *app.Key, id string, patch app.DomainPatch) (app.Domain, error)
+	RotateKeyOf(ctx context.Context, key *app.Key, id string) (app.Domain, error)
 	VerifyDomain(ctx context.Context, key *app.Key, id string) error
 	DeleteDomain(ctx context.Context, key *app.Key, id string) error
 	DomainRecords(d *app.Domain) []app.DNSRecord
@@ -171,6 +172,11 @@ func (r domainRoutes) Add(h *rest.Handler) {
 		Summary: "Have the DNS records of a domain checked now; the answer does not wait for the outcome", Tags: domainTags,
 		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
 	}, r.verifyDomain)
+	rest.Register(h, rest.Route{Admin: true}, huma.Operation{
+		OperationID: "rotate-domain-key", Method: http.MethodPost, Path: "/domains/{id}/dkim/rotate",
+		Summary: "Make the next DKIM key of a domain, unless one waits: it signs once a check finds its record", Tags: domainTags,
+		Errors: []int{http.StatusNotFound, http.StatusServiceUnavailable},
+	}, r.rotateKey)
 	rest.Register(h, rest.Route{Admin: true, Fresh: true}, huma.Operation{
 		OperationID: "delete-domain", Method: http.MethodDelete, Path: "/domains/{id}",
 		Summary: "Delete a domain and the keys that are bound to it", Tags: domainTags,
@@ -250,6 +256,14 @@ func (r domainRoutes) verifyDomain(ctx context.Context, key *app.Key, in *Domain
 		return nil, err
 	}
 	return &domainRefOutput{domainRef{Object: "domain", ID: in.ID}}, nil
+}
+
+func (r domainRoutes) rotateKey(ctx context.Context, key *app.Key, in *DomainPath) (*domainOutput, error) {
+	d, err := r.service.RotateKeyOf(ctx, key, in.ID)
+	if err != nil {
+		return nil, err
+	}
+	return r.domainAnswer(&d), nil
 }
 
 func (r domainRoutes) deleteDomain(ctx context.Context, key *app.Key, in *DomainPath) (*deletedDomainOutput, error) {

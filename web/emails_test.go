@@ -208,7 +208,7 @@ func TestListEmails(t *testing.T) {
 	w := b.auth("GET", "/emails", "{}")
 	wantJSON(t, w, `{"object":"list","has_more":true,"data":[{"id":"`+emailID+`","message_id":"<`+emailID+`@example.com>",
 		"from":"\"Doe, Jane\" <jane@example.com>","to":["a@example.org","Bo <b@example.org>"],"cc":[],"bcc":[],"reply_to":[],
-		"subject":"Hello","created_at":"2026-08-17T12:00:00.000Z","scheduled_at":null,"last_event":"sent"}]}`)
+		"subject":"Hello","tags":[],"created_at":"2026-08-17T12:00:00.000Z","scheduled_at":null,"last_event":"sent"}]}`)
 	if b.service.page != (app.Page{Limit: 20}) {
 		t.Errorf("page is %+v", b.service.page)
 	}

@@ -236,7 +236,7 @@ func TestARowThatCantBeTakenIsAnErrorThatRepeatsNothingOfIt(t *testing.T) {
 	long := strings.Repeat("secret", 200)
 	a := r.imported(csvFile("email,first_name,unsubscribed,\"pl\"\"an\",x@y.z",
 		"secret,a,,,", ",secret,,,", "secret@example.org,\"sec\nret\",,,", "secret@example.org,,maybe-secret,,", "secret@example.org,,,"+long+",",
-		"secret@example.org,,,", "secret@example.org,,,,,", "secret@example.org,\xff,,,", "secret@example.org,,,,secret\xff", `secret@example.org,sec"ret,,,`,
+		"secret@example.org,,,", "secret@example.org,,,,,", "secret@example.org,ä\xff,,,", "secret@example.org,,,,secret\xff", `secret@example.org,sec"ret,,,`,
 		"sec ret@example.org,,,,", "secret<x@example.org>,,,,", "good@example.org,,,,"))
 	if a.Status != "completed" || a.counts() != "13=1+0+0+12" {
 		t.Errorf("%s", a.counts())

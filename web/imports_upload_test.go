@@ -62,8 +62,8 @@ func TestAnImportThatIsRefusedLeavesNothing(t *testing.T) {
 		{"two emails", []field{csvFile("email,E-Mail Address")}, 422, []string{"`file`", "more than one", "column_map"}},
 		{"two of a key", []field{csvFile("email,a b,a-b")}, 422, []string{"`file`", "a_b", "column_map"}},
 		{"open quote", []field{csvFile(`"email`)}, 422, []string{"`file`", "Line 1"}},
-		{"not UTF-8", []field{csvFile("email,\xff")}, 422, []string{"`file`", "UTF-8"}},
-		{"UTF-16", []field{csvFile("\xff\xfee\x00m\x00a\x00i\x00l\x00\n\x00a\x00")}, 422, []string{"`file`"}},
+		{"not UTF-8", []field{csvFile("email,ä\xff")}, 422, []string{"`file`", "UTF-8"}},
+		{"UTF-16 without addresses", []field{csvFile("\xff\xfem\x00a\x00i\x00l\x00\n\x00a\x00")}, 422, []string{"`file`", "email"}},
 		{"too many properties", []field{csvFile(properties(101))}, 422, []string{"`file`", "100"}},
 		{"two files", []field{good, good}, 422, []string{"`file`", "more than once"}},
 		{"unknown field", []field{good, {"colour", "red"}}, 422, []string{"`colour`"}},
@@ -178,7 +178,7 @@ func TestImportsAreTheTeamsOwnAndListedByStatus(t *testing.T) {
 
 func TestAnUploadIsBoundedAndNeedsAKeyFirst(t *testing.T) {
 	const most = 300 << 10
-	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Body = most })
+	r := newReal(t, captured(), func(_ *Config, l *rest.Limits) { l.Upload = most })
 	large := csvFile("email", strings.Repeat("nobody\n", most/7))
 	wantError(t, r.upload(r.full, large), 413, app.CodePayloadTooLarge)
 	body, header := form(t, large)

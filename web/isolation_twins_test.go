@@ -94,7 +94,18 @@ func (m *isolation) furnishMail(of twinTeam, segment string, post func(target, b
 	broadcast := post("/broadcasts", strings.ReplaceAll(news, "SEGMENT", segment)+`,"send":true}`)
 	m.eventually(of.full, "/broadcasts/"+broadcast, `"status":"sent"`)
 	recipient := m.find(of, "/broadcasts/{id}/recipients")[0].row["id"].(string)
-	err := m.store.Write(m.t.Context(), func(tx *db.Tx) error { return tx.CountClick(broadcast, recipient, 0) })
+	err := m.store.Write(m.t.Context(), func(tx *db.Tx) error {
+		for range 3 {
+			d := app.Doubt{ID: app.NewID(), TeamID: of.team.ID, EmailID: sent, Relay: "us-east-1", Recipients: []string{"b@" + of.name + ".example"}, CreatedAt: tx.Now}
+			if err := tx.InsertDoubt(d); err != nil {
+				return err
+			}
+		}
+		if err := tx.SettleDoubts(sent, "canceled"); err != nil { // else each would be looked after
+			return err
+		}
+		return tx.CountClick(broadcast, recipient, 0)
+	})
 	if err != nil {
 		m.t.Fatal(err)
 	}

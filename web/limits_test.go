@@ -18,6 +18,7 @@ import (
 	"mailer/app/plan"
 	"mailer/app/queue"
 	"mailer/app/reputation"
+	"mailer/app/service"
 	"mailer/app/teams"
 	"mailer/app/webhook"
 )
@@ -27,6 +28,7 @@ import (
 // segment of a path or the name of a shape, the member, and the keyword; * stands
 // for any place.
 var documentedLimits = map[string]int{
+	"* design maxLength":                         service.MaxDesign,
 	"queue ids maxItems":                         queue.MaxIDs,
 	"* allowed_ips maxItems":                     teams.MaxAllowedIPs,
 	"* limit maximum":                            app.MaxLimit,
@@ -82,6 +84,7 @@ const day = 24 * time.Hour
 
 // documentedWords are the words of the document that hold a limit.
 var documentedWords = []string{
+	fmt.Sprintf("an object of at most %d bytes; another html", service.MaxDesign),
 	fmt.Sprintf("to, cc and bcc together hold at most %d", app.MaxRecipients),
 	fmt.Sprintf("at most %d days ahead", plan.MaxScheduledDays),
 	fmt.Sprintf("%dm to %dd: what has not left", app.MinExpiresIn/time.Minute, app.MaxExpiresIn/day),

@@ -151,7 +151,7 @@ func TestAQueryThatLooksLikeAFilterIsRefused(t *testing.T) {
 		"/contacts?segment=" + b.segment:                         {"`segment`", "use `segment_id`"},
 		"/contacts?segmentId=" + b.segment:                       {"`segmentId`", "use `segment_id`"},
 		"/contacts?audience_id=" + b.segment:                     {"`audience_id`", "use `segment_id`"},
-		"/contacts?email=ann@example.org":                        {"`email` is a field of the rows and no filter of this list, which takes `after`, `before`, `include`, `limit`, `search`, `segment_id`, `topic_id`"},
+		"/contacts?email=ann@example.org":                        {"`email` is a field of the rows and no filter of this list, which takes `after`, `before`, `include`, `limit`, `search`, `segment_id`, `state`, `topic_id`"},
 		"/contacts?limt=3":                                       {"use `limit`"},
 		"/emails?message_id=x":                                   {"`message_id` is a field"},
 		"/templates?status=draft":                                {"`status` is a field"},

@@ -316,7 +316,7 @@ func TestContactsBelowAnAudienceAreThoseOfTheTeam(t *testing.T) {
 	apart := b.create(`{"email":"bob@example.org"}`)
 	err := b.store.Read(t.Context(), func(r *db.Reader) error {
 		for contact, want := range map[string]int{id: 1, apart: 0} {
-			if in, err := r.SegmentsOf(contact); err != nil || len(in) != want {
+			if in, err := r.SegmentsOf(b.team.ID, contact); err != nil || len(in) != want {
 				t.Errorf("%s is in %q, %v", contact, in, err)
 			}
 		}

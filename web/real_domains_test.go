@@ -132,6 +132,39 @@ func TestADomainThroughItsRoutes(t *testing.T) {
 	wantError(t, d.as(d.full, "POST", "/emails", sendFrom("a@bücher.example")), 422, app.CodeValidation, "`mailer domains add xn--bcher-kva.example`")
 }
 
+func TestTheNextKeyOfADomainSignsOnceItsRecordIsFound(t *testing.T) {
+	d := newDomains(t)
+	made := d.want(201, "POST", "/domains", `{"name":"acme.test"}`)
+	d.dns.publish(made.Records)
+	at := "/domains/" + made.ID
+	d.want(200, "POST", at+"/verify", "")
+	d.eventually(d.full, at, `"status":"verified"`)
+	keys := func(got domainAnswer) (out string) {
+		for _, r := range got.Records {
+			if r.Record == "DKIM" {
+				out += r.Name + " " + string(r.Key) + "; "
+			}
+		}
+		return out
+	}
+	const waiting = "mailer._domainkey.acme.test signing; mailer2._domainkey.acme.test next; "
+	rotated := d.want(200, "POST", at+"/dkim/rotate", "")
+	if got, again := keys(rotated), keys(d.want(200, "POST", at+"/dkim/rotate", "")); got != waiting || again != waiting {
+		t.Errorf("keys are %q, then %q", got, again)
+	}
+	if rotated.Status != "verified" {
+		t.Errorf("a domain is %s while its next key waits", rotated.Status)
+	}
+	d.dns.publish(rotated.Records)
+	d.want(200, "POST", at+"/verify", "")
+	d.eventually(d.full, at, `"dkim_key":"retired"`)
+	if got := keys(d.want(200, "GET", at, "")); got != "mailer2._domainkey.acme.test signing; mailer._domainkey.acme.test retired; " {
+		t.Errorf("keys are %q", got)
+	}
+	_, foreign := d.newTeam("other")
+	wantError(t, d.as(foreign, "POST", at+"/dkim/rotate", ""), 404, app.CodeNotFound, "domain")
+}
+
 func TestAChangeOfADomain(t *testing.T) {
 	d := newDomains(t)
 	id := d.want(201, "POST", "/domains", `{"name":"acme.test"}`).ID

@@ -17,6 +17,7 @@ import (
 	"mailer/app/backup"
 	"mailer/app/relays"
 	"mailer/app/server"
+	"mailer/db"
 )
 
 // office is a server with an operator who is signed in.
@@ -132,6 +133,36 @@ func TestAnOperatorSeesAndMovesTheQueueOfAllTeams(t *testing.T) {
 	if log := o.audited(); !strings.Contains(log, "person ") || !strings.Contains(log, "queue.hold") {
 		t.Errorf("the audit log has %s", log)
 	}
+}
+
+func TestDoubtsAreListedToTheirTeamAndToOperators(t *testing.T) {
+	o := newOffice(t, captured())
+	other, theirs := o.newTeam("theirs")
+	mine, foreign := o.send(o.full, goodSend), o.send(theirs, goodSend)
+	err := o.store.Write(t.Context(), func(tx *db.Tx) error {
+		for _, d := range []app.Doubt{{ID: app.NewID(), TeamID: o.team.ID, EmailID: mine}, {ID: app.NewID(), TeamID: other.ID, EmailID: foreign}} {
+			d.Relay, d.Recipients, d.CreatedAt = "us-east-1", []string{"a@example.org"}, tx.Now
+			if err := tx.InsertDoubt(d); err != nil {
+				return err
+			}
+		}
+		return tx.SettleDoubts(foreign, "canceled")
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := decoded[struct{ Data []struct{ ID string } }](t, o.ask("GET", "/queue/doubts", "", 200, mine, foreign, `"team":"`+other.ID+`"`, `"settled":"canceled"`))
+	o.ask("GET", "/queue/doubts?limit=1&after="+all.Data[0].ID, "", 200, mine, `"has_more":false`)
+	if w := o.ask("GET", "/queue/doubts?team=theirs", "", 200, foreign); strings.Contains(w.Body.String(), mine) {
+		t.Errorf("the doubts of theirs have ours: %s", w.Body)
+	}
+	o.ask("GET", "/queue/doubts?team=nobody", "", 404)
+	own := o.as(o.full, "GET", "/queue/doubts", "").Body.String()
+	if !strings.Contains(own, mine) || !strings.Contains(own, `"settled":null`) || strings.Contains(own, foreign) || strings.Contains(own, `"team"`) {
+		t.Errorf("a key sees %s", own)
+	}
+	wantError(t, o.as(o.full, "GET", "/queue/doubts?team=theirs", ""), 422, app.CodeValidation, "`team`")
+	wantError(t, o.as(o.full, "GET", "/queue/doubts?after="+all.Data[0].ID, ""), 422, app.CodeValidation, "`after`")
 }
 
 func TestAnOperatorManagesTeams(t *testing.T) {

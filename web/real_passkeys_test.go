@@ -17,10 +17,20 @@ type device struct {
 	key  virtualwebauthn.Credential
 }
 
+// wholeKey is how long a P-256 key with both coordinates whole is in COSE, in
+// bytes.
+const wholeKey = 77
+
 func newDevice(origin string) *device {
+	key := virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+	// The library leaves leading zeros of a coordinate out, which RFC 9053
+	// section 7.1.1 forbids: about one key in 128 is none.
+	for len(key.Key.AttestationData()) != wholeKey {
+		key = virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2)
+	}
 	return &device{
 		rp:   virtualwebauthn.RelyingParty{Name: "Mailer", ID: "mail.example.com", Origin: origin},
-		auth: virtualwebauthn.NewAuthenticator(), key: virtualwebauthn.NewCredential(virtualwebauthn.KeyTypeEC2),
+		auth: virtualwebauthn.NewAuthenticator(), key: key,
 	}
 }
 

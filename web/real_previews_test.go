@@ -74,7 +74,12 @@ func TestContactsAreSearched(t *testing.T) {
 	} {
 		wantStatus(t, a.call("POST", "/contacts", body), 201)
 	}
+	wantStatus(t, a.call("PATCH", "/contacts/bo@example.org", `{"unsubscribed":true}`), 200)
+	wantStatus(t, a.call("POST", "/suppressions", `{"email":"ann@example.org"}`), 201)
 	for query, want := range map[string][]string{
+		"state=subscribed&search=ann":                    {"Joann@example.org", "ann@example.org"},
+		"state=unsubscribed":                             {"bo@example.org"},
+		"state=suppressed":                               {"ann@example.org"},
 		"search=ann":                                     {"Joann@example.org", "bo@example.org", "ann@example.org"},
 		"search=ANN":                                     {"Joann@example.org", "bo@example.org", "ann@example.org"},
 		"search=Ann@Example.ORG":                         {"ann@example.org"},

@@ -2,6 +2,7 @@ package web
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -13,8 +14,11 @@ import (
 type planAnswer struct {
 	Object     string
 	Recipients int
-	LeftOut    struct{ Unsubscribed, Suppressed, Topic int } `json:"left_out"`
-	FinishesAt *string                                       `json:"finishes_at"`
+	LeftOut    struct {
+		Unsubscribed, Suppressed, Topic int
+		SuppressedBy                    struct{ Bounce, Complaint, Manual, Unsubscribe int } `json:"suppressed_by"`
+	} `json:"left_out"`
+	FinishesAt *string `json:"finishes_at"`
 	Waves      []struct {
 		At    string
 		Count int
@@ -38,7 +42,7 @@ func TestAPlanSaysWhatASendWouldDo(t *testing.T) {
 	draft := a.draft(`,"topic_id":"` + topic.ID + `"`).ID
 	before := a.call("GET", "/broadcasts/"+draft, "").Body.String()
 	got := decoded[planAnswer](t, a.call("POST", "/broadcasts/"+draft+"/plan", ""))
-	if got.Object != "broadcast_plan" || got.Recipients != 200 || got.LeftOut.Unsubscribed != 1 || got.LeftOut.Suppressed != 1 || got.LeftOut.Topic != 1 {
+	if got.Object != "broadcast_plan" || got.Recipients != 200 || got.LeftOut.Unsubscribed != 1 || got.LeftOut.Suppressed != 1 || got.LeftOut.SuppressedBy.Manual != 1 || got.LeftOut.Topic != 1 {
 		t.Errorf("planned %+v", got)
 	}
 	counts := ""
@@ -107,6 +111,36 @@ func TestAPreviewShowsWhatAContactWouldGet(t *testing.T) {
 	wantError(t, a.call("POST", "/broadcasts/"+unknownID+"/preview", ""), 404, app.CodeNotFound, "broadcast")
 }
 
+func TestAPreviewShowsTheShareOfClicksAtItsLinks(t *testing.T) {
+	a := newPeople(t)
+	path := a.sentTo(3, `<p><a href="https://example.com/x?for={{{EMAIL}}}">x</a> <a href="https://example.com/y"><b>y</b></a> <a href="https://example.com/z">z</a></p>`)
+	id := strings.TrimPrefix(path, "/broadcasts/")
+	err := a.store.Write(t.Context(), func(tx *db.Tx) error {
+		if err := tx.InsertBroadcastLinks(id, []string{"https://example.com/x?for={{{EMAIL}}}", "https://example.com/y", "https://example.com/z"}); err != nil {
+			return err
+		}
+		for n, rec := range a.page(a.full, path+"/recipients").ids()[1:] {
+			if err := tx.CountClick(id, rec, min(n, 1)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown := func(body string) string {
+		return decoded[struct{ HTML string }](t, a.call("POST", path+"/preview", body)).HTML
+	}
+	got := shown(`{"clicks":true,"contact":"c1@example.org"}`)
+	if !regexp.MustCompile(`for=C1@example\.org">x</a><span style="[^"]*#e4e6ea[^"]*">1 · 33 %</span> <a href="https://example.com/y"><b>y</b></a><span style="[^"]*#17191c;color:#fff">2 · 67 %</span> <a href="https://example.com/z">z</a></p>`).MatchString(got) {
+		t.Error(got)
+	}
+	if got = shown(`{"contact":"c1@example.org"}`); strings.Contains(got, " %") {
+		t.Errorf("shares that nobody asked for: %s", got)
+	}
+}
+
 func TestATemplateIsRenderedWithoutSendingIt(t *testing.T) {
 	a := newPeople(t)
 	id := a.published(`{"name":"T","alias":"t","subject":"Hi {{{name}}}","html":"<p>{{{name}}} {{{n}}}</p><a href=\"{{{UNSUBSCRIBE_URL}}}\">out</a>",` +
@@ -162,6 +196,11 @@ func TestASegmentIsMadeOfThoseToWhomSomethingHappened(t *testing.T) {
 		`"outcome":"sent"`: 4, `"outcome":"opened"`: 1, `"outcome":"clicked"`: 2, `"outcome":"clicked","url":"https://example.com/y"`: 1,
 		`"outcome":"not_opened"`: 1, `"outcome":"not_clicked"`: 2, `"outcome":"bounced"`: 1,
 	} {
+		if outcome := strings.Split(body, `"`)[3]; !strings.Contains(body, "url") {
+			if listed := a.recipients("/broadcasts/" + id + "/recipients?type=" + outcome).Data; len(listed) != want {
+				t.Errorf("%s: %d are listed, want %d", outcome, len(listed), want)
+			}
+		}
 		w := a.call("POST", "/broadcasts/"+id+"/segment", `{"name":"S",`+body+`}`)
 		wantStatus(t, w, 201)
 		made := decoded[segmentAnswer](t, w)

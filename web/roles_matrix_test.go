@@ -21,7 +21,7 @@ import (
 
 // managed are those that change what members of a team only read.
 var managed = []string{
-	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify",
+	"POST /domains", "PATCH /domains/{id}", "DELETE /domains/{id}", "POST /domains/{id}/verify", "POST /domains/{id}/dkim/rotate",
 	"POST /webhooks", "PATCH /webhooks/{id}", "DELETE /webhooks/{id}", "POST /webhooks/{id}/signing-secret/rotate", "POST /webhooks/{id}/events/{event_id}/replay",
 	"POST /api-keys", "PATCH /api-keys/{id}", "DELETE /api-keys/{id}",
 	"POST /webhooks/{id}/test", "POST /webhooks/{id}/replay",
@@ -33,7 +33,7 @@ var managed = []string{
 var sendable = []string{"POST /emails", "POST /emails/batch", "POST /emails/{id}/cancel", "PATCH /emails/{id}", "POST /mcp"}
 
 // above are those that show an operator without a team all of them.
-var above = []string{"GET /queue", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}
+var above = []string{"GET /queue", "GET /queue/doubts", "POST /queue/hold", "POST /queue/release", "POST /queue/retry", "POST /queue/drop", "POST /queue/requeue", "GET /audit-logs", "GET /live"}
 
 // operators are the beginnings of what an operator alone reaches.
 var operators = []string{"/relays", "/status", "/health/", "/backups", "/teams", "/queue/move", "/settings", "/disk", "/users/{id}"}

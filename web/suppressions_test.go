@@ -190,6 +190,9 @@ func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
 		{"?origin=manual&limit=2&after=" + manual[1], manual[2:], false},
 		{"?origin=manual&limit=2&before=" + manual[3], manual[1:3], true},
 		{"?origin=complaint", nil, false},
+		{"?email=U3@example.org", all[3:4], false},
+		{"?email=u3@example.org&origin=manual", nil, false},
+		{"?email=nobody@example.org", nil, false},
 	} {
 		got := b.want(200, "GET", "/suppressions"+c.query, "")
 		if !slices.Equal(got.ids(), c.want) || got.HasMore != c.more || got.Object != "list" {
@@ -197,7 +200,7 @@ func TestSuppressionsAreListedNewestFirstAndByOrigin(t *testing.T) {
 		}
 	}
 	for _, c := range []struct{ query, field string }{
-		{"?origin=spam", "`origin`"}, {"?limit=0", "`limit`"}, {"?after=x", "`after`"}, {"?after=" + unknownID, "`after`"},
+		{"?origin=spam", "`origin`"}, {"?email=x", "`email`"}, {"?limit=0", "`limit`"}, {"?after=x", "`after`"}, {"?after=" + unknownID, "`after`"},
 		{"?after=" + all[0] + "&before=" + all[1], "`after`"}, {"?origin=bounce&before=" + manual[0], "`before`"},
 	} {
 		wantError(t, b.call("GET", "/suppressions"+c.query, ""), 422, app.CodeValidation, c.field)

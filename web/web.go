@@ -42,6 +42,9 @@ type Config struct {
 	Version string
 	// Settings are those of the server, for its operator.
 	Settings []health.Setting
+	// Submission is where mail is taken by SMTP: addresses, each with how TLS is spoken
+	// there, implicit, starttls or none.
+	Submission [][2]string
 	// SNS proves what comes to /ingest/ses; nil: nothing is believed there.
 	SNS SNS
 
@@ -235,6 +238,7 @@ func addRoutes(h *rest.Handler, s Services, cfg *Config) {
 		usageRoutes{s.Usage},
 		deliverabilityRoutes{s.Insights, s.Deliverability},
 		keyRoutes{s.Keys},
+		smtpRoutes{base: cfg.BaseURL, ports: cfg.Submission},
 		operator.QueueRoutes{Service: s.Queue},
 		liveRoutes{s.Live, h},
 		account.SignInRoutes{Service: s.SignIn},

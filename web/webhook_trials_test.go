@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/webhook"
+	"mailer/db"
 )
 
 type trialAnswer struct {
@@ -69,7 +71,7 @@ func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
 	s.mu.Lock()
 	s.status = 500
 	s.mu.Unlock()
-	failed := decoded[trialAnswer](t, s.as(s.full, "POST", at+"/test", "")) // one that was given up
+	failed := decoded[trialAnswer](t, s.as(s.full, "POST", at+"/test", ""))
 	s.mu.Lock()
 	s.status = 200
 	s.mu.Unlock()
@@ -81,6 +83,18 @@ func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
 			t.Errorf("%s: %+v, want %d", body, got, matched)
 		}
 	}
+	replay(`{"failed":true}`, 0) // a test that failed is nothing that happened
+	given := s.want(200, s.full, "GET", at+"/events", "").Data[2].ID
+	err := s.store.Write(t.Context(), func(tx *db.Tx) error {
+		id, _ := webhook.ParseMessageID(given)
+		_, err := tx.EndDelivery(hook, id, 1, webhook.DeliveryFailed, time.Time{})
+		return err
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	replay(`{"failed":true}`, 1)
+	s.eventually(s.full, at+"/events/"+given, `"success"`)
 	replay(`{"message_ids":["`+failed.ID+`","msg_`+unknownID+`"]}`, 1)
 	s.eventually(s.full, at+"/events/"+failed.ID, `"success"`)
 	replay(`{"failed":true}`, 0)
@@ -88,7 +102,7 @@ func TestAWebhookIsToldOnceMoreOfASet(t *testing.T) {
 	for _, e := range events {
 		s.eventually(s.full, at+"/events/"+e.ID, `"success"`)
 	}
-	replay(fmt.Sprintf(`{"since":%q}`, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)), 4)
+	replay(fmt.Sprintf(`{"since":%q}`, time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)), 3)
 	replay(fmt.Sprintf(`{"since":%q,"until":%q}`, time.Now().Add(-2*time.Hour).UTC().Format(time.RFC3339), time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)), 0)
 	for body, words := range map[string]string{
 		`{}`: "`message_ids`", `{"message_ids":["x"]}`: "`message_ids`", `{"failed":true,"message_ids":["` + failed.ID + `"]}`: "`message_ids`",

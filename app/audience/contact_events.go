@@ -31,7 +31,7 @@ func contactData(c *app.Contact, segments []string) webhook.ContactData {
 // announceChange notes that a contact changed.
 func (s *Service) announceChange(tx *db.Tx, c *app.Contact) error {
 	return s.events.Announce(tx, c.TeamID, webhook.ContactUpdated, func() (any, error) {
-		segments, err := tx.SegmentsOf(c.ID)
+		segments, err := tx.SegmentsOf(c.TeamID, c.ID)
 		if err != nil {
 			return nil, fmt.Errorf("read segments: %w", err)
 		}

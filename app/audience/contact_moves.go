@@ -20,7 +20,7 @@ func checkEchoes(r *db.Reader, c *app.Contact, p *app.ContactPatch) error {
 	if len(p.Segments) == 0 {
 		return nil
 	}
-	byHand, err := r.SegmentsOf(c.ID)
+	byHand, err := r.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {
 		return fmt.Errorf("read memberships: %w", err)
 	}

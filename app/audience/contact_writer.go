@@ -23,6 +23,10 @@ const (
 // ContactWriter writes contacts of one team inside one Write. It looks up what
 // their items refer to once, and keeps counters for Finish.
 type ContactWriter struct {
+	// Exact: contacts of a set are created as they say, as another Mailer had them, also
+	// those whose address is on the list because it unsubscribed.
+	Exact bool
+
 	s        *Service
 	tx       *db.Tx
 	teamID   string
@@ -139,10 +143,14 @@ func (w *ContactWriter) admit() error {
 	case w.room < 0:
 		return nil
 	case w.room == 0:
-		return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
+		return errNoRoom()
 	}
 	w.room--
 	return nil
+}
+
+func errNoRoom() error {
+	return app.Errorf(app.CodePlanLimitReached, "The plan of this team holds no more contacts")
 }
 
 // check proves that declared properties have their type and that segments and

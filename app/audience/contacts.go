@@ -211,7 +211,7 @@ func (s *Service) DeleteContact(ctx context.Context, key *app.Key, idOrEmail str
 // unsubscribed stays so on the suppression list, also when the address comes
 // again.
 func (s *Service) deleteContact(tx *db.Tx, c *app.Contact) error {
-	segments, err := tx.SegmentsOf(c.ID)
+	segments, err := tx.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {
 		return fmt.Errorf("read segments: %w", err)
 	}

@@ -238,7 +238,7 @@ func eraseFormer(tx *db.Tx, teamID string, c *app.Contact) (addresses []string, 
 
 // deleteErased deletes a contact and tells webhooks so without saying who it was.
 func (s *Service) deleteErased(tx *db.Tx, c app.Contact) error {
-	segments, err := tx.SegmentsOf(c.ID)
+	segments, err := tx.SegmentsOf(c.TeamID, c.ID)
 	if err != nil {
 		return fmt.Errorf("read segments: %w", err)
 	}

@@ -2,7 +2,6 @@ package audience
 
 import (
 	"context"
-	"io"
 
 	"mailer/app/importing"
 	"mailer/app/service"
@@ -31,8 +30,6 @@ func (s *Imports) OpenImports() int { return len(s.imports.runs) }
 
 func (s *Service) Scans() *service.Turns { return s.scans }
 
-func (s *Imports) ImportFile(ctx context.Context, id string) io.Reader { return s.importFile(ctx, id) }
-
 func (s *Imports) RunImports(ctx context.Context) { s.runImports(ctx) }
 
 type ImportRun = importRun
@@ -53,3 +50,6 @@ func (run *importRun) Write(ctx context.Context, batch importBatch) error {
 	run.batch = &batch
 	return run.write(ctx)
 }
+
+// Step works off one batch, as the importer does.
+func (run *importRun) Step(ctx context.Context) error { return run.step(ctx) }

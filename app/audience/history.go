@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -46,14 +47,14 @@ type ContactHistory struct {
 // CodeNotFound, CodeValidation.
 func (s *Previews) ContactHistory(ctx context.Context, key *app.Key, contact string, page app.Page) (out ContactHistory, err error) {
 	var of app.Contact
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		of, err = s.findContact(r, key.TeamID, contact)
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
+		of, err = s.service.findContact(r, key.TeamID, contact)
 		return err
 	})
 	if err != nil {
 		return out, service.Lookup("contact", err)
 	}
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
 		out, err = historyOf(r, &of, page)
 		return err
 	})
@@ -118,7 +119,7 @@ func (h *ContactHistory) merge(emails *db.FoundEmails, news []ContactMail, newsT
 		h.Mail = append(h.Mail, ContactMail{ID: e.ID, Subject: e.Subject, LastEvent: e.LastEvent, CreatedAt: e.CreatedAt})
 	}
 	h.Mail = append(h.Mail, news...)
-	slices.SortFunc(h.Mail, func(a, b ContactMail) int { return cmp.Compare(b.ID, a.ID) })
+	order.By(h.Mail, func(a, b ContactMail) int { return cmp.Compare(b.ID, a.ID) })
 	edge := newsTo
 	if emails.More {
 		edge = max(edge, emails.SearchedTo)

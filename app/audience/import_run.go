@@ -18,6 +18,7 @@ import (
 const (
 	importRows  = 200  // of one Write
 	importLinks = 2000 // memberships and choices of one Write, about
+	importLooks = 5000 // rows of one turn that are looked at for those who opted out
 	// importYield is how long the import stands back between two Writes while
 	// callers wait.
 	importYield = 10 * time.Millisecond
@@ -27,7 +28,7 @@ const (
 type importRun struct {
 	s      *Imports
 	i      importing.Import // as it is stored
-	rows   *importing.Rows  // nil: not open yet
+	rows   *importing.Walk  // nil: not open yet
 	batch  *importBatch     // read and not stored; nil: none
 	erased uint64           // erasures of the team that began before the file was read
 }
@@ -51,14 +52,15 @@ func gone(err error) error {
 // importBatch is what one Write takes of a file.
 type importBatch struct {
 	rows  []importRow
+	seen  int    // rows that were looked at in a first pass
 	over  bool   // nothing comes after them
 	fault string // why; empty: the file ends
 }
 
 type importRow struct {
-	line    int
-	contact *app.NewContact
-	flaw    string // why there is no contact
+	line   int
+	sheet  *importing.Sheet
+	person importing.Person
 }
 
 // step works off a batch. A fault of the program fails the import, since it would come
@@ -92,12 +94,16 @@ func (run *importRun) step(ctx context.Context) (err error) {
 
 // open begins to read the file, and reads over the rows that are done.
 func (run *importRun) open(ctx context.Context) error {
-	rows, _, err := importing.Read(run.s.importFile(ctx, run.i.ID))
+	book, err := run.s.importBook(ctx, &run.i)
 	if err != nil {
 		return err
 	}
-	for range run.i.Total() {
-		if _, err := rows.Next(); err != nil {
+	rows, done := book.Walk(&run.i.Plan), run.i.Total()
+	if run.i.Plan.First.Due {
+		done = run.i.Plan.First.Rows
+	}
+	for range done {
+		if _, err := next(rows); err != nil {
 			return err
 		}
 	}
@@ -105,12 +111,26 @@ func (run *importRun) open(ctx context.Context) error {
 	return nil
 }
 
-// read takes the next rows of the file.
+// next returns the next row of a file; where one table of an archive can't be read
+// further, that counts as one.
+func next(rows *importing.Walk) (importRow, error) {
+	row, sheet, err := rows.Next()
+	var fault *importing.FileError
+	if errors.As(err, &fault) && sheet.File != "" {
+		return importRow{line: fault.Line, sheet: sheet, person: importing.Person{Flaw: "Nothing is read from here on: " + fault.Words}}, nil
+	}
+	if err != nil {
+		return importRow{}, err
+	}
+	return importRow{line: row.Line, sheet: sheet, person: sheet.Person(row)}, nil
+}
+
+// read takes the next rows of the file; in a first pass those who opted out.
 func (run *importRun) read() (batch importBatch, err error) {
 	plan := &run.i.Plan
 	limit := max(1, min(importRows, importLinks/(1+len(plan.Segments)+len(plan.Topics))))
-	for len(batch.rows) < limit {
-		row, err := run.rows.Next()
+	for len(batch.rows) < limit && batch.seen < importLooks {
+		row, err := next(run.rows)
 		var fault *importing.FileError
 		switch {
 		case errors.Is(err, io.EOF):
@@ -122,8 +142,13 @@ func (run *importRun) read() (batch importBatch, err error) {
 		case err != nil:
 			return batch, err
 		}
-		contact, flaw := plan.Contact(row)
-		batch.rows = append(batch.rows, importRow{line: row.Line, contact: contact, flaw: flaw})
+		if plan.First.Due {
+			batch.seen++
+		}
+		if !plan.First.Due || row.person.OptsOut() {
+			batch.rows = append(batch.rows, row)
+		}
+		limit -= len(row.person.Segments) / 10 // each is looked up
 	}
 	return batch, nil
 }
@@ -141,6 +166,9 @@ func (run *importRun) write(ctx context.Context) error {
 	}
 	if err != nil {
 		return fmt.Errorf("store rows: %w", err)
+	}
+	if run.i.Plan.First.Due && !next.Plan.First.Due {
+		run.rows = nil // the file is read from its beginning
 	}
 	run.i, run.batch = next, nil
 	if run.s.Load.Busy() {
@@ -165,75 +193,33 @@ func (g *linkGone) Error() string {
 	return fmt.Sprintf("Line %d: %s; it was deleted while the import ran", g.line, kind)
 }
 
-// put writes the contacts of a batch, and counts them in the same Write. It
+// put writes what a batch says, and counts it in the same Write. It
 // returns the import as it is stored then. Errors: *linkGone, errErasing, errGone.
 func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error) {
-	i := run.i
-	erasing, err := tx.HasErasures(i.TeamID)
-	if err != nil || erasing || run.erased != run.s.erasuresBegun.of(i.TeamID) {
-		return i, cmp.Or(err, errErasing)
+	erasing, err := tx.HasErasures(run.i.TeamID)
+	if err != nil || erasing || run.erased != run.s.erasuresBegun.of(run.i.TeamID) {
+		return run.i, cmp.Or(err, errErasing)
 	}
-	w, err := run.s.NewContactWriter(tx, i.TeamID, true)
+	w, err := run.s.NewContactWriter(tx, run.i.TeamID, true)
 	if err != nil {
-		return i, err
+		return run.i, err
 	}
-	for _, row := range batch.rows {
-		flaw := row.flaw
-		if row.contact != nil {
-			if flaw, err = putRow(w, &i, row); err != nil {
-				return i, err
-			}
-		}
-		if flaw == "" {
-			continue
-		}
-		if i.Failed < importing.MaxErrors {
-			if err := tx.InsertImportError(i.ID, importing.RowError{ID: app.NewID(), Line: row.line, Message: flaw}); err != nil {
-				return i, err
-			}
-		}
-		i.Failed++
+	p := importPut{run: run, tx: tx, w: w, i: run.i, segments: map[string]string{}}
+	if p.i.Plan.First.Due {
+		err = p.first(batch)
+	} else {
+		err = p.rows(batch)
 	}
-	if err := w.Finish(); err != nil {
-		return i, err
+	if err == nil {
+		err = w.Finish()
 	}
-	i.Status = importing.InProgress
-	if batch.over {
-		i.Status, i.Error, i.CompletedAt = importing.Completed, batch.fault, tx.Now
-		if batch.fault != "" {
-			i.Status = importing.Failed
-		}
+	if err == nil && (run.i.Plan.First != p.i.Plan.First || run.i.Plan.Made != p.i.Plan.Made) {
+		err = gone(tx.SetImportPlan(&p.i))
 	}
-	return i, gone(tx.AdvanceImport(&i, run.i.Total()))
-}
-
-// putRow writes one contact and counts it in i, or says why it can't be taken.
-func putRow(w *ContactWriter, i *importing.Import, row importRow) (flaw string, err error) {
-	contact, err := keepOptOuts(w, row.contact)
 	if err != nil {
-		return "", fmt.Errorf("line %d: %w", row.line, err)
+		return run.i, err
 	}
-	_, status, err := w.Put(contact, i.Plan.Conflict)
-	var refusal *app.Error
-	switch {
-	case errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached:
-		return refusal.Message, nil
-	case errors.As(err, &refusal) && refusal.Code == app.CodeValidation:
-		return i.Plan.Words(err), nil
-	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:
-		return "", &linkGone{row.line, err}
-	case err != nil:
-		return "", fmt.Errorf("line %d: %w", row.line, err)
-	}
-	switch status {
-	case contactCreated:
-		i.Created++
-	case contactUpdated:
-		i.Updated++
-	default:
-		i.Skipped++
-	}
-	return "", nil
+	return p.i, gone(tx.AdvanceImport(&p.i, run.i.Total()))
 }
 
 // keepOptOuts leaves out of a contact's topics those to opt in to that its

@@ -118,7 +118,7 @@ func TestAnImportThatFailsAgainAndAgainHoldsUpNoOtherTeam(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		others := []*app.Key{w.AddTeam("b", "b.example"), w.AddTeam("c", "c.example")}
-		plan := &importing.Plan{Conflict: app.ConflictError, Width: 1, Columns: []importing.Column{{Name: `"email"`, Field: "email"}}}
+		plan := &importing.Plan{Conflict: app.ConflictError, Sheet: importing.Sheet{Width: 1, Columns: []importing.Column{{Name: `"email"`, Field: "email"}}}}
 		var bad []string
 		for _, key := range others {
 			bad = append(bad, plantAs(w, key.TeamID, plan, "email\na@example.org\na@example.org\n"))

@@ -36,6 +36,9 @@ func (s *Imports) CreateImport(ctx context.Context, key *app.Key, receive func(f
 		err = u.flush()
 	}
 	if err == nil {
+		u, err = u.readable()
+	}
+	if err == nil {
 		err = u.queue(in)
 	}
 	if err != nil {
@@ -64,7 +67,11 @@ type importUpload struct {
 	ctx        context.Context
 	id, teamID string
 	buffer     []byte
-	pieces     int // stored
+	pieces     int   // stored
+	size       int64 // of them, in bytes
+	replaces   bool  // another one, which has its place among those that wait
+	book       *importing.Book
+	parts      []importing.Part // of a file that was unpacked
 }
 
 // Write implements io.Writer.
@@ -92,7 +99,7 @@ func (u *importUpload) flush() error {
 	}
 	err := u.s.DB.WritePatient(u.ctx, func(tx *db.Tx) error {
 		if u.pieces == 0 {
-			if err := roomForImport(&tx.Reader, u.teamID); err != nil {
+			if err := roomForImport(&tx.Reader, u.teamID); err != nil && !u.replaces {
 				return err
 			}
 			if err := tx.InsertImport(&importing.Import{ID: u.id, TeamID: u.teamID, CreatedAt: tx.Now}); err != nil {
@@ -104,32 +111,66 @@ func (u *importUpload) flush() error {
 	if err != nil {
 		return err
 	}
-	u.pieces, u.buffer = u.pieces+1, u.buffer[:0]
+	u.pieces, u.size, u.buffer = u.pieces+1, u.size+int64(len(u.buffer)), u.buffer[:0]
 	return nil
 }
 
-// queue checks what the caller said against the headings of the file, declares
-// the properties that are new, and has the import wait for its turn.
-func (u *importUpload) queue(in importing.Input) error {
-	_, headings, err := importing.Read(u.s.importFile(u.ctx, u.id))
+// readable returns the upload of a file in which addresses stand as they are, so that one
+// that is erased can be masked there: u, or another one in its place into which it was
+// unpacked. Errors: CodeValidation, and those of the store.
+func (u *importUpload) readable() (*importUpload, error) {
+	book, err := importing.Open(u.file(), u.size)
+	if err != nil {
+		return u, fileError(err)
+	}
+	u.book = book
+	if !book.Opaque {
+		return u, nil
+	}
+	v := &importUpload{s: u.s, ctx: u.ctx, id: app.NewID(), teamID: u.teamID, replaces: true}
+	v.parts, err = book.Unpack(v)
+	if err == nil {
+		err = v.flush()
+	}
+	if err != nil {
+		v.discard()
+		return u, fileError(err)
+	}
+	u.discard()
+	v.book = importing.Unpacked(v.file(), v.parts)
+	return v, nil
+}
+
+// fileError words what is wrong with a file; other errors pass.
+func fileError(err error) error {
 	var fault *importing.FileError
+	var whole *importing.BookError
 	switch {
 	case errors.Is(err, io.EOF):
 		return app.Invalid("file", "must not be empty")
 	case errors.As(err, &fault):
 		return app.Invalid("file", "has no first row that can be read: %s", fault)
-	case err != nil:
-		return fmt.Errorf("read headings: %w", err)
+	case errors.As(err, &whole):
+		return app.Invalid("file", "can't be read: %s", whole)
+	case errors.Is(err, importing.ErrGzip):
+		return app.Invalid("file", "can't be read: %s", importing.ErrGzip)
 	}
+	return err
+}
+
+// queue checks what the caller said against the headings of the file, declares
+// the properties that are new, and has the import wait for its turn.
+func (u *importUpload) queue(in importing.Input) error {
 	return u.s.DB.Write(u.ctx, func(tx *db.Tx) error {
 		declared, err := tx.PropertyTypes(u.teamID)
 		if err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
-		plan, declare, err := in.Plan(headings, declared)
+		plan, declare, _, err := in.PlanBook(u.book, declared)
 		if err != nil {
-			return err
+			return fileError(err)
 		}
+		plan.Parts, plan.First.Due = u.parts, plan.TellsOptOuts()
 		if err := checkLinks(tx, u.teamID, plan); err != nil {
 			return err
 		}
@@ -169,35 +210,63 @@ func (u *importUpload) discard() {
 	}
 }
 
-// importFile reads the file of an import, piece by piece. Its errors are those
-// of the store.
-func (s *Imports) importFile(ctx context.Context, id string) io.Reader {
-	return &importReader{s: s, ctx: ctx, id: id}
-}
+// file reads what is stored of an upload.
+func (u *importUpload) file() io.ReaderAt { return &importFile{s: u.s, ctx: u.ctx, id: u.id} }
 
-type importReader struct {
+// importFile reads the file of an import, of which it holds one piece. Its errors are
+// those of the store, and io.EOF at its end. It is for one goroutine.
+type importFile struct {
 	s    *Imports
 	ctx  context.Context
 	id   string
-	n    int
-	rest []byte
+	n    int // of the piece that is held
+	held []byte
 }
 
-// Read implements io.Reader.
-func (r *importReader) Read(p []byte) (int, error) {
-	if len(r.rest) == 0 {
-		rest, err := db.Get(r.ctx, r.s.DB, func(reader *db.Reader) ([]byte, error) { return reader.Piece(r.id, r.n) })
+// wholeFile is more than any file has.
+const wholeFile = 1 << 62
+
+// ReadAt implements io.ReaderAt.
+func (f *importFile) ReadAt(p []byte, at int64) (n int, err error) {
+	for n < len(p) {
+		rest, err := f.from(at + int64(n))
+		if err != nil {
+			return n, err
+		}
+		n += copy(p[n:], rest)
+	}
+	return n, nil
+}
+
+// from returns what the piece of a place holds from there on. Error: io.EOF.
+func (f *importFile) from(at int64) ([]byte, error) {
+	if want := int(at / importPiece); f.held == nil || want != f.n {
+		held, err := db.Get(f.ctx, f.s.DB, func(r *db.Reader) ([]byte, error) { return r.Piece(f.id, want) })
 		if errors.Is(err, db.ErrNotFound) {
-			return 0, io.EOF
+			return nil, io.EOF
 		}
 		if err != nil {
-			return 0, fmt.Errorf("read piece: %w", err)
+			return nil, fmt.Errorf("read piece: %w", err)
 		}
-		r.rest, r.n = rest, r.n+1
+		f.n, f.held = want, held
 	}
-	n := copy(p, r.rest)
-	r.rest = r.rest[n:]
-	return n, nil
+	if at %= importPiece; at < int64(len(f.held)) {
+		return f.held[at:], nil
+	}
+	return nil, io.EOF
+}
+
+// importBook is the file of an import that was planned. Error: io.EOF for one that is not
+// stored any more.
+func (s *Imports) importBook(ctx context.Context, i *importing.Import) (*importing.Book, error) {
+	file := &importFile{s: s, ctx: ctx, id: i.ID}
+	if _, err := file.from(0); err != nil {
+		return nil, err
+	}
+	if len(i.Plan.Parts) > 0 {
+		return importing.Unpacked(file, i.Plan.Parts), nil
+	}
+	return importing.Open(file, wholeFile)
 }
 
 // ListImports returns a page of the team's imports, newest first, and whether

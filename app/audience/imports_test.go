@@ -253,9 +253,9 @@ func TestAnImportThatCantBeDoneHoldsUpNoOther(t *testing.T) {
 	world.Bubble(t, func(t *testing.T) {
 		w := world.Idle(t, world.NewRelay(nil))
 		column := importing.Column{Name: `"email"`, Field: "email"}
-		panics := plant(w, &importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{{Index: 5, Name: "6", Field: "email"}}}, "email\na@example.org\n")
-		conflicts := plant(w, &importing.Plan{Conflict: app.ConflictError, Width: 1, Columns: []importing.Column{column}}, "email\na@example.org\na@example.org\n")
-		empty := plant(w, &importing.Plan{Conflict: app.ConflictSkip, Width: 1, Columns: []importing.Column{column}}, "")
+		panics := plant(w, &importing.Plan{Conflict: app.ConflictSkip, Sheet: importing.Sheet{Width: 1, Columns: []importing.Column{{Index: -1, Name: "0", Field: "email"}}}}, "email\na@example.org\n")
+		conflicts := plant(w, &importing.Plan{Conflict: app.ConflictError, Sheet: importing.Sheet{Width: 1, Columns: []importing.Column{column}}}, "email\na@example.org\na@example.org\n")
+		empty := plant(w, &importing.Plan{Conflict: app.ConflictSkip, Sheet: importing.Sheet{Width: 1, Columns: []importing.Column{column}}}, "")
 		good := upload(w, importing.Input{}, "email\na@example.org\n")
 		w.Start()
 		time.Sleep(audience.ImportStrikes * time.Minute)

@@ -10,7 +10,7 @@ import (
 
 // LeftOut counts whom a broadcast to an audience does not go to.
 func (s *Previews) LeftOut(ctx context.Context, a *app.Audience) (out db.LeftOut, err error) {
-	err = s.Scan(ctx, a.TeamID, func(r *db.Reader, effort db.Effort) (err error) {
+	err = s.service.Scan(ctx, a.TeamID, func(r *db.Reader, effort db.Effort) (err error) {
 		out, err = r.CountLeftOut(ctx, effort, a)
 		return err
 	})

@@ -5,10 +5,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -39,7 +39,7 @@ func (s *Pages) PreferencesPage(ctx context.Context, token string) (*PageView, e
 }
 
 func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageView, err error) {
-	view, err = db.Get(ctx, s.DB, func(r *db.Reader) (*PageView, error) {
+	view, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
 		p, err := s.openPage(r, name, token)
 		if err != nil {
 			return nil, err
@@ -55,7 +55,7 @@ func (s *Pages) readPage(ctx context.Context, name, token string) (view *PageVie
 // OpensPage reports whether a token is one of ours for a page. It asks no database:
 // whether what the token stands for is still there only the page itself tells.
 func (s *Pages) OpensPage(name, token string) bool {
-	_, ok := s.Sealer.ReadPageToken(name, token)
+	_, ok := s.service.Sealer.ReadPageToken(name, token)
 	return ok
 }
 
@@ -66,7 +66,7 @@ func (s *Pages) Unsubscribe(ctx context.Context, token string) (*PageView, error
 	if view, err := s.leftBefore(ctx, token); view != nil || err != nil {
 		return view, err
 	}
-	return s.changePage(ctx, s.DB.WriteVital, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
+	return s.changePage(ctx, s.service.DB.WriteVital, app.UnsubscribePage, token, func(tx *db.Tx, p *page) (*PageView, error) {
 		leave := s.unsubscribe
 		if p.link.TopicID != "" {
 			leave = optOut
@@ -131,7 +131,7 @@ type addressee struct {
 // openPage looks up what a token stands for. Error: db.ErrNotFound for whatever
 // is wrong with it: who has no link learns nothing.
 func (s *Pages) openPage(r *db.Reader, name, token string) (*page, error) {
-	link, ok := s.Sealer.ReadPageToken(name, token)
+	link, ok := s.service.Sealer.ReadPageToken(name, token)
 	if !ok {
 		return nil, db.ErrNotFound
 	}
@@ -174,7 +174,7 @@ func (s *Pages) addressees(r *db.Reader, link app.PageLink) ([]addressee, error)
 			if err != nil {
 				continue // it was erased
 			}
-			people = append(people, addressee{s.Sealer.AddressHash(link.TeamID, folded), strings.ToLower(email)})
+			people = append(people, addressee{s.service.Sealer.AddressHash(link.TeamID, folded), strings.ToLower(email)})
 		}
 	}
 	if link.Address == (app.AddressHash{}) {
@@ -298,7 +298,7 @@ func (s *Pages) unsubscribe(tx *db.Tx, p *page, who *addressee) error {
 	if err != nil || !added || suppression.Email == "" { // one that is not listed is nothing to tell of
 		return err
 	}
-	return s.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
+	return s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression)
 }
 
 func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
@@ -309,10 +309,10 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	if err := tx.UpdateContact(c); err != nil {
 		return err
 	}
-	if err := s.optOutFormer(tx, c); err != nil {
+	if err := s.service.optOutFormer(tx, c); err != nil {
 		return err
 	}
-	return s.announceChange(tx, c)
+	return s.service.announceChange(tx, c)
 }
 
 // view reads what the page shows. Of several people it shows the one who still
@@ -327,10 +327,10 @@ func (p *page) view(r *db.Reader) (*PageView, error) {
 	if p.shared() {
 		return v, nil
 	}
-	v.Preferences = p.s.Sealer.PageToken(app.PreferencesPage, p.link)
+	v.Preferences = p.s.service.Sealer.PageToken(app.PreferencesPage, p.link)
 	all := p.link
 	all.TopicID, all.Address = "", p.people[0].hash
-	v.UnsubscribeAll = p.s.Sealer.PageToken(app.UnsubscribePage, all)
+	v.UnsubscribeAll = p.s.service.Sealer.PageToken(app.UnsubscribePage, all)
 	var err error
 	v.Topics, err = p.topics(r)
 	return v, err
@@ -369,7 +369,7 @@ func (p *page) unsubscribed(r *db.Reader, who *addressee) (bool, error) {
 // topics returns those that a page with one address shows, by name.
 func (p *page) topics(r *db.Reader) ([]app.ContactTopic, error) {
 	list, err := r.ShownTopics(p.link.TeamID, p.link.TopicID, p.people[0].hash)
-	slices.SortStableFunc(list, func(a, b app.ContactTopic) int {
+	order.By(list, func(a, b app.ContactTopic) int {
 		return cmp.Compare(strings.ToLower(a.Name), strings.ToLower(b.Name))
 	})
 	return list, err

@@ -38,7 +38,7 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 	var wanted []app.TopicChoice
 	var who app.AddressHash
 	var teamID string
-	view, err := db.Get(ctx, s.DB, func(r *db.Reader) (*PageView, error) {
+	view, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
 		p, err := s.openPage(r, app.PreferencesPage, token)
 		if err != nil {
 			return nil, err
@@ -60,9 +60,9 @@ func (s *Pages) SavePreferences(ctx context.Context, token string, choices map[s
 			return nil, refused
 		}
 	}
-	write := writer(s.DB.Write)
+	write := writer(s.service.DB.Write)
 	if slices.ContainsFunc(wanted, func(c app.TopicChoice) bool { return !optsIn(c) }) {
-		write = s.DB.WriteVital // an opt-out must not wait for room on the disk, whatever comes with it
+		write = s.service.DB.WriteVital // an opt-out must not wait for room on the disk, whatever comes with it
 	}
 	view, err = s.changePage(ctx, write, app.PreferencesPage, token, func(tx *db.Tx, p *page) (*PageView, error) {
 		if err := p.save(tx, wanted); err != nil {
@@ -172,7 +172,7 @@ func (p *page) choose(tx *db.Tx, i int, wanted []app.TopicChoice) (changed []app
 // left to do: a provider that posts its one click again costs no write. Errors:
 // CodeNotFound.
 func (s *Pages) leftBefore(ctx context.Context, token string) (view *PageView, err error) {
-	view, err = db.Get(ctx, s.DB, func(r *db.Reader) (*PageView, error) {
+	view, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (*PageView, error) {
 		p, err := s.openPage(r, app.UnsubscribePage, token)
 		if err != nil {
 			return nil, err
@@ -236,18 +236,18 @@ func announceChoicesOf(tx *db.Tx, p *page, who *addressee, changed []app.TopicCh
 	if held, err := tx.HoldChoiceNews(&news, ChoicesTold); err != nil || held {
 		return err
 	}
-	return p.s.announceChoices(tx, c.TeamID, c.Email, changed)
+	return p.s.service.announceChoices(tx, c.TeamID, c.Email, changed)
 }
 
 // TellChoices tells webhooks of the choices that were held back, as they stand now.
 func (s *Pages) TellChoices(ctx context.Context) error {
 	for more := true; more; {
-		due, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(time.Now(), newsAtOnce) })
+		due, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]db.ChoiceNews, error) { return r.DueChoiceNews(time.Now(), newsAtOnce) })
 		if err != nil || len(due) == 0 {
 			return err
 		}
 		more = len(due) == newsAtOnce
-		if err := s.DB.Write(ctx, func(tx *db.Tx) error { return s.tellChoices(tx) }); err != nil {
+		if err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return s.tellChoices(tx) }); err != nil {
 			return fmt.Errorf("tell of choices: %w", err)
 		}
 	}
@@ -286,5 +286,5 @@ func (s *Pages) tellChoicesOf(tx *db.Tx, n *db.ChoiceNews) error {
 		}
 		choices = append(choices, app.TopicChoice{ID: id, Subscription: t.Subscription})
 	}
-	return s.announceChoices(tx, n.TeamID, c.Email, choices)
+	return s.service.announceChoices(tx, n.TeamID, c.Email, choices)
 }

@@ -13,7 +13,7 @@ import (
 // Previews is what people see of the audience while they decide: who a filter would
 // pick, whom a search finds, and all that one contact got. What would take long it
 // answers in part, and says so.
-type Previews struct{ *Service }
+type Previews struct{ service *Service }
 
 const (
 	// lookTime is how long a request may look at contacts, and before that wait for its
@@ -40,7 +40,7 @@ func (s *Previews) PreviewSegment(ctx context.Context, key *app.Key, filter *app
 		return out, err
 	}
 	a := &app.Audience{TeamID: key.TeamID, Filter: filter, TopicID: topicID}
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		types, err := r.PropertyTypes(key.TeamID)
 		if err != nil {
 			return err
@@ -79,17 +79,17 @@ func withTopic(r *db.Reader, teamID, topicID string, subscription *app.Subscript
 // that turns out to be long and a place among the long scans is free: until its time is
 // over. What it found by then is the answer.
 func (s *Previews) look(ctx context.Context, teamID string, fn func(*db.Reader, db.Effort) error) error {
-	err := s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScan}) })
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Most: QuickScan}) })
 	if !errors.Is(err, db.ErrLong) {
 		return err
 	}
 	patient, cancel := context.WithTimeout(ctx, lookTime)
 	defer cancel()
-	if err := s.scans.Acquire(patient, teamID, 1); err != nil {
+	if err := s.service.scans.Acquire(patient, teamID, 1); err != nil {
 		return ctx.Err()
 	}
-	defer s.scans.Release(1)
-	err = s.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Until: time.Now().Add(lookTime)}) })
+	defer s.service.scans.Release(1)
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error { return fn(r, db.Effort{Until: time.Now().Add(lookTime)}) })
 	if errors.Is(err, db.ErrLong) {
 		return nil
 	}

@@ -21,7 +21,7 @@ func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.Pr
 		return app.Property{}, err
 	}
 	p := app.Property{ID: app.NewID(), TeamID: key.TeamID, Key: in.Key, Type: in.Type, Fallback: in.Fallback}
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		left, err := tx.HasLeftovers(key.TeamID, in.Key)
 		if err != nil {
 			return err
@@ -42,20 +42,20 @@ func (s *Properties) CreateProperty(ctx context.Context, key *app.Key, in app.Pr
 // and whether there are more. Errors: CodeValidation for a cursor that is not in
 // the list.
 func (s *Properties) ListProperties(ctx context.Context, key *app.Key, page app.Page) (rows []app.Property, more bool, err error) {
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Property, bool, error) { return r.ListProperties(key.TeamID, page) })
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Property, bool, error) { return r.ListProperties(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
 // GetProperty returns one declared property. Errors: CodeNotFound.
 func (s *Properties) GetProperty(ctx context.Context, key *app.Key, id string) (p app.Property, err error) {
-	p, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Property, error) { return r.Property(key.TeamID, id) })
+	p, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (app.Property, error) { return r.Property(key.TeamID, id) })
 	return p, service.Lookup("contact property", err)
 }
 
 // UpdateProperty changes the fallback and returns the property as it stands then.
 // Errors: CodeNotFound, CodeValidation (for another key or type too).
 func (s *Properties) UpdateProperty(ctx context.Context, key *app.Key, id string, patch app.PropertyPatch) (p app.Property, err error) {
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if p, err = tx.Property(key.TeamID, id); err != nil {
 			return err
 		}
@@ -74,14 +74,14 @@ const propertyWait = 5 * time.Second
 // DeleteProperty takes a declaration back, and the property's values from all
 // contacts. Errors: CodeNotFound.
 func (s *Properties) DeleteProperty(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.Write(ctx, func(tx *db.Tx) error { return tx.DeleteProperty(key.TeamID, id, app.NewID()) })
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error { return tx.DeleteProperty(key.TeamID, id, app.NewID()) })
 	if err != nil {
 		return service.Lookup("contact property", err)
 	}
 	ctx, cancel := context.WithTimeout(ctx, propertyWait)
 	defer cancel()
-	if err := s.Clean(ctx); err != nil && ctx.Err() == nil {
-		s.Log.Error("remove the values of a property; the next clean-up goes on", "err", err)
+	if err := s.service.Clean(ctx); err != nil && ctx.Err() == nil {
+		s.service.Log.Error("remove the values of a property; the next clean-up goes on", "err", err)
 	}
 	return nil
 }

@@ -3,6 +3,7 @@ package audience
 import (
 	"context"
 	"errors"
+	"slices"
 	"unicode/utf8"
 
 	"mailer/app"
@@ -18,6 +19,7 @@ type ContactQuery struct {
 	Search    string // a whole address that a contact has, else a part of address or name
 	SegmentID string
 	TopicID   string // subscribed to it, by choice or by default
+	State     string // subscribed, unsubscribed or suppressed
 }
 
 // FoundContactPage is a page of a search.
@@ -32,14 +34,17 @@ type FoundContactPage struct {
 // CodeValidation, CodeNotFound for an unknown segment or topic.
 func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQuery, include app.Include, page app.Page) (out FoundContactPage, err error) {
 	if page.Before != "" {
-		return out, app.Invalid("before", "can't be used with `search` or `topic_id`; go on with `after`")
+		return out, app.Invalid("before", "can't be used with `search`, `state` or `topic_id`; go on with `after`")
 	}
 	if utf8.RuneCountInString(q.Search) > maxSearch || app.HasControl(q.Search) {
 		return out, app.Invalid("search", "must be at most %d characters without line breaks", maxSearch)
 	}
-	search := &db.ContactSearch{TeamID: key.TeamID, Words: q.Search, TopicID: q.TopicID}
+	if q.State != "" && !slices.Contains([]string{"subscribed", "unsubscribed", "suppressed"}, q.State) {
+		return out, app.Invalid("state", "must be subscribed, unsubscribed or suppressed")
+	}
+	search := &db.ContactSearch{TeamID: key.TeamID, Words: q.Search, TopicID: q.TopicID, State: q.State}
 	var known string // contact of that address
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
 		if err := s.searched(r, &q, search); err != nil {
 			return err
 		}
@@ -50,7 +55,7 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 		return out, service.Unavailable(err)
 	}
 	if known != "" && page.After == "" {
-		err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
+		err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
 			out.Contacts, err = r.SearchContact(ctx, search, known)
 			return err
 		})
@@ -67,7 +72,7 @@ func (s *Previews) SearchContacts(ctx context.Context, key *app.Key, q ContactQu
 		return FoundContactPage{}, service.Cursor(page, err)
 	}
 	out.More = out.SearchedTo != ""
-	return out, s.includeTopics(ctx, key.TeamID, include, out.Contacts)
+	return out, s.service.includeTopics(ctx, key.TeamID, include, out.Contacts)
 }
 
 // searched proves that the segment and the topic of a query are the team's. Errors:
@@ -90,7 +95,7 @@ func (s *Previews) contactNamed(r *db.Reader, teamID, address string) (string, e
 	if err != nil {
 		return "", nil
 	}
-	c, err := r.ContactByAddress(teamID, s.Sealer.AddressHash(teamID, folded))
+	c, err := r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, folded))
 	if errors.Is(err, db.ErrNotFound) {
 		return "", nil
 	}

@@ -71,18 +71,18 @@ type Imports struct {
 
 // Pages is the hosted pages of unsubscribe and preferences links.
 type Pages struct {
-	*Service
-	optIns *window.Keyed // by address and by client
+	service *Service
+	optIns  *window.Keyed // by address and by client
 }
 
 // Topics is what contacts can subscribe to.
-type Topics struct{ *Service }
+type Topics struct{ service *Service }
 
 // Properties is what contacts can have beside their names.
-type Properties struct{ *Service }
+type Properties struct{ service *Service }
 
 // Suppressions is the addresses that get no mail of a team.
-type Suppressions struct{ *Service }
+type Suppressions struct{ service *Service }
 
 // New makes the service.
 func New(base *service.Base, told *events.Service, owners *teams.Service) *Service {

@@ -43,16 +43,16 @@ func (s *Suppressions) AddSuppressions(ctx context.Context, key *app.Key, in app
 // room on the disk.
 func (s *Suppressions) suppress(ctx context.Context, teamID string, list []app.Suppression) ([]app.Suppression, error) {
 	out := make([]app.Suppression, len(list))
-	err := s.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
+	err := s.service.DB.WriteVital(ctx, func(tx *db.Tx) (err error) {
 		for i, suppression := range list {
-			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.Sealer.AddressHash(teamID, suppression.Address)
+			suppression.ID, suppression.TeamID, suppression.CreatedAt, suppression.Hash = app.NewID(), teamID, tx.Now, s.service.Sealer.AddressHash(teamID, suppression.Address)
 			if out[i], err = tx.AddSuppression(suppression); err != nil {
 				return err
 			}
 			if out[i].ID != suppression.ID {
 				continue // it stood there already
 			}
-			if err := s.announceSuppression(tx, webhook.SuppressionAdded, &suppression); err != nil {
+			if err := s.service.announceSuppression(tx, webhook.SuppressionAdded, &suppression); err != nil {
 				return err
 			}
 		}
@@ -69,7 +69,7 @@ func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origi
 			return nil, false, err
 		}
 	}
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Suppression, bool, error) {
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Suppression, bool, error) {
 		return r.ListSuppressions(key.TeamID, origin, page)
 	})
 	return rows, more, service.Cursor(page, err)
@@ -78,7 +78,7 @@ func (s *Suppressions) ListSuppressions(ctx context.Context, key *app.Key, origi
 // GetSuppression returns the suppression with that id, or of that address. Errors:
 // CodeNotFound.
 func (s *Suppressions) GetSuppression(ctx context.Context, key *app.Key, idOrEmail string) (suppression app.Suppression, err error) {
-	suppression, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Suppression, error) { return s.findSuppression(r, key.TeamID, idOrEmail) })
+	suppression, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (app.Suppression, error) { return s.findSuppression(r, key.TeamID, idOrEmail) })
 	if err == nil && suppression.Email == "" {
 		err = db.ErrNotFound // erased
 	}
@@ -95,19 +95,19 @@ func (s *Suppressions) findSuppression(r *db.Reader, teamID, idOrEmail string) (
 	if err != nil {
 		return app.Suppression{}, db.ErrNotFound
 	}
-	return r.SuppressionByAddress(teamID, s.Sealer.AddressHash(teamID, address))
+	return r.SuppressionByAddress(teamID, s.service.Sealer.AddressHash(teamID, address))
 }
 
 // RemoveSuppression takes the suppression with that id, or of that address, off
 // the list and returns its id. Errors: CodeNotFound.
 func (s *Suppressions) RemoveSuppression(ctx context.Context, key *app.Key, idOrEmail string) (id string, err error) {
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		suppression, err := s.findSuppression(&tx.Reader, key.TeamID, idOrEmail)
 		if err != nil {
 			return err
 		}
 		id = suppression.ID
-		if err := s.liftSuppression(tx, suppression); err != nil {
+		if err := s.service.liftSuppression(tx, suppression); err != nil {
 			return err
 		}
 		return service.Audit(ctx, tx, key.TeamID, "suppression.remove", id, auditedSuppression(&suppression), nil)
@@ -122,7 +122,7 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 	if err != nil {
 		return nil, err
 	}
-	err = s.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		var lifted []app.Suppression
 		for _, id := range ids {
 			suppression, err := tx.Suppression(key.TeamID, id)
@@ -131,7 +131,7 @@ func (s *Suppressions) RemoveSuppressions(ctx context.Context, key *app.Key, in 
 			}
 		}
 		for _, address := range addresses {
-			suppression, err := tx.SuppressionByAddress(key.TeamID, s.Sealer.AddressHash(key.TeamID, address))
+			suppression, err := tx.SuppressionByAddress(key.TeamID, s.service.Sealer.AddressHash(key.TeamID, address))
 			if lifted, err = s.liftFound(tx, suppression, err, lifted); err != nil {
 				return err
 			}
@@ -173,7 +173,7 @@ func (s *Suppressions) liftFound(tx *db.Tx, suppression app.Suppression, err err
 	if err != nil {
 		return nil, err
 	}
-	return append(lifted, suppression), s.liftSuppression(tx, suppression)
+	return append(lifted, suppression), s.service.liftSuppression(tx, suppression)
 }
 
 // liftSuppression takes a suppression off its team's list and tells webhooks. Of

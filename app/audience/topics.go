@@ -18,7 +18,7 @@ func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 		return app.Topic{}, err
 	}
 	t.ID, t.TeamID = app.NewID(), key.TeamID
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := service.CapTopics.Room(&tx.Reader, key.TeamID); err != nil {
 			return err
 		}
@@ -26,7 +26,7 @@ func (s *Topics) CreateTopic(ctx context.Context, key *app.Key, in app.TopicInpu
 		if err := tx.InsertTopic(&t); err != nil {
 			return topicTaken(err)
 		}
-		return s.AnnounceTopic(tx, webhook.TopicCreated, &t)
+		return s.service.AnnounceTopic(tx, webhook.TopicCreated, &t)
 	})
 	return t, service.Unavailable(err)
 }
@@ -42,13 +42,13 @@ func topicTaken(err error) error {
 // ListTopics returns a page of the team's topics, newest first, and whether there
 // are more. Errors: CodeValidation for a cursor that is not in the list.
 func (s *Topics) ListTopics(ctx context.Context, key *app.Key, page app.Page) (rows []app.Topic, more bool, err error) {
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Topic, bool, error) { return r.ListTopics(key.TeamID, page) })
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Topic, bool, error) { return r.ListTopics(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
 // GetTopic returns one topic. Errors: CodeNotFound.
 func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.Topic, err error) {
-	t, err = db.Get(ctx, s.DB, func(r *db.Reader) (app.Topic, error) { return r.Topic(key.TeamID, id) })
+	t, err = db.Get(ctx, s.service.DB, func(r *db.Reader) (app.Topic, error) { return r.Topic(key.TeamID, id) })
 	return t, service.Lookup("topic", err)
 }
 
@@ -56,7 +56,7 @@ func (s *Topics) GetTopic(ctx context.Context, key *app.Key, id string) (t app.T
 // nothing is told to nobody. Errors: CodeNotFound, CodeValidation (for another
 // default too), CodeConflict for a name that another topic has.
 func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch app.TopicPatch) (t app.Topic, err error) {
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		old, err := tx.Topic(key.TeamID, id)
 		if err != nil {
 			return err
@@ -68,7 +68,7 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 		if err := tx.UpdateTopic(&t); err != nil {
 			return topicTaken(err)
 		}
-		return s.AnnounceTopic(tx, webhook.TopicUpdated, &t)
+		return s.service.AnnounceTopic(tx, webhook.TopicUpdated, &t)
 	})
 	return t, service.Lookup("topic", err)
 }
@@ -77,7 +77,7 @@ func (s *Topics) UpdateTopic(ctx context.Context, key *app.Key, id string, patch
 // Errors: CodeNotFound, CodeConflict while mail of the topic waits (it could not
 // be told any more who opted out of it) or a broadcast that has not left uses it.
 func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error {
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Topic(key.TeamID, id)
 		if err != nil {
 			return err
@@ -95,7 +95,7 @@ func (s *Topics) DeleteTopic(ctx context.Context, key *app.Key, id string) error
 		if err := tx.DeleteTopic(key.TeamID, id); err != nil {
 			return err
 		}
-		return s.AnnounceTopic(tx, webhook.TopicDeleted, &t)
+		return s.service.AnnounceTopic(tx, webhook.TopicDeleted, &t)
 	})
 	return service.Lookup("topic", err)
 }

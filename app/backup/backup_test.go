@@ -45,7 +45,7 @@ func TestABackupOverwroteOrLeftAFile(t *testing.T) {
 }
 
 func TestTheServerMakesABackupEachDayAndKeepsTheNewest(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		dir := filepath.Join(t.TempDir(), "backups")
 		daily := backup.Daily{Dir: dir, At: "03:30", Keep: 3}
 		world.Must(t, daily.Check())

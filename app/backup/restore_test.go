@@ -59,7 +59,7 @@ func classes(w *world.World, key *app.Key, from string) map[string]string {
 }
 
 func TestARestoredServerSentAgainWhatHadLeft(t *testing.T) {
-	world.Bubble(t, func(t *testing.T) {
+	world.Days(t, func(t *testing.T) {
 		relay := world.NewRelay(world.Always(world.Accept))
 		w := world.Idle(t, relay)
 		other := w.AddTeam("other", "other.example")

@@ -12,6 +12,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/mail"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -180,7 +181,7 @@ func (s *Service) expandQueued(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("read queued broadcasts: %w", err)
 	}
-	slices.SortStableFunc(queued, func(a, b app.Broadcast) int { return int(min(max(a.Audience-b.Audience, -1), 1)) })
+	order.By(queued, func(a, b app.Broadcast) int { return int(min(max(a.Audience-b.Audience, -1), 1)) })
 	for i := range queued {
 		b := &queued[i]
 		if b.Expanded || b.Held != "" || !s.broadcaster.claim(b.ID) {

@@ -24,6 +24,9 @@ type BroadcastView struct {
 // topic, and those of SendBroadcast.
 func (s *Service) CreateBroadcast(ctx context.Context, key *app.Key, in app.BroadcastInput, opts mail.SendOptions) (v BroadcastView, err error) {
 	b, err := in.Validate(time.Now())
+	if err == nil {
+		err = service.CheckDesign(in.Design)
+	}
 	if err != nil {
 		return v, err
 	}
@@ -128,6 +131,9 @@ func (s *Service) UpdateBroadcast(ctx context.Context, key *app.Key, id string, 
 // editDraft changes a draft and keeps what it said, always or now and then.
 func (s *Service) editDraft(ctx context.Context, key *app.Key, id string, patch app.BroadcastPatch, always bool) (v BroadcastView, err error) {
 	change, err := patch.Validate()
+	if err == nil {
+		err = service.CheckDesign(patch.Design.Value)
+	}
 	if err != nil {
 		return v, err
 	}

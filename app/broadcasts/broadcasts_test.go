@@ -279,3 +279,26 @@ func TestBroadcastKeepsToItsShareOfADay(t *testing.T) {
 		}
 	})
 }
+
+func TestABroadcastBehindAFailingRelayHasNoTimeToFinish(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		down := new(atomic.Bool)
+		down.Store(true)
+		relay := world.NewRelay(func(*app.Outgoing, int) world.Answer {
+			if down.Load() {
+				return world.Trouble(app.StageConnect, "connection refused")
+			}
+			return world.Accept
+		})
+		w := world.Serving(t, relay)
+		w.People(3)
+		b := w.Draft()
+		w.Queue(b)
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		view, err := w.Server.Broadcasts.GetBroadcast(t.Context(), w.Key, b.ID)
+		if err != nil || view.Status != app.QueuedBroadcast || !view.FinishesAt.IsZero() {
+			t.Errorf("%s, finishes at %s: %v", view.Status, view.FinishesAt, err)
+		}
+	})
+}

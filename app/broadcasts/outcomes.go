@@ -13,21 +13,12 @@ import (
 // outcomeChunk is how many recipients one Write looks at.
 const outcomeChunk = 1000
 
-// ended are the bits of mail that reached nobody.
-const ended = app.SeenBounced | app.SeenComplained | app.SeenSuppressed | app.SeenFailed | app.SeenCanceled
-
 // outcomeOf reads what a caller calls an outcome. Errors: CodeValidation.
 func outcomeOf(name string) (db.Outcome, error) {
 	o := db.Outcome{Link: -1}
 	switch name {
-	case "not_opened":
-		o.With, o.Without = app.SeenSent|app.SeenDelivered, ended|app.SeenOpened|app.SeenClicked
-	case "not_clicked":
-		o.With, o.Without = app.SeenSent|app.SeenDelivered, ended|app.SeenClicked
-	case "unsubscribed":
-		o.With = app.SeenUnsubscribed
-	case "sent", "delivered", "opened", "clicked", "bounced", "complained", "suppressed", "failed":
-		o.With = app.SeenOf(app.LastEvent(name))
+	case "sent", "delivered", "opened", "not_opened", "clicked", "not_clicked", "bounced", "complained", "unsubscribed", "suppressed", "failed":
+		o.With, o.Without = (&app.RecipientQuery{Type: name}).Bits()
 	default:
 		return o, app.Invalid("outcome", "must be sent, delivered, opened, not_opened, clicked, not_clicked, bounced, complained, unsubscribed, suppressed or failed")
 	}
@@ -48,7 +39,7 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 		return segment, app.Invalid("url", "goes with the outcome clicked")
 	}
 	var b app.Broadcast
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
 			return err
 		}
@@ -66,11 +57,11 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 	if err != nil {
 		return segment, service.Lookup("broadcast", err)
 	}
-	if segment, err = s.audience.CreateSegment(ctx, key, app.SegmentInput{Name: name}); err != nil {
+	if segment, err = s.service.audience.CreateSegment(ctx, key, app.SegmentInput{Name: name}); err != nil {
 		return segment, err
 	}
 	if err := s.fillSegment(ctx, &b, o, &segment); err != nil {
-		undone := s.audience.DeleteSegment(context.WithoutCancel(ctx), key, segment.ID)
+		undone := s.service.audience.DeleteSegment(context.WithoutCancel(ctx), key, segment.ID)
 		return app.Segment{}, service.Unavailable(errors.Join(err, undone))
 	}
 	return segment, nil
@@ -80,7 +71,7 @@ func (s *Reviews) SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, 
 func (s *Reviews) fillSegment(ctx context.Context, b *app.Broadcast, o db.Outcome, segment *app.Segment) error {
 	for from := int64(0); from < b.Written; from += outcomeChunk {
 		added := 0
-		err := s.DB.Write(ctx, func(tx *db.Tx) error {
+		err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
 			added = 0
 			if _, err := tx.Segment(segment.TeamID, segment.ID); err != nil {
 				return fmt.Errorf("find the segment: %w", err)

@@ -6,12 +6,14 @@ import (
 
 	"mailer/app"
 	"mailer/app/service"
+	"mailer/db"
 )
 
 // FinishTimes returns when the last email of each scheduled or queued broadcast of
 // rows leaves, by id; those of which nobody can say, as those that a guardrail holds
 // back, are absent. Emails that were
-// put off count with their next try: whether it succeeds nobody knows.
+// put off count with their next try: whether it succeeds nobody knows. Of one that is
+// under way while its relay takes nothing of it nobody can say either.
 func (s *Service) FinishTimes(ctx context.Context, rows []app.Broadcast) (map[string]time.Time, error) {
 	out := map[string]time.Time{}
 	now := time.Now()
@@ -23,9 +25,25 @@ func (s *Service) FinishTimes(ctx context.Context, rows []app.Broadcast) (map[st
 		if at.IsZero() {
 			continue
 		}
+		if waits, err := s.waitsForRelay(ctx, &b); err != nil {
+			return nil, err
+		} else if waits {
+			continue
+		}
 		if out[b.ID], err = s.stretched(ctx, &b, service.Latest(at, now), now); err != nil {
 			return nil, err
 		}
 	}
 	return out, nil
+}
+
+// waitsForRelay reports whether a broadcast is under way and its relay takes nothing of it.
+func (s *Service) waitsForRelay(ctx context.Context, b *app.Broadcast) (bool, error) {
+	if b.Status != app.QueuedBroadcast {
+		return false, nil
+	}
+	troubles, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]app.RelayTrouble, error) {
+		return r.OpenTroublesOf(b.Relay, b.TeamID, b.From.Domain)
+	})
+	return len(troubles) > 0, err
 }

@@ -15,14 +15,17 @@ import (
 	"mailer/db"
 )
 
+// LeftOut counts those whom a broadcast does not go to, by why.
+type LeftOut = db.LeftOut
+
 // Reviews is what people look at before they send a broadcast: whom it goes to and when,
 // and what one of them would see. It changes nothing.
-type Reviews struct{ *Service }
+type Reviews struct{ service *Service }
 
 // Planned is what would become of a broadcast that is sent now, or at its time.
 type Planned struct {
 	Recipients int64
-	LeftOut    db.LeftOut
+	LeftOut    LeftOut
 	StartsAt   time.Time
 	FinishesAt time.Time // zero: nobody can say
 	Waves      []pacing.Wave
@@ -37,7 +40,7 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err != nil {
 		return nil, err
 	}
-	b, err := s.readBroadcast(ctx, key, id)
+	b, err := s.service.readBroadcast(ctx, key, id)
 	if err != nil {
 		return nil, err
 	}
@@ -45,7 +48,7 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 		return nil, err
 	}
 	b.ScheduledAt = at
-	plan, err := s.foretell(ctx, b)
+	plan, err := s.service.foretell(ctx, b)
 	if err != nil {
 		return nil, err
 	}
@@ -57,43 +60,50 @@ func (s *Reviews) PlanBroadcast(ctx context.Context, key *app.Key, id, scheduled
 	if err != nil {
 		return nil, service.Unavailable(err)
 	}
-	out.LeftOut, err = s.audience.Previews.LeftOut(ctx, whom)
+	out.LeftOut, err = s.service.audience.Previews.LeftOut(ctx, whom)
 	return out, service.Unavailable(err)
 }
 
 // judged does the last checks of a send and notes what was found in its content. It
 // returns whom it goes to.
 func (s *Reviews) judged(ctx context.Context, b *app.Broadcast, out *Planned) (whom *app.Audience, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if err := service.CapBroadcasts.Room(r, b.TeamID); err != nil {
 			return err
 		}
-		if err := s.broadcastFits(r, time.Now(), b); err != nil {
+		if err := s.service.broadcastFits(r, time.Now(), b); err != nil {
 			return err
 		}
 		if whom, err = audienceOf(r, b); err != nil {
 			return err
 		}
-		b.Frozen, err = s.freeze(r, b)
+		b.Frozen, err = s.service.freeze(r, b)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	out.Insights, err = insights.OfBroadcast(s.Sealer, b)
+	out.Insights, err = insights.OfBroadcast(s.service.Sealer, b)
 	return whom, err
 }
 
 // PreviewBroadcast returns what a broadcast in any state says to a contact, named by id
-// or address; empty: to one of its segment, or to somebody of whom nothing is known.
-// Errors: CodeNotFound, for the contact too.
-func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (b *app.Broadcast, out *render.Preview, err error) {
-	if b, err = s.readBroadcast(ctx, key, id); err != nil {
+// or address; empty: to one of its segment, or to somebody of whom nothing is known. With
+// clicks set its HTML shows the share of the clicks behind each link. Errors: CodeNotFound,
+// for the contact too.
+func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string, clicks bool) (b *app.Broadcast, out *render.Preview, err error) {
+	if b, err = s.service.readBroadcast(ctx, key, id); err != nil {
 		return nil, nil, err
 	}
 	var whom *app.Contact
-	err = s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		b.Frozen = &app.BroadcastFrozen{Pages: s.Settings.BaseURL}
+	var links []app.BroadcastLink
+	err = s.service.DB.Read(ctx, func(r *db.Reader) (err error) {
+		if clicks {
+			if links, err = r.ClickedLinks(id); err != nil {
+				return fmt.Errorf("read links: %w", err)
+			}
+		}
+		b.Frozen = &app.BroadcastFrozen{Pages: s.service.Settings.BaseURL}
 		if b.Frozen.Fallbacks, err = r.PropertyFallbacks(key.TeamID); err != nil {
 			return fmt.Errorf("read properties: %w", err)
 		}
@@ -103,14 +113,14 @@ func (s *Reviews) PreviewBroadcast(ctx context.Context, key *app.Key, id, contac
 	if err != nil {
 		return nil, nil, service.Unavailable(err)
 	}
-	permits := s.mail.NewRenderer(key)
+	permits := s.service.mail.NewRenderer(key)
 	defer permits.Close()
 	if len(b.HTML) > mail.SmallRender {
 		if err := permits.TakePermit(ctx); err != nil {
 			return nil, nil, err
 		}
 	}
-	out, err = render.PreviewOf(b, whom, s.Settings.BaseURL+mail.PreviewPage)
+	out, err = render.PreviewOf(b, whom, s.service.Settings.BaseURL+mail.PreviewPage, render.ClicksOf(links))
 	return b, out, err
 }
 
@@ -131,7 +141,7 @@ func (s *Reviews) previewed(ctx context.Context, r *db.Reader, b *app.Broadcast,
 		}
 		segment = &found
 	}
-	c, err := s.audience.Previews.SampleOf(ctx, r, b.TeamID, segment)
+	c, err := s.service.audience.Previews.SampleOf(ctx, r, b.TeamID, segment)
 	if err != nil || c != nil {
 		return c, err
 	}
@@ -149,5 +159,5 @@ func (s *Reviews) contactNamed(r *db.Reader, teamID, idOrEmail string) (app.Cont
 	if err != nil {
 		return app.Contact{}, db.ErrNotFound
 	}
-	return r.ContactByAddress(teamID, s.Sealer.AddressHash(teamID, folded))
+	return r.ContactByAddress(teamID, s.service.Sealer.AddressHash(teamID, folded))
 }

@@ -22,10 +22,11 @@ type Draft struct {
 	Preview string   `json:"preview,omitzero"`
 	HTML    string   `json:"html,omitzero"`
 	Text    *string  `json:"text,omitzero"`
+	Design  string   `json:"design,omitzero"`
 }
 
 func draftOf(b *app.Broadcast) *Draft {
-	d := &Draft{Name: b.Name, From: b.From.String(), Subject: b.Subject, Preview: b.Preview, HTML: b.HTML, Text: b.Text}
+	d := &Draft{Name: b.Name, From: b.From.String(), Subject: b.Subject, Preview: b.Preview, HTML: b.HTML, Text: b.Text, Design: b.Design}
 	for _, a := range b.ReplyTo {
 		d.ReplyTo = append(d.ReplyTo, a.String())
 	}
@@ -59,7 +60,7 @@ func unmoved(b *app.Broadcast, began string) error {
 // does not come back.
 func (d *Draft) patch() app.BroadcastPatch {
 	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
-	p := app.BroadcastPatch{Name: text(d.Name), Subject: d.Subject, Preview: text(d.Preview), HTML: text(d.HTML), Text: app.Change[string]{Set: true, Null: d.Text == nil}}
+	p := app.BroadcastPatch{Name: text(d.Name), Subject: d.Subject, Preview: text(d.Preview), HTML: text(d.HTML), Design: text(d.Design), Text: app.Change[string]{Set: true, Null: d.Text == nil}}
 	if d.Text != nil {
 		p.Text.Value = *d.Text
 	}
@@ -78,7 +79,7 @@ func (d *Draft) patch() app.BroadcastPatch {
 // ListVersions returns a page of what a broadcast said before, newest first, and whether
 // there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error) {
-	rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]service.Version, error) {
+	rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]service.Version, error) {
 		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
 			return nil, err
 		}
@@ -93,7 +94,7 @@ func (s *Reviews) ListVersions(ctx context.Context, key *app.Key, id string, pag
 // ReadVersion returns what a broadcast said before, by the number of the version or its
 // id. Errors: CodeNotFound.
 func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version string) (v service.Version, was Draft, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if _, err := r.BroadcastHead(key.TeamID, id); err != nil {
 			return err
 		}
@@ -108,7 +109,7 @@ func (s *Reviews) ReadVersion(ctx context.Context, key *app.Key, id, version str
 // CodeInvalidParameter for what is no draft.
 func (s *Reviews) RestoreVersion(ctx context.Context, key *app.Key, id, version string) (BroadcastView, error) {
 	var was Draft
-	err := s.DB.Read(ctx, func(r *db.Reader) error {
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
 		b, err := r.BroadcastHead(key.TeamID, id)
 		if err != nil {
 			return err
@@ -122,5 +123,5 @@ func (s *Reviews) RestoreVersion(ctx context.Context, key *app.Key, id, version 
 	if err != nil {
 		return BroadcastView{}, service.Lookup("broadcast", err)
 	}
-	return s.editDraft(ctx, key, id, was.patch(), true)
+	return s.service.editDraft(ctx, key, id, was.patch(), true)
 }

@@ -75,8 +75,10 @@ func (c *Store) Commands() []*cobra.Command {
 		c.status(),
 		c.doctor(),
 		c.disk(),
+		imports(c),
 		c.backup(),
 		c.restore(),
+		c.export(),
 	}
 }
 

@@ -67,6 +67,9 @@ func printStatus(st *health.Status) error {
 		}
 		fmt.Println()
 	}
+	if err := printCertificates(st.Certificates); err != nil {
+		return err
+	}
 	var tables []string
 	for _, t := range st.Database.Tables {
 		tables = append(tables, t.Name+" "+service.Size(t.Bytes))
@@ -88,4 +91,25 @@ func orNone(at *string) string {
 		return "none was made yet"
 	}
 	return "the last one is of " + *at
+}
+
+// printCertificates shows those of the server's own listeners.
+func printCertificates(all []health.Certificate) error {
+	if len(all) == 0 {
+		return nil
+	}
+	t := Table{Head: []string{"CERTIFICATE", "UNTIL", "FAILURE"}}
+	for _, c := range all {
+		t.Rows = append(t.Rows, Row{Cells: []string{c.Host, dash(c.Until), dash(c.Failure)}})
+	}
+	err := Print(os.Stdout, false, t)
+	fmt.Println()
+	return err
+}
+
+func dash(s *string) string {
+	if s == nil {
+		return "-"
+	}
+	return *s
 }

@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/relays"
+	"mailer/app/reputation"
 	"mailer/app/tracking"
 	"mailer/db"
 )
@@ -27,7 +28,7 @@ func (c *composer) compose(ctx context.Context, j *job) (*letter, error) {
 		return nil, err
 	}
 	m.TeamID = j.unit.TeamID
-	m.counts = OutcomeKey(j.unit.TeamID, c.relay.Region, m.MessageID)
+	m.counts = reputation.OutcomeKey{TeamID: j.unit.TeamID, Region: c.relay.Region, Domain: j.unit.Domain}
 	return m, nil
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/cache"
+	"mailer/app/order"
 	"mailer/app/pacing"
 	"mailer/app/service"
 	"mailer/db"
@@ -77,7 +78,7 @@ func (c *forecaster) plan(r *db.Reader, b *app.Broadcast) (pacing.Plan, error) {
 		next.Status = app.ScheduledBroadcast
 	}
 	open = append(open, openBroadcast{Broadcast: next, remaining: b.Audience})
-	slices.SortStableFunc(open, openBroadcast.compare)
+	order.By(open, openBroadcast.compare)
 	f, err := c.forecast(r, now, open)
 	if err != nil {
 		return pacing.Plan{}, err
@@ -151,7 +152,7 @@ func (c *forecaster) openBroadcasts(r *db.Reader, but string) ([]openBroadcast, 
 			open = append(open, o)
 		}
 	}
-	slices.SortStableFunc(open, openBroadcast.compare)
+	order.By(open, openBroadcast.compare)
 	return open, nil
 }
 

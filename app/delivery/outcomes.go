@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/reputation"
 	"mailer/app/tally"
@@ -14,13 +13,6 @@ import (
 
 // FeedbackPurpose binds the hashes of reports' ids.
 const FeedbackPurpose = "feedback"
-
-// OutcomeKey says where the outcomes of a message count, whose Message-ID ends with
-// the sender's domain.
-func OutcomeKey(teamID, region, messageID string) reputation.OutcomeKey {
-	_, domain := app.CutEmailMessageID(messageID)
-	return reputation.OutcomeKey{TeamID: teamID, Region: region, Domain: domain}
-}
 
 // CountOutcome adds to the counters in the Write that makes it happen.
 func (s *Service) CountOutcome(tx *db.Tx, key reputation.OutcomeKey, o reputation.Outcome) {

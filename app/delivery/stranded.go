@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/db"
 )
 
@@ -60,7 +61,7 @@ func waitingElsewhere(r *db.Reader, carried func(relay string) bool, limit int) 
 		}
 		found = append(found, w)
 	}
-	slices.SortFunc(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
+	order.By(found, func(a, b waiting) int { return strings.Compare(a.relay, b.relay) })
 	return found, nil
 }
 

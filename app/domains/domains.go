@@ -210,10 +210,25 @@ func boundAbove(bound []app.Key, key *app.Key) error {
 // a check finds it in the DNS it signs. A next key that waits already is the
 // answer. Errors: CodeNotFound.
 func (s *Service) RotateDKIM(ctx context.Context, teamID, name string) (d app.Domain, err error) {
-	if d, err = s.DomainByName(ctx, teamID, name); err != nil || d.Key(app.DKIMNext) != nil {
+	if d, err = s.DomainByName(ctx, teamID, name); err != nil {
 		return d, err
 	}
-	id := d.ID
+	return s.rotate(ctx, d)
+}
+
+// RotateKeyOf is RotateDKIM for a domain by its id. Errors: those, too.
+func (s *Service) RotateKeyOf(ctx context.Context, key *app.Key, id string) (d app.Domain, err error) {
+	if d, err = s.GetDomain(ctx, key, id); err != nil {
+		return d, err
+	}
+	return s.rotate(ctx, d)
+}
+
+func (s *Service) rotate(ctx context.Context, d app.Domain) (app.Domain, error) {
+	if d.Key(app.DKIMNext) != nil {
+		return d, nil
+	}
+	id, teamID := d.ID, d.TeamID
 	pair, err := s.newDKIMPair(ctx, &d, d.NextSelector(), app.DKIMNext)
 	if err != nil {
 		return d, err

@@ -26,6 +26,11 @@ func (e *Set) ScrubBroadcast(b *app.Broadcast) (changed bool, err error) {
 			*text, changed = clean, true
 		}
 	}
+	design, err := e.ScrubJSON(b.Design)
+	if err != nil {
+		return false, err
+	}
+	b.Design, changed = design, changed || design != b.Design
 	if b.Frozen == nil {
 		return changed, nil
 	}

@@ -71,10 +71,10 @@ func (e *Set) mayHold(list string) bool {
 
 // ScrubMail scrubs all that an email says: addresses with their names, subject,
 // bodies, headers, tags and attachments, which must have their content. It reports
-// what changed.
+// what changed. A message that was handed in whole can't be changed: where it holds an
+// address it goes, and what it says is what is left.
 func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachment) {
-	lists := []*[]app.Address{&m.To, &m.Cc, &m.Bcc, &m.ReplyTo}
-	for _, list := range lists {
+	for _, list := range []*[]app.Address{&m.To, &m.Cc, &m.ReplyTo} {
 		clean, hit := e.scrubList(*list)
 		*list, changed = clean, changed || hit
 	}
@@ -99,7 +99,12 @@ func (e *Set) ScrubMail(m *app.Mail) (changed bool, attachments []*app.Attachmen
 			changed, attachments = true, append(attachments, &m.Attachments[i])
 		}
 	}
-	return changed, attachments
+	if m.Raw != nil && (changed || e.In(string(m.Raw))) {
+		m.Raw, changed = nil, true
+	}
+	bcc, hit := e.scrubList(m.Bcc) // it never names them
+	m.Bcc = bcc
+	return changed || hit, attachments
 }
 
 // scrubAttachment scrubs the name of a file and its content: text is written

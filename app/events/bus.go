@@ -1,7 +1,6 @@
 package events
 
 import (
-	"context"
 	"fmt"
 	"maps"
 	"slices"
@@ -11,6 +10,7 @@ import (
 	"github.com/go-json-experiment/json"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/webhook"
 	"mailer/db"
 )
@@ -39,13 +39,13 @@ func (s *subscriptions) everybody() (all []hearer) {
 			all = append(all, webhooks...)
 		}
 	}
-	slices.SortFunc(all, func(a, b hearer) int { return strings.Compare(a.id, b.id) })
+	order.By(all, func(a, b hearer) int { return strings.Compare(a.id, b.id) })
 	return slices.Compact(all)
 }
 
 // load reads the subscriptions of all teams.
-func (s *subscriptions) load(ctx context.Context, store *db.DB) error {
-	hooks, err := db.Get(ctx, store, (*db.Reader).AllEnabledWebhooks)
+func (s *subscriptions) load(r *db.Reader) error {
+	hooks, err := r.AllEnabledWebhooks()
 	if err != nil {
 		return fmt.Errorf("read webhooks: %w", err)
 	}

@@ -42,7 +42,9 @@ func New(ctx context.Context, base *service.Base, cfg Config) (*Service, error) 
 	s := &Service{Base: base, Config: cfg}
 	s.WebhooksPerTeam = cmp.Or(s.WebhooksPerTeam, webhook.DefaultPerTeam)
 	s.hooks = newHooks(s)
-	return s, s.listeners.load(ctx, base.DB)
+	// A command beside a server may bring webhooks in.
+	base.DB.OnElsewhere(s.listeners.load)
+	return s, base.DB.Read(ctx, s.listeners.load)
 }
 
 // Start sets the deliveries going.

@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/webhook"
 	"mailer/db"
@@ -190,7 +191,7 @@ func (h *hooks) ready(now time.Time) (looks []*hookLook) {
 			due = append(due, l)
 		}
 	}
-	slices.SortFunc(due, func(a, b *hookLane) int { return cmp.Compare(a.turn, b.turn) })
+	order.By(due, func(a, b *hookLane) int { return cmp.Compare(a.turn, b.turn) })
 	for _, l := range due {
 		n := h.room(l) // others took some
 		if n <= 0 {

@@ -49,24 +49,31 @@ func (s *Service) CreateWebhook(ctx context.Context, key *app.Key, in webhook.In
 		return webhook.Webhook{}, err
 	}
 	w.ID, w.TeamID = app.NewID(), key.TeamID
-	if err := s.sealSecrets(&w); err != nil {
-		return webhook.Webhook{}, err
-	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
 		w.CreatedAt = tx.Now
-		if err := tx.InsertWebhook(&w, s.WebhooksPerTeam); err != nil {
-			return err
-		}
-		tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(&w)}) }) // of what happened in the same commit
-		if err := s.listeners.change(tx, w.TeamID); err != nil {
+		if err := s.AddWebhook(tx, &w); err != nil {
 			return err
 		}
 		return service.Audit(ctx, tx, w.TeamID, "webhook.create", w.ID, nil, audited(&w))
 	})
-	if errors.Is(err, db.ErrConflict) {
-		return webhook.Webhook{}, app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", s.WebhooksPerTeam)
-	}
 	return w, service.Unavailable(err)
+}
+
+// AddWebhook writes a webhook that was checked, with its secrets. Errors: CodeConflict for
+// more than WebhooksPerTeam.
+func (s *Service) AddWebhook(tx *db.Tx, w *webhook.Webhook) error {
+	if err := s.sealSecrets(w); err != nil {
+		return err
+	}
+	err := tx.InsertWebhook(w, s.WebhooksPerTeam)
+	if errors.Is(err, db.ErrConflict) {
+		return app.Errorf(app.CodeConflict, "A team can have at most %d webhooks", s.WebhooksPerTeam)
+	}
+	if err != nil {
+		return err
+	}
+	tx.AfterCommit(func() { s.hooks.wake([]hearer{hearerOf(w)}) }) // of what happened in the same commit
+	return s.listeners.change(tx, w.TeamID)
 }
 
 // audited is what the audit log says of a webhook.

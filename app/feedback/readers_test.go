@@ -131,7 +131,7 @@ func TestAPostmarkRecordThatNamesItsRecipientTwiceIsOfOne(t *testing.T) {
 }
 
 func TestReportsOfMailgunAreRead(t *testing.T) {
-	const rest = `"id":"G9Bn5sl1TC6nu79C8C0bwg","timestamp":1529006854.329574,"recipient":"alice@example.com","message":{"headers":{"message-id":"0198c0de-0000-7000-8000-000000000001@example.com","to":"x"},"size":111},"user-variables":{"n":1},"tags":["a"]},"signature":{"timestamp":"1529006854","token":"t","signature":"s"}}`
+	const rest = `"id":"G9Bn5sl1TC6nu79C8C0bwg","timestamp":1529006854.329574,"recipient":"alice@example.com","message":{"headers":{"message-id":"0198c0de-0000-7000-8000-000000000001@example.com","to":"x"},"size":111},"user-variables":{"n":1,"mailer-email-id":"0198c0de-0000-7000-8000-000000000002"},"tags":["a"]},"signature":{"timestamp":"1529006854","token":"t","signature":"s"}}`
 	for body, want := range map[string]string{
 		`{"event-data":{"event":"accepted",`:  "sent alice@example.com",
 		`{"event-data":{"event":"delivered",`: "delivered alice@example.com",
@@ -152,7 +152,7 @@ func TestReportsOfMailgunAreRead(t *testing.T) {
 			t.Errorf("%s\n%q, %v, want %q", body, briefs(reports), err, want)
 		}
 		for _, f := range reports {
-			if f.MessageID != "0198c0de-0000-7000-8000-000000000001@example.com" || f.At.UnixMilli() != 1529006854330 || f.Machine != strings.Contains(body, `"scanner"`) {
+			if f.MessageID != "0198c0de-0000-7000-8000-000000000001@example.com" || f.EmailID != "0198c0de-0000-7000-8000-000000000002" || f.At.UnixMilli() != 1529006854330 || f.Machine != strings.Contains(body, `"scanner"`) {
 				t.Errorf("%s: %+v", body, f)
 			}
 		}

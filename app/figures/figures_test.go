@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/figures"
+	"mailer/app/mail"
 	"mailer/app/world"
 	"mailer/db"
 )
@@ -199,4 +200,24 @@ func TestQuestionsThatCanNotBeAnsweredAreRefused(t *testing.T) {
 	if !got.End.Equal(now) || !got.Start.Equal(now.AddDate(0, 0, -400)) {
 		t.Errorf("the range is %s to %s", got.Start, got.End)
 	}
+}
+
+func TestFiguresOfMailWithAForeignMessageIDAreThoseOfItsDomain(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Tracked(t, relay())
+		const message = "From: ann@example.com\r\nMessage-ID: <1@tool.example>\r\nContent-Type: text/html\r\n\r\n<p>Hello\r\n"
+		id, err := w.Server.Mail.Submissions.Accept(t.Context(), w.Key, &mail.Submission{Recipients: []string{"bo@example.org"}, Message: []byte(message)})
+		world.Must(t, err)
+		world.Later(time.Minute)
+		w.Look(id, world.Chrome)
+		world.Later(time.Minute)
+		all := totals(t, w, w.Key, figures.Query{})
+		if !strings.Contains(all, "opened 1") {
+			t.Errorf("totals %s", all)
+		}
+		for _, q := range []figures.Query{{}, {EmailIDs: []string{id}}} {
+			q.Dimensions = []string{"domain"}
+			want(t, "by domain", rows(t, w, q), world.TestDomain+" "+all)
+		}
+	})
 }

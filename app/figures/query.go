@@ -2,12 +2,11 @@ package figures
 
 import (
 	"slices"
-	"strings"
 	"time"
-	_ "time/tzdata" // a small machine has no time zones of its own
 
 	"mailer/app"
 	"mailer/app/tally"
+	"mailer/app/zones"
 )
 
 // Granularity is how long the periods are that figures are kept apart by.
@@ -142,7 +141,7 @@ func readIDs(name string, from []string, to *[]string) error {
 func (q *Query) readRange(out *Question, now time.Time) (err error) {
 	out.zone = time.UTC
 	if q.Timezone != "" {
-		if out.zone, err = time.LoadLocation(q.Timezone); err != nil || strings.EqualFold(q.Timezone, "local") {
+		if out.zone, err = zones.Load(q.Timezone); err != nil {
 			return app.Invalid("timezone", "must be the name of a time zone, like Europe/Berlin")
 		}
 	}

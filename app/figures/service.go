@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/tally"
 	"mailer/db"
@@ -126,11 +127,10 @@ func (a *adder) readEmails() error {
 		if subject.BroadcastID == "" {
 			events = slices.DeleteFunc(events, ofStranger)
 		}
-		_, domain := app.CutEmailMessageID(subject.MessageID)
-		a.add(&db.MailCount{Hour: from, Domain: domain}, id)
+		a.add(&db.MailCount{Hour: from, Domain: subject.Domain}, id)
 		for hour, t := range tally.OfTimeline(events) {
 			if hour >= from && hour < to {
-				a.add(&db.MailCount{Hour: hour, Domain: domain, Tally: *t}, id)
+				a.add(&db.MailCount{Hour: hour, Domain: subject.Domain, Tally: *t}, id)
 			}
 		}
 	}
@@ -214,7 +214,7 @@ func (a *adder) places() []place {
 	for p := range a.rows {
 		all = append(all, p)
 	}
-	slices.SortFunc(all, func(x, y place) int {
+	order.By(all, func(x, y place) int {
 		if x.period != y.period {
 			return int(x.period - y.period)
 		}

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"mailer/app/backup"
+	"mailer/app/certificates"
 	"mailer/app/domains"
 	"mailer/app/queue"
 	"mailer/app/routing"
@@ -19,6 +20,7 @@ type Service struct {
 	routing *routing.Service
 	queue   *queue.Service
 	backup  *backup.Service
+	certs   *certificates.Service
 	network Network
 	place   Place
 	rounds  *rounds
@@ -27,8 +29,8 @@ type Service struct {
 }
 
 // New makes the service.
-func New(base *service.Base, senders *domains.Service, relays *routing.Service, waits *queue.Service, copies *backup.Service) *Service {
-	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, rounds: &rounds{}}
+func New(base *service.Base, senders *domains.Service, relays *routing.Service, waits *queue.Service, copies *backup.Service, certs *certificates.Service) *Service {
+	return &Service{Base: base, domains: senders, routing: relays, queue: waits, backup: copies, certs: certs, rounds: &rounds{}}
 }
 
 // At says where the database is that the service looks at, and how it reaches the world.
@@ -47,7 +49,7 @@ func (s *Service) Doctor(ctx context.Context) ([]Check, error) {
 		check func(context.Context) ([]Check, error)
 	}{
 		{"clock", s.checkClock}, {"capture", s.checkCapture}, {"relays", s.checkRelays}, {"domains", s.checkDomains},
-		{"queue", s.checkWaiting}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups},
+		{"queue", s.checkWaiting}, {"webhooks", s.checkWebhooks}, {"backups", s.checkBackups}, {"certificates", s.checkCertificates},
 	} {
 		found, err := s.bounded(ctx, step.name, step.check)
 		if err != nil {

@@ -4,13 +4,13 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"mailer/app"
 	"mailer/app/delivery"
+	"mailer/app/order"
 	"mailer/app/queue"
 	"mailer/app/routing"
 	"mailer/app/service"
@@ -24,7 +24,9 @@ type Status struct {
 	Queue    queue.Summary    `json:"queue"`
 	Database Database         `json:"database"`
 	Backup   LastBackup       `json:"backup"`
-	Version  string           `json:"version"`
+	// Certificates are those of the server's own listeners, what ends first before others.
+	Certificates []Certificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others; 100 at most"`
+	Version      string        `json:"version"`
 
 	Captures bool `json:"-"` // nothing leaves
 }
@@ -91,6 +93,9 @@ func (s *Service) Status(ctx context.Context, version string) (out Status, err e
 	if last.Failure != "" {
 		out.need(fmt.Sprintf("the daily backup fails since %s: %s", app.FormatTime(last.FailedAt), last.Failure), "mend that, then mailer backup FILE makes one now")
 	}
+	if err := s.needsOfCertificates(ctx, &out); err != nil {
+		return out, err
+	}
 	out.OK = len(out.Needs) == 0
 	return out, nil
 }
@@ -113,7 +118,7 @@ func (s *Service) FillTables(ctx context.Context, d *Database) error {
 	for name, bytes := range space.Tables {
 		d.Tables = append(d.Tables, Table{name, bytes})
 	}
-	slices.SortFunc(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	order.By(d.Tables, func(a, b Table) int { return cmp.Compare(b.Bytes, a.Bytes) })
 	d.Tables = d.Tables[:min(len(d.Tables), mostTables)]
 	return nil
 }

@@ -19,6 +19,8 @@ const (
 	MaxErrorsShown    = 100     // of them, with the import itself
 	MaxWaiting        = 10      // imports of a team that are not over
 	MaxRecord         = 1 << 20 // bytes of one row, its line breaks included
+	MaxNewSegments    = 1000    // that the names in one file make
+	MaxStored         = 1 << 30 // bytes of a file that is kept unpacked
 	maxImportHeadings = 1000    // columns of a file
 )
 
@@ -98,6 +100,8 @@ const booleanColumn = "boolean"
 // Input is what a caller says about a file of contacts.
 type Input struct {
 	Columns    *ColumnMap // nil: found by their headings
+	Preset     string     // the service that wrote the file; empty: found by its headings
+	FileName   string     // as the caller has it; empty: not told
 	OnConflict string     // upsert or skip; empty: skip
 	Segments   []app.SegmentRef
 	Topics     []app.TopicChoice
@@ -106,62 +110,141 @@ type Input struct {
 // Plan is an Input that was checked against the file's headings.
 type Plan struct {
 	Conflict app.OnConflict    `json:"on_conflict"`
-	Width    int               `json:"width"` // columns of each row
-	Columns  []Column          `json:"columns"`
+	Sheet                      // of a file alone
+	Sheets   []Sheet           `json:"sheets,omitempty"` // of a ZIP archive
 	Segments []string          `json:"segments,omitempty"`
 	Topics   []app.TopicChoice `json:"topics,omitempty"`
+
+	Parts []Part    `json:"parts,omitempty"` // of a file that was unpacked
+	First FirstPass `json:"first,omitzero"`
+	Made  int       `json:"made,omitempty"` // segments that are new with it
+}
+
+// FirstPass is how far an import is with the rows of those who opted out, which all come
+// before the first of the others, and again at their places.
+type FirstPass struct {
+	Due     bool `json:"due"`     // not over
+	Rows    int  `json:"rows"`    // that were looked at
+	Created int  `json:"created"` // that were not counted yet
+	Updated int  `json:"updated"`
+}
+
+// TellsOptOuts reports whether there may be rows of somebody who opted out.
+func (p *Plan) TellsOptOuts() bool {
+	for _, s := range p.All() {
+		if s.Preset != "" {
+			return true
+		}
+		for i := range s.Columns {
+			if f := s.Columns[i].Field; f == unsubscribedField || f == hintField {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// Sheet is one table of a file, and what its columns hold.
+type Sheet struct {
+	File     string   `json:"file,omitempty"` // in a ZIP archive; empty: a file alone
+	Preset   Preset   `json:"preset,omitempty"`
+	Standing Standing `json:"standing,omitempty"` // of all its rows
+	Dump     bool     `json:"dump,omitempty"`     // of suppressions alone
+	List     string   `json:"list,omitempty"`     // name of a file of suppressions, which may tell their kind
+	Width    int      `json:"width"`              // columns of each row
+	Columns  []Column `json:"columns"`
+	Left     []string `json:"-"` // names of columns that are not taken
 }
 
 // Column is a column that an import takes.
 type Column struct {
 	Index int    `json:"index"`
 	Name  string `json:"name"`          // in row errors
-	Field string `json:"field"`         // of a contact, or "properties"
+	Field string `json:"field"`         // of a contact, "properties", or what a preset knows
 	Key   string `json:"key,omitempty"` // of the property
 	Type  string `json:"type,omitempty"`
+}
+
+// begin checks what is said beside the columns.
+func (in *Input) begin() (*Plan, error) {
+	plan := &Plan{Conflict: app.ConflictSkip}
+	switch o := app.OnConflict(in.OnConflict); o {
+	case "":
+	case app.ConflictSkip, app.ConflictUpsert:
+		plan.Conflict = o
+	default:
+		return nil, app.Invalid("on_conflict", "must be upsert or skip")
+	}
+	if _, err := ParsePreset(in.Preset); err != nil {
+		return nil, err
+	}
+	if in.Preset != "" && in.Columns != nil {
+		return nil, app.Invalid("preset", "can't be used together with `column_map`")
+	}
+	links := app.ContactInput{Email: "a@example.com", Segments: in.Segments, Topics: in.Topics}
+	checked, err := links.Validate()
+	if err != nil {
+		return nil, err
+	}
+	plan.Segments, plan.Topics = compact(checked.Segments), checked.Topics
+	return plan, nil
 }
 
 // Plan checks the input against a file's headings and the properties that the
 // team declared. declare are properties that the team lacks. Errors:
 // CodeValidation.
 func (in *Input) Plan(headings []string, declared map[string]app.PropertyType) (plan *Plan, declare []app.PropertyInput, err error) {
-	plan = &Plan{Conflict: app.ConflictSkip, Width: len(headings)}
-	switch o := app.OnConflict(in.OnConflict); o {
-	case "":
-	case app.ConflictSkip, app.ConflictUpsert:
-		plan.Conflict = o
-	default:
-		return nil, nil, app.Invalid("on_conflict", "must be upsert or skip")
-	}
-	links := app.ContactInput{Email: "a@example.com", Segments: in.Segments, Topics: in.Topics}
-	checked, err := links.Validate()
-	if err != nil {
+	if plan, err = in.begin(); err != nil {
 		return nil, nil, err
 	}
-	plan.Segments, plan.Topics = compact(checked.Segments), checked.Topics
+	if plan.Sheet, err = in.sheet(in.FileName, headings, declared); err != nil {
+		return nil, nil, err
+	}
+	return plan, plan.Sheet.declare(declared, nil), nil
+}
+
+// sheet finds what the columns of a table hold.
+func (in *Input) sheet(file string, headings []string, declared map[string]app.PropertyType) (s Sheet, err error) {
 	if len(headings) > maxImportHeadings {
-		return nil, nil, app.Invalid("file", "can have at most %d columns", maxImportHeadings)
+		return s, app.Invalid("file", "can have at most %d columns", maxImportHeadings)
 	}
 	for i := range headings {
 		if !utf8.ValidString(headings[i]) {
-			return nil, nil, app.Invalid("file", "must be UTF-8 text")
+			return s, app.Invalid("file", "must be UTF-8 text")
 		}
 	}
+	s.Width, s.Preset = len(headings), Preset(in.Preset)
 	h := headingSet(headings)
 	if in.Columns != nil {
-		plan.Columns, err = h.mapped(in.Columns, declared)
-	} else {
-		plan.Columns, err = h.guessed(declared)
+		s.Columns, err = h.mapped(in.Columns, declared)
+		return s, err
 	}
-	if err != nil {
-		return nil, nil, err
+	if s.Preset == "" {
+		s.Preset = detect(headings)
 	}
-	for _, c := range plan.Columns {
-		if c.Field == propertyField && declared[c.Key] == "" {
-			declare = append(declare, app.PropertyInput{Key: c.Key, Type: c.propertyType()})
+	switch {
+	case s.Preset == "":
+		s.Columns, err = h.guessed(declared)
+	case s.Preset.isDump(headings):
+		s.Dump, s.List = true, file
+		s.Columns, err = h.entries()
+	default:
+		s.Standing = s.Preset.standingOf(file)
+		s.Columns, s.Left, err = h.ofPreset(s.Preset, declared)
+	}
+	return s, err
+}
+
+// declare adds the properties of a table that the team and out lack.
+func (s *Sheet) declare(declared map[string]app.PropertyType, out []app.PropertyInput) []app.PropertyInput {
+	for i := range s.Columns {
+		c := &s.Columns[i]
+		same := func(p app.PropertyInput) bool { return p.Key == c.Key }
+		if c.Field == propertyField && declared[c.Key] == "" && !slices.ContainsFunc(out, same) {
+			out = append(out, app.PropertyInput{Key: c.Key, Type: c.propertyType()})
 		}
 	}
-	return plan, declare, nil
+	return out
 }
 
 func compact(ids []string) []string {
@@ -182,18 +265,18 @@ var fieldHeadings = map[string]string{
 	"unsubscribed": unsubscribedField,
 }
 
+// statusHeadings are those of columns that may say, beside being a property, that
+// somebody opted out.
+var statusHeadings = map[string]bool{
+	"status": true, "emailstatus": true, "subscriptionstatus": true, "emailmarketingstatus": true, "emailsubscriptionstatus": true,
+}
+
 // headingSet is the first row of a file.
 type headingSet []string
 
 // field returns the field that a heading stands for, "" for none.
 func (h headingSet) field(i int) string {
-	plain := strings.Map(func(r rune) rune {
-		if r == '_' || r == '-' || unicode.IsSpace(r) {
-			return -1
-		}
-		return unicode.ToLower(r)
-	}, h[i])
-	return fieldHeadings[plain]
+	return fieldHeadings[plain(h[i])]
 }
 
 // column makes the column of a field or a property.
@@ -241,6 +324,9 @@ func (h headingSet) guessed(declared map[string]app.PropertyType) ([]Column, err
 		}
 		seen[field+" "+key] = true
 		out = append(out, h.column(i, field, key, kind))
+		if statusHeadings[plain(h[i])] {
+			out = append(out, h.column(i, hintField, "", ""))
+		}
 	}
 	switch {
 	case !seen[app.EmailField+" "]:
@@ -249,6 +335,56 @@ func (h headingSet) guessed(declared map[string]app.PropertyType) ([]Column, err
 		return nil, app.Invalid("file", "has more than %d columns that would become properties: say which to take with `column_map`", app.MaxProperties)
 	}
 	return out, nil
+}
+
+// ofPreset takes the columns of a service's file, in the order of the file: all but those
+// that the service made for itself become properties, as many as a contact can have.
+func (h headingSet) ofPreset(p Preset, declared map[string]app.PropertyType) (out []Column, left []string, err error) {
+	seen := map[string]bool{}
+	properties := 0
+	for i := range h {
+		role := p.role(strings.TrimSpace(h[i]))
+		switch {
+		case role == app.EmailField && seen[role]:
+			role = leftField
+		case role == app.FirstNameField, role == app.LastNameField, role == fullNameField, role == app.EmailField:
+			if seen[role] {
+				role = ""
+			}
+			seen[role] = true
+		}
+		key, kind := "", ""
+		if role == "" {
+			role = leftField
+			if key = freeKey(seen, propertyKey(strings.ToLower(h[i]))); key != "" && properties < app.MaxProperties {
+				role, kind = propertyField, columnType(declared[key])
+				properties++
+			}
+		}
+		if role != leftField {
+			out = append(out, h.column(i, role, key, kind))
+		} else if strings.TrimSpace(h[i]) != "" {
+			left = append(left, columnName(h[i], i))
+		}
+	}
+	if !seen[app.EmailField] {
+		return nil, nil, app.Invalid("file", "has no column for the email address in its first row, as files of %s have", p)
+	}
+	return out, left, nil
+}
+
+// freeKey returns a key that no column has, the same with a number behind it for the
+// second one of a name, and keeps it.
+func freeKey(seen map[string]bool, key string) string {
+	free := key
+	for n := 2; key != "" && seen[propertyField+" "+free]; n++ {
+		free = fmt.Sprintf("%s_%d", key, n)
+	}
+	if len(free) > app.MaxPropertyKey {
+		return ""
+	}
+	seen[propertyField+" "+free] = true
+	return free
 }
 
 // columnType is the type of a column whose property is declared as t, or not
@@ -306,6 +442,14 @@ func (h headingSet) mapped(m *ColumnMap, declared map[string]app.PropertyType) (
 		}
 		out = append(out, c)
 	}
+	if m.Unsubscribed != "" {
+		return out, nil
+	}
+	for i := range h { // who maps the rest by hand may not know that people opted out
+		if statusHeadings[plain(h[i])] {
+			out = append(out, h.column(i, hintField, "", ""))
+		}
+	}
 	return out, nil
 }
 
@@ -348,12 +492,4 @@ func (h headingSet) find(field, heading string) (int, error) {
 		}
 	}
 	return 0, app.Invalid(field, "names a column that the file does not have")
-}
-
-// propertyType is the type of the values that the column holds.
-func (c *Column) propertyType() app.PropertyType {
-	if c.Type == string(app.NumberProperty) {
-		return app.NumberProperty
-	}
-	return app.StringProperty
 }

@@ -160,10 +160,11 @@ func TestCellsBecomeValues(t *testing.T) {
 		t.Fatal(err)
 	}
 	contact := func(u, s, n, b string) string {
-		c, flaw := plan.Contact(Row{Line: 2, Cells: []string{" a@example.org ", " F ", u, s, n, b}})
-		if flaw != "" {
-			return flaw
+		p := plan.Person(Row{Line: 2, Cells: []string{" a@example.org ", " F ", u, s, n, b}})
+		if p.Flaw != "" {
+			return p.Flaw
 		}
+		c := p.Contact
 		out := fmt.Sprintf("%s %s %v", c.Contact.Email, c.Contact.FirstName, c.Contact.Unsubscribed)
 		for _, key := range c.Changes.Keys() {
 			out += fmt.Sprintf(" %s=%s/%s", key, c.Changes[key], c.Changes[key].Type)
@@ -230,15 +231,20 @@ func FuzzImport(f *testing.F) {
 				t.Fatalf("row %d: %+v after line %d, then %+v", i, row, line, again[i])
 			}
 			line = row.Line
-			contact, flaw := plan.Contact(row)
-			if (contact == nil) == (flaw == "") || strings.ContainsAny(flaw, "\n\x00") || repeats(flaw, row.Cells) {
-				t.Fatalf("row %+v: %+v, %q", row, contact, flaw)
-			}
-			if contact != nil && (contact.Folded == "" || contact.Changes.Validate() != nil) {
-				t.Fatalf("contact %+v", contact)
-			}
+			checkPerson(t, row, plan.Person(row))
 		}
 	})
+}
+
+// checkPerson wants a person or a flaw, and nothing of the row in the flaw.
+func checkPerson(t *testing.T, row Row, p Person) {
+	t.Helper()
+	if p.Flaw == "" && p.Email == "" || p.Flaw != "" && p.Contact != nil && !p.OptsOut() || strings.ContainsAny(p.Flaw, "\n\x00") || repeats(p.Flaw, row.Cells) {
+		t.Fatalf("row %+v: %+v", row, p)
+	}
+	if p.Contact != nil && (p.Contact.Folded == "" || p.Contact.Changes.Validate() != nil) || p.Flaw == "" && p.Contact == nil && p.Origin == "" && !p.Left {
+		t.Fatalf("%+v", p)
+	}
 }
 
 // repeats tells whether words hold an address of a row.
@@ -247,4 +253,18 @@ func repeats(words string, cells []string) bool {
 		s = strings.TrimSpace(s)
 		return len(s) > 1 && strings.Contains(s, "@") && strings.Contains(words, s)
 	})
+}
+
+func TestAStatusThatNobodyMappedStillOptsOut(t *testing.T) {
+	headings := []string{"mail", "status"}
+	plan, _, err := (&Input{Columns: &ColumnMap{Email: "mail"}}).Plan(headings, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for status, want := range map[string]bool{"unsubscribed": true, "active": false, "": false} {
+		p := plan.Person(Row{Line: 2, Cells: []string{"a@example.org", status}})
+		if p.Flaw != "" || p.Contact.Contact.Unsubscribed != want || len(p.Contact.Changes) > 0 {
+			t.Errorf("%q: %+v", status, p)
+		}
+	}
 }

@@ -17,13 +17,12 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
 
 	"mailer/app"
 )
 
 // Rows reads the rows of a CSV file (RFC 4180; the separator may also be a
-// semicolon or a tab) and holds no more than one of them. encoding/csv collects
+// semicolon or a tab, the text also UTF-16 or Windows-1252) and holds no more than one of them. encoding/csv collects
 // a quote that is not closed to the end of the file, so what a row may take is
 // bounded below it.
 type Rows struct {
@@ -72,15 +71,15 @@ func (l *recordLimit) Read(p []byte) (int, error) {
 // first row that is not empty. Errors: io.EOF for a file without rows,
 // *FileError, and those of r.
 func Read(r io.Reader) (rows *Rows, headings []string, err error) {
-	limit := &recordLimit{r: r, upTo: importBuffer}
+	text, err := decoded(r)
+	if err != nil {
+		return nil, nil, err
+	}
+	limit := &recordLimit{r: text, upTo: importBuffer}
 	buffer := bufio.NewReaderSize(limit, importBuffer)
 	start, err := buffer.Peek(importBuffer)
 	if err != nil && err != io.EOF && !errors.Is(err, errRecordTooLong) {
 		return nil, nil, err
-	}
-	if bom := []byte("\ufeff"); bytes.HasPrefix(start, bom) {
-		start = start[len(bom):]
-		_, _ = buffer.Discard(len(bom)) // they were peeked
 	}
 	rows = &Rows{csv: csv.NewReader(buffer), limit: limit, next: 1}
 	rows.csv.Comma = separator(start)
@@ -138,6 +137,8 @@ func (r *Rows) Next() (Row, error) {
 			return Row{Line: parse.StartLine, Flaw: "The row has a double quote inside a value that is not in double quotes"}, nil
 		case errors.As(err, &parse):
 			return Row{}, &FileError{parse.StartLine, "a value in double quotes has no proper end"}
+		case errors.Is(err, errDamaged):
+			return Row{}, &FileError{r.next, damaged}
 		case err != nil:
 			return Row{}, err
 		}
@@ -152,74 +153,6 @@ func (r *Rows) Next() (Row, error) {
 			return Row{Line: line, Cells: cells}, nil
 		}
 	}
-}
-
-// Contact makes of a row the contact that it describes, or says why it can't be
-// taken, in words that hold nothing of the row.
-func (p *Plan) Contact(row Row) (n *app.NewContact, flaw string) {
-	if row.Flaw != "" {
-		return nil, row.Flaw
-	}
-	if len(row.Cells) != p.Width {
-		return nil, fmt.Sprintf("The row has %d columns, the first row of the file has %d", len(row.Cells), p.Width)
-	}
-	if i := slices.IndexFunc(row.Cells, func(s string) bool { return !utf8.ValidString(s) }); i >= 0 {
-		return nil, "Column " + p.name(i) + " is not valid UTF-8"
-	}
-	var in app.ContactInput
-	for i := range p.Columns {
-		c := &p.Columns[i]
-		text := strings.TrimSpace(row.Cells[c.Index])
-		if err := c.set(&in, text); err != nil {
-			return nil, "Column " + c.Name + " " + err.Error()
-		}
-	}
-	n, err := in.Validate()
-	if err != nil {
-		return nil, p.Words(err)
-	}
-	n.Segments, n.Topics = p.Segments, p.Topics
-	return n, ""
-}
-
-// name is how errors name a column, also one that is not taken.
-func (p *Plan) name(index int) string {
-	for i := range p.Columns {
-		if p.Columns[i].Index == index {
-			return p.Columns[i].Name
-		}
-	}
-	return strconv.Itoa(index + 1)
-}
-
-// set puts the text of a cell where it belongs; an empty cell says nothing.
-func (c *Column) set(in *app.ContactInput, text string) error {
-	if text == "" {
-		if c.Field == app.EmailField {
-			return errors.New("is empty")
-		}
-		return nil
-	}
-	switch c.Field {
-	case app.EmailField:
-		in.Email = text
-	case app.FirstNameField:
-		in.FirstName = text
-	case app.LastNameField:
-		in.LastName = text
-	case unsubscribedField:
-		v, err := parseFlag(text)
-		in.Unsubscribed = v
-		return err
-	default:
-		v, err := c.value(text)
-		if in.Properties == nil {
-			in.Properties = app.PropertyChanges{}
-		}
-		in.Properties[c.Key] = v
-		return err
-	}
-	return nil
 }
 
 func parseFlag(text string) (bool, error) {
@@ -251,7 +184,7 @@ func (c *Column) value(text string) (*app.PropertyValue, error) {
 
 // Words says why a row was refused, by an error of ContactInput.Validate or of
 // the store, with the name of the column and nothing of the row.
-func (p *Plan) Words(err error) string {
+func (s *Sheet) Words(err error) string {
 	var refusal *app.Error
 	if !errors.As(err, &refusal) {
 		return "The row could not be stored"
@@ -266,8 +199,8 @@ func (p *Plan) Words(err error) string {
 			words = "is not a valid email address"
 		}
 	}
-	for i := range p.Columns {
-		c := &p.Columns[i]
+	for i := range s.Columns {
+		c := &s.Columns[i]
 		if field == c.Field && field != propertyField || field == propertyField+"."+c.Key {
 			return "Column " + c.Name + " " + words
 		}

@@ -1,8 +1,10 @@
 package mail
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"slices"
 	"time"
 
 	"mailer/app"
@@ -12,7 +14,7 @@ import (
 )
 
 // Again sends emails once more, each as a new one.
-type Again struct{ *Service }
+type Again struct{ service *Service }
 
 const routeResend = "POST /emails/{id}/resend"
 
@@ -21,15 +23,15 @@ const routeResend = "POST /emails/{id}/resend"
 // CodeNotFound, CodeConflict where what it said is deleted, CodeValidation for what can't
 // be sent by itself, and those of SendEmail.
 func (a *Again) ResendEmail(ctx context.Context, key *app.Key, id string, to []string, opts SendOptions) (string, error) {
-	defer a.Load.Enter()()
-	if err := a.Ready(); err != nil {
+	defer a.service.Load.Enter()()
+	if err := a.service.Ready(); err != nil {
 		return "", err
 	}
 	others, err := recipientsOf(to)
 	if err != nil {
 		return "", err
 	}
-	claim, answer, err := a.claimIdempotency(ctx, key, routeResend, opts)
+	claim, answer, err := a.service.claimIdempotency(ctx, key, routeResend, opts)
 	if err != nil || answer != "" {
 		return answer, err
 	}
@@ -38,8 +40,8 @@ func (a *Again) ResendEmail(ctx context.Context, key *app.Key, id string, to []s
 	if err != nil {
 		return "", err
 	}
-	err = a.DB.Write(ctx, func(tx *db.Tx) error {
-		if err := a.Accept(tx, email); err != nil {
+	err = a.service.DB.Write(ctx, func(tx *db.Tx) error {
+		if err := a.service.Accept(tx, email); err != nil {
 			return err
 		}
 		link := NewEvent(tx, app.Unit{EmailID: email.ID, TeamID: email.TeamID}, app.EventResent, "",
@@ -73,14 +75,16 @@ func recipientsOf(to []string) ([]app.Address, error) {
 
 // copyOf is a new email that says what another one says.
 func (a *Again) copyOf(ctx context.Context, key *app.Key, id string, to []app.Address) (*app.Email, error) {
-	old, err := service.Reserved(ctx, a.DB,
+	old, err := service.Reserved(ctx, a.service.DB,
 		func(r *db.Reader) (int64, error) { return r.OutgoingSize(key.TeamID, id) },
-		func(r *db.Reader) (*app.Email, error) {
-			e, _, err := r.Outgoing(key.TeamID, id)
+		func(r *db.Reader) (e *app.Email, err error) {
+			if e, _, err = r.Whole(key.TeamID, id); err == nil {
+				e.Envelope, err = r.Envelope(key.TeamID, id)
+			}
 			return e, err
 		})
 	if errors.Is(err, db.ErrNotFound) {
-		err = a.DB.Read(ctx, func(r *db.Reader) error {
+		err = a.service.DB.Read(ctx, func(r *db.Reader) error {
 			b, _, err := audience.RecipientOf(r, key.TeamID, id)
 			if err == nil {
 				err = app.Errorf(app.CodeValidation, "This email belongs to the broadcast %s, so it can't be sent again by itself", b.ID)
@@ -95,7 +99,7 @@ func (a *Again) copyOf(ctx context.Context, key *app.Key, id string, to []app.Ad
 		return nil, app.Errorf(app.CodeConflict, "The content of this email was deleted on %s, so it can't be sent again", old.ContentDeletedAt.UTC().Format(time.DateOnly))
 	}
 	email := newCopy(key, old, to)
-	for _, address := range append(email.Recipients(), email.From.Mailbox()) {
+	for _, address := range append(slices.Clone(envelopeOf(email)), email.From.Mailbox()) {
 		if address == app.Erased {
 			return nil, app.Errorf(app.CodeConflict, "An address of this email was erased, so it can't be sent again; `to` can name others")
 		}
@@ -103,7 +107,7 @@ func (a *Again) copyOf(ctx context.Context, key *app.Key, id string, to []app.Ad
 	if key.DomainName != "" && email.From.Domain != key.DomainName {
 		return nil, app.Errorf(app.CodeRestrictedAPIKey, "This API key may send only from addresses of %s", key.DomainName)
 	}
-	return email, a.linkToPage(email)
+	return email, cmp.Or(a.service.linkToPage(email), a.service.tryTracking(ctx, email))
 }
 
 // newCopy has nothing of the old email but what it says.
@@ -111,8 +115,13 @@ func newCopy(key *app.Key, old *app.Email, to []app.Address) *app.Email {
 	id := app.NewID()
 	email := &app.Email{ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: SourceResend, TemplateID: old.TemplateID,
 		MessageID: app.EmailMessageID(id, old.From.Domain), CreatedAt: time.Now(), LastEvent: app.Queued, Mail: old.Mail}
-	if len(to) > 0 {
+	switch {
+	case old.Raw != nil:
+		copyRaw(email, old, to)
+	case len(to) > 0:
 		email.To, email.Cc, email.Bcc = to, nil, nil
+	default:
+		email.Envelope = old.Envelope
 	}
 	email.Attachments = nil
 	for _, file := range old.Attachments {

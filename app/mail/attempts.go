@@ -8,6 +8,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/audience"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -25,7 +26,7 @@ type Attempt = db.Attempt
 // those that did not end in success, of which the newest are kept, those that the relay
 // took, as its events tell, and the times when the relay could not be used.
 func (s *Search) Attempts(ctx context.Context, key *app.Key, emailID string, page app.Page) ([]Attempt, bool, error) {
-	attempts, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]Attempt, error) {
+	attempts, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]Attempt, error) {
 		email, err := r.EmailRow(key.TeamID, emailID)
 		if errors.Is(err, db.ErrNotFound) {
 			var b app.Broadcast
@@ -50,7 +51,7 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := timelineOf(r, email)
+	events, err := TimelineOf(r, email)
 	if err != nil {
 		return nil, err
 	}
@@ -68,6 +69,6 @@ func attemptsOf(r *db.Reader, email *app.Email) ([]Attempt, error) {
 			attempts = append(attempts, Attempt{ID: ev.ID, CreatedAt: ev.CreatedAt, Outcome: attemptTrouble, Detail: ev.Detail})
 		}
 	}
-	slices.SortStableFunc(attempts, func(a, b Attempt) int { return strings.Compare(b.ID, a.ID) })
+	order.By(attempts, func(a, b Attempt) int { return strings.Compare(b.ID, a.ID) })
 	return attempts, nil
 }

@@ -36,7 +36,7 @@ func broadcastTimeline(r *db.Reader, teamID, emailID string) ([]app.Event, error
 		return nil, err
 	}
 	head := headOf(&b, &rec)
-	events, err := timelineOf(r, head)
+	events, err := TimelineOf(r, head)
 	if err != nil {
 		return nil, err
 	}

@@ -112,9 +112,15 @@ func NewEmail(key *app.Key, in *app.EmailInput) (*app.Email, error) {
 	if err != nil {
 		return nil, err
 	}
+	return newEmail(key, in, mail)
+}
+
+// newEmail makes an email of a mail that is checked. Of in it needs but when it leaves,
+// and until when.
+func newEmail(key *app.Key, in *app.EmailInput, mail *app.Mail) (email *app.Email, err error) {
 	now := time.Now()
 	id := app.NewID()
-	email := &app.Email{
+	email = &app.Email{
 		ID: id, TeamID: key.TeamID, KeyID: key.ID, Source: sourceOf(key), MessageID: app.EmailMessageID(id, mail.From.Domain),
 		CreatedAt: now, LastEvent: app.Queued, Mail: *mail,
 	}
@@ -157,15 +163,15 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
-	recipients := email.Recipients()
+	recipients := envelopeOf(email)
 	blocked, err := s.audience.BlockedAmong(&tx.Reader, email.TeamID, email.TopicID, recipients)
 	if err != nil {
 		return err
 	}
-	if blocked.Refuses(email.To) {
+	open := blocked.Open(recipients)
+	if blocked.Refuses(email.To) && email.Raw == nil || len(open) == 0 {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
-	open := blocked.Open(recipients)
 	charged, err := s.teams.Charge(tx, email, int64(len(open)))
 	if err != nil {
 		return err
@@ -177,7 +183,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if err := tx.InsertEmail(email, recipients); err != nil {
 		return err
 	}
-	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: email.Size(),
+	unit := app.Unit{EmailID: email.ID, TeamID: email.TeamID, TopicID: email.TopicID, Relay: email.Relay, Domain: email.From.Domain, NextAt: charged.At, Size: composedSize(email),
 		Owed: charged.Owed, Late: charged.Late, ExpiresIn: email.ExpiresIn}
 	if err := tx.InsertUnit(unit); err != nil {
 		return fmt.Errorf("insert unit: %w", err)
@@ -197,6 +203,16 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	}
 	tx.AfterCommit(func() { s.Metrics.Accepted(1) })
 	return s.handOver(tx, email, unit, open)
+}
+
+// composedSize is what an email weighs while it is sent: what was handed in whole is there
+// twice where tracking changes it.
+func composedSize(email *app.Email) int64 {
+	n := email.Size()
+	if email.Tracking != nil {
+		n += int64(len(email.Raw))
+	}
+	return n
 }
 
 // handOver has the lane of a new unit look for it. Where there is none, the timeline
@@ -278,8 +294,9 @@ func (s *Service) GetEmail(ctx context.Context, key *app.Key, id string) (email 
 	return email, service.Lookup("email", err)
 }
 
-// GetCaptured returns the whole message as the capture transport kept it. Errors:
-// CodeNotFound where nothing was captured.
+// GetCaptured returns the whole message as the capture transport kept it, else one that was
+// handed in whole, as it leaves but for its signature and for tracking. Errors: CodeNotFound where there is
+// neither.
 func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string) ([]byte, error) {
 	message, err := service.Reserved(ctx, s.DB,
 		func(r *db.Reader) (int64, error) { return r.CaptureSize(key.TeamID, emailID) },
@@ -290,6 +307,9 @@ func (s *Service) GetCaptured(ctx context.Context, key *app.Key, emailID string)
 			}
 			return message, err
 		})
+	if errors.Is(err, db.ErrNotFound) {
+		message, err = s.Submissions.raw(ctx, key.TeamID, emailID)
+	}
 	return message, s.lookupContent(ctx, key.TeamID, emailID, "captured message", err)
 }
 

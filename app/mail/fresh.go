@@ -32,6 +32,11 @@ type freshEmail struct {
 
 // put keeps an email where there is room.
 func (f *freshMail) put(e *app.Email, open []string) {
+	if e.Raw != nil { // which has them in it
+		lean := *e
+		lean.Attachments = nil
+		e = &lean
+	}
 	size := e.Size()
 	f.mu.Lock()
 	defer f.mu.Unlock()

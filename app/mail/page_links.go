@@ -17,7 +17,7 @@ func (s *Service) linkToPage(email *app.Email) error {
 		return app.Errorf(app.CodeValidation, "This email needs an unsubscribe link, and where the pages of this server are reached is not known before `mailer serve` ran on its database")
 	}
 	link := app.PageLink{TeamID: email.TeamID, TopicID: email.TopicID, Source: email.ID}
-	if recipients := email.Recipients(); len(recipients) == 1 {
+	if recipients := envelopeOf(email); len(recipients) == 1 {
 		link.Address = s.Sealer.AddressHash(email.TeamID, app.FoldAddress(recipients[0]))
 	}
 	email.Unsubscribe = s.Sealer.UnsubscribeURL(base, link)

@@ -19,8 +19,8 @@ import (
 // Previews shows what mails say in frames, at signed addresses that live minutes: emails,
 // whose addresses name them, and drafts, of which what was rendered is kept that long.
 type Previews struct {
-	*Service
-	kept keptPreviews
+	service *Service
+	kept    keptPreviews
 }
 
 const (
@@ -52,7 +52,7 @@ type Shown struct {
 // PreviewEmail returns the address of a preview of an email; with images set its frame
 // shows pictures from elsewhere too. Errors: CodeNotFound.
 func (p *Previews) PreviewEmail(ctx context.Context, key *app.Key, id string, images bool) (out Preview, err error) {
-	email, err := p.GetEmail(ctx, key, id)
+	email, err := p.service.GetEmail(ctx, key, id)
 	if err != nil {
 		return out, err
 	}
@@ -82,13 +82,13 @@ func (p *Previews) address(teamID, id string, images bool, flags byte) (token st
 	}
 	expires = time.Now().Add(previewLife).Truncate(time.Second)
 	message := binary.BigEndian.AppendUint64(make([]byte, 0, previewLen), uint64(expires.Unix()))
-	return p.Sealer.SealToken(previewPurpose, append(append(message, flags), teamID+id...)), expires
+	return p.service.Sealer.SealToken(previewPurpose, append(append(message, flags), teamID+id...)), expires
 }
 
 // ShowPreview returns what the frame of an address shows. Errors: CodeNotFound, one text
 // for whatever is wrong.
 func (p *Previews) ShowPreview(ctx context.Context, token string) (*Shown, error) {
-	message, ok := p.Sealer.OpenToken(previewPurpose, token, previewLen, previewLen)
+	message, ok := p.service.Sealer.OpenToken(previewPurpose, token, previewLen, previewLen)
 	if !ok || time.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
 		return nil, previewGone()
 	}
@@ -100,7 +100,7 @@ func (p *Previews) ShowPreview(ctx context.Context, token string) (*Shown, error
 		}
 		return nil, previewGone()
 	}
-	email, err := p.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
+	email, err := p.service.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
 	if err != nil {
 		return nil, err
 	}
@@ -199,7 +199,7 @@ func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, places
 	}
 	var files []db.AttachmentFile
 	var total int64
-	err := p.DB.Read(ctx, func(r *db.Reader) error {
+	err := p.service.DB.Read(ctx, func(r *db.Reader) error {
 		all, err := r.InlineFiles(teamID, id)
 		for _, f := range all {
 			if shown[f.ContentID] && strings.HasPrefix(strings.ToLower(f.ContentType), "image/") && total+f.Size <= maxInline*3/4 {
@@ -226,7 +226,7 @@ func (p *Previews) inlinePictures(ctx context.Context, teamID, id string, places
 // dataAddress reads a picture as a data: address.
 func (p *Previews) dataAddress(ctx context.Context, f db.AttachmentFile) (string, error) {
 	var content []byte
-	next := p.pieces(f)
+	next := p.service.pieces(f)
 	for {
 		piece, err := next(ctx)
 		if err != nil {

@@ -2,6 +2,8 @@ package mail
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -40,13 +42,13 @@ func sourceOf(key *app.Key) string {
 
 // Search finds emails of a team.
 type Search struct {
-	*Service
+	service *Service
 	turns   *service.Turns
 	indexed string // how far IndexRecipients came since this process began
 }
 
 func newSearch(s *Service) *Search {
-	return &Search{Service: s, turns: service.NewTurns(searches, searchesQueue)}
+	return &Search{service: s, turns: service.NewTurns(searches, searchesQueue)}
 }
 
 // searches at once, of all teams, leave the database to others; so many of a team wait.
@@ -84,15 +86,41 @@ func (s *Search) Emails(ctx context.Context, key *app.Key, q SearchQuery, page a
 		return nil, err
 	}
 	defer s.turns.Release(1)
-	found, err := db.Get(ctx, s.DB, func(r *db.Reader) (FoundEmails, error) {
+	found, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (FoundEmails, error) {
 		return r.SearchEmails(key.TeamID, f, page, searchBound)
 	})
 	return &found, service.Unavailable(err)
 }
 
+// Reasons returns, by id, the newest line of the timeline of each of a team's emails that
+// is of the type of its last event; of an email without one nothing.
+func (s *Search) Reasons(ctx context.Context, emails []app.Email) (map[string]app.Event, error) {
+	out := map[string]app.Event{}
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
+		for i := range emails {
+			ev, err := r.NewestEventOf(emails[i].ID, app.EventType(emails[i].LastEvent))
+			switch {
+			case err == nil:
+				out[ev.EmailID] = ev
+			case !errors.Is(err, db.ErrNotFound):
+				return fmt.Errorf("read why: %w", err)
+			}
+		}
+		return nil
+	})
+	return out, service.Unavailable(err)
+}
+
 // filter checks a query. Errors: CodeValidation.
 func (q *SearchQuery) filter() (*db.EmailFilter, error) {
-	f := &db.EmailFilter{Subject: q.Subject, Status: app.LastEvent(q.Status), Source: q.Source}
+	f := &db.EmailFilter{Subject: q.Subject, Source: q.Source}
+	known := true
+	for status := range strings.SplitSeq(q.Status, ",") {
+		if q.Status != "" {
+			f.Status = append(f.Status, app.LastEvent(status))
+			known = known && slices.Contains(app.LastEvents(), app.LastEvent(status))
+		}
+	}
 	var errs [6]error
 	f.To, errs[0] = addressPattern("to", q.To)
 	f.From, errs[1] = addressPattern("from", q.From)
@@ -111,8 +139,8 @@ func (q *SearchQuery) filter() (*db.EmailFilter, error) {
 	switch {
 	case len(q.Subject) > maxSearchText:
 		return nil, app.Invalid("subject", "can be at most %d bytes long", maxSearchText)
-	case q.Status != "" && !slices.Contains(app.LastEvents(), f.Status):
-		return nil, app.Invalid("status", "must be one of the values of last_event")
+	case !known:
+		return nil, app.Invalid("status", "must be values of last_event, with commas between them")
 	case q.Source != "" && !slices.Contains(Sources, q.Source):
 		return nil, app.Invalid("source", "must be one of %s", strings.Join(Sources, ", "))
 	case q.Tag != "" && f.Tag.Name == "", len(q.Tag) > 2*app.MaxTagLength+1:
@@ -191,7 +219,7 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	var b app.Broadcast
 	var rows []app.BroadcastRecipient
 	var found FoundEmails
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		if b, err = r.BroadcastHead(key.TeamID, id); err != nil {
 			return err
 		}
@@ -204,13 +232,13 @@ func (s *Search) ofBroadcast(ctx context.Context, key *app.Key, q SearchQuery, p
 	if err != nil || len(rows) == 0 {
 		return &found, service.Cursor(page, err)
 	}
-	content, err := s.BroadcastMail(ctx, key.TeamID, id)
+	content, err := s.service.BroadcastMail(ctx, key.TeamID, id)
 	if err != nil {
 		return nil, service.Unavailable(err)
 	}
 	for i := range rows {
 		email := headOf(&b, &rows[i])
-		email.Mail = *content.Mail(s.Sealer, &rows[i])
+		email.Mail = *content.Mail(s.service.Sealer, &rows[i])
 		if rows[i].Email == app.Erased {
 			email.To = []app.Address{{Local: app.Erased}}
 		}
@@ -247,7 +275,7 @@ const (
 func (s *Search) IndexRecipients(ctx context.Context) error {
 	for {
 		began, last := time.Now(), ""
-		err := s.DB.Write(ctx, func(tx *db.Tx) (err error) {
+		err := s.service.DB.Write(ctx, func(tx *db.Tx) (err error) {
 			if s.indexed == "" {
 				if last, err = tx.IndexedRecipients(); err != nil {
 					return err

@@ -35,17 +35,20 @@ type Service struct {
 	Again     *Again
 	Shares    *Shares
 	Previews  *Previews
+
+	Submissions *Submissions
 }
 
 // Templates is contents that sends refer to by name.
-type Templates struct{ *Service }
+type Templates struct{ service *Service }
 
 // New makes the service; its Outlet is set afterwards.
 func New(base *service.Base, told *events.Service, owners *teams.Service, senders *domains.Service, people *audience.Service) *Service {
 	s := &Service{Base: base, events: told, teams: owners, domains: senders, audience: people,
 		tracker: newTracker(), renders: make(renders, largeRenders)}
 	s.Templates, s.Search = &Templates{s}, newSearch(s)
-	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{Service: s}
+	s.Again, s.Shares, s.Previews = &Again{s}, &Shares{s}, &Previews{service: s}
+	s.Submissions = &Submissions{s}
 	return s
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // Shares are public links to emails: whoever has one can read the email until it ends.
-type Shares struct{ *Service }
+type Shares struct{ service *Service }
 
 const (
 	sharePurpose = "shared email v1"
@@ -37,7 +37,7 @@ func (s *Shares) ShareEmail(ctx context.Context, key *app.Key, id, expiresIn str
 		return "", contentDeleted(email)
 	}
 	message := binary.BigEndian.AppendUint64(make([]byte, 0, shareLen), uint64(time.Now().Add(span).Unix()))
-	return s.Sealer.SealToken(sharePurpose, append(message, key.TeamID+id...)), nil
+	return s.service.Sealer.SealToken(sharePurpose, append(message, key.TeamID+id...)), nil
 }
 
 // contentDeleted is said of an email that is asked to be shown.
@@ -47,11 +47,11 @@ func contentDeleted(email *app.Email) error {
 
 // sharedHead returns an email, or that of a recipient of a broadcast, without content.
 func (s *Shares) sharedHead(ctx context.Context, teamID, id string) (*app.Email, error) {
-	email, err := db.Get(ctx, s.DB, func(r *db.Reader) (*app.Email, error) { return r.EmailRow(teamID, id) })
+	email, err := db.Get(ctx, s.service.DB, func(r *db.Reader) (*app.Email, error) { return r.EmailRow(teamID, id) })
 	if err == nil {
 		return email, nil
 	}
-	return s.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
+	return s.service.GetEmail(ctx, &app.Key{TeamID: teamID}, id)
 }
 
 // shareSpan reads how long a link works: like 10m, or 2 hours. Errors: CodeValidation.
@@ -76,12 +76,12 @@ func shareSpan(text string) (time.Duration, error) {
 // SharedEmail returns the email that a token shows. Errors: CodeNotFound, one text for
 // whatever is wrong.
 func (s *Shares) SharedEmail(ctx context.Context, token string) (*app.Email, error) {
-	message, ok := s.Sealer.OpenToken(sharePurpose, token, shareLen, shareLen)
+	message, ok := s.service.Sealer.OpenToken(sharePurpose, token, shareLen, shareLen)
 	if !ok || time.Now().Unix() >= int64(binary.BigEndian.Uint64(message)) {
 		return nil, app.NotFound("page")
 	}
 	ids := string(message[8:])
-	email, err := s.GetEmail(ctx, &app.Key{TeamID: ids[:36]}, ids[36:])
+	email, err := s.service.GetEmail(ctx, &app.Key{TeamID: ids[:36]}, ids[36:])
 	if err != nil || !email.ContentDeletedAt.IsZero() {
 		return nil, sharedGone(err)
 	}

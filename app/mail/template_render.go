@@ -27,7 +27,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if err := (&app.TemplateUse{ID: name, Variables: values}).Validate(); err != nil {
 		return nil, ofVariables(err)
 	}
-	permits := s.NewRenderer(key)
+	permits := s.service.NewRenderer(key)
 	defer permits.Close()
 	if err := permits.TakePermit(ctx); err != nil {
 		return nil, err
@@ -36,7 +36,7 @@ func (s *Templates) RenderTemplate(ctx context.Context, key *app.Key, name strin
 	if err != nil {
 		return nil, ofVariables(err)
 	}
-	page := s.Settings.BaseURL + PreviewPage
+	page := s.service.Settings.BaseURL + PreviewPage
 	out.HTML = render.WithPage(out.HTML, page)
 	text := htmltext.PlainText(out.HTML)
 	if out.Text != nil {
@@ -53,7 +53,7 @@ func (s *Templates) versionOf(ctx context.Context, key *app.Key, name string, pu
 		return &t.TemplateContent, err
 	}
 	var content app.TemplateContent
-	err := s.DB.Read(ctx, func(r *db.Reader) error {
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
 		t, err := r.Template(key.TeamID, name)
 		if err != nil {
 			return err

@@ -11,7 +11,7 @@ import (
 // ListTemplateVersions returns a page of what a template, named by id or alias, said
 // before, newest first, and whether there are more. Errors: CodeNotFound, CodeValidation.
 func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name string, page app.Page) ([]service.Version, bool, error) {
-	rows, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]service.Version, error) {
+	rows, err := db.Get(ctx, s.service.DB, func(r *db.Reader) ([]service.Version, error) {
 		t, err := r.Template(key.TeamID, name)
 		if err != nil {
 			return nil, err
@@ -27,7 +27,7 @@ func (s *Templates) ListTemplateVersions(ctx context.Context, key *app.Key, name
 // ReadTemplateVersion returns what a template, named by id or alias, said before, by the
 // number of the version or its id. Errors: CodeNotFound.
 func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name, version string) (v service.Version, was app.TemplateContent, err error) {
-	err = s.DB.Read(ctx, func(r *db.Reader) error {
+	err = s.service.DB.Read(ctx, func(r *db.Reader) error {
 		t, err := r.Template(key.TeamID, name)
 		if err != nil {
 			return err
@@ -44,7 +44,7 @@ func (s *Templates) ReadTemplateVersion(ctx context.Context, key *app.Key, name,
 func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, name, version string) (app.Template, error) {
 	var was app.TemplateContent
 	var id string
-	err := s.DB.Read(ctx, func(r *db.Reader) error {
+	err := s.service.DB.Read(ctx, func(r *db.Reader) error {
 		t, err := r.Template(key.TeamID, name)
 		if err != nil {
 			return err
@@ -57,7 +57,7 @@ func (s *Templates) RestoreTemplateVersion(ctx context.Context, key *app.Key, na
 		return app.Template{}, service.Lookup("template", err)
 	}
 	text := func(s string) app.Change[string] { return app.Change[string]{Set: true, Null: s == "", Value: s} }
-	patch := &app.TemplatePatch{HTML: was.HTML, Subject: text(was.Subject), Text: app.Change[string]{Set: true, Null: was.Text == nil},
+	patch := &app.TemplatePatch{HTML: was.HTML, Design: text(was.Design), Subject: text(was.Subject), Text: app.Change[string]{Set: true, Null: was.Text == nil},
 		Variables: app.Change[[]app.TemplateVariable]{Set: true, Null: len(was.Variables) == 0, Value: was.Variables}}
 	if was.Text != nil {
 		patch.Text.Value = *was.Text

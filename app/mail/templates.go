@@ -14,6 +14,9 @@ import (
 // service.CapTemplates too; CodeConflict for an alias that another template of the team has.
 func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.TemplateInput) (app.Template, error) {
 	t, err := in.Validate(time.Now())
+	if err == nil {
+		err = service.CheckDesign(in.Design)
+	}
 	if err != nil {
 		return app.Template{}, err
 	}
@@ -23,7 +26,7 @@ func (s *Templates) CreateTemplate(ctx context.Context, key *app.Key, in app.Tem
 
 func (s *Templates) insertTemplate(ctx context.Context, t app.Template) (app.Template, error) {
 	t.ID, t.CurrentID = app.NewID(), app.NewID()
-	err := s.DB.Write(ctx, func(tx *db.Tx) error {
+	err := s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if err := service.CapTemplates.Room(&tx.Reader, t.TeamID); err != nil {
 			return err
 		}
@@ -45,7 +48,7 @@ func aliasTaken(err error) error {
 // content, and whether there are more. Errors: CodeValidation for a cursor that
 // is not in the list.
 func (s *Templates) ListTemplates(ctx context.Context, key *app.Key, page app.Page) (rows []app.Template, more bool, err error) {
-	rows, more, err = db.GetPage(ctx, s.DB, func(r *db.Reader) ([]app.Template, bool, error) { return r.ListTemplates(key.TeamID, page) })
+	rows, more, err = db.GetPage(ctx, s.service.DB, func(r *db.Reader) ([]app.Template, bool, error) { return r.ListTemplates(key.TeamID, page) })
 	return rows, more, service.Cursor(page, err)
 }
 
@@ -60,7 +63,7 @@ func (s *Templates) GetTemplate(ctx context.Context, key *app.Key, name string) 
 		bytes, err := r.TemplateSize(key.TeamID, t.CurrentID)
 		return int64(bytes), err
 	}
-	t, err = service.Reserved(ctx, s.DB, size, func(r *db.Reader) (app.Template, error) {
+	t, err = service.Reserved(ctx, s.service.DB, size, func(r *db.Reader) (app.Template, error) {
 		t, err := r.Template(key.TeamID, name)
 		if err == nil {
 			t.TemplateContent, err = r.TemplateContent(key.TeamID, t.CurrentID)
@@ -105,11 +108,14 @@ func (s *Templates) editTemplate(ctx context.Context, key *app.Key, name string,
 		return t, app.Errorf(app.CodeConflict, "The template was changed by somebody else since it was read; read it again")
 	}
 	content, err := patch.ApplyContent(old.TemplateContent, time.Now())
+	if err == nil {
+		err = service.CheckDesign(content.Design)
+	}
 	if err != nil {
 		return t, err
 	}
 	version, edited := app.NewID(), !content.Equal(&old.TemplateContent)
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		now, err := tx.Template(key.TeamID, old.ID)
 		if err != nil {
 			return err
@@ -154,7 +160,7 @@ func replaceVersion(tx *db.Tx, old, t *app.Template) error {
 // DeleteTemplate removes a template, named by id or alias, and returns its id.
 // Mail that was sent by it stays as it is. Errors: CodeNotFound.
 func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name string) (id string, err error) {
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		t, err := tx.Template(key.TeamID, name)
 		if err != nil {
 			return err
@@ -169,7 +175,7 @@ func (s *Templates) DeleteTemplate(ctx context.Context, key *app.Key, name strin
 // or alias, from its answer on. Publishing what is published changes nothing.
 // Errors: CodeNotFound.
 func (s *Templates) PublishTemplate(ctx context.Context, key *app.Key, name string) (t app.Template, err error) {
-	err = s.DB.Write(ctx, func(tx *db.Tx) error {
+	err = s.service.DB.Write(ctx, func(tx *db.Tx) error {
 		if t, err = tx.Template(key.TeamID, name); err != nil || !t.Edited() {
 			return err
 		}

@@ -4,11 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/plan"
 	"mailer/app/service"
 	"mailer/db"
@@ -39,7 +39,7 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	events, err := timelineOf(r, email)
+	events, err := TimelineOf(r, email)
 	if err != nil {
 		return nil, err
 	}
@@ -48,13 +48,16 @@ func timeline(r *db.Reader, teamID, emailID string) ([]app.Event, error) {
 	return events, nil
 }
 
-// timelineOf returns the events of an email and the troubles of its relay while it
+// TimelineOf returns the events of an email and the troubles of its relay while it
 // waited.
-func timelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
+func TimelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 	emailID := email.ID
 	events, err := r.Events(emailID)
 	if err != nil {
 		return nil, err
+	}
+	if history, err := r.IsHistory(emailID); err != nil || history { // the troubles of its relay came with it
+		return events, err
 	}
 	until := time.Now()
 	open, err := r.HasUnit(emailID)
@@ -76,7 +79,7 @@ func timelineOf(r *db.Reader, email *app.Email) ([]app.Event, error) {
 
 // sortTimeline puts the newest first.
 func sortTimeline(events []app.Event) {
-	slices.SortStableFunc(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
+	order.By(events, func(a, b app.Event) int { return strings.Compare(b.ID, a.ID) })
 }
 
 // lastOfDelivery is when the newest event happened that is none of a reader's;

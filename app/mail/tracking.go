@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/app/tracking"
 	"mailer/app/webhook"
@@ -62,12 +63,33 @@ func newTracker() *tracker {
 }
 
 // trackingOf is how an email is tracked: as its domain wants it now. nil: not at
-// all, also where nobody knows where this server is reached.
+// all, also where nobody knows where this server is reached, and for mail that was handed
+// in whole where tryTracking did not find that it can be.
 func (s *Service) trackingOf(email *app.Email, d *app.Domain) *app.Tracking {
 	if email.HTML == "" || !d.OpenTracking && !d.ClickTracking {
 		return nil
 	}
-	return tracking.ForDomain(d, s.Settings.BaseURL)
+	t := tracking.ForDomain(d, s.Settings.BaseURL)
+	if email.Raw != nil && (t == nil || email.Tracking == nil || *t != *email.Tracking) {
+		return nil
+	}
+	return t
+}
+
+// tryTracking looks whether an email that was handed in whole can be tracked as its domain
+// wants it, and notes that. It takes as long as composing does, and others wait for Write.
+func (s *Service) tryTracking(ctx context.Context, email *app.Email) error {
+	if email.Raw == nil || email.HTML == "" {
+		return nil
+	}
+	d, err := db.Get(ctx, s.DB, func(r *db.Reader) (app.Domain, error) { return r.DomainStatus(email.TeamID, email.From.Domain) })
+	if err != nil && !errors.Is(err, db.ErrNotFound) {
+		return service.Unavailable(err)
+	}
+	if t := tracking.ForDomain(&d, s.Settings.BaseURL); t != nil && tracking.FitsRaw(s.Sealer, email.Sent(), email.TeamID, email.ID, t) {
+		email.Tracking = t
+	}
+	return nil
 }
 
 // NoteOpen notes that the pixel of an email was loaded; by nil notes nothing.
@@ -225,7 +247,7 @@ func (s *Service) recordHits() {
 	}()
 	ready := t.ready
 	t.ready = nil
-	slices.SortStableFunc(ready, func(a, b judged) int { return a.At.Compare(b.At) })
+	order.By(ready, func(a, b judged) int { return a.At.Compare(b.At) })
 	for part := range slices.Chunk(ready, judgeAtOnce) {
 		var done map[recentHit]time.Time
 		err := s.DB.WritePatient(context.Background(), func(tx *db.Tx) (err error) {

@@ -3,7 +3,9 @@ package metrics
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
+	"net"
 	"net/http/httptest"
 	"strings"
 	"testing"
@@ -131,19 +133,27 @@ func TestOnlyGetOfMetricsIsAnswered(t *testing.T) {
 	}
 }
 
+func listenFor(flag, address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err != nil {
+		return nil, fmt.Errorf("--%s: %w", flag, err)
+	}
+	return l, nil
+}
+
 func TestABadAddressNamesItsFlag(t *testing.T) {
 	for _, listen := range []string{"nowhere", "127.0.0.1:99999", "192.0.2.1:0"} {
 		f := Flags{listen: listen}
 		err := f.Check()
 		if err == nil {
-			err = f.Open()
+			err = f.Open(listenFor)
 		}
 		if err == nil || !strings.HasPrefix(err.Error(), "--metrics-listen: ") {
 			t.Errorf("%s: %v", listen, err)
 		}
 	}
 	off := Flags{}
-	if err := errors.Join(off.Check(), off.Open()); err != nil || off.Metrics() != nil {
+	if err := errors.Join(off.Check(), off.Open(listenFor)); err != nil || off.Metrics() != nil {
 		t.Errorf("off: %v, %v", err, off.Metrics())
 	}
 }

@@ -52,15 +52,14 @@ func (f *Flags) Check() error {
 // Metrics are those to count in, once the flags were checked; nil: nobody watches.
 func (f *Flags) Metrics() *Metrics { return f.metrics }
 
-// Open listens, where that is asked for.
-func (f *Flags) Open() (err error) {
+// Open listens, where that is asked for. listen opens the address of a flag; its errors
+// name that.
+func (f *Flags) Open(listen func(flag, address string) (net.Listener, error)) (err error) {
 	if f.listen == "" {
 		return nil
 	}
-	if f.listener, err = net.Listen("tcp", f.listen); err != nil {
-		return fmt.Errorf("--metrics-listen: %w", err)
-	}
-	return nil
+	f.listener, err = listen("metrics-listen", f.listen)
+	return err
 }
 
 // Close ends the listener; what Serve began is ended by its stop.

@@ -22,7 +22,7 @@ import (
 	"syscall"
 	"time"
 
-	"mailer/app"
+	"mailer/app/publicip"
 )
 
 // Limits of one request.
@@ -130,7 +130,7 @@ func (g guard) check(a netip.Addr) error {
 	switch {
 	case inside:
 		return nil
-	case !app.IsPublicAddress(a):
+	case !publicip.Is(a):
 		return errNotPublic
 	case g.plain:
 		return errPlain

@@ -9,14 +9,14 @@ import (
 )
 
 // Directory is all accounts of the server, as its operator sees them.
-type Directory struct{ *Service }
+type Directory struct{ service *Service }
 
 // NewDirectory makes the directory of a service.
 func NewDirectory(s *Service) *Directory { return &Directory{s} }
 
 // ListAccounts returns a page of all accounts, the newest first.
 func (d *Directory) ListAccounts(ctx context.Context, page app.Page) (rows []Account, more bool, err error) {
-	err = d.DB.Read(ctx, func(r *db.Reader) error {
+	err = d.service.DB.Read(ctx, func(r *db.Reader) error {
 		found, further, err := r.PeoplePage(page)
 		if err != nil {
 			return err
@@ -39,7 +39,7 @@ func accountOf(r *db.Reader, m Member) (Account, error) {
 
 // byID runs fn in a Write for a person. Errors: CodeNotFound.
 func (d *Directory) byID(ctx context.Context, id string, fn func(tx *db.Tx, u *User) error) error {
-	return service.Lookup("user", d.DB.WriteVital(ctx, func(tx *db.Tx) error {
+	return service.Lookup("user", d.service.DB.WriteVital(ctx, func(tx *db.Tx) error {
 		u, err := tx.User(id)
 		if err != nil {
 			return err
@@ -89,7 +89,7 @@ func (d *Directory) DeleteAccount(ctx context.Context, id string) error {
 func (d *Directory) LinkAccount(ctx context.Context, id string) (address, link string, err error) {
 	err = d.byID(ctx, id, func(tx *db.Tx, u *User) error {
 		address = u.Address
-		link, err = d.signInLink(ctx, tx, u.ID)
+		link, err = d.service.signInLink(ctx, tx, u.ID)
 		return err
 	})
 	return address, link, err

@@ -176,6 +176,7 @@ func (s *Service) do(ctx context.Context, f Filter, a act) (res Result, err erro
 		return res, err
 	}
 	defer s.walks.Release(1)
+	defer s.told.forget()
 	if a.broadcast != nil {
 		err = s.doBroadcasts(ctx, p, a, &res)
 	}

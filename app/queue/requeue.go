@@ -35,6 +35,7 @@ func (s *Service) Requeue(ctx context.Context, f Filter) (Result, error) {
 		return res, err
 	}
 	defer s.walks.Release(1)
+	defer s.told.forget()
 	q := &requeuing{s: s, p: p, words: "Requeued by " + app.ActorOf(ctx).Words() + ": it is sent again", skipped: map[string]int{}}
 	err = q.run(ctx)
 	res = q.res
@@ -70,6 +71,7 @@ const (
 	skipDamaged    = "the database is damaged there"
 	skipNobody     = "no recipient is left: accepted by a relay, a hard bounce (name its id to try it all the same) or canceled"
 	skipSuppressed = "the recipients are suppressed or opted out"
+	skipHistory    = "another server sent it, and it came here as history: send it anew"
 	skipDoubt      = "a relay may have taken it, since its reply was lost: name its id to send it all the same"
 	skipCapture    = "this server captures mail"
 	skipCaptured   = "the broadcast was captured, and that can't be undone: send it anew"
@@ -313,6 +315,9 @@ func (q *requeuing) hindrance(r *db.Reader, a *again, events []app.Event) (why s
 	}
 	if len(q.p.IDs) == 0 && inDoubt(events) {
 		return skipDoubt, nil
+	}
+	if history, err := r.IsHistory(u.EmailID); err != nil || history {
+		return skipHistory, err
 	}
 	if err := r.HasContent(u.EmailID); err != nil {
 		return skipContent, service.IgnoreGone(err)

@@ -28,6 +28,7 @@ type Service struct {
 	delivery   *delivery.Service
 	broadcasts *broadcasts.Service
 	walks      *service.Turns
+	told       told
 }
 
 // crowd is how many walks over the queue of one team wait for their turn.

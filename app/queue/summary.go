@@ -4,11 +4,11 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -46,18 +46,21 @@ const (
 	maxAddresses = 500_000
 )
 
-// Summary counts what waits, of one team or, with an empty name, of all.
+// Summary counts what waits, of one team or, with an empty name, of all. Where that takes
+// long, what was counted is told again for a while.
 func (s *Service) Summary(ctx context.Context, team string) (Summary, error) {
-	c := newCounting()
-	if err := s.count(ctx, team, c, true); err != nil {
-		return Summary{}, err
-	}
-	out := Summary{By: c.counts(), ToDomains: c.topDomains()}
-	for _, row := range out.By {
-		out.Waiting += row.Count
-	}
-	out.Oldest = app.FormatTimePtr(c.oldest)
-	return out, nil
+	return s.told.of(team, func() (Summary, error) {
+		c := newCounting()
+		if err := s.count(ctx, team, c, true); err != nil {
+			return Summary{}, err
+		}
+		out := Summary{By: c.counts(), ToDomains: c.domains}
+		for _, row := range out.By {
+			out.Waiting += row.Count
+		}
+		out.Oldest = app.FormatTimePtr(c.oldest)
+		return out, nil
+	})
 }
 
 // Counts is Summary without what has to be read of each recipient: for who asks often.
@@ -69,10 +72,9 @@ func (s *Service) Counts(ctx context.Context) ([]Count, error) {
 
 // counting is a Summary on its way.
 type counting struct {
-	rows      map[countKey]*Count
-	domains   map[string]int64
-	addresses int
-	oldest    time.Time
+	rows    map[countKey]*Count
+	domains []DomainCount
+	oldest  time.Time
 }
 
 type countKey struct {
@@ -81,10 +83,10 @@ type countKey struct {
 }
 
 func newCounting() *counting {
-	return &counting{rows: map[countKey]*Count{}, domains: map[string]int64{}}
+	return &counting{rows: map[countKey]*Count{}, domains: []DomainCount{}}
 }
 
-// count reads all open work of a team, or of all, as it stands at one time.
+// count counts the open work of a team, or of all, as it stands at one time.
 func (s *Service) count(ctx context.Context, team string, c *counting, domains bool) error {
 	p, err := s.prepare(ctx, Filter{Team: team})
 	if err != nil {
@@ -96,20 +98,15 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 	defer s.walks.Release(1)
 	err = s.DB.Read(ctx, func(r *db.Reader) error {
 		*c = *newCounting()
-		after := ""
-		err := s.walk(r, p, after, func(units []db.QueuedUnit) (bool, error) {
-			c.units(p.standing, units)
-			if !domains || len(units) == 0 || c.addresses >= maxAddresses {
-				return true, ctx.Err()
-			}
-			upto := units[len(units)-1].EmailID
-			addresses, err := r.QueuedAddresses(after, upto)
-			after = upto
-			c.addressesOf(units, addresses)
-			return true, err
-		})
+		groups, err := r.QueuedGroups(p.team, p.now)
 		if err != nil {
-			return err
+			return fmt.Errorf("count what waits: %w", err)
+		}
+		c.groups(p.standing, groups)
+		if domains {
+			if c.domains, err = domainsOf(r, p.team); err != nil {
+				return err
+			}
 		}
 		open, err := openBroadcasts(r, p)
 		for i := range open {
@@ -121,6 +118,19 @@ func (s *Service) count(ctx context.Context, team string, c *counting, domains b
 		return service.Unavailable(err)
 	}
 	return s.nameTeams(ctx, c)
+}
+
+// domainsOf are the domains that most waits for.
+func domainsOf(r *db.Reader, team string) ([]DomainCount, error) {
+	rows, err := r.QueuedDomains(team, maxToDomains, maxAddresses)
+	if err != nil {
+		return nil, fmt.Errorf("count the recipients that wait: %w", err)
+	}
+	out := make([]DomainCount, len(rows))
+	for i, row := range rows {
+		out[i] = DomainCount(row)
+	}
+	return out, nil
 }
 
 func (c *counting) add(k countKey, n int64, accepted time.Time) {
@@ -138,11 +148,11 @@ func (c *counting) add(k countKey, n int64, accepted time.Time) {
 	}
 }
 
-func (c *counting) units(st *standing, units []db.QueuedUnit) {
-	for i := range units {
-		u := &units[i]
-		state, reason := st.unit(u)
-		c.add(countKey{u.Relay, u.TeamID, reason, state}, 1, timeOf(u.EmailID))
+func (c *counting) groups(st *standing, groups []db.QueuedGroup) {
+	for i := range groups {
+		g := &groups[i]
+		state, reason := st.unit(&g.QueuedUnit)
+		c.add(countKey{g.Relay, g.TeamID, reason, state}, g.Count, timeOf(g.EmailID))
 	}
 }
 
@@ -153,41 +163,15 @@ func (c *counting) broadcast(st *standing, b *app.Broadcast) {
 	}
 }
 
-// addressesOf counts the recipients of units; both stand in the order of the ids, and
-// there may be recipients of other units between.
-func (c *counting) addressesOf(units []db.QueuedUnit, addresses []db.QueuedAddress) {
-	own := make(map[string]bool, len(units))
-	for i := range units {
-		own[units[i].EmailID] = true
-	}
-	for _, a := range addresses {
-		if own[a.EmailID] {
-			c.domains[domainOfAddress(a.Address)]++
-		}
-	}
-	c.addresses += len(addresses)
-}
-
 func (c *counting) counts() []Count {
 	out := make([]Count, 0, len(c.rows))
 	for _, row := range c.rows {
 		out = append(out, *row)
 	}
-	slices.SortFunc(out, func(a, b Count) int {
+	order.By(out, func(a, b Count) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Relay, b.Relay), strings.Compare(a.Team, b.Team), strings.Compare(a.Reason, b.Reason))
 	})
 	return out
-}
-
-func (c *counting) topDomains() []DomainCount {
-	out := make([]DomainCount, 0, len(c.domains))
-	for name, n := range c.domains {
-		out = append(out, DomainCount{Domain: name, Count: n})
-	}
-	slices.SortFunc(out, func(a, b DomainCount) int {
-		return cmp.Or(cmp.Compare(b.Count, a.Count), strings.Compare(a.Domain, b.Domain))
-	})
-	return out[:min(len(out), maxToDomains)]
 }
 
 // nameTeams puts the names of teams beside their ids.

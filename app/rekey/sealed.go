@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"mailer/app/audience"
+	"mailer/app/certificates"
 	"mailer/app/domains"
 	"mailer/app/events"
 	"mailer/app/people"
@@ -31,6 +32,7 @@ func kinds() []kind {
 		{db.SealedRelays, service.RelayPurpose},
 		{db.SealedFlags, service.RelayPurpose},
 		{db.SealedTOTP, people.TOTPPurpose},
+		{db.SealedCerts, certificates.Purpose},
 		{db.SealedSettings, ""},
 	}
 }

@@ -11,7 +11,7 @@ func TestProvidersThatNameNoEmailAreGivenItsId(t *testing.T) {
 	for host, want := range map[string]string{
 		"smtp.postmarkapp.com":               "X-PM-Metadata-mailer-email-id: the-id",
 		"smtp.sendgrid.net":                  `X-SMTPAPI: {"unique_args":{"mailer-email-id":"the-id"}}`,
-		"smtp.mailgun.org":                   "",
+		"smtp.mailgun.org":                   `X-Mailgun-Variables: {"mailer-email-id":"the-id"}`,
 		"email-smtp.eu-west-1.amazonaws.com": "",
 		"postmarkapp.com.example.org":        "",
 		"127.0.0.1":                          "",

@@ -6,6 +6,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/dnscheck"
+	"mailer/app/publicip"
 )
 
 // Needs returns what the relay wants in the DNS of the domains that use it. SPF is
@@ -44,7 +45,7 @@ func (r *Relay) usualSPF() string {
 		return ""
 	case err != nil:
 		return "a:" + r.Host
-	case !app.IsPublicAddress(addr.Unmap()):
+	case !publicip.Is(addr.Unmap()):
 		return ""
 	}
 	return dnscheck.SPFAddress(addr.Unmap())

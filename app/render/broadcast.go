@@ -60,6 +60,7 @@ type compiler struct {
 	mail      *Broadcast
 	fallbacks map[string]string // of properties
 	open      []openSlot        // places without a fallback
+	clicks    Clicks            // to be shown behind links
 }
 
 // frame sees to all but the bodies.

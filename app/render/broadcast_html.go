@@ -30,6 +30,9 @@ func (c *compiler) html() error {
 		at := bodyStart(source)
 		source = source[:at] + `<div style="display:none;max-height:0;max-width:0;overflow:hidden;opacity:0">` + preview + "</div>" + source[at:]
 	}
+	if len(c.clicks) > 0 {
+		source = marks.badged(source, c.clicks)
+	}
 	h := htmlCompiler{compiler: c, marks: marks, source: source, bare: marks.bare(source)}
 	c.mail.html = h.compile()
 	return nil

@@ -16,15 +16,16 @@ type Preview struct {
 }
 
 // PreviewOf fills a broadcast with the values of a contact. page stands in the place of
-// the unsubscribe page's address. Errors: those of Compile.
-func PreviewOf(b *app.Broadcast, contact *app.Contact, page string) (*Preview, error) {
+// the unsubscribe page's address. Where there are clicks, its HTML shows them behind its
+// links. Errors: those of Compile.
+func PreviewOf(b *app.Broadcast, contact *app.Contact, page string, clicks Clicks) (*Preview, error) {
 	plain := *b
 	if b.Frozen != nil {
 		frozen := *b.Frozen
 		frozen.Tracking = nil
 		plain.Frozen = &frozen
 	}
-	c := &compiler{broadcast: &plain, mail: &Broadcast{teamID: b.TeamID, topicID: b.TopicID, from: b.From, fields: map[string]bool{}}}
+	c := &compiler{broadcast: &plain, clicks: clicks, mail: &Broadcast{teamID: b.TeamID, topicID: b.TopicID, from: b.From, fields: map[string]bool{}}}
 	if err := c.frame(); err != nil {
 		return nil, err
 	}
@@ -38,7 +39,7 @@ func PreviewOf(b *app.Broadcast, contact *app.Contact, page string) (*Preview, e
 	rec := &app.BroadcastRecipient{Email: contact.Email, Fields: c.mail.Fields(contact)}
 	f := &filling{mail: c.mail, recipient: rec, page: page}
 	out := &Preview{Subject: c.mail.Subject(rec), Preview: beside.body(f).String(), HTML: c.mail.html.body(f).String(), Text: c.mail.text.body(f).String()}
-	if b.Text == nil {
+	if b.Text == nil && len(clicks) == 0 {
 		out.Text = htmltext.PlainText(out.HTML)
 	}
 	out.Missing = c.missing(f)

@@ -17,7 +17,7 @@ func (r *report) event(tx *db.Tx) (ev app.Event, room bool, err error) {
 	kind, words := r.words()
 	var domain string
 	if !r.stranger() {
-		_, domain = app.CutEmailMessageID(r.subject.MessageID)
+		domain = r.subject.Domain
 	}
 	ev = app.Event{ID: app.NewID(), TeamID: r.subject.TeamID, EmailID: r.subject.EmailID, BroadcastID: r.subject.BroadcastID, Domain: domain, Type: kind, CreatedAt: r.At,
 		Detail: app.EventDetail{Message: words, Source: r.Source, EnhancedCode: r.Enhanced, BounceType: string(r.Bounce),

@@ -2,7 +2,6 @@ package reports
 
 import (
 	"mailer/app"
-	"mailer/app/delivery"
 	"mailer/app/feedback"
 	"mailer/app/reputation"
 	"mailer/db"
@@ -28,7 +27,7 @@ func (s *Service) countReport(tx *db.Tx, r *report, waited int) (err error) {
 			o.HardBounced = n
 		}
 	}
-	key := delivery.OutcomeKey(r.subject.TeamID, r.subject.Relay, r.subject.MessageID)
+	key := reputation.OutcomeKey{TeamID: r.subject.TeamID, Region: r.subject.Relay, Domain: r.subject.Domain}
 	s.delivery.CountOutcome(tx, key, o)
 	tx.CountSent(key.TeamID, key.Domain, r.subject.BroadcastID, int64(waited))
 	return nil

@@ -2,13 +2,15 @@ package resolver
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"net"
-	"strings"
 	"time"
 
-	"github.com/miekg/dns"
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 const (
@@ -21,17 +23,21 @@ const (
 
 // exchange asks one server once: by UDP, and by TCP when the reply did not fit.
 // A server that can't read EDNS0 is asked without (RFC 6891 7).
-func (r *Resolver) exchange(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
+func (r *Resolver) exchange(ctx context.Context, server string, q question) (*message, error) {
 	m, err := r.overUDPThenTCP(ctx, server, q)
-	if err != nil || q.IsEdns0() == nil || (m.Rcode != dns.RcodeFormatError && m.Rcode != dns.RcodeNotImplemented) {
+	if err != nil || !m.unread() {
 		return m, err
 	}
-	bare := q.Copy()
-	bare.Extra = nil
-	return r.overUDPThenTCP(ctx, server, bare)
+	q.bare = true
+	return r.overUDPThenTCP(ctx, server, q)
 }
 
-func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q *dns.Msg) (*dns.Msg, error) {
+// unread reports whether a server says that it can't read the question.
+func (m *message) unread() bool {
+	return m.RCode == dnsmessage.RCodeFormatError || m.RCode == dnsmessage.RCodeNotImplemented
+}
+
+func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q question) (*message, error) {
 	m, err := r.once(ctx, "udp", server, q)
 	if m == nil || !m.Truncated {
 		return m, err
@@ -45,7 +51,7 @@ func (r *Resolver) overUDPThenTCP(ctx context.Context, server string, q *dns.Msg
 
 // once sends the question from a fresh socket with a fresh id and waits for the
 // reply to it. A reply that is cut off may come with an error.
-func (r *Resolver) once(ctx context.Context, network, server string, q *dns.Msg) (*dns.Msg, error) {
+func (r *Resolver) once(ctx context.Context, network, server string, q question) (*message, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	c, err := new(net.Dialer).DialContext(ctx, network, server)
@@ -56,39 +62,70 @@ func (r *Resolver) once(ctx context.Context, network, server string, q *dns.Msg)
 	stop := context.AfterFunc(ctx, func() { c.SetDeadline(time.Unix(1, 0)) })
 	defer stop()
 
-	q = q.Copy()
-	q.Id = dns.Id()
-	conn := &dns.Conn{Conn: c, UDPSize: readSize}
-	if err := conn.WriteMsg(q); err != nil {
+	var random [2]byte
+	_, _ = rand.Read(random[:]) // never fails
+	id := binary.BigEndian.Uint16(random[:])
+	packed, err := q.pack(id)
+	if err != nil {
+		return nil, fmt.Errorf("write the question: %w", err)
+	}
+	if err := send(c, network, packed); err != nil {
 		return nil, inWords(err)
 	}
 	for range maxStrays {
-		m, err := conn.ReadMsg()
+		m, err := receive(c, network)
 		var netErr net.Error
 		switch {
 		case errors.As(err, &netErr):
 			return nil, inWords(err)
-		case m != nil && m.Id == q.Id && m.Response && m.Truncated:
+		case m != nil && m.ID == id && m.Response && m.Truncated:
 			return m, err
-		case err == nil && answers(m, q):
+		case err == nil && m.ID == id && m.answersTo(q):
 			return m, nil
-		case network == "tcp" || m != nil && m.Id == q.Id:
+		case network == "tcp" || m != nil && m.ID == id:
 			return nil, errors.New("its reply can't be read")
 		}
 	}
 	return nil, errors.New("it sends replies to questions that nobody asked")
 }
 
-// answers reports whether m is a reply to q: id, kind and question are its.
-func answers(m, q *dns.Msg) bool {
-	if m.Id != q.Id || !m.Response || m.Opcode != dns.OpcodeQuery {
+// send writes a message, over TCP behind its length (RFC 1035 4.2.2).
+func send(c net.Conn, network string, packed []byte) error {
+	if network == "tcp" {
+		packed = append(binary.BigEndian.AppendUint16(nil, uint16(len(packed))), packed...)
+	}
+	_, err := c.Write(packed)
+	return err
+}
+
+// receive reads a message. m is as with parse.
+func receive(c net.Conn, network string) (m *message, err error) {
+	b := make([]byte, readSize)
+	n := 0
+	if network == "tcp" {
+		if _, err = io.ReadFull(c, b[:2]); err == nil {
+			b = make([]byte, binary.BigEndian.Uint16(b))
+			n, err = io.ReadFull(c, b)
+		}
+	} else {
+		n, err = c.Read(b)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return parse(b[:n])
+}
+
+// answersTo reports whether m is a reply to q: kind and question are its.
+func (m *message) answersTo(q question) bool {
+	if !m.Response || m.OpCode != 0 {
 		return false
 	}
-	if len(m.Question) == 0 { // a server may leave it out where it can't read the question
-		return m.Rcode == dns.RcodeFormatError || m.Rcode == dns.RcodeNotImplemented
+	if len(m.questions) == 0 { // a server may leave it out where it can't read the question
+		return m.unread()
 	}
-	a, b := m.Question[0], q.Question[0]
-	return len(m.Question) == 1 && strings.EqualFold(a.Name, b.Name) && a.Qtype == b.Qtype && a.Qclass == b.Qclass
+	a := m.questions[0]
+	return len(m.questions) == 1 && canonical(a.Name.String()) == q.name && a.Type == q.kind && a.Class == dnsmessage.ClassINET
 }
 
 // inWords shortens what the net package says, which names addresses twice.

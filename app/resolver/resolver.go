@@ -8,7 +8,7 @@
 // lame servers, unreadable replies and whatever exceeds a limit are errors.
 //
 // Addresses of authoritative servers come from the DNS, thus from strangers. Only
-// those on the Internet are asked (app.IsPublicAddress), on port 53, with a
+// those on the Internet are asked (publicip.Is), on port 53, with a
 // question and nothing else; so a zone can't point this client at the network that
 // it runs in. Zones inside a private network need a server named by the operator.
 package resolver
@@ -19,12 +19,14 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"os"
 	"strings"
 	"time"
 
-	"github.com/miekg/dns"
+	"golang.org/x/net/dns/dnsmessage"
 
 	"mailer/app"
+	"mailer/app/publicip"
 )
 
 const (
@@ -64,20 +66,22 @@ func New(server string) *Resolver {
 	}
 	return &Resolver{
 		server: server, port: dnsPort, timeout: tryTimeout, total: lookupTime,
-		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: app.IsPublicAddress, zones: newZoneCache(),
+		system: func() ([]string, error) { return systemServers(systemConfig) }, allowed: publicip.Is, zones: newZoneCache(),
 	}
 }
 
 // systemServers reads the configuration anew each time, so that a change of it
 // needs no restart.
 func systemServers(path string) ([]string, error) {
-	config, err := dns.ClientConfigFromFile(path)
+	config, err := os.ReadFile(path)
 	if err != nil {
 		return nil, fmt.Errorf("the system's resolvers are not known (%w): name one with --resolver", err)
 	}
 	var servers []string
-	for _, host := range config.Servers {
-		servers = append(servers, net.JoinHostPort(host, config.Port))
+	for line := range strings.Lines(string(config)) {
+		if words := strings.Fields(line); len(words) > 1 && words[0] == "nameserver" {
+			servers = append(servers, net.JoinHostPort(words[1], dnsPort))
+		}
 	}
 	if len(servers) == 0 {
 		return nil, errors.New("the system has no resolver: name one with --resolver")
@@ -91,11 +95,12 @@ func systemServers(path string) ([]string, error) {
 func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.DNSAnswer, error) {
 	ctx, cancel := context.WithTimeout(ctx, r.total)
 	defer cancel()
-	qtype, ok := dns.StringToType[string(t)]
-	if _, valid := dns.IsDomainName(name); !ok || !valid || name == "" {
+	kind, ok := kinds[t]
+	q := question{name: canonical(name), kind: kind}
+	if _, err := q.pack(0); !ok || err != nil || name == "" {
 		return app.DNSAnswer{}, fmt.Errorf("can't ask for %s %q", t, name)
 	}
-	answer, err := r.follow(ctx, canonical(name), qtype)
+	answer, err := r.follow(ctx, q.name, kind)
 	if err != nil {
 		return app.DNSAnswer{}, fmt.Errorf("look up %s %s: %w", t, name, err)
 	}
@@ -104,16 +109,16 @@ func (r *Resolver) Lookup(ctx context.Context, name string, t app.DNSType) (app.
 
 // follow asks for a name, and for the targets of CNAMEs where the same reply
 // does not go on with them.
-func (r *Resolver) follow(ctx context.Context, name string, qtype uint16) (app.DNSAnswer, error) {
+func (r *Resolver) follow(ctx context.Context, name string, kind dnsmessage.Type) (app.DNSAnswer, error) {
 	var answer app.DNSAnswer
 	seen := map[string]bool{name: true}
 	for {
-		reply, err := r.ask(ctx, name, qtype)
+		reply, err := r.ask(ctx, name, kind)
 		if err != nil {
 			return app.DNSAnswer{}, err
 		}
 		answer.Server = reply.server
-		records, next, err := walk(reply, name, qtype, seen)
+		records, next, err := walk(reply, name, kind, seen)
 		if err != nil {
 			return app.DNSAnswer{}, err
 		}
@@ -122,7 +127,7 @@ func (r *Resolver) follow(ctx context.Context, name string, qtype uint16) (app.D
 		}
 		if len(records) > 0 || next == name {
 			answer.Records = records
-			answer.NameExists = reply.Rcode == dns.RcodeSuccess || answer.CNAME != ""
+			answer.NameExists = reply.RCode == dnsmessage.RCodeSuccess || answer.CNAME != ""
 			return answer, nil
 		}
 		name = next
@@ -132,7 +137,7 @@ func (r *Resolver) follow(ctx context.Context, name string, qtype uint16) (app.D
 // reply is a message that is fit to be read: NOERROR or NXDOMAIN, of a server
 // that may speak about zone.
 type reply struct {
-	*dns.Msg
+	*message
 	server string
 	zone   string // canonical, with the final dot
 }
@@ -140,21 +145,21 @@ type reply struct {
 // walk follows the CNAMEs within one reply, from name. It returns the records at
 // their end, or the name that is to be asked next; that is name itself when the
 // reply has said all.
-func walk(r *reply, name string, qtype uint16, seen map[string]bool) (records []app.DNSValue, next string, err error) {
-	if len(r.Answer) > maxRecords {
+func walk(r *reply, name string, kind dnsmessage.Type, seen map[string]bool) (records []app.DNSValue, next string, err error) {
+	if len(r.answers) > maxRecords {
 		return nil, "", fmt.Errorf("%s answered with more than %d records", r.server, maxRecords)
 	}
 	for next = name; ; {
 		var target string
-		for _, rr := range r.Answer {
-			h := rr.Header()
-			if h.Class != dns.ClassINET || h.Rdlength == 0 || canonical(h.Name) != next || !dns.IsSubDomain(r.zone, next) {
+		for i := range r.answers {
+			rr := &r.answers[i]
+			if rr.body == nil || rr.owner != next || !isWithin(r.zone, next) {
 				continue
 			}
-			if h.Rrtype == qtype {
+			if rr.kind == kind {
 				records = append(records, value(rr))
-			} else if c, ok := rr.(*dns.CNAME); ok {
-				target = canonical(c.Target)
+			} else if t := rr.target(); t != "" {
+				target = t
 			}
 		}
 		if len(records) > 0 || target == "" {
@@ -171,20 +176,20 @@ func walk(r *reply, name string, qtype uint16, seen map[string]bool) (records []
 }
 
 func firstTarget(r *reply, name string) string {
-	for _, rr := range r.Answer {
-		if c, ok := rr.(*dns.CNAME); ok && canonical(c.Hdr.Name) == name {
-			return plain(canonical(c.Target))
+	for _, rr := range r.answers {
+		if target := rr.target(); target != "" && rr.owner == name {
+			return plain(target)
 		}
 	}
 	return ""
 }
 
 // ask asks whoever is to be asked about name.
-func (r *Resolver) ask(ctx context.Context, name string, qtype uint16) (*reply, error) {
+func (r *Resolver) ask(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
 	if r.server == "" {
-		return r.askAuthority(ctx, name, qtype)
+		return r.askAuthority(ctx, name, kind)
 	}
-	m, server, err := r.askAny(ctx, []string{r.server}, question(name, qtype, true), final)
+	m, server, err := r.askAny(ctx, []string{r.server}, question{name: name, kind: kind, recursive: true}, final)
 	if err != nil {
 		return nil, err
 	}
@@ -192,34 +197,28 @@ func (r *Resolver) ask(ctx context.Context, name string, qtype uint16) (*reply, 
 }
 
 // final refuses a reply that only says who else to ask: it is no absence.
-func final(m *dns.Msg) error {
-	if m.Authoritative || m.RecursionAvailable || len(m.Answer) > 0 || m.Rcode != dns.RcodeSuccess {
+func final(m *message) error {
+	if m.Authoritative || m.RecursionAvailable || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
 		return nil
 	}
-	for _, rr := range m.Ns {
-		if rr.Header().Rrtype == dns.TypeNS {
+	for _, rr := range m.authority {
+		if rr.kind == dnsmessage.TypeNS {
 			return errors.New("it refers to other servers instead of asking them: name one that does recursion")
 		}
 	}
 	return nil
 }
 
-func question(name string, qtype uint16, recursive bool) *dns.Msg {
-	q := new(dns.Msg).SetQuestion(name, qtype)
-	q.RecursionDesired = recursive
-	return q.SetEdns0(ednsSize, false)
-}
-
 // askAny asks one server after the other, each twice at most, until one returns a
 // reply that can be used; fit, when set, refuses more of them.
-func (r *Resolver) askAny(ctx context.Context, servers []string, q *dns.Msg, fit func(*dns.Msg) error) (*dns.Msg, string, error) {
+func (r *Resolver) askAny(ctx context.Context, servers []string, q question, fit func(*message) error) (*message, string, error) {
 	err := errors.New("there is no server to ask")
 	for range tries {
 		for _, server := range servers {
 			if ctx.Err() != nil {
 				return nil, "", fmt.Errorf("no answer in time: %w", err)
 			}
-			var m *dns.Msg
+			var m *message
 			if m, err = r.exchange(ctx, server, q); err == nil {
 				err = usable(m)
 			}
@@ -235,20 +234,17 @@ func (r *Resolver) askAny(ctx context.Context, servers []string, q *dns.Msg, fit
 	return nil, "", err
 }
 
+// refusals are the codes that servers refuse with, as they are called (IANA, DNS RCODEs).
+var refusals = map[dnsmessage.RCode]string{1: "FORMERR", 2: "SERVFAIL", 4: "NOTIMP", 5: "REFUSED", 9: "NOTAUTH"}
+
 // usable wants NOERROR or NXDOMAIN.
-func usable(m *dns.Msg) error {
-	switch m.Rcode {
-	case dns.RcodeSuccess, dns.RcodeNameError:
+func usable(m *message) error {
+	switch m.RCode {
+	case dnsmessage.RCodeSuccess, dnsmessage.RCodeNameError:
 		return nil
 	}
-	if text, ok := dns.RcodeToString[m.Rcode]; ok {
+	if text, ok := refusals[m.RCode]; ok {
 		return fmt.Errorf("answered %s", text)
 	}
-	return fmt.Errorf("answered with code %d", m.Rcode)
+	return fmt.Errorf("answered with code %d", uint16(m.RCode))
 }
-
-// canonical is lower case with the final dot.
-func canonical(name string) string { return dns.CanonicalName(name) }
-
-// plain is lower case without the final dot; the root is empty.
-func plain(name string) string { return strings.TrimSuffix(canonical(name), ".") }

@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"mailer/app"
+	"mailer/app/publicip"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -289,7 +290,7 @@ func TestPrivateNameServersAreNotAsked(t *testing.T) {
 	handlers := world(t)
 	handlers["127.0.0.2"] = dns.HandlerFunc(func(dns.ResponseWriter, *dns.Msg) { asked.Add(1) })
 	r := authoritative(t, handlers)
-	r.allowed = app.IsPublicAddress
+	r.allowed = publicip.Is
 	_, err := r.Lookup(context.Background(), "a.example.com", app.DNSA)
 	if err == nil || !strings.Contains(err.Error(), "private addresses") || asked.Load() != 0 {
 		t.Errorf("%v, asked %d times", err, asked.Load())
@@ -417,13 +418,53 @@ func TestTheZoneIsFoundOnce(t *testing.T) {
 	}
 }
 
-func FuzzUnescape(f *testing.F) {
-	for _, s := range []string{`a`, `\"`, `\\`, `\255`, `\`, `\1`, `\999`} {
-		f.Add(s)
+// FuzzParse: whatever a server sends is read or refused, and a reply that was read has
+// records with canonical names.
+func FuzzParse(f *testing.F) {
+	soa, _ := dns.NewRR(`example.com. 60 IN SOA ns.example.com. jane\.doe.example.com. 1 1 1 1 1`)
+	m := new(dns.Msg).SetQuestion("example.com.", dns.TypeA)
+	m.Ns = []dns.RR{soa}
+	packed, err := m.Pack()
+	if err != nil {
+		f.Fatal(err)
 	}
-	f.Fuzz(func(t *testing.T, s string) {
-		if got := unescape(s); len(got) > len(s) {
-			t.Errorf("%q grew to %q", s, got)
+	f.Add(packed)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		m, err := parse(b)
+		if err != nil {
+			return
+		}
+		for _, rr := range append(m.answers, m.authority...) {
+			if rr.owner != canonical(rr.owner) {
+				t.Errorf("%q", rr.owner)
+			}
 		}
 	})
+}
+
+// TestADotInAPersonsNameIsNoFault: zones name whom to write to in their SOA, as in
+// jane\.doe.example.com, and it comes with each absence.
+func TestADotInAPersonsNameIsNoFault(t *testing.T) {
+	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetRcode(q, dns.RcodeNameError)
+		m.RecursionAvailable = true
+		soa, _ := dns.NewRR(`example.com. 60 IN SOA ns.example.com. jane\.doe.example.com. 1 1 1 1 1`)
+		m.Ns = []dns.RR{soa}
+		w.WriteMsg(m)
+	}))
+	if got := lookup(t, r, "a.example.com", app.DNSA); got.NameExists || len(got.Records) > 0 {
+		t.Errorf("%+v", got)
+	}
+}
+
+// TestTheUpperBitsOfACodeCount: a server that does not know our version of EDNS has said
+// nothing about the name.
+func TestTheUpperBitsOfACodeCount(t *testing.T) {
+	r := direct(t, dns.HandlerFunc(func(w dns.ResponseWriter, q *dns.Msg) {
+		m := new(dns.Msg).SetRcode(q, dns.RcodeBadVers)
+		w.WriteMsg(m.SetEdns0(ednsSize, false))
+	}))
+	if got, err := r.Lookup(t.Context(), "a.example.com", app.DNSA); err == nil || !strings.Contains(err.Error(), "code 16") {
+		t.Errorf("%+v, %v", got, err)
+	}
 }

@@ -6,10 +6,11 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"strings"
 	"sync"
 	"time"
 
-	"github.com/miekg/dns"
+	"golang.org/x/net/dns/dnsmessage"
 )
 
 const (
@@ -25,14 +26,14 @@ type zone struct {
 
 // askAuthority asks the servers of the zone that name is in, following
 // referrals to zones further down.
-func (r *Resolver) askAuthority(ctx context.Context, name string, qtype uint16) (*reply, error) {
+func (r *Resolver) askAuthority(ctx context.Context, name string, kind dnsmessage.Type) (*reply, error) {
 	z, err := r.zoneOf(ctx, name)
 	if err != nil {
 		return nil, err
 	}
-	q := question(name, qtype, false)
+	q := question{name: name, kind: kind}
 	for range maxReferrals {
-		fit := func(m *dns.Msg) error { return competent(m, z.name, name) }
+		fit := func(m *message) error { return competent(m, z.name, name) }
 		m, server, err := r.askAny(ctx, z.servers, q, fit)
 		if err != nil {
 			return nil, fmt.Errorf("no server of the zone %s gave an answer (if outgoing DNS is blocked here, name a server with --resolver): %w", display(z.name), err)
@@ -51,8 +52,8 @@ func (r *Resolver) askAuthority(ctx context.Context, name string, qtype uint16) 
 
 // competent refuses the reply of a server that does not know the zone: it says
 // neither that it has authority, nor anything about the name, nor who else to ask.
-func competent(m *dns.Msg, zone, name string) error {
-	if m.Authoritative || len(m.Answer) > 0 {
+func competent(m *message, zone, name string) error {
+	if m.Authoritative || len(m.answers) > 0 {
 		return nil
 	}
 	if child, _ := referral(m, zone, name); child != "" {
@@ -63,20 +64,16 @@ func competent(m *dns.Msg, zone, name string) error {
 
 // referral reads a reply that hands on to the servers of a zone between that of
 // the server and the name.
-func referral(m *dns.Msg, zone, name string) (child string, hosts []string) {
-	if m.Authoritative || len(m.Answer) > 0 || m.Rcode != dns.RcodeSuccess {
+func referral(m *message, zone, name string) (child string, hosts []string) {
+	if m.Authoritative || len(m.answers) > 0 || m.RCode != dnsmessage.RCodeSuccess {
 		return "", nil
 	}
-	for _, rr := range m.Ns {
-		ns, ok := rr.(*dns.NS)
-		if !ok {
+	for _, rr := range m.authority {
+		host, owner := rr.server(), rr.owner
+		if host == "" || owner == zone || !isWithin(zone, owner) || !isWithin(owner, name) || child != "" && child != owner {
 			continue
 		}
-		owner := canonical(ns.Hdr.Name)
-		if owner == zone || !dns.IsSubDomain(zone, owner) || !dns.IsSubDomain(owner, name) || child != "" && child != owner {
-			continue
-		}
-		child, hosts = owner, append(hosts, canonical(ns.Ns))
+		child, hosts = owner, append(hosts, host)
 	}
 	return child, hosts
 }
@@ -101,13 +98,13 @@ func (r *Resolver) zoneOf(ctx context.Context, name string) (zone, error) {
 func (r *Resolver) apexOf(ctx context.Context, name string) (apex string, hosts []string, err error) {
 	apex = name
 	for range maxNSQueries {
-		m, err := r.askSystem(ctx, apex, dns.TypeNS)
+		m, err := r.askSystem(ctx, apex, dnsmessage.TypeNS)
 		if err != nil {
 			return "", nil, fmt.Errorf("find the name servers of %s: %w", display(apex), err)
 		}
-		for _, rr := range m.Answer {
-			if ns, ok := rr.(*dns.NS); ok && canonical(ns.Hdr.Name) == apex {
-				hosts = append(hosts, canonical(ns.Ns))
+		for _, rr := range m.answers {
+			if host := rr.server(); host != "" && rr.owner == apex {
+				hosts = append(hosts, host)
 			}
 		}
 		if len(hosts) > 0 {
@@ -123,16 +120,14 @@ func (r *Resolver) apexOf(ctx context.Context, name string) (apex string, hosts 
 
 // nextUp is the zone that the reply names in its SOA (RFC 2308 2), else one label
 // less.
-func nextUp(m *dns.Msg, name string) string {
+func nextUp(m *message, name string) string {
 	up := "."
-	if i, end := dns.NextLabel(name, 0); !end {
-		up = name[i:]
+	if _, rest, _ := strings.Cut(name, "."); rest != "" {
+		up = rest
 	}
-	for _, rr := range m.Ns {
-		if soa, ok := rr.(*dns.SOA); ok {
-			if owner := canonical(soa.Hdr.Name); dns.IsSubDomain(owner, up) {
-				return owner
-			}
+	for _, rr := range m.authority {
+		if rr.kind == dnsmessage.TypeSOA && isWithin(rr.owner, up) {
+			return rr.owner
 		}
 	}
 	return up
@@ -144,12 +139,12 @@ func (r *Resolver) withServers(ctx context.Context, name string, hosts []string)
 	z := zone{name: name}
 	var refused int
 	var last error
-	for _, qtype := range []uint16{dns.TypeA, dns.TypeAAAA} {
+	for _, kind := range []dnsmessage.Type{dnsmessage.TypeA, dnsmessage.TypeAAAA} {
 		for _, host := range hosts[:min(len(hosts), 2*maxServers)] {
 			if len(z.servers) >= maxServers {
 				return z, nil
 			}
-			addrs, err := r.addresses(ctx, host, qtype)
+			addrs, err := r.addresses(ctx, host, kind)
 			if err != nil {
 				last = err
 			}
@@ -173,36 +168,29 @@ func (r *Resolver) withServers(ctx context.Context, name string, hosts []string)
 	return zone{}, fmt.Errorf("the name servers of %s have no addresses", display(name))
 }
 
-func (r *Resolver) addresses(ctx context.Context, host string, qtype uint16) ([]netip.Addr, error) {
-	m, err := r.askSystem(ctx, host, qtype)
+func (r *Resolver) addresses(ctx context.Context, host string, kind dnsmessage.Type) ([]netip.Addr, error) {
+	m, err := r.askSystem(ctx, host, kind)
 	if err != nil {
 		return nil, err
 	}
 	var addrs []netip.Addr
-	for _, rr := range m.Answer {
-		switch rr := rr.(type) {
-		case *dns.A:
-			addrs = appendAddr(addrs, rr.A)
-		case *dns.AAAA:
-			addrs = appendAddr(addrs, rr.AAAA)
+	for _, rr := range m.answers {
+		switch a := rr.body.(type) {
+		case *dnsmessage.AResource:
+			addrs = append(addrs, netip.AddrFrom4(a.A))
+		case *dnsmessage.AAAAResource:
+			addrs = append(addrs, netip.AddrFrom16(a.AAAA).Unmap())
 		}
 	}
 	return addrs, nil
 }
 
-func appendAddr(addrs []netip.Addr, ip net.IP) []netip.Addr {
-	if a, ok := netip.AddrFromSlice(ip); ok {
-		return append(addrs, a.Unmap())
-	}
-	return addrs
-}
-
-func (r *Resolver) askSystem(ctx context.Context, name string, qtype uint16) (*dns.Msg, error) {
+func (r *Resolver) askSystem(ctx context.Context, name string, kind dnsmessage.Type) (*message, error) {
 	servers, err := r.system()
 	if err != nil {
 		return nil, err
 	}
-	m, _, err := r.askAny(ctx, servers[:min(len(servers), maxServers)], question(name, qtype, true), nil)
+	m, _, err := r.askAny(ctx, servers[:min(len(servers), maxServers)], question{name: name, kind: kind, recursive: true}, nil)
 	return m, err
 }
 

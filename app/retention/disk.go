@@ -5,10 +5,10 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"slices"
 	"time"
 
 	"mailer/app"
+	"mailer/app/order"
 	"mailer/app/service"
 	"mailer/db"
 )
@@ -78,7 +78,7 @@ func (s *Service) Disk(ctx context.Context) (out *Disk, err error) {
 	for name, bytes := range space.Tables {
 		out.Tables = append(out.Tables, DiskTable{name, bytes})
 	}
-	slices.SortFunc(out.Tables, func(a, b DiskTable) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
+	order.By(out.Tables, func(a, b DiskTable) int { return cmp.Or(cmp.Compare(b.Bytes, a.Bytes), cmp.Compare(a.Name, b.Name)) })
 	teams, err := db.Get(ctx, s.DB, (*db.Reader).Retentions)
 	if err != nil {
 		return nil, service.Unavailable(err)
@@ -111,7 +111,7 @@ func (d *Disk) share() {
 			d.Teams[i].Bytes += int64(float64(table.Bytes) * d.Teams[i].weights[part] / sums[part])
 		}
 	}
-	slices.SortStableFunc(d.Teams, func(a, b DiskTeam) int { return cmp.Compare(b.Bytes, a.Bytes) })
+	order.By(d.Teams, func(a, b DiskTeam) int { return cmp.Compare(b.Bytes, a.Bytes) })
 }
 
 // weigh counts a team's emails and looks at some of them.

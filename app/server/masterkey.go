@@ -1,6 +1,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 type KeyFile struct {
 	Path     string
 	Database string // as it was named, for words
+	Flag     string // that names the file; empty: --master-key-file
 	file     *rekey.File
 }
 
@@ -29,7 +31,7 @@ func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
 	}
 	k.file, err = rekey.OpenFile(k.Path, fresh)
 	if errors.Is(err, os.ErrNotExist) && !fresh {
-		return nil, fmt.Errorf("the master key file %s is not there, and %s can't be read without it; put it back from where you keep it, or name it with --master-key-file", k.Path, k.Database)
+		return nil, fmt.Errorf("the master key file %s is not there, and %s can't be read without it; put it back from where you keep it, or name it with %s", k.Path, k.Database, k.flag())
 	}
 	if err != nil {
 		return nil, err
@@ -40,10 +42,12 @@ func (k *KeyFile) NewServer(ctx context.Context, cfg Config) (*Server, error) {
 	case errors.Is(err, seal.ErrRetired):
 		return nil, fmt.Errorf("%s is sealed with a master key that was retired in %s after it was copied; put the master key file that you kept with that copy there, or take the word \"retired\" off its line, start, and retire it again once everything is sealed anew", k.Database, k.Path)
 	case errors.Is(err, seal.ErrSeal):
-		return nil, fmt.Errorf("the master key in %s is not the one that %s was made with; put the right file there, or name it with --master-key-file", k.Path, k.Database)
+		return nil, fmt.Errorf("the master key in %s is not the one that %s was made with; put the right file there, or name it with %s", k.Path, k.Database, k.flag())
 	}
 	return s, err
 }
+
+func (k *KeyFile) flag() string { return cmp.Or(k.Flag, "--master-key-file") }
 
 // Check warns where others than the owner can read the file, and has a server read it
 // again.

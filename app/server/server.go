@@ -18,6 +18,7 @@ import (
 	"mailer/app/audience"
 	"mailer/app/backup"
 	"mailer/app/broadcasts"
+	"mailer/app/certificates"
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
@@ -35,6 +36,7 @@ import (
 	"mailer/app/routing"
 	"mailer/app/service"
 	"mailer/app/teams"
+	"mailer/app/transfer"
 	"mailer/app/upkeep"
 	"mailer/db"
 )
@@ -93,6 +95,8 @@ type Config struct {
 	Backup backup.Daily
 	// NoRequestLog: which requests are made is not kept.
 	NoRequestLog bool
+	// Certificates is where the TLS of listeners comes from; nil: there is none.
+	Certificates *certificates.Config
 	// Keep is for how long finished mail is kept, where its team does not say.
 	Keep app.Retention
 }
@@ -132,7 +136,10 @@ type Server struct {
 	Retention    *retention.Service
 	DiskLooks    *retention.DiskLooks
 	Figures      *figures.Service
+	Certificates *certificates.Service
 	RequestLog   *requestlog.Service
+	Exports      *transfer.Exporter
+	Transfer     *transfer.Service
 	Upkeep       *upkeep.Service
 }
 
@@ -177,12 +184,15 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Routing = routing.New(base, s.Teams, s.Domains, s.Delivery, routing.Config{Flags: delivery.RelaysOf(cfg.Routes), Probe: cfg.Probe})
 	s.Backup = backup.New(base, cfg.Backup)
 	s.Queue = queue.New(base, s.Teams, s.Audience, s.Mail, s.Delivery, s.Broadcasts)
-	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup).At(placeOf(&cfg), health.Network{})
+	s.Certificates = certificates.New(base, cfg.Certificates)
+	s.Health = health.New(base, s.Domains, s.Routing, s.Queue, s.Backup, s.Certificates).At(placeOf(&cfg), health.Network{})
 	s.Rekey = rekey.New(base, cfg.KeyFile)
 	s.Retention = retention.New(base)
 	s.DiskLooks = retention.NewDiskLooks(s.Retention)
 	s.Figures = figures.New(base)
 	s.RequestLog = requestlog.New(base, cfg.NoRequestLog)
+	s.Exports = transfer.NewExporter(base, s.Domains)
+	s.Transfer = transfer.New(base, s.Events, s.Teams, s.Audience, s.Domains)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
 		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
@@ -221,7 +231,7 @@ func (s *Server) Start(ctx context.Context) error {
 		}
 	}
 	for _, step := range []func(context.Context) error{
-		s.Upkeep.ResumeClock, s.Delivery.Resume, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start,
+		s.Upkeep.ResumeClock, s.Delivery.Resume, s.Upkeep.StartEraser, s.Delivery.Start, s.Audience.Start, s.Certificates.Start,
 	} {
 		if err := step(ctx); err != nil {
 			return err

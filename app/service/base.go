@@ -18,6 +18,13 @@ const seedSetting = "seed"
 // start: a wrong key file must not show only at the first signature. The sealer then
 // has the seed. Error: seal.ErrSeal.
 func (s *Base) CheckMasterKey(ctx context.Context) error {
+	seed, err := db.Get(ctx, s.DB, func(r *db.Reader) ([]byte, error) { return s.SealedSetting(r, seedSetting) })
+	if err == nil {
+		return s.Sealer.SetSeed(seed)
+	}
+	if !errors.Is(err, db.ErrNotFound) {
+		return fmt.Errorf("read the seed of hashes: %w", err)
+	}
 	return s.DB.WriteVital(ctx, func(tx *db.Tx) error { // a server starts on a full disk too
 		seed, err := s.SealedSetting(&tx.Reader, seedSetting)
 		if errors.Is(err, db.ErrNotFound) {
@@ -56,7 +63,7 @@ func (s *Base) Compat() app.Compat { return cmp.Or(s.Settings.Compat, app.Compat
 // CodeServiceUnavailable that says why.
 func (s *Base) Ready() error {
 	if s.draining.Load() {
-		return app.Errorf(app.CodeServiceUnavailable, "The server is shutting down")
+		return Unavailable(db.ErrClosed)
 	}
 	return Unavailable(s.DB.Err())
 }

@@ -39,6 +39,12 @@ func (s *Base) LogUnlessHindered(what string, err error, args ...any) {
 	}
 }
 
+// IsFull reports whether an error is that the disk has no room.
+func IsFull(err error) bool { return errors.Is(err, db.ErrFull) }
+
+// IsClosed reports whether an error is that the server shuts down.
+func IsClosed(err error) bool { return errors.Is(err, db.ErrClosed) }
+
 // soon is when a call may succeed that something hindered which passes by itself.
 const soon = 5 * time.Second
 

@@ -1,7 +1,6 @@
 package tracking
 
 import (
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -165,6 +164,14 @@ func (p *Pending) Burst() bool {
 
 // span is the time from the first to the last of some times.
 func span(times map[int]time.Time) time.Duration {
-	sorted := slices.SortedFunc(maps.Values(times), time.Time.Compare)
-	return sorted[len(sorted)-1].Sub(sorted[0])
+	var first, last time.Time
+	for _, at := range times {
+		if first.IsZero() || at.Before(first) {
+			first = at
+		}
+		if at.After(last) {
+			last = at
+		}
+	}
+	return last.Sub(first)
 }

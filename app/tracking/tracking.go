@@ -21,6 +21,7 @@ import (
 	"github.com/google/uuid"
 
 	"mailer/app"
+	"mailer/app/rawmail"
 )
 
 // ForDomain is how mail of the domain is tracked by a server at base, which has
@@ -32,16 +33,21 @@ func ForDomain(d *app.Domain, base string) *app.Tracking {
 	}
 	t := &app.Tracking{Base: base, Open: d.OpenTracking, Click: d.ClickTracking}
 	name := d.TrackingName()
-	live := name != "" && slices.ContainsFunc(d.Checks, func(c app.RecordCheck) bool {
-		return c.Record == app.RecordTracking && c.Name == name && c.Live == app.LiveFound
-	})
 	u, err := url.Parse(base)
-	if !live || err != nil || u.Hostname() == name {
+	if !Live(d) || err != nil || u.Hostname() == name {
 		return t
 	}
 	u.Host = name + strings.TrimPrefix(u.Host, bracketed(u))
 	t.Base, t.Pages = strings.TrimRight(u.String(), "/"), base
 	return t
+}
+
+// Live reports whether the last check of a domain found the record of its tracking host.
+func Live(d *app.Domain) bool {
+	name := d.TrackingName()
+	return name != "" && slices.ContainsFunc(d.Checks, func(c app.RecordCheck) bool {
+		return c.Record == app.RecordTracking && c.Name == name && c.Live == app.LiveFound
+	})
 }
 
 // bracketed is the host of a URL as it stands there, without its port.
@@ -53,25 +59,49 @@ func bracketed(u *url.URL) string {
 }
 
 // Track is the mail of a team's email with its links led through this server and the
-// pixel in its html; the mail itself where neither is wanted. What it was given
-// does not change, and the same input always makes the same.
+// pixel in its html; the mail itself where neither is wanted, or it was handed in whole and
+// FitsRaw denies it. What it was given does not change, and the same input always makes
+// the same.
 func Track(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) *app.Mail {
 	if t == nil || m.HTML == "" {
 		return m
 	}
-	places := Scan(m.HTML)
+	out := *m
+	if m.Raw == nil {
+		out.HTML = rewrite(s, m.HTML, m.Headers, teamID, emailID, t)
+		return &out
+	}
+	c, ok := changeRaw(s, m, teamID, emailID, t)
+	if !ok {
+		return m
+	}
+	out.Raw = c.In(m.Raw)
+	return &out
+}
+
+// FitsRaw reports whether Track makes another mail of one that was handed in whole.
+func FitsRaw(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) bool {
+	_, ok := changeRaw(s, m, teamID, emailID, t)
+	return ok
+}
+
+func changeRaw(s *app.Sealer, m *app.Mail, teamID, emailID string, t *app.Tracking) (rawmail.Change, bool) {
+	return rawmail.ChangeHTML(m.Raw, func(html string) string { return rewrite(s, html, m.Headers, teamID, emailID, t) })
+}
+
+// rewrite leads the links of an HTML text through this server and puts in the pixel.
+func rewrite(s *app.Sealer, html string, headers []app.Header, teamID, emailID string, t *app.Tracking) string {
+	places := Scan(html)
 	wrap := func(target string) string { return target }
 	if t.Click {
-		wrap = clickLinks(s, &places, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(m.Headers))
+		wrap = clickLinks(s, &places, ClickLink{TeamID: teamID, EmailID: emailID, Host: BaseHost(t)}, t, UnsubscribeTargets(headers))
 	}
 	pixel := ""
 	if t.Open {
 		before, after := Pixel(t)
 		pixel = before + OpenToken(s, emailID) + after
 	}
-	out := *m
-	out.HTML = places.Rewrite(m.HTML, wrap, pixel)
-	return &out
+	return places.Rewrite(html, wrap, pixel)
 }
 
 // Pixel is what stands around the token of an email in its pixel.

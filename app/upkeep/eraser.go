@@ -236,7 +236,7 @@ func (w *eraseWalker) scrub(ctx context.Context, id string) (s scrubbed, size in
 	s = scrubbed{id: id, set: w.set(id)}
 	var email *app.Email
 	err = w.s.DB.Read(ctx, func(r *db.Reader) (err error) {
-		email, _, err = r.Outgoing(w.team.ID, id)
+		email, _, err = r.Whole(w.team.ID, id)
 		return err
 	})
 	if errors.Is(err, db.ErrNotFound) {

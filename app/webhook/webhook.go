@@ -22,6 +22,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/nearest"
+	"mailer/app/publicip"
 )
 
 // Status says whether a webhook is told of events.
@@ -223,7 +224,7 @@ func checkTarget(u *url.URL, allow []netip.Prefix) error {
 	allowed := literal && slices.ContainsFunc(allow, func(p netip.Prefix) bool { return p.Contains(address.Unmap()) })
 	switch {
 	case allowed:
-	case literal && !app.IsPublicAddress(address):
+	case literal && !publicip.Is(address):
 		return app.Invalid("endpoint", "must be a public address")
 	case u.Scheme == "http" && (literal || len(allow) == 0):
 		return app.Invalid("endpoint", "must begin with https://")
@@ -280,6 +281,11 @@ func secretOf(text string) (SigningSecret, error) {
 	if text == "" {
 		return newSecret(), nil
 	}
+	return ParseSecret(text)
+}
+
+// ParseSecret reads a secret as its owner gets it. Errors: CodeValidation.
+func ParseSecret(text string) (SigningSecret, error) {
 	encoded, ok := strings.CutPrefix(text, secretPrefix)
 	key, err := base64.StdEncoding.Strict().DecodeString(encoded)
 	if !ok || err != nil || strings.ContainsAny(encoded, "\r\n") || len(key) < MinSecretSize || len(key) > MaxSecretSize {

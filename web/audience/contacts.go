@@ -131,6 +131,7 @@ type (
 		ContactListParams
 		SegmentID string `query:"segment_id" format:"uuid" doc:"Only the contacts of this segment"`
 		TopicID   string `query:"topic_id" format:"uuid" doc:"Only those who are subscribed to this topic, by choice or by default"`
+		State     string `query:"state" enum:"subscribed,unsubscribed,suppressed" doc:"Only those who are subscribed, who unsubscribed from everything, or whose address is suppressed"`
 		Search    string `query:"search" doc:"Only those whose address or name holds this, in capitals or not; a whole address: the contact that has it"`
 	}
 	segmentContactsInput struct {
@@ -248,7 +249,7 @@ func (r ContactRoutes) createContactIn(ctx context.Context, key *app.Key, audien
 }
 
 func (r ContactRoutes) listContacts(ctx context.Context, key *app.Key, in *contactPageInput) (*rest.SearchOutput[ContactItem], error) {
-	if in.Search != "" || in.TopicID != "" {
+	if in.Search != "" || in.TopicID != "" || in.State != "" {
 		return r.searchContacts(ctx, key, in)
 	}
 	found, err := r.listContactsOf(ctx, key, in.SegmentID, in.ContactListParams)

@@ -112,6 +112,13 @@ type importForm struct {
 	Topics    []app.TopicChoice `json:"topics,omitempty"`
 
 	conflict string
+	preset   string
+	fileName string
+}
+
+// importQuery is the query of an upload.
+type importQuery struct {
+	Preset string `query:"preset" enum:"mailchimp,brevo,sendgrid,postmark,hubspot,mailerlite,resend,listmonk" doc:"The service that exported the file, as the field of the form"`
 }
 
 // ImportPath is the path parameter of one import.
@@ -185,7 +192,9 @@ func (r ImportRoutes) Add(h *rest.Handler) {
 
 const importDescription = "The first row of the file names its columns; comma, semicolon and tab separate them. " +
 	"Without `column_map` the columns email, first name, last name and unsubscribed are found by their names, " +
-	"and every other column becomes a property. A row that can't be taken is an error of that row; " +
+	"and every other column becomes a property. A file that another service exported is known by its headings or by `preset`: " +
+	"its statuses, tags and lists become opt-outs, suppressions and segments, and its fields properties with keys in lower case. " +
+	"Rows of those who opted out come first, whatever `on_conflict` says. A row that can't be taken is an error of that row; " +
 	"an import whose file can't be read further fails there, and what it did before stays. " +
 	"An import never re-subscribes anybody, and webhooks are told nothing of it. " +
 	"A team can have 10 that are not over; the next file is refused before it is read. Those that are over are kept for 30 days."
@@ -199,7 +208,8 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 	}
 	form := *schema
 	form.Properties = map[string]*huma.Schema{
-		"file":        {Type: huma.TypeString, Format: "binary", Description: "CSV in UTF-8, with a row of headings"},
+		"file":        {Type: huma.TypeString, Format: "binary", Description: "CSV with a row of headings, in UTF-8, UTF-16 or Windows-1252, or a ZIP archive of such files; up to 200 MiB"},
+		"preset":      {Type: huma.TypeString, Enum: presetNames(), Description: "The service that exported the file; where it is not given, found by the headings if they are unmistakable"},
 		"on_conflict": {Type: huma.TypeString, Enum: []any{"upsert", "skip"}, Default: "skip", Description: "What to do with rows whose address has a contact"},
 	}
 	// Each is one field that holds JSON. An array as such would be many fields of
@@ -214,9 +224,17 @@ func documentImport(h *rest.Handler, create *huma.Operation) {
 	}
 }
 
+// presetNames are the values of preset.
+func presetNames() (out []any) {
+	for _, p := range importing.Presets {
+		out = append(out, string(p))
+	}
+	return out
+}
+
 const formType = "multipart/form-data"
 
-func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *struct{}) (*importRefOutput, error) {
+func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, query *importQuery) (*importRefOutput, error) {
 	media, params, err := mime.ParseMediaType(x.RequestHeader.Get("Content-Type"))
 	if err != nil || media != formType || params["boundary"] == "" {
 		return nil, app.Errorf(app.CodeInvalidPayload, "The request needs a body of multipart/form-data")
@@ -225,6 +243,12 @@ func (r ImportRoutes) createImport(ctx context.Context, x *rest.Exchange, _ *str
 		in, err := readImport(x.Stream, params["boundary"], file)
 		if err := x.Stream.Failure(); err != nil {
 			return in, err
+		}
+		if err == nil && query.Preset != "" {
+			if in.Preset != "" && in.Preset != query.Preset {
+				return in, app.Invalid("preset", "is another one in the query than in the form")
+			}
+			in.Preset = query.Preset
 		}
 		return in, err
 	})
@@ -286,6 +310,9 @@ func readImport(body io.Reader, boundary string, file io.Writer) (importing.Inpu
 			return importing.Input{}, app.Invalid(rest.MemberName(name), "stands there more than once")
 		}
 		seen[name] = true
+		if name == "file" {
+			form.fileName = part.FileName()
+		}
 		if err := form.take(name, part, file); err != nil {
 			return importing.Input{}, err
 		}
@@ -308,7 +335,7 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 	switch name {
 	case "file":
 		return copyPart(file, part)
-	case "column_map", "segments", "topics", "on_conflict":
+	case "column_map", "segments", "topics", "on_conflict", "preset":
 	default:
 		return app.Errorf(app.CodeValidation, "%s", rest.UnknownField(rest.MemberName(name)))
 	}
@@ -320,8 +347,12 @@ func (f *importForm) take(name string, part io.Reader, file io.Writer) error {
 		return app.Invalid(name, "can have at most %d bytes", maxImportField)
 	}
 	value := strings.TrimSpace(text.String())
-	if name == "on_conflict" {
+	switch name {
+	case "on_conflict":
 		f.conflict = value
+		return nil
+	case "preset":
+		f.preset = value
 		return nil
 	}
 	if value == "" {
@@ -360,7 +391,7 @@ func (k *keepError) Write(p []byte) (n int, err error) {
 }
 
 func (f *importForm) input() importing.Input {
-	in := importing.Input{OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics}
+	in := importing.Input{Preset: f.preset, FileName: f.fileName, OnConflict: f.conflict, Segments: segmentRefs(f.Segments).refs(), Topics: f.Topics}
 	if m := f.ColumnMap; m != nil {
 		in.Columns = &importing.ColumnMap{Email: m.Email, FirstName: m.FirstName, LastName: m.LastName, Unsubscribed: m.Unsubscribed,
 			Properties: map[string]importing.PropertyColumn{}}

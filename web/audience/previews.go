@@ -80,7 +80,7 @@ func (r ContactRoutes) searchContacts(ctx context.Context, key *app.Key, in *con
 	if err != nil {
 		return nil, err
 	}
-	q := audience.ContactQuery{Search: in.Search, SegmentID: in.SegmentID, TopicID: in.TopicID}
+	q := audience.ContactQuery{Search: in.Search, SegmentID: in.SegmentID, TopicID: in.TopicID, State: in.State}
 	if q.SegmentID != "" {
 		if err := rest.CheckID("segment", &q.SegmentID); err != nil {
 			return nil, err

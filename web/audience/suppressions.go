@@ -78,6 +78,7 @@ type (
 	suppressionPageInput struct {
 		rest.PageParams
 		Origin string `query:"origin" enum:"bounce,complaint,manual,unsubscribe" doc:"Only those of this origin"`
+		Email  string `query:"email" doc:"Only that of this address"`
 	}
 	suppressionOutput         struct{ Body suppressionRecord }
 	removedSuppressionOutput  struct{ Body removedSuppression }
@@ -156,11 +157,30 @@ func (r SuppressionRoutes) listSuppressions(ctx context.Context, key *app.Key, i
 	if err != nil {
 		return nil, err
 	}
+	if in.Email != "" {
+		return r.suppressionOf(ctx, key, in)
+	}
 	rows, more, err := r.Service.ListSuppressions(ctx, key, app.SuppressionOrigin(in.Origin), page)
 	if err != nil {
 		return nil, err
 	}
 	return rest.NewList(rows, more, newSuppressionItem), nil
+}
+
+// suppressionOf is the list of one address.
+func (r SuppressionRoutes) suppressionOf(ctx context.Context, key *app.Key, in *suppressionPageInput) (*rest.ListOutput[SuppressionItem], error) {
+	if _, _, err := app.ParseBareAddress(in.Email); err != nil {
+		return nil, app.Invalid("email", "must be an address")
+	}
+	var rows []app.Suppression
+	s, err := r.Service.GetSuppression(ctx, key, in.Email)
+	switch {
+	case err == nil && (in.Origin == "" || in.Origin == string(s.Origin)):
+		rows = append(rows, s)
+	case err != nil && app.CodeOf(err) != app.CodeNotFound:
+		return nil, err
+	}
+	return rest.NewList(rows, false, newSuppressionItem), nil
 }
 
 func (r SuppressionRoutes) getSuppression(ctx context.Context, key *app.Key, in *SuppressionPath) (*suppressionOutput, error) {

@@ -11,7 +11,6 @@ package bounces
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"net"
 	"time"
@@ -20,6 +19,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/feedback"
+	"mailer/web/smtpdoor"
 )
 
 // Reports knows the return paths and takes what came to them.
@@ -45,21 +45,18 @@ type Config struct {
 
 // limits bound what one peer, and all of them, can take.
 type limits struct {
-	conns, perAddress int           // connections at once
-	recipients        int           // of a message
-	refusals          int           // of recipients, before the connection is closed
-	messages          int           // begun in a session
-	message           int64         // bytes of a message
-	session           int64         // bytes between the beginnings of two messages
-	line              int           // bytes of a line
-	idle              time.Duration // for one read or write
-	age               time.Duration // of a session in all
-	store             time.Duration // for one TakeBounce
+	door       smtpdoor.Limits
+	recipients int           // of a message
+	refusals   int           // of recipients, before the connection is closed
+	messages   int           // begun in a session
+	message    int64         // bytes of a message
+	line       int           // bytes of a line
+	store      time.Duration // for one TakeBounce
 }
 
 func usualLimits() limits {
-	return limits{conns: 100, perAddress: 10, recipients: 10, refusals: 10, messages: 100, message: 10 << 20, session: 20 << 20,
-		line: 8 << 10, idle: time.Minute, age: 5 * time.Minute, store: 30 * time.Second}
+	return limits{door: smtpdoor.Limits{Conns: 100, PerAddress: 10, Session: 20 << 20, Idle: time.Minute, Age: 5 * time.Minute},
+		recipients: 10, refusals: 10, messages: 100, message: 10 << 20, line: 8 << 10, store: 30 * time.Second}
 }
 
 // Server is the SMTP server. It is made by New.
@@ -68,7 +65,7 @@ type Server struct {
 	limits limits
 	parse  func(raw []byte, nullSender bool) []feedback.Claim
 	smtp   *smtp.Server
-	door   *door
+	door   *smtpdoor.Door
 	ctx    context.Context // of storing; ends when a stop has waited long enough
 	cancel context.CancelFunc
 }
@@ -77,29 +74,33 @@ type Server struct {
 func New(cfg Config) *Server { return newServer(cfg, usualLimits()) }
 
 func newServer(cfg Config, l limits) *Server {
-	s := &Server{cfg: cfg, limits: l, parse: feedback.ReadBounce, door: newDoor(l)}
+	s := &Server{cfg: cfg, limits: l, parse: feedback.ReadBounce, door: smtpdoor.New(l.door)}
 	s.ctx, s.cancel = context.WithCancel(context.Background())
 	s.smtp = smtp.NewServer(smtp.BackendFunc(func(c *smtp.Conn) (smtp.Session, error) {
-		conn, ok := c.Conn().(*conn)
+		conn, ok := c.Conn().(*smtpdoor.Conn)
 		if !ok {
 			return nil, errors.New("not a connection of this door")
 		}
-		return &session{server: s, conn: conn}, nil
+		return s.Session(conn), nil
 	}))
 	s.smtp.Domain = cfg.Host
 	s.smtp.MaxRecipients, s.smtp.MaxMessageBytes, s.smtp.MaxLineLength = l.recipients, l.message, l.line
 	s.smtp.EnableSMTPUTF8 = true // a bounce of mail to such an address may need it (RFC 6533)
-	s.smtp.ErrorLog = errorLog{cfg.Log}
+	s.smtp.ErrorLog = smtpdoor.Log{Log: cfg.Log, Name: "bounce listener"}
 	return s
 }
 
+// Session takes what one connection brings, also where another server listens.
+func (s *Server) Session(c *smtpdoor.Conn) smtp.Session { return &session{server: s, conn: c} }
+
 // Serve takes connections of l until Shutdown; then it gives nil.
 func (s *Server) Serve(l net.Listener) error {
-	if !s.door.open(l) {
+	counted := s.door.Open(l)
+	if counted == nil {
 		return l.Close()
 	}
-	err := s.smtp.Serve(s.door)
-	if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) && s.door.closing() {
+	err := s.smtp.Serve(counted)
+	if s.ctx.Err() != nil || errors.Is(err, net.ErrClosed) && s.door.Closing() {
 		return nil
 	}
 	return err
@@ -109,32 +110,5 @@ func (s *Server) Serve(l net.Listener) error {
 // waits for messages that are on their way; when ctx ends it drops them
 // unanswered, so that their senders keep them. It returns when all is over.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.door.drain()
-	done := make(chan error, 1)
-	go func() { done <- s.smtp.Shutdown(context.Background()) }()
-	select {
-	case err := <-done:
-		s.cancel()
-		return ignoreClosed(err)
-	case <-ctx.Done():
-	}
-	s.cancel()
-	s.door.closeAll()
-	return ignoreClosed(<-done)
+	return s.door.Shutdown(ctx, s.smtp, s.cancel)
 }
-
-func ignoreClosed(err error) error {
-	if errors.Is(err, net.ErrClosed) {
-		return nil
-	}
-	return err
-}
-
-// errorLog takes the smtp package's words about peers.
-type errorLog struct{ log *slog.Logger }
-
-func (l errorLog) Printf(format string, args ...any) {
-	l.log.Debug("bounce listener", "what", fmt.Sprintf(format, args...))
-}
-
-func (l errorLog) Println(args ...any) { l.log.Debug("bounce listener", "what", fmt.Sprint(args...)) }

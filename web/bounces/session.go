@@ -11,6 +11,7 @@ import (
 	"mailer/app"
 	"mailer/app/feedback"
 	"mailer/app/reports"
+	"mailer/web/smtpdoor"
 )
 
 // The answers. No text of a peer is in them.
@@ -27,7 +28,7 @@ var (
 // another.
 type session struct {
 	server   *Server
-	conn     *conn
+	conn     *smtpdoor.Conn
 	null     bool // MAIL FROM:<>
 	paths    []app.ReturnPath
 	messages int
@@ -41,10 +42,10 @@ func (s *session) Logout() error { return nil }
 // Mail takes any sender.
 func (s *session) Mail(from string, _ *smtp.MailOptions) error {
 	if s.messages++; s.messages > s.server.limits.messages {
-		s.conn.end()
+		s.conn.End()
 		return errEnough
 	}
-	s.conn.refill()
+	s.conn.Refill()
 	s.null, s.paths = from == "", nil
 	return nil
 }
@@ -57,7 +58,7 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 		return nil
 	}
 	if s.refusals++; s.refusals > s.server.limits.refusals {
-		s.conn.end()
+		s.conn.End()
 		return errEnough
 	}
 	if app.IsReturnPath(to) {
@@ -70,10 +71,10 @@ func (s *session) Rcpt(to string, _ *smtp.RcptOptions) error {
 // Data keeps the beginning of a message, reads all of it, and answers once what
 // it reports is stored.
 func (s *session) Data(r io.Reader) error {
-	if !s.conn.begin() {
+	if !s.conn.Begin() {
 		return errBroken
 	}
-	defer s.conn.done()
+	defer s.conn.Done()
 	raw, err := io.ReadAll(io.LimitReader(r, feedback.MaxBounceRead))
 	if err == nil {
 		_, err = io.Copy(io.Discard, r)

@@ -18,6 +18,7 @@ type createBroadcastRequest struct {
 	PreviewText string             `json:"preview_text,omitempty" maxLength:"1000" doc:"What mail readers show beside the subject"`
 	HTML        string             `json:"html,omitempty" doc:"May hold placeholders like {{{FIRST_NAME|there}}} and {{{UNSUBSCRIBE_URL}}}; html or text is needed"`
 	Text        *string            `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	Design      string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
 	Send        bool               `json:"send,omitempty" doc:"Send it at once, or at scheduled_at, rather than keep a draft"`
 	ScheduledAt string             `json:"scheduled_at,omitempty" doc:"With send: ISO 8601, or English like in 2 hours, tomorrow at 9am; at most 30 days ahead" example:"in 1 hour"`
 }
@@ -25,7 +26,7 @@ type createBroadcastRequest struct {
 func (r *createBroadcastRequest) input() app.BroadcastInput {
 	return app.BroadcastInput{
 		Name: r.Name, SegmentID: r.SegmentID, AudienceID: r.AudienceID, TopicID: r.TopicID, From: r.From, ReplyTo: r.ReplyTo,
-		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Send: r.Send, ScheduledAt: r.ScheduledAt,
+		Subject: r.Subject, Preview: r.PreviewText, HTML: r.HTML, Text: r.Text, Design: r.Design, Send: r.Send, ScheduledAt: r.ScheduledAt,
 	}
 }
 
@@ -41,6 +42,7 @@ type updateBroadcastRequest struct {
 	PreviewText rest.Change[string]             `json:"preview_text,omitempty" doc:"null clears"`
 	HTML        rest.Change[string]             `json:"html,omitempty" doc:"null clears"`
 	Text        rest.Change[string]             `json:"text,omitempty" doc:"null: made from html; an empty string sends none"`
+	Design      rest.Change[string]             `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
 	Revision    string                          `json:"revision,omitempty" doc:"The revision that was read: where somebody changed the draft since, it is refused as a conflict"`
 }
 
@@ -49,7 +51,7 @@ func (r *updateBroadcastRequest) patch() app.BroadcastPatch {
 		Name: app.Change[string](r.Name), SegmentID: app.Change[string](r.SegmentID), AudienceID: app.Change[string](r.AudienceID),
 		TopicID: app.Change[string](r.TopicID), From: r.From, Subject: r.Subject, Preview: app.Change[string](r.PreviewText),
 		ReplyTo: app.Change[[]string]{Set: r.ReplyTo.Set, Null: r.ReplyTo.Null, Value: r.ReplyTo.Value},
-		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text), Revision: r.Revision,
+		HTML:    app.Change[string](r.HTML), Text: app.Change[string](r.Text), Design: app.Change[string](r.Design), Revision: r.Revision,
 	}
 }
 

@@ -28,7 +28,7 @@ type BroadcastItem struct {
 	ScheduledAt *string             `json:"scheduled_at" format:"date-time"`
 	SentAt      *string             `json:"sent_at" format:"date-time" doc:"When nothing was left to send"`
 	SentCount   int64               `json:"sent_count" doc:"Recipients whose mail the relay has taken"`
-	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send"`
+	FinishesAt  *string             `json:"finishes_at" format:"date-time" doc:"A live estimate of when the last mail leaves; null where none is left to send, or while its relay takes nothing"`
 }
 
 // BroadcastRow is a broadcast in a list, with how far it is.
@@ -55,6 +55,7 @@ type broadcastRecord struct {
 	PreviewText *string         `json:"preview_text"`
 	HTML        *string         `json:"html"`
 	Text        *string         `json:"text" doc:"null: made from html when it is sent; an empty string: none"`
+	Design      *string         `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
 	Revision    string          `json:"revision" doc:"Names what it says now, for PATCH"`
 	Counts      broadcastCounts `json:"counts" doc:"Numbers of recipients, each counted once in each"`
 }
@@ -297,7 +298,7 @@ func newDraftOutput(v broadcasts.BroadcastView, err error) (*broadcastOutput, er
 func newBroadcastRecord(v *broadcasts.BroadcastView, revision string) broadcastRecord {
 	return broadcastRecord{
 		Object: "broadcast", BroadcastItem: newBroadcastItem(v), From: v.From.String(), Subject: v.Subject,
-		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: service.TextOrNull(v.Preview), HTML: service.TextOrNull(v.HTML), Text: v.Text, Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
+		ReplyTo: shapes.FormatAddresses(v.ReplyTo), PreviewText: service.TextOrNull(v.Preview), HTML: service.TextOrNull(v.HTML), Text: v.Text, Design: service.TextOrNull(v.Design), Revision: revision, Counts: newBroadcastCounts(&v.Broadcast),
 	}
 }
 

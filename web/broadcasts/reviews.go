@@ -18,7 +18,7 @@ import (
 // ReviewService is what the routes of plans and previews need of the services.
 type ReviewService interface {
 	PlanBroadcast(ctx context.Context, key *app.Key, id, scheduledAt string) (*broadcasts.Planned, error)
-	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string) (*app.Broadcast, *render.Preview, error)
+	PreviewBroadcast(ctx context.Context, key *app.Key, id, contact string, clicks bool) (*app.Broadcast, *render.Preview, error)
 	ListVersions(ctx context.Context, key *app.Key, id string, page app.Page) ([]service.Version, bool, error)
 	ReadVersion(ctx context.Context, key *app.Key, id, version string) (service.Version, broadcasts.Draft, error)
 	SegmentOfOutcome(ctx context.Context, key *app.Key, id, name, outcome, url string) (app.Segment, error)
@@ -56,9 +56,17 @@ type planDelay struct {
 }
 
 type planLeftOut struct {
-	Unsubscribed int `json:"unsubscribed" doc:"From everything"`
-	Suppressed   int `json:"suppressed"`
-	Topic        int `json:"topic" doc:"Not subscribed to its topic"`
+	Unsubscribed int              `json:"unsubscribed" doc:"From everything"`
+	Suppressed   int              `json:"suppressed"`
+	SuppressedBy planSuppressions `json:"suppressed_by" doc:"The suppressed ones by the origin of that"`
+	Topic        int              `json:"topic" doc:"Not subscribed to its topic"`
+}
+
+type planSuppressions struct {
+	Bounce      int `json:"bounce"`
+	Complaint   int `json:"complaint"`
+	Manual      int `json:"manual"`
+	Unsubscribe int `json:"unsubscribe"`
 }
 
 type planWave struct {
@@ -89,6 +97,7 @@ type planBroadcastRequest struct {
 type previewBroadcastRequest struct {
 	Contact string `json:"contact,omitempty" doc:"For whom: the id of a contact, or an address; somebody of its segment where absent"`
 	Images  bool   `json:"images,omitempty" doc:"Have the page at url show pictures from elsewhere"`
+	Clicks  bool   `json:"clicks,omitempty" doc:"Write behind each link how often it was followed, and its share of all clicks"`
 }
 
 type broadcastPreview struct {
@@ -129,7 +138,7 @@ func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *Broad
 		return nil, err
 	}
 	out := broadcastPlan{
-		Object: "broadcast_plan", Recipients: int(p.Recipients), LeftOut: planLeftOut(p.LeftOut), StartsAt: app.FormatTime(p.StartsAt),
+		Object: "broadcast_plan", Recipients: int(p.Recipients), LeftOut: newPlanLeftOut(&p.LeftOut), StartsAt: app.FormatTime(p.StartsAt),
 		FinishesAt: app.FormatTimePtr(p.FinishesAt), Waves: make([]planWave, len(p.Waves)),
 		Score: planScore{Score: p.Insights.Score(), Band: app.BandOf(p.Insights.Score()), Penalties: []planPenalty{}},
 	}
@@ -145,8 +154,13 @@ func (r ReviewRoutes) planBroadcast(ctx context.Context, key *app.Key, in *Broad
 	return &broadcastPlanOutput{out}, nil
 }
 
+func newPlanLeftOut(l *broadcasts.LeftOut) planLeftOut {
+	return planLeftOut{Unsubscribed: l.Unsubscribed, Suppressed: l.Suppressed, Topic: l.Topic, SuppressedBy: planSuppressions{
+		Bounce: l.By[app.OriginBounce], Complaint: l.By[app.OriginComplaint], Manual: l.By[app.OriginManual], Unsubscribe: l.By[app.OriginUnsubscribe]}}
+}
+
 func (r ReviewRoutes) previewBroadcast(ctx context.Context, key *app.Key, in *BroadcastPath, request *previewBroadcastRequest) (*broadcastPreviewOutput, error) {
-	b, p, err := r.Service.PreviewBroadcast(ctx, key, in.ID, request.Contact)
+	b, p, err := r.Service.PreviewBroadcast(ctx, key, in.ID, request.Contact, request.Clicks)
 	if err != nil {
 		return nil, err
 	}

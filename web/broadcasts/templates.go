@@ -43,6 +43,7 @@ type templateRecord struct {
 	ReplyTo          []string           `json:"reply_to" nullable:"true"`
 	HTML             string             `json:"html"`
 	Text             *string            `json:"text" doc:"null: made of html when it is sent; an empty string: none"`
+	Design           *string            `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
 	Variables        []templateVariable `json:"variables"`
 }
 
@@ -100,6 +101,7 @@ type createTemplateRequest struct {
 	Subject   string             `json:"subject,omitempty" maxLength:"2000" doc:"For sends that name none; may hold placeholders"`
 	ReplyTo   shapes.AddressList `json:"reply_to,omitempty" doc:"For sends that name none"`
 	Text      *string            `json:"text,omitempty" doc:"Made from html where absent; an empty string sends none"`
+	Design    string             `json:"design,omitempty" maxLength:"262144" doc:"JSON text that a visual editor made html of, kept for it"`
 	Variables variableList       `json:"variables,omitempty" maxItems:"50"`
 }
 
@@ -112,6 +114,7 @@ type updateTemplateRequest struct {
 	Subject   rest.Change[string]             `json:"subject,omitempty" doc:"null clears"`
 	ReplyTo   rest.Change[shapes.AddressList] `json:"reply_to,omitempty" doc:"null clears"`
 	Text      rest.Change[string]             `json:"text,omitempty" doc:"null: made from html again; an empty string sends none"`
+	Design    rest.Change[string]             `json:"design,omitempty" doc:"JSON text that a visual editor made html of, kept for it: an object of at most 262144 bytes; another html without a design drops it. null clears"`
 	Variables rest.Change[variableList]       `json:"variables,omitempty" doc:"All of them; null clears"`
 	Revision  string                          `json:"revision,omitempty" doc:"The current_version_id that was read: where somebody changed the template since, it is refused as a conflict"`
 }
@@ -200,7 +203,7 @@ func (r TemplateRoutes) createTemplate(ctx context.Context, key *app.Key, _ *str
 		Name: request.Name, Alias: request.Alias,
 		TemplateContent: app.TemplateContent{
 			From: request.From, Subject: request.Subject, ReplyTo: request.ReplyTo,
-			HTML: request.HTML, Text: request.Text, Variables: request.Variables.variables(),
+			HTML: request.HTML, Text: request.Text, Design: request.Design, Variables: request.Variables.variables(),
 		},
 	})
 	return newTemplateOutput(t, err)
@@ -230,7 +233,7 @@ func (r TemplateRoutes) updateTemplate(ctx context.Context, key *app.Key, in *Te
 	replyTo, variables := request.ReplyTo, request.Variables
 	t, err := r.Service.UpdateTemplate(ctx, key, in.ID, app.TemplatePatch{
 		Name: request.Name, HTML: request.HTML, Alias: app.Change[string](request.Alias), From: app.Change[string](request.From),
-		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text),
+		Subject: app.Change[string](request.Subject), Text: app.Change[string](request.Text), Design: app.Change[string](request.Design),
 		ReplyTo:   app.Change[[]string]{Set: replyTo.Set, Null: replyTo.Null, Value: replyTo.Value},
 		Variables: app.Change[[]app.TemplateVariable]{Set: variables.Set, Null: variables.Null, Value: variables.Value.variables()},
 		CurrentID: request.Revision,
@@ -272,7 +275,7 @@ func newTemplateRecord(t *app.Template) templateRecord {
 	r := templateRecord{
 		Object: "template", TemplateItem: newTemplateItem(t), CurrentVersionID: t.CurrentID, Unpublished: t.Edited(),
 		From: service.TextOrNull(t.From), Subject: service.TextOrNull(t.Subject), ReplyTo: append([]string{}, t.ReplyTo...),
-		HTML: t.HTML, Text: t.Text, Variables: make([]templateVariable, len(t.Variables)),
+		HTML: t.HTML, Text: t.Text, Design: service.TextOrNull(t.Design), Variables: make([]templateVariable, len(t.Variables)),
 	}
 	for i, v := range t.Variables {
 		r.Variables[i] = templateVariable{

@@ -39,6 +39,7 @@ type broadcastVersion struct {
 	PreviewText *string  `json:"preview_text"`
 	HTML        *string  `json:"html"`
 	Text        *string  `json:"text" doc:"null: made from html; an empty string: none"`
+	Design      *string  `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
 }
 
 type templateVersion struct {
@@ -49,6 +50,7 @@ type templateVersion struct {
 	Subject *string  `json:"subject"`
 	HTML    string   `json:"html"`
 	Text    *string  `json:"text" doc:"null: made from html; an empty string: none"`
+	Design  *string  `json:"design" doc:"JSON text that the visual editor made html of; null: nothing did"`
 }
 
 type (
@@ -109,7 +111,7 @@ func (r ReviewRoutes) getVersion(ctx context.Context, key *app.Key, in *broadcas
 	}
 	return &broadcastVersionOutput{broadcastVersion{
 		Object: "broadcast_version", VersionItem: newVersionItem(&v), Name: was.Name, From: was.From, ReplyTo: append([]string{}, was.ReplyTo...),
-		Subject: was.Subject, PreviewText: service.TextOrNull(was.Preview), HTML: service.TextOrNull(was.HTML), Text: was.Text,
+		Subject: was.Subject, PreviewText: service.TextOrNull(was.Preview), HTML: service.TextOrNull(was.HTML), Text: was.Text, Design: service.TextOrNull(was.Design),
 	}}, nil
 }
 
@@ -154,7 +156,7 @@ func (r TemplateRoutes) getVersion(ctx context.Context, key *app.Key, in *templa
 	}
 	return &templateVersionOutput{templateVersion{
 		Object: "template_version", VersionItem: newVersionItem(&v), From: service.TextOrNull(was.From), ReplyTo: append([]string{}, was.ReplyTo...),
-		Subject: service.TextOrNull(was.Subject), HTML: was.HTML, Text: was.Text,
+		Subject: service.TextOrNull(was.Subject), HTML: was.HTML, Text: was.Text, Design: service.TextOrNull(was.Design),
 	}}, nil
 }
 

@@ -1,5 +1,5 @@
 // Speaks to the API, which is the only source of what the dashboard shows.
-import { signal, useEffect, useMemo, useRef, useState } from './lib/core.js';
+import { signal, useLayoutEffect, useMemo, useRef, useState } from './lib/core.js';
 import { onLive } from './live.js';
 import { signedOut, stillSignedIn, team } from './state.js';
 
@@ -17,7 +17,7 @@ export class ApiError extends Error {
 /** Since when the server does not answer; 0: it does. */
 export const silent = signal(0);
 
-/** Asks for a fresh proof of who is there, and resolves to whether it was given. ui/confirm.js sets it. */
+/** Asks for a fresh proof of who is there, and resolves to whether it was given. app.js sets it. */
 export const proof = { ask: async () => false };
 
 /** Where 401 says that a password or a code is wrong, not that the session is over. @param {string} path */
@@ -111,10 +111,38 @@ function keep(key, value) {
 export const forget = () => kept.clear();
 
 /**
+ * A function that asks, of which no two run at once: what is called meanwhile is one call
+ * after it. A server that answers slowly is not asked for more than it can tell.
+ * @param {() => Promise<void>} ask @returns {() => Promise<void>}
+ */
+function inTurn(ask) {
+	/** @type {Promise<void>|null} */
+	let now = null;
+	/** @type {Promise<void>|null} */
+	let next = null;
+	const run = () => (now = ask().finally(() => {
+		now = null;
+	}));
+	return () => {
+		if (!now) return run();
+		return (next ??= now.catch(() => {}).then(() => {
+			next = null;
+			return run();
+		}));
+	};
+}
+
+/**
+ * How long live events are gathered before what they are about is asked for again, in ms:
+ * longer where the last answer took long, or more changed than is told. @param {number} took @param {{name: string}} event
+ */
+const gather = (took, event) => Math.min(Math.max(event.name === 'reset' ? 1000 : 250, took * 4), 15_000);
+
+/**
  * What stands at an address, read again when live events say that it changed, and by
  * reload(). path null: nothing yet.
  * @param {string|null} path @param {Record<string, any>} [query]
- * @param {{live?: (event: {name: string, id?: string}) => boolean, every?: number, team?: string|null}} [options] live says which events
+ * @param {{live?: (event: any) => boolean, every?: number, team?: string|null}} [options] live says which events
  * concern it; every is in seconds; team: another than the one in use, null: none.
  * @returns {{data: any, error: ApiError|null, loading: boolean, reload: () => Promise<void>, set: (data: any) => void}}
  */
@@ -123,12 +151,14 @@ export function useGet(path, query, options = {}) {
 	const key = path === null ? '' : `${(options.team === undefined ? team.value : options.team) ?? ''} ${address(path, query)}`;
 	const [, draw] = useState(0);
 	const state = useRef(/** @type {any} */ ({ key: null }));
-	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null };
+	if (state.current.key !== key) state.current = { key, data: kept.get(key), error: null, loading: path !== null, took: 0 };
 	const mine = state.current;
-	const reload = useMemo(() => async () => {
+	const reload = useMemo(() => inTurn(async () => {
 		if (path === null) return;
+		const began = performance.now();
 		try {
 			mine.data = await api.get(path, query, asked);
+			mine.took = performance.now() - began;
 			mine.error = null;
 			keep(key, mine.data);
 		} catch (e) {
@@ -137,8 +167,8 @@ export function useGet(path, query, options = {}) {
 		}
 		mine.loading = false;
 		draw((n) => n + 1);
-	}, [key]);
-	useEffect(() => {
+	}), [key]);
+	useLayoutEffect(() => { // not after the paint: the answer is waited for
 		reload();
 		const ends = [];
 		if (options.live) {
@@ -148,7 +178,7 @@ export function useGet(path, query, options = {}) {
 				timer = window.setTimeout(() => {
 					timer = 0;
 					reload();
-				}, 250);
+				}, gather(mine.took, event));
 			}), () => clearTimeout(timer));
 		}
 		if (options.every) {
@@ -180,13 +210,15 @@ export function useList(path, query = {}, options = {}) {
 	const state = useRef(/** @type {any} */ ({ key: null }));
 	if (state.current.key !== key) {
 		const before = kept.get(key);
-		state.current = { key, rows: before?.rows ?? [], page: before?.page, error: null, loading: path !== null, fresh: 0 };
+		state.current = { key, rows: before?.rows ?? [], page: before?.page, error: null, loading: path !== null, fresh: 0, took: 0 };
 	}
 	const mine = state.current;
 	const load = async (after) => {
 		if (path === null) return;
+		const began = performance.now();
 		try {
 			const page = await api.get(path, { ...query, limit, after }, asked);
+			mine.took = performance.now() - began;
 			mine.rows = after ? [...mine.rows, ...page.data] : page.data;
 			mine.page = page;
 			mine.error = null;
@@ -199,8 +231,9 @@ export function useList(path, query = {}, options = {}) {
 		mine.loading = false;
 		draw((n) => n + 1);
 	};
-	useEffect(() => {
-		load();
+	const first = useMemo(() => inTurn(() => load()), [key]);
+	useLayoutEffect(() => {
+		first();
 		if (!options.live) return;
 		let timer = 0;
 		const end = onLive((event) => {
@@ -211,8 +244,8 @@ export function useList(path, query = {}, options = {}) {
 				draw((n) => n + 1);
 			} else timer ||= window.setTimeout(() => {
 				timer = 0;
-				load();
-			}, 250);
+				first();
+			}, gather(mine.took, event));
 		});
 		return () => {
 			clearTimeout(timer);
@@ -220,5 +253,5 @@ export function useList(path, query = {}, options = {}) {
 		};
 	}, [key]);
 	const last = mine.page?.searched_to ?? mine.rows[mine.rows.length - 1]?.id;
-	return { rows: mine.rows, page: mine.page, error: mine.error, loading: mine.loading && !mine.page, fresh: mine.fresh, more: () => load(last), reload: () => load() };
+	return { rows: mine.rows, page: mine.page, error: mine.error, loading: mine.loading && !mine.page, fresh: mine.fresh, more: () => load(last), reload: first };
 }

@@ -1,16 +1,19 @@
 // The shell: who is signed in, where the reader is, and what all pages have around them.
 import { html, render, useEffect, useState } from './lib/core.js';
-import { api, ApiError, forget, silent } from './api.js';
+import { api, ApiError, forget, proof, silent } from './api.js';
 import { counts, watch } from './counts.js';
 import { preferred, speak, t, language } from './i18n.js';
 import { forgetDrafts } from './drafts.js';
 import { follow } from './live.js';
+import { noteVisits } from './recent.js';
 import { base, go, match, place, start } from './router.js';
 import { choose, me, membership, mayAdmin, signedIn, team } from './state.js';
-import { Button, Empty, Failed, Icon } from './ui/base.js';
-import './ui/confirm.js';
+import { Button, Empty, Failed, Head, Icon } from './ui/base.js';
 import { attempt, Dialogs, Menu, Toasts } from './ui/float.js';
-import { openPalette, openKeys } from './ui/palette.js';
+
+proof.ask = async () => (await import('./ui/confirm.js')).prove();
+const openPalette = async () => (await import('./ui/palette.js')).openPalette();
+const openKeys = async () => (await import('./ui/palette.js')).openKeys();
 
 /** Pages that need nobody signed in. @type {[string, () => Promise<any>][]} */
 const outside = [
@@ -109,12 +112,12 @@ function Side() {
 			null,
 			mayAdmin.value && { icon: 'teams', name: t('shell.team'), href: base + '/team' },
 		]}><span class="mark" aria-hidden="true">${(own?.name ?? 'M').slice(0, 1).toUpperCase()}</span><span class="cut">${own?.name ?? t('shell.noTeam')}</span><${Icon} name="updown" /><//>
-		<button type="button" class="side-find" onClick=${() => openPalette()}><${Icon} name="search" />${t('shell.find')} <span class="kbd">${/Mac/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</span></button>
+		<button type="button" class="side-find" onClick=${() => openPalette()}><${Icon} name="search" /><span class="cut">${t('shell.find')}</span><span class="kbd">${/Mac/.test(navigator.platform) ? '⌘K' : 'Ctrl K'}</span></button>
 		<nav aria-label=${t('shell.main')}>${doors.map(([group, links]) => {
 			const mine = links.filter(([to]) => open(to));
 			if (!mine.length) return null;
-			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} />${t(`shell.${word}`)}${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
-		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" />${t('shell.more')}</button></nav>
+			return html`<div class="nav-group">${group && html`<p class="nav-name">${t(`shell.${group === 'operator' && !me.value.operator ? 'more' : group}`)}</p>`}${mine.map(([to, icon, word, bar, beside]) => html`<a class=${`nav-item ${bar ? 'in-bar' : ''}`} href=${base + to} aria-current=${within(to, beside) ? 'page' : undefined}><${Icon} name=${icon} /><span class="cut">${t(`shell.${word}`)}</span>${count[to] && html`<span class=${`nav-count hide-s ${count[to][1] ? 'is-bad' : ''}`}>${t(`shell.${count[to][0]}`, { n: counts.value[count[to][0]] })}</span>`}</a>`)}</div>`;
+		})}<button type="button" class="nav-item in-bar nav-more" aria-expanded=${String(more)} onClick=${() => setMore(!more)}><${Icon} name="menu" /><span class="cut">${t('shell.more')}</span></button></nav>
 		<${Menu} label=${t('shell.account')} class="side-user" items=${[
 			{ icon: 'user', name: t('shell.account'), href: base + '/account' },
 			{ icon: 'info', name: t('shell.manual'), href: '/manual' },
@@ -143,27 +146,63 @@ function Banner() {
 	return html`<div class="banner" role="status"><span class="spin"></span>${t('shell.silent')}</div>`;
 }
 
+/** Pages that are there, by pattern. @type {Map<string, any>} */
+const loaded = new Map();
+
+/** Loads a page's modules, once. @param {{name: string, load: () => Promise<any>}} page */
+async function fetched({ name, load }) {
+	const module = await load();
+	loaded.set(name, module.default);
+}
+
 /** A page, loaded when it is first gone to. @param {{load: () => Promise<any>, params: any, name: string, free?: boolean}} props free: it is of no team, and stays when one is there */
 function Page({ load, params, name, free = false }) {
-	const [loaded, setLoaded] = useState(/** @type {any} */ ({}));
+	const [failed, setFailed] = useState(/** @type {any} */ (null));
+	const [, draw] = useState(0);
+	const View = loaded.get(name);
 	useEffect(() => {
+		if (View) return;
 		let current = true;
-		load().then((module) => current && setLoaded({ name, View: module.default }), (error) => current && setLoaded({ name, error }));
+		fetched({ name, load }).then(() => current && draw((n) => n + 1), (error) => current && setFailed({ name, error }));
 		return () => {
 			current = false;
 		};
 	}, [name]);
-	if (loaded.name !== name) return null;
-	if (loaded.error) return html`<${Failed} title=${t('shell.stale')} error=${new ApiError(0, { message: t('shell.staleText') }, '')} retry=${() => location.reload()} />`;
-	return html`<${loaded.View} key=${`${free ? '' : team.value} ${JSON.stringify(params)}`} params=${params} />`;
+	if (View) return html`<${View} key=${`${free ? '' : team.value} ${JSON.stringify(params)}`} params=${params} />`;
+	if (failed?.name !== name) return null;
+	return html`<${Failed} title=${t('shell.stale')} error=${new ApiError(0, { message: t('shell.staleText') }, '')} retry=${() => location.reload()} />`;
 }
 
+/** The page of a path: {name, load, params}, or null. @param {[string, () => Promise<any>][]} pages @param {string} path */
 function found(pages, path) {
 	for (const [pattern, load] of pages) {
 		const params = match(pattern, path);
 		if (params) return { name: pattern, load, params };
 	}
 	return null;
+}
+
+/** Loads what a link leads to before it is clicked. @param {Event} e */
+function ahead(e) {
+	const a = /** @type {Element} */ (e.target).closest?.('a[href]');
+	if (!me.value || !(a instanceof HTMLAnchorElement) || a.origin !== location.origin) return;
+	const page = found(inside, a.pathname.slice(base.length) || '/');
+	if (page && !loaded.has(page.name)) fetched(page).catch(() => {}); // going there says it
+}
+
+/** Loads the other pages while nothing else is to do, so that one is there when it is gone to, also while the server restarts. */
+async function rest() {
+	const dialogs = [() => import('./ui/palette.js'), () => import('./ui/confirm.js')];
+	const pages = inside.filter(([name]) => !loaded.has(name) && open(name)).map(([name, load]) => () => fetched({ name, load }));
+	const idle = () => new Promise((done) => (window.requestIdleCallback ? requestIdleCallback(done) : setTimeout(done, 200)));
+	for (const load of [...pages, ...dialogs]) {
+		await idle();
+		try {
+			await load();
+		} catch {
+			return; // the server is away: each is loaded when it is needed
+		}
+	}
 }
 
 /** Whether the team lets the person in only with a second factor, which he has not. @param {string} path */
@@ -180,10 +219,11 @@ function App() {
 		return null;
 	}
 	const page = barred(path) ? null : found(inside, path);
+	const shut = page && !open(page.name);
 	return html`<a class="btn skip" href="#main" onClick=${(e) => {
 		e.preventDefault();
 		document.getElementById('main')?.focus();
-	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${barred(path) ? html`<${Empty} icon="shield" title=${t('shell.factor', { team: membership.value.name })} act=${html`<${Button} kind="primary" href=${base + '/account?part=sign-in'}>${t('shell.factorAct')}<//>`}>${t('shell.factorText')}<//>` : page ? html`<${Page} ...${page} />` : html`<${Empty} icon="search" title=${t('shell.nowhere')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
+	}}>${t('shell.skip')}</a><div class="app"><${Side} /><main class="main" id="main" tabindex="-1"><${Banner} />${barred(path) ? html`<${Empty} icon="shield" title=${t('shell.factor', { team: membership.value.name })} act=${html`<${Button} kind="primary" href=${base + '/account?part=sign-in'}>${t('shell.factorAct')}<//>`}>${t('shell.factorText')}<//>` : shut ? html`<${Head} title=${t('shell.shut')} /><${Empty} icon="lock" title=${t('shell.shutOf')} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.shutText')}<//>` : page ? html`<${Page} ...${page} />` : html`<${Head} title=${t('shell.nowhere')} /><${Empty} icon="search" title=${path} act=${html`<${Button} href=${base + '/'}>${t('shell.overview')}<//>`}>${t('shell.nowhereText')}<//>`}</main></div><${Dialogs} /><${Toasts} />`;
 }
 
 addEventListener('keydown', (e) => {
@@ -193,9 +233,14 @@ addEventListener('keydown', (e) => {
 	} else if (e.key === '?' && me.value && !(/** @type {Element} */ (e.target).closest('input, textarea, select, [contenteditable], .cm-editor'))) openKeys();
 });
 
+addEventListener('pointerover', ahead);
+addEventListener('focusin', ahead);
+
+/** Asks who is signed in. */
 async function who() {
 	try {
-		signedIn(await api.get('/users/me', undefined, { team: null }));
+		const answer = await /** @type {any} */ (globalThis).early.me;
+		signedIn(answer?.ok ? await answer.json() : await api.get('/users/me', undefined, { team: null }));
 	} catch (e) {
 		if (!(e instanceof ApiError)) throw e;
 		me.value = null;
@@ -204,6 +249,13 @@ async function who() {
 
 start();
 follow();
-await Promise.all([speak(preferred()), found(outside, place.value.path) ? (me.value = null) : who()]);
+noteVisits();
+{
+	const free = found(outside, place.value.path);
+	const page = free ?? found(inside, place.value.path);
+	// What fails to load is said where it is shown.
+	await Promise.all([speak(preferred()), free ? (me.value = null) : who(), page && fetched(page).catch(() => {})]);
+}
 if (me.value?.language && me.value.language !== language.value) await speak(me.value.language).catch(() => {});
 render(html`<${App} />`, /** @type {any} */ (document.getElementById('root')));
+setTimeout(() => me.value && rest(), 1000);

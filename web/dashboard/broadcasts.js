@@ -8,6 +8,7 @@ import { Button, Empty, Head, Input, Select, Status, Time } from './ui/base.js';
 import { Meter } from './ui/chart.js';
 import { attempt, confirm, dialog, DialogBody, Menu } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
+import { beginning as beginDesign, How } from './visual.js';
 
 /** A broadcast's word and shape: its mail leaves while it is queued. @param {{of: any}} props */
 export const BroadcastStatus = ({ of }) => html`<${Status} of=${{ queued: 'sending', sent: 'completed' }[of.status] ?? of.status} word=${t(`broadcasts.status.${of.status}`)} />`;
@@ -82,11 +83,12 @@ function New({ close }) {
 	const [name, setName] = useState('');
 	const [from, setFrom] = useState(/** @type {string|null} */ (null));
 	const [segment, setSegment] = useState('');
+	const [how, setHow] = useState('html');
 	const [wrong, setWrong] = useState('');
 	const sender = from ?? (verified.length ? `news@${verified[0]}` : '');
 	const make = async () => {
 		try {
-			const made = await api.post('/broadcasts', { name: name.trim(), subject: name.trim(), from: sender, html: beginning, ...(segment ? { segment_id: segment } : {}) });
+			const made = await api.post('/broadcasts', { name: name.trim(), subject: name.trim(), from: sender, html: beginning, ...(how === 'visual' ? { design: beginDesign('contact.first_name', t('visual.there'), true) } : {}), ...(segment ? { segment_id: segment } : {}) });
 			close();
 			go(`/broadcasts/${made.id}`);
 		} catch (e) {
@@ -97,6 +99,7 @@ function New({ close }) {
 	return html`<${DialogBody} title=${t('broadcasts.new')} onSubmit=${make} acts=${html`<${Button} onClick=${() => close()}>${t('ui.cancel')}<//><${Button} type="submit" kind="primary" disabled=${!name.trim() || !sender}>${t('broadcasts.begin')}<//>`}>
 		<${Input} label=${t('broadcasts.name')} hint=${t('broadcasts.nameHint')} value=${name} onInput=${setName} autofocus maxlength="255" />
 		<${Input} label=${t('composer.from')} hint=${!domains.loading && !verified.length ? t('broadcasts.noDomain') : t('broadcasts.fromHint')} value=${sender} onInput=${setFrom} error=${wrong} />
-		<${Select} label=${t('broadcasts.audience')} value=${segment} onChange=${setSegment} options=${[['', t('composer.everybody')], ...segments.rows.map((s) => [s.id, s.name])]} /><//>`;
+		<${Select} label=${t('broadcasts.audience')} value=${segment} onChange=${setSegment} options=${[['', t('composer.everybody')], ...segments.rows.map((s) => [s.id, s.name])]} />
+		<${How} value=${how} onChange=${setHow} /><//>`;
 }
 

@@ -10,7 +10,9 @@ import { Bones, Button, Failed, Head, Icon, Seg, Select } from './ui/base.js';
 import { CodeEditor } from './ui/code-editor.js';
 import { Menu } from './ui/float.js';
 import { Paper } from './ui/frame.js';
-import { builtIn, findings, used } from './variables.js';
+import { builtIn, findings } from './variables.js';
+import { Variables } from './composer-variables.js';
+import { byHand, partOf, parts, Visual, Warning } from './visual.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function Composer({ params }) {
@@ -25,7 +27,7 @@ export default function Composer({ params }) {
 	return html`<${Draft} key=${data.id} of=${data} path=${path} />`;
 }
 
-const cleared = ['preview_text', 'html', 'segment_id', 'topic_id'];
+const cleared = ['preview_text', 'html', 'design', 'segment_id', 'topic_id'];
 
 /** The PATCH of what was changed: what must not be empty waits until it is not. @param {any} changed */
 function body(changed) {
@@ -98,18 +100,21 @@ export function useKnown() {
 
 function Writing({ draft, onVersions, side }) {
 	const { value } = draft;
-	const [part, setPart] = useState('html');
+	const [chosen, setPart] = useState(/** @type {string|null} */ (null));
+	const part = partOf(value, chosen);
 	const editor = useRef(/** @type {any} */ (null));
 	const { names, known, fallbacks } = useKnown();
 	const text = value[part] ?? '';
 	const find = useMemo(() => (now) => findings(now, names), [names]);
 	const made = part === 'text' && value.text === null;
-	return html`<section aria-label=${t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${[['html', 'HTML'], ['text', t('composer.text')]]} />
+	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} />
 		<${Button} kind="quiet" icon="history" class="push" aria-pressed=${String(side === 'versions')} onClick=${onVersions}>${t('composer.versions')}<//></div>
-	${made ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
-		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => draft.change({ [part]: now })} />
+	${part === 'visual' ? html`<${Visual} draft=${draft} known=${known} unsubscribe />` : made ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
+		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => (part === 'html' ? byHand(draft, now, () => setPart('visual')) : draft.change({ text: now }))} />
+		${part === 'html' && html`<${Warning} value=${value} />`}
 		${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
-		<${Lint} text=${text} find=${find} editor=${editor} /><${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} />`}</section>`;
+		<${Lint} text=${text} find=${find} editor=${editor} />`}
+	${!made && html`<${Variables} texts=${[value.subject, value.preview_text, value.html, value.text]} fallbacks=${fallbacks} segment=${value.segment_id} />`}</section>`;
 }
 
 /** The first thing that is wrong with the variables, and its mending. @param {{text: string, find: (text: string) => any[], editor: any}} props */
@@ -118,19 +123,6 @@ export function Lint({ text, find, editor }) {
 	const first = wrong[0];
 	if (!first) return null;
 	return html`<div class="vars"><span class="warn row"><${Icon} name="alert" /><span>${first.message}${wrong.length > 1 ? ` ${t('editor.others', { n: wrong.length - 1 })}` : ''}</span></span>${first.fix && html`<${Button} class="push" onClick=${() => editor.current?.replace(first.from, first.to, first.fix)}>${t('editor.replace')}<//>`}</div>`;
-}
-
-/** The variables in use, with what stands where a contact has none. */
-function Variables({ texts, fallbacks }) {
-	const all = useMemo(() => {
-		const byName = new Map();
-		for (const text of texts) for (const v of used(text ?? '')) if (!v.broken && !/UNSUBSCRIBE_URL$/.test(v.key) && (v.fallback !== null || !byName.has(v.key))) byName.set(v.key, v.fallback);
-		return [...byName];
-	}, texts);
-	return html`<div class="vars"><span>${t('editor.variables')}</span>${all.length ? all.map(([key, fallback]) => {
-		const otherwise = fallback ?? fallbacks[key];
-		return html`<span><code class="tk-v">${key.replace(/^contact\./, '')}</code> ${otherwise === null || otherwise === undefined || otherwise === '' ? html`<span class="warn">${t('editor.elseNothing')}</span>` : t('editor.else', { text: otherwise })}</span>`;
-	}) : html`<span>${t('editor.noVariables')}</span>`}</div>`;
 }
 
 function Reading({ draft }) {

@@ -11,7 +11,7 @@ import { addContact, removeContacts, segmentChoice, toSegment } from './contact-
 /** The page. */
 export default function Contacts() {
 	const asked = place.value.query;
-	const query = { search: asked.get('search') ?? '', segment_id: asked.get('segment') ?? '', topic_id: asked.get('topic') ?? '' };
+	const query = { search: asked.get('search') ?? '', segment_id: asked.get('segment') ?? '', topic_id: asked.get('topic') ?? '', state: asked.get('state') ?? '' };
 	const list = useList('/contacts', { ...query, include: 'properties' }, { live: (e) => e.name === 'import' && e.data?.status !== 'queued' });
 	const segments = useGet('/segments', { limit: 100 }).data?.data ?? [];
 	const topics = useGet('/topics', { limit: 100 }).data?.data ?? [];
@@ -21,15 +21,16 @@ export default function Contacts() {
 		select(new Set());
 		return list.reload();
 	};
-	const filtered = query.search || query.segment_id || query.topic_id;
+	const filtered = query.search || query.segment_id || query.topic_id || query.state;
 	const empty = filtered
-		? html`<${Empty} icon="search" title=${t('contacts.noneFound')} act=${html`<${Button} onClick=${() => setQuery({ search: null, segment: null, topic: null })}>${t('contacts.showAll')}<//>`}>${t('contacts.noneFoundText')}<//>`
+		? html`<${Empty} icon="search" title=${t('contacts.noneFound')} act=${html`<${Button} onClick=${() => setQuery({ search: null, segment: null, topic: null, state: null })}>${t('contacts.showAll')}<//>`}>${t('contacts.noneFoundText')}<//>`
 		: html`<${Empty} icon="audience" title=${t('contacts.empty')} act=${html`<${Button} icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><${Button} href=${href('/imports')}>${t('contacts.import')}<//>`}>${t('contacts.emptyText')}<//>`;
 	return html`<${Head} title=${t('contacts.title')}><${Csv} path="/contacts" query=${{ ...query, include: 'properties' }} name="contacts" /><${Button} href=${href('/imports')}>${t('contacts.import')}<//><${Button} kind="primary" icon="plus" onClick=${() => addContact(segments, changed)}>${t('contacts.add')}<//><//>
 	<${AudienceSections} at="contacts" />
 	<div class="tools tools--under"><${Search} label=${t('contacts.search')} value=${query.search} />
 		${segments.length > 0 && html`<${Select} bare label=${t('contacts.segment')} value=${query.segment_id} options=${segmentChoice(segments, t('contacts.anySegment'))} onChange=${(segment) => setQuery({ segment })} />`}
-		${topics.length > 0 && html`<${Select} bare label=${t('contacts.topic')} value=${query.topic_id} options=${[['', t('contacts.anyTopic')], ...topics.map((topic) => [topic.id, topic.name])]} onChange=${(topic) => setQuery({ topic })} />`}</div>
+		${topics.length > 0 && html`<${Select} bare label=${t('contacts.topic')} value=${query.topic_id} options=${[['', t('contacts.anyTopic')], ...topics.map((topic) => [topic.id, topic.name])]} onChange=${(topic) => setQuery({ topic })} />`}
+		<${Select} bare label=${t('contacts.state')} value=${query.state} options=${[['', t('contacts.anyState')], ...['subscribed', 'unsubscribed', 'suppressed'].map((state) => [state, t(`contacts.states.${state}`)])]} onChange=${(state) => setQuery({ state })} /></div>
 	<${Table} list=${list} label=${t('contacts.title')} open=${(row) => href(`/contacts/${row.id}`)} empty=${empty} selected=${selected} onSelect=${select} columns=${[
 		{ name: t('contacts.email'), class: 'cell-cut', cell: (row) => html`<a href=${href(`/contacts/${row.id}`)} title=${row.email}><bdi>${row.email}</bdi></a><span class="cell-sub"><${Subscribed} of=${row} /> <bdi>${nameOf(row)}</bdi></span>` },
 		{ name: t('contacts.name'), class: 'cell-cut w-team hide-s', cell: (row) => html`<bdi title=${nameOf(row)}>${nameOf(row)}</bdi>` },

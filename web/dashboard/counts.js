@@ -1,40 +1,76 @@
-// The few numbers beside the doors of the sidebar: what fails and what leaves.
-import { signal } from './lib/core.js';
+// What the shell counts beside its doors, and what pages show of the same: relays, and
+// broadcasts that leave.
+import { computed, signal } from './lib/core.js';
 import { api, ApiError } from './api.js';
-import { onLive } from './live.js';
+import { hearing, onLive } from './live.js';
 import { me, team } from './state.js';
 
-/** Relays that fail, of operators alone, and broadcasts that leave. */
-export const counts = signal({ failing: 0, leaving: 0 });
+/** Relays, of operators alone; undefined: not read yet. @type {{value: any[]|undefined}} */
+export const relays = signal(/** @type {any[]|undefined} */ (undefined));
 
-/** Asks, and has what can't be read be nothing. @param {string} path @param {any} query @param {any} [options] */
-async function ask(path, query, options) {
+/** Broadcasts of the team that leave; undefined: not read yet. @type {{value: any[]|undefined}} */
+export const leaving = signal(/** @type {any[]|undefined} */ (undefined));
+
+/** How many relays fail and broadcasts leave. */
+export const counts = computed(() => ({ failing: (relays.value ?? []).filter((r) => r.state === 'failing').length, leaving: leaving.value?.length ?? 0 }));
+
+/** Reads rows into a signal; what can't be read stays as it was. @param {{value: any}} into @param {() => boolean} holds @param {string} path @param {any} query @param {any} options @param {(row: any) => boolean} [fits] */
+async function read(into, holds, path, query, options, fits = () => true) {
 	try {
-		return (await api.get(path, query, options)).data ?? [];
+		const { data } = await api.get(path, query, options);
+		if (holds()) into.value = data.filter(fits);
 	} catch (e) {
 		if (!(e instanceof ApiError)) throw e;
-		return [];
+		if (holds()) into.value ??= [];
 	}
 }
 
-async function count() {
-	if (!me.value || document.hidden) return;
-	const of = team.value;
-	const [relays, broadcasts] = await Promise.all([me.value.operator ? ask('/relays', {}, { team: null }) : [], of ? ask('/broadcasts', { limit: 20 }) : []]);
-	if (team.value !== of) return;
-	counts.value = { failing: relays.filter((r) => r.state === 'failing').length, leaving: broadcasts.filter((b) => b.status === 'queued').length };
+/** Reads the relays again. */
+export async function readRelays() {
+	const person = me.value;
+	if (person?.operator) await read(relays, () => me.value === person, '/relays', {}, { team: null });
 }
 
-/** Counts every 30 s, and when something of it moved; ends what it began when it is called. */
+async function readLeaving() {
+	const of = team.value;
+	if (me.value && of) await read(leaving, () => team.value === of, '/broadcasts', { limit: 20 }, {}, (b) => b.status === 'queued');
+}
+
+/** Takes what is told of a broadcast; returns whether that is not enough. @param {{id?: string, data?: any}} event */
+function told({ id, data }) {
+	const rows = leaving.value ?? [];
+	if (!rows.some((b) => b.id === id)) return data.status === 'queued';
+	leaving.value = rows.flatMap((b) => (b.id !== id ? [b] : data.status === 'queued' ? [{ ...b, told: data }] : []));
+	return false;
+}
+
+/**
+ * Follows them: broadcasts as they are told, relays, of which who names a team hears
+ * nothing, each 30 s too. Ends what it began when it is called.
+ */
 export function watch() {
+	/** @type {Set<() => Promise<void>>} */
+	const due = new Set();
 	let soon = 0;
-	count();
-	const timer = setInterval(count, 30_000);
-	const end = onLive((e) => {
-		if (e.name === 'relay' || e.name === 'broadcast' || e.name === 'reset') soon ||= window.setTimeout(() => {
+	const later = (ask) => {
+		due.add(ask);
+		soon ||= window.setTimeout(() => {
 			soon = 0;
-			count();
-		}, 1000);
+			for (const run of due) run();
+			due.clear();
+		}, 1500);
+	};
+	leaving.value = undefined;
+	readRelays();
+	readLeaving();
+	const timer = setInterval(() => {
+		if (document.hidden) return;
+		readRelays();
+		if (hearing.value !== 'live') readLeaving();
+	}, 30_000);
+	const end = onLive((e) => {
+		if (e.name === 'relay') later(readRelays);
+		else if (e.name === 'reset' || (e.name === 'broadcast' && told(e))) later(readLeaving);
 	});
 	return () => {
 		clearInterval(timer);

@@ -1,36 +1,31 @@
-// The head of a CSV file: its columns, a few rows, and whose export it is. Read in the
-// browser; the file itself goes to the server as it is.
+// The head of a file of contacts: its columns, a few rows, and whose export it is. Read in
+// the browser; the file itself goes to the server as it is.
 
-/** Whose exports are known by their headings: all of marks stand in the file. first that fits. @type {[string, string[]][]} */
-const sources = [
-	['Mailchimp', ['Email Address', 'MEMBER_RATING']],
-	['Mailchimp', ['Email Address', 'OPTIN_TIME']],
-	['listmonk', ['uuid', 'email', 'name', 'attributes', 'status']],
-	['Brevo', ['CONTACT ID', 'EMAIL']],
-	['Brevo', ['EMAIL', 'FIRSTNAME', 'LASTNAME']],
-	['SendGrid', ['EMAIL', 'FIRST_NAME', 'LAST_NAME', 'CONTACT_ID']],
-	['SendGrid', ['EMAIL', 'FIRST_NAME', 'LAST_NAME', 'ALTERNATE_EMAILS']],
-	['Postmark', ['Email Address', 'Suppression Reason']],
-	['Postmark', ['EmailAddress', 'SuppressionReason']],
-	['Resend', ['id', 'email', 'first_name', 'last_name', 'unsubscribed']],
-	['Resend', ['email', 'first_name', 'last_name', 'unsubscribed', 'created_at']],
+/** The services whose files are known: [preset, name]. */
+export const services = [['mailchimp', 'Mailchimp'], ['brevo', 'Brevo'], ['sendgrid', 'SendGrid'], ['postmark', 'Postmark'], ['hubspot', 'HubSpot'], ['mailerlite', 'MailerLite'], ['resend', 'Resend'], ['listmonk', 'listmonk']];
+
+/** Headings by which the file of a service is known, plain: all of one line. As the server has them. @type {[string, string][]} */
+const marks = [
+	['mailchimp', 'memberrating leid'], ['mailchimp', 'optintime leid'], ['mailchimp', 'confirmtime leid'], ['mailchimp', 'leid euid'], ['mailchimp', 'memberrating optintime'],
+	['brevo', 'email emailblacklisted'], ['brevo', 'email addedtime modifiedtime'], ['brevo', 'contactid email sms'],
+	['sendgrid', 'email alternateemails contactid'], ['sendgrid', 'email stateprovinceregion contactid'], ['sendgrid', 'status reason email created'],
+	['postmark', 'emailaddress suppressionreason'],
+	['hubspot', 'recordid email contactowner'], ['hubspot', 'recordid email leadstatus'], ['hubspot', 'recordid email createdate'], ['hubspot', 'recordid email lifecyclestage'],
+	['hubspot', 'recordid email marketingcontactstatus'], ['hubspot', 'email unsubscribedfromallemail'], ['hubspot', 'email portalunsubscribe'],
+	['mailerlite', 'subscriber opens clicks'], ['mailerlite', 'subscriber subscribed'], ['mailerlite', 'subscriber status'], ['mailerlite', 'subscriber groups'],
+	['mailerlite', 'email subscribed groups'], ['mailerlite', 'email subscribed opens clicks'],
+	['resend', 'id email firstname lastname unsubscribed createdat'],
+	['listmonk', 'uuid email name attributes status'],
 ];
 
-/** Columns of those exports that say nothing about a person. @type {Record<string, string[]>} */
-const idle = {
-	Mailchimp: ['MEMBER_RATING', 'OPTIN_TIME', 'OPTIN_IP', 'CONFIRM_TIME', 'CONFIRM_IP', 'LATITUDE', 'LONGITUDE', 'GMTOFF', 'DSTOFF', 'LAST_CHANGED', 'LEID', 'EUID', 'NOTES', 'TIMEZONE', 'CC', 'REGION'],
-	listmonk: ['uuid', 'status', 'created_at', 'updated_at', 'attributes'],
-	Brevo: ['CONTACT ID', 'ADDED_TIME', 'MODIFIED_TIME', 'DOUBLE_OPT-IN', 'EMAIL_DOMAIN'],
-	SendGrid: ['CONTACT_ID', 'ALTERNATE_EMAILS', 'CREATED_AT', 'UPDATED_AT', 'UNIQUE_NAME'],
-	Postmark: ['Suppression Reason', 'SuppressionReason', 'Origin', 'Created At', 'CreatedAt'],
-	Resend: ['id', 'created_at', 'audience_id'],
-};
+/** A heading without blanks, underscores and hyphens and in lower case. @param {string} heading */
+const plain = (heading) => heading.toLowerCase().replace(/[\s_-]/g, '');
 
-/** What a heading means, without blanks, underscores and hyphens and in lower case. @type {Record<string, string>} */
+/** What a plain heading means. @type {Record<string, string>} */
 const meanings = {
-	email: 'email', emailaddress: 'email', mail: 'email',
-	firstname: 'first_name', givenname: 'first_name', fname: 'first_name', vorname: 'first_name',
-	lastname: 'last_name', surname: 'last_name', familyname: 'last_name', lname: 'last_name', nachname: 'last_name',
+	email: 'email', emailaddress: 'email', emailadresse: 'email', adresseemail: 'email', courriel: 'email', mail: 'email',
+	firstname: 'first_name', givenname: 'first_name', fname: 'first_name', vorname: 'first_name', prénom: 'first_name', nombre: 'first_name',
+	lastname: 'last_name', surname: 'last_name', familyname: 'last_name', lname: 'last_name', nachname: 'last_name', nom: 'last_name', apellidos: 'last_name', cognome: 'last_name',
 	unsubscribed: 'unsubscribed',
 };
 
@@ -63,25 +58,63 @@ export function rowsOf(text, comma, most) {
 /** The key that a property of a heading gets. @param {string} heading */
 export const keyOf = (heading) => heading.trim().replace(/[^A-Za-z0-9]/g, '_').slice(0, 50);
 
+/** UTF-16 without a mark, told by its zero bytes: half of the first characters are of ASCII. @param {Uint8Array} bytes */
+function byZeros(bytes) {
+	const start = bytes.subarray(0, 256), zeros = [0, 0], units = start.length >> 1;
+	for (let i = 0; i < units * 2; i++) if (!start[i]) zeros[i % 2]++;
+	if (units < 2) return '';
+	if (zeros[1] * 2 >= units && zeros[0] * 4 <= zeros[1]) return 'utf-16le';
+	return zeros[0] * 2 >= units && zeros[1] * 4 <= zeros[0] ? 'utf-16be' : '';
+}
+
+/** What a text is written in, told as the server tells it: by its mark, its zero bytes, or the first character beyond ASCII. @param {Uint8Array} bytes */
+function encodingOf(bytes) {
+	const begins = (...lead) => lead.every((byte, i) => bytes[i] === byte);
+	if (begins(0xff, 0xfe)) return 'utf-16le';
+	if (begins(0xfe, 0xff)) return 'utf-16be';
+	const at = bytes.findIndex((byte) => byte > 0x7f);
+	if (byZeros(bytes) || at < 0) return byZeros(bytes) || 'utf-8';
+	try {
+		new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(at, at + (bytes[at] >= 0xf0 ? 4 : bytes[at] >= 0xe0 ? 3 : 2)));
+		return 'utf-8';
+	} catch {
+		return 'windows-1252';
+	}
+}
+
+/** The text of a file in UTF-8, UTF-16 or Windows-1252. @param {Blob} file */
+export async function textOf(file) {
+	const bytes = new Uint8Array(await file.arrayBuffer());
+	return new TextDecoder(encodingOf(bytes)).decode(bytes);
+}
+
+/** What stands most often between the cells of the first line. @param {string} text */
+function separatorOf(text) {
+	const line = text.replace(/^[\r\n]+/, '').replace(/"[^"]*"/g, '').split('\n', 1)[0];
+	return [',', ';', '\t'].reduce((best, c) => (line.split(c).length > line.split(best).length ? c : best));
+}
+
 /**
- * What the head of a file says: {headings, rows, source, map}; map says of each column
- * email, first_name, last_name, unsubscribed, property or nothing ("").
+ * What the head of a file says: {packed, headings, rows, preset, dump, map}. packed: a
+ * ZIP archive, of which no more is known. dump: a list of suppressions. map says of each
+ * column email, first_name, last_name, unsubscribed, property or nothing ("").
  * @param {Blob} file
  */
 export async function headOf(file) {
-	const text = (await file.slice(0, 65536).text()).replace(/^\ufeff/, '');
-	const line = text.split('\n', 1)[0];
-	const comma = [',', ';', '\t'].reduce((best, c) => (line.split(c).length > line.split(best).length ? c : best));
-	const [headings = [], ...rows] = rowsOf(text, comma, 6);
-	const source = sources.find(([, marks]) => marks.every((mark) => headings.includes(mark)))?.[0] ?? '';
+	const lead = new Uint8Array(await file.slice(0, 2).arrayBuffer()).join();
+	if (lead === '80,75' || lead === '31,139') return { packed: true, headings: [], rows: [], preset: '', dump: false, map: [] };
+	const text = await textOf(file.slice(0, 65536));
+	const [headings = [], ...rows] = rowsOf(text, separatorOf(text), 6);
+	const names = headings.map(plain);
+	const preset = marks.find(([, all]) => all.split(' ').every((mark) => names.includes(mark)))?.[0] ?? '';
 	const taken = new Set();
-	const map = headings.map((heading) => {
-		const meaning = meanings[heading.toLowerCase().replace(/[\s_-]/g, '')] ?? '';
+	const map = names.map((name, i) => {
+		const meaning = meanings[name] ?? '';
 		if (meaning && !taken.has(meaning)) {
 			taken.add(meaning);
 			return meaning;
 		}
-		return !heading || meaning || idle[source]?.includes(heading) || !/[A-Za-z0-9]/.test(heading) || heading.includes('@') ? '' : 'property';
+		return meaning || !/[A-Za-z0-9]/.test(name) || headings[i].includes('@') ? '' : 'property';
 	});
-	return { headings, rows, source, map };
+	return { packed: false, headings, rows, preset, dump: ['status', 'reason', 'email', 'created'].every((name) => names.includes(name)), map };
 }

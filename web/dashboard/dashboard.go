@@ -16,14 +16,23 @@ import (
 	"io/fs"
 	"net/http"
 	"path"
-	"slices"
 	"strings"
 	"sync"
 
+	"mailer/app/pack"
 	"mailer/web/rest"
 )
 
-//go:embed index.html *.js *.css *.svg ui lib/*.gz i18n
+// sources are the pages, modules, styles and icons of this folder and of ui, as they stand
+// there; a test packs them.
+//
+//go:embed sources.gz
+var sources []byte
+
+// files are bundles, whose source is elsewhere, and the words of each language, which stand
+// beside them; all in gzip.
+//
+//go:embed lib/*.gz i18n/*.gz
 var files embed.FS
 
 // Prefix is where the dashboard stands.
@@ -34,6 +43,11 @@ const Prefix = "/dashboard"
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; font-src 'self'; " +
 	"frame-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 
+// framePolicy is that of the visual editor's document: it has no origin, so neither session
+// nor cookies, and no network. The editor writes style elements of what a mail looks like.
+const framePolicy = "sandbox allow-scripts; default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; " +
+	"base-uri 'none'; form-action 'none'; frame-ancestors 'self'"
+
 // kinds are the media types of what is served.
 var kinds = map[string]string{
 	".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".svg": "image/svg+xml", ".json": "application/json",
@@ -43,7 +57,7 @@ var kinds = map[string]string{
 // Register adds the dashboard to a handler. base returns the address below which its files
 // stand, without a slash at its end, for pages that look like it.
 func Register(h *rest.Handler) (base func() string) {
-	s := &site{packed: map[string][]byte{}}
+	s := &site{}
 	h.Mount(Prefix, s.serve)
 	return s.base
 }
@@ -56,43 +70,82 @@ func (s *site) base() string {
 
 // site is what is served. It is made when somebody asks for it.
 type site struct {
-	made  sync.Once
-	sum   string // of all files
-	shell []byte
-
-	mu     sync.Mutex
-	packed map[string][]byte // by name, gzip (RFC 1952)
+	made    sync.Once
+	sum     string // of all files
+	shell   string
+	modules modules
+	routes  []route
+	packed  map[string][]byte // by name, gzip (RFC 1952)
 }
 
-// lazy are modules that a page loads when it needs them: the others are named by the shell,
-// so that they come in one round.
-var lazy = []string{"lib/editor.js", "ui/editor-setup.js"}
+// packedExt ends the names of files that are embedded one by one.
+const packedExt = ".gz"
 
-// prepare sums the files and writes the shell.
+// prepare packs each file by itself, as browsers take it, sums them, and learns what the
+// modules need.
 func (s *site) prepare() {
 	sum := sha256.New()
-	var preload strings.Builder
-	// An embedded file can always be read: the errors are those of a file system.
+	s.modules, s.packed = modules{}, map[string][]byte{}
+	add := func(name string, packed []byte) {
+		sum.Write([]byte(name))
+		sum.Write(packed)
+		s.packed[name] = packed
+	}
+	// What is embedded can always be read: a test has read it to its end.
+	_ = pack.Each(sources, func(name string, source []byte) bool {
+		if path.Ext(name) == ".js" {
+			s.modules.add(name, string(source))
+		}
+		switch name {
+		case entry:
+			s.routes = routesOf(string(source))
+		case shellFile:
+			s.shell = string(source)
+		}
+		add(name, rest.Gzip(source))
+		return true
+	})
+	var languages []string
 	_ = fs.WalkDir(files, ".", func(name string, d fs.DirEntry, _ error) error {
 		if d.IsDir() {
 			return nil
 		}
 		b, err := files.ReadFile(name)
-		if err != nil {
-			return err
-		}
-		sum.Write([]byte(name))
-		sum.Write(b)
 		name = strings.TrimSuffix(name, packedExt)
-		if path.Ext(name) == ".js" && name != "app.js" && name != "theme.js" && !slices.Contains(lazy, name) {
-			preload.WriteString(`<link rel="modulepreload" href="$BASE/` + name + `">` + "\n")
+		add(name, b)
+		if language, ok := strings.CutPrefix(name, "i18n/"); ok {
+			languages = append(languages, strings.TrimSuffix(language, ".json"))
 		}
-		return nil
+		return err
 	})
 	s.sum = hex.EncodeToString(sum.Sum(nil)[:8])
-	shell, _ := files.ReadFile("index.html")
-	text := strings.Replace(string(shell), "<!-- modules -->\n", preload.String(), 1)
-	s.shell = []byte(strings.ReplaceAll(text, "$BASE", Prefix+"/_/"+s.sum))
+	s.shell = strings.NewReplacer("$BASE", Prefix+"/_/"+s.sum, "$LANGUAGES", strings.Join(languages, " ")).Replace(s.shell)
+}
+
+// shellFile is the page around all others.
+const shellFile = "index.html"
+
+// page is the shell for a path, and the name of the module that it loads: what this page
+// needs comes in one round, and the others when they are gone to.
+func (s *site) page(at string) (shell, module string) {
+	at = "/" + strings.Trim(at, "/")
+	need := s.modules.needed(nil, entry)
+	open := ""
+	for _, r := range s.routes {
+		if r.fits(at) {
+			module = r.module
+			need = s.modules.needed(need, module)
+			if r.open {
+				open = " data-open"
+			}
+			break
+		}
+	}
+	var links strings.Builder
+	for _, name := range need[1:] {
+		links.WriteString(`<link rel="modulepreload" href="` + Prefix + "/_/" + s.sum + "/" + name + `">` + "\n")
+	}
+	return strings.NewReplacer("<!-- modules -->\n", links.String(), "$OPEN", open).Replace(s.shell), module
 }
 
 // serve answers with a file, or the shell for a page of the browser's.
@@ -107,65 +160,50 @@ func (s *site) serve(x *rest.Exchange, r *http.Request, rest string) {
 	head.Set("Content-Security-Policy", policy)
 	head.Set("Cross-Origin-Opener-Policy", "same-origin")
 	head.Set("Cache-Control", "no-cache")
-	etag := `"` + s.sum + `"`
+	shell, module := s.page(rest)
+	etag := `"` + s.sum + "-" + strings.TrimSuffix(module, ".js") + `"`
 	head.Set("ETag", etag)
 	if r.Header.Get("If-None-Match") == etag {
 		x.WriteHeader(http.StatusNotModified)
 		return
 	}
-	write(x, r, ".html", s.shell)
+	write(x, r, ".html", []byte(shell))
 }
 
 // serveFile answers with a file of the present build; one of another build is gone, and its
 // page loads the shell anew.
 func (s *site) serveFile(x *rest.Exchange, r *http.Request, below string) {
 	sum, name, _ := strings.Cut(below, "/")
-	b, err := s.read(name, rest.TakesGzip(r.Header))
-	if err != nil || sum != s.sum || name == "index.html" {
+	b, ok := s.packed[name]
+	if !ok || sum != s.sum || name == shellFile {
 		http.Error(x, "There is nothing at this address", http.StatusNotFound)
 		return
 	}
 	head := x.Header()
 	head.Set("Cache-Control", "public, max-age=31536000, immutable")
 	head.Set("Vary", "Accept-Encoding")
+	// A document without an origin asks for modules as a stranger would; they are no secret.
+	head.Set("Access-Control-Allow-Origin", "*")
+	if path.Ext(name) == ".html" {
+		head.Set("Content-Security-Policy", framePolicy)
+	}
 	if rest.TakesGzip(r.Header) {
 		head.Set("Content-Encoding", "gzip")
+	} else {
+		b = unpacked(b)
 	}
 	write(x, r, path.Ext(name), b)
 }
 
-// packedExt ends the names of files that are embedded in gzip: bundles, whose source is
-// elsewhere.
-const packedExt = ".gz"
-
-// read is a file, in gzip or as it is.
-func (s *site) read(name string, packed bool) ([]byte, error) {
-	b, err := files.ReadFile(name + packedExt)
-	if err == nil && !packed {
-		z, err := gzip.NewReader(bytes.NewReader(b))
-		if err != nil {
-			return nil, err
-		}
-		return io.ReadAll(z)
+// unpacked is a file as it is; of one that can't be read, as far as it can: a test has read
+// them all.
+func unpacked(packed []byte) []byte {
+	z, err := gzip.NewReader(bytes.NewReader(packed))
+	if err != nil {
+		return nil
 	}
-	if err == nil {
-		return b, nil
-	}
-	if b, err = files.ReadFile(name); err == nil && packed {
-		b = s.pack(name, b)
-	}
-	return b, err
-}
-
-// pack is a file in gzip, made once.
-func (s *site) pack(name string, b []byte) []byte {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if packed, ok := s.packed[name]; ok {
-		return packed
-	}
-	s.packed[name] = rest.Gzip(b)
-	return s.packed[name]
+	b, _ := io.ReadAll(z)
+	return b
 }
 
 func write(x *rest.Exchange, r *http.Request, ext string, b []byte) {

@@ -41,7 +41,7 @@ function stateOf(r) {
 
 function Found({ of: r }) {
 	if (r.live === 'found') return html`<span class="muted">${r.inherited_from ? t('domain.inherited', { name: r.inherited_from }) : r.policy ? t('domain.policy', { policy: r.policy }) : t('domain.same')}</span>${r.detail && html`<p class="t12">${r.detail}</p>`}`;
-	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
+	return html`<span class="muted">${t(r.live === 'missing' ? 'domain.nothing' : r.live === 'mismatch' ? 'domain.other' : 'domain.unasked')}</span>${r.detail ? html`<p class="t12 break">${r.detail}</p>` : r.live === 'missing' && html`<p class="t12">${t(`domain.without.${r.dkim_key === 'next' || r.dkim_key === 'retired' ? r.dkim_key : r.type === 'MX' ? 'MX' : r.record}`)}</p>`}`;
 }
 
 /** The table of records. @param {{of: any}} props */
@@ -56,7 +56,7 @@ export function Records({ of: d }) {
 		const [kind, word] = stateOf(r);
 		const host = hosts === 'whole' ? r.name : within(r.name, zone);
 		return html`<tr key=${`${r.type} ${r.name}`}><td data-label=${t('domain.state')}><${Status} of=${kind} word=${word} /></td>
-		<td data-label=${t('domain.record')}><span class="medium">${r.record === 'SPF' && r.type === 'MX' ? 'MX' : `${r.record === 'Tracking' ? t('domains.tracking') : r.record}, ${r.type}`}</span><br /><span class="muted t12">${t(r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended')}</span></td>
+		<td data-label=${t('domain.record')}><span class="medium">${r.record === 'SPF' && r.type === 'MX' ? 'MX' : `${r.record === 'Tracking' ? t('domains.tracking') : r.record}, ${r.type}`}</span><br /><span class="muted t12">${t(r.dkim_key === 'next' || r.dkim_key === 'retired' ? `domain.keys.${r.dkim_key}` : r.required ? 'domain.needed' : r.record === 'Tracking' ? 'domain.optional' : 'domain.recommended')}</span></td>
 		<td data-label=${t('domain.host')}><${Copy} text=${host} show=${broken(host)} shown /></td>
 		<td data-label=${t('domain.expected')}>${r.type === 'MX' && html`<span class="muted t12">${t('domain.priority')} </span><${Copy} text=${String(r.priority ?? 10)} shown /><br />`}<${Copy} text=${r.value} show=${r.type === 'TXT' ? short(r.value) : broken(r.value)} shown /></td>
 		<td data-label=${t('domain.foundShort')}><${Found} of=${r} /></td></tr>`;
@@ -78,6 +78,7 @@ export function readiness(d) {
 
 /** The score of a domain, and what it is made of. @param {{of: any}} props */
 export function Readiness({ of: d }) {
+	if (d.records.every((r) => r.live === 'unknown')) return null; // nobody has looked yet
 	const rows = readiness(d);
 	const score = 10 - rows.reduce((sum, r) => sum + r.points, 0);
 	const word = t(`domain.score.${score >= 9.5 ? 'ready' : score >= 7 ? 'close' : score >= 4 ? 'attention' : 'far'}`);

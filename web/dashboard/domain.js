@@ -1,7 +1,7 @@
 // One domain: its records, as expected and as found, what is wrong in words, and tracking.
 import { html, useEffect, useRef, useState } from './lib/core.js';
 import { api, useGet } from './api.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { base, go, place, setQuery } from './router.js';
 import { mayAdmin } from './state.js';
 import { Bones, Button, Failed, Head, Tabs, Time, Verdict } from './ui/base.js';
@@ -19,8 +19,10 @@ export function verdict(d) {
 	const wrong = records.find((r) => r.required && r.live !== 'found' && r.detail) ?? records.find((r) => r.required && (r.live === 'mismatch' || r.live === 'missing'));
 	const soft = records.filter((r) => !r.required && (r.live === 'mismatch' || r.live === 'missing'));
 	if (d.paused?.length) return { kind: 'bad', line: t('domain.refused', { name: d.name }), fix: d.paused.map((p) => p.reason).join(' ') };
+	const next = records.find((r) => r.dkim_key === 'next');
 	if (d.status === 'verified') {
 		if (wrong) return { kind: 'warn', line: t('domain.lost', { record: wrong.record }), fix: wrong.detail ?? t('domain.lostFix', { name: wrong.name }) };
+		if (next) return { kind: 'neutral', line: t('domain.nextKey'), fix: next.live === 'mismatch' && next.detail ? next.detail : t('domain.nextKeyFix', { name: next.name }) };
 		return { kind: 'good', line: t('domain.ready', { name: d.name }), fix: soft.length ? t('domain.readySoft', { n: soft.length, records: soft.map((r) => r.record).join(', ') }) : null };
 	}
 	if (wrong) return { kind: wrong.live === 'mismatch' ? 'bad' : 'warn', line: t(wrong.live === 'mismatch' ? 'domain.wrong' : 'domain.missing', { record: wrong.record }), fix: wrong.detail ?? t('domain.missingFix', { name: wrong.name }) };
@@ -71,11 +73,16 @@ export default function Domain({ params }) {
 		watch(true);
 		await got.reload();
 	});
+	const rotate = () => attempt(async () => {
+		got.set(await api.post(`/domains/${d.id}/dkim/rotate`));
+		setQuery({ tab: null });
+		watch(true);
+	}, t('domain.rotated'));
 	const at = place.value.query.get('tab') ?? 'records';
 	const says = verdict(d);
 	return html`<${Head} path=${[[t('domains.title'), `${base}/domains`]]} title=${d.name} note=${watching && html`<span class="live">${t('domain.watching')}</span>`}>
-		${mayAdmin.value && html`<${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[{ icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
-	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${t('domain.asked')} <${Time} at=${asked} /></span>`}`} />
+		${mayAdmin.value && html`<${Button} icon="refresh" onClick=${check}>${t('domain.check')}<//><${Menu} label=${t('ui.acts')} items=${[!d.records.some((r) => r.dkim_key === 'next') && { icon: 'refresh', name: t('domain.rotate'), run: rotate }, { icon: 'trash', name: t('domain.delete'), danger: true, run: () => remove(d) }]} />`}<//>
+	<${Verdict} kind=${says.kind} line=${says.line} fix=${html`${says.fix} ${asked && html`<span class="muted">${say('domain.asked', { time: html`<${Time} at=${asked} />` })}</span>`}`} />
 	<${Tabs} label=${t('domain.one')} at=${at} onChange=${(tab) => setQuery({ tab: tab === 'records' ? null : tab })} tabs=${[['records', t('domain.records')], ['tracking', t('domains.tracking')]]} />
 	<div class="page">${at === 'tracking' ? html`<${Tracking} of=${d} changed=${got.set} />` : html`<${Records} of=${d} /><${Readiness} of=${d} />`}</div>`;
 }

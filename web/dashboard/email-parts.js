@@ -1,5 +1,5 @@
 // What became of an email, put together from its timeline: recipients, sentences, replies.
-import { clock, mailbox } from './format.js';
+import { mailbox } from './format.js';
 
 /** What a line of the timeline makes of its recipient; the highest counts. */
 const rank = ['queued', 'scheduled', 'requeued', 'resent', 'deferred', 'delivery_delayed', 'interrupted', 'in_doubt', 'held', 'canceled', 'sent', 'prefetched', 'delivered', 'opened', 'clicked', 'unsubscribed', 'suppressed', 'failed', 'bounced', 'complained'];
@@ -36,9 +36,6 @@ export function recipientsOf(email, events) {
 		return { ...box, type, state: { deferred: 'delivery_delayed', requeued: 'queued', resent: 'queued', interrupted: 'delivery_delayed', in_doubt: 'delivery_delayed', prefetched: 'delivered', unsubscribed: 'clicked' }[type] ?? type, event: best, next: type === 'deferred' ? best.detail.next_attempt_at : undefined };
 	});
 }
-
-/** A text of the server with its times as a reader has them. @param {string} text */
-export const worded = (text) => text.replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z/g, (at) => clock(at));
 
 /** Lines of the dialogue with a relay: {who: '<' | '>' | '*', text, kind}. @param {string} conversation */
 export function dialogueOf(conversation) {

@@ -99,7 +99,17 @@ function Checks({ email }) {
 	return html`<${Section} title=${t('email.scoreOf')}><p class="stat-value">${number(score, { maximumFractionDigits: 1 })} <small>${t('email.outOf', { band: t(`email.bands.${band}`) })}</small></p>
 	${penalties.length ? html`<table class="table table--top"><thead class="vh"><tr><th>${t('email.points')}</th><th>${t('email.fix')}</th></tr></thead><tbody>${penalties.map((p) => html`<tr key=${p.id}><td class="nowrap"><${Status} of=${p.severity === 'minor' ? 'neutral' : p.severity === 'major' ? 'warn' : 'bad'} word=${t('email.less', { points: number(p.points, { maximumFractionDigits: 1 }) })} /></td><td>${p.message}</td></tr>`)}</tbody></table>` : html`<p class="muted">${t('email.noPenalties')}</p>`}<//>
 	<${Section} title=${t('email.sizeOf')}><p><${Status} of=${bytes > 102_000 ? 'warn' : 'good'} word=${size(bytes)} /> <span class="muted">${t(bytes > 102_000 ? 'email.clipped' : 'email.fits')}</span></p><//>
-	<${Section} title=${t('email.links', { n: links.length })}>${links.length ? html`<ul class="items">${links.map((href) => html`<li key=${href}><${Icon} name="link" /><span class="grow break mono t12">${href}</span>${/^http:/i.test(href) ? html`<${Status} of="warn" word=${t('email.notTls')} />` : ''}</li>`)}</ul>` : html`<p class="muted">${t('email.noLinks')}</p>`}<//>`;
+	<${Section} title=${t('email.links', { n: links.length })}>${links.length ? html`<ul class="items">${links.map((href) => html`<li key=${href}><${Icon} name="link" /><span class="grow break mono t12">${href}</span>${/^http:/i.test(href) ? html`<${Status} of="warn" word=${t('email.notTls')} />` : ''}</li>`)}</ul>` : html`<p class="muted">${t('email.noLinks')}</p>`}<//>
+	${email.html && html`<${Clients} source=${email.html} />`}`;
+}
+
+/** What mail clients lack of it, whose data is asked for here alone. */
+function Clients({ source }) {
+	const [Part, set] = useState(/** @type {any} */ (null));
+	useEffect(() => {
+		import('./client-support.js').then((module) => set(() => module.default));
+	}, []);
+	return Part ? html`<${Part} source=${source} />` : html`<${Bones} rows=${4} />`;
 }
 
 /** Links by their attribute, without building a page of hostile text. @param {string} source */

@@ -1,14 +1,15 @@
 // One email: what happened and why, what to do, what it says, and how it went.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
-import { clock, exact, mailbox, relative, size } from './format.js';
-import { t } from './i18n.js';
+import { clock, exact, mailbox, size } from './format.js';
+import { say, t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { Live } from './emails.js';
 import { Acts, lift } from './email-acts.js';
-import { lookOf, recipientsOf, replyOf, worded } from './email-parts.js';
+import { lookOf, recipientsOf, replyOf } from './email-parts.js';
 import { tabs, Tab } from './email-tabs.js';
-import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Verdict } from './ui/base.js';
+import { sentenceOf, worded } from './verdict.js';
+import { Bones, Button, Facts, Failed, Head, Icon, Id, Status, Tabs, Time, Verdict } from './ui/base.js';
 
 /** A time of the timeline, to the second where it is of today. */
 const When = ({ at }) => html`<time datetime=${at} title=${exact(at)}>${clock(at)}</time>`;
@@ -38,15 +39,17 @@ function Timeline({ events, next, email }) {
 	const all = email.to.length + email.cc.length + email.bcc.length;
 	const rows = folded(events.data?.data ?? []);
 	if (events.error && !rows.length) return html`<${Failed} error=${events.error} retry=${events.reload} />`;
-	return html`<ol class="timeline">${next && html`<li class="is-next"><${Icon} name="st-scheduled" /><div><b class="medium">${t('email.next')}</b> <time datetime=${next} title=${exact(next)}>${clock(next)}, ${relative(next)}</time></div></li>`}
+	return html`<ol class="timeline">${next && html`<li class="is-next"><${Icon} name="st-scheduled" /><div><b class="medium">${t(email.last_event === 'scheduled' ? 'status.scheduled' : 'email.next')}</b> <${Time} at=${next} as="both" /></div></li>`}
 	${rows.map((e) => {
 		const [kind, icon] = lookOf(e.type);
 		const [code, reply] = replyOf(e.detail);
 		const words = [code, reply].filter(Boolean).join(' ') || (['queued', 'sent', 'delivered'].includes(e.type) ? '' : e.detail.link ?? worded(e.detail.message ?? ''));
 		const who = e.recipient && all > 1 ? e.recipient : '';
 		const took = e.type === 'sent' && e.detail.duration_ms ? t('email.took', { ms: e.detail.duration_ms }) : '';
-		return html`<li key=${e.id} class=${kind && `is-${kind}`}><${Icon} name=${`st-${icon}`} /><div><b class="medium">${t(`email.events.${e.type}`)}${e.times ? ` ${t('email.times', { n: e.times })}` : e.type === 'deferred' && e.detail.attempt ? `, ${t('email.try', { n: e.detail.attempt })}` : ''}</b> ${e.first ? html`<${When} at=${e.first} /> – ` : ''}<${When} at=${e.created_at} />
-			${(who || words || took) && html`<p>${who && html`<bdi>${who}</bdi>`}${who && (words || took) ? ': ' : ''}${words}${words && took ? ', ' : ''}${took}</p>`}</div></li>`;
+		const what = words && took ? t('time.joined', { one: words, two: took }) : words || took;
+		const event = t(`email.events.${e.type}`);
+		return html`<li key=${e.id} class=${kind && `is-${kind}`}><${Icon} name=${`st-${icon}`} /><div><b class="medium">${e.times ? t('email.times', { event, n: e.times }) : e.type === 'deferred' && e.detail.attempt ? t('email.try', { event, n: e.detail.attempt }) : event}</b> ${e.first ? html`<${When} at=${e.first} /> – ` : ''}<${When} at=${e.created_at} />
+			${(who || what) && html`<p>${who && what ? say('time.by', { who: html`<bdi>${who}</bdi>`, what }) : what || html`<bdi>${who}</bdi>`}</p>`}</div></li>`;
 	})}</ol>${events.data?.has_more ? html`<p class="t12 muted">${t('email.older')}</p>` : ''}`;
 }
 
@@ -80,10 +83,11 @@ export default function Email({ params }) {
 	if (!got.data) return html`<${Head} title=${t('email.title')} path=${path} /><${Bones} />`;
 	const email = got.data;
 	const people = recipientsOf(email, events.data?.data ?? []);
+	const says = sentenceOf(email.verdict);
 	const at = place.value.query.get('tab') ?? 'preview';
 	const reload = () => Promise.all([got.reload(), events.reload()]);
 	return html`<${Head} text=${email.subject || t('emails.noSubject')} title=${html`<bdi>${email.subject || t('emails.noSubject')}</bdi>`} path=${path}><${Acts} email=${email} people=${people} reload=${reload} /><//>
-	<${Verdict} kind=${email.verdict.tone} line=${worded(email.verdict.text)} fix=${worded(email.verdict.fix)} />
+	<${Verdict} kind=${email.verdict.tone} line=${says.line} fix=${says.fix} />
 	<${Tabs} label=${t('email.title')} tabs=${tabs(email)} at=${at} onChange=${(to) => setQuery({ tab: to === 'preview' ? null : to })} />
 	<div class="with-aside"><div class="stack stack--6"><${Recipients} people=${people} /><div class="wide" role="tabpanel" tabindex="-1"><${Tab} at=${at} email=${email} live=${live} people=${people} /></div></div><${Aside} email=${email} events=${events} people=${people} /></div>`;
 }

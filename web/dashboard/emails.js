@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { clock, duration, exact, mailbox } from './format.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { hearing } from './live.js';
 import { base, go, place } from './router.js';
 import { QueryBox } from './emails-box.js';
@@ -69,6 +69,9 @@ const retry = (ids, done) => attempt(async () => {
 	return result;
 }, (result) => t('emails.retried', { n: result.changed }));
 
+/** How far it was looked. @param {Date} at */
+const backTo = (at) => say('emails.searchedTo', { time: html`<time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>` });
+
 /** Nothing found: how far it was looked, and what to do next. */
 function Nothing({ list, filters, wrong }) {
 	const given = Object.entries(filters);
@@ -77,7 +80,12 @@ function Nothing({ list, filters, wrong }) {
 	if (!given.length) return html`<${Empty} icon="mail" title=${t('emails.none')} act=${html`<${Button} onClick=${sendDialog} icon="send">${t('emails.sendFirst')}<//><${Button} href=${base + '/'}>${t('emails.steps')}<//>`}>${t('emails.noneText')}<//>`;
 	const on = list.page?.has_more && list.page.searched_to;
 	const at = on && timeOfId(list.page.searched_to);
-	return html`<${Empty} icon="mail" title=${t('emails.nothing')} act=${html`${on && html`<${Button} kind="primary" onClick=${list.more}>${t('emails.further')}<//>`}${given.slice(-2).map(([key, value]) => html`<${Button} onClick=${() => go(drop(filters, key))}>${t('emails.without', { token: written(key, value) })}<//>`)}`}>${at ? html`${t('emails.searchedTo')} <time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time>. ${t('emails.notYet')}` : t('emails.nothingText')}<//>`;
+	return html`<${Empty} icon="mail" title=${t('emails.nothing')} act=${html`${on && html`<${Button} kind="primary" onClick=${list.more}>${t('emails.further')}<//>`}${given.slice(-2).map(([key, value]) => html`<${Button} onClick=${() => go(drop(filters, key))}>${t('emails.without', { token: written(key, value) })}<//>`)}`}>${at ? html`${backTo(at)}. ${t('emails.notYet')}` : t('emails.nothingText')}<//>`;
+}
+
+/** The tags of an email, each of which narrows the list. @param {{of: {name: string, value: string}[], filters: any}} props */
+function Tags({ of, filters }) {
+	return html`<span title=${of.map((tag) => `${tag.name}=${tag.value}`).join(', ')}>${of.map((tag) => html`<a class="tag" href=${`${base}${addressOf({ ...filters, tag: `${tag.name}:${tag.value}` })}`}>${tag.name}=${tag.value}</a> `)}</span>`;
 }
 
 /** The page. */
@@ -104,11 +112,12 @@ export default function Emails() {
 		{ name: t('emails.status'), class: 'w-status hide-s', cell: (row) => html`<${Status} of=${row.last_event} />` },
 		{ name: t('emails.to'), class: 'w-to cell-cut hide-s', cell: (row) => html`<span title=${row.to.join(', ')}><${To} to=${row.to} /></span>` },
 		{ name: html`<span class="only-l">${t('emails.subject')}</span><span class="only-s">${t('emails.subjectAll')}</span>`, class: 'cell-cut', cell: (row) => html`<a href=${`${base}/emails/${row.id}`} title=${row.subject}><bdi>${row.subject || t('emails.noSubject')}</bdi></a><span class="cell-sub"><${Status} of=${row.last_event} /><${To} to=${row.to} /></span>` },
+		...(list.rows.some((row) => row.tags?.length) ? [{ name: t('emails.tags'), class: 'w-to cell-cut hide-s', cell: (row) => html`<${Tags} of=${row.tags} filters=${filters} />` }] : []),
 		{ name: t('emails.age'), class: 'w-age num muted', cell: (row) => html`<${Age} of=${row} />` },
 	];
 	const blank = html`<${Nothing} list=${list} filters=${filters} wrong=${wrong} />`;
 	const body = refused || (!list.rows.length && !list.loading && !list.error && !waits && list.page) ? blank : html`<${Table} list=${list} label=${t('emails.label')} open=${(row) => `${base}/emails/${row.id}`} empty=${blank} columns=${columns} selected=${selected} onSelect=${select} fresh=${(n) => t('emails.fresh', { n })}
-		searched=${at && html`<span>${t('emails.searchedTo')} <time datetime=${at.toISOString()} title=${exact(at)}>${clock(at)}</time></span>`} />`;
+		searched=${at && html`<span>${backTo(at)}</span>`} />`;
 	return html`<${Head} title=${t('emails.title')}><${Live} /><${Csv} path="/emails" query=${query} name="emails" /><${Button} icon="plus" kind="primary" onClick=${sendDialog}>${t('emails.send')}<//><//>
 	<div class="tools"><${QueryBox} filters=${filters} wrong=${wrong} known=${known} onNeed=${() => want(true)} onChange=${(next) => go(addressOf(next))} /></div>
 	<${Views} filters=${filters} wrong=${refused} />

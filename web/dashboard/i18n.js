@@ -3,7 +3,7 @@
 import { signal } from './lib/core.js';
 
 /** Languages that there is a file for. */
-export const languages = { en: 'English' };
+export const languages = { de: 'Deutsch', en: 'English', es: 'Español', fr: 'Français', it: 'Italiano', nl: 'Nederlands', pl: 'Polski', pt: 'Português', ja: '日本語', zh: '中文' };
 
 /** @type {Record<string, any>} */
 let words = {};
@@ -14,25 +14,16 @@ export const language = signal('en');
 const address = (name) => new URL(`./i18n/${name}.json`, import.meta.url);
 
 /** The language to begin with: the one chosen, or the browser's first that we have. */
-export function preferred() {
-	const chosen = stored('mailer.language');
-	const asked = [chosen, ...navigator.languages].map((l) => (l ?? '').slice(0, 2));
-	return asked.find((l) => l in languages) ?? 'en';
-}
-
-function stored(key) {
-	try {
-		return localStorage.getItem(key);
-	} catch {
-		return null;
-	}
-}
+export const preferred = () => /** @type {any} */ (globalThis).early.preferred();
 
 /** Loads a language and uses it. @param {string} name */
 export async function speak(name) {
-	const answer = await fetch(address(name));
+	const { early } = /** @type {any} */ (globalThis);
+	let answer = name === early.language ? await early.words : null;
+	early.words = null;
+	answer ??= await fetch(address(name));
 	words = await answer.json();
-	document.documentElement.lang = name;
+	document.documentElement.lang = name === 'zh' ? 'zh-Hans' : name; // whose glyphs differ from others of that script
 	language.value = name;
 }
 

@@ -6,13 +6,17 @@ import { t } from './i18n.js';
 import { go, href } from './router.js';
 import { Bones, Button, Head, Notice, Section, Select } from './ui/base.js';
 import { toast } from './ui/float.js';
-import { headOf, keyOf } from './csv-head.js';
+import { headOf, keyOf, services } from './csv-head.js';
 import { segmentChoice } from './contact-acts.js';
+
+/** How large a file can be, in bytes. */
+const most = 200e6;
 
 /** @param {{file: File, close: () => void}} props */
 export function Mapping({ file, close }) {
 	const [head, setHead] = useState(/** @type {any} */ (null));
 	const [map, setMap] = useState(/** @type {string[]} */ ([]));
+	const [preset, setPreset] = useState('');
 	const [conflict, setConflict] = useState('upsert');
 	const [segment, setSegment] = useState('');
 	const [refused, setRefused] = useState('');
@@ -21,13 +25,16 @@ export function Mapping({ file, close }) {
 		headOf(file).then((found) => {
 			setHead(found);
 			setMap(found.map);
+			setPreset(found.preset);
 		});
 	}, [file]);
 	if (!head) return html`<${Head} title=${t('imports.new')} path=${[[t('imports.title'), href('/imports')]]} /><${Bones} />`;
-	const wrong = problem(head.headings, map);
+	const byHand = !preset && !head.packed;
+	const wrong = file.size > most ? t('imports.tooLarge', { size: size(file.size), most: size(most) }) : byHand ? problem(head.headings, map) : '';
 	const send = async () => {
 		const body = new FormData();
-		body.append('column_map', JSON.stringify(columnMap(head.headings, map)));
+		if (byHand) body.append('column_map', JSON.stringify(columnMap(head.headings, map)));
+		else if (preset) body.append('preset', preset);
 		body.append('on_conflict', conflict);
 		if (segment) body.append('segments', JSON.stringify([segment]));
 		body.append('file', file);
@@ -40,19 +47,33 @@ export function Mapping({ file, close }) {
 			setRefused(e.message);
 		}
 	};
+	const columns = head.headings.length > 0 && html`<${Columns} head=${head} map=${byHand ? map : null} setMap=${setMap} />`;
 	return html`<${Head} title=${html`<bdi>${file.name}</bdi>`} text=${file.name} path=${[[t('imports.title'), href('/imports')]]}><${Button} kind="quiet" onClick=${close}>${t('ui.cancel')}<//><${Button} kind="primary" disabled=${Boolean(wrong)} onClick=${send}>${t('imports.start')}<//><//>
 	<div class="page"><div class="stack">
 		${refused && html`<${Notice} kind="bad">${refused}<//>`}
 		${wrong && html`<${Notice} kind="warn">${wrong}<//>`}
-		<p class="muted t13r">${size(file.size)} · ${t('imports.columns', { n: head.headings.length })}${head.source && ` · ${t('imports.source', { source: head.source })}`}</p></div>
-		${head.source && ['Mailchimp', 'listmonk', 'Brevo', 'Postmark'].includes(head.source) && html`<${Notice}>${t('imports.sourceNote', { source: head.source })}<//>`}
-		<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th><th scope="col">${t('imports.becomes')}</th><th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
-			${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span></td>
-				<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} /></td>
-				<td class="cell-cut muted" data-label=${t('imports.samples')}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(' · ') || '–'}</bdi></td></tr>`)}</tbody></table><//>
+		<p class="muted t13r">${size(file.size)} · ${head.packed ? 'ZIP' : t('imports.columns', { n: head.headings.length })}</p>
+		<${Select} label=${t('imports.from')} value=${preset} options=${[['', t(head.packed ? 'imports.byHeadings' : 'imports.elsewhere')], ...services]} onChange=${setPreset} hint=${head.packed && t('imports.packed')} />
+		<${Becomes} head=${head} preset=${preset} /></div>
+		${byHand && columns}
 		<${Section} title=${t('imports.how')}><div class="stack"><${Select} label=${t('imports.known')} value=${conflict} options=${['upsert', 'skip'].map((one) => [one, t(`imports.${one}`)])} onChange=${setConflict} hint=${t('imports.knownHint')} />
-			${segments.length > 0 && html`<${Select} label=${t('imports.into')} value=${segment} options=${segmentChoice(segments, t('ui.none'))} onChange=${setSegment} />`}</div><//></div>`;
+			${segments.length > 0 && html`<${Select} label=${t('imports.into')} value=${segment} options=${segmentChoice(segments, t('ui.none'))} onChange=${setSegment} />`}</div><//>
+		${!byHand && columns}</div>`;
 }
+
+/** What becomes of a file whose columns are known. @param {{head: any, preset: string}} props */
+function Becomes({ head, preset }) {
+	if (preset === 'postmark' || (preset === 'sendgrid' && head.dump)) return html`<${Notice}>${t('imports.dump')}<//>`;
+	if (preset || head.packed) return html`<${Notice}>${t('imports.preset')}<//>`;
+	const source = services.find(([id]) => id === head.preset)?.[1];
+	return source && html`<${Notice} kind="warn">${t('imports.sourceNote', { source })}<//>`;
+}
+
+/** The columns and their first rows; map null: what they become is known. @param {{head: any, map: string[]|null, setMap: (map: string[]) => void}} props */
+const Columns = ({ head, map, setMap }) => html`<${Section} title=${t('imports.map')}><table class="table stack-s" aria-label=${t('imports.map')}><thead><tr><th scope="col">${t('imports.column')}</th>${map && html`<th scope="col">${t('imports.becomes')}</th>`}<th scope="col">${t('imports.samples')}</th></tr></thead><tbody>
+	${head.headings.map((heading, i) => html`<tr key=${i}><td data-label=${t('imports.column')}><span class="break">${heading || t('imports.nameless', { n: i + 1 })}</span></td>
+		${map && html`<td data-label=${t('imports.becomes')}><${Select} bare label=${t('imports.becomesOf', { column: heading || i + 1 })} value=${map[i]} options=${choices(heading)} onChange=${(to) => setMap(map.map((one, j) => (j === i ? to : one)))} /></td>`}
+		<td class="cell-cut muted" data-label=${t('imports.samples')}><bdi>${head.rows.slice(0, 3).map((row) => row[i]).filter(Boolean).join(' · ') || '–'}</bdi></td></tr>`)}</tbody></table><//>`;
 
 /** What a column may become. @param {string} heading */
 const choices = (heading) => [['', t('imports.leftOut')], ['email', t('contacts.email')], ['first_name', t('contacts.firstName')], ['last_name', t('contacts.lastName')], ['unsubscribed', t('contacts.unsubscribed')], ...(/[A-Za-z0-9]/.test(heading) ? [['property', t('imports.property', { key: keyOf(heading) })]] : [])];

@@ -2,7 +2,7 @@
 import { html } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
 import { duration, number } from './format.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { go, href } from './router.js';
 import { Bones, Button, Empty, Facts, Failed, Head, Id, Time, Verdict } from './ui/base.js';
 import { attempt, confirm } from './ui/float.js';
@@ -25,7 +25,7 @@ export default function Import({ params }) {
 		if (await attempt(() => api.del(path), t(over ? 'imports.removed' : 'imports.canceled'))) go('/imports', { replace: true });
 	};
 	const c = one.counts;
-	return html`<${Head} title=${html`${t('imports.of')} <${Time} at=${one.created_at} as="clock" />`} text=${t('imports.one')} path=${trail}><${Button} kind="danger" onClick=${remove}>${t(over ? 'imports.remove' : 'imports.cancel')}<//><//>
+	return html`<${Head} title=${say('imports.of', { time: html`<${Time} at=${one.created_at} as="clock" />` })} text=${t('imports.one')} path=${trail}><${Button} kind="danger" onClick=${remove}>${t(over ? 'imports.remove' : 'imports.cancel')}<//><//>
 	<${Verdict} kind=${one.status === 'failed' ? 'bad' : over ? (c.failed ? 'warn' : 'good') : ''} icon=${over ? undefined : one.status === 'queued' ? 'st-queued' : 'st-sent'} line=${sentence(one)} fix=${one.error ?? (c.failed > 0 ? t('imports.fix') : undefined)} />
 	<div class="page"><div class="stats">${['created', 'updated', 'skipped', 'failed'].map((count) => html`<div class="stat"><div class="stat-label">${t(`imports.${count}Rows`)}</div><div class=${`stat-value ${count === 'failed' && c.failed ? 'bad' : ''}`}>${number(c[count])}</div><div class="stat-note">${t(`imports.${count}Note`)}</div></div>`)}</div>
 		<section class="section"><${Facts} pairs=${[

@@ -42,5 +42,5 @@ function Drop({ take }) {
 		e.preventDefault();
 		setOver(false);
 		if (e.dataTransfer.files[0]) take(e.dataTransfer.files[0]);
-	}}><input class="vh" type="file" accept=".csv,.tsv,.txt,text/csv" onChange=${(e) => e.currentTarget.files[0] && take(e.currentTarget.files[0])} /><${Icon} name="download" /><span><b class="medium">${t('imports.drop')}</b> <span class="link">${t('imports.choose')}</span></span><span class="muted t12">${t('imports.dropHint')}</span></label>`;
+	}}><input class="vh" type="file" accept=".csv,.tsv,.txt,.zip,text/csv,application/zip" onChange=${(e) => e.currentTarget.files[0] && take(e.currentTarget.files[0])} /><${Icon} name="download" /><span><b class="medium">${t('imports.drop')}</b> <span class="link">${t('imports.choose')}</span></span><span class="muted t12">${t('imports.dropHint')}</span></label>`;
 }

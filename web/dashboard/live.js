@@ -76,11 +76,24 @@ async function listen(ended, of) {
 	}
 }
 
+/** Whether the page was left. */
+const left = signal(false);
+
 /** Listens to the team in use, while somebody is signed in. */
 export function follow() {
+	// A page that was left is kept for the back button, with its connections: six that listen,
+	// and the browser has none for the next page.
+	addEventListener('pagehide', () => {
+		left.value = true;
+	});
+	addEventListener('pageshow', () => {
+		if (!left.value) return;
+		left.value = false;
+		tell({ name: 'reset' });
+	});
 	effect(() => {
 		const of = team.value;
-		if (!me.value || (!of && !me.value.operator)) {
+		if (left.value || !me.value || (!of && !me.value.operator)) {
 			hearing.value = 'off';
 			return;
 		}

@@ -1,10 +1,10 @@
 // The overview: figures against their lines, what waits, relays, what is in flight, what
 // failed last; before the first email left, what is still to do.
-import { html, useEffect, useState } from './lib/core.js';
+import { html } from './lib/core.js';
 import { useGet } from './api.js';
-import { clock, day, exact, number, percent, relative } from './format.js';
-import { t } from './i18n.js';
-import { onLive } from './live.js';
+import { leaving } from './counts.js';
+import { day, number, percent } from './format.js';
+import { language, say, t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { me, team } from './state.js';
 import { Live } from './emails.js';
@@ -20,19 +20,40 @@ const lines = { bounces: [4, 5], complaints: [0.05, 0.1] };
 
 const periods = { '24h': 24, '7d': 24 * 7, '30d': 24 * 30 };
 
-/** Queries of the figures: begin at whole hours, so that what was read is read again from what is kept. */
-function spans(period, domain) {
-	const hour = 3_600_000;
-	const end = Math.ceil(Date.now() / hour) * hour;
+const hour = 3_600_000;
+const day24 = 24 * hour;
+
+/**
+ * The question whose rows hold all figures: the period, as long a time before it, and seven
+ * days. It begins at a whole hour, so that what was read is read again from what is kept.
+ * Of 30 days the rows are days, as the reader has them, else hours.
+ */
+function questionOf(period, domain) {
+	const daily = period === '30d';
+	const end = daily ? new Date().setHours(24, 0, 0, 0) : Math.ceil(Date.now() / hour) * hour;
 	const length = periods[period] * hour;
-	const at = (ms) => new Date(ms).toISOString();
-	const timezone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-	const of = { timezone, domain_id: domain };
-	return {
-		now: { ...of, start_date: at(end - length), dimensions: 'period', granularity: period === '24h' ? 'hourly' : 'daily', metrics: 'sent,delivered,bounced,bounced_permanent,complained,failed' },
-		before: { ...of, start_date: at(end - 2 * length), end_date: at(end - length), metrics: 'sent' },
-		week: { timezone, start_date: at(end - 7 * 24 * hour), metrics: 'sent,bounced_permanent,complained' },
-	};
+	const start = new Date(end - Math.max(2 * length, 7 * day24));
+	if (daily) start.setHours(start.getHours() > 12 ? 24 : 0, 0, 0, 0); // a day may have 23 or 25 hours
+	return { query: { timezone: Intl.DateTimeFormat().resolvedOptions().timeZone, domain_id: domain, start_date: start.toISOString(), dimensions: 'period', granularity: daily ? 'daily' : 'hourly', metrics: 'sent,delivered,bounced,bounced_permanent,complained,failed' }, end, length };
+}
+
+const metrics = ['sent', 'delivered', 'bounced', 'bounced_permanent', 'complained', 'failed'];
+
+/** The sum of rows. @param {any[]} rows */
+const sum = (rows) => Object.fromEntries(metrics.map((m) => [m, rows.reduce((n, r) => n + r[m], 0)]));
+
+/** The figures of a period, out of the rows of its question. */
+function figuresOf(data, { end, length }, period) {
+	const within = (from, to) => data.data.filter((r) => Date.parse(r.period) >= from && Date.parse(r.period) < to);
+	const slack = data.granularity === 'daily' ? hour : 0; // as above
+	const now = within(end - length - slack, end + slack);
+	return { now: sum(now), before: sum(within(0, end - length - slack)), week: sum(within(end - 7 * day24 - slack, end + slack)), rows: period === '7d' ? byDay(now) : now, hourly: period === '24h' };
+}
+
+/** Hours as days of the reader. @param {any[]} rows */
+function byDay(rows) {
+	const days = Map.groupBy(rows, (r) => new Date(r.period).toDateString());
+	return [...days.values()].map((of) => ({ ...sum(of), period: of[0].period }));
 }
 
 function Figure({ label, value, small, note, children }) {
@@ -48,23 +69,20 @@ function Rate({ label, part, n, sent, marks, digits, of }) {
 	return html`<${Figure} label=${label} value=${percent(part, digits)} small=${number(n)} note=${html`${near}${t('overview.lines', words)}`}><${Scale} value=${value} lines=${marks} label=${t(`overview.scale.${of}`, { value: percent(part, digits), ...words })} /><//>`;
 }
 
-function Figures({ now, before, week, period }) {
-	const { sent, delivered } = now.totals;
-	const change = before && before.totals.sent ? (sent - before.totals.sent) / before.totals.sent : null;
-	const w = week?.totals;
+function Figures({ now, before, week: w, period }) {
+	const { sent, delivered } = now;
+	const change = before.sent ? (sent - before.sent) / before.sent : null;
 	return html`<section class="stats" aria-label=${t('overview.figures')}>
 	<${Figure} label=${t('overview.sent')} value=${number(sent)} note=${!sent ? t('overview.nothingYet') : change === null ? t('overview.noneBefore') : t(change < 0 ? 'overview.less' : 'overview.more', { part: percent(Math.abs(change), 0), period: t(`overview.before.${period}`) })} />
-	<${Figure} label=${t('overview.delivered')} value=${sent && delivered ? percent(Math.min(1, delivered / sent)) : null} small=${delivered ? number(delivered) : undefined} note=${delivered ? t('overview.unreported', { n: Math.max(0, sent - delivered - now.totals.bounced) }) : t('overview.onceReported')} />
+	<${Figure} label=${t('overview.delivered')} value=${sent && delivered ? percent(Math.min(1, delivered / sent)) : null} small=${delivered ? number(delivered) : undefined} note=${delivered ? t('overview.unreported', { n: Math.max(0, sent - delivered - now.bounced) }) : t('overview.onceReported')} />
 	<${Rate} of="bounces" label=${t('overview.bounces')} part=${w?.sent ? w.bounced_permanent / w.sent : 0} n=${w?.bounced_permanent ?? 0} sent=${w?.sent ?? 0} marks=${lines.bounces} digits=${2} />
 	<${Rate} of="complaints" label=${t('overview.complaints')} part=${w?.sent ? w.complained / w.sent : 0} n=${w?.complained ?? 0} sent=${w?.sent ?? 0} marks=${lines.complaints} digits=${3} /></section>`;
 }
 
 /** Names of the bars: hours or days. */
-const hourOf = (at) => new Intl.DateTimeFormat(undefined, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at));
+const hourOf = (at) => new Intl.DateTimeFormat(language.value, { hour: '2-digit', minute: '2-digit', hourCycle: 'h23' }).format(new Date(at));
 
-function Charts({ data, period }) {
-	const hourly = data.granularity === 'hourly';
-	const rows = data.data;
+function Charts({ rows, hourly, period }) {
 	const every = Math.ceil(rows.length / 8);
 	const named = rows.map((r, i) => ({ name: hourly ? hourOf(r.period) : day(r.period), axis: i % every === 0 ? (hourly ? hourOf(r.period) : day(r.period)) : undefined, row: r }));
 	const most = Math.max(...rows.map((r) => r.sent));
@@ -83,21 +101,18 @@ function Charts({ data, period }) {
 function Waiting({ queue }) {
 	const groups = grouped(queue.by).slice(0, 6);
 	return html`<${Section} title=${t('overview.waiting')} acts=${html`<a class="link t13r" href=${base + '/queue'}>${t('queue.title')}</a>`}>
-	<p class="stat-value">${number(queue.waiting)} <small>${queue.oldest && queue.waiting ? html`${t('overview.oldest')} <${Time} at=${queue.oldest} />` : t('overview.noneWaits')}</small></p>
+	<p class="stat-value">${number(queue.waiting)} <small>${queue.oldest && queue.waiting ? say('overview.oldest', { time: html`<${Time} at=${queue.oldest} />` }) : queue.waiting ? '' : t('overview.noneWaits')}</small></p>
 	${groups.length > 0 && html`<table class="table table--plain"><thead class="vh"><tr><th>${t('queue.reason')}</th><th>${t('queue.emails')}</th></tr></thead><tbody>${groups.map((g) => html`<tr key=${g.key}><td><a href=${`${base}/queue?tab=emails&relay=${encodeURIComponent(g.relay)}&state=${g.state}`} title=${g.detail}><${Status} of=${lookOf(g.state)} word=${g.state === 'relay' ? `${g.word}: ${g.relay}` : g.word} /></a></td><td class="num">${number(g.count)}</td></tr>`)}</tbody></table>`}<//>`;
 }
 
 /** Broadcasts that leave now, with how far each is: told live. */
-function Flight({ rows }) {
-	const [heard, hear] = useState(/** @type {Record<string, any>} */ ({}));
-	useEffect(() => onLive((e) => {
-		if (e.name === 'broadcast' && e.id) hear((now) => ({ ...now, [e.id ?? '']: e.data }));
-	}), []);
+function Flight() {
+	const rows = leaving.value ?? [];
 	if (!rows.length) return null;
 	return html`<${Section} title=${t('overview.flight', { n: rows.length })} acts=${html`<a class="link t13r" href=${base + '/broadcasts'}>${t('shell.broadcasts')}</a>`}><div class="stack">${rows.map((b) => {
-		const done = heard[b.id]?.done ?? b.sent_count;
-		const total = heard[b.id]?.total;
-		return html`<div class="stack stack--2 wide" key=${b.id}><div class="row row--wrap wide"><a class="medium" href=${`${base}/broadcasts/${b.id}/report`}><bdi>${b.name || t('overview.unnamed')}</bdi></a><span class="muted t13r push">${total ? t('overview.doneOf', { n: done, total }) : t('overview.done', { n: done })}${b.finishes_at ? html` · ${t('overview.finishes')} <time datetime=${b.finishes_at} title=${exact(b.finishes_at)}>${clock(b.finishes_at)}, ${relative(b.finishes_at)}</time>` : ''}</span></div>${total ? html`<${Meter} thick part=${done / total} label=${t('overview.doneOf', { n: done, total })} />` : ''}</div>`;
+		const done = b.told?.done ?? b.sent_count;
+		const total = b.told?.total;
+		return html`<div class="stack stack--2 wide" key=${b.id}><div class="row row--wrap wide"><a class="medium" href=${`${base}/broadcasts/${b.id}/report`}><bdi>${b.name || t('overview.unnamed')}</bdi></a><span class="muted t13r push">${total ? t('overview.doneOf', { n: done, total }) : t('overview.done', { n: done })}${b.finishes_at ? html` · ${say('overview.finishes', { time: html`<${Time} at=${b.finishes_at} as="both" />` })}` : ''}</span></div>${total ? html`<${Meter} thick part=${done / total} label=${t('overview.doneOf', { n: done, total })} />` : ''}</div>`;
 	})}</div><//>`;
 }
 
@@ -122,24 +137,22 @@ function OfTeam() {
 	const asked = place.value.query.get('period') ?? '';
 	const period = asked in periods ? asked : '24h';
 	const domain = place.value.query.get('domain') ?? undefined;
-	const queries = spans(period, domain);
 	const moves = (e) => e.name === 'email' || e.name === 'queue';
-	const now = useGet('/emails/metrics', queries.now, { every: 15 });
-	const before = useGet('/emails/metrics', queries.before);
-	const week = useGet('/emails/metrics', queries.week, { every: 60 });
+	const question = questionOf(period, domain);
+	const got = useGet('/emails/metrics', question.query, { every: 15 });
+	const of = got.data && figuresOf(got.data, question, period);
 	const domains = useGet('/domains', { limit: 100 });
 	const queue = useGet('/queue', { limit: 1 }, { live: moves, every: 15 });
-	const sending = useGet('/broadcasts', { limit: 20 }, { live: (e) => e.name === 'broadcast' });
-	const newest = useGet('/emails', { limit: 5 }, { live: moves });
+	const none = of && !of.now.sent && !of.week.sent;
+	const newest = useGet(none ? '/emails' : null, { limit: 5 }, { live: moves });
 	const head = html`<${Head} title=${t('overview.title')} note=${html`<${Live} />`}><${Seg} label=${t('overview.period')} value=${period} onChange=${(p) => setQuery({ period: p === '24h' ? null : p })} options=${Object.keys(periods).map((p) => [p, t(`overview.periods.${p}`)])} /><span class="hide-s"><${Select} bare label=${t('overview.domain')} value=${domain ?? ''} onChange=${(d) => setQuery({ domain: d || null })} options=${[['', t('overview.allDomains')], ...(domains.data?.data ?? []).map((d) => [d.id, d.name])]} /></span><//>`;
-	if (now.error && !now.data) return html`${head}<${Failed} error=${now.error} retry=${now.reload} />`;
-	if (!now.data || !newest.data) return html`${head}<${Bones} />`;
-	const first = !now.data.totals.sent && !week.data?.totals.sent && newest.data.data.every((e) => ['queued', 'scheduled', 'suppressed', 'failed', 'canceled', 'delivery_delayed'].includes(e.last_event)) && !newest.data.has_more;
-	const leaving = (sending.data?.data ?? []).filter((b) => b.status === 'queued');
+	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
+	if (!of || (none && !newest.data)) return html`${head}<${Bones} />`;
+	const first = none && newest.data.data.every((e) => ['queued', 'scheduled', 'suppressed', 'failed', 'canceled', 'delivery_delayed'].includes(e.last_event)) && !newest.data.has_more;
 	return html`${head}<div class=${`page ${first ? 'page--text' : ''}`}>${first && html`<${FirstSteps} domains=${domains.data?.data} emails=${newest.data.data} />`}
-	<${Figures} now=${now.data} before=${before.data} week=${week.data} period=${period} />
-	${!first && html`<${Charts} data=${now.data} period=${period} />`}
+	<${Figures} now=${of.now} before=${of.before} week=${of.week} period=${period} />
+	${!first && html`<${Charts} rows=${of.rows} hourly=${of.hourly} period=${period} />`}
 	${(!first || queue.data?.waiting > 0) && html`<div class=${me.value.operator ? 'cols' : ''}>${queue.data && html`<${Waiting} queue=${queue.data} />`}${me.value.operator && html`<${Section} title=${t('relays.title')} acts=${html`<a class="link t13r" href=${base + '/operator/relays'}>${t('relays.all')}</a>`}><${Relays} /><//>`}</div>`}
-	<${Flight} rows=${leaving} />
+	<${Flight} />
 	${!first && html`<${Failures} />`}</div>`;
 }

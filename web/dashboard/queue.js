@@ -2,12 +2,13 @@
 import { html, useState } from './lib/core.js';
 import { useGet, useList } from './api.js';
 import { exact, number, relative } from './format.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { base, place, setQuery } from './router.js';
 import { me, team } from './state.js';
 import { Live } from './emails.js';
 import { act, move, requeue } from './queue-acts.js';
 import { grouped, lookOf, reasonOf } from './queue-words.js';
+import { Doubts } from './queue-doubts.js';
 import { Relays } from './relays-lights.js';
 import { Button, Empty, Failed, Head, Section, Sections, Select, Status, Time, Verdict } from './ui/base.js';
 import { Meter } from './ui/chart.js';
@@ -114,7 +115,7 @@ export default function Queue() {
 	const filters = Object.fromEntries(filterNames.map((n) => [n, query.get(n) || undefined]));
 	const got = useGet('/queue', { limit: 1, team: at.named }, { live: (e) => e.name === 'queue', every: 10, team: at.header });
 	const teams = useGet(operator ? '/teams' : null, { limit: 100 }, { team: null });
-	const tab = query.get('tab') === 'emails' ? 'emails' : 'waiting';
+	const tab = ['emails', 'doubts'].includes(query.get('tab')) ? query.get('tab') : 'waiting';
 	const link = (to) => `${base}/queue?${new URLSearchParams({ ...keep(), ...(to ? { tab: to } : {}) })}`.replace(/\?$/, '');
 	const head = html`<${Head} title=${t('queue.title')} note=${html`<${Live} />`}><span class="hide-s"><${TeamChoice} teams=${teams.data?.data} ...${at} /></span><${Csv} path="/queue" query=${{ ...filters, team: at.named }} team=${at.header} name="queue" /><//>`;
 	if (got.error && !got.data) return html`${head}<${Failed} error=${got.error} retry=${got.reload} />`;
@@ -122,8 +123,8 @@ export default function Queue() {
 	const data = got.data;
 	const done = () => got.reload();
 	return html`${head}<${Said} data=${data} operator=${operator} at=${at} done=${done} />
-	<${Sections} label=${t('queue.title')} at=${link(tab === 'emails' ? 'emails' : '')} links=${[[t('queue.tabs.waiting'), link('')], [t('queue.tabs.emails'), link('emails'), data.waiting]]} />
-	${tab === 'emails' ? html`<div class="queue-top"></div><${Emails} filters=${filters} at=${at} data=${data} operator=${operator} reload=${done} />` : html`<div class="page"><${Section} title=${t('queue.why')} acts=${html`<span class="muted t13r">${t('queue.inAll', { n: data.waiting })}${data.oldest ? html` · ${t('queue.oldest')} <${Time} at=${data.oldest} />` : ''}</span>`}><${Reasons} data=${data} teams=${teams.data?.data ?? me.value.teams} all=${at.all} operator=${operator} at=${at} done=${done} /><//>
+	<${Sections} label=${t('queue.title')} at=${link(tab === 'waiting' ? '' : tab)} links=${[[t('queue.tabs.waiting'), link('')], [t('queue.tabs.emails'), link('emails'), data.waiting], [t('queue.tabs.doubts'), link('doubts')]]} />
+	${tab === 'doubts' ? html`<${Doubts} at=${at} teams=${teams.data?.data} />` : tab === 'emails' ? html`<div class="queue-top"></div><${Emails} filters=${filters} at=${at} data=${data} operator=${operator} reload=${done} />` : html`<div class="page"><${Section} title=${t('queue.why')} acts=${html`<span class="muted t13r">${t('queue.inAll', { n: data.waiting })}${data.oldest ? html` · ${say('queue.oldest', { time: html`<${Time} at=${data.oldest} />` })}` : ''}</span>`}><${Reasons} data=${data} teams=${teams.data?.data ?? me.value.teams} all=${at.all} operator=${operator} at=${at} done=${done} /><//>
 	<div class=${operator ? 'cols' : ''}><${Section} title=${t('queue.domains')} acts=${html`<span class="muted t13r">${t('queue.most')}</span>`}><${Domains} data=${data} /><//>
 	${operator && html`<${Section} title=${t('relays.title')} acts=${html`<a class="link t13r" href=${`${base}/operator/relays`}>${t('relays.all')}</a>`}><${Relays} /><//>`}</div></div>`}`;
 }

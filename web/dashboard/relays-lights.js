@@ -1,10 +1,10 @@
 // Relays as lights with words.
 import { html } from './lib/core.js';
-import { useGet } from './api.js';
+import { relays } from './counts.js';
 import { clock, number, relative } from './format.js';
 import { t } from './i18n.js';
 import { base } from './router.js';
-import { Bones, Failed, Status } from './ui/base.js';
+import { Bones, Status } from './ui/base.js';
 
 /** What a relay does, in a line. @param {any} r */
 export function doing(r) {
@@ -22,9 +22,7 @@ export const Light = ({ of: r }) => html`<li><span class="grow"><${Status} of=${
 
 /** All relays. */
 export function Relays() {
-	const got = useGet('/relays', {}, { team: null, live: (e) => e.name === 'relay', every: 10 });
-	if (got.error && !got.data) return html`<${Failed} error=${got.error} retry=${got.reload} />`;
-	if (!got.data) return html`<${Bones} rows=${2} />`;
-	if (!got.data.data.length) return html`<p class="muted">${t('relays.none')}</p>`;
-	return html`<ul class="items">${got.data.data.map((r) => html`<${Light} key=${r.region} of=${r} />`)}</ul>`;
+	if (!relays.value) return html`<${Bones} rows=${2} />`;
+	if (!relays.value.length) return html`<p class="muted">${t('relays.none')}</p>`;
+	return html`<ul class="items">${relays.value.map((r) => html`<${Light} key=${r.region} of=${r} />`)}</ul>`;
 }

@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from './lib/core.js';
 import { api, ApiError, useGet } from './api.js';
 import { clock, exact, number, relative } from './format.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { base, go, place } from './router.js';
 import { doing } from './relays-lights.js';
 import { addDialog, Steps } from './relays-add.js';
@@ -126,7 +126,7 @@ function Relay({ of: r, reload }) {
 			run();
 		}}><${Input} label=${t('relays.sendTo')} hint=${t('relays.sendToHint')} value=${to} onInput=${setTo} autocomplete="off" /></form><div class="wide">${test ? html`<${Steps} test=${test} />` : html`<p class="muted">${t('relays.untested')}</p>`}</div></div><//>
 	<${Section} title=${t('relays.facts')}><${Facts} pairs=${[
-		[t('relays.state'), html`<${Status} of=${r.state} />${r.since ? html` ${t('relays.since', { at: '' })}<time datetime=${r.since} title=${exact(r.since)}>${clock(r.since)}</time>` : ''}`],
+		[t('relays.state'), html`<${Status} of=${r.state} />${r.since ? html` ${say('relays.since', { at: html`<time datetime=${r.since} title=${exact(r.since)}>${clock(r.since)}</time>` })}` : ''}`],
 		[t('relays.nextProbeName'), r.next_try && relative(r.next_try)],
 		[t('relays.host'), html`<span class="mono">${r.host}</span>`],
 		[t('relays.user'), r.user && html`<span class="mono">${r.user}</span>`],

@@ -7,31 +7,28 @@ import { Button, Empty, Input, Section, Select, Status } from './ui/base.js';
 import { dialog, DialogBody, toast } from './ui/float.js';
 import { Csv, Table } from './ui/list.js';
 
-const outcomes = ['sent', 'delivered', 'opened', 'clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed', 'failed'];
-/** Outcomes that a segment is made of, and no list shows. */
-const without = ['not_opened', 'not_clicked'];
+const outcomes = ['sent', 'delivered', 'opened', 'clicked', 'not_opened', 'not_clicked', 'bounced', 'complained', 'unsubscribed', 'suppressed', 'failed'];
 
 /** @param {{of: any, limit: number, short?: boolean}} props short: the first of them. */
 export function People({ of, limit, short = false }) {
 	const chosen = place.value.query.get('outcome');
-	const outcome = [...outcomes, ...without].includes(chosen) ? chosen : of.counts.clicked ? 'clicked' : of.counts.opened ? 'opened' : 'sent';
-	const listed = !without.includes(outcome);
+	const outcome = outcomes.includes(chosen) ? chosen : of.counts.clicked ? 'clicked' : of.counts.opened ? 'opened' : 'sent';
 	const email = short ? '' : place.value.query.get('email') ?? '';
 	const query = { type: outcome, email };
-	const list = useList(listed ? `/broadcasts/${of.id}/recipients` : null, query, { limit, live: (e) => e.name === 'broadcast' && e.id === of.id });
+	const list = useList(`/broadcasts/${of.id}/recipients`, query, { limit, live: (e) => e.name === 'broadcast' && e.id === of.id });
 	const path = `/broadcasts/${of.id}/recipients`;
-	const n = listed ? of.counts[outcome] : of.counts.delivered - (outcome === 'not_opened' ? of.counts.opened : of.counts.clicked);
+	const n = of.counts[outcome];
 	const acts = html`<div class="row row--wrap">${!short && html`<input class="input" type="search" aria-label=${t('report.person')} placeholder=${t('report.person')} value=${email} onChange=${(e) => setQuery({ email: e.currentTarget.value.trim() })} />`}
-		<${Select} bare label=${t('report.outcome')} value=${outcome} onChange=${(to) => setQuery({ outcome: to })} options=${[...outcomes, ...without].map((o) => [o, t(`report.${o}`)])} />
-		${!short && listed && html`<${Csv} path=${path} query=${query} name=${`broadcast-${outcome}`} />`}
-		${n > 0 && html`<${Button} onClick=${() => void dialog((close) => html`<${Make} of=${of} outcome=${outcome} close=${close} />`)}>${t('report.segment', { n })}<//>`}</div>`;
+		<${Select} bare label=${t('report.outcome')} value=${outcome} onChange=${(to) => setQuery({ outcome: to })} options=${outcomes.map((o) => [o, t(`report.${o}`)])} />
+		${!short && html`<${Csv} path=${path} query=${query} name=${`broadcast-${outcome}`} />`}
+		${(n ?? list.rows.length) > 0 && html`<${Button} onClick=${() => void dialog((close) => html`<${Make} of=${of} outcome=${outcome} close=${close} />`)}>${n === undefined ? t('report.segmentOf') : t('report.segment', { n })}<//>`}</div>`;
 	const link = (row) => row.clicked_links?.[0]?.url.replace(/^https?:\/\//, '') ?? '';
-	return html`<${Section} title=${t('report.people')} acts=${acts}>${!listed ? html`<p class="muted t13r">${t('report.withoutText')}</p>` : html`<${Table} list=${short ? { ...list, page: { ...list.page, has_more: false } } : list} label=${t('report.people')} open=${(row) => (row.contact_id ? `${base}/contacts/${row.contact_id}` : null)}
+	return html`<${Section} title=${t('report.people')} acts=${acts}><${Table} list=${short ? { ...list, page: { ...list.page, has_more: false } } : list} label=${t('report.people')} open=${(row) => (row.contact_id ? `${base}/contacts/${row.contact_id}` : null)}
 		empty=${html`<${Empty} icon="audience" title=${t('report.noPeople')}>${t('report.noPeopleText')}<//>`} columns=${[
 			{ name: t('report.person'), class: 'cell-cut', cell: (row) => html`<a href=${`${base}/emails/${row.id}`}><bdi>${row.email}</bdi></a>` },
 			...(outcome === 'clicked' ? [{ name: t('report.link'), class: 'cell-cut muted hide-s', cell: (row) => html`<bdi title=${link(row)}>${link(row)}</bdi>` }] : []),
 			{ name: t('report.state'), class: 'w-status', cell: (row) => html`<${Status} of=${row.last_event} />` },
-		]} />`}${short && list.page?.has_more && html`<div class="table-foot"><a class="btn" href=${`${base}/broadcasts/${of.id}/report?tab=people&outcome=${outcome}`}>${t('ui.more')}</a></div>`}<//>`;
+		]} />${short && list.page?.has_more && html`<div class="table-foot"><a class="btn" href=${`${base}/broadcasts/${of.id}/report?tab=people&outcome=${outcome}`}>${t('ui.more')}</a></div>`}<//>`;
 }
 
 function Make({ of, outcome, close }) {

@@ -78,7 +78,7 @@ function Funnel({ counts }) {
 function Summary({ of }) {
 	return html`<div class="page"><div class="cols"><div><${Section} title=${t('report.became')}><${Funnel} counts=${of.counts} />${!of.counts.opened && !of.counts.clicked && html`<p class="t12 muted">${t('report.notSeen')}</p>`}<//>
 	<${People} of=${of} limit=${6} short /></div>
-	<${Section} title=${t('report.where')}><${Shares} of=${of} /><div class="gap"><${Paper} of=${`/broadcasts/${of.id}/preview`} stamp=${of.id} /></div><//></div></div>`;
+	<${Section} title=${t('report.where')}><${Shares} of=${of} /><div class="gap"><${Paper} of=${`/broadcasts/${of.id}/preview`} body=${{ clicks: true }} stamp=${`${of.id} ${of.counts.clicked}`} /></div><//></div></div>`;
 }
 
 function useLinks(of) {
@@ -87,7 +87,7 @@ function useLinks(of) {
 	return { list, all };
 }
 
-/** Each link with its share of the clicks, beside the mail: in the frame itself nothing of ours can stand. */
+/** Each link with its share of the clicks, as a list beside the mail that shows them at its links. */
 function Shares({ of }) {
 	const { list, all } = useLinks(of);
 	if (!list.rows.length) return html`<p class="muted t13r">${list.loading ? '' : t('report.noLinksText')}</p>`;

@@ -35,7 +35,7 @@ function Route({ of: r }) {
 /** The page. */
 export default function Reports() {
 	const got = useGet('/ingest', undefined, { every: 15 });
-	const top = html`<${Head} title=${t('reports.title')}><${Button} icon="info" href="/manual/provider-events">${t('ui.manual')}<//><//><${RelaySections} at="/operator/reports" />`;
+	const top = html`<${Head} title=${t('reports.title')} /><${RelaySections} at="/operator/reports" />`;
 	if (got.error && !got.data) return html`${top}<${Failed} error=${got.error} retry=${got.reload} />`;
 	if (!got.data) return html`${top}<${Bones} />`;
 	return html`${top}<div class="page page--text"><p class="t13r ink2 prose reports-intro">${t('reports.intro')}</p>${got.data.data.map((r) => html`<${Route} key=${r.source} of=${r} />`)}</div>`;

@@ -46,11 +46,12 @@ function Who({ of, plan }) {
 	if (!plan) return html`<${Section} title=${t('review.who')}><${Bones} rows=${4} /><//>`;
 	const out = plan.left_out;
 	const all = plan.recipients + out.unsubscribed + out.suppressed + out.topic;
+	const by = Object.entries(out.suppressed_by);
 	const line = (word, n) => n > 0 && html`<tr><td class="ink2">${word}</td><td class="num ink2">−${number(n)}</td></tr>`;
 	return html`<${Section} title=${t('review.who')}><p class="t28">${t('review.people', { n: plan.recipients })}</p>
 	<table class="table sum"><thead class="vh"><tr><th>${t('review.part')}</th><th>${t('broadcasts.people')}</th></tr></thead><tbody>
 	<tr><td>${of.segment_id ? say('review.inSegment', { name: html`<a class="link" href=${`${base}/segments/${of.segment_id}`}><bdi>${segment?.name ?? '…'}</bdi></a>` }) : t('review.inAll')}</td><td class="num">${number(all)}</td></tr>
-	${line(t('review.unsubscribed'), out.unsubscribed)}${line(t('review.topic', { name: topic?.name ?? '…' }), out.topic)}${line(t('review.suppressed'), out.suppressed)}
+	${line(t('review.unsubscribed'), out.unsubscribed)}${line(t('review.topic', { name: topic?.name ?? '…' }), out.topic)}${by.map(([origin, n]) => line(t(`review.suppressedBy.${origin}`), n))}
 	<tr class="is-total"><td>${t('review.willBe')}</td><td class="num">${number(plan.recipients)}</td></tr></tbody></table>
 	${!plan.recipients && html`<${Notice} kind="warn">${t('review.nobody')}<//>`}<//>`;
 }
@@ -88,7 +89,7 @@ function When({ plan }) {
 	if (!plan) return null;
 	const { waves } = plan;
 	const done = plan.finishes_at && html`<time datetime=${plan.finishes_at} title=${exact(plan.finishes_at)}>${clock(plan.finishes_at)}</time>`;
-	return html`<${Section} title=${t('review.plan')} acts=${waves.length > 0 && html`<span class="t13r ink2">${done ? say(waves.length === 1 ? 'review.waves.one' : 'review.waves.other', { n: waves.length, time: done }) : t('review.wavesOpen', { n: waves.length })}</span>`}>
+	return html`<${Section} title=${t('review.plan')} acts=${waves.length > 0 && html`<span class="t13r ink2">${done ? say('review.waves', { n: waves.length, time: done }) : t('review.wavesOpen', { n: waves.length })}</span>`}>
 	${waves.length ? html`<${Bars} label=${t('review.wave')} show=${(v) => number(v)} bars=${waves.map((w) => ({ name: clock(w.at), axis: waves.length <= 6 ? clock(w.at) : undefined, value: w.count, word: waves.length <= 8 ? number(w.count) : undefined }))} />` : html`<p class="muted">${t('review.noPlan')}</p>`}
 	${plan.warning && html`<p class="t13r ink2 prose">${plan.warning.message}</p>`}<//>`;
 }

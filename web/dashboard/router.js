@@ -73,7 +73,7 @@ export function match(pattern, path) {
 	/** @type {Record<string, string>} */
 	const params = {};
 	for (let i = 0; i < want.length; i++) {
-		if (want[i].startsWith(':')) params[want[i].slice(1)] = decodeURIComponent(have[i]);
+		if (want[i].startsWith(':') && have[i]) params[want[i].slice(1)] = decodeURIComponent(have[i]);
 		else if (want[i] !== have[i]) return null;
 	}
 	return params;

@@ -5,6 +5,7 @@ import { t } from './i18n.js';
 import { Button, Input, Notice, Select } from './ui/base.js';
 import { Meter } from './ui/chart.js';
 import { DialogBody, toast } from './ui/float.js';
+import { textOf } from './csv-head.js';
 
 /** How many addresses one request takes. */
 const batch = 1000;
@@ -23,7 +24,7 @@ export function ImportSuppressions({ close }) {
 	const [done, setDone] = useState(-1);
 	const [wrong, say] = useState('');
 	const all = useMemo(() => addressesIn(text), [text]);
-	const read = async (file) => file && setText(await file.text());
+	const read = async (file) => file && setText(await textOf(file));
 	const send = async () => {
 		if (!all.length || done >= 0) return;
 		say('');

@@ -33,10 +33,11 @@ const warning = (rows) => t(rows.some((r) => r.origin === 'complaint') ? 'suppre
 /** The page. */
 export default function Suppressions() {
 	const origin = place.value.query.get('origin') ?? '';
-	const query = { origin };
+	const email = place.value.query.get('email') ?? '';
+	const query = { origin, email };
 	const list = useList('/suppressions', query);
 	const [selected, select] = useState(/** @type {Set<string>} */ (new Set()));
-	const [typed, type] = useState('');
+	const [typed, type] = useState(email);
 	const add = async () => {
 		const made = await dialog((close) => html`<${AddSuppression} close=${close} />`);
 		if (!made) return;
@@ -57,18 +58,7 @@ export default function Suppressions() {
 		toast(t('suppressions.lifted', { n }));
 		await list.reload();
 	});
-	// The list has no search: an address is asked for as it stands.
-	const find = () => attempt(async () => {
-		const email = typed.trim();
-		if (!email) return;
-		try {
-			const found = await api.get(`/suppressions/${encodeURIComponent(email)}`);
-			toast(html`${t('suppressions.is', { email: found.email, why: t(`suppressions.why.${found.origin}`) })} <${Time} at=${found.created_at} />`, { kind: 'info', href: found.source_id ? `${base}/emails/${found.source_id}` : undefined, word: t('suppressions.mail') });
-		} catch (e) {
-			if (!(e instanceof ApiError) || e.status !== 404) throw e;
-			toast(t('suppressions.isNot', { email }));
-		}
-	});
+	const find = () => setQuery({ email: typed.trim() });
 	const rows = list.rows.filter((r) => selected.has(r.id));
 	const acts = html`<${Button} onClick=${bring}>${t('suppressions.import')}<//><${Button} kind="primary" icon="plus" onClick=${add}>${t('suppressions.add')}<//>`;
 	return html`<${Head} title=${t('suppressions.title')}><${Csv} path="/suppressions" query=${query} name="suppressions" />${acts}<//>
@@ -78,7 +68,10 @@ export default function Suppressions() {
 		find();
 	}}><input class="input requests-path" type="email" aria-label=${t('suppressions.find')} placeholder=${t('suppressions.find')} value=${typed} onInput=${(e) => type(e.currentTarget.value)} /><${Button} type="submit" icon="search" label=${t('suppressions.findAct')} /></form>
 		<${Select} bare label=${t('suppressions.origin')} value=${origin} onChange=${(value) => setQuery({ origin: value })} options=${[['', t('suppressions.any')], ...origins.map((o) => [o, t(`suppressions.origins.${o}`)])]} /></div>
-	<${Table} list=${list} label=${t('suppressions.title')} selected=${selected} onSelect=${select} empty=${html`<${Empty} icon="st-suppressed" title=${t(origin ? 'suppressions.noneSuch' : 'suppressions.none')} act=${origin ? html`<${Button} onClick=${() => setQuery({ origin: null })}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
+	<${Table} list=${list} label=${t('suppressions.title')} selected=${selected} onSelect=${select} empty=${html`<${Empty} icon="st-suppressed" title=${email ? t('suppressions.isNot', { email }) : t(origin ? 'suppressions.noneSuch' : 'suppressions.none')} act=${origin || email ? html`<${Button} onClick=${() => {
+		type('');
+		setQuery({ origin: null, email: null });
+	}}>${t('suppressions.showAll')}<//>` : html`<${Button} onClick=${bring}>${t('suppressions.import')}<//>`}>${t('suppressions.noneText')}<//>`} columns=${[
 		{ name: t('suppressions.address'), class: 'cell-cut', cell: (row) => html`<${Copy} text=${row.email} mono=${false} show=${html`<bdi>${row.email}</bdi>`} /><span class="cell-sub">${t(`suppressions.origins.${row.origin}`)}</span>` },
 		{ name: t('suppressions.origin'), class: 'w-rectype hide-s', cell: (row) => t(`suppressions.origins.${row.origin}`) },
 		{ name: t('suppressions.cause'), class: 'cell-cut hide-s', cell: (row) => row.source_id ? html`<a class="link" href=${`${base}/emails/${row.source_id}`}>${t('suppressions.mail')}</a>` : html`<span class="muted">–</span>` },

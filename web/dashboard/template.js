@@ -15,6 +15,7 @@ import { CodeEditor } from './ui/code-editor.js';
 import { attempt, dialog, DialogBody, Menu, toast } from './ui/float.js';
 import { Paper } from './ui/frame.js';
 import { builtIn, findings } from './variables.js';
+import { byHand, partOf, parts, Visual, Warning } from './visual.js';
 
 /** The page. @param {{params: {id: string}}} props */
 export default function TemplatePage({ params }) {
@@ -28,7 +29,7 @@ export default function TemplatePage({ params }) {
 /** The PATCH of what was changed: what must not be empty waits until it is not. @param {any} changed */
 function body(changed) {
 	const out = { ...changed };
-	for (const name of ['alias', 'from', 'subject']) if (out[name] === '') out[name] = null;
+	for (const name of ['alias', 'from', 'subject', 'design']) if (out[name] === '') out[name] = null;
 	for (const name of ['html', 'name']) if (name in out && !out[name].trim()) delete out[name];
 	if (out.variables) out.variables = out.variables.filter((v) => v.key).map(({ key, type, fallback_value: fallback }) => ({ key, type, ...(fallback === null || fallback === undefined || fallback === '' ? {} : { fallback_value: type === 'number' ? Number(fallback) : String(fallback) }) }));
 	if (out.variables?.length === 0) out.variables = null;
@@ -77,18 +78,20 @@ function Meta({ draft }) {
 
 function Writing({ draft, values, setValues, side, setSide }) {
 	const { value } = draft;
-	const [part, setPart] = useState('html');
+	const [chosen, setPart] = useState(/** @type {string|null} */ (null));
+	const part = partOf(value, chosen);
 	const editor = useRef(/** @type {any} */ (null));
 	const text = value[part] ?? '';
 	const declared = useMemo(() => (value.variables ?? []).map((v) => v.key), [value.variables]);
 	const find = useMemo(() => (now) => findings(now, [...builtIn, ...declared], 'variable'), [declared]);
 	const mend = useMemo(() => (now) => find(now).filter((f) => f.fix || f.broken), [find]); // the rest is declared below
 	const known = useMemo(() => [...(value.variables ?? []).map((v) => ({ name: v.key, detail: v.fallback_value === null || v.fallback_value === undefined ? '' : t('editor.else', { text: v.fallback_value }) })), ...builtIn.map((name) => ({ name }))], [value.variables]);
-	return html`<section aria-label=${t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${[['html', 'HTML'], ['text', t('composer.text')]]} /><span class="push"></span>
+	return html`<section aria-label=${part === 'visual' ? t('visual.title') : t(`composer.${part}`)}><div class="bench-head"><${Seg} label=${t('composer.part')} value=${part} onChange=${setPart} options=${parts(value)} /><span class="push"></span>
 		<${Button} kind="quiet" icon="code" aria-pressed=${String(side === 'call')} onClick=${() => setSide(side === 'call' ? 'preview' : 'call')}>${t('template.call')}<//>
 		<${Button} kind="quiet" icon="history" aria-pressed=${String(side === 'versions')} onClick=${() => setSide(side === 'versions' ? 'preview' : 'versions')}>${t('composer.versions')}<//></div>
-	${part === 'text' && value.text === null ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
-		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => draft.change({ [part]: now })} />
+	${part === 'visual' ? html`<${Visual} draft=${draft} known=${known} />` : part === 'text' && value.text === null ? html`<div class="empty"><${Icon} name="list" /><h3>${t('composer.textMade')}</h3><p>${t('composer.textMadeText')}</p><div class="row"><${Button} icon="edit" onClick=${() => draft.change({ text: '' })}>${t('composer.textOwn')}<//></div></div>`
+		: html`<${CodeEditor} key=${part} kind=${part} text=${text} stamp=${draft.stamp} label=${t(`composer.${part}`)} known=${known} findings=${find} handle=${editor} onChange=${(now) => (part === 'html' ? byHand(draft, now, () => setPart('visual')) : draft.change({ text: now }))} />
+		${part === 'html' && html`<${Warning} value=${value} />`}
 		${part === 'text' && html`<div class="vars"><span>${t('composer.textIs')}</span><${Button} class="push" onClick=${() => draft.change({ text: null })}>${t('composer.textRemake')}<//></div>`}
 		<${Lint} text=${text} find=${mend} editor=${editor} />`}
 	<${Variables} draft=${draft} values=${values} setValues=${setValues} /></section>`;

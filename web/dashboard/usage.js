@@ -1,7 +1,7 @@
 // What the team sent, by day, and what its plan allows.
 import { html } from './lib/core.js';
 import { useGet } from './api.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { day, number, percent, relative, short } from './format.js';
 import { place, setQuery } from './router.js';
 import { Bones, Facts, Failed, Head, Section, Seg, Time } from './ui/base.js';
@@ -24,7 +24,7 @@ export default function Usage() {
 	if (!u) return html`${top}<${Bones} />`;
 	const sum = metrics.data?.totals?.sent ?? 0;
 	return html`${top}<div class="page"><div class="stats stats--3"><${Count} label=${t('usage.today')} value=${u.today.emails_sent} most=${u.limits?.emails_per_day} note=${t('usage.resets', { when: relative(u.today.resets_at) })} />
-		${u.period ? html`<${Count} label=${t('usage.period')} value=${u.period.emails_sent} most=${u.period.included} note=${html`${t('usage.ends')} <${Time} at=${u.period.ends_at} />${u.period.overage_enabled ? ` · ${t('usage.overage', { price: number(u.period.overage_usd_per_1k, { style: 'currency', currency: 'USD' }) })}` : ''}`} />` : html`<${Count} label=${t('usage.span', { n: days })} value=${sum} note=${t('usage.perDay', { n: Math.round(sum / days) })} />`}
+		${u.period ? html`<${Count} label=${t('usage.period')} value=${u.period.emails_sent} most=${u.period.included} note=${html`${say('usage.ends', { time: html`<${Time} at=${u.period.ends_at} />` })}${u.period.overage_enabled ? ` · ${t('usage.overage', { price: number(u.period.overage_usd_per_1k, { style: 'currency', currency: 'USD' }) })}` : ''}`} />` : html`<${Count} label=${t('usage.span', { n: days })} value=${sum} note=${t('usage.perDay', { n: Math.round(sum / days) })} />`}
 		<div class="stat"><p class="stat-label">${t('usage.plan')}</p><p class="stat-value">${u.plan ?? t('usage.own')}</p><p class="stat-note">${u.cloud ? t('usage.planNote') : t('usage.ownNote')}</p></div></div>
 	<${Section} title=${t('usage.byDay')} acts=${html`<${Seg} label=${t('usage.spanLabel')} value=${String(days)} onChange=${(n) => setQuery({ days: n === '30' ? null : n })} options=${['7', '30', '90'].map((n) => [n, t('usage.days', { n: Number(n) })])} />`}>${metrics.error && !metrics.data ? html`<${Failed} error=${metrics.error} retry=${metrics.reload} />` : metrics.data && html`<${Chart} rows=${metrics.data.data ?? []} days=${days} most=${u.limits?.emails_per_day} />`}<//>
 	${u.limits && html`<${Section} title=${t('usage.limits')}><${Facts} pairs=${[

@@ -1,7 +1,7 @@
 // One webhook: its health, what it was told and answered, and telling it again.
 import { html, useEffect } from './lib/core.js';
 import { api, useGet, useList } from './api.js';
-import { t } from './i18n.js';
+import { say, t } from './i18n.js';
 import { base, go, place } from './router.js';
 import { mayAdmin } from './state.js';
 import { Bones, Button, Empty, Failed, Head, Id, Time, Verdict } from './ui/base.js';
@@ -16,7 +16,7 @@ const crumbs = () => [[t('webhooks.title'), `${base}/webhooks`]];
 /** What the head says: kind, sentence, what to do. @param {any} hook @param {boolean} told whether there is anything that got through */
 function verdict(hook, told) {
 	if (hook.status === 'disabled') return { kind: hook.failing_since ? 'bad' : 'neutral', line: t(hook.failing_since ? 'webhook.stopped' : 'webhook.disabled'), fix: t('webhook.disabledFix') };
-	if (hook.failing_since) return { kind: 'bad', line: html`${t('webhook.failing')} <${Time} at=${hook.failing_since} />`, fix: t('webhook.failingFix') };
+	if (hook.failing_since) return { kind: 'bad', line: say('webhook.failing', { time: html`<${Time} at=${hook.failing_since} />` }), fix: t('webhook.failingFix') };
 	return told ? { kind: 'good', line: t('webhook.good'), fix: null } : { kind: 'neutral', line: t('webhook.idle'), fix: t('webhook.idleFix') };
 }
 

@@ -25,6 +25,7 @@ type EmailItem struct {
 	Bcc         []string      `json:"bcc"`
 	ReplyTo     []string      `json:"reply_to"`
 	Subject     string        `json:"subject"`
+	Tags        []app.Tag     `json:"tags"`
 	CreatedAt   string        `json:"created_at" format:"date-time"`
 	ScheduledAt *string       `json:"scheduled_at" format:"date-time"`
 	LastEvent   app.LastEvent `json:"last_event" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled"`
@@ -35,11 +36,11 @@ type emailRecord struct {
 	EmailItem
 	HTML        *string           `json:"html"`
 	Text        *string           `json:"text"`
-	Tags        []app.Tag         `json:"tags"`
 	Headers     map[string]string `json:"headers"`
 	TopicID     *string           `json:"topic_id"`
 	BroadcastID *string           `json:"broadcast_id,omitempty" format:"uuid" doc:"Of an email to a recipient of a broadcast; lists leave those out"`
 	Attachments []AttachmentMeta  `json:"attachments" doc:"Without their content"`
+	Source      string            `json:"source,omitempty" enum:"api,cli,dashboard,mcp,resend,smtp" doc:"How it came; resend: sent once more; absent of a broadcast's"`
 	Score       *float64          `json:"score"`
 	Verdict     verdict.Verdict   `json:"verdict" doc:"What became of it and why, in one sentence, and what to do"`
 }
@@ -109,7 +110,7 @@ func (r Routes) Add(h *rest.Handler) {
 	}, r.listEvents)
 	rest.Register(h, rest.Route{}, huma.Operation{
 		OperationID: "get-raw-email", Method: http.MethodGet, Path: "/emails/{id}/raw",
-		Summary: "Get the whole message, where no relay is configured", Tags: shapes.EmailTags,
+		Summary: "Get the whole message, where it was handed in by SMTP or no relay is configured", Tags: shapes.EmailTags,
 		Errors: []int{http.StatusNotFound},
 	}, r.getRaw)
 	r.addBatches(h)
@@ -172,6 +173,7 @@ func newEmailItem(e *app.Email) EmailItem {
 		Bcc:         shapes.FormatAddresses(e.Bcc),
 		ReplyTo:     shapes.FormatAddresses(e.ReplyTo),
 		Subject:     e.Subject,
+		Tags:        append([]app.Tag{}, e.Tags...),
 		CreatedAt:   app.FormatTime(e.CreatedAt),
 		ScheduledAt: app.FormatTimePtr(e.ScheduledAt),
 		LastEvent:   e.LastEvent,
@@ -181,8 +183,8 @@ func newEmailItem(e *app.Email) EmailItem {
 func newEmailRecord(e *app.Email) emailRecord {
 	r := emailRecord{
 		Object: "email", EmailItem: newEmailItem(e),
-		HTML: service.TextOrNull(e.HTML), Text: service.TextOrNull(e.Text), TopicID: service.TextOrNull(e.TopicID), BroadcastID: service.TextOrNull(e.BroadcastID),
-		Tags: append([]app.Tag{}, e.Tags...), Headers: make(map[string]string, len(e.Headers)),
+		HTML: service.TextOrNull(e.HTML), Text: service.TextOrNull(e.Text), TopicID: service.TextOrNull(e.TopicID), BroadcastID: service.TextOrNull(e.BroadcastID), Source: e.Source,
+		Headers:     make(map[string]string, len(e.Headers)),
 		Attachments: make([]AttachmentMeta, len(e.Attachments)),
 	}
 	if e.Insights != nil {

@@ -6,11 +6,13 @@ import (
 	"mailer/app"
 	"mailer/app/mail"
 	"mailer/web/rest"
+	"mailer/web/shapes"
 )
 
 // SearchService finds emails.
 type SearchService interface {
 	Emails(ctx context.Context, key *app.Key, q mail.SearchQuery, page app.Page) (*mail.FoundEmails, error)
+	Reasons(ctx context.Context, emails []app.Email) (map[string]app.Event, error)
 }
 
 // searchInput are the filters of a list of emails. They are strings, so that a bad one is
@@ -20,7 +22,7 @@ type searchInput struct {
 	To            string `query:"to" doc:"Whom it went to (to, cc or bcc): an address, the beginning of one like ann or ann*, or @example.com. A whole address is found by index" example:"ann@example.com"`
 	From          string `query:"from" doc:"Its sender, as with to"`
 	Subject       string `query:"subject" doc:"A part of its subject; upper and lower case of a to z are the same"`
-	Status        string `query:"status" enum:"queued,scheduled,sent,delivery_delayed,delivered,opened,clicked,bounced,complained,suppressed,failed,canceled" doc:"Its last_event"`
+	Status        string `query:"status" doc:"Its last_event, or several with commas between them" example:"bounced,failed"`
 	Domain        string `query:"domain" doc:"The domain of its sender"`
 	Tag           string `query:"tag" doc:"One of its tags: name, or name:value"`
 	Source        string `query:"source" enum:"api,cli,dashboard,mcp,resend,smtp" doc:"How it came; resend: sent once more"`
@@ -28,6 +30,7 @@ type searchInput struct {
 	BroadcastID   string `query:"broadcast_id" format:"uuid" doc:"The emails of a broadcast to its recipients, which no other list has. It stands alone"`
 	CreatedAfter  string `query:"created_after" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
 	CreatedBefore string `query:"created_before" doc:"A time (RFC 3339)" example:"2026-01-31T12:00:00.000Z"`
+	Include       string `query:"include" enum:"reason" doc:"reason: with each email the line of its timeline that made it what last_event says, where there is one"`
 }
 
 func (in *searchInput) query() mail.SearchQuery {
@@ -35,22 +38,45 @@ func (in *searchInput) query() mail.SearchQuery {
 		KeyID: in.KeyID, BroadcastID: in.BroadcastID, CreatedAfter: in.CreatedAfter, CreatedBefore: in.CreatedBefore}
 }
 
-func (r Routes) listEmails(ctx context.Context, key *app.Key, in *searchInput) (*rest.SearchOutput[EmailItem], error) {
+// listedEmail is an email in a list.
+type listedEmail struct {
+	EmailItem
+	Reason *shapes.EventItem `json:"reason,omitempty" doc:"Where include names it"`
+}
+
+func (r Routes) listEmails(ctx context.Context, key *app.Key, in *searchInput) (*rest.SearchOutput[listedEmail], error) {
 	page, err := in.Page()
 	if err != nil {
 		return nil, err
 	}
-	q := in.query()
-	if q == (mail.SearchQuery{}) {
-		emails, more, err := r.Service.ListEmails(ctx, key, page)
-		if err != nil {
-			return nil, err
-		}
-		return rest.NewSearch(emails, more, nil, newEmailItem), nil
+	if in.Include != "" && in.Include != "reason" {
+		return nil, app.Invalid("include", "can be reason")
 	}
-	found, err := r.Search.Emails(ctx, key, q, page)
+	var found mail.FoundEmails
+	var searched *rest.SearchedTo
+	if q := in.query(); q == (mail.SearchQuery{}) {
+		found.Emails, found.More, err = r.Service.ListEmails(ctx, key, page)
+	} else {
+		var got *mail.FoundEmails
+		if got, err = r.Search.Emails(ctx, key, q, page); err == nil {
+			found, searched = *got, &rest.SearchedTo{ID: got.SearchedTo}
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	return rest.NewSearch(found.Emails, found.More, &rest.SearchedTo{ID: found.SearchedTo}, newEmailItem), nil
+	var reasons map[string]app.Event
+	if in.Include != "" {
+		if reasons, err = r.Search.Reasons(ctx, found.Emails); err != nil {
+			return nil, err
+		}
+	}
+	return rest.NewSearch(found.Emails, found.More, searched, func(e *app.Email) listedEmail {
+		out := listedEmail{EmailItem: newEmailItem(e)}
+		if why, ok := reasons[e.ID]; ok {
+			item := shapes.NewEventItem(&why)
+			out.Reason = &item
+		}
+		return out
+	}), nil
 }

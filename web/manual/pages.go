@@ -3,7 +3,7 @@ package manual
 import (
 	"bytes"
 	"crypto/sha256"
-	"embed"
+	_ "embed"
 	"encoding/hex"
 	"encoding/json"
 	"html"
@@ -12,14 +12,19 @@ import (
 	"sync"
 	"time"
 
+	"mailer/app/pack"
 	"mailer/web/rest"
 )
 
-// files are the pages as HTML with their index, which a test makes of the Markdown beside
-// them so that the program needs nothing that reads it, and what the pages hand out.
+// packed are the pages as HTML with their index, which a test makes of the Markdown beside
+// them so that the program needs nothing that reads it, and the files that the pages hand
+// out, as they stand here.
 //
-//go:embed html/*.html html/index.json manual.css alerts.yml grafana.json
-var files embed.FS
+//go:embed pages.gz
+var packed []byte
+
+// handedOut are the media types of the files of this folder that are served.
+var handedOut = map[string]string{"manual.css": "text/css; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"}
 
 // prefix is where the manual stands.
 const prefix = "/manual"
@@ -70,21 +75,22 @@ func Register(h *rest.Handler, styles func() string) {
 
 // prepare makes all replies.
 func (s *site) prepare() {
-	// What is embedded can always be read, and the tests have read the index.
-	index, _ := files.ReadFile("html/index.json")
-	_ = json.Unmarshal(index, &s.pages)
-	front, _ := files.ReadFile("html/index.html")
+	files := map[string][]byte{}
+	// What is embedded can always be read: the tests have read it to its end, and the index.
+	_ = pack.Each(packed, func(name string, content []byte) bool {
+		files[name] = content
+		return true
+	})
+	_ = json.Unmarshal(files["index.json"], &s.pages)
 	s.replies = map[string]*reply{
-		"":            newReply(htmlType, s.document("", "Manual", article(front))),
-		"/index.json": newReply("application/json", index),
+		"":            newReply(htmlType, s.document("", "Manual", article(files["index.html"]))),
+		"/index.json": newReply("application/json", files["index.json"]),
 	}
 	for i, p := range s.pages {
-		text, _ := files.ReadFile("html/" + p.Page + ".html")
-		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(text)+s.turns(i)))
+		s.replies["/"+p.Page] = newReply(htmlType, s.document(p.Page, p.Title, article(files[p.Page+".html"])+s.turns(i)))
 	}
-	for name, kind := range map[string]string{"manual.css": "text/css; charset=utf-8", "alerts.yml": "application/yaml", "grafana.json": "application/json"} {
-		b, _ := files.ReadFile(name)
-		s.replies["/"+name] = newReply(kind, b)
+	for name, kind := range handedOut {
+		s.replies["/"+name] = newReply(kind, files[name])
 	}
 }
 

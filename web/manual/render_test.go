@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"maps"
 	"os"
-	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -17,9 +17,12 @@ import (
 	"github.com/yuin/goldmark/extension"
 	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
+
+	"mailer/app/apptest"
+	"mailer/app/pack"
 )
 
-var update = flag.Bool("update", false, "write html anew from the Markdown")
+var update = flag.Bool("update", false, "write pages.gz anew from the Markdown and the files")
 
 // markdown is a page as it was written.
 type markdown struct {
@@ -140,7 +143,8 @@ func (m markdown) render(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// TestThePagesAreWhatTheMarkdownSays holds html against the Markdown.
+// TestThePagesAreWhatTheMarkdownSays holds what is embedded against the Markdown, and
+// against the files that are handed out.
 func TestThePagesAreWhatTheMarkdownSays(t *testing.T) {
 	all := readPages(t)
 	about := map[string]string{}
@@ -156,25 +160,29 @@ func TestThePagesAreWhatTheMarkdownSays(t *testing.T) {
 		}
 		fmt.Fprintf(&index, ",\n%s", b)
 	}
-	want := map[string][]byte{"index.json": []byte("[\n" + strings.TrimPrefix(index.String(), ",\n") + "\n]\n")}
+	want := []apptest.File{{Name: "index.json", Content: []byte("[\n" + strings.TrimPrefix(index.String(), ",\n") + "\n]\n")}}
 	for _, m := range all {
-		want[m.name+".html"] = m.render(t)
+		want = append(want, apptest.File{Name: m.name + ".html", Content: m.render(t)})
+	}
+	for _, name := range slices.Sorted(maps.Keys(handedOut)) {
+		want = append(want, apptest.File{Name: name, Content: read(t, name)})
 	}
 	if *update {
-		for name, b := range want {
-			if err := os.WriteFile(filepath.Join("html", name), b, 0o644); err != nil {
-				t.Fatal(err)
-			}
+		if err := os.WriteFile("pages.gz", apptest.Pack(t, want), 0o644); err != nil {
+			t.Fatal(err)
 		}
 	}
-	for name, b := range want {
-		if got, err := os.ReadFile(filepath.Join("html", name)); err != nil || !bytes.Equal(got, b) {
-			t.Errorf("html/%s is not what the Markdown says: go test ./web/manual -update (%v)", name, err)
+	n := 0
+	err := pack.Each(read(t, "pages.gz"), func(name string, content []byte) bool {
+		if n >= len(want) || want[n].Name != name || !bytes.Equal(want[n].Content, content) {
+			t.Errorf("%s of pages.gz is not what the Markdown, or the file of that name, says: go test ./web/manual -update", name)
+			return false
 		}
-	}
-	there, err := filepath.Glob("html/*")
-	if err != nil || len(there) != len(want) {
-		t.Errorf("%d files stand in html, the manual has %d (%v)", len(there), len(want), err)
+		n++
+		return true
+	})
+	if err != nil || n != len(want) {
+		t.Errorf("pages.gz has %d of %d files (go test ./web/manual -update): %v", n, len(want), err)
 	}
 }
 

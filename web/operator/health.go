@@ -20,7 +20,15 @@ type serverStatus struct {
 	Queue    statusQueue    `json:"queue"`
 	Database statusDatabase `json:"database"`
 	Backup   statusBackup   `json:"backup"`
-	Version  string         `json:"version"`
+
+	Certificates []statusCertificate `json:"certificates" doc:"Of the server's own listeners, what ends first before others"`
+	Version      string              `json:"version"`
+}
+
+type statusCertificate struct {
+	Host    string  `json:"host" doc:"Whom it is for, or the file that it comes from"`
+	Until   *string `json:"until" format:"date-time" doc:"null: there is none yet"`
+	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
 }
 
 type statusNeed struct {
@@ -135,5 +143,6 @@ func newServerStatus(st *health.Status) serverStatus {
 		},
 		Database: statusDatabase{Bytes: st.Database.Bytes, WALBytes: st.Database.WALBytes, DiskFree: st.Database.DiskFree},
 		Backup:   statusBackup(st.Backup), Version: st.Version,
+		Certificates: converted(st.Certificates, func(c health.Certificate) statusCertificate { return statusCertificate(c) }),
 	}
 }

@@ -126,6 +126,7 @@ var queueTags = []string{"Queue"}
 type QueueService interface {
 	Summary(ctx context.Context, team string) (queue.Summary, error)
 	List(ctx context.Context, f queue.Filter, after string, limit int) ([]queue.Item, bool, error)
+	Doubts(ctx context.Context, team string, page app.Page) ([]app.Doubt, bool, error)
 	Hold(ctx context.Context, f queue.Filter) (queue.Result, error)
 	Release(ctx context.Context, f queue.Filter) (queue.Result, error)
 	Retry(ctx context.Context, f queue.Filter) (queue.Result, error)
@@ -144,6 +145,7 @@ func (r QueueRoutes) Add(h *rest.Handler) {
 		Summary: "List what waits and why, oldest first, and count it", Tags: queueTags,
 		Errors: []int{http.StatusNotFound, http.StatusUnprocessableEntity},
 	}, r.list)
+	r.addDoubts(h)
 	for _, act := range []struct {
 		id, verb, summary string
 		do                func(QueueService, context.Context, queue.Filter) (queue.Result, error)

@@ -59,7 +59,7 @@ type pages struct {
 	service Service
 	policy  string // Content-Security-Policy
 	matcher language.Matcher
-	texts   []pageText // in the order of the matcher's tags
+	texts   []*pageText // in the order of the matcher's tags
 }
 
 // hostedPage is what a page shows. Names in it are somebody else's input: they
@@ -160,14 +160,14 @@ func (p *pages) spoken(in *pageInput) *pageText { return p.text(cmp.Or(in.Langua
 // text chooses the language: that of the reader, or else English.
 func (p *pages) text(acceptLanguage string) *pageText {
 	if len(acceptLanguage) > maxAcceptLanguage {
-		return &p.texts[0]
+		return p.texts[0]
 	}
 	wanted, _, err := language.ParseAcceptLanguage(acceptLanguage)
 	if err != nil {
-		return &p.texts[0]
+		return p.texts[0]
 	}
 	_, i, _ := p.matcher.Match(wanted...)
-	return &p.texts[i]
+	return p.texts[i]
 }
 
 // refuse answers with the page of an error.

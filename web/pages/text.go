@@ -45,14 +45,14 @@ type pageText struct {
 
 // pageTexts returns the languages; the first is for everybody who reads none of
 // them.
-func pageTexts() []pageText {
-	return []pageText{
+func pageTexts() []*pageText {
+	return []*pageText{
 		english(), german(), french(), spanish(), portuguese(), italian(), dutch(), polish(), japanese(), chinese(),
 	}
 }
 
-func english() pageText {
-	return pageText{
+func english() *pageText {
+	return &pageText{
 		lang: "en",
 		from: "From", to: "To", date: "Date",
 		unsubscribe:     "Unsubscribe",
@@ -88,8 +88,8 @@ func english() pageText {
 	}
 }
 
-func german() pageText {
-	return pageText{
+func german() *pageText {
+	return &pageText{
 		lang: "de",
 		from: "Von", to: "An", date: "Datum",
 		unsubscribe:     "Abbestellen",
@@ -125,8 +125,8 @@ func german() pageText {
 	}
 }
 
-func french() pageText {
-	return pageText{
+func french() *pageText {
+	return &pageText{
 		lang: "fr",
 		from: "De", to: "À", date: "Envoyé le",
 		unsubscribe:     "Se désabonner",
@@ -162,8 +162,8 @@ func french() pageText {
 	}
 }
 
-func spanish() pageText {
-	return pageText{
+func spanish() *pageText {
+	return &pageText{
 		lang: "es",
 		from: "De", to: "Para", date: "Fecha",
 		unsubscribe:     "Cancelar la suscripción",
@@ -199,8 +199,8 @@ func spanish() pageText {
 	}
 }
 
-func portuguese() pageText {
-	return pageText{
+func portuguese() *pageText {
+	return &pageText{
 		lang: "pt",
 		from: "De", to: "Para", date: "Data",
 		unsubscribe:     "Cancelar inscrição",
@@ -236,8 +236,8 @@ func portuguese() pageText {
 	}
 }
 
-func italian() pageText {
-	return pageText{
+func italian() *pageText {
+	return &pageText{
 		lang: "it",
 		from: "Da", to: "A", date: "Data",
 		unsubscribe:     "Annulla l’iscrizione",
@@ -273,8 +273,8 @@ func italian() pageText {
 	}
 }
 
-func dutch() pageText {
-	return pageText{
+func dutch() *pageText {
+	return &pageText{
 		lang: "nl",
 		from: "Van", to: "Aan", date: "Datum",
 		unsubscribe:     "Afmelden",
@@ -310,8 +310,8 @@ func dutch() pageText {
 	}
 }
 
-func polish() pageText {
-	return pageText{
+func polish() *pageText {
+	return &pageText{
 		lang: "pl",
 		from: "Od", to: "Do", date: "Data",
 		unsubscribe:     "Wypisz mnie",
@@ -347,8 +347,8 @@ func polish() pageText {
 	}
 }
 
-func japanese() pageText {
-	return pageText{
+func japanese() *pageText {
+	return &pageText{
 		lang: "ja",
 		from: "差出人", to: "宛先", date: "日時",
 		unsubscribe:     "配信を停止する",
@@ -384,8 +384,8 @@ func japanese() pageText {
 	}
 }
 
-func chinese() pageText {
-	return pageText{
+func chinese() *pageText {
+	return &pageText{
 		lang: "zh",
 		from: "发件人", to: "收件人", date: "日期",
 		unsubscribe:     "退订",

@@ -11,11 +11,11 @@ import (
 func TestTextsAreCompleteInEveryLanguage(t *testing.T) {
 	names := regexp.MustCompile(`\{[a-z]*\}`)
 	texts := pageTexts()
-	first := reflect.ValueOf(texts[0])
+	first := reflect.ValueOf(texts[0]).Elem()
 	var langs []string
 	for _, text := range texts {
 		langs = append(langs, text.lang)
-		v := reflect.ValueOf(text)
+		v := reflect.ValueOf(text).Elem()
 		for i := range v.NumField() {
 			field, got, english := v.Type().Field(i).Name, v.Field(i).String(), first.Field(i).String()
 			if got == "" || strings.TrimSpace(got) != got {

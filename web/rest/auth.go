@@ -113,6 +113,11 @@ func (h *Handler) mayFrom(key *app.Key, x *Exchange, r *http.Request) error {
 	if proxies(key.AllowedIPs).has(from) {
 		return nil
 	}
+	return notFromHere()
+}
+
+// notFromHere refuses a key that is used from an address which is none of its own.
+func notFromHere() *app.Error {
 	return app.Errorf(app.CodeForbidden, "This API key may not be used from the address that the request came from")
 }
 

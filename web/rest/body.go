@@ -148,7 +148,7 @@ func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) 
 		return unread(x, err)
 	}
 	setReadDeadline(x, time.Time{})
-	x.conn.set(phaseWork)
+	x.at(phaseWork)
 	return nil
 }
 
@@ -156,7 +156,7 @@ func (h *Handler) readBody(x *Exchange, r *http.Request, rt *Route, most int64) 
 // not worth reading, and would be taken for the next request; the answer must not
 // wait for it either.
 func unread(x *Exchange, err error) error {
-	x.Header().Set("Connection", "close")
+	x.ends()
 	var own *Error
 	if errors.As(err, &own) && own.StatusCode == http.StatusServiceUnavailable {
 		x.Header().Set("Retry-After", "5")

@@ -31,6 +31,7 @@ type conn struct {
 	peer  netip.Prefix
 	phase atomic.Int32
 	waits atomic.Bool  // for bytes
+	works atomic.Int32 // requests of HTTP/2 whose answers are being made
 	last  atomic.Int64 // when something came of it, in Unix nanoseconds
 }
 
@@ -82,15 +83,19 @@ type connections struct {
 	mu     sync.Mutex
 	open   int
 	byPeer map[netip.Prefix]map[*conn]struct{}
-	cut    int       // since the log told
-	turned int       // away, since then
-	told   time.Time // when it did
-	failed time.Time // when a connection could not be taken, until one is
-	said   time.Time // when the log said so
+	// streams are the requests that share a connection of HTTP/2 with others, all of them
+	// and those of each peer.
+	streams       int
+	streamsByPeer map[netip.Prefix]int
+	cut           int       // since the log told
+	turned        int       // away, since then
+	told          time.Time // when it did
+	failed        time.Time // when a connection could not be taken, until one is
+	said          time.Time // when the log said so
 }
 
 func newConnections(most, mostOfOne int, free proxies, log *slog.Logger) *connections {
-	return &connections{most: most, mostOfOne: mostOfOne, free: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}}
+	return &connections{most: most, mostOfOne: mostOfOne, free: free, log: log, byPeer: map[netip.Prefix]map[*conn]struct{}{}, streamsByPeer: map[netip.Prefix]int{}}
 }
 
 // boundListener accepts no more connections than there may be.
@@ -188,7 +193,7 @@ func stalled(conns map[*conn]struct{}) (victim *conn) {
 	now := time.Now().UnixNano()
 	for c := range conns {
 		p := c.phase.Load()
-		if p == phaseWork || p == phaseBody && !c.waits.Load() {
+		if p == phaseWork || c.works.Load() > 0 || p == phaseBody && !c.waits.Load() {
 			continue
 		}
 		last := c.last.Load()
@@ -249,8 +254,8 @@ func (s *connections) news(now time.Time) []any {
 
 // changed is told of each change of a connection by net/http.
 func (s *connections) changed(nc net.Conn, state http.ConnState) {
-	c, ok := nc.(*conn)
-	if !ok {
+	c := own(nc)
+	if c == nil {
 		return
 	}
 	switch state {
@@ -264,12 +269,45 @@ func (s *connections) changed(nc net.Conn, state http.ConnState) {
 	}
 }
 
+// own returns what is ours of a connection, which may lie below TLS; nil: nothing.
+func own(nc net.Conn) *conn {
+	if over, ok := nc.(interface{ NetConn() net.Conn }); ok {
+		nc = over.NetConn()
+	}
+	c, _ := nc.(*conn)
+	return c
+}
+
+// enter counts a request in that shares its connection with others; false: its address
+// has, or all have, as many at work as there may be connections.
+func (s *connections) enter(c *conn) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.streams >= s.most || s.streamsByPeer[c.peer] >= s.mostOfOne && !s.free.has(c.peer.Addr()) {
+		return false
+	}
+	s.streams++
+	s.streamsByPeer[c.peer]++
+	return true
+}
+
+// leave counts such a request out.
+func (s *connections) leave(c *conn) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.streams--
+	if s.streamsByPeer[c.peer]--; s.streamsByPeer[c.peer] == 0 {
+		delete(s.streamsByPeer, c.peer)
+	}
+}
+
 type connKey struct{}
 
 // connContext puts a connection into the context of its requests.
-func connContext(ctx context.Context, c net.Conn) context.Context {
-	if own, ok := c.(*conn); ok {
-		boundSending(own.Conn)
+func connContext(ctx context.Context, nc net.Conn) context.Context {
+	c := own(nc)
+	if c != nil {
+		boundSending(c.Conn)
 	}
 	return context.WithValue(ctx, connKey{}, c)
 }

@@ -409,6 +409,6 @@ func (e *export) standing(ctx context.Context) error {
 // to say that the rest won't come. It does not return.
 func (e *export) breakOff(level slog.Level, err error) {
 	e.h.log.Log(context.Background(), level, "a list was broken off on its way as CSV", "request_id", e.x.ID, "route", e.x.Pattern, "error", err)
-	e.x.conn.reset()
+	e.x.reset()
 	panic(http.ErrAbortHandler)
 }

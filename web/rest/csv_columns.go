@@ -9,7 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf8"
+
+	"mailer/app/archive"
 )
 
 // column is a member of the rows of a list, as a column of its CSV.
@@ -90,7 +91,7 @@ func cell(v reflect.Value) (string, error) {
 	if !ownForm(v.Type()) {
 		switch v.Kind() {
 		case reflect.String:
-			return disarmed(v.String()), nil
+			return archive.Disarmed(v.String()), nil
 		case reflect.Bool:
 			return strconv.FormatBool(v.Bool()), nil
 		case reflect.Int, reflect.Int8, reflect.Int16, reflect.Int32, reflect.Int64:
@@ -146,22 +147,7 @@ func cellOfJSON(v any) (string, error) {
 		if err := json.Unmarshal(text, &s); err != nil {
 			return "", fmt.Errorf("decode a cell: %w", err)
 		}
-		return disarmed(s), nil
+		return archive.Disarmed(s), nil
 	}
 	return string(text), nil
-}
-
-// formulas begin what spreadsheets compute instead of showing it: also in their full
-// width, and after white space that they take away.
-const formulas = "=+-@\t\r\n＝＋－＠"
-
-// disarmed returns a text as a spreadsheet shows it.
-func disarmed(text string) string {
-	if !utf8.ValidString(text) {
-		text = strings.ToValidUTF8(text, "\uFFFD") // as in JSON
-	}
-	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulas, first) {
-		return "'" + text
-	}
-	return text
 }

@@ -23,6 +23,7 @@ import (
 	"github.com/danielgtaylor/huma/v2"
 
 	"mailer/app"
+	"mailer/app/archive"
 )
 
 func TestCSVIsForThoseWhoLikeItBetter(t *testing.T) {
@@ -92,7 +93,7 @@ func TestNoCellIsAFormula(t *testing.T) {
 		"": "", "a": "a", "a=1": "a=1", "-5": "'-5", "=1+1": "'=1+1", "+49": "'+49", "@SUM(A1)": "'@SUM(A1)", "\t=1": "'\t=1", "\r=1": "'\r=1", "\n=1": "'\n=1",
 		"＝1": "'＝1", "'=1": "'=1", "\xff=": "\uFFFD=",
 	} {
-		if got := disarmed(text); got != want {
+		if got := archive.Disarmed(text); got != want {
 			t.Errorf("%q became %q, want %q", text, got, want)
 		}
 	}

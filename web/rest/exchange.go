@@ -25,6 +25,10 @@ type Exchange struct {
 	path, query   string                  // likewise
 	from          netip.Addr              // see Address
 	conn          *conn                   // nil: a test's, or inside
+	shared        bool                    // with other requests: HTTP/2
+	works         bool                    // it counts as one that is at work, on a shared connection
+	request       context.Context         // of a shared connection: ends when the client is gone
+	listened      time.Duration           // of what it took, without being worked on
 	inside        bool                    // a tool call: key and body are there already
 	Body          []byte                  // of routes that take one
 	Stream        *Stream                 // of routes that read their body themselves
@@ -46,7 +50,7 @@ func (x *Exchange) WriteHeader(status int) {
 	if x.status == 0 {
 		x.status = status
 		if x.Stream != nil && !x.Stream.ended {
-			x.Header().Set("Connection", "close") // see readBody
+			x.ends() // see readBody
 		}
 	}
 	x.ResponseWriter.WriteHeader(status)
@@ -74,20 +78,30 @@ func exchangeOf(ctx context.Context) *Exchange {
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	start := h.now()
-	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, from: h.proxies.clientAddress(r.RemoteAddr, r.Header), conn: connOf(r.Context())}
-	x.conn.set(phaseWork)
+	x := &Exchange{ResponseWriter: w, ID: app.NewID(), RequestHeader: r.Header, Host: r.Host, path: r.URL.Path, query: r.URL.RawQuery, from: h.proxies.clientAddress(r.RemoteAddr, r.Header)}
+	room := x.enter(r)
+	x.at(phaseWork)
 	head := w.Header()
 	head["X-Request-Id"] = []string{x.ID}
 	head["X-Content-Type-Options"] = []string{"nosniff"}
 	h.rate.announceAll(head)
+	if h.secured(r) {
+		head["Strict-Transport-Security"] = []string{hstsYear}
+	}
 	defer h.finish(x, r, start)
+	ctx := h.answering(r, x)
+	if !room {
+		head.Set("Retry-After", "5")
+		h.writeError(x, errCrowded)
+		return
+	}
 	if r.ContentLength != 0 {
 		// Also where no body is wanted: net/http reads on before and after the answer,
 		// and would wait for ever for a client that sends nothing.
-		x.conn.set(phaseBody)
+		x.at(phaseBody)
 		setReadDeadline(x, time.Now().Add(h.limits.SmallTime))
 	}
-	h.dispatch(x, r.WithContext(h.answering(r, x)))
+	h.dispatch(x, r.WithContext(ctx))
 }
 
 // finish hands back what the exchange held, turns a panic into a 500 and writes
@@ -106,7 +120,7 @@ func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 		}
 	}
 	h.logRequest(x, r, start)
-	x.conn.set(phaseReading)
+	x.leave()
 	if p != nil {
 		// A part of the answer is out: closing the connection is the only way
 		// left to say that the rest won't come.
@@ -118,7 +132,7 @@ func (h *Handler) finish(x *Exchange, r *http.Request, start time.Time) {
 const slow = time.Second
 
 func (h *Handler) logRequest(x *Exchange, r *http.Request, start time.Time) {
-	took := h.now().Sub(start)
+	took := h.now().Sub(start) - x.listened
 	h.metrics.Request(took)
 	h.note(x, r, took)
 	if h.silent && x.status < http.StatusInternalServerError {

@@ -24,20 +24,28 @@ var beat = []byte(": still here\n\n")
 type follower struct {
 	h      *Handler
 	asked  Exchange // what is kept of the request: who asks for what
-	conn   net.Conn
+	conn   net.Conn // nil: others share it
+	write  func(text []byte) error
 	frames <-chan []byte
 }
 
 // Follow answers with server-sent events: first, and then what comes of frames, until that
 // is closed, the client goes, takes nothing for the time that it has or may not listen any
-// more, or the server stops; end is called then. It returns at once. The connection is
-// taken out of the hands of net/http, which would hold five times the memory for it.
+// more, or the server stops; end is called then. It returns at once: the connection is
+// taken out of the hands of net/http, which would hold five times the memory for it. In
+// HTTP/2, where others share it, it returns at the end.
 func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end func()) {
 	head := x.Header()
 	head.Set("Content-Type", "text/event-stream")
 	head.Set("Cache-Control", "no-store")
 	head.Set("X-Accel-Buffering", "no") // nginx would keep it to itself
 	x.answered, x.status = true, http.StatusOK
+	if x.shared {
+		defer end()
+		f := &follower{h: h, asked: x.asker(), frames: frames}
+		f.followShared(x, first)
+		return
+	}
 	taken, _, err := http.NewResponseController(x.ResponseWriter).Hijack()
 	if err != nil { // no connection: a test's recorder, which gets the beginning
 		defer end()
@@ -50,9 +58,10 @@ func (h *Handler) Follow(x *Exchange, first []byte, frames <-chan []byte, end fu
 	answer.WriteString("\r\n")
 	answer.Write(first)
 	// Where connections are at their bound, one that only listens makes room.
-	x.conn.set(phaseIdle)
+	x.at(phaseIdle)
 	x.conn = nil // what it is at is no request's any more
 	f := &follower{h: h, asked: x.asker(), conn: taken, frames: frames}
+	f.write = f.writeOwn
 	h.followers.Go(func() {
 		defer end()
 		f.run(answer.Bytes())
@@ -83,6 +92,11 @@ func (f *follower) run(first []byte) {
 		defer close(gone)
 		_, _ = f.conn.Read(make([]byte, 1)) // it has nothing to say
 	})
+	f.listen(gone)
+}
+
+// listen sends what comes until the client is gone, or another end.
+func (f *follower) listen(gone <-chan struct{}) {
 	ticks := time.NewTicker(recheckFollower)
 	defer ticks.Stop()
 	told := time.Now()
@@ -113,12 +127,17 @@ func (f *follower) run(first []byte) {
 
 // send reports whether the client takes a text in the time that it has.
 func (f *follower) send(text []byte) bool {
+	return f.write(text) == nil
+}
+
+// writeOwn writes to a connection that is the follower's own.
+func (f *follower) writeOwn(text []byte) error {
 	_ = f.conn.SetWriteDeadline(time.Now().Add(f.h.limits.Answers.Stall))
-	if f.h.stopping.Err() != nil { // the deadline that ended it was moved
-		return false
+	if err := f.h.stopping.Err(); err != nil { // the deadline that ended it was moved
+		return err
 	}
 	_, err := f.conn.Write(text)
-	return err == nil
+	return err
 }
 
 // standing reports whether whoever asked may still listen. The look into the database

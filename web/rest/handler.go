@@ -16,6 +16,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/netip"
+	"net/url"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -26,6 +27,7 @@ import (
 
 	"mailer/app"
 	"mailer/app/metrics"
+	"mailer/app/tracking"
 )
 
 // Authenticator finds the key of a token. Errors: CodeInvalidAPIKey.
@@ -83,6 +85,7 @@ type Handler struct {
 	requests   RequestNoter
 	silent     bool
 	baseURL    string
+	host       string // of baseURL
 	now        func() time.Time
 	limits     Limits
 	doc        *huma.OpenAPI
@@ -134,6 +137,9 @@ func New(cfg Config) *Handler {
 		refusals:   map[string]*huma.Response{},
 	}
 	h.stopping, h.stop = context.WithCancel(context.Background())
+	if u, err := url.Parse(h.baseURL); err == nil {
+		h.host = tracking.HostOf(u.Host)
+	}
 	if len(h.proxies) == 0 {
 		h.proxies = loopback
 	}

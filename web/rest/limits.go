@@ -5,6 +5,7 @@ import "time"
 // Limits bounds what requests may cost. Sizes are in bytes.
 type Limits struct {
 	Body         int64 // of one request
+	Upload       int64 // of one that is read while it arrives
 	SmallBody    int64 // up to here a body counts in the small lane
 	SmallBudget  int64 // all small bodies that are being worked on
 	LargeBudget  int64 // all other ones
@@ -32,11 +33,13 @@ type Limits struct {
 // configured.
 const DefaultConnections = 2048
 
-// DefaultLimits returns the limits of a server in use: 40 MiB a body.
+// DefaultLimits returns the limits of a server in use: 40 MiB a body, and 200 MiB one
+// that is stored as it arrives.
 func DefaultLimits() Limits {
 	return Limits{
 		Answers:          defaultAnswerLimits(),
 		Body:             40 << 20,
+		Upload:           200 << 20,
 		SmallBody:        64 << 10,
 		SmallBudget:      64 << 20,
 		LargeBudget:      272 << 20, // while one team has its share, another has room for the largest body

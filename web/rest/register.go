@@ -13,45 +13,50 @@ import (
 	"mailer/app"
 )
 
-// Each Register is compiled anew for each route, and does nothing but name its types:
-// all else stands in functions that are compiled once, which know them by reflection.
-// That is a good part of the binary's size.
+// Each Register names its types and does nothing else: all the rest stands in functions that
+// know them by reflection. Its type parameters are the pointers to what a handler takes and
+// returns, since Go compiles a generic function once for all pointers, and anew for each
+// struct. Together that is a good part of the binary's size.
 
-// Register adds an operation that takes no body to routes and document. I has
-// the parameters of path, query and header. The handler's error may be anything;
-// ErrorFor decides what goes out.
-func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I) (*O, error)) {
-	types := operands{input: reflect.TypeFor[I](), output: reflect.TypeFor[O]()}
+// Register adds an operation that takes no body to routes and document. I is a pointer to
+// the parameters of path, query and header, O one to the answer. The handler's error may be
+// anything; ErrorFor decides what goes out.
+func Register[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in I) (O, error)) {
+	types := operands{input: pointed[I](), output: pointed[O]()}
 	h.addList(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
-		return handler(ctx, x.Key, in.(*I))
+		return handler(ctx, x.Key, in.(I))
 	})
 }
 
-// RegisterBody adds an operation whose body is a JSON value of type B: the
-// document's schema and the decoder both come from B. It returns the operation
+// RegisterBody adds an operation whose body is a JSON value that B points to: the
+// document's schema and the decoder both come from it. It returns the operation
 // as it stands in the document.
-func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in *I, body *B) (*O, error)) *huma.Operation {
-	types := operands{input: reflect.TypeFor[I](), body: reflect.TypeFor[B](), output: reflect.TypeFor[O]()}
+func RegisterBody[I, B, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, key *app.Key, in I, body B) (O, error)) *huma.Operation {
+	types := operands{input: pointed[I](), body: pointed[B](), output: pointed[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, body any) (any, error) {
-		return handler(ctx, x.Key, in.(*I), body.(*B))
+		return handler(ctx, x.Key, in.(I), body.(B))
 	})
 }
 
 // RegisterPublic adds an operation that needs no key and takes no body.
-func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in *I) (*O, error)) {
+func RegisterPublic[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, in I) (O, error)) {
 	rt.Public = true
-	RegisterRaw(h, rt, op, func(ctx context.Context, _ *Exchange, in *I) (*O, error) { return handler(ctx, in) })
+	RegisterRaw(h, rt, op, func(ctx context.Context, _ *Exchange, in I) (O, error) { return handler(ctx, in) })
 }
 
 // RegisterRaw adds an operation whose handler reads the body itself, or writes
 // the answer: it gets the whole exchange. What the body is has to be put into
 // the operation that it returns.
-func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in *I) (*O, error)) *huma.Operation {
-	types := operands{input: reflect.TypeFor[I](), output: reflect.TypeFor[O]()}
+func RegisterRaw[I, O any](h *Handler, rt Route, op huma.Operation, handler func(ctx context.Context, x *Exchange, in I) (O, error)) *huma.Operation {
+	types := operands{input: pointed[I](), output: pointed[O]()}
 	return h.add(&rt, &op, types, func(ctx context.Context, x *Exchange, in, _ any) (any, error) {
-		return handler(ctx, x, in.(*I))
+		return handler(ctx, x, in.(I))
 	})
 }
+
+// pointed is the type that P points to. No operation can be made of what is no pointer: it
+// panics, at the start.
+func pointed[P any]() reflect.Type { return reflect.TypeFor[P]().Elem() }
 
 // operands are the types that an operation is made of.
 type operands struct{ input, body, output reflect.Type } // body nil: it is not decoded

@@ -2,9 +2,11 @@ package rest
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"log"
+	"log/slog"
 	"net"
 	"net/http"
 	"time"
@@ -34,6 +36,7 @@ func NewServer(h *Handler) *Server {
 		ConnContext:       connContext,
 		// OPTIONS * gets the 404 of any unknown path, in JSON.
 		DisableGeneralOptionsHandler: true,
+		HTTP2:                        &http2Bounds,
 		ErrorLog:                     log.New(noise{h.log}, "", 0),
 	}}
 }
@@ -41,7 +44,20 @@ func NewServer(h *Handler) *Server {
 // Serve answers on l until Shutdown, and is nil then. It closes l.
 func (s *Server) Serve(l net.Listener) error {
 	warnDescriptors(s.handler.log, s.conns.most)
-	if err := s.http.Serve(boundListener{l, s.conns}); !errors.Is(err, http.ErrServerClosed) {
+	return served(l, s.http.Serve(boundListener{l, s.conns}))
+}
+
+// ServeTLS is Serve for HTTPS, with HTTP/2. Connections of both count together. A
+// handshake has the time of a header.
+func (s *Server) ServeTLS(l net.Listener, cfg *tls.Config) error {
+	// ServeTLS of net/http takes its configuration from the server, of which there is one.
+	cfg = cfg.Clone()
+	cfg.NextProtos = append([]string{"h2", "http/1.1"}, cfg.NextProtos...)
+	return served(l, s.http.Serve(tls.NewListener(boundListener{l, s.conns}, cfg)))
+}
+
+func served(l net.Listener, err error) error {
+	if !errors.Is(err, http.ErrServerClosed) {
 		return fmt.Errorf("serving on %s: %w", l.Addr(), err)
 	}
 	return nil
@@ -70,6 +86,42 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if err := s.http.Shutdown(ctx); err != nil {
 		_ = s.http.Close()
 		return fmt.Errorf("waiting for open requests: %w", err)
+	}
+	return nil
+}
+
+// Bounds of a Small.
+const (
+	smallConnections      = 512
+	smallConnectionsOfOne = 64
+	smallTime             = 5 * time.Second
+)
+
+// Small serves a handler whose answers are short and take no body, with bounds against
+// slow clients and many connections as a Server has them.
+type Small struct {
+	http  *http.Server
+	conns *connections
+}
+
+// NewSmall makes one that does not listen yet.
+func NewSmall(h http.Handler, logger *slog.Logger) *Small {
+	conns := newConnections(smallConnections, smallConnectionsOfOne, nil, logger)
+	return &Small{conns: conns, http: &http.Server{
+		Handler: h, ReadTimeout: smallTime, WriteTimeout: smallTime, IdleTimeout: smallTime, MaxHeaderBytes: maxHeaderBytes,
+		ConnState: conns.changed, ErrorLog: log.New(noise{logger}, "", 0),
+	}}
+}
+
+// Serve answers on l until Shutdown, and is nil then. It closes l.
+func (s *Small) Serve(l net.Listener) error {
+	return served(l, s.http.Serve(boundListener{l, s.conns}))
+}
+
+// Shutdown stops listening and waits for answers on their way.
+func (s *Small) Shutdown(ctx context.Context) error {
+	if err := s.http.Shutdown(ctx); err != nil {
+		return errors.Join(fmt.Errorf("wait for those who are redirected: %w", err), s.http.Close())
 	}
 	return nil
 }

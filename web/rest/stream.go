@@ -31,9 +31,9 @@ type Stream struct {
 // openStream prepares x.stream. Errors: CodePayloadTooLarge by Content-Length,
 // CodeServiceUnavailable when memory stays short.
 func (h *Handler) openStream(x *Exchange, r *http.Request) error {
-	x.Stream = &Stream{h: h, x: x, body: r.Body, left: h.limits.Body}
-	if r.ContentLength > h.limits.Body {
-		return bodyTooLarge(h.limits.Body)
+	x.Stream = &Stream{h: h, x: x, body: r.Body, left: h.limits.Upload}
+	if r.ContentLength > h.limits.Upload {
+		return bodyTooLarge(h.limits.Upload)
 	}
 	x.held.who = holderOf(x)
 	if _, err := h.budget.charge(r.Context(), &x.held, h.budget.large, streamMemory/2); err != nil {
@@ -65,13 +65,13 @@ func (s *Stream) Read(p []byte) (int, error) {
 	n, err := s.body.Read(p[:min(int64(len(p)), s.left+1)])
 	s.got += int64(n)
 	if s.left -= int64(n); s.left < 0 {
-		s.err = bodyTooLarge(s.h.limits.Body)
+		s.err = bodyTooLarge(s.h.limits.Upload)
 		return 0, s.err
 	}
 	switch {
 	case err == io.EOF:
 		s.ended = true
-		s.x.conn.set(phaseWork)
+		s.x.at(phaseWork)
 		setReadDeadline(s.x, time.Time{})
 	case err != nil:
 		s.err = readError(err)

@@ -36,5 +36,7 @@
 // binary to test instead of building one, for instance one built with -race. The
 // long form of the faults: -kills N kills the server N times under load, -cuts N
 // cuts the power N times, -every-call kills it at each call on its files, -queued N
-// has N emails wait for the relay, -restarts N ends it N times in every way.
+// has N emails wait for the relay, -restarts N ends it N times in every way. Imports:
+// -import-kills N kills each N times, -import-people N has N people in it, -import-rows N
+// takes a file of N rows in beside clients that send.
 package sdktest

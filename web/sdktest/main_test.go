@@ -21,6 +21,10 @@ var restarts = flag.Int("restarts", 0, "how many lives of a server the restart s
 
 var everyCall = flag.Bool("every-call", false, "kill the server at each of its calls on the database's files, not at some")
 
+var manyRows = flag.Int("rows", 0, "how many emails and contacts the pages of the dashboard are timed with; 0: 20000")
+
+var handedIn = flag.Int("handed-in", 0, "how many generated messages are handed in by SMTP before each relay; 0: 60")
+
 // binary is the program under test, or why there is none. TestMain sets it once;
 // the tests of the harness itself do without.
 var binary struct {

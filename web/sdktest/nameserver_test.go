@@ -37,12 +37,11 @@ type dnsRecord struct {
 
 func newNameServer(t *testing.T) *nameServer {
 	t.Helper()
-	conn, err := net.ListenPacket("udp", "127.0.0.1:0")
-	must(t, err)
+	conn, stream := dnsPort(t)
 	n := &nameServer{addr: conn.LocalAddr().String()}
-	server := &dns.Server{PacketConn: conn, Handler: n}
-	done := make(chan struct{})
-	go func() { defer close(done); _ = server.ActivateAndServe() }()
+	var done sync.WaitGroup
+	done.Go(func() { _ = (&dns.Server{PacketConn: conn, Handler: n}).ActivateAndServe() })
+	done.Go(func() { _ = (&dns.Server{Listener: stream, Handler: n}).ActivateAndServe() })
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var records []dnsRecord
 		if err := json.NewDecoder(r.Body).Decode(&records); err != nil {
@@ -55,9 +54,26 @@ func newNameServer(t *testing.T) *nameServer {
 	t.Cleanup(func() {
 		web.Close()
 		conn.Close()
-		<-done
+		stream.Close()
+		done.Wait()
 	})
 	return n
+}
+
+// dnsPort opens a port for both ways of asking.
+func dnsPort(t *testing.T) (net.PacketConn, net.Listener) {
+	t.Helper()
+	for range 100 {
+		conn, err := net.ListenPacket("udp", "127.0.0.1:0")
+		must(t, err)
+		stream, err := net.Listen("tcp", conn.LocalAddr().String())
+		if err == nil {
+			return conn, stream
+		}
+		conn.Close() // somebody has it
+	}
+	t.Fatal("no free port")
+	return nil, nil
 }
 
 // publish adds records as they are shown.
@@ -71,6 +87,8 @@ func (n *nameServer) publish(t *testing.T, records ...dnsRecord) {
 		case "TXT": // one string of it holds 255 bytes
 			cut := min(200, len(r.Value))
 			value = fmt.Sprintf("%q %q", r.Value[:cut], r.Value[cut:])
+		case "A":
+			value = r.Value
 		case "MX":
 			value = fmt.Sprintf("%d %s.", r.Priority, r.Value)
 		}

@@ -54,6 +54,7 @@ func TestAnOperatorRunsAServerFromABrowser(t *testing.T) {
 	mine := key.send(t, map[string]any{"from": "a@example.test", "to": "ann@example.org", "subject": "ours", "text": "hello"})
 	key.waitLast(t, mine, 20*time.Second, "sent")
 	b.ask(t, "GET", "/queue?state=held", nil, 200, id)
+	b.ask(t, "GET", "/queue/doubts", nil, 200, `"data":[]`)
 	b.ask(t, "POST", "/queue/release", map[string]any{"ids": []string{id}}, 200, `"changed":1`)
 	other.waitLast(t, id, 20*time.Second, "sent")
 

@@ -20,6 +20,11 @@ func TestABroadcastIsReviewedSentAndFollowedUp(t *testing.T) {
 	}
 	other.ask(t, "POST", "/contacts", map[string]any{"email": "ann@example.com", "first_name": "Ann"}, 201)
 	api.ask(t, "POST", "/suppressions", map[string]any{"email": "bo@example.com"}, 201)
+	var domains struct{ Data []struct{ ID string } }
+	nodeOutput(api.ask(t, "GET", "/domains", nil, 200)).into(t, &domains)
+	api.ask(t, "POST", "/domains/"+domains.Data[0].ID+"/dkim/rotate", nil, 200, "mailer2._domainkey.example.test", `"dkim_key":"next"`)
+	other.ask(t, "POST", "/domains/"+domains.Data[0].ID+"/dkim/rotate", nil, 404, "not_found")
+	api.ask(t, "GET", "/smtp", nil, 200, `"ports":[]`, `"user":"mailer"`)
 	preview := map[string]any{"filter": map[string]any{"match": "all", "conditions": []any{map[string]any{"field": "first_name", "op": "starts_with", "value": "A"}}}}
 	for _, c := range []client{api, other} {
 		c.ask(t, "POST", "/segments/preview", preview, 200, `"count":1`, `"exact":true`, "ann@example.com")

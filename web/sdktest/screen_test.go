@@ -1,6 +1,7 @@
 package sdktest
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -33,6 +34,8 @@ type screen struct {
 	mu         sync.Mutex
 	complaints []string
 	open       map[network.RequestID]struct{} // requests without an end
+	loader     cdp.LoaderID                   // of the page that is there
+	window     cdp.FrameID                    // the window's own
 	quiet      time.Time                      // since when there is none
 	allowed    []string                       // parts of complaints that the test expects
 }
@@ -107,8 +110,13 @@ func (s *screen) heard(ev any) {
 		}
 		s.complain("exception: " + text)
 	case *network.EventRequestWillBeSent:
-		if e.Type == "Document" && strings.HasPrefix(e.Request.URL, s.base+"/dashboard") {
+		s.window = cmp.Or(s.window, e.FrameID)
+		if e.Type == "Document" && e.FrameID == s.window {
 			clear(s.open) // what the page before asked for has no end
+			s.loader = e.LoaderID
+		}
+		if e.FrameID == s.window && e.LoaderID != s.loader {
+			return // the page before may still ask while the next one loads
 		}
 		// A frame without rights is a target of its own, whose ends are not heard here.
 		if !strings.HasSuffix(e.Request.URL, "/live") && !strings.HasPrefix(e.Request.URL, "data:") && e.Type != "Document" {
@@ -273,7 +281,7 @@ func (s *screen) axe() []string {
 		must(s.t, err)
 		evaluate[bool](s, string(source)+";true")
 	}
-	return evaluate[[]string](s, `axe.run(document, {resultTypes: ['violations'], iframes: false}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')))`)
+	return evaluate[[]string](s, `axe.run(document, {resultTypes: ['violations'], iframes: false, preload: false}).then((r) => r.violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => v.id + ': ' + v.nodes.slice(0, 3).map((n) => n.html.slice(0, 160)).join(' | ')))`)
 }
 
 // shoot writes a picture of the whole page.

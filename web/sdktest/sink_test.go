@@ -52,6 +52,7 @@ type sink struct {
 	addr     string
 	password atomic.Pointer[string] // when not empty, AUTH is asked for and must match
 	startTLS *tls.Config
+	utf8     bool
 	behave   atomic.Pointer[behaviour]
 	cert     atomic.Pointer[tls.Certificate]
 	open     atomic.Int64 // connections, where their number is bounded
@@ -69,6 +70,7 @@ type sinkOptions struct {
 	startTLS *tls.Certificate // offered
 	password string
 	addr     string // empty: a free port
+	utf8     bool   // SMTPUTF8 is offered
 }
 
 func newSink(t *testing.T, opts sinkOptions) *sink {
@@ -81,7 +83,7 @@ func newSink(t *testing.T, opts sinkOptions) *sink {
 		t.Fatal(err)
 	}
 	s := &sink{
-		addr:   l.Addr().String(),
+		addr: l.Addr().String(), utf8: opts.utf8,
 		closed: make(chan struct{}), changed: make(chan struct{}),
 	}
 	s.behave.Store(&behaviour{})
@@ -106,7 +108,7 @@ func (s *sink) run(t *testing.T, l net.Listener) {
 	}))
 	server.Domain = "sink.test"
 	server.TLSConfig = s.startTLS
-	server.AllowInsecureAuth = true
+	server.AllowInsecureAuth, server.EnableSMTPUTF8 = true, s.utf8
 	server.ReadTimeout, server.WriteTimeout = time.Minute, time.Minute
 	server.ErrorLog = quiet{}
 	feed := &feed{addr: l.Addr(), conns: make(chan net.Conn), done: make(chan struct{})}

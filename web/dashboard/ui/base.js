@@ -1,7 +1,9 @@
 // Small parts that every page is made of. Classes are those of app.css.
 import { html, useEffect, useId, useRef, useState } from '../lib/core.js';
 import { clock, exact, relative } from '../format.js';
+import { helpOf } from '../help.js';
 import { t } from '../i18n.js';
+import { place } from '../router.js';
 
 const icons = new URL('../icons.svg', import.meta.url).pathname;
 
@@ -52,16 +54,16 @@ export function Status({ of, word }) {
 	return html`<span class=${`status ${kind && `status--${kind}`}`}><${Icon} name=${`st-${icon}`} />${word ?? t(`status.${of}`)}</span>`;
 }
 
-/** A time: relative, with the exact one on hover. @param {{at: string|null|undefined, as?: 'relative'|'clock'}} props */
+/** A time: relative, with the exact one on hover. @param {{at: string|null|undefined, as?: 'relative'|'clock'|'both'}} props */
 export function Time({ at, as = 'relative' }) {
 	const [, tick] = useState(0);
 	useEffect(() => {
-		if (!at || as !== 'relative') return;
+		if (!at || as === 'clock') return;
 		const timer = setInterval(() => tick((n) => n + 1), 15000);
 		return () => clearInterval(timer);
 	}, [at, as]);
 	if (!at) return html`<span class="muted">–</span>`;
-	return html`<time datetime=${at} title=${exact(at)}>${as === 'clock' ? clock(at) : relative(at)}</time>`;
+	return html`<time datetime=${at} title=${exact(at)}>${as === 'clock' ? clock(at) : as === 'both' ? t('time.both', { clock: clock(at), relative: relative(at) }) : relative(at)}</time>`;
 }
 
 /** Copies a text; reports whether it could. @param {string} text */
@@ -106,6 +108,7 @@ export function Head({ title, path, note, children, text }) {
 	return html`<header class="head">${path
 		? html`<nav class="crumbs" aria-label=${t('ui.path')}>${path.map(([name, to]) => html`<a href=${to}>${name}</a><${Icon} name="right" />`)}<h1 class="cut" aria-current="page">${title}</h1>${note}</nav>`
 		: html`<div class="head-title"><h1>${title}</h1>${note}</div>`}
+		<a class="head-help" href=${helpOf(place.value.path)} aria-label=${t('ui.manual')} title=${t('ui.manual')}><${Icon} name="info" /></a>
 		${children && html`<div class="head-acts">${children}</div>`}</header>`;
 }
 
@@ -124,7 +127,16 @@ export function Tabs({ label, tabs, at, onChange, in: within = false }) {
 		const list = e.currentTarget;
 		requestAnimationFrame(() => list.querySelector('[aria-selected="true"]')?.focus());
 	};
-	return html`<div class=${`tabs ${within ? 'tabs--in' : ''}`} role="tablist" aria-label=${label} onKeyDown=${keys}>${tabs.map(([id, name, count]) => html`<button type="button" class="tab" role="tab" key=${id} aria-selected=${String(id === at)} tabindex=${id === at ? undefined : -1} onClick=${() => onChange(id)}>${name}${count ? html` <span class="tab-count">${count}</span>` : null}</button>`)}</div>`;
+	const list = useRef(/** @type {any} */ (null));
+	useEffect(() => {
+		// The one that is shown is in sight where not all are.
+		const row = list.current;
+		const tab = row.querySelector('[aria-selected="true"]');
+		if (!tab) return;
+		const start = tab.offsetLeft - row.offsetLeft;
+		row.scrollLeft = Math.max(start + tab.offsetWidth + 16 - row.clientWidth, Math.min(row.scrollLeft, start - 16));
+	}, [at]);
+	return html`<div class=${`tabs ${within ? 'tabs--in' : ''}`} role="tablist" ref=${list} aria-label=${label} onKeyDown=${keys}>${tabs.map(([id, name, count]) => html`<button type="button" class="tab" role="tab" key=${id} aria-selected=${String(id === at)} tabindex=${id === at ? undefined : -1} onClick=${() => onChange(id)}>${name}${count ? html` <span class="tab-count">${count}</span>` : null}</button>`)}</div>`;
 }
 
 /** A choice of few: [value, word or icon, label?]. @param {{label: string, options: any[][], value: string, onChange: (value: string) => void}} props */

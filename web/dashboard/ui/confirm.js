@@ -1,6 +1,6 @@
 // The fresh proof of who is there, which some acts ask for.
 import { html, useState } from '../lib/core.js';
-import { api, ApiError, proof } from '../api.js';
+import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
 import * as passkey from '../passkey.js';
 import { me } from '../state.js';
@@ -10,7 +10,8 @@ import { dialog, DialogBody } from './float.js';
 /** The dialog that asks, while it is open: several requests wait for one answer. @type {Promise<boolean>|null} */
 let asked = null;
 
-proof.ask = () => (asked ??= dialog((close) => html`<${Prove} close=${close} />`).then(Boolean).finally(() => {
+/** Asks, and resolves to whether the proof was given. */
+export const prove = () => (asked ??= dialog((close) => html`<${Prove} close=${close} />`).then(Boolean).finally(() => {
 	asked = null;
 }));
 

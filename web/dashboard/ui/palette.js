@@ -1,8 +1,9 @@
 // The palette: pages, acts, recent objects, ids and addresses, by a few letters.
-import { effect, html, useEffect, useRef, useState } from '../lib/core.js';
+import { html, useEffect, useRef, useState } from '../lib/core.js';
 import { api, ApiError } from '../api.js';
 import { t } from '../i18n.js';
-import { go, place } from '../router.js';
+import { kinds, recent } from '../recent.js';
+import { go } from '../router.js';
 import { mayAdmin, me, team } from '../state.js';
 import { Button, Icon } from './base.js';
 import { dialog, DialogBody } from './float.js';
@@ -32,37 +33,7 @@ const pages = { overview: 'overview', emails: 'mail', broadcasts: 'broadcast', c
 const admins = { team: 'teams', audit: 'history' };
 const operators = { relays: 'relay', reports: 'relay', teams: 'teams', people: 'user', health: 'health', backups: 'health', settings: 'settings', disk: 'health' };
 
-/** Kinds of things with a page of their own: their icon, and under which name a reader has them. */
-const kinds = { emails: 'mail', contacts: 'user', broadcasts: 'broadcast', segments: 'audience', templates: 'template', domains: 'globe', webhooks: 'webhook' };
 const nameOf = (thing) => thing.subject || thing.name || [thing.first_name, thing.last_name].filter(Boolean).join(' ') || thing.email || thing.endpoint || thing.id;
-
-const recentPlace = () => `mailer.recent.${team.value ?? ''}`;
-
-/** What was looked at last: {to, name, kind}, newest first. @returns {any[]} */
-function recent() {
-	try {
-		const all = JSON.parse(sessionStorage.getItem(recentPlace()) ?? '[]');
-		return Array.isArray(all) ? all : [];
-	} catch {
-		return [];
-	}
-}
-
-/** Notes what is looked at, once its name stands in the title. */
-let noting = 0;
-effect(() => {
-	const { path } = place.value;
-	clearTimeout(noting);
-	const m = /^\/(\w+)\/([^/]+)/.exec(path);
-	if (!m || !(m[1] in kinds)) return;
-	noting = window.setTimeout(() => {
-		const name = document.title.replace(/ · Mailer$/, '');
-		if (place.value.path !== path || !name || name === 'Mailer') return;
-		try {
-			sessionStorage.setItem(recentPlace(), JSON.stringify([{ to: path, name, kind: m[1] }, ...recent().filter((r) => r.to !== path)].slice(0, 8)));
-		} catch { /* then there are no recent ones */ }
-	}, 1500);
-});
 
 /** Lists by whose names things are found, read when the palette needs them first. @type {Map<string, any[]>} */
 const names = new Map();

@@ -40,7 +40,7 @@ func main() {
 	must(err)
 	must(w.WriteField("on_conflict", string(client.ImportContactsFormOnConflictUpsert)))
 	must(w.Close())
-	imported, err := c.CreateContactImportWithBodyWithResponse(ctx, w.FormDataContentType(), &form)
+	imported, err := c.CreateContactImportWithBodyWithResponse(ctx, nil, w.FormDataContentType(), &form)
 	must(err)
 	need(imported.JSON201 != nil, imported.Status(), imported.Body)
 	// What a webhook hears has a type as well.

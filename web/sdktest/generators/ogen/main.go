@@ -41,12 +41,12 @@ func main() {
 	need(ok, answer)
 	rows, err := c.ListEmails(ctx, client.ListEmailsParams{Limit: client.NewOptInt(5)})
 	must(err)
-	list, ok := rows.(*client.SearchListEmailItem)
+	list, ok := rows.(*client.SearchListListedEmail)
 	need(ok, rows)
 	taken, err := c.CreateContactImport(ctx, &client.ImportContactsFormMultipart{
 		File:       ht.MultipartFile{Name: "people.csv", File: strings.NewReader(os.Getenv("MAILER_CSV"))},
 		OnConflict: client.NewOptImportContactsFormMultipartOnConflict(client.ImportContactsFormMultipartOnConflictUpsert),
-	})
+	}, client.CreateContactImportParams{})
 	must(err)
 	imported, ok := taken.(*client.ImportRef)
 	need(ok, taken)

@@ -12,7 +12,7 @@ run(async () => {
   if (sent.status !== 200) throw sent.data;
   const list = await listEmails({ limit: 5 }, auth);
   if (list.status !== 200) throw list.data;
-  const imported = await createContactImport({ file: new File([csv], "people.csv"), on_conflict: "upsert" }, auth);
+  const imported = await createContactImport({ file: new File([csv], "people.csv"), on_conflict: "upsert" }, {}, auth);
   if (imported.status !== 201) throw imported.data;
   return {
     sent: sent.data.id,

@@ -1,0 +1,170 @@
+package archive
+
+import (
+	"bytes"
+	"encoding/csv"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"github.com/go-json-experiment/json"
+
+	"mailer/app"
+)
+
+// Sheets writes the CSV beside the JSON of a directory, for people and spreadsheets: it
+// is never read back. It is for one goroutine. Properties, segments and topics are put
+// before what names them.
+type Sheets struct {
+	dir        string
+	files      map[Kind]*sheet
+	properties []string          // keys, in the order of their columns
+	names      map[string]string // of segments and topics, by id
+}
+
+// sheet is one file that is written.
+type sheet struct {
+	f     *os.File
+	lines bytes.Buffer // that are not in the file yet
+	w     *csv.Writer
+	cells []string
+}
+
+// NewSheets begins the CSV of a directory that is there.
+func NewSheets(dir string) *Sheets {
+	return &Sheets{dir: dir, files: map[Kind]*sheet{}, names: map[string]string{}}
+}
+
+// Put appends the rows of an item to the sheet of its kind; what has none is passed over.
+func (s *Sheets) Put(kind Kind, item any) error {
+	for _, row := range s.rows(item) {
+		f := s.files[kind]
+		if f == nil {
+			var err error
+			if f, err = s.begin(kind, item); err != nil {
+				return err
+			}
+		}
+		if err := f.put(row); err != nil {
+			return fmt.Errorf("write %s.csv: %w", kind, err)
+		}
+	}
+	return nil
+}
+
+// begin makes a file with its headings.
+func (s *Sheets) begin(kind Kind, item any) (*sheet, error) {
+	made, err := os.OpenFile(filepath.Join(s.dir, string(kind)+".csv"), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+	if err != nil {
+		return nil, fmt.Errorf("make a file: %w", err)
+	}
+	f := &sheet{f: made}
+	f.w = csv.NewWriter(&f.lines)
+	s.files[kind] = f
+	var head []any
+	for _, name := range s.headings(item) {
+		head = append(head, name)
+	}
+	return f, f.put(head)
+}
+
+// put writes a line as RFC 4180 ends it: the writer's own way to do that would change the
+// ends of lines within cells too.
+func (f *sheet) put(row []any) error {
+	f.cells = f.cells[:0]
+	for _, v := range row {
+		f.cells = append(f.cells, cell(v))
+	}
+	if err := f.w.Write(f.cells); err != nil {
+		return err
+	}
+	f.w.Flush()
+	if err := f.w.Error(); err != nil {
+		return err
+	}
+	f.lines.Truncate(f.lines.Len() - 1)
+	f.lines.WriteString("\r\n")
+	if f.lines.Len() < buffered {
+		return nil
+	}
+	return f.flush()
+}
+
+func (f *sheet) flush() error {
+	_, err := f.lines.WriteTo(f.f)
+	return err
+}
+
+// Close ends all sheets.
+func (s *Sheets) Close() error {
+	var all error
+	for kind, f := range s.files {
+		if err := errors.Join(f.flush(), f.f.Close()); err != nil {
+			all = errors.Join(all, fmt.Errorf("write %s.csv: %w", kind, err))
+		}
+	}
+	s.files = map[Kind]*sheet{}
+	return all
+}
+
+// formulas begin what spreadsheets compute instead of showing it: also in their full
+// width, and after white space that they take away.
+const formulas = "=+-@\t\r\n＝＋－＠"
+
+// Disarmed returns a text as a spreadsheet shows it.
+func Disarmed(text string) string {
+	if !utf8.ValidString(text) {
+		text = strings.ToValidUTF8(text, "\uFFFD") // as in JSON
+	}
+	if first, _ := utf8.DecodeRuneInString(text); text != "" && strings.ContainsRune(formulas, first) {
+		return "'" + text
+	}
+	return text
+}
+
+// cell is what a line has of a value: texts but no formulas, numbers as JSON has them, of
+// what is absent nothing, of several texts a list, and all else as JSON.
+func cell(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case string:
+		return Disarmed(v)
+	case *string:
+		if v == nil {
+			return ""
+		}
+		return Disarmed(*v)
+	case []string:
+		var list strings.Builder
+		for i, text := range v {
+			if i > 0 {
+				list.WriteString("; ")
+			}
+			list.WriteString(Disarmed(text))
+		}
+		return list.String()
+	case float64:
+		return strconv.FormatFloat(v, 'f', -1, 64)
+	case bool:
+		return strconv.FormatBool(v)
+	case time.Time:
+		if v.IsZero() {
+			return ""
+		}
+		return app.FormatTime(v)
+	}
+	b, err := json.Marshal(v, json.Deterministic(true))
+	if text := string(b); err == nil && text != "null" && text != "{}" && text != "[]" {
+		return text
+	}
+	return ""
+}
+
+// Kinds are all kinds, in the order in which they are applied.
+func Kinds() []Kind { return kinds }

@@ -1,0 +1,144 @@
+package archive
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"mailer/app"
+)
+
+// headings are the first line of the sheet of an item's kind.
+func (s *Sheets) headings(item any) []string {
+	text := ""
+	switch item.(type) {
+	case *Property:
+		text = "id,key,type,fallback_value,created_at"
+	case *Segment:
+		text = "id,name,filter,created_at"
+	case *Topic:
+		text = "id,name,description,default_subscription,visibility,created_at,updated_at"
+	case *Suppression:
+		text = "id,email,origin,source_id,created_at"
+	case *Choice:
+		text = "email,topic_id,topic,subscription,chosen_at"
+	case *Contact:
+		return slices.Concat(strings.Split(contactHeadings, ","), s.properties, []string{"other_properties"})
+	case *Template:
+		text = "id,name,alias,from,reply_to,subject,html,text,variables,published_at,created_at,updated_at"
+	case *Broadcast:
+		text = "id,name,status,segment_id,topic_id,from,reply_to,subject,preview_text,html,text,counts,created_at,scheduled_at,queued_at,sent_at,canceled_at"
+	case *Domain:
+		text = "id,domain,region,domain_status,record,type,name,value,priority,ttl,status"
+	case *Webhook:
+		text = "id,endpoint,events,status,created_at"
+	case *Email:
+		text = "id,message_id,from,to,cc,bcc,reply_to,subject,tags,topic_id,source,created_at,scheduled_at,last_event,attachments"
+	case *Event:
+		text = "email_id,id,type,recipient,created_at,message,detail"
+	}
+	return strings.Split(text, ",")
+}
+
+// contactHeadings stand before those of the properties.
+const contactHeadings = "id,email,first_name,last_name,unsubscribed,segments,former_addresses,created_at,updated_at"
+
+// besideOurs begins the heading of a property whose key is a heading of ours.
+const besideOurs = "properties."
+
+func headingOf(key string) string {
+	if slices.Contains(strings.Split(contactHeadings, ","), key) {
+		return besideOurs + key
+	}
+	return key
+}
+
+// rows are the lines of an item; none: it has no sheet.
+func (s *Sheets) rows(item any) [][]any {
+	switch v := item.(type) {
+	case *Property:
+		s.properties = append(s.properties, headingOf(v.Key))
+		return [][]any{{v.ID, v.Key, string(v.Type), v.Fallback, v.CreatedAt}}
+	case *Segment:
+		s.names[v.ID] = v.Name
+		return [][]any{{v.ID, v.Name, v.Filter, v.CreatedAt}}
+	case *Topic:
+		s.names[v.ID] = v.Name
+		return [][]any{{v.ID, v.Name, v.Description, string(v.Default), string(v.Visibility), v.CreatedAt, v.UpdatedAt}}
+	case *Suppression:
+		return [][]any{{v.ID, v.Email, string(v.Origin), v.SourceID, v.CreatedAt}}
+	case *Choice:
+		return [][]any{{v.Email, v.TopicID, s.names[v.TopicID], string(v.Subscription), v.ChosenAt}}
+	case *Contact:
+		return [][]any{s.contact(v)}
+	case *Template:
+		return [][]any{{v.ID, v.Name, v.Alias, v.From, v.ReplyTo, v.Subject, v.HTML, v.Text, v.Variables,
+			v.PublishedAt, v.CreatedAt, v.UpdatedAt}}
+	case *Broadcast:
+		return [][]any{{v.ID, v.Name, string(v.Status), v.SegmentID, v.TopicID, v.From, v.ReplyTo, v.Subject, v.Preview, v.HTML, v.Text, v.Counts,
+			v.CreatedAt, v.ScheduledAt, v.QueuedAt, v.SentAt, v.CanceledAt}}
+	case *Domain:
+		return domainRows(v)
+	case *Webhook:
+		return [][]any{{v.ID, v.Endpoint, v.Events, v.Status, v.CreatedAt}}
+	case *Email:
+		return [][]any{emailRow(v)}
+	case *Event:
+		return [][]any{{v.EmailID, v.ID, string(v.Type), v.Recipient, v.CreatedAt, v.Detail.Message, &v.Detail}}
+	}
+	return nil
+}
+
+// contact has a column for each property that was put; others stand in the last one.
+func (s *Sheets) contact(c *Contact) []any {
+	segments := make([]string, len(c.Segments))
+	for i, id := range c.Segments {
+		if segments[i] = s.names[id]; segments[i] == "" {
+			segments[i] = id
+		}
+	}
+	row := []any{c.ID, c.Email, c.FirstName, c.LastName, c.Unsubscribed, segments, c.Former, c.CreatedAt, c.UpdatedAt}
+	shown := 0
+	for _, heading := range s.properties {
+		v, has := c.Properties[strings.TrimPrefix(heading, besideOurs)]
+		if has {
+			shown++
+		}
+		row = append(row, v)
+	}
+	others := map[string]any{}
+	if shown < len(c.Properties) {
+		for key, v := range c.Properties {
+			if !slices.Contains(s.properties, key) && !slices.Contains(s.properties, besideOurs+key) {
+				others[key] = v
+			}
+		}
+	}
+	return append(row, others)
+}
+
+// domainRows has a line for each DNS record, and one for a domain without any.
+func domainRows(d *Domain) (rows [][]any) {
+	records := d.Records
+	if len(records) == 0 {
+		records = make([]app.DNSRecord, 1)
+	}
+	for i := range records {
+		r := &records[i]
+		priority := ""
+		if r.Priority > 0 {
+			priority = strconv.Itoa(r.Priority)
+		}
+		rows = append(rows, []any{d.ID, d.Name, d.Region, string(d.Status), r.Record, r.Type, r.Name, r.Value, priority, r.TTL, string(r.Status)})
+	}
+	return rows
+}
+
+func emailRow(e *Email) []any {
+	files := make([]string, len(e.Attachments))
+	for i := range e.Attachments {
+		files[i] = e.Attachments[i].Filename
+	}
+	return []any{e.ID, e.MessageID, e.From, e.To, e.Cc, e.Bcc, e.ReplyTo, e.Subject, e.Tags, e.TopicID, e.Source,
+		e.CreatedAt, e.ScheduledAt, string(e.LastEvent), files}
+}

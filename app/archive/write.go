@@ -1,0 +1,236 @@
+package archive
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+
+	"github.com/go-json-experiment/json"
+)
+
+const (
+	teamFile    = "team.json"
+	readingFile = "reading.json"
+	buffered    = 64 << 10 // bytes of a file that is written
+)
+
+// Writer writes a directory, item by item. It is for one goroutine.
+type Writer struct {
+	dir   string
+	files map[Kind]*file
+}
+
+// file is one array that is written.
+type file struct {
+	f      *os.File
+	buffer *bufio.Writer
+	size   int64 // bytes, with those in the buffer
+	synced int64 // of them, on the disk for sure
+	items  int
+}
+
+// reading is reading.json: how far a source was read.
+type reading struct {
+	Cursor string         `json:"cursor"`
+	Files  map[Kind]point `json:"files"`
+}
+
+type point struct {
+	Size  int64 `json:"size"`
+	Items int   `json:"items"`
+}
+
+// ErrNotEmpty: a directory holds something already.
+var ErrNotEmpty = errors.New("the directory is not empty")
+
+// Create begins a directory that only its owner can read, and makes it where it is not
+// there. Error: ErrNotEmpty.
+func Create(dir string) (*Writer, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fmt.Errorf("make the directory: %w", err)
+	}
+	there, err := os.ReadDir(dir)
+	if err != nil {
+		return nil, fmt.Errorf("look into the directory: %w", err)
+	}
+	if len(there) > 0 {
+		return nil, fmt.Errorf("%s: %w", dir, ErrNotEmpty)
+	}
+	return &Writer{dir: dir, files: map[Kind]*file{}}, nil
+}
+
+// Resume goes on with a directory from its last Mark, and returns what was marked;
+// where nothing was, it begins anew with "".
+func Resume(dir string) (w *Writer, cursor string, err error) {
+	var state reading
+	text, err := os.ReadFile(filepath.Join(dir, readingFile))
+	if err == nil {
+		err = json.Unmarshal(text, &state)
+	}
+	if err != nil { // nothing that could be gone on with
+		if err := os.RemoveAll(dir); err != nil {
+			return nil, "", fmt.Errorf("clear the directory: %w", err)
+		}
+		w, err = Create(dir)
+		return w, "", err
+	}
+	w = &Writer{dir: dir, files: map[Kind]*file{}}
+	for _, kind := range kinds {
+		if _, marked := state.Files[kind]; marked {
+			continue
+		}
+		if err := os.Remove(w.path(kind)); err != nil && !errors.Is(err, os.ErrNotExist) {
+			return nil, "", fmt.Errorf("remove a file that was begun: %w", err)
+		}
+	}
+	for kind, at := range state.Files {
+		if err := w.reopen(kind, at); err != nil {
+			w.Close()
+			return nil, "", err
+		}
+	}
+	return w, state.Cursor, nil
+}
+
+// Marked reports whether a directory is not whole and can be gone on with.
+func Marked(dir string) bool {
+	_, err := os.Stat(filepath.Join(dir, readingFile))
+	return err == nil
+}
+
+// reopen cuts a file to what was marked.
+func (w *Writer) reopen(kind Kind, at point) error {
+	f, err := os.OpenFile(w.path(kind), os.O_RDWR, 0o600)
+	if err != nil {
+		return fmt.Errorf("go on with a file: %w", err)
+	}
+	w.files[kind] = &file{f: f, buffer: bufio.NewWriterSize(f, buffered), size: at.Size, synced: at.Size, items: at.Items}
+	if err := f.Truncate(at.Size); err != nil {
+		return fmt.Errorf("cut a file: %w", err)
+	}
+	if _, err := f.Seek(at.Size, io.SeekStart); err != nil {
+		return fmt.Errorf("go on with a file: %w", err)
+	}
+	return nil
+}
+
+func (w *Writer) path(kind Kind) string { return filepath.Join(w.dir, string(kind)+".json") }
+
+// Dir is where the directory is.
+func (w *Writer) Dir() string { return w.dir }
+
+// Put appends an item, one of the types of this package, to the file of its kind.
+func (w *Writer) Put(kind Kind, item any) error {
+	f := w.files[kind]
+	if f == nil {
+		made, err := os.OpenFile(w.path(kind), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o600)
+		if err != nil {
+			return fmt.Errorf("make a file: %w", err)
+		}
+		f = &file{f: made, buffer: bufio.NewWriterSize(made, buffered)}
+		w.files[kind] = f
+	}
+	text, err := json.Marshal(item, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode an item of %s: %w", kind, err)
+	}
+	lead := ",\n"
+	if f.items == 0 {
+		lead = "[\n"
+	}
+	f.items++
+	f.size += int64(len(lead) + len(text))
+	if _, err := f.buffer.WriteString(lead); err != nil {
+		return fmt.Errorf("write %s: %w", kind, err)
+	}
+	if _, err := f.buffer.Write(text); err != nil {
+		return fmt.Errorf("write %s: %w", kind, err)
+	}
+	return nil
+}
+
+// Count is how many items of a kind were put.
+func (w *Writer) Count(kind Kind) int {
+	if f := w.files[kind]; f != nil {
+		return f.items
+	}
+	return 0
+}
+
+// Mark notes that all up to a cursor of the source was put, so that Resume goes on
+// there, also after a power cut.
+func (w *Writer) Mark(cursor string) error {
+	state := reading{Cursor: cursor, Files: map[Kind]point{}}
+	for kind, f := range w.files {
+		if f.synced < f.size {
+			if err := f.sync(); err != nil {
+				return fmt.Errorf("write %s: %w", kind, err)
+			}
+		}
+		state.Files[kind] = point{f.size, f.items}
+	}
+	return w.put(readingFile, &state)
+}
+
+func (f *file) sync() error {
+	if err := f.buffer.Flush(); err != nil {
+		return err
+	}
+	if err := f.f.Sync(); err != nil {
+		return err
+	}
+	f.synced = f.size
+	return nil
+}
+
+// put writes a small file whole, or not at all.
+func (w *Writer) put(name string, v any) error {
+	text, err := json.Marshal(v, json.Deterministic(true))
+	if err != nil {
+		return fmt.Errorf("encode %s: %w", name, err)
+	}
+	f, err := os.CreateTemp(w.dir, "."+name+"*") // 0600
+	if err != nil {
+		return fmt.Errorf("write %s: %w", name, err)
+	}
+	_, err = f.Write(append(text, '\n'))
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), filepath.Join(w.dir, name))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("write %s: %w", name, err), os.Remove(f.Name()))
+	}
+	return nil
+}
+
+// Finish ends all files and writes what the directory holds: only now it is whole.
+func (w *Writer) Finish(team *Team) error {
+	team.Format = Format
+	for kind, f := range w.files {
+		_, err := f.buffer.WriteString("\n]\n")
+		if err = errors.Join(err, f.sync(), f.f.Close()); err != nil {
+			return fmt.Errorf("write %s: %w", kind, err)
+		}
+	}
+	w.files = map[Kind]*file{}
+	if err := w.put(teamFile, team); err != nil {
+		return err
+	}
+	if err := os.Remove(filepath.Join(w.dir, readingFile)); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("remove %s: %w", readingFile, err)
+	}
+	return nil
+}
+
+// Close closes the files of a directory that was not finished. What was put since the
+// last Mark is lost.
+func (w *Writer) Close() {
+	for _, f := range w.files {
+		_ = f.f.Close() // what counts was synced
+	}
+	w.files = nil
+}

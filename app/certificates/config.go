@@ -1,0 +1,153 @@
+// Package certificates is the TLS of a server's own listeners: a certificate from files,
+// or certificates by ACME (RFC 8555) for the names under which the server is reached.
+// rekey, health and server may import it, and main's doors, which listen.
+//
+// Failure policy: a certificate that is good stays in use, whatever becomes of its
+// successor; what fails is an error in the log and stands in the status. A handshake
+// reads memory alone: it never waits for an authority, for a file or for an unknown name,
+// and orders nothing.
+package certificates
+
+import (
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"net"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"github.com/spf13/pflag"
+	"golang.org/x/crypto/acme"
+	"golang.org/x/crypto/acme/autocert"
+	"golang.org/x/net/idna"
+)
+
+// auto is the mode in which certificates come by ACME.
+const auto = "auto"
+
+// Config says where certificates come from. The zero value: nowhere, and there is no TLS.
+type Config struct {
+	mode, certFile, keyFile string
+	email, directory        string
+
+	hosts   []string // to have one each by ACME; the first is for clients that name none
+	base    *url.URL
+	pair    atomic.Pointer[tls.Certificate] // of the files; nil: by ACME
+	seen    stamp                           // of the files when pair was read
+	service atomic.Pointer[Service]         // nil: it does not run yet
+}
+
+// Bind adds the flags to those of a command.
+func (c *Config) Bind(f *pflag.FlagSet) {
+	f.StringVar(&c.mode, "tls", "", "auto: certificates by ACME for the base URL's host, that of SMTP and verified tracking hosts; none: no TLS, or that of --tls-cert")
+	f.StringVar(&c.certFile, "tls-cert", "", "file of a certificate with its chain (PEM), read again when it changes")
+	f.StringVar(&c.keyFile, "tls-key", "", "file of the certificate's private key (PEM), read again when it changes")
+	f.StringVar(&c.email, "acme-email", "", "address that the certificate authority may write to")
+	f.StringVar(&c.directory, "acme-directory", autocert.DefaultACMEDirectory, "address of the authority's directory, with --tls auto")
+}
+
+// Asked reports whether there is TLS.
+func (c *Config) Asked() bool { return c.mode == auto || c.certFile != "" }
+
+// Auto reports whether certificates come by ACME.
+func (c *Config) Auto() bool { return c.mode == auto }
+
+// Check refuses what can't be meant and reads the files, before anything is opened. Errors
+// name the flag.
+func (c *Config) Check(baseURL string) error {
+	switch {
+	case c.mode != "" && c.mode != auto:
+		return fmt.Errorf("--tls must be auto or left out, is %q", c.mode)
+	case (c.certFile == "") != (c.keyFile == ""):
+		return errors.New("--tls-cert and --tls-key go together")
+	case c.mode == auto && c.certFile != "":
+		return errors.New("--tls auto and --tls-cert exclude each other: certificates come by ACME, or from files")
+	case c.mode != auto && c.email != "":
+		return errors.New("--acme-email is of no use without --tls auto")
+	}
+	c.base, _ = url.Parse(baseURL) // main refuses one that is none
+	if c.mode == auto {
+		return c.checkAuto()
+	}
+	if c.certFile == "" {
+		return nil
+	}
+	if err := c.read(); err != nil {
+		return fmt.Errorf("--tls-cert: %w", err)
+	}
+	return nil
+}
+
+// checkAuto finds the first host, which must be one that an authority can reach by name.
+func (c *Config) checkAuto() error {
+	if c.base == nil || c.base.Scheme != "https" {
+		return errors.New("--tls auto needs --base-url https://HOST: that is the first name to have a certificate")
+	}
+	host, ok := hostName(c.base.Hostname())
+	if !ok {
+		return fmt.Errorf("--tls auto can't have a certificate for %q, which is no public host name; give --base-url one", c.base.Hostname())
+	}
+	if u, err := url.Parse(c.directory); err != nil || u.Scheme != "https" || u.Host == "" {
+		return fmt.Errorf("--acme-directory %q is not an https address", c.directory)
+	}
+	c.hosts = []string{host}
+	return nil
+}
+
+// Add has another name have a certificate, before the server starts: that of SMTP. What
+// is no host name of the Internet is left out.
+func (c *Config) Add(host string) {
+	if name, ok := hostName(host); ok && c.mode == auto {
+		c.hosts = append(c.hosts, name)
+	}
+}
+
+// hostName is a name as certificates have it, and whether an authority signs for it.
+func hostName(host string) (string, bool) {
+	name, err := idna.Lookup.ToASCII(strings.TrimSuffix(host, "."))
+	if err != nil || !strings.Contains(name, ".") || net.ParseIP(name) != nil {
+		return "", false
+	}
+	return strings.ToLower(name), true
+}
+
+// suites are those of TLS 1.2 that are served: with forward secrecy and authenticated
+// encryption. Those of TLS 1.3 are all such.
+var suites = []uint16{
+	tls.TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256, tls.TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256,
+	tls.TLS_ECDHE_ECDSA_WITH_AES_256_GCM_SHA384, tls.TLS_ECDHE_RSA_WITH_AES_256_GCM_SHA384,
+	tls.TLS_ECDHE_ECDSA_WITH_CHACHA20_POLY1305_SHA256, tls.TLS_ECDHE_RSA_WITH_CHACHA20_POLY1305_SHA256,
+}
+
+// TLS is what listeners that speak TLS are served with; nil: there is none. It may be
+// asked for before the server runs, and then has certificates as soon as that has.
+func (c *Config) TLS() *tls.Config {
+	if !c.Asked() {
+		return nil
+	}
+	return &tls.Config{MinVersion: tls.VersionTLS12, CipherSuites: suites, GetCertificate: c.certificate}
+}
+
+// HTTPS is TLS for the listener of HTTPS, where an authority proves by a handshake of its
+// own whose name it is (RFC 8737).
+func (c *Config) HTTPS() *tls.Config {
+	out := c.TLS()
+	if c.Auto() {
+		out.NextProtos = []string{acme.ALPNProto}
+	}
+	return out
+}
+
+var errStarting = errors.New("the server has no certificates yet")
+
+// certificate finds the one for a handshake.
+func (c *Config) certificate(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if pair := c.pair.Load(); pair != nil {
+		return pair, nil
+	}
+	if s := c.service.Load(); s != nil {
+		return s.certificate(hello)
+	}
+	return nil, errStarting
+}

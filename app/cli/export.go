@@ -1,0 +1,64 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/archive"
+	"mailer/app/server"
+	"mailer/app/transfer"
+)
+
+func (c *Store) export() *cobra.Command {
+	opts := transfer.ExportOptions{Version: BuildVersion("")["version"]}
+	cmd := newCommand("export DIR", "Write a team to a directory that is new or empty, as JSON and CSV, beside a running server or alone", cobra.ExactArgs(1), func(cmd *cobra.Command, args []string) error {
+		return c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error {
+			bar := Progress(ctx, "export", 0)
+			defer bar.Done()
+			opts.Progress = bar.At
+			opts.Begin = func() error { return e.Teams.NoteExport(ctx, team.ID, "mailer export", exportNote(&opts)) }
+			made, err := e.Exports.Export(ctx, team, args[0], opts)
+			bar.Done()
+			if err != nil {
+				return err
+			}
+			return c.done(exportObject(&made), exportWords(&team, &made, opts.NoSecrets))
+		})
+	})
+	cmd.Flags().BoolVar(&opts.Emails, "emails", false, "past emails too, with their events and attachments")
+	cmd.Flags().BoolVar(&opts.NoSecrets, "no-secrets", false, "leave out DKIM keys, signing secrets of webhooks and hashes of API keys")
+	return c.teamFlag(c.jsonFlag(cmd))
+}
+
+// exportNote is what the audit log says of an export.
+func exportNote(opts *transfer.ExportOptions) map[string]string {
+	return map[string]string{"emails": strconv.FormatBool(opts.Emails), "secrets": strconv.FormatBool(!opts.NoSecrets)}
+}
+
+func exportObject(made *transfer.Exported) map[string]any {
+	return map[string]any{"object": "export", "dir": made.Dir, "counts": made.Counts, "cannot": made.Cannot}
+}
+
+// exportWords say what was written, what was not, and what must not get about.
+func exportWords(team *app.Team, made *transfer.Exported, noSecrets bool) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s is in %s:", team.Name, made.Dir)
+	for _, kind := range archive.Kinds() {
+		if n := made.Counts[string(kind)]; n > 0 && kind != archive.Secrets {
+			fmt.Fprintf(&b, "\n  %d %s", n, kind)
+		}
+	}
+	for _, lack := range made.Cannot {
+		fmt.Fprintf(&b, "\nnot in it: %s: %s", lack.What, lack.Why)
+	}
+	if !noSecrets && made.Counts[string(archive.Secrets)] > 0 {
+		fmt.Fprintf(&b, "\n%s holds DKIM keys and webhook secrets as they are: whoever has it can sign mail as your domains. Keep it like the master key, and delete it when it is no longer needed", filepath.Join(made.Dir, "secrets.json"))
+	}
+	return b.String()
+}

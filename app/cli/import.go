@@ -1,0 +1,343 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"mailer/app"
+	"mailer/app/archive"
+	"mailer/app/listmonk"
+	"mailer/app/server"
+	"mailer/app/sheets"
+	"mailer/app/transfer"
+)
+
+// ErrCutOff: an import was cut off; run again it goes on.
+var ErrCutOff = errors.New("the import was cut off: run the same command again, and it goes on")
+
+// importCommand is the part of `mailer import` that all sources share.
+type importCommand struct {
+	c           *Store
+	plan, apply bool
+	emails      bool
+	mapping     string // file of ids that could not be kept
+}
+
+// source is where an import reads from. open returns the archive that it made, and close
+// what has to be done with it in the end: done is whether all of it was taken in.
+type source struct {
+	name    string
+	mapping string // where the mapping of ids goes if nobody says
+	open    func(ctx context.Context, e *server.Server) (r *archive.Reader, close func(done bool), err error)
+}
+
+func imports(c *Store) *cobra.Command {
+	i := &importCommand{c: c}
+	return group("import", "Bring in what a team has elsewhere: shows what would be done, and does it with --apply",
+		i.fromResend(), i.fromListmonk(), i.fromFiles(), i.fromSuppressions(), i.fromMailer())
+}
+
+// command makes the command of a source.
+func (i *importCommand) command(use, short string, args cobra.PositionalArgs, from func(args []string) (source, error)) *cobra.Command {
+	cmd := newCommand(use, short, args, func(cmd *cobra.Command, args []string) error {
+		if i.plan && i.apply {
+			return errors.New("--plan only shows what --apply would do: give one of the two")
+		}
+		s, err := from(args)
+		if err != nil {
+			return err
+		}
+		return i.c.withTeam(cmd, false, func(ctx context.Context, e *server.Server, team app.Team) error { return i.run(ctx, e, &team, s) })
+	})
+	cmd.Flags().BoolVar(&i.plan, "plan", false, "show what would be done, and change nothing; the default")
+	cmd.Flags().BoolVar(&i.apply, "apply", false, "do it; after a cut the same command goes on")
+	for _, flag := range []string{"plan", "apply"} {
+		typed(cmd.Flags().Lookup(flag))
+	}
+	cmd.Flags().StringVar(&i.mapping, "mapping", "", "CSV file for ids that could not be kept: kind,from,to (default: mapping.csv in DIR, FILE.db.mapping.csv, SOURCE-mapping.csv; with files none)")
+	return i.c.teamFlag(i.c.jsonFlag(cmd))
+}
+
+// run reads a source and takes it in.
+func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Team, s source) error {
+	r, done, err := s.open(ctx, e)
+	if err != nil {
+		return err
+	}
+	whole := false
+	defer func() { done(whole) }()
+	o := transfer.Options{Apply: i.apply, Emails: i.emails, Beside: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
+	mapping := &mappingFile{path: s.mapping}
+	if i.mapping != "" {
+		mapping.path = i.mapping
+	}
+	if i.apply && mapping.path != "" {
+		o.Mapping = mapping
+	}
+	bar := Progress(ctx, "import", 0)
+	o.Progress = steps(bar)
+	report, err := e.Transfer.Import(ctx, team, r, o)
+	bar.Done()
+	err = errors.Join(err, mapping.close())
+	whole = err == nil || errors.Is(err, archive.ErrBroken)
+	if report == nil {
+		return err
+	}
+	cut := err != nil && ctx.Err() != nil
+	if i.c.asJSON {
+		if perr := PrintJSON(os.Stdout, report); perr != nil {
+			return perr
+		}
+	} else {
+		printReport(os.Stdout, report, team, mapping, cut || err != nil)
+		if hasRecords(report.Domains) {
+			warnUnserved(e, "the SPF record can't name its relay yet")
+		}
+	}
+	if cut {
+		return ErrCutOff
+	}
+	if i.apply && !whole {
+		return fmt.Errorf("%w\n%w", err, ErrCutOff)
+	}
+	return err
+}
+
+// steps adds up on a bar how many items of each kind are done.
+func steps(bar *Bar) func(kind archive.Kind, n int) {
+	total, last := int64(0), map[archive.Kind]int{}
+	return func(kind archive.Kind, n int) {
+		if n < last[kind] { // contacts are gone through twice
+			last[kind] = 0
+		}
+		total += int64(n - last[kind])
+		last[kind] = n
+		bar.At(total, 0)
+	}
+}
+
+// mappingFile is made with its first line.
+type mappingFile struct {
+	path string
+	f    *os.File
+}
+
+// Write implements io.Writer.
+func (m *mappingFile) Write(p []byte) (int, error) {
+	if m.f == nil {
+		f, err := os.OpenFile(m.path, os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+		if err != nil {
+			return 0, err
+		}
+		m.f = f
+		if info, err := f.Stat(); err == nil && info.Size() == 0 {
+			if _, err := f.WriteString("kind,from,to\n"); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return m.f.Write(p)
+}
+
+func (m *mappingFile) close() error {
+	if m.f == nil {
+		return nil
+	}
+	return errors.Join(m.f.Sync(), m.f.Close())
+}
+
+// secretFile reads a file with one secret.
+func secretFile(flag, path string) (string, error) {
+	if path == "" {
+		return "", fmt.Errorf("--%s is needed: a file that holds the secret and nothing else", flag)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return "", fmt.Errorf("--%s: %w", flag, err)
+	}
+	secret := strings.TrimSpace(string(text))
+	if secret == "" || strings.ContainsAny(secret, " \t\r\n") {
+		return "", fmt.Errorf("--%s: %s must hold the secret and nothing else", flag, path)
+	}
+	return secret, nil
+}
+
+func (i *importCommand) fromListmonk() *cobra.Command {
+	var url, user, file string
+	cmd := i.command("listmonk", "From a listmonk, through its API", cobra.NoArgs, func([]string) (source, error) {
+		if url == "" || user == "" {
+			return source{}, errors.New("--url and --user are needed: the address of listmonk, and the name of an API user")
+		}
+		token, err := secretFile("token-file", file)
+		if err != nil {
+			return source{}, err
+		}
+		return i.remote(archive.OfListmonk, url+" "+user, func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (int, error) {
+			result, err := listmonk.Read(ctx, listmonk.Options{URL: url, User: user, Token: token, Progress: pagesLeft(bar)}, w, cursor)
+			return result.Left, err
+		}), nil
+	})
+	cmd.Flags().StringVar(&url, "url", "", "address of listmonk, like https://lists.example.com")
+	typed(cmd.Flags().Lookup("url")) // MAILER_URL is a Mailer's, for `mailer mcp`
+	cmd.Flags().StringVar(&user, "user", "", "name of its API user, or of a user of versions before 4")
+	cmd.Flags().StringVar(&file, "token-file", "", "file that holds the token, or the password of versions before 4")
+	return cmd
+}
+
+func (i *importCommand) fromFiles() *cobra.Command {
+	var preset string
+	cmd := i.command("csv FILE…", "From files that other services export: CSV, or ZIP with CSV in it", cobra.MinimumNArgs(1), func(files []string) (source, error) {
+		return i.files(archive.OfCSV, files, func(w *archive.Writer) (int, error) { return sheets.Read(w, files, preset) }), nil
+	})
+	cmd.Flags().StringVar(&preset, "preset", "", "service that wrote them: mailchimp, brevo, sendgrid, postmark, hubspot, mailerlite, resend or listmonk (default: found by their headings)")
+	return cmd
+}
+
+func (i *importCommand) fromSuppressions() *cobra.Command {
+	var from string
+	cmd := i.command("suppressions FILE", "From a list of suppressions that another service exports, as CSV or JSON", cobra.ExactArgs(1), func(files []string) (source, error) {
+		if from == "" {
+			return source{}, errors.New("--from is needed: sendgrid, postmark, mailgun or ses")
+		}
+		return i.files(archive.OfSuppressions, files, func(w *archive.Writer) (int, error) { return sheets.ReadSuppressions(w, files[0], from) }), nil
+	})
+	cmd.Flags().StringVar(&from, "from", "", "service that wrote it: sendgrid, postmark, mailgun or ses")
+	typed(cmd.Flags().Lookup("from")) // MAILER_FROM is an address, for `mailer send`
+	return cmd
+}
+
+func (i *importCommand) fromMailer() *cobra.Command {
+	var opts mailerFile
+	cmd := i.command("mailer DIR|FILE.db", "From another Mailer: what mailer export wrote, or its database", cobra.ExactArgs(1), func(args []string) (source, error) {
+		info, err := os.Stat(args[0])
+		if err != nil {
+			return source{}, err
+		}
+		if !info.IsDir() {
+			return i.database(args[0], &opts), nil
+		}
+		return source{name: archive.OfMailer, mapping: filepath.Join(args[0], "mapping.csv"), open: func(context.Context, *server.Server) (*archive.Reader, func(bool), error) {
+			r, err := archive.Open(args[0])
+			return r, func(bool) {}, err
+		}}, nil
+	})
+	cmd.Flags().BoolVar(&i.emails, "emails", false, "past emails too, where the directory or database has them")
+	cmd.Flags().StringVar(&opts.team, "from-team", "", "team of the other database, by name or id (default: the first)")
+	cmd.Flags().StringVar(&opts.key, "from-key-file", "", "file of the other database's master key (default: its name with .key)")
+	return cmd
+}
+
+// mailerFile names a team in another database.
+type mailerFile struct{ team, key string }
+
+// remote is a source over the network, which is read into a directory beside the database
+// and goes on there after a cut.
+func (i *importCommand) remote(name, identity string, read func(ctx context.Context, w *archive.Writer, cursor string, bar *Bar) (left int, err error)) source {
+	return source{name: name, mapping: name + "-mapping.csv", open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
+		s, err := openSpool(i.c.flags.DB, name, identity)
+		if err != nil {
+			return nil, nil, err
+		}
+		if r := s.whole(); r != nil && i.apply {
+			return r, s.close, nil
+		}
+		w, cursor, err := s.resume()
+		if err != nil {
+			s.close(false)
+			return nil, nil, err
+		}
+		bar := Progress(ctx, "read "+name, 0)
+		left, err := read(ctx, w, cursor, bar)
+		bar.Done()
+		if err == nil {
+			err = w.Finish(&archive.Team{Source: name, ExportedAt: time.Now().UTC(), Left: left})
+		}
+		if err != nil {
+			w.Close()
+			cut := ctx.Err() != nil || archive.Marked(s.dir)
+			s.close(!cut)
+			if ctx.Err() != nil { // somebody did that, and needs no other reason
+				return nil, nil, ErrCutOff
+			}
+			if cut {
+				return nil, nil, fmt.Errorf("%w\n%w", err, ErrCutOff)
+			}
+			return nil, nil, err
+		}
+		r, err := archive.Open(s.dir)
+		return r, s.close, err
+	}}
+}
+
+// files is a source of files, which are read into a directory beside the database that is
+// gone in the end.
+func (i *importCommand) files(name string, files []string, read func(w *archive.Writer) (left int, err error)) source {
+	return source{name: name, open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
+		dir, err := tempSpool(i.c.flags.DB)
+		if err != nil {
+			return nil, nil, err
+		}
+		gone := func(bool) { removeSpool(dir) }
+		w, err := archive.Create(filepath.Join(dir, name))
+		if err != nil {
+			gone(false)
+			return nil, nil, err
+		}
+		left, err := read(w)
+		if err == nil {
+			err = w.Finish(&archive.Team{Source: name, ExportedAt: time.Now().UTC(), Left: left})
+		}
+		if err == nil {
+			var r *archive.Reader
+			if r, err = archive.Open(filepath.Join(dir, name)); err == nil {
+				return r, gone, nil
+			}
+		}
+		w.Close()
+		gone(false)
+		return nil, nil, err
+	}}
+}
+
+// database is a source that is another Mailer's database, one team of which is written to
+// a directory beside ours first.
+func (i *importCommand) database(path string, from *mailerFile) source {
+	return source{name: archive.OfMailer, mapping: path + ".mapping.csv", open: func(ctx context.Context, _ *server.Server) (*archive.Reader, func(bool), error) {
+		dir, err := tempSpool(i.c.flags.DB)
+		if err != nil {
+			return nil, nil, err
+		}
+		gone := func(bool) { removeSpool(dir) }
+		bar := Progress(ctx, "read", 0)
+		_, err = server.OpenMailer(ctx, server.OtherMailer{Path: path, KeyFile: from.key, Schema: i.c.Schema}, from.team, filepath.Join(dir, archive.OfMailer),
+			transfer.ExportOptions{Emails: i.emails, NoSheets: true, Version: BuildVersion("")["version"], Progress: bar.At})
+		bar.Done()
+		var r *archive.Reader
+		if err == nil {
+			r, err = archive.Open(filepath.Join(dir, archive.OfMailer))
+		}
+		if err != nil {
+			gone(false)
+		}
+		return r, gone, err
+	}}
+}
+
+// pagesLeft shows on a bar the pages of a kind that are left.
+func pagesLeft(bar *Bar) func(kind archive.Kind, left int) {
+	of, most := archive.Kind(""), 0
+	return func(kind archive.Kind, left int) {
+		if kind != of {
+			of, most = kind, left
+		}
+		most = max(most, left)
+		bar.At(int64(most-left), int64(most))
+	}
+}

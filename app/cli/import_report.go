@@ -1,0 +1,144 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"mailer/app"
+	"mailer/app/archive"
+	"mailer/app/transfer"
+)
+
+// shownRefusals is how many refused rows a person is shown; --json has all.
+const shownRefusals = 20
+
+// printReport tells a person what an import would do, or did.
+func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappingFile, cut bool) {
+	var b strings.Builder
+	switch {
+	case cut:
+		fmt.Fprintf(&b, "Cut off. Taken into %s so far:\n", team.Name)
+	case r.Applied:
+		fmt.Fprintf(&b, "Taken into %s:\n", team.Name)
+	default:
+		fmt.Fprintf(&b, "What would be taken into %s; nothing is changed without --apply:\n", team.Name)
+	}
+	c := r.Contacts
+	fmt.Fprintf(&b, "  contacts      %d new, %d there already, %d refused\n", c.New, c.Existing, c.Refused)
+	fmt.Fprintf(&b, "  unsubscribed  %d more contacts than before\n", r.OptedOut)
+	s := r.Suppressions
+	fmt.Fprintf(&b, "  suppressions  %d bounce, %d complaint, %d unsubscribe, %d manual\n", s.Bounce, s.Complaint, s.Unsubscribe, s.Manual)
+	if s.Left > 0 {
+		fmt.Fprintf(&b, "  left out      %d soft bounces and blocks: mail may go there\n", s.Left)
+	}
+	if r.TopicChoices > 0 {
+		fmt.Fprintf(&b, "  choices       %d about topics\n", r.TopicChoices)
+	}
+	for _, list := range []struct {
+		name   string
+		things []transfer.Thing
+	}{{"properties", r.Properties}, {"segments", r.Segments}, {"topics", r.Topics}, {"templates", r.Templates}, {"broadcasts", r.Broadcasts},
+		{"domains", r.Domains}, {"webhooks", r.Webhooks}, {"API keys", r.Keys}} {
+		if len(list.things) > 0 {
+			fmt.Fprintf(&b, "  %-13s %s\n", list.name, thingWords(list.things))
+		}
+	}
+	if r.Emails.New+r.Emails.Existing > 0 {
+		fmt.Fprintf(&b, "  emails        %d new, %d there already\n", r.Emails.New, r.Emails.Existing)
+	}
+	printRecords(&b, r.Domains)
+	printLacks(&b, r.Cannot)
+	printRefused(&b, r)
+	if mapping.f != nil {
+		fmt.Fprintf(&b, "Ids that could not be kept, old and new: %s\n", mapping.path)
+	}
+	_, _ = io.WriteString(w, b.String()) // a terminal that is gone is no trouble of the import
+}
+
+// thingWords counts things, and names the first of those that are new.
+func thingWords(things []transfer.Thing) string {
+	const named = 5
+	var names []string
+	fresh, drafts := 0, 0
+	for i := range things {
+		if !things[i].New {
+			continue
+		}
+		if fresh++; fresh <= named {
+			names = append(names, oneLine(things[i].Name))
+		}
+		if things[i].Draft {
+			drafts++
+		}
+	}
+	words := fmt.Sprintf("%d new", fresh)
+	if drafts > 0 {
+		words += fmt.Sprintf(" (%d of them drafts)", drafts)
+	}
+	words += fmt.Sprintf(", %d there already", len(things)-fresh)
+	if len(names) == 0 {
+		return words
+	}
+	if fresh > named {
+		names = append(names, "…")
+	}
+	return words + ": " + strings.Join(names, ", ")
+}
+
+// oneLine is a name that somebody chose, as a terminal may show it.
+func oneLine(s string) string { return app.OneLine(s) }
+
+// hasRecords reports whether printRecords lists any.
+func hasRecords(domains []transfer.Thing) bool {
+	for i := range domains {
+		if domains[i].New && len(domains[i].Records) > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// printRecords lists what the owners of new domains publish.
+func printRecords(b *strings.Builder, domains []transfer.Thing) {
+	for i := range domains {
+		if !domains[i].New || len(domains[i].Records) == 0 {
+			continue
+		}
+		fmt.Fprintf(b, "DNS records of %s, to publish where they are missing:\n", domains[i].Name)
+		for _, r := range domains[i].Records {
+			value := r.Value
+			if r.Priority > 0 {
+				value = fmt.Sprintf("%d %s", r.Priority, value)
+			}
+			fmt.Fprintf(b, "  %s  %s  %s\n", r.Type, r.Name, value)
+		}
+	}
+}
+
+func printLacks(b *strings.Builder, lacks []archive.Lack) {
+	if len(lacks) > 0 {
+		fmt.Fprintln(b, "Can't move, or only in part:")
+	}
+	for _, lack := range lacks {
+		fmt.Fprintf(b, "  %s: %s\n", oneLine(lack.What), oneLine(lack.Why))
+	}
+}
+
+// printRefused names rows by file and line, and what a service answered by its number.
+func printRefused(b *strings.Builder, report *transfer.Report) {
+	refused, place := report.Refused, "%s, line %d"
+	if report.Source == archive.OfListmonk || report.Source == archive.OfResend {
+		place = "%s %d"
+	}
+	if len(refused) > 0 {
+		fmt.Fprintln(b, "Refused, with what is wrong:")
+	}
+	for i, r := range refused {
+		if i == shownRefusals {
+			fmt.Fprintf(b, "  … and %d more; --json lists them all\n", len(refused)-i)
+			return
+		}
+		fmt.Fprintf(b, "  "+place+": %s\n", oneLine(r.File), r.Line, r.Reason)
+	}
+}

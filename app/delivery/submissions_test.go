@@ -1,0 +1,60 @@
+package delivery_test
+
+import (
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"mailer/app"
+	"mailer/app/mail"
+	"mailer/app/world"
+)
+
+func submitted(w *world.World, message string, to ...string) string {
+	w.T.Helper()
+	id, err := w.Server.Mail.Submissions.Accept(w.T.Context(), w.Key, &mail.Submission{Recipients: to, Message: []byte(message)})
+	world.Must(w.T, err)
+	return id
+}
+
+func TestAMessageBySMTPIsSentAgainAfterACrashWithTheSameBytes(t *testing.T) {
+	const message = "From: ann@example.com\r\nTo: nobody@elsewhere.example\r\nMessage-ID: <1@tool.example>\r\nX-A:  odd   blanks\r\n\r\nHi\r\n"
+	world.Bubble(t, func(t *testing.T) {
+		first := world.NewRelay(world.Always(world.DotThen(nil)))
+		w := world.Serving(t, first)
+		id := submitted(w, message, "bob@example.net", "carol@example.net")
+		synctest.Wait()
+		relay := world.NewRelay(nil)
+		next := w.Crash(relay)
+		next.Start()
+		time.Sleep(62 * time.Second)
+		synctest.Wait()
+		next.WantLast(id, app.Sent)
+		next.WantStates(id, "bob@example.net sent, carol@example.net sent")
+		before, again := first.Seen(id)[0].M, relay.Seen(id)
+		if len(again) != 1 {
+			t.Fatalf("%d tries", len(again))
+		}
+		m := again[0].M
+		if string(m.Mail.Raw) != message || string(before.Mail.Raw) != message || m.Signature != world.FirstSignature(id) || m.MessageID != "1@tool.example" || m.Date.Unix() != before.Date.Unix() {
+			t.Errorf("sent again %+v, before %+v", m, before)
+		}
+	})
+}
+
+func TestAMessageBySMTPOfADamagedDatabaseIsHeld(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Idle(t, world.NewRelay(nil))
+		id := submitted(w, "From: ann@example.com\r\n\r\nHi\r\n", "bob@example.net")
+		well := submitted(w, "From: ann@example.com\r\n\r\nHi\r\n", "bob@example.net")
+		w.Sql(`UPDATE raw_pieces SET content = x'00' WHERE email_id = ?`, id)
+		next := w.Crash(world.NewRelay(nil))
+		next.Start()
+		synctest.Wait()
+		next.WantLast(well, app.Sent)
+		next.WantLast(id, app.Queued)
+		if u := next.Sql(`SELECT held FROM units WHERE email_id = ?`, id); len(u) != 1 || u[0] != "damaged" {
+			t.Errorf("held %v", u)
+		}
+	})
+}

@@ -1,0 +1,28 @@
+package events_test
+
+import (
+	"slices"
+	"testing"
+
+	"mailer/app/webhook"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// A webhook that a command beside the server brought in hears of the next event, and one
+// of the same commit.
+func TestAWebhookThatAnotherProcessMadeIsTold(t *testing.T) {
+	w := world.Idle(t)
+	key := w.Key
+	events := w.Server.Events.Listeners()
+	hook, err := w.Beside().Events.CreateWebhook(t.Context(), key, webhook.Input{Endpoint: "https://hooks.example.com/x", Events: []webhook.EventName{webhook.ContactCreated}})
+	world.Must(t, err)
+	var told []string
+	world.Must(t, w.DB.Write(t.Context(), func(*db.Tx) error {
+		told = events.To(key.TeamID, webhook.ContactCreated)
+		return nil
+	}))
+	if !slices.Contains(told, hook.ID) {
+		t.Errorf("the server tells %v, not %s", told, hook.ID)
+	}
+}

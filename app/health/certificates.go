@@ -1,0 +1,74 @@
+package health
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"mailer/app"
+	"mailer/db"
+)
+
+// Certificate is one of the server's own listeners.
+type Certificate struct {
+	Host    string  `json:"host" doc:"Whom it is for, or the file that it comes from"`
+	Until   *string `json:"until" format:"date-time" doc:"null: there is none yet"`
+	Failure *string `json:"failure" doc:"Why there is no newer one; null: nothing went wrong"`
+}
+
+// mostCertificates is how many of them are named.
+const mostCertificates = 100
+
+// needsOfCertificates says which end soon, and which could not be had.
+func (s *Service) needsOfCertificates(ctx context.Context, out *Status) error {
+	states, err := s.certs.States(ctx)
+	if err != nil {
+		return err
+	}
+	out.Certificates = []Certificate{}
+	for i := range states {
+		st := &states[i]
+		if len(out.Certificates) < mostCertificates {
+			c := Certificate{Host: st.Host, Until: app.FormatTimePtr(st.ExpiresAt)}
+			if st.Failure != "" {
+				c.Failure = &st.Failure
+			}
+			out.Certificates = append(out.Certificates, c)
+		}
+		if c := judgeCertificate(st, time.Now()); !c.OK {
+			out.need(c.Found, c.Fix)
+		}
+	}
+	return nil
+}
+
+func (s *Service) checkCertificates(ctx context.Context) (checks []Check, err error) {
+	states, err := s.certs.States(ctx)
+	if err != nil {
+		return nil, err
+	}
+	for i := range states {
+		checks = append(checks, judgeCertificate(&states[i], time.Now()))
+	}
+	return checks, nil
+}
+
+// certificateFix is what helps where an authority signs nothing.
+const certificateFix = "have the name's address in the DNS lead to this server, its port 443 (or 80) be reached from everywhere, and its CAA records name the authority; kill -HUP has the server try again at once; with --tls-cert, put the new files there"
+
+func judgeCertificate(st *db.CertificateState, now time.Time) Check {
+	const name = "certificate"
+	why := ""
+	if st.Failure != "" {
+		why = ": " + st.Failure
+	}
+	switch {
+	case st.ExpiresAt.IsZero():
+		return bad(name, fmt.Sprintf("%s has none%s", st.Host, why), certificateFix)
+	case !now.Before(st.ExpiresAt):
+		return bad(name, fmt.Sprintf("that of %s ended on %s%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+	case !now.Before(st.LookAt):
+		return bad(name, fmt.Sprintf("that of %s ends on %s and is not renewed%s", st.Host, app.FormatTime(st.ExpiresAt), why), certificateFix)
+	}
+	return good(name, "that of %s is good until %s", st.Host, st.ExpiresAt.Format(time.DateOnly))
+}

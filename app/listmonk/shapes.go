@@ -1,0 +1,138 @@
+package listmonk
+
+import (
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
+)
+
+// page is what the API answers where there are pages. Some versions leave per_page out
+// where there is nothing.
+type page struct {
+	Data struct {
+		Results *[]jsontext.Value `json:"results"`
+		Total   *int              `json:"total"`
+		PerPage int               `json:"per_page"`
+	} `json:"data"`
+}
+
+// The statuses, types and kinds of consent that mean something here.
+const (
+	enabled      = "enabled"
+	blocklisted  = "blocklisted"
+	blacklisted  = "blacklisted" // the same in old versions
+	confirmed    = "confirmed"
+	unconfirmed  = "unconfirmed"
+	unsubscribed = "unsubscribed"
+	public       = "public"
+	single       = "single"
+)
+
+// list is a list, as it stands in /lists and with each of its members.
+type list struct {
+	ID          int64  `json:"id"`
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Type        string `json:"type"`
+	Optin       string `json:"optin"`
+	CreatedAt   moment `json:"created_at"`
+	UpdatedAt   moment `json:"updated_at"`
+}
+
+// membership is a list that a subscriber is on.
+type membership struct {
+	list
+	Status  string `json:"subscription_status"`
+	Changed moment `json:"subscription_updated_at"` // since 2.3
+}
+
+// subscriber is a person.
+type subscriber struct {
+	ID        int64          `json:"id"`
+	Email     string         `json:"email"`
+	Name      string         `json:"name"`
+	Attribs   jsontext.Value `json:"attribs"`
+	Status    string         `json:"status"`
+	Lists     []membership   `json:"lists"`
+	CreatedAt moment         `json:"created_at"`
+	UpdatedAt moment         `json:"updated_at"`
+}
+
+// gets reports whether mail to a list goes to a subscriber. What is not known is no.
+func (s *subscriber) gets(m *membership, doubleOptin bool) bool {
+	return s.Status == enabled && (m.Status == confirmed || m.Status == unconfirmed && !doubleOptin)
+}
+
+// barred reports whether a subscriber shall never get anything again.
+func (s *subscriber) barred() bool { return s.Status == blocklisted || s.Status == blacklisted }
+
+// bounce is one mail that came back, or that somebody complained of.
+type bounce struct {
+	ID        int64  `json:"id"`
+	Type      string `json:"type"`
+	Email     string `json:"email"`
+	CreatedAt moment `json:"created_at"`
+}
+
+// template is the frame of campaigns, or a transactional mail.
+type template struct {
+	ID        int64          `json:"id"`
+	Name      string         `json:"name"`
+	Type      string         `json:"type"`
+	Subject   string         `json:"subject"`
+	Body      string         `json:"body"`
+	Source    jsontext.Value `json:"body_source"` // of the visual editor
+	Default   bool           `json:"is_default"`
+	CreatedAt moment         `json:"created_at"`
+	UpdatedAt moment         `json:"updated_at"`
+}
+
+// campaign is a mail to lists.
+type campaign struct {
+	ID          int64            `json:"id"`
+	Name        string           `json:"name"`
+	Subject     string           `json:"subject"`
+	From        string           `json:"from_email"`
+	Body        string           `json:"body"`
+	Source      jsontext.Value   `json:"body_source"`
+	AltBody     *string          `json:"altbody"`
+	ContentType string           `json:"content_type"`
+	Type        string           `json:"type"`
+	Messenger   string           `json:"messenger"`
+	Status      string           `json:"status"`
+	TemplateID  int64            `json:"template_id"`
+	Tags        []string         `json:"tags"`
+	Headers     []jsontext.Value `json:"headers"`
+	Media       []jsontext.Value `json:"media"`
+	Lists       []struct {
+		ID   int64  `json:"id"` // 0: the list is gone
+		Name string `json:"name"`
+	} `json:"lists"`
+	CreatedAt moment `json:"created_at"`
+}
+
+// moment is a time; one that can't be read is none.
+type moment struct{ time.Time }
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *moment) UnmarshalJSON(text []byte) error {
+	m.Time, _ = time.Parse(time.RFC3339, strings.Trim(string(text), `"`))
+	if !m.IsZero() {
+		m.Time = m.UTC()
+	}
+	return nil
+}
+
+// errShape: an item is not of the shape that is documented.
+var errShape = errors.New("it is not of the shape that listmonk documents")
+
+// decode reads one item of an answer.
+func decode(raw jsontext.Value, into any) error {
+	if json.Unmarshal(raw, into, jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true)) != nil {
+		return errShape
+	}
+	return nil
+}

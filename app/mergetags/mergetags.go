@@ -1,0 +1,417 @@
+// Package mergetags turns the tags of other services, in what was written for them,
+// into our own placeholders. It does no I/O.
+//
+// Failure policy: a tag becomes a placeholder only where that means the same. What
+// can't be turned stays as it is, and is named; the text as a whole is always one that
+// a draft may hold. Whoever reads the result decides what is sent.
+package mergetags
+
+import (
+	"bytes"
+	"strings"
+
+	"mailer/app"
+)
+
+// Dialect is whose tags a text is written with.
+type Dialect string
+
+// The services whose tags are known.
+const (
+	Resend     Dialect = "resend" // placeholders are ours
+	Listmonk   Dialect = "listmonk"
+	Mailchimp  Dialect = "mailchimp"
+	Brevo      Dialect = "brevo"
+	SendGrid   Dialect = "sendgrid"
+	Postmark   Dialect = "postmark"
+	HubSpot    Dialect = "hubspot"
+	MailerLite Dialect = "mailerlite"
+)
+
+// Use is what a text becomes part of, which says what placeholders may stand in it.
+type Use int
+
+// The uses of a text. In a template, a name of a contact is a variable, since each
+// send gives it; in a broadcast it is the contact's.
+const (
+	Template         Use = iota // html or text
+	TemplateSubject             // holds no link
+	Broadcast                   // html or text
+	BroadcastSubject            // or preview text; holds no link
+)
+
+func (u Use) template() bool { return u == Template || u == TemplateSubject }
+func (u Use) link() bool     { return u == Template || u == Broadcast }
+
+// Tag is one that could not be turned.
+type Tag struct {
+	Line int    // where it begins, from 1
+	Text string // at most 80 characters of it
+	Why  string
+}
+
+// Result is what became of a text.
+type Result struct {
+	Text   string
+	Cannot []Tag // at most maxNamed
+	// Variables are the keys that the text asks for, once each, in their order: in a
+	// template what it has to declare (with an empty fallback, since none of these
+	// services refuses a mail for a missing value), else properties.
+	Variables []string
+}
+
+const (
+	maxTag     = 4096 // bytes; a longer one is text
+	maxNamed   = 1000
+	maxExcerpt = 80
+	maxLinks   = 100 // that one body may hold
+)
+
+// Turn puts our placeholders into the place of a dialect's tags. Those that are ours
+// already stay, in each dialect. It reads the text once, in linear time, and
+// doesn't make it longer than four times.
+func Turn(d Dialect, use Use, text string) Result {
+	t := &turning{dialect: d, use: use, in: text, line: 1, seen: map[string]bool{}, out: make([]byte, 0, len(text)+len(text)/8)}
+	forms := formsOf[d]
+	starts := "{%&@"
+	for _, f := range forms {
+		starts += f.open[:1]
+	}
+	for at := 0; ; {
+		i := strings.IndexAny(t.in[at:], starts)
+		if i < 0 {
+			break
+		}
+		at = t.step(at+i, forms)
+	}
+	t.copyTo(len(t.in))
+	t.result.Text = string(t.out)
+	return t.result
+}
+
+// turning is a text on its way.
+type turning struct {
+	dialect Dialect
+	use     Use
+	in      string
+	done    int // up to here it was copied
+	line    int // of done
+	out     []byte
+	links   int
+	seen    map[string]bool // of result.Variables
+	blocks  []bool          // that are open; true: names mean something else in it
+	result  Result
+}
+
+// form is how a tag begins and ends.
+type form struct{ open, close string }
+
+var ours = form{"{{{", "}}}"}
+
+// step looks at one place where a tag may begin, and returns where to go on.
+func (t *turning) step(at int, forms []form) int {
+	run := 0
+	for at+run < len(t.in) && t.in[at+run] == '{' {
+		run++
+	}
+	if run >= 3 {
+		from := at + run - 3 // the last ones count
+		if _, end, ok := ours.find(t.in, from); ok {
+			if _, p, after, found, err := app.NextPlaceholder(t.in[from:end]); err == nil && found && after == "" && t.isOurs(p) {
+				t.tag(from, end, meaning{kind: ourOwn, key: p.Key})
+				return end
+			}
+		}
+	}
+	if t.dialect == Listmonk && strings.HasPrefix(t.in[at:], trackSuffix) && t.followsLink(at) {
+		t.skipTo(at + len(trackSuffix))
+		return t.done
+	}
+	for _, f := range forms {
+		from := at
+		if braces := len(f.open) - len(strings.TrimLeft(f.open, "{")); run > 0 {
+			from = max(at, at+run-braces)
+		}
+		inside, end, ok := f.find(t.in, from)
+		if !ok {
+			continue
+		}
+		if m := t.read(f, from, end, inside); m.kind != noTag {
+			t.tag(from, end, m)
+			return t.done
+		}
+	}
+	return at + max(run, 1)
+}
+
+// isOurs reports whether three braces make a placeholder of ours: Handlebars has
+// them as well.
+func (t *turning) isOurs(p app.Placeholder) bool {
+	return t.dialect != SendGrid && t.dialect != Postmark || p.HasFallback || app.ReservedKey(p.Key)
+}
+
+const trackSuffix = "@TrackLink"
+
+// followsLink copies up to here, and reports whether an address of the web ends.
+func (t *turning) followsLink(at int) bool {
+	t.copyTo(at)
+	before := t.out[max(0, len(t.out)-maxTag/2):]
+	return bytes.Contains(before[bytes.LastIndexAny(before, " \t\r\n\"'<>()")+1:], []byte("://"))
+}
+
+// find finds the tag that begins here: what is inside, decoded where the tag is
+// percent-encoded, and where it ends. Another beginning means that this was none.
+func (f form) find(s string, from int) (inside string, end int, ok bool) {
+	n := match(s[from:], f.open)
+	if n == 0 {
+		return "", 0, false
+	}
+	for at := from + n; at < len(s) && at < from+maxTag; at++ {
+		if m := match(s[at:], f.close); m > 0 {
+			inside = s[from+n : at]
+			if encoded := s[from] == '%' || strings.HasPrefix(inside, "%20"); encoded {
+				inside = unescape(inside)
+			}
+			return strings.Trim(inside, " \t\r\n"), at + m, true
+		}
+		if match(s[at:], f.open) > 0 {
+			break
+		}
+	}
+	return "", 0, false
+}
+
+// match returns how many bytes at the beginning of s stand for want, in plain, percent-
+// encoded or as character references; 0: it is something else.
+func match(s, want string) int {
+	at := 0
+	for i := range len(want) {
+		n := matchByte(s[at:], want[i])
+		if n == 0 {
+			return 0
+		}
+		at += n
+	}
+	return at
+}
+
+func matchByte(s string, want byte) int {
+	switch {
+	case s == "":
+	case s[0] == '%' && len(s) > 2 && unhex(s[1])<<4|unhex(s[2]) == int(want):
+		return 3
+	case s[0] == want:
+		return 1
+	case s[0] == '&':
+		for i, c := range "<>{}|*" {
+			if byte(c) == want {
+				name := strings.Fields("&lt; &gt; &#123; &#125; &#124; &#42;")[i]
+				if strings.HasPrefix(s, name) {
+					return len(name)
+				}
+			}
+		}
+	}
+	return 0
+}
+
+// unhex returns the value of a hexadecimal digit, or one that fits in no byte.
+func unhex(c byte) int {
+	if i := strings.IndexByte("0123456789abcdef", c|0x20); i >= 0 && (c >= 'A' || c <= '9') {
+		return i
+	}
+	return 1 << 10
+}
+
+func unescape(s string) string {
+	var b strings.Builder
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c == '%' && i+2 < len(s) && unhex(s[i+1])|unhex(s[i+2]) < 16 {
+			b.WriteByte(byte(unhex(s[i+1])<<4 | unhex(s[i+2])))
+			i += 2
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return strings.ToValidUTF8(b.String(), "\uFFFD")
+}
+
+// copyTo copies what is no tag.
+func (t *turning) copyTo(to int) {
+	if t.done < to {
+		t.text(t.in[t.done:to], true)
+		t.skipTo(to)
+	}
+}
+
+func (t *turning) skipTo(to int) {
+	t.line += strings.Count(t.in[t.done:to], "\n")
+	t.done = to
+}
+
+// wordJoiner has no width; it stands between braces that are no placeholder's.
+const wordJoiner = "\u2060"
+
+// text appends what must not be read as a placeholder: it parts three braces in a row,
+// and names them where that was not done yet.
+func (t *turning) text(s string, name bool) {
+	line, counted, last := t.line, 0, -3
+	for i := range len(s) {
+		if n := len(t.out); s[i] == '{' && n > 1 && t.out[n-1] == '{' && t.out[n-2] == '{' {
+			t.out = append(t.out, wordJoiner...)
+			if name && i-last > 2 {
+				line += strings.Count(s[counted:i], "\n")
+				counted = i
+				t.name(line, s[max(0, i-2):], "three braces would begin a placeholder: a character without width stands between them now")
+			}
+			last = i
+		}
+		t.out = append(t.out, s[i])
+	}
+}
+
+// name puts a tag on the list of what can't be turned.
+func (t *turning) name(line int, tag, why string) {
+	if len(t.result.Cannot) == maxNamed {
+		return
+	}
+	tag = strings.ToValidUTF8(tag[:min(len(tag), 4*maxExcerpt)], "\uFFFD")
+	if r := []rune(tag); len(r) > maxExcerpt {
+		tag = string(r[:maxExcerpt])
+	}
+	t.result.Cannot = append(t.result.Cannot, Tag{line, tag, why})
+}
+
+// tag deals with the tag between two places.
+func (t *turning) tag(from, end int, m meaning) {
+	t.copyTo(from)
+	tag := t.in[from:end]
+	why, turned := t.put(m, tag)
+	if !turned {
+		t.text(tag, false)
+	}
+	if why != "" {
+		t.name(t.line, tag, why)
+	}
+	t.skipTo(end)
+	if turned && m.trimRight {
+		rest := t.in[t.done:]
+		t.skipTo(t.done + len(rest) - len(strings.TrimLeft(rest, goBlanks)))
+	}
+	if turned && m.kind == link && t.dialect == Listmonk {
+		if after, ok := strings.CutPrefix(t.in[t.done:], "?manage=true"); ok {
+			t.skipTo(len(t.in) - len(after))
+		}
+	}
+}
+
+const goBlanks = " \t\r\n"
+
+// put appends what a tag means, or says why it can't be turned. There may be
+// something to say of one that was turned as well.
+func (t *turning) put(m meaning, tag string) (why string, turned bool) {
+	if m.kind == cannot {
+		return m.why, false
+	}
+	if m.has && (strings.ContainsAny(m.fallback, "{}\\") || m.fallback != strings.TrimSpace(m.fallback)) {
+		return "its fallback can't stand in a placeholder", false
+	}
+	if why = t.allow(m); why != "" {
+		return why, false
+	}
+	if m.trimLeft {
+		t.out = bytes.TrimRight(t.out, goBlanks)
+	}
+	p := app.Placeholder{Key: m.key, Fallback: m.fallback, HasFallback: m.has}
+	switch m.kind {
+	case literal:
+		t.text(m.key, true)
+	case link:
+		for _, scheme := range [...]string{"http://", "https://"} { // that editors put before what they take for a host
+			t.out = bytes.TrimSuffix(t.out, []byte(scheme))
+		}
+		t.placeholder(app.Placeholder{Key: "UNSUBSCRIBE_URL"})
+	case ourOwn:
+		t.out = append(t.out, tag...)
+	case fullName:
+		for i, key := range [...]string{app.FirstNameField, app.LastNameField} {
+			if i > 0 {
+				t.out = append(t.out, ' ')
+			}
+			t.placeholder(app.Placeholder{Key: t.fieldKey(key)})
+		}
+	case field:
+		p.Key = t.fieldKey(m.key)
+		t.placeholder(p)
+	default:
+		if app.ReservedKey(p.Key) && !t.use.template() {
+			p.Key = "contact." + p.Key
+		}
+		t.placeholder(p)
+	}
+	return m.why, true
+}
+
+func (t *turning) placeholder(p app.Placeholder) { t.out = append(t.out, p.String()...) }
+
+// fieldKey is the key of a field of the contact's.
+func (t *turning) fieldKey(field string) string {
+	if t.use.template() {
+		return field
+	}
+	return "contact." + field
+}
+
+// allow counts the links and keys that a tag asks for, or returns why the text can't
+// hold them.
+func (t *turning) allow(m meaning) (why string) {
+	isLink := m.kind == link || m.kind == ourOwn && app.IsUnsubscribeKey(m.key)
+	switch {
+	case m.kind == literal:
+		return ""
+	case isLink && !t.use.link():
+		return "a subject or a preview text can't hold the link to unsubscribe"
+	case isLink && t.links == maxLinks:
+		return "a body can't hold the link to unsubscribe more than 100 times"
+	case isLink:
+		t.links++
+		return ""
+	case m.kind == fullName && t.use.template():
+		if why = t.variable(app.FirstNameField); why == "" {
+			why = t.variable(app.LastNameField)
+		}
+		return why
+	case t.use.template() && m.kind == ourOwn && app.ReservedKey(m.key):
+		return ""
+	case t.use.template() && app.ReservedKey(m.key):
+		return "a template can't have a variable of this name"
+	case m.kind == field && !t.use.template() || m.kind == fullName:
+		return ""
+	}
+	key := strings.TrimPrefix(m.key, "contact.")
+	if listed(" first_name last_name email ", key) || listed(" FIRST_NAME LAST_NAME EMAIL ", m.key) {
+		if !t.use.template() {
+			return ""
+		}
+	}
+	return t.variable(key)
+}
+
+// variable notes a key that the text asks for, or returns why that can't be.
+func (t *turning) variable(key string) (why string) {
+	limit := app.MaxPropertyKey
+	if t.use.template() {
+		limit = app.MaxVariableKey
+	}
+	switch {
+	case app.CheckPropertyKey(key, limit) != nil:
+		return "its name makes no key"
+	case t.seen[key]:
+		return ""
+	case t.use.template() && len(t.seen) == app.MaxTemplateVariables:
+		return "a template has at most 50 variables"
+	}
+	t.seen[key] = true
+	t.result.Variables = append(t.result.Variables, key)
+	return ""
+}

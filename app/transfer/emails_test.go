@@ -1,0 +1,348 @@
+package transfer_test
+
+import (
+	"context"
+	"encoding/base64"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"mailer/app"
+	"mailer/app/archive"
+	"mailer/app/mail"
+	"mailer/app/queue"
+	"mailer/app/seal"
+	"mailer/app/server"
+	"mailer/app/transfer"
+	"mailer/app/world"
+	"mailer/db"
+)
+
+// bounced is the id of the email that bounced.
+func bounced(w *world.World) string {
+	return w.Sql(`SELECT id FROM emails WHERE team_id = ? AND last_event = 'bounced'`, w.Key.TeamID)[0]
+}
+
+func TestHistoryIsNeverSentToldOrCountedInAQuota(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		to, _ := moved(t, dir)
+		id := bounced(to)
+		to.Start()
+		world.Sleep(10 * time.Minute)
+		for _, f := range []queue.Filter{{FailedSince: time.Now().AddDate(-1, 0, 0)}, {IDs: []string{id}}} {
+			f.Team = to.Key.TeamID
+			res, err := to.Server.Queue.Requeue(t.Context(), f)
+			world.Must(t, err)
+			if res.Changed != 0 || f.IDs != nil && (len(res.Notes) != 1 || !strings.Contains(res.Notes[0], "another server sent it")) {
+				t.Errorf("requeued: %+v", res)
+			}
+		}
+		world.Sleep(10 * time.Minute)
+		for _, table := range []string{"units", "happenings", "team_days", "outcomes", "region_outcomes", "captures", "broadcast_recipients"} {
+			if n := to.Count(table); n != "0" {
+				t.Errorf("%s rows of %s", n, table)
+			}
+		}
+		for _, id := range to.Sql(`SELECT id FROM emails`) {
+			if tries := to.Relays[0].Seen(id); len(tries) > 0 {
+				t.Errorf("%s was sent", id)
+			}
+		}
+		const counts = `SELECT hour, domain, broadcast_id, sent, delivered, bounced_permanent, failed FROM mail_counts WHERE domain = 'example.com'`
+		if want, got := w.Rows(counts), to.Rows(counts); got != want || got == "" {
+			t.Errorf("figures were\n%sand are\n%s", want, got)
+		}
+	})
+}
+
+func TestHistoryTwiceIsHistoryOnce(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		to := world.Idle(t, world.NewRelay(world.Always(world.Accept)))
+		if report := imported(t, to, dir, false); report.Emails != (transfer.EmailCounts{New: 3}) || to.Count("emails") != "0" {
+			t.Errorf("planned: %+v", report.Emails)
+		}
+		if report := imported(t, to, dir, true); report.Emails != (transfer.EmailCounts{New: 3}) {
+			t.Errorf("applied: %+v", report.Emails)
+		}
+		all := func() string {
+			var b strings.Builder
+			for _, table := range []string{"emails", "contents", "recipients", "events", "attachments", "mail_counts"} {
+				b.WriteString(to.Rows("SELECT * FROM " + table))
+			}
+			return b.String()
+		}
+		was := all()
+		if report := imported(t, to, dir, true); report.Emails != (transfer.EmailCounts{Existing: 3}) || len(report.Refused) > 0 {
+			t.Errorf("again: %+v", report)
+		}
+		if got := all(); got != was {
+			t.Errorf("the second time: %s", difference(was, got))
+		}
+	})
+}
+
+// An import that was cut off between emails and events finds which ones lack theirs.
+func TestHistoryGoesOnWhereItWasCutOff(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		to, _ := moved(t, dir)
+		want := shown(t, to.Server, to.Key)
+		counts := to.Rows(`SELECT * FROM mail_counts`)
+		gone := bounced(to)
+		to.Sql(`DELETE FROM events WHERE email_id IN (SELECT id FROM emails WHERE last_event = 'sent')`)
+		to.Change(func(tx *db.Tx) error { return tx.DeleteAgedEmail(to.Key.TeamID, gone) })
+		to.Sql(`DELETE FROM mail_counts`)
+		imported(t, to, dir, true)
+		if got := shown(t, to.Server, to.Key); got != want {
+			t.Errorf("emails: %s", difference(want, got))
+		}
+		if got := to.Rows(`SELECT * FROM mail_counts`); got != counts {
+			t.Errorf("counts: %s", difference(counts, got))
+		}
+	})
+}
+
+// Two teams of one database: ids that the one has the other can't have.
+func TestATeamGoesIntoAnotherOfTheSameMailer(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		mine := shown(t, w.Server, w.Key)
+		key := w.AddTeam("copy", "copy.example")
+		team, err := w.Server.Teams.FindTeam(t.Context(), key.TeamID)
+		world.Must(t, err)
+		take := func() (*transfer.Report, string) {
+			r, err := archive.Open(dir)
+			world.Must(t, err)
+			var mapping strings.Builder
+			report, err := w.Server.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: true, Emails: true, Mapping: &mapping})
+			world.Must(t, err)
+			return report, mapping.String()
+		}
+		report, mapping := take()
+		if report.Emails.New != 3 || strings.Count(mapping, "emails,") != 3 {
+			t.Errorf("%+v; mapping:\n%s", report.Emails, mapping)
+		}
+		if again, _ := take(); again.Emails.Existing != 3 {
+			t.Errorf("again: %+v", again.Emails)
+		}
+		if got := shown(t, w.Server, w.Key); got != mine {
+			t.Errorf("the first team's: %s", difference(mine, got))
+		}
+		rows, _, err := w.Server.Mail.ListEmails(t.Context(), key, app.Page{Limit: 10})
+		world.Must(t, err)
+		if len(rows) != 3 {
+			t.Fatalf("%d emails", len(rows))
+		}
+		for _, e := range rows {
+			events, _, err := w.Server.Mail.ListEvents(t.Context(), key, e.ID, app.Page{Limit: 10})
+			world.Must(t, err)
+			if len(events) != 2 {
+				t.Errorf("%d events of %s", len(events), e.ID)
+			}
+		}
+	})
+}
+
+func TestSearchCheckRetentionAndErasureKnowHistory(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		to := world.Idle(t, world.NewRelay(world.Always(world.Accept)))
+		to.Start()
+		to.Send("new@example.net") // index and retention are past what comes
+		world.Sleep(10 * time.Minute)
+		imported(t, to, dir, true)
+		found, err := to.Server.Search.Emails(t.Context(), to.Key, mail.SearchQuery{To: "bob@example.net"}, app.Page{Limit: 10})
+		world.Must(t, err)
+		if len(found.Emails) != 1 {
+			t.Errorf("found %d emails", len(found.Emails))
+		}
+		checks, err := server.CheckDatabase(context.Background(), to.Path)
+		world.Must(t, err)
+		for _, c := range checks {
+			if !c.OK {
+				t.Errorf("check: %+v", c)
+			}
+		}
+		_, err = to.Server.Audience.DeleteContact(t.Context(), to.Key, "ann@mine.example", true)
+		world.Must(t, err)
+		_, _, err = to.Server.Audience.PutContact(t.Context(), to.Key, app.ContactInput{Email: "gone@example.net"}, app.ConflictUpsert)
+		world.Must(t, err)
+		_, err = to.Server.Audience.DeleteContact(t.Context(), to.Key, "gone@example.net", true)
+		world.Must(t, err)
+		world.Sleep(10 * time.Minute)
+		if got := shown(t, to.Server, to.Key); strings.Contains(got, `"gone"`) || strings.Contains(got, "gone@example.net") || !strings.Contains(got, "bob@example.net") {
+			t.Error(got)
+		}
+		kept := 10 * time.Minute
+		to.Change(func(tx *db.Tx) error { return tx.SetRetention(app.TeamRetention{TeamID: to.Key.TeamID, Emails: &kept}) })
+		world.Sleep(10 * time.Minute)
+		if n := to.Count("emails") + to.Count("events") + to.Count("attachment_pieces") + to.Count("too_young"); n != "0000" {
+			t.Errorf("retention left %s", n)
+		}
+		imported(t, to, dir, true) // retention is past their ids now
+		world.Sleep(5 * time.Minute)
+		if n := to.Count("emails") + to.Count("events") + to.Count("too_young"); n != "000" {
+			t.Errorf("of what came later retention left %s", n)
+		}
+	})
+}
+
+func TestWhatIsNoHistoryIsRefusedByItsLine(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		to := world.Idle(t, world.NewRelay(world.Always(world.Accept)))
+		dir := filepath.Join(t.TempDir(), "export")
+		w, err := archive.Create(dir)
+		world.Must(t, err)
+		good := func() *archive.Email {
+			return &archive.Email{ID: app.NewID(), MessageID: "x@example.com", From: "ann@example.com", To: []string{"bob@example.net"}, LastEvent: app.Sent, CreatedAt: time.Now(),
+				Recipients: []archive.Recipient{{Email: "bob@example.net", State: app.Sent}}}
+		}
+		for _, spoil := range []func(e *archive.Email){
+			func(e *archive.Email) {}, func(e *archive.Email) { e.ID = "../x" }, func(e *archive.Email) { e.LastEvent = app.Queued },
+			func(e *archive.Email) { e.Recipients[0].State = app.Queued }, func(e *archive.Email) { e.Recipients = nil }, func(e *archive.Email) { e.From = "no address" },
+			func(e *archive.Email) { e.CreatedAt = time.Time{} }, func(e *archive.Email) { e.ID = "ffffffff-0000-7000-8000-000000000000" },
+			func(e *archive.Email) { e.Attachments = []archive.Attachment{{ID: "../../x", Size: 1}} }, func(e *archive.Email) { e.Attachments = []archive.Attachment{{ID: app.NewID(), Size: 1}} },
+			func(e *archive.Email) { e.MessageID = "a\r\nBcc: x" }, func(e *archive.Email) { e.Source = "nobody knows" },
+		} {
+			e := good()
+			spoil(e)
+			world.Must(t, w.Put(archive.Emails, e))
+		}
+		world.Must(t, w.Put(archive.Events, &archive.Event{EmailID: "x", ID: "y"}))
+		world.Must(t, w.Finish(&archive.Team{Source: archive.OfMailer}))
+		plan, report := imported(t, to, dir, false), imported(t, to, dir, true)
+		if report.Emails.New != 2 || len(report.Refused) != 11 || len(plan.Refused) != 11 || plan.Emails != report.Emails {
+			t.Errorf("%+v", report)
+		}
+		for i, r := range report.Refused[:10] {
+			if r.File != "emails.json" || r.Line != i+3 || r.Reason == "" {
+				t.Errorf("refused: %+v", r)
+			}
+		}
+		if n := to.Count("emails"); n != "2" {
+			t.Errorf("%s emails", n)
+		}
+	})
+}
+
+func TestAnotherMailersDatabaseIsReadAndStaysAsItIs(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		from := filepath.Join(t.TempDir(), "old.db")
+		_, err := w.DB.Copy(t.Context(), touched(t, from), nil)
+		world.Must(t, err)
+		key := from + ".key"
+		world.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
+		was, err := os.ReadFile(from)
+		world.Must(t, err)
+		schema, err := os.ReadFile("../../schema.sql")
+		world.Must(t, err)
+		other := server.OtherMailer{Path: from, Schema: string(schema)}
+		dir := filepath.Join(t.TempDir(), "a")
+		_, err = server.OpenMailer(t.Context(), other, "stranger", dir, transfer.ExportOptions{Emails: true, NoSheets: true})
+		world.Must(t, err)
+		own := *w.Key
+		own.TeamID = w.Sql(`SELECT id FROM teams WHERE name = 'stranger'`)[0]
+		same, _ := exported(t, w.Server, &own, transfer.ExportOptions{Emails: true, NoSheets: true})
+		want, got := filesOf(t, same), filesOf(t, dir)
+		for name := range want {
+			if name != "team.json" && name != "domains.json" && got[name] != want[name] { // records: no server ever ran on the copy's relays
+				t.Errorf("%s %s", name, difference(want[name], got[name]))
+			}
+		}
+		files, err := os.ReadDir(filepath.Dir(from))
+		world.Must(t, err)
+		now, err := os.ReadFile(from)
+		world.Must(t, err)
+		if len(files) != 2 || string(now) != string(was) {
+			t.Errorf("beside it: %v; it changed: %t", files, string(now) != string(was))
+		}
+		refused := func(name, words string, of error) {
+			t.Helper()
+			_, err := server.OpenMailer(t.Context(), other, "", filepath.Join(t.TempDir(), "b"), transfer.ExportOptions{})
+			if err == nil || of != nil && !errors.Is(err, of) || !strings.Contains(err.Error(), words) {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+		world.Must(t, os.WriteFile(key, []byte("W6ttRPTjRj8WlEJN9dSyUmsKVGuOsnIGU5y/8F7b2xk=\n"), 0o600))
+		refused("another key", "is not the one", nil)
+		world.Must(t, os.Remove(key))
+		refused("no key", "--from-key-file", nil)
+		other.Path = key
+		refused("nothing", "there is no database", db.ErrNotFound)
+		other.Path, other.Schema = from, string(schema)+"CREATE TABLE other (id TEXT);"
+		refused("another schema", "does not have the schema", db.ErrSchema)
+	})
+}
+
+// touched makes an empty file.
+func touched(t *testing.T, path string) string {
+	t.Helper()
+	world.Must(t, os.WriteFile(path, nil, 0o600))
+	return path
+}
+
+// The file of a running server, and a copy of it with its log, are read as they are.
+func TestADatabaseInUseIsReadToo(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := full(t)
+		schema, err := os.ReadFile("../../schema.sql")
+		world.Must(t, err)
+		key := filepath.Join(t.TempDir(), "key")
+		world.Must(t, os.WriteFile(key, []byte(base64.StdEncoding.EncodeToString(make([]byte, seal.MasterKeySize))), 0o600))
+		copied := filepath.Join(t.TempDir(), "copy.db")
+		for _, end := range []string{"", "-wal"} {
+			b, err := os.ReadFile(w.Path + end)
+			world.Must(t, err)
+			world.Must(t, os.WriteFile(copied+end, b, 0o600))
+		}
+		for _, path := range []string{w.Path, copied} {
+			was, err := os.ReadDir(filepath.Dir(path))
+			world.Must(t, err)
+			made, err := server.OpenMailer(t.Context(), server.OtherMailer{Path: path, KeyFile: key, Schema: string(schema)}, w.Key.TeamID, filepath.Join(t.TempDir(), "export"),
+				transfer.ExportOptions{Emails: true, NoSheets: true})
+			world.Must(t, err)
+			if made.Counts["contacts"] != 3 || made.Counts["emails"] != 3 {
+				t.Errorf("%s: %v", path, made.Counts)
+			}
+			now, err := os.ReadDir(filepath.Dir(path))
+			world.Must(t, err)
+			if len(now) != len(was) {
+				t.Errorf("beside it were %v and are %v", was, now)
+			}
+		}
+		w.Contact("new@example.net", false) // the server goes on
+	})
+}
+
+// The troubles of the old server's relays stand in the timelines of its mail, and those of
+// relays here that are called the same do not.
+func TestTroublesComeWithTheMailThatMetThem(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w := world.Serving(t, world.NewRelay(world.Firstly(world.Trouble(app.StageConnect, "connection refused"))))
+		id := w.Send("bob@example.net")
+		world.Sleep(10 * time.Minute)
+		w.WantLast(id, app.Sent)
+		w.EventOf(id, app.EventRelayTrouble)
+		w.Sql(`DELETE FROM domains`)
+		want := shown(t, w.Server, w.Key)
+		dir, _ := exported(t, w.Server, w.Key, transfer.ExportOptions{Emails: true})
+		to, _ := moved(t, dir)
+		to.Change(func(tx *db.Tx) error {
+			return tx.OpenTrouble(app.RelayTrouble{ID: app.NewID(), Relay: app.DefaultRegion, StartedAt: w.Email(id).CreatedAt, Failures: 7})
+		})
+		if got := shown(t, to.Server, to.Key); got != want {
+			t.Error(difference(want, got))
+		}
+	})
+}

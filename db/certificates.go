@@ -1,0 +1,132 @@
+package db
+
+import (
+	"database/sql"
+	"fmt"
+	"sort"
+	"time"
+
+	"mailer/app"
+	"mailer/app/tracking"
+)
+
+// Certificate is what is kept under a name of the library for certificates.
+type Certificate struct {
+	Name      string
+	Sealed    []byte
+	ExpiresAt time.Time // zero: it is no certificate
+}
+
+// Certificate returns what is kept under a name. Error: ErrNotFound.
+func (r *Reader) Certificate(name string) (Certificate, error) {
+	c := Certificate{Name: name}
+	var expires sql.NullInt64
+	err := r.row(`SELECT sealed, expires_at FROM certificates WHERE name = ?`, []any{name}, &c.Sealed, &expires)
+	c.ExpiresAt = fromMilli(expires.Int64)
+	return c, err
+}
+
+// CertificateEnds returns until when each certificate is good that is kept, by its name.
+func (r *Reader) CertificateEnds() (map[string]time.Time, error) {
+	ends := map[string]time.Time{}
+	_, err := list(&r.session, func(s scanner) (none struct{}, err error) {
+		var name string
+		var expires int64
+		err = s.Scan(&name, &expires)
+		ends[name] = fromMilli(expires)
+		return none, err
+	}, `SELECT name, expires_at FROM certificates WHERE expires_at IS NOT NULL`)
+	if err != nil {
+		return nil, fmt.Errorf("read until when certificates are good: %w", err)
+	}
+	return ends, nil
+}
+
+// SetCertificate keeps something under a name.
+func (tx *Tx) SetCertificate(c *Certificate) error {
+	_, err := tx.exec(`INSERT INTO certificates (name, sealed, expires_at, updated_at) VALUES (?, ?, ?, ?)
+		ON CONFLICT (name) DO UPDATE SET sealed = excluded.sealed, expires_at = excluded.expires_at, updated_at = excluded.updated_at`,
+		c.Name, c.Sealed, nullTime(c.ExpiresAt), milli(tx.Now))
+	if err != nil {
+		return fmt.Errorf("keep a certificate: %w", err)
+	}
+	return nil
+}
+
+// DeleteCertificate forgets what is kept under a name, if anything is.
+func (tx *Tx) DeleteCertificate(name string) error {
+	_, err := tx.exec(`DELETE FROM certificates WHERE name = ?`, name)
+	return err
+}
+
+// PurgeCertificates forgets certificates that ended before a time.
+func (tx *Tx) PurgeCertificates(before time.Time) error {
+	_, err := tx.exec(`DELETE FROM certificates WHERE expires_at < ?`, milli(before))
+	return err
+}
+
+// CertificateState is how the certificate of a host is.
+type CertificateState struct {
+	Host      string
+	ExpiresAt time.Time // zero: there is none
+	LookAt    time.Time // from when on somebody is to look why it was not renewed
+	Failures  int       // in a row
+	FailedAt  time.Time
+	Failure   string
+}
+
+// CertificateStates returns those of all hosts, what ends first before others.
+func (r *Reader) CertificateStates() ([]CertificateState, error) {
+	all, err := list(&r.session, func(s scanner) (c CertificateState, err error) {
+		var expires, look, failed sql.NullInt64
+		var failure sql.NullString
+		err = s.Scan(&c.Host, &expires, &look, &c.Failures, &failed, &failure)
+		c.ExpiresAt, c.LookAt, c.FailedAt, c.Failure = fromMilli(expires.Int64), fromMilli(look.Int64), fromMilli(failed.Int64), failure.String
+		return c, err
+	}, `SELECT host, expires_at, look_at, failures, failed_at, failure FROM certificate_states ORDER BY host`)
+	sort.SliceStable(all, func(i, j int) bool { return all[i].ExpiresAt.Before(all[j].ExpiresAt) })
+	return all, err
+}
+
+// SetCertificateState says how the certificate of a host is.
+func (tx *Tx) SetCertificateState(c *CertificateState) error {
+	_, err := tx.exec(`INSERT INTO certificate_states (host, expires_at, look_at, failures, failed_at, failure) VALUES (?, ?, ?, ?, ?, ?)
+		ON CONFLICT (host) DO UPDATE SET expires_at = excluded.expires_at, look_at = excluded.look_at, failures = excluded.failures,
+			failed_at = excluded.failed_at, failure = excluded.failure`,
+		c.Host, nullTime(c.ExpiresAt), nullTime(c.LookAt), c.Failures, nullTime(c.FailedAt), nullText(c.Failure))
+	if err != nil {
+		return fmt.Errorf("say how the certificate of %s is: %w", c.Host, err)
+	}
+	return nil
+}
+
+// DeleteCertificateState forgets a host that needs no certificate any more.
+func (tx *Tx) DeleteCertificateState(host string) error {
+	_, err := tx.exec(`DELETE FROM certificate_states WHERE host = ?`, host)
+	return err
+}
+
+// TrackingHosts returns the hosts of tracked links whose record a check found: of domains
+// that are verified, since others send nothing, and those that had a certificate before,
+// since links in old mail lead there.
+func (r *Reader) TrackingHosts() (hosts []string, err error) {
+	_, err = list(&r.session, func(s scanner) (none struct{}, err error) {
+		var d app.Domain
+		var checks sql.NullString
+		if err = s.Scan(&d.Name, &d.TrackingSubdomain, &checks); err != nil {
+			return none, err
+		}
+		if err = fromJSON(checks, &d.Checks); err != nil {
+			return none, err
+		}
+		if tracking.Live(&d) {
+			hosts = append(hosts, d.TrackingName())
+		}
+		return none, nil
+	}, `SELECT name, tracking_subdomain, checks FROM domains
+		WHERE tracking_subdomain IS NOT NULL AND (status = 'verified' OR EXISTS (SELECT 1 FROM certificates AS c WHERE c.name = tracking_subdomain || '.' || domains.name))`)
+	if err != nil {
+		return nil, fmt.Errorf("read the hosts of tracked links: %w", err)
+	}
+	return hosts, nil
+}

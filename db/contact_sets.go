@@ -1,0 +1,279 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// Sets of contacts and of what belongs to them, for imports: a statement for each row
+// costs twice what the row itself does.
+
+const (
+	setRows = 20 // of one INSERT
+	setKeys = 50 // addresses or ids of one SELECT
+
+	fiveKeys = `?, ?, ?, ?, ?`
+	keyPlace = fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys + `, ` + fiveKeys
+
+	fiveRows = `(?), (?), (?), (?), (?)`
+	keyRows  = fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows + `, ` + fiveRows
+
+	contactRow   = `(?, ?, ?, ?, ?, ?, ?, jsonb(?), ?, ?)`
+	contactRows5 = contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow + `, ` + contactRow
+	contactRows  = contactRows5 + `, ` + contactRows5 + `, ` + contactRows5 + `, ` + contactRows5
+
+	memberRow   = `(?, ?)`
+	memberRows5 = memberRow + `, ` + memberRow + `, ` + memberRow + `, ` + memberRow + `, ` + memberRow
+	memberRows  = memberRows5 + `, ` + memberRows5 + `, ` + memberRows5 + `, ` + memberRows5
+
+	choiceRow   = `(?, ?, ?, ?)`
+	choiceRows5 = choiceRow + `, ` + choiceRow + `, ` + choiceRow + `, ` + choiceRow + `, ` + choiceRow
+	choiceRows  = choiceRows5 + `, ` + choiceRows5 + `, ` + choiceRows5 + `, ` + choiceRows5
+
+	suppressionRow   = `(?, ?, ?, ?, ?, ?, ?)`
+	suppressionRows5 = suppressionRow + `, ` + suppressionRow + `, ` + suppressionRow + `, ` + suppressionRow + `, ` + suppressionRow
+	suppressionRows  = suppressionRows5 + `, ` + suppressionRows5 + `, ` + suppressionRows5 + `, ` + suppressionRows5
+)
+
+// inSets calls query for at most setKeys of n at once.
+func inSets(n int, query func(from, to int) error) error {
+	for from := 0; from < n; from += setKeys {
+		if err := query(from, min(n, from+setKeys)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// ContactsByAddresses returns a team's contacts of addresses.
+func (r *Reader) ContactsByAddresses(teamID string, addresses []app.AddressHash) (all []app.Contact, err error) {
+	err = inSets(len(addresses), func(from, to int) error {
+		// With IN the planner walks all contacts of the team.
+		rows, err := list(&r.session, scanContact, `WITH a (address) AS (VALUES `+keyRows+`)
+			SELECT `+contactColumns+` FROM a CROSS JOIN contacts AS c WHERE c.team_id = ? AND c.address = a.address`,
+			keysFirst(teamID, addresses[from:to])...)
+		all = append(all, rows...)
+		return err
+	})
+	return all, err
+}
+
+// SuppressionsAmong returns hash, origin and time of a team's suppressions of addresses.
+func (r *Reader) SuppressionsAmong(teamID string, addresses []app.AddressHash) (all []app.Suppression, err error) {
+	err = inSets(len(addresses), func(from, to int) error {
+		rows, err := list(&r.session, scanBlock, `SELECT address, origin, created_at FROM suppressions WHERE team_id = ? AND address IN (`+keyPlace+`)`,
+			padded(teamID, addresses[from:to], setKeys)...)
+		all = append(all, rows...)
+		return err
+	})
+	return all, err
+}
+
+// keysFirst are the arguments of a query for addresses, then a team; empty addresses,
+// which nobody has, fill them up.
+func keysFirst(teamID string, addresses []app.AddressHash) []any {
+	args := make([]any, 0, 1+setKeys)
+	for i := range setKeys {
+		if i < len(addresses) {
+			args = append(args, addresses[i][:])
+		} else {
+			args = append(args, []byte{})
+		}
+	}
+	return append(args, teamID)
+}
+
+// paddedIDs is padded for ids.
+func paddedIDs(teamID string, ids []string) []any {
+	args := make([]any, 1, 1+setKeys)
+	args[0] = teamID
+	for i := range setKeys {
+		args = append(args, ids[min(i, len(ids)-1)])
+	}
+	return args
+}
+
+// ContactIDsTaken returns which of ids contacts of a team have.
+func (r *Reader) ContactIDsTaken(teamID string, ids []string) (taken []string, err error) {
+	err = inSets(len(ids), func(from, to int) error {
+		rows, err := list(&r.session, scanText, `SELECT id FROM contacts WHERE team_id = ? AND id IN (`+keyPlace+`)`, paddedIDs(teamID, ids[from:to])...)
+		taken = append(taken, rows...)
+		return err
+	})
+	return taken, err
+}
+
+// SuppressionIDsTaken returns which of ids suppressions of any team have.
+func (r *Reader) SuppressionIDsTaken(ids []string) (taken []string, err error) {
+	err = inSets(len(ids), func(from, to int) error {
+		rows, err := list(&r.session, scanText, `SELECT id FROM suppressions WHERE id IN (`+keyPlace+`)`, paddedIDs("", ids[from:to])[1:]...)
+		taken = append(taken, rows...)
+		return err
+	})
+	return taken, err
+}
+
+// InsertContacts is InsertContact for many of one team, none of which is there.
+func (tx *Tx) InsertContacts(contacts []*app.Contact) error {
+	args := make([]any, 0, 10*setRows)
+	for i, c := range contacts {
+		tx.changed(c.TeamID)
+		properties, err := writeProperties(c.Properties)
+		if err != nil {
+			return err
+		}
+		args = append(args, c.TeamID, c.ID, c.Hash[:], c.Email, nullText(c.FirstName), nullText(c.LastName), c.Unsubscribed, properties,
+			milli(c.CreatedAt), milli(c.UpdatedAt))
+		if (i+1)%setRows == 0 {
+			if _, err := tx.exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRows, args...); err != nil {
+				return fmt.Errorf("insert contacts: %w", err)
+			}
+			args = args[:0]
+		}
+	}
+	for ; len(args) > 0; args = args[10:] {
+		if _, err := tx.exec(`INSERT INTO contacts (team_id, id, address, email, first_name, last_name, unsubscribed, properties, created_at, updated_at) VALUES `+contactRow, args[:10]...); err != nil {
+			return fmt.Errorf("insert contact: %w", err)
+		}
+	}
+	return nil
+}
+
+// SegmentMember is a contact that was put into a segment by hand.
+type SegmentMember struct{ SegmentID, ContactID string }
+
+// AddMembers puts contacts into segments, and returns those that were not there yet.
+func (tx *Tx) AddMembers(members []SegmentMember) (added []SegmentMember, err error) {
+	args := make([]any, 0, 2*setRows)
+	note := func(rows []SegmentMember, err error) error {
+		added = append(added, rows...)
+		if err != nil {
+			return fmt.Errorf("insert members: %w", err)
+		}
+		return nil
+	}
+	for i, m := range members {
+		tx.changed(m.SegmentID)
+		args = append(args, m.SegmentID, m.ContactID)
+		if (i+1)%setRows == 0 {
+			if err := note(list(&tx.session, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRows+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args...)); err != nil {
+				return nil, err
+			}
+			args = args[:0]
+		}
+	}
+	for ; len(args) > 0; args = args[2:] {
+		if err := note(list(&tx.session, scanSegmentMember, `INSERT INTO members (segment_id, contact_id) VALUES `+memberRow+` ON CONFLICT DO NOTHING RETURNING segment_id, contact_id`, args[:2]...)); err != nil {
+			return nil, err
+		}
+	}
+	return added, nil
+}
+
+func scanSegmentMember(s scanner) (m SegmentMember, err error) {
+	err = s.Scan(&m.SegmentID, &m.ContactID)
+	return m, err
+}
+
+// Choice is what an address said about a topic.
+type Choice struct {
+	TopicID      string
+	Address      app.AddressHash
+	Subscription app.Subscription
+	At           time.Time
+}
+
+// ChoicesAmong returns what addresses chose about a topic.
+func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all []Choice, err error) {
+	err = inSets(len(addresses), func(from, to int) error {
+		rows, err := list(&r.session, func(s scanner) (Choice, error) {
+			c := Choice{TopicID: topicID}
+			var at int64
+			err := s.Scan((*hashColumn)(&c.Address), &c.Subscription, &at)
+			c.At = fromMilli(at)
+			return c, err
+		}, `SELECT address, subscription, chosen_at FROM choices WHERE topic_id = ? AND address IN (`+keyPlace+`)`, padded(topicID, addresses[from:to], setKeys)...)
+		all = append(all, rows...)
+		return err
+	})
+	return all, err
+}
+
+// SetChoices writes choices down; one that an address made before gives way.
+func (tx *Tx) SetChoices(choices []Choice) error {
+	args := make([]any, 0, 4*setRows)
+	for i := range choices {
+		c := &choices[i]
+		args = append(args, c.TopicID, c.Address[:], string(c.Subscription), milli(c.At))
+		if (i+1)%setRows == 0 {
+			if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRows+` ON CONFLICT (topic_id, address)
+				DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at`, args...); err != nil {
+				return fmt.Errorf("set choices: %w", err)
+			}
+			args = args[:0]
+		}
+	}
+	for ; len(args) > 0; args = args[4:] {
+		if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRow+` ON CONFLICT (topic_id, address)
+			DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at`, args[:4]...); err != nil {
+			return fmt.Errorf("set choice: %w", err)
+		}
+	}
+	for i := range choices {
+		if c := &choices[i]; c.Subscription == app.OptOut {
+			if err := tx.optOutFormer(c.TopicID, c.Address); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// AddSuppressions is AddSuppression for many, and returns the ids of those that were put
+// on the list, or are shown there again.
+func (tx *Tx) AddSuppressions(all []app.Suppression) (ids []string, err error) {
+	args := make([]any, 0, 7*setRows)
+	note := func(rows []string, err error) error {
+		ids = append(ids, rows...)
+		if err != nil {
+			return fmt.Errorf("insert suppressions: %w", err)
+		}
+		return nil
+	}
+	for i := range all {
+		s := &all[i]
+		args = append(args, s.ID, s.TeamID, nullText(s.Email), s.Hash[:], string(s.Origin), nullText(s.SourceID), milli(s.CreatedAt))
+		if (i+1)%setRows == 0 {
+			if err := note(list(&tx.session, scanText, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRows+`
+				ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id`, args...)); err != nil {
+				return nil, err
+			}
+			args = args[:0]
+		}
+	}
+	for ; len(args) > 0; args = args[7:] {
+		if err := note(list(&tx.session, scanText, `INSERT INTO suppressions (id, team_id, email, address, origin, source_id, created_at) VALUES `+suppressionRow+`
+			ON CONFLICT (team_id, address) DO UPDATE SET email = excluded.email WHERE suppressions.email IS NULL RETURNING id`, args[:7]...)); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
+}
+
+// UnsubscribeAmong has a team's contacts of addresses count as unsubscribed, and returns
+// how many did not before.
+func (tx *Tx) UnsubscribeAmong(teamID string, addresses []app.AddressHash) (n int64, err error) {
+	for _, address := range addresses {
+		changed, err := tx.exec(`UPDATE contacts SET unsubscribed = 1, updated_at = ? WHERE team_id = ? AND address = ? AND unsubscribed = 0`, milli(tx.Now), teamID, address[:])
+		if err != nil {
+			return n, fmt.Errorf("unsubscribe a contact: %w", err)
+		}
+		n += changed
+	}
+	if n > 0 {
+		tx.changed(teamID)
+	}
+	return n, nil
+}

@@ -1,0 +1,109 @@
+package db
+
+import (
+	"errors"
+	"fmt"
+
+	"mailer/app"
+	"mailer/app/tally"
+)
+
+// History are emails that another server sent and that came here with their team. They
+// have no units, and nothing makes them any.
+
+// IsHistory reports whether an email came here as history.
+func (r *Reader) IsHistory(emailID string) (bool, error) {
+	err := r.exists(`SELECT 1 FROM emails WHERE id = ? AND imported_at IS NOT NULL`, emailID)
+	if errors.Is(err, ErrNotFound) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// MailIsFree is nil where nothing stands under the id of an email, or stood, else
+// ErrConflict.
+func (r *Reader) MailIsFree(id string) error {
+	var taken bool
+	err := r.row(`SELECT EXISTS (SELECT 1 FROM emails WHERE id = ?1) OR EXISTS (SELECT 1 FROM events WHERE email_id = ?1)
+		OR EXISTS (SELECT 1 FROM units WHERE email_id = ?1) OR EXISTS (SELECT 1 FROM broadcasts WHERE mails = ?2)`, []any{id, app.MailsOf(id)}, &taken)
+	if err == nil && taken {
+		return ErrConflict
+	}
+	return err
+}
+
+// AttachmentIsFree is MailIsFree for the id of an attachment.
+func (r *Reader) AttachmentIsFree(id string) error {
+	err := r.exists(`SELECT 1 FROM attachments WHERE id = ?`, id)
+	if err == nil {
+		return ErrConflict
+	}
+	return ignoreNotFound(err)
+}
+
+// InsertHistory writes an email that is over, whole but for its events: what became of its
+// recipients is said with them. It goes into the index of recipients at once, since that
+// may be past it, and so may retention: what was found too young is looked at again. Its
+// id must be free.
+func (tx *Tx) InsertHistory(e *app.Email, recipients []RecipientState) error {
+	if err := tx.insertEmailRow(e); err != nil {
+		return err
+	}
+	if e.ContentDeletedAt.IsZero() {
+		if err := tx.insertContent(e); err != nil {
+			return err
+		}
+	}
+	_, err := tx.exec(`UPDATE emails SET content_deleted_at = ?, imported_at = ? WHERE id = ?`, nullTime(e.ContentDeletedAt), milli(tx.Now), e.ID)
+	if err != nil {
+		return fmt.Errorf("insert email: %w", err)
+	}
+	for n, r := range recipients {
+		if _, err := tx.exec(`INSERT INTO recipients (email_id, n, address, state, team_id) VALUES (?, ?, ?, ?, ?)`, e.ID, n, r.Address, string(r.State), e.TeamID); err != nil {
+			return fmt.Errorf("insert recipient: %w", err)
+		}
+	}
+	for _, kind := range []AgedKind{AgedContent, AgedEmail} {
+		until, err := tx.AgedUntil(e.TeamID, kind)
+		if err == nil && e.ID <= until {
+			err = tx.PutTooYoung(e.TeamID, kind, e.ID, e.CreatedAt)
+		}
+		if err != nil {
+			return fmt.Errorf("have retention look at an email: %w", err)
+		}
+	}
+	return nil
+}
+
+// InsertHistoryEvents writes the timeline of an email that came as history and has none
+// yet, and adds what it says to the figures of charts; to those of quotas and guardrails
+// it adds nothing. Events stand oldest first. Error: ErrNotFound for any other email.
+func (tx *Tx) InsertHistoryEvents(teamID, emailID string, events []app.Event) error {
+	e, err := one(&tx.session, scanEmail, `SELECT `+emailColumns+` FROM emails AS e WHERE e.team_id = ? AND e.id = ? AND e.imported_at IS NOT NULL
+		AND NOT EXISTS (SELECT 1 FROM events AS v WHERE v.email_id = e.id)`, teamID, emailID)
+	if err != nil {
+		return err
+	}
+	for i := range events {
+		ev := &events[i]
+		detail, err := jsonText(ev.Detail)
+		if err != nil {
+			return err
+		}
+		_, err = tx.exec(`INSERT INTO events (email_id, id, type, recipient, detail, created_at) VALUES (?, ?, ?, ?, ?, ?) ON CONFLICT (email_id, id) DO NOTHING`,
+			emailID, ev.ID, string(ev.Type), nullText(ev.Recipient), detail, milli(ev.CreatedAt))
+		if err != nil {
+			return fmt.Errorf("insert event: %w", err)
+		}
+	}
+	if e.From.Domain == "" { // it was erased
+		return nil
+	}
+	oldest := tally.Hour(tx.Now.Add(-tally.Kept))
+	for hour, n := range tally.OfTimeline(events) {
+		if hour >= oldest {
+			tx.addCount(tally.Key{TeamID: teamID, Hour: hour, Domain: e.From.Domain}, n)
+		}
+	}
+	return nil
+}

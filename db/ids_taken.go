@@ -1,0 +1,49 @@
+package db
+
+// Ids that came from another Mailer are kept where nothing has them: each is a key of
+// its table, whatever the team.
+
+func (r *Reader) taken(query, id string) (taken bool, err error) {
+	err = r.row(query, []any{id}, &taken)
+	return taken, err
+}
+
+// PropertyIDTaken reports whether a property of any team has an id.
+func (r *Reader) PropertyIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM properties WHERE id = ?)`, id)
+}
+
+// SegmentIDTaken reports whether a segment of any team has an id.
+func (r *Reader) SegmentIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM segments WHERE id = ?)`, id)
+}
+
+// TopicIDTaken reports whether a topic of any team has an id.
+func (r *Reader) TopicIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM topics WHERE id = ?)`, id)
+}
+
+// TemplateIDTaken reports whether a template of any team has an id.
+func (r *Reader) TemplateIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM templates WHERE id = ?)`, id)
+}
+
+// BroadcastIDTaken reports whether a broadcast of any team has an id.
+func (r *Reader) BroadcastIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM broadcasts WHERE id = ?)`, id)
+}
+
+// DomainIDTaken reports whether a domain of any team has an id.
+func (r *Reader) DomainIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM domains WHERE id = ?)`, id)
+}
+
+// WebhookIDTaken reports whether a webhook of any team has an id.
+func (r *Reader) WebhookIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM webhooks WHERE id = ?)`, id)
+}
+
+// KeyIDTaken reports whether an API key of any team has an id.
+func (r *Reader) KeyIDTaken(id string) (bool, error) {
+	return r.taken(`SELECT EXISTS (SELECT 1 FROM keys WHERE id = ?)`, id)
+}

@@ -1,0 +1,105 @@
+// The visual editor in its frame: a document of its own that has no session, no cookies and
+// no network. It speaks with the page around it over one port that the page hands in.
+import { composeReactEmail, Editor, speak } from './lib/visual.js';
+import { html, render } from './lib/core.js';
+import { extensions } from './visual-nodes.js';
+import { Tools } from './visual-tools.js';
+
+/** How long after a change it is told, in ms. */
+const pause = 250;
+
+/** The page that may speak to this frame: the one it was served with. */
+const home = new URL(location.href).origin;
+
+/** @type {any} */
+let port = null;
+/** @type {any} */
+let editor = null;
+/** What the page said last: words, what is known of variables, and so on. @type {any} */
+let said = {};
+let due = 0;
+
+addEventListener('message', (e) => {
+	if (e.source !== parent || e.origin !== home || !e.ports[0] || port) return;
+	port = e.ports[0];
+	port.onmessage = ({ data }) => hear(data);
+	port.postMessage({ kind: 'ready' });
+});
+
+function hear(data) {
+	if (data.kind === 'open') open(data);
+	if (data.kind === 'know') draw(data);
+	if (data.kind === 'focus') editor?.commands.focus();
+}
+
+function draw(more) {
+	said = { ...said, ...more };
+	const root = document.documentElement;
+	root.lang = said.language;
+	root.style.colorScheme = said.dark ? 'dark' : 'light';
+	render(html`<${Tools} editor=${editor} said=${said} />`, /** @type {any} */ (document.getElementById('root')));
+}
+
+/** Opens a design; fresh: its HTML was never made. */
+function open(data) {
+	editor?.destroy();
+	editor = null;
+	draw(data);
+	const host = /** @type {any} */ (document.getElementById('sheet'));
+	host.replaceChildren();
+	try {
+		editor = new Editor({
+			element: host, extensions: extensions(), content: JSON.parse(data.design), enableContentCheck: true,
+			editorProps: {
+				attributes: { role: 'textbox', 'aria-multiline': 'true', 'aria-label': said.words.content, spellcheck: 'true' },
+				transformPastedHTML: tidy, handleKeyDown: (_view, e) => keys(e),
+			},
+			onUpdate: () => later(), onTransaction: () => editor && draw({}),
+		});
+	} catch (error) {
+		port.postMessage({ kind: 'failed', message: String(error) });
+		return;
+	}
+	draw({});
+	if (data.fresh) later();
+}
+
+/** What is pasted from elsewhere brings its words, not its looks. */
+function tidy(text) {
+	const pasted = new DOMParser().parseFromString(text, 'text/html');
+	if (pasted.querySelector('[data-pm-slice]')) return text;
+	for (const element of pasted.querySelectorAll('script, style, iframe, object, embed, link, meta, base')) element.remove();
+	for (const element of pasted.querySelectorAll('*')) for (const { name } of [...element.attributes]) if (!['href', 'src', 'alt'].includes(name)) element.removeAttribute(name);
+	return new XMLSerializer().serializeToString(pasted.body);
+}
+
+function keys(e) {
+	if (!(e.metaKey || e.ctrlKey) || e.altKey) return false;
+	const key = e.key.toLowerCase();
+	if (key !== 's' && key !== 'k') return false;
+	e.preventDefault();
+	if (key === 's') {
+		tell().then(() => port.postMessage({ kind: 'save' }));
+		return true;
+	}
+	document.getElementById('visual-link')?.click();
+	return true;
+}
+
+function later() {
+	due ||= window.setTimeout(tell, pause);
+}
+
+async function tell() {
+	clearTimeout(due);
+	due = 0;
+	const of = editor;
+	if (!of) return;
+	const design = JSON.stringify(of.getJSON());
+	speak(said.language);
+	const { html: made } = await composeReactEmail({ editor: of });
+	// The document may have been changed, or another one opened, in between.
+	if (of === editor) port.postMessage({ kind: 'changed', design, html: made });
+}
+
+addEventListener('pagehide', () => due && tell());

@@ -1,0 +1,73 @@
+// What stands in a visual mail beside text: variables and images.
+import { Anchor, Divider, EmailNode, EmailTheming, Heading, Img, Link, StarterKit, jsx } from './lib/visual.js';
+
+/** How a variable is written in HTML. @param {{key: string, fallback: string|null}} of */
+export const spelled = ({ key, fallback }) => `{{{${key}${fallback === null || fallback === undefined ? '' : `|${fallback}`}}}}`;
+
+const placeholder = /\{\{\{\s*((?:contact\.)?\w+)\s*(?:\|([^{}]*))?\}\}\}/;
+
+/** What a match of placeholder stands for. @param {any} match */
+const variableOf = (match) => ({ key: match[1], fallback: match[2] === undefined ? null : match[2].trim() });
+
+/** A variable: one thing in the line, which is typed as {{{name|else}}} too. */
+const Variable = EmailNode.create({
+	name: 'variable', group: 'inline', inline: true, atom: true, selectable: true,
+	addAttributes: () => ({ key: { default: 'FIRST_NAME' }, fallback: { default: null } }),
+	parseHTML: () => [{ tag: 'span[data-variable]', getAttrs: (element) => variableOf(element.dataset.variable.match(placeholder) ?? [null, 'FIRST_NAME']) }],
+	renderHTML: ({ node }) => ['span', { class: 'chip', 'data-variable': spelled(node.attrs), title: spelled(node.attrs) }, node.attrs.key.replace(/^contact\./, '')],
+	renderText: ({ node }) => spelled(node.attrs),
+	addInputRules() {
+		return [{
+			find: new RegExp(`${placeholder.source}$`), undoable: true,
+			handler: ({ range, match, chain }) => void chain().deleteRange(range).insertContentAt(range.from, { type: 'variable', attrs: variableOf(match) }).run(),
+		}];
+	},
+	renderToReactEmail: ({ node }) => spelled({ fallback: null, ...node.attrs }),
+});
+
+/** An image by its address: nothing is fetched here, the preview beside does it when asked. */
+const Image = EmailNode.create({
+	name: 'image', group: 'block', atom: true, draggable: true,
+	addAttributes: () => ({ src: { default: '' }, alt: { default: '' }, width: { default: null }, alignment: { default: 'left' }, href: { default: null } }),
+	parseHTML: () => [{ tag: 'div[data-image]' }, { tag: 'img[src^="https://"]', getAttrs: (element) => ({ src: element.getAttribute('src'), alt: element.getAttribute('alt') ?? '' }) }],
+	renderHTML: ({ node }) => ['div', { class: 'visual-image', 'data-image': '' }, ['span', { class: 'medium' }, node.attrs.alt || '–'], ['span', { class: 'cut' }, node.attrs.src || 'https://']],
+	renderToReactEmail: ({ node, style }) => {
+		const { src, alt, width, alignment, href } = node.attrs;
+		if (!src) return null;
+		const margin = { center: '0 auto', right: '0 0 0 auto' }[alignment];
+		const image = jsx(Img, { src, alt: alt ?? '', width: width ?? undefined, style: { ...style, maxWidth: '100%', ...(margin ? { margin } : {}) } });
+		return href ? jsx(Anchor, { href, children: image }) : image;
+	},
+});
+
+/** An address that a link may lead to. @param {string} href */
+export const mayLead = (href) => /^(https?:\/\/|mailto:|tel:|\{\{\{)\S+$/i.test(href);
+
+const { serializerPlugin } = EmailTheming.options;
+
+/** What the theme leaves out: a margin around the mail, and columns of one width. The same stands in more.css. */
+const looks = {
+	container: { paddingTop: '24px', paddingRight: '24px', paddingBottom: '24px', paddingLeft: '24px' },
+	columnsColumn: { width: '50%', verticalAlign: 'top', paddingRight: '12px' },
+};
+
+const theming = EmailTheming.configure({ theme: 'basic', serializerPlugin: { ...serializerPlugin, getNodeStyles: (node, ...more) => {
+	const { align, ...style } = serializerPlugin.getNodeStyles(node, ...more);
+	return { ...style, ...looks[node.type] };
+} } });
+
+/** All that a mail may be made of. */
+export const extensions = () => [
+	StarterKit.configure({
+		CodeBlockPrism: false, Code: false, ThreeColumns: false, FourColumns: false, Table: false, TableRow: false, TableCell: false, TableHeader: false, Body: false, Div: false,
+		Section: false, Sup: false, Uppercase: false, PreservedStyle: false, PreviewText: false, Heading: false, Divider: false, Link: false,
+		FocusScopes: false, // it forgets what is chosen when a field beside is typed into
+	}),
+	// Their views are React's: the plain ones of the document do.
+	Heading.extend({ addNodeView: () => null }).configure({ levels: [1, 2, 3] }).extend({
+		renderHTML: ({ node, HTMLAttributes }) => [`h${node.attrs.level}`, { ...HTMLAttributes, class: `node-h${node.attrs.level}` }, 0],
+	}),
+	Divider.extend({ addNodeView: () => null, renderHTML: () => ['hr', { class: 'node-hr' }] }),
+	Link.configure({ openOnClick: false, autolink: false, isAllowedUri: (href) => mayLead(href ?? ''), HTMLAttributes: { class: 'node-link', rel: null, target: '_blank' } }),
+	theming, Variable, Image,
+];

@@ -1,0 +1,175 @@
+package dashboard
+
+import (
+	"bytes"
+	"encoding/json"
+	"flag"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"mailer/app/apptest"
+	"mailer/app/pack"
+	"mailer/app/verdict"
+	"mailer/web/rest"
+)
+
+var update = flag.Bool("update", false, "write what is embedded of the files here")
+
+const englishFile = "i18n/en.json"
+
+// TestEnglishVerdictsAreTheServers: the room of verdicts in English is what the server says,
+// so that translators have all of it before them.
+func TestEnglishVerdictsAreTheServers(t *testing.T) {
+	want := map[string]any{}
+	for _, v := range verdict.Templates() {
+		said := map[string]any{"text": v.Text}
+		if v.Many != "" {
+			said["many"] = v.Many
+		}
+		if v.Fix != "" {
+			said["fix"] = v.Fix
+		}
+		want[string(v.Code)] = said
+	}
+	raw, err := os.ReadFile(englishFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var english map[string]any
+	if err := json.Unmarshal(raw, &english); err != nil {
+		t.Fatal(err)
+	}
+	if same(t, english["verdicts"], want) {
+		return
+	}
+	if !*update {
+		t.Fatal("the verdicts of en.json are not those of app/verdict: go test ./web/dashboard -update")
+	}
+	room, err := json.MarshalIndent(want, "\t", "\t")
+	if err != nil {
+		t.Fatal(err)
+	}
+	head, _, _ := strings.Cut(strings.TrimSuffix(string(raw), "\n}\n"), ",\n\t\"verdicts\": {")
+	out := head + ",\n\t\"verdicts\": " + unescaped(room) + "\n}\n"
+	if err := os.WriteFile(englishFile, []byte(out), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// unescaped is JSON without the escapes that Go makes for HTML.
+func unescaped(b []byte) string {
+	return strings.NewReplacer(`\u003c`, "<", `\u003e`, ">", `\u0026`, "&").Replace(string(b))
+}
+
+func same(t *testing.T, a, b any) bool {
+	t.Helper()
+	x, err := json.Marshal(a)
+	if err != nil {
+		t.Fatal(err)
+	}
+	y, err := json.Marshal(b)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return bytes.Equal(x, y)
+}
+
+// TestPackedWordsAreTheWords: what is embedded of each language is its file in gzip.
+func TestPackedWordsAreTheWords(t *testing.T) {
+	languages, err := filepath.Glob("i18n/*.json")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range languages {
+		var compact bytes.Buffer
+		if err := json.Compact(&compact, read(t, name)); err != nil {
+			t.Errorf("%s: %v", name, err)
+			continue
+		}
+		if *update {
+			keep(t, name+packedExt, rest.Gzip(compact.Bytes()))
+		}
+		if !bytes.Equal(unpacked(read(t, name+packedExt)), compact.Bytes()) {
+			t.Errorf("%s is not what %s has: go test ./web/dashboard -update", name+packedExt, name)
+		}
+	}
+	if all, err := filepath.Glob("i18n/*" + packedExt); err != nil || len(all) != len(languages) {
+		t.Errorf("%d languages in gzip, %d in their files: %v", len(all), len(languages), err)
+	}
+}
+
+// sourceFiles are the files that are served as they stand in this folder.
+func sourceFiles(t *testing.T) (names []string) {
+	t.Helper()
+	for _, pattern := range []string{"*.html", "*.js", "*.css", "*.svg", "ui/*.js"} {
+		found, err := filepath.Glob(pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%d files are %s: %v", len(found), pattern, err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+// TestPackedSourcesAreTheSources: what is embedded of the pages is their files.
+func TestPackedSourcesAreTheSources(t *testing.T) {
+	var want []apptest.File
+	for _, name := range sourceFiles(t) {
+		want = append(want, apptest.File{Name: name, Content: read(t, name)})
+	}
+	if *update {
+		keep(t, "sources.gz", apptest.Pack(t, want))
+	}
+	n := 0
+	err := pack.Each(read(t, "sources.gz"), func(name string, content []byte) bool {
+		if n >= len(want) || want[n].Name != name || !bytes.Equal(want[n].Content, content) {
+			t.Errorf("sources.gz is not what %s has: go test ./web/dashboard -update", name)
+			return false
+		}
+		n++
+		return true
+	})
+	if err != nil || n != len(want) {
+		t.Errorf("sources.gz has %d of %d files (go test ./web/dashboard -update): %v", n, len(want), err)
+	}
+}
+
+func read(t *testing.T, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+func keep(t *testing.T, name string, b []byte) {
+	t.Helper()
+	if err := os.WriteFile(name, b, 0o644); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestEachScreenHasItsPageOfTheManual: which is there, with the heading that it leads to.
+func TestEachScreenHasItsPageOfTheManual(t *testing.T) {
+	pages := regexp.MustCompile(`\['/[a-z/]*', '([a-z-]+)(?:#([a-z-]+))?'\]`).FindAllStringSubmatch(string(read(t, "help.js")), -1)
+	if len(pages) < 25 {
+		t.Fatalf("%d screens have a page", len(pages))
+	}
+	manual := map[string]string{}
+	if err := pack.Each(read(t, "../manual/pages.gz"), func(name string, content []byte) bool {
+		manual[name] = string(content)
+		return true
+	}); err != nil {
+		t.Fatal(err)
+	}
+	for _, page := range pages {
+		text, ok := manual[page[1]+".html"]
+		if !ok || page[2] != "" && !strings.Contains(text, `id="`+page[2]+`"`) {
+			t.Errorf("the manual has no page %s with a heading %q", page[1], page[2])
+		}
+	}
+}

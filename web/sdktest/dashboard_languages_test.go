@@ -1,0 +1,80 @@
+package sdktest
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// spoken are a language's words for the doors of the sidebar, in their order.
+func spoken(t *testing.T, file string) (doors []string) {
+	t.Helper()
+	raw, err := os.ReadFile(file)
+	must(t, err)
+	var words struct{ Shell map[string]any }
+	must(t, json.Unmarshal(raw, &words))
+	for _, door := range strings.Fields("overview emails broadcasts audience templates domains keys webhooks reputation requests queue relays teams health") {
+		doors = append(doors, words.Shell[door].(string))
+	}
+	return doors
+}
+
+// TestEveryLanguageIsSpoken: who chooses a language has it on every page, and it fits a phone.
+func TestEveryLanguageIsSpoken(t *testing.T) {
+	t.Parallel()
+	w := newDashboardWorld(t)
+	s := newScreen(t, w.url, w.operator.session(t))
+	files, err := filepath.Glob(filepath.Join("..", "dashboard", "i18n", "*.json"))
+	must(t, err)
+	var bounced string
+	for _, path := range w.pages {
+		if strings.HasPrefix(path, "/emails/") {
+			bounced = path
+		}
+	}
+	const verdict = `document.querySelector('.verdict').innerText`
+	s.load(bounced)
+	english := evaluate[string](s, verdict)
+	for _, file := range files {
+		name := strings.TrimSuffix(filepath.Base(file), ".json")
+		w.operator.want(t, 200, "PATCH", "/users/me", map[string]any{"language": name})
+		s.load("/emails")
+		tag := name
+		if name == "zh" {
+			tag = "zh-Hans"
+		}
+		if lang := evaluate[string](s, `document.documentElement.lang`); lang != tag {
+			t.Errorf("%s: the page says that it is in %q", name, lang)
+		}
+		doors := evaluate[[]string](s, `[...document.querySelectorAll('.side .nav-item:not(.nav-more) > .cut')].map((word) => word.innerText)`)
+		if want := spoken(t, file); !slices.Equal(doors, want) {
+			t.Errorf("%s: the doors are %q, want %q", name, doors, want)
+		}
+		s.fine("/emails in " + name)
+		s.visit(bounced)
+		if said := evaluate[string](s, verdict); name != "en" && said == english {
+			t.Errorf("%s: the verdict is in English: %s", name, said)
+		}
+		s.fine("an email in " + name)
+		if name == "de" || name == "ja" {
+			s.narrow(name, bounced)
+		}
+	}
+}
+
+// narrow goes through pages at the width of a phone.
+func (s *screen) narrow(language, email string) {
+	s.t.Helper()
+	s.look(390, "light")
+	for _, path := range []string{"/", email, "/queue", "/contacts", "/domains", "/account"} {
+		s.visit(path)
+		if n := s.sideways(); n > 0 {
+			s.t.Errorf("%s in %s scrolls sideways by %d px", path, language, n)
+		}
+		s.fine(path + " in " + language)
+	}
+	s.look(1280, "light")
+}

@@ -1,0 +1,237 @@
+package sdktest
+
+import (
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/cdproto/input"
+	"github.com/chromedp/cdproto/webauthn"
+)
+
+// TestFromTheLinkToTheFirstEmail goes the way of who has a relay and a domain and never read
+// the manual: every step of the setup, then the key and the records, in the browser alone.
+func TestFromTheLinkToTheFirstEmail(t *testing.T) {
+	t.Parallel()
+	relay, ns := newSink(t, sinkOptions{}), newNameServer(t)
+	in := newInstance(t, "--resolver", ns.addr)
+	in.args = in.args[1:] // nothing is captured
+	in.serve(t)
+	s := newScreen(t, in.url, "")
+	s.makeAccount(in, "ingrid@shop.test")
+	s.press("Skip for now")
+	host, port, err := net.SplitHostPort(relay.addr)
+	must(t, err)
+	s.sees("A relay carries your mail to the world")
+	s.fill("Host", host)
+	s.fill("Encryption", "None")
+	s.fill("Port", "1") // a mistake: nothing listens there
+	s.press("Add and try")
+	s.sees("It stops at: Connect", "Look at host and port")
+	s.fill("Port", port)
+	s.press("Try again")
+	s.sees("The relay works")
+	s.press("Go on")
+	s.sees("The domain that your mail is from")
+	s.press("Add domain")
+	s.sees("Until the first email arrives", "2 of 6 done", "shop.test")
+	s.fine("the setup")
+	s.visit("/domains")
+	s.press("shop.test")
+	s.sees("the records have not been looked for")
+	publisher := client{in.url, in.newKey(t)}
+	var list struct{ Data []struct{ ID string } }
+	publisher.get(t, "/domains", &list)
+	var domain struct{ Records []dnsRecord }
+	publisher.get(t, "/domains/"+list.Data[0].ID, &domain)
+	ns.publish(t, domain.Records...)
+	s.press("Check now")
+	s.sees("shop.test is ready")
+	s.fine("the domain")
+	s.visit("/keys")
+	s.press("Make a key")
+	s.fill("Name", "shop backend")
+	s.submits()
+	s.sees("Copy it now")
+	key := evaluate[string](s, `(/mlr_[\w-]{20,}|re_[\w-]{20,}/.exec(document.body.innerText) ?? [''])[0]`)
+	if key == "" {
+		t.Fatalf("no key on the page: %s", s.text())
+	}
+	api := client{in.url, key}
+	mail := api.send(t, map[string]any{"from": "Harbour <hello@shop.test>", "to": "zofia@example.org", "subject": "The very first", "text": "hello"})
+	relay.wait(t, 1, 20*time.Second, func(m *message) bool { return m.header("Subject") == "The very first" })
+	s.visit("/emails/" + mail)
+	s.sees("took it for zofia@example.org")
+	s.fine("the first email")
+}
+
+// TestWhyItWaitsInTheBrowser: of mail that was not tried, or not sent at all, the page says
+// why and what to do.
+func TestWhyItWaitsInTheBrowser(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		relay     func(t *testing.T) string // its address with options
+		to        []string
+		says, fix string
+	}{
+		"a suppressed address": {
+			relay: func(t *testing.T) string { return newSink(t, sinkOptions{}).addr + "?tls=off" },
+			to:    []string{"listed@example.org,zofia@example.org"}, says: "Not sent to listed@example.org: it was put on the suppression list", fix: "lift the suppression"},
+		"a relay that is down": {
+			relay: func(t *testing.T) string { return freeAddr(t) + "?tls=off" },
+			to:    []string{"zofia@example.org"}, says: "can't be reached since", fix: "It leaves by itself once the relay answers"},
+		"the relay's limit of a day": {
+			relay: func(t *testing.T) string { return newSink(t, sinkOptions{}).addr + "?tls=off&daily=1" },
+			to:    []string{"first@example.org", "second@example.org"}, says: "has used its limit of messages in 24 hours", fix: "it leaves by itself"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			in := startBare(t, "--relay", "smtp://"+c.relay(t), "--transactional-reserve", "0")
+			in.addDomain(t, "example.test")
+			api, b := client{in.url, in.newKey(t)}, in.setUp(t)
+			api.ask(t, "POST", "/suppressions", map[string]any{"email": "listed@example.org"}, http.StatusCreated)
+			id := ""
+			for i, to := range c.to {
+				if i > 0 {
+					api.waitLast(t, id, 20*time.Second, "sent")
+				}
+				id = api.send(t, map[string]any{"from": "a@example.test", "to": strings.Split(to, ","), "subject": "why not", "text": "hello"})
+			}
+			s := newScreen(t, in.url, b.session(t))
+			s.load("/emails/" + id)
+			s.sees(c.says, c.fix)
+			s.fine(name)
+		})
+	}
+}
+
+// TestAPasskeyInTheBrowser: one is made, signs in without a password, and is the second
+// factor of who has one.
+func TestAPasskeyInTheBrowser(t *testing.T) {
+	t.Parallel()
+	in := newInstance(t)
+	_, port, err := net.SplitHostPort(in.addr)
+	must(t, err)
+	in.args = append(in.args, "--base-url", "http://localhost:"+port) // a passkey belongs to a name
+	in.serve(t)
+	b := in.setUp(t)
+	s := newScreen(t, "http://localhost:"+port, b.session(t))
+	command(s, webauthn.Enable, webauthn.EnableParams{})
+	command(s, webauthn.AddVirtualAuthenticator, webauthn.AddVirtualAuthenticatorParams{Options: &webauthn.VirtualAuthenticatorOptions{
+		Protocol: "ctap2", Transport: "internal", HasResidentKey: true, HasUserVerification: true, IsUserVerified: true, AutomaticPresenceSimulation: true}})
+	s.load("/account?part=sign-in")
+	s.press("Add a passkey")
+	s.fill("Name", "Laptop at work")
+	s.submits()
+	s.sees("Recovery codes, shown once")
+	s.press("I have kept them")
+	s.sees("Laptop at work")
+	s.fine("a passkey is made")
+	s.visit("/emails")
+	s.press("op@example.test")
+	s.press("Sign out")
+	s.press("With a passkey")
+	s.sees("Overview")
+	s.fine("signed in by a passkey")
+	s.visit("/account?part=sign-in")
+	s.press("Remove")
+	s.press("Remove")
+	s.sees("Passkey removed")
+	s.fine("a passkey is removed")
+}
+
+// submits sends the form of the dialog in front, once it is there.
+func (s *screen) submits() {
+	s.t.Helper()
+	eventually(s.t, 15*time.Second, "a dialog opens", func() (bool, string) {
+		return evaluate[bool](s, `(() => { const f = [...document.querySelectorAll('dialog[open]')].pop()?.querySelector('form'); f?.requestSubmit(); return !!f; })()`), s.text()
+	})
+}
+
+// strike presses a key, with Control where ctrl is said.
+func (s *screen) strike(key string, ctrl bool) {
+	s.t.Helper()
+	p := input.DispatchKeyEventParams{Type: "keyDown", Key: key}
+	if ctrl {
+		p.Modifiers = 2
+	}
+	if len(key) == 1 {
+		p.Code = "Key" + strings.ToUpper(key)
+		if !ctrl {
+			p.Text = key
+		}
+	}
+	if key == "Enter" {
+		p.Text, p.WindowsVirtualKeyCode = "\r", 13
+	}
+	if key == "Tab" {
+		p.Code, p.WindowsVirtualKeyCode = "Tab", 9
+	}
+	command(s, input.DispatchKeyEvent, p)
+	p.Type, p.Text = "keyUp", ""
+	command(s, input.DispatchKeyEvent, p)
+}
+
+// TestByKeysAlone: the palette opens, finds a page and goes there; the keys are listed; and
+// the first Tab leads past the navigation.
+func TestByKeysAlone(t *testing.T) {
+	t.Parallel()
+	in := startBare(t)
+	b := in.setUp(t)
+	s := newScreen(t, in.url, b.session(t))
+	s.load("/emails")
+	s.strike("Tab", false)
+	if focused := evaluate[string](s, `document.activeElement.innerText`); focused != "Skip to content" {
+		t.Errorf("the first Tab leads to %q", focused)
+	}
+	s.strike("k", true)
+	eventually(t, 10*time.Second, "the palette is open", func() (bool, string) {
+		return evaluate[bool](s, `document.querySelector('dialog[open] input') === document.activeElement`), s.text()
+	})
+	command(s, input.InsertText, input.InsertTextParams{Text: "webhoo"})
+	s.sees("Webhooks")
+	s.strike("Enter", false)
+	eventually(t, 10*time.Second, "the page is that of webhooks", func() (bool, string) {
+		at := evaluate[string](s, `location.pathname`)
+		return at == "/dashboard/webhooks", at
+	})
+	s.settle()
+	s.strike("?", false)
+	s.sees("Keyboard")
+	s.strike("Escape", false)
+	s.fine("by keys alone")
+}
+
+// TestWhatARoleMayNotDoIsNotDrawn: a member sees no act of an admin, an admin none of an
+// operator, and who asks for such a page hears why.
+func TestWhatARoleMayNotDoIsNotDrawn(t *testing.T) {
+	t.Parallel()
+	w := newDashboardWorld(t)
+	for role, c := range map[string]struct {
+		who  *browser
+		acts map[string][]string // by page: words of buttons that must not be there
+	}{
+		"member": {w.joined(t, "member"), map[string][]string{"/domains": {"Add domain"}, "/keys": {"Make a key"}, "/webhooks": {"Add webhook", "Add endpoint"}, "/team": {"Invite"}}},
+		"admin":  {w.joined(t, "admin"), map[string][]string{"/operator/relays": {"Add relay"}, "/operator/teams": {"Make a team"}}},
+	} {
+		t.Run(role, func(t *testing.T) {
+			s := newScreen(t, w.url, c.who.session(t))
+			s.allow("403", "404")
+			for path, words := range c.acts {
+				s.load(path)
+				for _, act := range words {
+					if path[:5] == "/oper" {
+						s.sees("This page is the operator’s")
+					}
+					if evaluate[bool](s, fmt.Sprintf(`!!(%s)(%q, 'button, a[href]')`, finder, act)) {
+						t.Errorf("%s shows %q to a person who is %s", path, act, role)
+					}
+				}
+				s.fine(path)
+			}
+		})
+	}
+}

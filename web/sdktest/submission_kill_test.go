@@ -1,0 +1,164 @@
+package sdktest
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const handInClients = 6
+
+// smtpLoad is a handful of clients that hand in mail over connections that they keep for a
+// while. What has an idempotency key is repeated until it is answered.
+type smtpLoad struct {
+	*load
+	addr string
+}
+
+// start begins to hand in. stop returns once every message that was begun has its answer.
+func (l *smtpLoad) start(t *testing.T) (stop func()) {
+	ctx, cancel := context.WithCancel(t.Context())
+	var wg sync.WaitGroup
+	for c := range handInClients {
+		wg.Go(func() {
+			client := &smtpClient{load: l}
+			defer client.leave()
+			for n := 0; ctx.Err() == nil; n++ {
+				client.order(t, fmt.Sprintf("smtp-%d-%d", c, n))
+			}
+		})
+	}
+	stop = func() { cancel(); wg.Wait() }
+	t.Cleanup(stop)
+	return stop
+}
+
+// smtpClient is one of them.
+type smtpClient struct {
+	load *smtpLoad
+	conn *talk // nil: none
+	left int   // messages until it makes a new one
+}
+
+func (c *smtpClient) leave() {
+	if c.conn != nil {
+		c.conn.Close()
+	}
+	c.conn = nil
+}
+
+// order hands in one message; half of them have a key.
+func (c *smtpClient) order(t *testing.T, mark string) {
+	o := order{mark: mark, text: "under load " + mark}
+	for i := range 1 + rand.IntN(3) {
+		o.to = append(o.to, fmt.Sprintf("%s-%d@example.com", mark, i))
+	}
+	header := []string{"From: a@example.test", "To: " + o.to[0], "Subject: " + mark, "MIME-Version: 1.0"}
+	if rand.IntN(2) == 0 {
+		o.key = mark
+		header = append(header, "Resend-Idempotency-Key: "+mark)
+	}
+	if rand.IntN(10) == 0 {
+		header = append(header, "X-Mailer-Scheduled-At: "+time.Now().Add(time.Second).UTC().Format(time.RFC3339Nano))
+	}
+	body := "Content-Type: text/plain\r\n\r\n" + o.text + "\r\n"
+	if rand.IntN(10) == 0 { // it arrives on the disk
+		body = "Content-Type: multipart/mixed; boundary=b\r\n\r\n--b\r\n" + body + "--b\r\nContent-Type: application/octet-stream\r\nContent-Disposition: attachment; filename=a\r\n\r\n" +
+			strings.Repeat(mark+" has a large file.\r\n", 6000) + "--b--\r\n"
+	}
+	c.load.ledger.ask(o)
+	c.load.repeat(t, o.key, func() bool { return c.try(t, &o, strings.Join(header, "\r\n")+"\r\n"+body) })
+}
+
+// try hands a message in once, and tells whether that was the last word.
+func (c *smtpClient) try(t *testing.T, o *order, message string) (done bool) {
+	if c.left--; c.left < 0 {
+		c.leave()
+	}
+	if c.conn == nil && !c.connect() {
+		return false
+	}
+	a, err := c.conn.handIn(message, "", o.to...)
+	switch {
+	case err != nil:
+		c.leave()
+		return false
+	case a.id() != "":
+		c.load.ledger.accept(o.mark, a.id())
+		select {
+		case c.load.progress <- struct{}{}:
+		default:
+		}
+		return true
+	case o.key != "" && (a.is("451 4.5.0") || a.code == 421):
+		c.leave()
+		return false
+	}
+	t.Errorf("%s: %s", o.mark, a)
+	c.leave()
+	return true
+}
+
+func (c *smtpClient) connect() bool {
+	conn, a, err := dialTalk(c.load.addr)
+	if err == nil && a.code == 220 {
+		a, err = conn.signIn(c.load.api.key)
+	}
+	if err != nil || a.code != 235 {
+		if conn != nil {
+			conn.Close()
+		}
+		return false
+	}
+	c.conn, c.left = conn, 1+rand.IntN(40)
+	return true
+}
+
+// TestKillNineUnderLoadBySMTPLosesNothing is TestKillNineLosesNothing for mail that is
+// handed in by SMTP: each 250 arrives, and twice only what is listed as in doubt; what
+// was never answered arrives at most as often as it was sent.
+func TestKillNineUnderLoadBySMTPLosesNothing(t *testing.T) {
+	t.Parallel()
+	h := newHandIn(t, "off")
+	h.relay.set(behaviour{dotDelay: 15 * time.Millisecond})
+	l := &smtpLoad{newLoad(h.api), h.smtp}
+	stop := l.start(t)
+	rounds := 3
+	if *killRounds > 0 {
+		rounds = *killRounds
+	}
+	for range rounds {
+		l.waitAccepted(t, killGap())
+		afterRandom(80 * time.Millisecond)
+		h.kill(t)
+		h.serve(t)
+	}
+	l.waitAccepted(t, 20)
+	stop()
+	t.Logf("%d kills", rounds)
+	e := l.ledger.gather(t, h.instance, h.api, h.relay, killPatience(), killLimit(rounds))
+	e.signed = dkimVerifier(t, h.instance, "example.test")
+	l.ledger.acquit(t, e)
+	h.checkFiles(t)
+}
+
+// TestControlOfMailBySMTPThatTheRelayDrops: the books show what is lost.
+func TestControlOfMailBySMTPThatTheRelayDrops(t *testing.T) {
+	t.Parallel()
+	h := newHandIn(t, "off")
+	h.relay.set(behaviour{pass: func(m message) []message {
+		if strings.HasSuffix(m.header("Subject"), "5") {
+			return nil
+		}
+		return []message{m}
+	}})
+	l := &smtpLoad{newLoad(h.api), h.smtp}
+	stop := l.start(t)
+	l.waitAccepted(t, 40)
+	stop()
+	l.ledger.convict(t, l.ledger.gather(t, h.instance, h.api, h.relay, time.Minute, 0), lost)
+}

@@ -1,0 +1,60 @@
+package web
+
+import (
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+
+	"github.com/danielgtaylor/huma/v2"
+
+	"mailer/app"
+	"mailer/web/rest"
+	"mailer/web/submission"
+)
+
+// smtpRecord is what a program is told that hands in mail by SMTP.
+type smtpRecord struct {
+	Object string     `json:"object" enum:"smtp"`
+	Host   string     `json:"host" doc:"By which programs elsewhere reach it; those at a port of the loopback address run on the same machine"`
+	User   string     `json:"user" doc:"Any is taken; the password is an API key that may send"`
+	Ports  []smtpPort `json:"ports" doc:"None: the server takes no mail by SMTP"`
+	Size   int        `json:"size" doc:"The largest message, in bytes"`
+}
+
+type smtpPort struct {
+	Address string `json:"address"`
+	Port    int    `json:"port"`
+	Local   bool   `json:"local" doc:"Only programs on the server's machine reach it"`
+	TLS     string `json:"tls" enum:"implicit,starttls,none"`
+}
+
+type smtpOutput struct{ Body smtpRecord }
+
+// smtpRoutes tell how mail is handed in by SMTP.
+type smtpRoutes struct {
+	base  string
+	ports [][2]string
+}
+
+// Add adds the route to a handler.
+func (r smtpRoutes) Add(h *rest.Handler) {
+	rest.Register(h, rest.Route{}, huma.Operation{
+		OperationID: "get-smtp", Method: http.MethodGet, Path: "/smtp",
+		Summary: "Tell at which host and ports mail is taken by SMTP, and how to sign in there", Tags: keyTags,
+	}, r.get)
+}
+
+func (r smtpRoutes) get(context.Context, *app.Key, *struct{}) (*smtpOutput, error) {
+	out := smtpRecord{Object: "smtp", Host: submission.HostOf(r.base), User: "mailer", Ports: []smtpPort{}, Size: submission.MaxMessage}
+	for _, p := range r.ports {
+		host, port, err := net.SplitHostPort(p[0])
+		if err != nil { // an address of a listener is whole
+			continue
+		}
+		n, _ := strconv.Atoi(port)
+		ip := net.ParseIP(host)
+		out.Ports = append(out.Ports, smtpPort{Address: p[0], Port: n, Local: ip != nil && ip.IsLoopback(), TLS: p[1]})
+	}
+	return &smtpOutput{out}, nil
+}
