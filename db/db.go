@@ -1,7 +1,8 @@
 // Package db is the store: one SQLite file, one writer with group commit, a
 // pool of read-only connections, and one file of SQL per resource.
 //
-// Failure policy: a Write that answers nil is on disk (synchronous=FULL). The
+// Failure policy: a Write that answers nil is on disk: its transaction stands in the
+// write-ahead log, and the log was synced after that. The
 // first I/O error latches: every later Write is refused and Failed is closed,
 // so that the server can stop. A full disk refuses new work, lets WriteVital
 // through on a reserve kept for it, and recovers by itself. Not found is an
@@ -83,6 +84,8 @@ type DB struct {
 	queue    chan *request
 	chores   chan *chore
 	closing  chan struct{}
+	written  chan written  // groups that are not on disk yet
+	wal      *os.File      // the write-ahead log
 	done     chan struct{} // the writer has ended
 	commits  atomic.Uint64
 	wait     time.Duration // of a group for others: Options.Gather
@@ -113,6 +116,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		readers: make(chan *Reader, readers),
 		queue:   make(chan *request, 4*maxGroup),
 		chores:  make(chan *chore),
+		written: make(chan written, maxUnsynced),
 		closing: make(chan struct{}),
 		done:    make(chan struct{}),
 		failed:  make(chan struct{}),
@@ -169,6 +173,10 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 			d.setFull(err)
 		}
 	}
+	if err := d.syncItself(ctx, conn); err != nil {
+		return d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+	}
+	go d.syncLoop()
 	go d.writeLoop(newSession(conn))
 	return nil
 }
@@ -354,6 +362,9 @@ func (d *DB) release() error {
 	}
 	if d.pool != nil {
 		errs = append(errs, d.pool.Close())
+	}
+	if d.wal != nil {
+		errs = append(errs, d.wal.Close())
 	}
 	if d.leave != "" {
 		errs = append(errs, os.Remove(d.leave))

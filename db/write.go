@@ -147,7 +147,7 @@ func (d *DB) Queued() bool { return len(d.queue) > 0 }
 // writeLoop owns the one write connection until Close, then does what is
 // queued and ends.
 func (d *DB) writeLoop(s session) {
-	defer close(d.done)
+	defer close(d.written)
 	defer s.close()
 	for {
 		select {
@@ -227,8 +227,10 @@ func (d *DB) patienceOf(hurried bool) time.Duration {
 	return patience * d.wait
 }
 
-// commit runs a group in one transaction and answers every request of it.
+// commit runs a group in one transaction. What is written is answered once it is on disk
+// (syncLoop), the rest at once.
 func (d *DB) commit(s *session, group []*request) {
+	began := time.Now()
 	if err := d.refusal(); err != nil { // since they were queued
 		if group = keepVital(group, err); len(group) == 0 {
 			return
@@ -242,10 +244,16 @@ func (d *DB) commit(s *session, group []*request) {
 	if len(group) == 0 {
 		return
 	}
-	err = d.settleFault(err)
-	if err == nil {
-		d.commits.Add(1)
+	if err = d.settleFault(err); err != nil {
+		d.answer(group, err)
+		return
 	}
+	d.written <- written{group, began}
+}
+
+// answer tells every request of a group what became of it: err where the transaction as a
+// whole failed.
+func (d *DB) answer(group []*request, err error) {
 	for _, r := range group {
 		if err == nil && r.err == nil {
 			d.generations.bump(r.tx.touched)
@@ -348,7 +356,6 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 	if _, err := s.exec("COMMIT"); err != nil {
 		return errors.Join(fmt.Errorf("commit: %w", err), rollback(s))
 	}
-	d.metrics.Commit(time.Since(now))
 	return nil
 }
 
@@ -404,11 +411,13 @@ func rollback(s *session) error {
 	return err
 }
 
-// writerName is the function that the writer's goroutine runs, as runtime names
-// it.
-const writerName = "mailer/db.(*DB).writeLoop"
+// The functions that the goroutines of a writer run, as runtime names them.
+const (
+	writerName = "mailer/db.(*DB).writeLoop"
+	syncerName = "mailer/db.(*DB).syncLoop"
+)
 
-// onWriter reports whether the caller runs on the goroutine of a writer: inside a
+// onWriter reports whether the caller runs on a goroutine of a writer: inside a
 // closure, or what it had called after its commit. No context says so, since a
 // closure may pass on any; its callers do.
 func onWriter() bool {
@@ -421,7 +430,7 @@ func onWriter() bool {
 	frames := runtime.CallersFrames(callers[:n])
 	for {
 		frame, more := frames.Next()
-		if frame.Function == writerName {
+		if frame.Function == writerName || frame.Function == syncerName {
 			return true
 		}
 		if !more {

@@ -1,0 +1,8 @@
+//go:build !linux
+
+package db
+
+import "os"
+
+// syncData has what was written to a file be on disk.
+func syncData(f *os.File) error { return f.Sync() }
