@@ -103,22 +103,8 @@ func (tx *Tx) MarkRecipient(broadcastID, emailID string, bit app.Seen) (first bo
 	if err != nil || n == 0 {
 		return false, err
 	}
-	return true, tx.countBroadcast(broadcastID, bit)
-}
-
-// countBroadcast adds one to the counter of a bit.
-func (tx *Tx) countBroadcast(broadcastID string, bit app.Seen) error {
-	if bit == app.SeenSent { // nearly always
-		_, err := tx.exec(`UPDATE broadcasts SET sent = sent + 1 WHERE id = ?`, broadcastID)
-		return err
-	}
-	_, err := tx.exec(`UPDATE broadcasts SET delivery_delayed = delivery_delayed + CASE ?1 WHEN 2 THEN 1 ELSE 0 END,
-		delivered = delivered + CASE ?1 WHEN 4 THEN 1 ELSE 0 END, opened = opened + CASE ?1 WHEN 8 THEN 1 ELSE 0 END,
-		clicked = clicked + CASE ?1 WHEN 16 THEN 1 ELSE 0 END, bounced = bounced + CASE ?1 WHEN 32 THEN 1 ELSE 0 END,
-		complained = complained + CASE ?1 WHEN 64 THEN 1 ELSE 0 END, suppressed = suppressed + CASE ?1 WHEN 128 THEN 1 ELSE 0 END,
-		failed = failed + CASE ?1 WHEN 256 THEN 1 ELSE 0 END, canceled = canceled + CASE ?1 WHEN 512 THEN 1 ELSE 0 END,
-		unsubscribed = unsubscribed + CASE ?1 WHEN 1024 THEN 1 ELSE 0 END WHERE id = ?2`, int64(bit), broadcastID)
-	return err
+	tx.countBroadcast(broadcastID, bit)
+	return true, nil
 }
 
 // settleBroadcastRecipient ends the waiting of a unit's recipient.
@@ -127,19 +113,8 @@ func (tx *Tx) settleBroadcastRecipient(u app.Unit, bit app.Seen) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil {
 		return err
 	}
-	return tx.countBroadcast(u.BroadcastID, bit)
-}
-
-// endBroadcastUnit counts a unit that is over.
-func (tx *Tx) endBroadcastUnit(broadcastID string) error {
-	n, err := tx.exec(`UPDATE broadcasts SET open = open - 1 WHERE id = ? AND (open > 1 OR begun < written)`, broadcastID)
-	if err != nil || n > 0 {
-		return err
-	}
-	if _, err := tx.exec(`UPDATE broadcasts SET open = open - 1 WHERE id = ?`, broadcastID); err != nil {
-		return err
-	}
-	return tx.finishBroadcast(broadcastID)
+	tx.countBroadcast(u.BroadcastID, bit)
+	return nil
 }
 
 // WaitingUnits returns up to limit open units of a broadcast that are not dotted.

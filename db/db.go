@@ -86,6 +86,7 @@ type DB struct {
 	closing  chan struct{}
 	written  chan written  // groups that are not on disk yet
 	wal      *os.File      // the write-ahead log
+	sync     func() error  // has it on disk
 	done     chan struct{} // the writer has ended
 	commits  atomic.Uint64
 	wait     time.Duration // of a group for others: Options.Gather
@@ -173,9 +174,10 @@ func (d *DB) open(ctx context.Context, opts Options) error {
 			d.setFull(err)
 		}
 	}
-	if err := d.syncItself(ctx, conn); err != nil {
+	if d.wal, err = syncItself(ctx, conn, path); err != nil {
 		return d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
 	}
+	d.sync = func() error { return syncData(d.wal) }
 	go d.syncLoop()
 	go d.writeLoop(newSession(conn))
 	return nil

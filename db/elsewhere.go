@@ -19,6 +19,7 @@ func (d *DB) lookElsewhere(s *session) error {
 	}
 	if d.dataVersion != 0 {
 		d.generations.bumpAll()
+		*s.standings++
 		for _, fn := range d.onElsewhere {
 			if err := fn(&Reader{session: *s}); err != nil {
 				return err

@@ -48,6 +48,26 @@ type BulkStanding struct {
 	Known       bool             // the topic exists
 }
 
+// BlockedInBulk returns those of addresses to which a broadcast may not go, as far as
+// suppressions, contacts and choices about the topic, where one is named, tell: what
+// BulkStanding says of one more.
+func (r *Reader) BlockedInBulk(teamID, topicID string, addresses []app.AddressHash) (map[app.AddressHash]bool, error) {
+	blocked := map[app.AddressHash]bool{}
+	return blocked, inSets(len(addresses), func(from, to int) error {
+		args := append(padded(teamID, addresses[from:to], setKeys)[1:], teamID, nullText(topicID))
+		return r.each(`WITH a (address) AS (VALUES `+keyRows+`)
+			SELECT a.address FROM a LEFT JOIN topics AS t ON t.team_id = ?51 AND t.id = ?52 LEFT JOIN choices AS ch ON ch.topic_id = t.id AND ch.address = a.address
+			WHERE coalesce(ch.subscription, t.subscription, 'opt_in') <> 'opt_in'
+			OR EXISTS (SELECT 1 FROM suppressions AS s WHERE s.team_id = ?51 AND s.address = a.address)
+			OR EXISTS (SELECT 1 FROM contacts AS c WHERE c.team_id = ?51 AND c.address = a.address AND c.unsubscribed = 1)`, args, func(s scanner) error {
+			var address hashColumn
+			err := s.Scan(&address)
+			blocked[app.AddressHash(address)] = true
+			return err
+		})
+	})
+}
+
 // BulkStanding returns how an address of a team stands to broadcasts, and to a topic
 // where one is named.
 func (r *Reader) BulkStanding(teamID, topicID string, address app.AddressHash) (b BulkStanding, err error) {

@@ -27,7 +27,8 @@ func (tx *Tx) WithdrawUnit(u app.Unit) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID == "" {
 		return err
 	}
-	return tx.endBroadcastUnit(u.BroadcastID)
+	tx.endBroadcastUnit(u.BroadcastID)
+	return nil
 }
 
 // IsAttempt reports whether the attempt that u was read for is still the latest

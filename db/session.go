@@ -13,12 +13,14 @@ import (
 // would start a goroutine for each, and every statement here is bounded.
 type session struct {
 	conn  *sql.Conn
-	stmts map[string]*sql.Stmt
+	stmts map[string]prepared
 	room  room.Room // of the answer that is read for; nil: no bound
+	// standings counts the statements that may have changed whom mail may not go to.
+	standings *uint64
 }
 
 func newSession(conn *sql.Conn) session {
-	return session{conn: conn, stmts: map[string]*sql.Stmt{}}
+	return session{conn: conn, stmts: map[string]prepared{}, standings: new(uint64)}
 }
 
 func (s *session) close() error {
@@ -28,15 +30,27 @@ func (s *session) close() error {
 	return s.conn.Close()
 }
 
+// prepared is a statement, and whether it counts in standings.
+type prepared struct {
+	*sql.Stmt
+	standings bool
+}
+
 func (s *session) stmt(query string) (*sql.Stmt, error) {
-	if stmt := s.stmts[query]; stmt != nil {
-		return stmt, nil
+	if p, ok := s.stmts[query]; ok {
+		if p.standings {
+			*s.standings++
+		}
+		return p.Stmt, nil
 	}
 	stmt, err := s.conn.PrepareContext(context.Background(), query)
 	if err != nil {
 		return nil, fmt.Errorf("prepare: %w", err)
 	}
-	s.stmts[query] = stmt
+	p := prepared{stmt, changesStandings.MatchString(query)}
+	if s.stmts[query] = p; p.standings {
+		*s.standings++
+	}
 	return stmt, nil
 }
 

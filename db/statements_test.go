@@ -258,6 +258,7 @@ var mayScan = map[string]string{
 var hot = map[string][]string{
 	"ContactsByAddresses": {"(team_id=? AND address=?)"},
 	"SuppressionsAmong":   {"(team_id=? AND address=?)"},
+	"BlockedInBulk":       {"(topic_id=? AND address=?)"},
 	"ContactIDsTaken":     {"PRIMARY KEY (team_id=? AND id=?)"},
 	"SuppressionIDsTaken": {"PRIMARY KEY (id=?)"},
 	"ChoicesAmong":        {"PRIMARY KEY (topic_id=? AND address=?)"},

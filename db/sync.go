@@ -21,15 +21,16 @@ type written struct {
 // With synchronous=NORMAL, SQLite syncs its log before it moves pages to the database file
 // and when it begins the log anew; frames without a sync are lost from the end of the log
 // on, whole transactions at a time, and none of those was answered.
-func (d *DB) syncItself(ctx context.Context, conn *sql.Conn) (err error) {
+// The log is opened beside SQLite, which locks no bytes of this file: closing it can't end a
+// lock of the process.
+func syncItself(ctx context.Context, conn *sql.Conn, path string) (wal *os.File, err error) {
 	if _, err := conn.ExecContext(ctx, "PRAGMA synchronous = NORMAL"); err != nil {
-		return fmt.Errorf("have commits synced here: %w", err)
+		return nil, fmt.Errorf("have commits synced here: %w", err)
 	}
-	// SQLite locks no bytes of this file: closing it can't end a lock of the process.
-	if d.wal, err = os.OpenFile(d.path+"-wal", os.O_RDWR, 0); err != nil {
-		return fmt.Errorf("open the write-ahead log: %w", err)
+	if wal, err = os.OpenFile(path+"-wal", os.O_RDWR, 0); err != nil {
+		return nil, fmt.Errorf("open the write-ahead log: %w", err)
 	}
-	return nil
+	return wal, nil
 }
 
 // syncLoop syncs the write-ahead log after each commit and then answers, while the next
@@ -43,24 +44,17 @@ func (d *DB) syncLoop() {
 			all = append(all, <-d.written)
 		}
 		if failed == nil {
-			failed = d.sync()
+			if err := d.sync(); err != nil { // nobody knows what is on disk
+				d.fail(fmt.Errorf("sync the write-ahead log: %w", err))
+				failed = d.Err()
+			}
 		}
 		for _, w := range all {
 			if failed == nil {
 				d.commits.Add(1)
 				d.metrics.Commit(time.Since(w.began))
 			}
-			d.answer(w.group, failed)
+			answer(&d.generations, w.group, failed)
 		}
 	}
-}
-
-// sync has all that was committed be on disk. Where that fails nobody knows what is: the
-// store latches.
-func (d *DB) sync() error {
-	if err := syncData(d.wal); err != nil {
-		d.fail(fmt.Errorf("sync the write-ahead log: %w", err))
-		return d.Err()
-	}
-	return nil
 }

@@ -210,7 +210,8 @@ func (tx *Tx) DeleteUnit(u app.Unit) error {
 	if err := oneRow(n, err, ErrNotFound); err != nil || u.BroadcastID == "" {
 		return err
 	}
-	return tx.endBroadcastUnit(u.BroadcastID)
+	tx.endBroadcastUnit(u.BroadcastID)
+	return nil
 }
 
 // HasUnit reports whether an email has open work.

@@ -28,7 +28,9 @@ type Tx struct {
 	outcomes map[reputation.OutcomeKey]reputation.Outcome
 	days     []dayCount  // what AddRecipients adds
 	counts   []mailCount // what CountSent and InsertEvent add
-	db       *DB         // nil: of no database in use
+	// broadcasts are what countBroadcast and endBroadcastUnit add.
+	broadcasts []broadcastCount
+	db         *DB // nil: of no database in use
 }
 
 // AfterCommit has fn called once the transaction is on disk, before Write
@@ -245,7 +247,7 @@ func (d *DB) commit(s *session, group []*request) {
 		return
 	}
 	if err = d.settleFault(err); err != nil {
-		d.answer(group, err)
+		answer(&d.generations, group, err)
 		return
 	}
 	d.written <- written{group, began}
@@ -253,10 +255,10 @@ func (d *DB) commit(s *session, group []*request) {
 
 // answer tells every request of a group what became of it: err where the transaction as a
 // whole failed.
-func (d *DB) answer(group []*request, err error) {
+func answer(g *generations, group []*request, err error) {
 	for _, r := range group {
 		if err == nil && r.err == nil {
-			d.generations.bump(r.tx.touched)
+			g.bump(r.tx.touched)
 			for _, fn := range r.tx.after {
 				fn()
 			}
@@ -350,7 +352,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 			return errors.Join(err, rollback(s))
 		}
 	}
-	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group)); err != nil {
+	if err := errors.Join(storeOutcomes(s, group, now), storeDays(s, group), storeCounts(s, group), storeBroadcasts(s, group, now)); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	if _, err := s.exec("COMMIT"); err != nil {

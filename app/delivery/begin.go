@@ -80,19 +80,37 @@ func (s *Service) staysLate(tx *db.Tx, u app.Unit) (bool, error) {
 }
 
 // beginRecipient makes the unit of a recipient, unless that one is settled: withdrawn
-// before its turn, suppressed or opted out.
-func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient) (waits bool, err error) {
+// before its turn, suppressed or opted out, which only those are who stand out.
+func (s *Service) beginRecipient(tx *db.Tx, u app.Unit, to *app.BroadcastRecipient, standsOut bool) (waits bool, err error) {
 	if to.Seen&app.SeenEnded != 0 {
 		return false, nil
 	}
-	blocked, err := s.blockedOf(&tx.Reader, u, []string{to.Email})
-	if err != nil {
-		return false, err
-	}
-	if len(blocked) > 0 {
-		return false, s.mail.LeaveOut(tx, u, []string{to.Email}, blocked)
+	if standsOut {
+		blocked, err := s.blockedOf(&tx.Reader, u, []string{to.Email})
+		if err != nil {
+			return false, err
+		}
+		if len(blocked) > 0 {
+			return false, s.mail.LeaveOut(tx, u, []string{to.Email}, blocked)
+		}
 	}
 	return true, tx.InsertUnit(u)
+}
+
+// standOut reports of each of some recipients whether it has to be looked at by itself.
+func (s *Service) standOut(r *db.Reader, b *app.Broadcast, recipients []app.BroadcastRecipient) ([]bool, error) {
+	hashes, out := make([]app.AddressHash, len(recipients)), make([]bool, len(recipients))
+	for i := range recipients {
+		hashes[i] = s.Sealer.AddressHash(b.TeamID, app.FoldAddress(recipients[i].Email))
+	}
+	blocked, err := r.BlockedInBulk(b.TeamID, b.TopicID, hashes)
+	if err != nil {
+		return nil, fmt.Errorf("look up opt-outs: %w", err)
+	}
+	for i := range hashes {
+		out[i] = blocked[hashes[i]]
+	}
+	return out, nil
 }
 
 // blockedOf returns what keeps a unit from recipients that it still has.

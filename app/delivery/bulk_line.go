@@ -182,17 +182,21 @@ func (q *bulkLine) beginRecipients(tx *db.Tx, b *app.Broadcast, content *mail.Br
 	if err != nil || len(next) == 0 {
 		return nil, err
 	}
-	var jobs []*job
+	standOut, err := q.s.standOut(&tx.Reader, b, next)
+	if err != nil {
+		return nil, err
+	}
+	standings, jobs := tx.Standings(), []*job(nil)
 	for i := range next {
 		to := &next[i]
 		u := app.Unit{EmailID: to.ID, TeamID: b.TeamID, BroadcastID: b.ID, TopicID: b.TopicID, Relay: q.name, Domain: b.From.Domain, Attempts: 1,
 			NextAt: tx.Now, Size: content.Size(), Dated: tx.Now}
-		waits, err := q.s.beginRecipient(tx, u, to)
+		waits, err := q.s.beginRecipient(tx, u, to, standOut[i])
 		if err != nil {
 			return nil, err
 		}
 		if waits {
-			jobs = append(jobs, &job{unit: u, to: to})
+			jobs = append(jobs, &job{unit: u, to: to, standings: standings})
 		}
 	}
 	if err := tx.BeginRecipients(b, len(next), len(jobs)); err != nil {

@@ -53,9 +53,10 @@ func (c *composer) email(ctx context.Context, j *job) (*letter, error) {
 // content returns the email of a unit and the recipients that still wait: those it
 // was accepted for at the first attempt of one that is fresh.
 func (c *composer) content(ctx context.Context, j *job) (*readEmail, error) {
-	email, open := c.s.mail.TakeFresh(j.unit.EmailID)
+	email, with := c.s.mail.TakeFresh(j.unit.EmailID)
 	if email != nil && j.unit.Attempts == 1 {
-		return &readEmail{email: email, open: open}, nil
+		j.standings = with.Standings
+		return &readEmail{email: email, open: with.Open}, nil
 	}
 	if j.ahead != nil {
 		return j.ahead, nil

@@ -250,8 +250,10 @@ func (l *lane) lastWord(tx *db.Tx, j *job, signature string) (state, error) {
 	if over, err := l.expireNow(tx, j.unit); err != nil || over {
 		return stateGone, err
 	}
-	if spared, err := l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
-		return stateSpared, err
+	if j.standings != tx.Standings() { // else nobody was suppressed or opted out since
+		if spared, err := l.s.spare(tx, j.unit, j.letter.Recipients); err != nil || spared {
+			return stateSpared, err
+		}
 	}
 	err := l.markDotted(tx, j, signature)
 	if service.IgnoreGone(err) != err { // withdrawn or moved, or it must wait

@@ -19,10 +19,13 @@ type job struct {
 	placed  bool  // it has one
 	strikes int   // lines that its email lost in a row
 	state   state
-	dot     dot                     // taken before its mark is written
-	letter  *letter                 // its message; nil: not read yet
-	ahead   *readEmail              // what was read of it with others; nil: nothing
-	to      *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
+	dot     dot        // taken before its mark is written
+	letter  *letter    // its message; nil: not read yet
+	ahead   *readEmail // what was read of it with others; nil: nothing
+	// standings are those of which it is known that they keep the email from nobody it still
+	// has (see db.Tx); 0: none.
+	standings uint64
+	to        *app.BroadcastRecipient // of a broadcast, at the first attempt; nil: to be read
 }
 
 // bulk reports whether the unit is of a broadcast.

@@ -168,7 +168,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 	if err != nil {
 		return err
 	}
-	open := blocked.Open(recipients)
+	open, standings := blocked.Open(recipients), tx.Standings()
 	if blocked.Refuses(email.To) && email.Raw == nil || len(open) == 0 {
 		return app.Errorf(app.CodeAllRecipientsSuppressed, "All recipients are suppressed")
 	}
@@ -202,7 +202,7 @@ func (s *Service) Accept(tx *db.Tx, email *app.Email) error {
 		}
 	}
 	tx.AfterCommit(func() { s.Metrics.Accepted(1) })
-	return s.handOver(tx, email, unit, open)
+	return s.handOver(tx, email, unit, Fresh{open, standings})
 }
 
 // composedSize is what an email weighs while it is sent: what was handed in whole is there
@@ -217,13 +217,13 @@ func composedSize(email *app.Email) int64 {
 
 // handOver has the lane of a new unit look for it. Where there is none, the timeline
 // says so.
-func (s *Service) handOver(tx *db.Tx, email *app.Email, unit app.Unit, open []string) error {
+func (s *Service) handOver(tx *db.Tx, email *app.Email, unit app.Unit, with Fresh) error {
 	if !s.Outlet.Carries(unit.Relay) {
 		return s.Outlet.Strand(tx, unit.Relay)
 	}
 	tx.AfterCommit(func() {
 		if unit.Owed == 0 {
-			s.fresh.put(email, open)
+			s.fresh.put(email, with)
 		}
 		s.Outlet.WakeMail(unit.Relay)
 	})

@@ -24,14 +24,20 @@ type freshMail struct {
 	bytes  int64
 }
 
-// freshEmail is an email and its recipients but those left out at acceptance.
+// freshEmail is an email that is kept.
 type freshEmail struct {
 	*app.Email
-	open []string
+	Fresh
+}
+
+// Fresh is what an email was accepted with.
+type Fresh struct {
+	Open      []string // recipients but those left out
+	Standings uint64   // as of which they were (see db.Tx); 0: not known
 }
 
 // put keeps an email where there is room.
-func (f *freshMail) put(e *app.Email, open []string) {
+func (f *freshMail) put(e *app.Email, with Fresh) {
 	if e.Raw != nil { // which has them in it
 		lean := *e
 		lean.Attachments = nil
@@ -46,16 +52,16 @@ func (f *freshMail) put(e *app.Email, open []string) {
 	if f.emails == nil {
 		f.emails = map[string]freshEmail{}
 	}
-	f.emails[e.ID] = freshEmail{e, open}
+	f.emails[e.ID] = freshEmail{e, with}
 	f.bytes += size
 }
 
 // Forget has an email that never leaves keep no room in memory.
 func (s *Service) Forget(emailID string) { s.fresh.take(emailID) }
 
-// take returns an email and its open recipients, once, and forgets them; nil where
+// take returns an email and what it was accepted with, once, and forgets them; nil where
 // it is not kept.
-func (f *freshMail) take(id string) (*app.Email, []string) {
+func (f *freshMail) take(id string) (*app.Email, Fresh) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	e, ok := f.emails[id]
@@ -63,7 +69,7 @@ func (f *freshMail) take(id string) (*app.Email, []string) {
 		delete(f.emails, id)
 		f.bytes -= e.Size()
 	}
-	return e.Email, e.open
+	return e.Email, e.Fresh
 }
 
 // has reports whether an email is kept.
@@ -74,9 +80,9 @@ func (f *freshMail) has(id string) bool {
 	return ok
 }
 
-// TakeFresh returns an email that was accepted a moment ago and the recipients that
-// it was accepted for, and forgets it; nil: it has to be read.
-func (s *Service) TakeFresh(id string) (*app.Email, []string) { return s.fresh.take(id) }
+// TakeFresh returns an email that was accepted a moment ago and what it was accepted with,
+// and forgets it; nil: it has to be read.
+func (s *Service) TakeFresh(id string) (*app.Email, Fresh) { return s.fresh.take(id) }
 
 // IsFresh reports whether TakeFresh has an email.
 func (s *Service) IsFresh(id string) bool { return s.fresh.has(id) }

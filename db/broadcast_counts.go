@@ -1,0 +1,70 @@
+package db
+
+import (
+	"fmt"
+	"time"
+
+	"mailer/app"
+)
+
+// broadcastCount is what the closures of a commit add to the counters of a broadcast.
+type broadcastCount struct {
+	id    string
+	ended int64 // of its units
+	first map[app.Seen]int64
+}
+
+// ofBroadcast is what a transaction adds to a broadcast.
+func (tx *Tx) ofBroadcast(id string) *broadcastCount {
+	for i := range tx.broadcasts {
+		if tx.broadcasts[i].id == id {
+			return &tx.broadcasts[i]
+		}
+	}
+	tx.broadcasts = append(tx.broadcasts, broadcastCount{id: id, first: map[app.Seen]int64{}})
+	return &tx.broadcasts[len(tx.broadcasts)-1]
+}
+
+// countBroadcast adds one to the counter of a bit. The closures of one commit share a
+// statement for each broadcast, so that a recipient costs a look-up in memory: inside a
+// transaction the counters are those from before it.
+func (tx *Tx) countBroadcast(id string, bit app.Seen) { tx.ofBroadcast(id).first[bit]++ }
+
+// endBroadcastUnit counts a unit that is over, as countBroadcast does.
+func (tx *Tx) endBroadcastUnit(id string) { tx.ofBroadcast(id).ended++ }
+
+// storeBroadcasts writes what the closures of a commit counted, and ends the broadcasts of
+// which nothing is left.
+func storeBroadcasts(s *session, group []*request, now time.Time) error {
+	sums := Tx{Reader: Reader{session: *s}, Now: now}
+	for _, r := range group {
+		if r.err != nil {
+			continue
+		}
+		for _, c := range r.tx.broadcasts {
+			sum := sums.ofBroadcast(c.id)
+			sum.ended += c.ended
+			for bit, n := range c.first {
+				sum.first[bit] += n
+			}
+		}
+	}
+	for _, c := range sums.broadcasts {
+		if err := sums.addToBroadcast(&c); err != nil {
+			return fmt.Errorf("count what became of a broadcast: %w", err)
+		}
+	}
+	return nil
+}
+
+func (tx *Tx) addToBroadcast(c *broadcastCount) error {
+	_, err := tx.exec(`UPDATE broadcasts SET open = open - ?, sent = sent + ?, delivery_delayed = delivery_delayed + ?, delivered = delivered + ?, opened = opened + ?,
+		clicked = clicked + ?, bounced = bounced + ?, complained = complained + ?, suppressed = suppressed + ?, failed = failed + ?, canceled = canceled + ?,
+		unsubscribed = unsubscribed + ? WHERE id = ?`,
+		c.ended, c.first[app.SeenSent], c.first[app.SeenDelayed], c.first[app.SeenDelivered], c.first[app.SeenOpened], c.first[app.SeenClicked], c.first[app.SeenBounced],
+		c.first[app.SeenComplained], c.first[app.SeenSuppressed], c.first[app.SeenFailed], c.first[app.SeenCanceled], c.first[app.SeenUnsubscribed], c.id)
+	if err != nil || c.ended == 0 {
+		return err
+	}
+	return tx.finishBroadcast(c.id)
+}
