@@ -18,31 +18,32 @@ func Shrink() {
 }
 
 const (
-	// little is how many bytes are allocated between two looks, at most, where not much
-	// happens.
-	little = 8 << 20
-	// much is how many bytes are allocated, at least, until it is worth to shrink again.
-	much = 32 << 20
+	// calm is how many bytes are allocated between two looks, at most, while there is
+	// little to do.
+	calm = 4 << 20
+	// worth is how many bytes are allocated, at least, until there is something to hand
+	// back. Who has nothing to do needs minutes for so many.
+	worth = 2 << 20
 )
 
 // Watch tells when work is over, by what was allocated for it. The zero Watch is ready;
 // one goroutine uses it at a time.
 type Watch struct {
-	seen   uint64 // allocated until the last look
-	shrunk uint64 // until work was over
+	seen uint64 // allocated until the last look
+	over uint64 // allocated until work was over
 }
 
-// Over reports whether much was done since it last was over, and little since the last
-// look. It is asked again and again, at even intervals.
-func (w *Watch) Over() bool { return w.over(allocated()) }
+// Over reports whether there is little to do, and was more since the last time that it
+// said so. It is asked each minute.
+func (w *Watch) Over() bool { return w.overAt(allocated()) }
 
-func (w *Watch) over(now uint64) bool {
-	busy := now-w.seen > little
+func (w *Watch) overAt(now uint64) bool {
+	busy := now-w.seen > calm
 	w.seen = now
-	if busy || now-w.shrunk < much {
+	if busy || now-w.over < worth {
 		return false
 	}
-	w.shrunk = now
+	w.over = now
 	return true
 }
 
