@@ -15,7 +15,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"runtime/debug"
 	"strconv"
 	"syscall"
 	"time"
@@ -28,6 +27,7 @@ import (
 	"mailer/app/backup"
 	"mailer/app/cli"
 	"mailer/app/delivery"
+	"mailer/app/footprint"
 	"mailer/app/outbound"
 	"mailer/app/pacing"
 	"mailer/app/relays"
@@ -346,7 +346,7 @@ func (o *options) serveStore(ctx context.Context, log *slog.Logger, events web.S
 	}
 	ended := o.doors.Serve(doors.Behind{API: rest.NewServer(handler), Reports: s.Reports, SMTP: smtp, Log: log})
 	err = o.announce(ctx, log, s)
-	debug.FreeOSMemory() // what making the API's document took
+	footprint.Shrink() // what starting took
 	if err == nil {
 		err = untilEnd(ctx, log, cfg.DB, ended, o.hangups, func() {
 			cli.WarnChangedFiles(log, o.flags)

@@ -79,7 +79,7 @@ type DB struct {
 	leave    string  // a file that goes with the last connection; empty: none
 	pool     *sql.DB // writer's, one connection
 	ro       *sql.DB
-	readers  chan *Reader
+	readers  *readerPool
 	opened   int // readers
 	queue    chan *request
 	chores   chan *chore
@@ -114,7 +114,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 	d := &DB{
 		log:     opts.Log,
 		metrics: opts.Metrics,
-		readers: make(chan *Reader, readers),
+		readers: newReaderPool(readers),
 		queue:   make(chan *request, 4*maxGroup),
 		chores:  make(chan *chore),
 		written: make(chan written, maxUnsynced),
@@ -234,7 +234,7 @@ func (d *DB) openReadersOf(ctx context.Context, mode string) error {
 		if err := assertPragmas(ctx, conn, map[string]string{"query_only": "1", "trusted_schema": "0"}); err != nil {
 			return err
 		}
-		d.readers <- &Reader{session: newSession(conn)}
+		d.readers.put(&Reader{session: newSession(conn)})
 		d.opened++
 	}
 	return nil
@@ -260,18 +260,18 @@ func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) 
 // comes back. Damaged content comes back as ErrDamaged; a fault of any other part of
 // the file latches, and comes back as ErrFailed.
 func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
-	var r *Reader
 	select {
-	case r = <-d.readers:
+	case <-d.readers.free:
 	case <-ctx.Done():
 		return ctx.Err()
 	case <-d.closing:
 		return ErrClosed
 	}
+	r := d.readers.take()
 	r.room = room.Of(ctx)
 	defer func() {
 		r.room = nil
-		d.readers <- r
+		d.readers.put(r)
 	}()
 	if _, err := r.exec("BEGIN"); err != nil {
 		return fmt.Errorf("begin read: %w", err)
@@ -356,8 +356,8 @@ func (d *DB) Close() error {
 func (d *DB) release() error {
 	var errs []error
 	for range d.opened { // also those that a Read still has
-		r := <-d.readers
-		errs = append(errs, r.close())
+		<-d.readers.free
+		errs = append(errs, d.readers.take().close())
 	}
 	if d.ro != nil {
 		errs = append(errs, d.ro.Close())

@@ -38,7 +38,7 @@ const (
 //
 // All but queue and dropped belong to the goroutine of track.
 type tracker struct {
-	queue   chan tracking.Hit
+	queue   chan *tracking.Hit // the room of a full one is half a megabyte
 	dropped atomic.Int64
 	waiting map[string]*tracking.Pending // by email
 	hits    int                          // in waiting
@@ -59,7 +59,7 @@ type recentHit struct {
 }
 
 func newTracker() *tracker {
-	return &tracker{queue: make(chan tracking.Hit, trackQueue), waiting: map[string]*tracking.Pending{}, recent: map[recentHit]time.Time{}}
+	return &tracker{queue: make(chan *tracking.Hit, trackQueue), waiting: map[string]*tracking.Pending{}, recent: map[recentHit]time.Time{}}
 }
 
 // trackingOf is how an email is tracked: as its domain wants it now. nil: not at
@@ -136,7 +136,7 @@ func (s *Service) orphaned(ctx context.Context, link *tracking.ClickLink) bool {
 // offer puts a hit in the queue where there is room.
 func (s *Service) offer(f tracking.Hit) {
 	select {
-	case s.tracker.queue <- f:
+	case s.tracker.queue <- &f:
 	default:
 		if s.tracker.dropped.Add(1) == 1 {
 			s.Log.Warn("too many opens and clicks at once: some are not counted")
@@ -151,7 +151,7 @@ func (s *Service) track() {
 	for {
 		select {
 		case f := <-t.queue:
-			t.take(f)
+			t.take(*f)
 		case <-tick:
 			tick = nil
 		case <-s.Taking.Done():
@@ -174,7 +174,7 @@ func (t *tracker) drain() {
 	for range trackQueue {
 		select {
 		case f := <-t.queue:
-			t.take(f)
+			t.take(*f)
 		default:
 			return
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app/delivery"
+	"mailer/app/footprint"
 	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
@@ -43,6 +44,7 @@ func (s *Service) jobs() []cronJob {
 		{time.Minute, "delete mail that is older than what is kept", s.retention.Run},
 		{time.Hour, "remove what is out of date", s.Purge},
 		{10 * time.Minute, "end sessions and links that have expired", s.people.Purge},
+		{time.Minute, "hand back the memory that work took", s.shrink},
 	}
 }
 
@@ -112,6 +114,16 @@ func (s *Service) sweepSeldom(ctx context.Context) error {
 	}
 	s.swept = swept{foreign: foreign}
 	return nil
+}
+
+// shrink is the job that has memory handed back where work is over.
+func (s *Service) shrink(ctx context.Context) error {
+	if !s.work.Over() {
+		return nil
+	}
+	err := s.DB.FreePages(ctx)
+	footprint.Shrink()
+	return err
 }
 
 // sweep finds what a wake-up could miss.

@@ -16,6 +16,7 @@ import (
 	"mailer/app/delivery"
 	"mailer/app/domains"
 	"mailer/app/events"
+	"mailer/app/footprint"
 	"mailer/app/mail"
 	"mailer/app/people"
 	"mailer/app/reports"
@@ -57,6 +58,7 @@ type Service struct {
 	eraser     *eraser
 	clock      *clock
 	swept      swept
+	work       footprint.Watch
 	cron       *cron.Cron
 	pacing     sync.Mutex // held while cron is stopped or started again
 }

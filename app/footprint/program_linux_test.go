@@ -1,0 +1,59 @@
+package footprint
+
+import (
+	"bytes"
+	"os"
+	"slices"
+	"testing"
+)
+
+const someMaps = `00400000-010f1000 r-xp 00000000 fe:00 10273509                           /opt/a program (deleted)
+Size:              13252 kB
+Rss:               12288 kB
+Anonymous:             0 kB
+VmFlags: rd ex mr mw me
+010f1000-01f33000 r--p 00cf1000 fe:00 10273509                           /opt/a program (deleted)
+Anonymous:             0 kB
+01f33000-02023000 rw-p 01b33000 fe:00 10273509                           /opt/a program (deleted)
+Anonymous:             0 kB
+02023000-02033000 r--p 01c33000 fe:00 10273509                           /opt/relocated
+Anonymous:             8 kB
+02043000-04070000 r--p 00000000 00:00 0
+Anonymous:             0 kB
+7f6753402000-7f675340a000 r--s 00000000 fe:00 10242074                   /var/m.db-shm
+Anonymous:             0 kB
+7f6753762000-7f6753764000 r-xp 00000000 00:00 0                          [vdso]
+Anonymous:             0 kB
+`
+
+// TestUnchanged finds what can be read from files again, and nothing else.
+func TestUnchanged(t *testing.T) {
+	if got, want := unchanged([]byte(someMaps)), []mapping{{0x400000, 0x10f1000}, {0x10f1000, 0x1f33000}}; !slices.Equal(got, want) {
+		t.Errorf("found %x, want %x", got, want)
+	}
+}
+
+// TestForgetProgram runs on without the pages of its program, of which fewer are in memory.
+func TestForgetProgram(t *testing.T) {
+	before := resident(t)
+	forgetProgram()
+	if after := resident(t); after >= before {
+		t.Errorf("in memory were %d kB of the program, and are %d", before, after)
+	}
+}
+
+// resident is how much of the program is in memory, in kB.
+func resident(t *testing.T) (kib int) {
+	status, err := os.ReadFile("/proc/self/status")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, rest, _ := bytes.Cut(status, []byte("RssFile:"))
+	for _, c := range bytes.TrimSpace(rest) {
+		if c < '0' || c > '9' {
+			break
+		}
+		kib = 10*kib + int(c-'0')
+	}
+	return kib
+}

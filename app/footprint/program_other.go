@@ -1,0 +1,6 @@
+//go:build !linux
+
+package footprint
+
+// forgetProgram does nothing here.
+func forgetProgram() {}
