@@ -398,7 +398,8 @@ func untilEnd(ctx context.Context, log *slog.Logger, store *db.DB, ended <-chan 
 
 // announce says where the server is and where its mail goes.
 func (o *options) announce(ctx context.Context, log *slog.Logger, s *server.Server) error {
-	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", o.DB, "compat", o.compat)
+	build := cli.BuildVersion("")
+	log.Info("listening", "address", o.doors.Address(), "base_url", o.baseURL, "db", o.DB, "compat", o.compat, "version", build["version"], "commit", build["commit"], "date", build["date"])
 	for _, relay := range s.Delivery.Relays() {
 		log.Info("mail leaves through", "relay", relay)
 	}
@@ -461,13 +462,12 @@ func migrateCommand(o *options) *cobra.Command {
 }
 
 func versionCommand(o *options) *cobra.Command {
-	cmd := command("version", "Print version, commit and SQLite version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
+	cmd := command("version", "Print version, commit, its date and SQLite version", cobra.NoArgs, func(cmd *cobra.Command, _ []string) error {
 		sqlite, err := db.SQLiteVersion(cmd.Context())
 		if err != nil {
 			return err
 		}
-		v := cli.BuildVersion(sqlite)
-		return cli.Done(o.asJSON, v, fmt.Sprintf("mailer %s, commit %s, SQLite %s", v["version"], v["commit"], v["sqlite"]))
+		return cli.Done(o.asJSON, cli.BuildVersion(sqlite), fmt.Sprintf("mailer %s, SQLite %s", cli.BuildWords(), sqlite))
 	})
 	return cli.JSONFlag(o.Bind(cmd), &o.asJSON)
 }

@@ -676,7 +676,8 @@ func TestTheManualIsTrue(t *testing.T) {
 	}
 }
 
-// manualPage is a file of the manual: README.md, the reference, or a page of web/manual.
+// manualPage is a file of the manual: README.md, the reference, or a page of web/manual; or
+// one for those who take part.
 type manualPage struct{ name, text string }
 
 func manualPages(t *testing.T) (pages []manualPage) {
@@ -685,7 +686,7 @@ func manualPages(t *testing.T) (pages []manualPage) {
 	if err != nil || len(names) < 9 {
 		t.Fatalf("%d pages, %v", len(names), err)
 	}
-	for _, name := range append(names, "README.md") {
+	for _, name := range append(names, "README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ".github/ISSUE_TEMPLATE/bug.md") {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)

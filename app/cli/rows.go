@@ -111,19 +111,47 @@ func Doubts(doubts []app.Doubt) Table {
 	return t
 }
 
-// BuildVersion says what this program was built from.
+// stamp is "VERSION COMMIT DATE" in a release, set by its linker (.ci/release: -X
+// mailer/app/cli.stamp=…), and empty in any other build. A linker can set nothing but a
+// variable of a package: this is the only one, and nothing ever writes to it.
+var stamp string
+
+// BuildVersion says what this program was built from: its version, the commit with its date
+// (UTC), and the SQLite in it, in the caller's words.
 func BuildVersion(sqlite string) map[string]string {
-	v := map[string]string{"version": "(devel)", "commit": "unknown", "sqlite": sqlite}
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
+	info, _ := debug.ReadBuildInfo()
+	v := buildOf(stamp, info)
+	v["sqlite"] = sqlite
+	return v
+}
+
+// BuildWords are those for a person.
+func BuildWords() string {
+	v := BuildVersion("")
+	if v["commit"] == "unknown" {
+		return v["version"] + ", of an unknown commit"
+	}
+	return fmt.Sprintf("%s, commit %s of %s", v["version"], v["commit"], v["date"])
+}
+
+// buildOf reads a release's stamp, or else what Go itself notes of a build; info is nil where
+// it noted nothing.
+func buildOf(stamp string, info *debug.BuildInfo) map[string]string {
+	v := map[string]string{"version": "(devel)", "commit": "unknown", "date": "unknown"}
+	if release := strings.Fields(stamp); len(release) == 3 {
+		v["version"], v["commit"], v["date"] = release[0], release[1], release[2]
+		return v
+	}
+	if info == nil {
 		return v
 	}
 	if info.Main.Version != "" {
 		v["version"] = info.Main.Version
 	}
+	names := map[string]string{"vcs.revision": "commit", "vcs.time": "date"}
 	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			v["commit"] = s.Value
+		if name, ok := names[s.Key]; ok {
+			v[name] = s.Value
 		}
 	}
 	return v

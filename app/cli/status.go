@@ -75,7 +75,7 @@ func printStatus(st *health.Status) error {
 		tables = append(tables, t.Name+" "+service.Size(t.Bytes))
 	}
 	fmt.Printf("database  %s and %s of log (%s)\ndisk      %s free\nbackup    %s\nversion   %s\n",
-		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree), orNone(st.Backup.Last), st.Version)
+		service.Size(st.Database.Bytes), service.Size(st.Database.WALBytes), strings.Join(tables, ", "), service.Size(st.Database.DiskFree), orNone(st.Backup.Last), BuildWords())
 	return nil
 }
 
