@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -16,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/chromedp/chromedp"
+
+	"mailer/web/rest"
 )
 
 // manualPage is one of /manual/index.json.
@@ -142,16 +145,33 @@ func TestTheManualIsSentOnceAndSmall(t *testing.T) {
 	}
 }
 
-// routeInText is an operation as the manual names one.
-var routeInText = regexp.MustCompile("`(GET|POST|PATCH|DELETE) (/[^` ?]*)[^`]*`")
+var (
+	// routesInText are operations as the manual names them, several methods of one path together:
+	// `GET`, `PATCH /team`.
+	routesInText = regexp.MustCompile("((?:`(?:GET|POST|PUT|PATCH|DELETE)`, )*)`(GET|POST|PUT|PATCH|DELETE) (/[^` ?]*)[^`]*`((?:, `/[^` ?]*`)*)")
+	// methodOfMany is one of the methods before.
+	methodOfMany = regexp.MustCompile("[A-Z]+")
+	// pathBehind is another path behind one: `POST /queue/hold`, `/release`.
+	pathBehind = regexp.MustCompile("`(/[^` ?]*)`")
+	// pathAlone is a path without a method: `/openapi.json`.
+	pathAlone = regexp.MustCompile("`(/[a-z][^` ?]*)`")
+	// calledInText is one that an example of the manual calls.
+	calledInText = regexp.MustCompile(`curl -sSO? (?:-X ([A-Z]+) )?'?https://mail\.example\.com(/[^ '?\n]*)(?:[^\n\\]|\\.|\\\n)*`)
+)
 
-// calledInText is one that an example of the manual calls.
-var calledInText = regexp.MustCompile(`curl -sS (?:-X ([A-Z]+) )?'?https://mail\.example\.com(/[^ '?]*)(?:[^\n\\]|\\.|\\\n)*`)
-
-// operationsIn are those that a page names or calls.
+// operationsIn are those that a page names or calls. One behind another counts from
+// that or from a place above it; a path alone has no method.
 func operationsIn(text string) (out []string) {
-	for _, m := range routeInText.FindAllStringSubmatch(text, -1) {
-		out = append(out, m[1]+" "+m[2])
+	for _, m := range routesInText.FindAllStringSubmatch(text, -1) {
+		for _, method := range append(methodOfMany.FindAllString(m[1], -1), m[2]) {
+			out = append(out, method+" "+m[3])
+		}
+		for _, behind := range pathBehind.FindAllStringSubmatch(m[4], -1) {
+			out = append(out, m[2]+" "+m[3]+" "+behind[1])
+		}
+	}
+	for _, m := range pathAlone.FindAllStringSubmatch(routesInText.ReplaceAllString(text, ""), -1) {
+		out = append(out, "ANY "+m[1])
 	}
 	for _, m := range calledInText.FindAllStringSubmatch(text, -1) {
 		method := m[1]
@@ -166,40 +186,59 @@ func operationsIn(text string) (out []string) {
 	return out
 }
 
+// beyondTheDocument are the addresses that the document does not describe: pages, other doors, and
+// the listener of metrics.
+var beyondTheDocument = regexp.MustCompile(`^(GET|ANY|POST) /(manual(/[a-z.-]*)?|dashboard/|mcp|metrics|ingest/[a-z…/A-Z]*|t/[oc]/…|unsubscribe/…|preferences/…)$`)
+
+// onDisk are paths of files, which are no routes.
+var onDisk = regexp.MustCompile(`^ANY /(etc|var|usr|root|tmp|src|work)(/|$)`)
+
+// routeIn returns whether one of the operations is meant by a text of operationsIn.
+func routeIn(operations map[string]*rest.Operation, text string) bool {
+	if beyondTheDocument.MatchString(text) || onDisk.MatchString(text) {
+		return true
+	}
+	words := strings.Fields(text)
+	method, paths := words[0], words[1:2]
+	if len(words) > 2 {
+		paths = nil
+		for place := words[1]; place != "/"; place = path.Dir(place) {
+			paths = append(paths, place+words[2])
+		}
+	}
+	for _, op := range operations {
+		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(op.Path, "[^/]+") + "$")
+		if (op.Method == method || method == "ANY") && slices.ContainsFunc(paths, pattern.MatchString) {
+			return true
+		}
+	}
+	return false
+}
+
 func TestTheManualCallsWhatIsThere(t *testing.T) {
 	b := newBench(t)
-	known := func(route string) bool {
-		method, path, _ := strings.Cut(route, " ")
-		for _, op := range b.handler.Operations() {
-			pattern := regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(op.Path, "[^/]+")
-			if op.Method == method && regexp.MustCompile("^"+pattern+"$").MatchString(path) {
-				return true
-			}
-		}
-		return false
-	}
 	total := 0
 	pages, err := filepath.Glob("manual/*.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, page := range pages {
+	for _, page := range append(pages, "../README.md") {
 		text, err := os.ReadFile(page)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, route := range operationsIn(string(text)) {
 			total++
-			if !known(route) {
+			if !routeIn(b.handler.Operations(), route) {
 				t.Errorf("%s: there is no %s", page, route)
 			}
 		}
 	}
-	if total < 40 || known("POST /nothing") {
+	if total < 200 || routeIn(b.handler.Operations(), "POST /nothing") || routeIn(b.handler.Operations(), "POST /queue/hold /nothing") {
 		t.Errorf("%d operations are named", total)
 	}
-	bad := "`GET /nothing/{id}?x=y` and\ncurl -sS https://mail.example.com/none -H 'a' \\\n  -d '{}'\n"
-	if got := operationsIn(bad); !slices.Equal(got, []string{"GET /nothing/{id}", "POST /none"}) {
+	bad := "`GET /nothing/{id}?x=y` and `GET`, `PATCH /none`, `/more` of `/other`\ncurl -sS https://mail.example.com/none -H 'a' \\\n  -d '{}'\n"
+	if got := operationsIn(bad); !slices.Equal(got, []string{"GET /nothing/{id}", "GET /none", "PATCH /none", "PATCH /none /more", "ANY /other", "POST /none"}) {
 		t.Errorf("it finds %q", got)
 	}
 }
