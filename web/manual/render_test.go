@@ -12,6 +12,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
@@ -180,6 +181,10 @@ func TestThePagesAreWhatTheMarkdownSays(t *testing.T) {
 	}
 }
 
+// maxCode is how many characters a line of code has, its end among them. On the phone it is
+// broken in two or three.
+const maxCode = 98
+
 // faults are what a page must not have, and links that lead nowhere.
 func faults(m markdown, ids map[string][]string) (out []string) {
 	for _, n := range nodes[*ast.RawHTML](m) {
@@ -190,6 +195,13 @@ func faults(m markdown, ids map[string][]string) (out []string) {
 	}
 	for range nodes[*ast.Image](m) {
 		out = append(out, "an image")
+	}
+	for _, b := range nodes[*ast.FencedCodeBlock](m) {
+		for line := range strings.Lines(string(b.Lines().Value(m.source))) {
+			if utf8.RuneCountInString(line) > maxCode {
+				out = append(out, "a line of code that no screen holds: "+line)
+			}
+		}
 	}
 	for _, l := range nodes[*ast.Link](m) {
 		file, anchor, _ := strings.Cut(string(l.Destination), "#")
@@ -218,9 +230,9 @@ func TestLinksOfTheManualLeadSomewhere(t *testing.T) {
 	if err != nil || len(pages) != len(all) {
 		t.Errorf("index.md lists %d of %d pages, %v", len(all)-1, len(pages)-1, err)
 	}
-	bad := parse("bad", []byte("a <b>b</b>\n\n<p>c</p>\n\n![d](d.png) [e](nowhere.md) [f](start.md#nowhere) [g](#nowhere) [h](/h) [i](javascript:i)\n"))
-	if got := faults(bad, ids); len(got) != 9 {
-		t.Errorf("of 9 faults it finds %q", got)
+	bad := parse("bad", []byte("a <b>b</b>\n\n<p>c</p>\n\n![d](d.png) [e](nowhere.md) [f](start.md#nowhere) [g](#nowhere) [h](/h) [i](javascript:i)\n\n```sh\n"+strings.Repeat("j", maxCode)+"\n```\n"))
+	if got := faults(bad, ids); len(got) != 10 {
+		t.Errorf("of 10 faults it finds %q", got)
 	}
 }
 
