@@ -146,32 +146,21 @@ func TestTheManualIsSentOnceAndSmall(t *testing.T) {
 }
 
 var (
-	// routesInText are operations as the manual names them, several methods of one path together:
-	// `GET`, `PATCH /team`.
-	routesInText = regexp.MustCompile("((?:`(?:GET|POST|PUT|PATCH|DELETE)`, )*)`(GET|POST|PUT|PATCH|DELETE) (/[^` ?]*)[^`]*`((?:, `/[^` ?]*`)*)")
-	// methodOfMany is one of the methods before.
-	methodOfMany = regexp.MustCompile("[A-Z]+")
-	// pathBehind is another path behind one: `POST /queue/hold`, `/release`.
-	pathBehind = regexp.MustCompile("`(/[^` ?]*)`")
-	// pathAlone is a path without a method: `/openapi.json`.
-	pathAlone = regexp.MustCompile("`(/[a-z][^` ?]*)`")
+	// codeInText is what a page sets as code within a line.
+	codeInText = regexp.MustCompile("`([^`\n]+)`")
+	// routeInCode is a method with a path, or one of both: a path that begins with dots is
+	// below, or beside, the one before.
+	routeInCode = regexp.MustCompile(`^(GET|POST|PUT|PATCH|DELETE)?(?:^| |$)((?:…?/[a-z{][^ ?]*)?)`)
 	// calledInText is one that an example of the manual calls.
 	calledInText = regexp.MustCompile(`curl -sSO? (?:-X ([A-Z]+) )?'?https://mail\.example\.com(/[^ '?\n]*)(?:[^\n\\]|\\.|\\\n)*`)
 )
 
-// operationsIn are those that a page names or calls. One behind another counts from
-// that or from a place above it; a path alone has no method.
+// operationsIn are those that a page names or calls: a method and a path, or a method, the
+// path before, and what is said from there: `POST /queue/hold`, `/release`. A path without a
+// method has ANY.
 func operationsIn(text string) (out []string) {
-	for _, m := range routesInText.FindAllStringSubmatch(text, -1) {
-		for _, method := range append(methodOfMany.FindAllString(m[1], -1), m[2]) {
-			out = append(out, method+" "+m[3])
-		}
-		for _, behind := range pathBehind.FindAllStringSubmatch(m[4], -1) {
-			out = append(out, m[2]+" "+m[3]+" "+behind[1])
-		}
-	}
-	for _, m := range pathAlone.FindAllStringSubmatch(routesInText.ReplaceAllString(text, ""), -1) {
-		out = append(out, "ANY "+m[1])
+	for line := range strings.Lines(text) {
+		out = append(out, namedIn(line)...)
 	}
 	for _, m := range calledInText.FindAllStringSubmatch(text, -1) {
 		method := m[1]
@@ -186,6 +175,34 @@ func operationsIn(text string) (out []string) {
 	return out
 }
 
+// namedIn are the operations that a line names. Methods by themselves are of the next path.
+func namedIn(line string) (out []string) {
+	var methods []string
+	last, before := "", ""
+	for _, code := range codeInText.FindAllStringSubmatch(line, -1) {
+		m := routeInCode.FindStringSubmatch(code[1])
+		method, path := m[1], m[2]
+		switch {
+		case path == "" && method != code[1]: // no route
+			methods = nil
+		case path == "":
+			methods = append(methods, method)
+		case strings.HasPrefix(path, "…"):
+			out = append(out, cmp.Or(method, last)+" "+before+" "+strings.TrimPrefix(path, "…"))
+		case method == "" && before != "":
+			out = append(out, last+" "+before+" "+path)
+		case method == "":
+			out = append(out, "ANY "+path)
+		default:
+			for _, one := range append(methods, method) {
+				out = append(out, one+" "+path)
+			}
+			methods, last, before = nil, method, path
+		}
+	}
+	return out
+}
+
 // beyondTheDocument are the addresses that the document does not describe: pages, other doors, and
 // the listener of metrics.
 var beyondTheDocument = regexp.MustCompile(`^(GET|ANY|POST) /(manual(/[a-z.-]*)?|dashboard/|mcp|metrics|ingest/[a-z…/A-Z]*|t/[oc]/…|unsubscribe/…|preferences/…)$`)
@@ -195,9 +212,6 @@ var onDisk = regexp.MustCompile(`^ANY /(etc|var|usr|root|tmp|src|work)(/|$)`)
 
 // routeIn returns whether one of the operations is meant by a text of operationsIn.
 func routeIn(operations map[string]*rest.Operation, text string) bool {
-	if beyondTheDocument.MatchString(text) || onDisk.MatchString(text) {
-		return true
-	}
 	words := strings.Fields(text)
 	method, paths := words[0], words[1:2]
 	if len(words) > 2 {
@@ -205,6 +219,12 @@ func routeIn(operations map[string]*rest.Operation, text string) bool {
 		for place := words[1]; place != "/"; place = path.Dir(place) {
 			paths = append(paths, place+words[2])
 		}
+		if routeIn(operations, "ANY "+words[2]) {
+			return true
+		}
+	}
+	if beyondTheDocument.MatchString(text) || onDisk.MatchString(text) {
+		return true
 	}
 	for _, op := range operations {
 		pattern := regexp.MustCompile("^" + regexp.MustCompile(`\{[^}]*\}`).ReplaceAllString(op.Path, "[^/]+") + "$")
@@ -237,8 +257,10 @@ func TestTheManualCallsWhatIsThere(t *testing.T) {
 	if total < 200 || routeIn(b.handler.Operations(), "POST /nothing") || routeIn(b.handler.Operations(), "POST /queue/hold /nothing") {
 		t.Errorf("%d operations are named", total)
 	}
-	bad := "`GET /nothing/{id}?x=y` and `GET`, `PATCH /none`, `/more` of `/other`\ncurl -sS https://mail.example.com/none -H 'a' \\\n  -d '{}'\n"
-	if got := operationsIn(bad); !slices.Equal(got, []string{"GET /nothing/{id}", "GET /none", "PATCH /none", "PATCH /none /more", "ANY /other", "POST /none"}) {
+	bad := "`GET /nothing/{id}?x=y` and `/other`\n`GET`, `PATCH /none`, `POST …/more`, `/less` `GET`\n`/other` `a/b` `/etc`\n" +
+		"curl -sS https://mail.example.com/none -H 'a' \\\n  -d '{}'\n"
+	want := []string{"GET /nothing/{id}", "GET /nothing/{id} /other", "GET /none", "PATCH /none", "POST /none /more", "PATCH /none /less", "ANY /other", "ANY /etc", "POST /none"}
+	if got := operationsIn(bad); !slices.Equal(got, want) {
 		t.Errorf("it finds %q", got)
 	}
 }
