@@ -685,7 +685,7 @@ func TestTheManualIsTrue(t *testing.T) {
 	lines := 0
 	for _, page := range manualPages(t) {
 		lines += len(typed(page))
-		for _, fault := range append(strangeVariables(page.text, want), strangeCommands(page)...) {
+		for _, fault := range slices.Concat(strangeVariables(page.text, want), strangeFlags(page.text, want), strangeCommands(page)) {
 			t.Errorf("%s: %s", page.name, fault)
 		}
 	}
@@ -695,6 +695,9 @@ func TestTheManualIsTrue(t *testing.T) {
 	bad := manualPage{name: "web/manual/bad.md", text: "`mailer keys make`, `mailer queue show ID --color`\n```sh\n./mailer serve --backup-keep x    # no number\nMAILER_DB=x mailer doubts all | cat\n```\n"}
 	if got := strangeCommands(bad); len(got) != 4 {
 		t.Errorf("of 4 commands that are none it finds %q", got)
+	}
+	if got := strangeFlags("`--nothing x`, `serve --none`, `--tls-cert F --tls-keys F` of `other --none`", want); len(got) != 3 {
+		t.Errorf("of 3 flags that are none it finds %q", got)
 	}
 	if got := strangeVariables("MAILER_NOTHING", want); len(got) != 1 {
 		t.Errorf("it finds %q", got)
@@ -817,6 +820,19 @@ func strangeVariables(text string, facts []string) (out []string) {
 		known := slices.ContainsFunc(facts, func(fact string) bool { return slices.Contains(strings.Fields(fact), "--"+flag) })
 		if ofTests := strings.HasPrefix(v, "MAILER_BENCH_") || v == "MAILER_BIN"; !known && !ofTests {
 			out = append(out, fmt.Sprintf("no command has --%s, which %s would set", flag, v))
+		}
+	}
+	return out
+}
+
+// strangeFlags are those named by themselves, or behind serve, that no command of facts has.
+func strangeFlags(text string, facts []string) (out []string) {
+	for _, code := range regexp.MustCompile("`(?:serve )?(--[^`]*)`").FindAllStringSubmatch(text, -1) {
+		for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(code[1], -1) {
+			if !slices.Contains([]string{"--db", "--master-key-file", "--json", "--help"}, flag) &&
+				!slices.ContainsFunc(facts, func(fact string) bool { return slices.Contains(strings.Fields(fact), flag) }) {
+				out = append(out, "no command has "+flag)
+			}
 		}
 	}
 	return out
