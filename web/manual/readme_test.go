@@ -1,6 +1,7 @@
 package manual
 
 import (
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -50,5 +51,21 @@ func TestFiguresOfTheREADMEStandInTheManual(t *testing.T) {
 func TestTheREADMEIsShort(t *testing.T) {
 	if n := strings.Count(string(read(t, "../../README.md")), "\n"); n > maxREADME {
 		t.Errorf("%d lines", n)
+	}
+}
+
+// maxPicture is how many bytes a picture may have.
+const maxPicture = 60_000
+
+func TestPicturesOfTheREADMEAreSmall(t *testing.T) {
+	readme := string(read(t, "../../README.md"))
+	pictures, err := filepath.Glob("pictures/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatalf("%q, %v", pictures, err)
+	}
+	for _, name := range pictures {
+		if n := len(read(t, name)); n > maxPicture || !strings.Contains(readme, "](web/manual/"+name+")") {
+			t.Errorf("%s has %d bytes, or the README does not show it", name, n)
+		}
 	}
 }
