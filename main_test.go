@@ -599,18 +599,46 @@ func TestDevShowedAnOwnersKeyOnAPublicAddress(t *testing.T) {
 
 // told is what the tables of the manual say: each command with its flags, the
 // flags of serve with their defaults, the options of relays.
-func told(manual string) (facts []string) {
+func told(commands, settings, options string) (facts []string) {
 	name, flag := regexp.MustCompile(`^mailer( [a-z][a-z-]*)+`), regexp.MustCompile(`--[a-z-]+`)
-	for _, row := range regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]* \\| (?:`([^`]+)`)?").FindAllStringSubmatch(manual, -1) {
-		if option, _, found := strings.Cut(row[1], "="); found {
-			facts = append(facts, option+"=")
-		} else if strings.HasPrefix(row[1], "--") {
-			facts = append(facts, row[1]+" "+row[2])
-		} else if name.MatchString(row[1]) {
+	rows := regexp.MustCompile("(?m)^\\| `([^`]+)`[^|]* \\| (?:`([^`]+)`)?")
+	for _, row := range rows.FindAllStringSubmatch(commands, -1) {
+		if name.MatchString(row[1]) {
 			facts = append(facts, strings.Join(append([]string{name.FindString(row[1])}, slices.Sorted(slices.Values(flag.FindAllString(row[1], -1)))...), " "))
 		}
 	}
+	for _, row := range rows.FindAllStringSubmatch(settings, -1) {
+		if strings.HasPrefix(row[1], "--") {
+			facts = append(facts, row[1]+" "+row[2])
+		}
+	}
+	for _, row := range rows.FindAllStringSubmatch(options, -1) {
+		if option, _, found := strings.Cut(row[1], "="); found {
+			facts = append(facts, option+"=")
+		}
+	}
 	return facts
+}
+
+// section is what stands below a heading of a page, up to the next one.
+func section(page, heading string) string {
+	_, below, _ := strings.Cut(page, "\n## "+heading+"\n")
+	below, _, _ = strings.Cut(below, "\n## ")
+	return below
+}
+
+// toldBy is what the pages tell whose tables these are.
+func toldBy(commands, relays string) []string {
+	return told(section(commands, "Commands"), section(commands, "Settings"), section(relays, "Options"))
+}
+
+func readManual(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("web", "manual", name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
 }
 
 // has is the same as the program has it.
@@ -639,28 +667,25 @@ func differences(told, has []string) (out []string) {
 }
 
 func TestTheManualIsTrue(t *testing.T) {
-	text, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	manual, want := string(text), has(newRoot())
-	_, err = relays.ParseOne("smtp://host?none=1")
+	commands, ofRelays, want := readManual(t, "commands.md"), readManual(t, "relays.md"), has(newRoot())
+	_, err := relays.ParseOne("smtp://host?none=1")
 	_, options, _ := strings.Cut(err.Error(), "there are ")
 	for _, option := range strings.Split(options, ", ") {
 		want = append(want, option+"=")
 	}
-	for _, fact := range differences(told(manual), want) {
+	for _, fact := range differences(toldBy(commands, ofRelays), want) {
 		t.Errorf("only the manual or only the program has: %s", fact)
 	}
 	for _, change := range [][2]string{{"| `--rate-limit` | `100`", "| `--rate-limit` | `99`"}, {"| `mailer doubts` |", "| doubts |"}, {"[--trust]", "[--trusted]"}, {"| `ca=FILE`", "| `cafile=FILE`"}} {
-		if got := differences(told(strings.Replace(manual, change[0], change[1], 1)), want); len(got) == 0 {
+		r := strings.NewReplacer(change[0], change[1])
+		if got := differences(toldBy(r.Replace(commands), r.Replace(ofRelays)), want); len(got) == 0 {
 			t.Errorf("with %q for %q the manual is still true", change[1], change[0])
 		}
 	}
 	lines := 0
 	for _, page := range manualPages(t) {
 		lines += len(typed(page))
-		for _, fault := range append(strangeVariables(page.text, want), strangeCommands(page)...) {
+		for _, fault := range slices.Concat(strangeVariables(page.text, want), strangeFlags(page.text, want), strangeCommands(page)) {
 			t.Errorf("%s: %s", page.name, fault)
 		}
 	}
@@ -671,19 +696,112 @@ func TestTheManualIsTrue(t *testing.T) {
 	if got := strangeCommands(bad); len(got) != 4 {
 		t.Errorf("of 4 commands that are none it finds %q", got)
 	}
+	if got := strangeFlags("`--nothing x`, `serve --none`, `--tls-cert F --tls-keys F` of `other --none`", want); len(got) != 3 {
+		t.Errorf("of 3 flags that are none it finds %q", got)
+	}
 	if got := strangeVariables("MAILER_NOTHING", want); len(got) != 1 {
 		t.Errorf("it finds %q", got)
 	}
 }
 
-// manualPage is a file of the manual: README.md, the reference, or a page of web/manual; or
-// one for those who take part.
+var (
+	linkInCell  = regexp.MustCompile(`\[([^\]]+)\]\([^)]*\)`)
+	marksInCell = regexp.MustCompile("`|\\\\")
+	oneCell     = regexp.MustCompile(`(?:[^|\\]|\\.)+`)
+	codeInCell  = regexp.MustCompile("`([a-z/. -]+)`")
+	ofDefault   = regexp.MustCompile(` \(default:? [^)]*\)`)
+)
+
+// spoken is what is read of a cell of a table: without links, marks of code and escapes.
+func spoken(cell string) string {
+	return strings.TrimSpace(marksInCell.ReplaceAllString(linkInCell.ReplaceAllString(cell, "$1"), ""))
+}
+
+// cells are those of the rows of a table whose first one is code.
+func cells(table string) (rows [][]string) {
+	for line := range strings.Lines(table) {
+		if strings.HasPrefix(line, "| `") {
+			rows = append(rows, oneCell.FindAllString(strings.Trim(line, "|\n"), -1))
+		}
+	}
+	return rows
+}
+
+// says tells whether a cell begins with the words of a help text. What stands in brackets
+// there as the default has a column of its own in the manual, or the same brackets.
+func says(cell, help string) bool {
+	words := spoken(cell)
+	return strings.HasPrefix(words, help) || strings.HasPrefix(words, ofDefault.ReplaceAllString(help, ""))
+}
+
+// members are the commands of a cell: `queue list`, `hold` are two of queue.
+func members(cell string) (out []string) {
+	group := ""
+	for _, m := range codeInCell.FindAllStringSubmatch(cell, -1) {
+		if parent, _, found := strings.Cut(m[1], " "); found || group == "" {
+			group = parent
+			out = append(out, m[1])
+			continue
+		}
+		out = append(out, group+" "+m[1])
+	}
+	return out
+}
+
+// helpPage is the manual's page of commands: the rows of its tables.
+type helpPage struct{ commands, flags, settings [][]string }
+
+// unsaid are the help texts of a command and those below it that the page does not have.
+func (p helpPage) unsaid(cmd *cobra.Command) (out []string) {
+	for _, sub := range cmd.Commands() {
+		out = append(out, p.unsaid(sub)...)
+	}
+	name := strings.TrimPrefix(cmd.CommandPath(), "mailer ")
+	own := func(row []string) bool {
+		rest, found := strings.CutPrefix(spoken(row[0]), "mailer "+name)
+		beyond := strings.TrimLeft(rest, " ")
+		return found && (beyond == "" || rest != beyond && !('a' <= beyond[0] && beyond[0] <= 'z')) && says(row[1], cmd.Short)
+	}
+	if cmd.Runnable() && (!cmd.HasSubCommands() || cmd.Flags().HasFlags()) && !slices.ContainsFunc(p.commands, own) {
+		out = append(out, "mailer "+name+": "+cmd.Short)
+	}
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		rows, mine := p.flags, func(cell string) bool { return !strings.Contains(cell, "`") || slices.Contains(members(cell), name) }
+		if name == "serve" {
+			rows, mine = p.settings, func(string) bool { return true }
+		}
+		if !slices.ContainsFunc(rows, func(row []string) bool { return spoken(row[0]) == "--"+f.Name && mine(row[1]) && says(row[2], f.Usage) }) {
+			out = append(out, "mailer "+name+" --"+f.Name+": "+f.Usage)
+		}
+	})
+	return out
+}
+
+// unsaid are the help texts that the page of commands does not have.
+func unsaid(page string) []string {
+	return helpPage{cells(section(page, "Commands")), cells(section(page, "Flags of commands")), cells(section(page, "Settings"))}.unsaid(newRoot())
+}
+
+func TestTheManualSaysWhatHelpSays(t *testing.T) {
+	page := readManual(t, "commands.md")
+	for _, text := range unsaid(page) {
+		t.Errorf("commands.md does not say what --help says of %s", text)
+	}
+	for _, change := range [][2]string{{"| Add a team;", "| Adds a team;"}, {"| print JSON |", "| JSON |"}, {"`audit list` | how many", "`audit` | how many"}, {"| requests a second of one key;", "| requests;"}} {
+		if got := unsaid(strings.Replace(page, change[0], change[1], 1)); len(got) == 0 {
+			t.Errorf("with %q for %q the page still says it all", change[1], change[0])
+		}
+	}
+}
+
+// manualPage is a file that people read: README.md, a page of web/manual, or one for those
+// who take part.
 type manualPage struct{ name, text string }
 
 func manualPages(t *testing.T) (pages []manualPage) {
 	t.Helper()
 	names, err := filepath.Glob("web/manual/*.md")
-	if err != nil || len(names) < 9 {
+	if err != nil || len(names) < 25 {
 		t.Fatalf("%d pages, %v", len(names), err)
 	}
 	for _, name := range append(names, "README.md", ".github/CONTRIBUTING.md", ".github/SECURITY.md", ".github/ISSUE_TEMPLATE/bug.md") {
@@ -708,24 +826,39 @@ func strangeVariables(text string, facts []string) (out []string) {
 	return out
 }
 
+// strangeFlags are those named by themselves, or behind serve, that no command of facts has.
+func strangeFlags(text string, facts []string) (out []string) {
+	for _, code := range regexp.MustCompile("`(?:serve )?(--[^`]*)`").FindAllStringSubmatch(text, -1) {
+		for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAllString(code[1], -1) {
+			if !slices.Contains([]string{"--db", "--master-key-file", "--json", "--help"}, flag) &&
+				!slices.ContainsFunc(facts, func(fact string) bool { return slices.Contains(strings.Fields(fact), flag) }) {
+				out = append(out, "no command has "+flag)
+			}
+		}
+	}
+	return out
+}
+
 // typed are the command lines of mailer that a page has its reader type: in blocks of code
-// and, but for the README, whose tables show all forms of a command at once, in the text.
+// and, but for the page of commands, whose tables show all forms of one at once, in the text.
 func typed(page manualPage) (lines []string) {
+	page.text = regexp.MustCompile(`\\\n +`).ReplaceAllString(page.text, "")
 	pattern := "(?m)^(?:[a-z]+\\$ |ExecStart=|[A-Z_]+=(?:'[^']*'|[^ ]*) )*(?:\\./|/usr/local/bin/)?mailer ([^\n|>#&;]*)"
 	for _, block := range regexp.MustCompile("(?ms)^ *```[a-z]*\n(.*?)^ *```$").FindAllStringSubmatch(page.text, -1) {
 		for _, line := range regexp.MustCompile(pattern).FindAllStringSubmatch(regexp.MustCompile(`(?m)^ +`).ReplaceAllString(block[1], ""), -1) {
 			lines = append(lines, line[1])
 		}
 	}
-	if page.name != "README.md" {
-		for _, code := range regexp.MustCompile("`mailer ([^`]*)`").FindAllStringSubmatch(page.text, -1) {
+	if page.name != "web/manual/commands.md" {
+		for _, code := range regexp.MustCompile("`mailer ([^`\\\\]*)[^`]*`").FindAllStringSubmatch(page.text, -1) {
 			lines = append(lines, code[1])
 		}
 	}
 	return lines
 }
 
-// strangeCommands are those that a page has its reader type and that the program refuses.
+// strangeCommands are those that a page has its reader type and that the program refuses. A
+// text may name a command without what it is about.
 func strangeCommands(page manualPage) (out []string) {
 	for _, line := range typed(page) {
 		var args []string
@@ -734,9 +867,17 @@ func strangeCommands(page manualPage) (out []string) {
 				args = append(args, strings.Trim(word, "'"))
 			}
 		}
-		cmd, rest, err := newRoot().Find(args)
+		root := newRoot()
+		root.InitDefaultHelpCmd()
+		cmd, rest, err := root.Find(args)
+		if err == nil && len(rest) == 0 && strings.Contains(page.text, "`mailer "+line+"`") {
+			continue
+		}
 		if err == nil {
 			err = cmd.ParseFlags(rest)
+		}
+		if errors.Is(err, pflag.ErrHelp) {
+			continue
 		}
 		if err == nil {
 			err = cmd.ValidateArgs(cmd.Flags().Args())
@@ -751,11 +892,11 @@ func strangeCommands(page manualPage) (out []string) {
 	return out
 }
 
-// limits are rows of the manual, or parts of them, as the program's constants have
+// limits are rows of the manual, or parts of them, by page, as the program's constants have
 // them.
-func limits() []string {
+func limits() map[string][]string {
 	const hour, day, thousand = time.Hour, 24 * time.Hour, 1000
-	return []string{
+	return map[string][]string{"limits.md": {
 		fmt.Sprintf("| an email | %d recipients; subject of %d,%03d bytes; %d tags; %d headers; %d attachments of %d MiB together", app.MaxRecipients,
 			app.MaxSubject/thousand, app.MaxSubject%thousand, app.MaxTags, app.MaxHeaders, app.MaxAttachments, app.DefaultMaxAttachmentBytes>>20),
 		fmt.Sprintf("| a batch | %d emails; %d,%03d contacts; %d,%03d suppressions |", app.MaxBatch,
@@ -771,39 +912,45 @@ func limits() []string {
 		fmt.Sprintf("| a segment | %d conditions |", app.MaxConditions),
 		fmt.Sprintf("is kept for %d days; %d a team (`--webhooks-per-team`) |", webhook.EventsKept/day, webhook.DefaultPerTeam),
 		fmt.Sprintf("counts once within %d days; found by the provider's own id for %d days |", feedback.ReportsKept/day, feedback.ProviderIDsKept/day),
+	}, "events.md": {
 		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
+	}, "domains.md": {
 		fmt.Sprintf("or, after %d hours, `failed`", app.GiveUpVerifying/hour),
+	}, "api.md": {
 		fmt.Sprintf("`{to}`, up to %d addresses", app.MaxBroadcastTests),
+		fmt.Sprintf("for 0 to %d hours, %d by itself", webhook.MaxOverlapHours, webhook.DefaultOverlapHours),
+	}, "broadcasts.md": {
+		fmt.Sprintf("up to %d addresses", app.MaxBroadcastTests),
 		fmt.Sprintf("broadcasts use at most %.0f %%", 100*pacing.DefaultBulkShare),
-	}
+	}, "relays.md": {
+		fmt.Sprintf("broadcasts use at most %.0f %%", 100*pacing.DefaultBulkShare),
+	}}
 }
 
 func TestTheManualHasTheProgramsLimits(t *testing.T) {
-	manual, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, limit := range limits() {
-		if !bytes.Contains(manual, []byte(limit)) {
-			t.Errorf("the manual does not say: %s", limit)
+	for page, limits := range limits() {
+		text := readManual(t, page)
+		for _, limit := range limits {
+			if !strings.Contains(text, limit) {
+				t.Errorf("%s does not say: %s", page, limit)
+			}
 		}
 	}
 }
 
-// rooms are the words of the house as the manual draws it.
-func rooms(manual string) []string {
-	_, development, _ := strings.Cut(manual, "\n## Development\n")
-	_, house, _ := strings.Cut(development, "```\n")
-	house, _, _ = strings.Cut(house, "```\n")
-	return regexp.MustCompile(`[a-z]+`).FindAllString(house, -1)
+// rooms are the packages of the house as the manual draws it: the last words of the paths
+// in the first cells.
+func rooms(development string) (out []string) {
+	for _, row := range cells(section(development, "The house")) {
+		for _, m := range codeInCell.FindAllStringSubmatch(row[0]+row[1], -1) {
+			out = append(out, filepath.Base(m[1]))
+		}
+	}
+	return out
 }
 
 func TestTheManualDrawsEveryPackage(t *testing.T) {
-	manual, err := os.ReadFile("README.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	drawn := rooms(string(manual))
+	drawn := rooms(readManual(t, "development.md"))
 	for _, name := range slices.Concat(floors...) {
 		if base := filepath.Base(name); name != "" && !slices.Contains(drawn, base) {
 			t.Errorf("the house in the manual lacks %s", name)

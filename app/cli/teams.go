@@ -101,7 +101,7 @@ func (c *Store) teamsDelete() *cobra.Command {
 				fmt.Sprintf("deleted %s with %d emails and %d contacts; emails that waited and are not sent: %d", team.Name, d.Size.Emails, d.Size.Contacts, d.Dropped()))
 		})
 	})
-	cmd.Flags().BoolVar(&yes, "yes", false, "do not ask")
+	cmd.Flags().BoolVar(&yes, "yes", false, "don't ask")
 	return c.jsonFlag(cmd)
 }
 

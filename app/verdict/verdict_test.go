@@ -256,12 +256,12 @@ func TestEveryStateHasItsSentence(t *testing.T) {
 }
 
 func TestTheManualNamesEachCode(t *testing.T) {
-	manual, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	manual, err := os.ReadFile(filepath.Join("..", "..", "web", "manual", "api.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(manual), "### The verdict")
-	section, _, _ = strings.Cut(section, "\n### ")
+	_, section, _ := strings.Cut(string(manual), "## The verdict")
+	section, _, _ = strings.Cut(section, "\n## ")
 	named := map[string]bool{}
 	for line := range strings.Lines(section) {
 		cells := strings.Split(line, "|")
@@ -274,12 +274,12 @@ func TestTheManualNamesEachCode(t *testing.T) {
 	}
 	for _, tpl := range Templates() {
 		if !named[string(tpl.Code)] {
-			t.Errorf("the README does not name %s", tpl.Code)
+			t.Errorf("the manual does not name %s", tpl.Code)
 		}
 		delete(named, string(tpl.Code))
 	}
 	for code := range named {
-		t.Errorf("the README names %s, which is none", code)
+		t.Errorf("the manual names %s, which is none", code)
 	}
 }
 

@@ -1,0 +1,71 @@
+package manual
+
+import (
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// maxREADME is how many lines the page for who decides and begins may have.
+const maxREADME = 200
+
+var figure = regexp.MustCompile(`[0-9]+(?:[.,][0-9]+)*`)
+
+// unproven are the rows of the README's table of figures whose numbers do not stand
+// together in one row of the page of figures, and how many rows there are.
+func unproven(readme, page string) (out []string, rows int) {
+	_, section, _ := strings.Cut(readme, "\n## Figures\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	for line := range strings.Lines(section) {
+		named := figure.FindAllString(line, -1)
+		if !strings.HasPrefix(line, "| ") || len(named) == 0 {
+			continue
+		}
+		rows++
+		if !slices.ContainsFunc(strings.Split(page, "\n"), func(row string) bool {
+			known := figure.FindAllString(row, -1)
+			return strings.HasPrefix(row, "| ") && !slices.ContainsFunc(named, func(n string) bool { return !slices.Contains(known, n) })
+		}) {
+			out = append(out, line)
+		}
+	}
+	return out, rows
+}
+
+func TestFiguresOfTheREADMEStandInTheManual(t *testing.T) {
+	readme, page := string(read(t, "../../README.md")), string(read(t, "figures.md"))
+	got, rows := unproven(readme, page)
+	for _, row := range got {
+		t.Errorf("no row of figures.md has: %s", row)
+	}
+	if rows < 6 {
+		t.Errorf("the README has %d rows of figures", rows)
+	}
+	if got, _ := unproven(strings.Replace(readme, "| memory idle | 3", "| memory idle | 2", 1), page); len(got) != 1 {
+		t.Errorf("of one wrong figure it finds %q", got)
+	}
+}
+
+func TestTheREADMEIsShort(t *testing.T) {
+	if n := strings.Count(string(read(t, "../../README.md")), "\n"); n > maxREADME {
+		t.Errorf("%d lines", n)
+	}
+}
+
+// maxPicture is how many bytes a picture may have.
+const maxPicture = 60_000
+
+func TestPicturesOfTheREADMEAreSmall(t *testing.T) {
+	readme := string(read(t, "../../README.md"))
+	pictures, err := filepath.Glob("pictures/*")
+	if err != nil || len(pictures) == 0 {
+		t.Fatalf("%q, %v", pictures, err)
+	}
+	for _, name := range pictures {
+		if n := len(read(t, name)); n > maxPicture || !strings.Contains(readme, "](web/manual/"+name+")") {
+			t.Errorf("%s has %d bytes, or the README does not show it", name, n)
+		}
+	}
+}
