@@ -30,7 +30,7 @@ func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactIn
 		}
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		w, err := s.NewContactWriter(tx, key.TeamID, false)
+		w, err := s.NewContactWriter(tx, key.TeamID)
 		if err != nil {
 			return err
 		}
@@ -155,7 +155,7 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 		return err
 	}
 	if c.Unsubscribed && !old.Unsubscribed {
-		if err := s.optOutFormer(tx, &c); err != nil {
+		if _, err := s.optOutFormer(tx, &c); err != nil {
 			return err
 		}
 	}
