@@ -117,19 +117,18 @@ func (s *Service) keepOptOut(tx *db.Tx, c *app.Contact) error {
 }
 
 // optOutFormer keeps the addresses that a contact had from mail that still waits for
-// them, now that the contact left all mailings, and returns them.
-func (s *Service) optOutFormer(tx *db.Tx, c *app.Contact) (addresses []app.AddressHash, err error) {
+// them, now that the contact left all mailings.
+func (s *Service) optOutFormer(tx *db.Tx, c *app.Contact) error {
 	former, err := tx.FormerAddresses(c.TeamID, c.ID)
 	if err != nil {
-		return nil, fmt.Errorf("read former addresses: %w", err)
+		return fmt.Errorf("read former addresses: %w", err)
 	}
 	for _, f := range former {
 		was := *c
 		was.Email, was.Hash = f.Email, f.Hash
 		if err := s.keepOptOut(tx, &was); err != nil {
-			return nil, err
+			return err
 		}
-		addresses = append(addresses, f.Hash)
 	}
-	return addresses, nil
+	return nil
 }

@@ -22,21 +22,15 @@ func (s *set) readChoices(topicID string, hashes []app.AddressHash) error {
 	return nil
 }
 
-// choose keeps a choice that changes something. One to opt in is left out where its address
-// opted out: an old list re-subscribes nobody.
+// choose keeps a choice that changes something; items of a set choose the same about a
+// topic. One to opt in is left out where its address opted out: an import, of an old list
+// maybe, re-subscribes nobody.
 func (s *set) choose(choice app.TopicChoice, address app.AddressHash) {
 	who := choosing{choice.ID, address}
 	if was := s.chosen[who]; was == choice.Subscription || was == app.OptOut {
 		return
 	}
-	if s.chosen[who] = choice.Subscription; choice.Subscription == app.OptOut {
-		for i := range s.choices { // what an item before it chose
-			if c := &s.choices[i]; c.TopicID == choice.ID && c.Address == address {
-				c.Subscription = app.OptOut
-				return
-			}
-		}
-	}
+	s.chosen[who] = choice.Subscription
 	s.choices = append(s.choices, db.Choice{TopicID: choice.ID, Address: address, Subscription: choice.Subscription, At: s.tx.Now})
 }
 
@@ -89,16 +83,22 @@ func (s *set) flushSuppressions() error {
 }
 
 // leaveFormer has a contact that left all mailings leave them with its former addresses
-// too, of which items may come.
+// too, where no other contact has them now, items before this one among them.
 func (s *set) leaveFormer(c *app.Contact) error {
-	if err := s.flushSuppressions(); err != nil {
+	former, err := s.tx.FormerAddresses(c.TeamID, c.ID)
+	if err != nil {
+		return fmt.Errorf("read former addresses: %w", err)
+	}
+	if len(former) == 0 {
+		return nil
+	}
+	if err := s.flush(); err != nil {
 		return err
 	}
-	former, err := s.s.optOutFormer(s.tx, c)
-	for _, address := range former {
-		if s.blocked[address] == "" {
-			s.blocked[address] = app.OriginUnsubscribe
+	for _, f := range former { // of which items may come
+		if s.there[f.Hash] == nil && s.blocked[f.Hash] == "" {
+			s.blocked[f.Hash] = app.OriginUnsubscribe
 		}
 	}
-	return err
+	return s.s.optOutFormer(s.tx, c)
 }

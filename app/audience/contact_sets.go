@@ -208,7 +208,9 @@ func (s *set) flush() error {
 		s.ContactWriter.members[m.SegmentID]++
 	}
 	s.created += len(s.fresh)
-	return s.tx.SetChoices(s.choices)
+	err = s.tx.SetChoices(s.choices)
+	s.fresh, s.members, s.choices = nil, nil, nil
+	return err
 }
 
 // lacking is what an item adds to a contact that has its own values.

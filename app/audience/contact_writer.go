@@ -220,7 +220,7 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 		}
 	}
 	if c.Unsubscribed && !old.Unsubscribed {
-		if _, err := w.s.optOutFormer(w.tx, &c); err != nil {
+		if err := w.s.optOutFormer(w.tx, &c); err != nil {
 			return err
 		}
 	}

@@ -155,7 +155,7 @@ func (s *Service) patchContact(tx *db.Tx, old app.Contact, p *app.ContactPatch, 
 		return err
 	}
 	if c.Unsubscribed && !old.Unsubscribed {
-		if _, err := s.optOutFormer(tx, &c); err != nil {
+		if err := s.optOutFormer(tx, &c); err != nil {
 			return err
 		}
 	}

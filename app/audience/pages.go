@@ -309,7 +309,7 @@ func (s *Pages) unsubscribeContact(tx *db.Tx, c *app.Contact) error {
 	if err := tx.UpdateContact(c); err != nil {
 		return err
 	}
-	if _, err := s.service.optOutFormer(tx, c); err != nil {
+	if err := s.service.optOutFormer(tx, c); err != nil {
 		return err
 	}
 	return s.service.announceChange(tx, c)
