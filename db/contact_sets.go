@@ -201,7 +201,7 @@ func (r *Reader) ChoicesAmong(topicID string, addresses []app.AddressHash) (all 
 	return all, err
 }
 
-// SetChoices writes choices down; one that an address made before gives way.
+// SetChoices is SetChoice for many, no two of which are of one address and topic.
 func (tx *Tx) SetChoices(choices []Choice) error {
 	args := make([]any, 0, 4*setRows)
 	for i := range choices {
@@ -209,7 +209,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 		args = append(args, c.TopicID, c.Address[:], string(c.Subscription), milli(c.At))
 		if (i+1)%setRows == 0 {
 			if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRows+` ON CONFLICT (topic_id, address)
-				DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at`, args...); err != nil {
+				DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at WHERE choices.subscription <> excluded.subscription`, args...); err != nil {
 				return fmt.Errorf("set choices: %w", err)
 			}
 			args = args[:0]
@@ -217,7 +217,7 @@ func (tx *Tx) SetChoices(choices []Choice) error {
 	}
 	for ; len(args) > 0; args = args[4:] {
 		if _, err := tx.exec(`INSERT INTO choices (topic_id, address, subscription, chosen_at) VALUES `+choiceRow+` ON CONFLICT (topic_id, address)
-			DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at`, args[:4]...); err != nil {
+			DO UPDATE SET subscription = excluded.subscription, chosen_at = excluded.chosen_at WHERE choices.subscription <> excluded.subscription`, args[:4]...); err != nil {
 			return fmt.Errorf("set choice: %w", err)
 		}
 	}

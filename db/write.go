@@ -209,7 +209,7 @@ func (d *DB) gather(first *request) []*request {
 			return group
 		}
 		if timer == nil {
-			timer = time.NewTimer(d.patienceOf(hurried))
+			timer = time.NewTimer(patienceOf(hurried, d.crowd, d.wait))
 			defer timer.Stop()
 		}
 		select {
@@ -222,11 +222,13 @@ func (d *DB) gather(first *request) []*request {
 	return group
 }
 
-func (d *DB) patienceOf(hurried bool) time.Duration {
-	if hurried || d.crowd < crowded {
-		return d.wait
+// patienceOf is how long a group waits of whose closures some are hurried or not, where
+// groups have a mean size of crowd.
+func patienceOf(hurried bool, crowd float64, wait time.Duration) time.Duration {
+	if hurried || crowd < crowded {
+		return wait
 	}
-	return patience * d.wait
+	return patience * wait
 }
 
 // commit runs a group in one transaction. What is written is answered once it is on disk

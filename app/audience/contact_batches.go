@@ -49,7 +49,7 @@ func (s *Service) PutContacts(ctx context.Context, key *app.Key, items []Contact
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) (err error) {
 		b := &contactBatch{conflict: conflict, permissive: permissive, byAddress: map[app.AddressHash]*contactGroup{}}
-		if b.w, err = s.NewContactWriter(tx, key.TeamID, false); err != nil {
+		if b.w, err = s.NewContactWriter(tx, key.TeamID); err != nil {
 			return err
 		}
 		result, err = b.write(prepared)

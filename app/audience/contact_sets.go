@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 
 	"mailer/app"
 	"mailer/db"
@@ -21,26 +22,43 @@ type Written struct {
 	Refusal  error // an *app.Error; nil: the item was taken
 }
 
-// set is a set of items that is being written.
+// set is a set of items that is being written: changes of contacts that are stored at
+// once, everything else by flush.
 type set struct {
 	*ContactWriter
 	there   map[app.AddressHash]*app.Contact
 	blocked map[app.AddressHash]app.SuppressionOrigin
+	chosen  map[choosing]app.Subscription
 	taken   map[string]bool // ids that items ask for and contacts have
-	fresh   []*app.Contact  // to be inserted
+
+	listed  map[app.AddressHash]bool // in suppressions
+	fresh   []*app.Contact           // to be inserted, with all that follows
 	members []db.SegmentMember
+	choices []db.Choice
+	barred  []app.Suppression
+	graver  []app.AddressHash // whose suppressions get another origin
 }
 
-// PutSet is Put for many items at once, for a writer that is quiet; their choices about
-// topics are left out. An item whose contact has an id keeps it where the team has no
+// choosing is who chooses about what.
+type choosing struct {
+	topicID string
+	address app.AddressHash
+}
+
+// PutSet is Put for many items at once that choose about no topics; webhooks are not told.
+// An item whose contact has an id keeps it where the team has no
 // other of it, and likewise its times. Errors are those of the store.
 func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict) ([]Written, error) {
-	s := &set{ContactWriter: w, there: map[app.AddressHash]*app.Contact{}, blocked: map[app.AddressHash]app.SuppressionOrigin{}, taken: map[string]bool{}}
 	hashes := make([]app.AddressHash, len(items))
+	var ids []string
 	for i, n := range items {
 		hashes[i] = w.s.Sealer.AddressHash(w.teamID, n.Folded)
+		if n.Contact.ID != "" {
+			ids = append(ids, n.Contact.ID)
+		}
 	}
-	if err := s.lookUp(items, hashes); err != nil {
+	s, err := w.newSet(ids, nil, hashes)
+	if err != nil {
 		return nil, err
 	}
 	out := make([]Written, len(items))
@@ -56,38 +74,40 @@ func (w *ContactWriter) PutSet(items []*app.NewContact, conflict app.OnConflict)
 	return out, s.flush()
 }
 
-// lookUp reads what is there of the items' addresses.
-func (s *set) lookUp(items []*app.NewContact, hashes []app.AddressHash) error {
-	contacts, err := s.tx.ContactsByAddresses(s.teamID, hashes)
+// newSet reads what is there of the ids that items ask for, of topics and of addresses.
+func (w *ContactWriter) newSet(ids []string, topics []app.TopicChoice, addresses []app.AddressHash) (*set, error) {
+	s := &set{ContactWriter: w, there: map[app.AddressHash]*app.Contact{}, blocked: map[app.AddressHash]app.SuppressionOrigin{},
+		chosen: map[choosing]app.Subscription{}, taken: map[string]bool{}, listed: map[app.AddressHash]bool{}}
+	contacts, err := s.tx.ContactsByAddresses(s.teamID, addresses)
 	if err != nil {
-		return fmt.Errorf("look up contacts: %w", err)
+		return nil, fmt.Errorf("look up contacts: %w", err)
 	}
 	for i := range contacts {
 		s.there[contacts[i].Hash] = &contacts[i]
 	}
-	suppressed, err := s.tx.SuppressionsAmong(s.teamID, hashes)
+	suppressed, err := s.tx.SuppressionsAmong(s.teamID, addresses)
 	if err != nil {
-		return fmt.Errorf("look up suppressions: %w", err)
+		return nil, fmt.Errorf("look up suppressions: %w", err)
 	}
 	for i := range suppressed {
 		s.blocked[suppressed[i].Hash] = suppressed[i].Origin
 	}
-	var ids []string
-	for _, n := range items {
-		if n.Contact.ID != "" {
-			ids = append(ids, n.Contact.ID)
-		}
-	}
 	taken, err := s.tx.ContactIDsTaken(s.teamID, ids)
 	if err != nil {
-		return fmt.Errorf("look up ids: %w", err)
+		return nil, fmt.Errorf("look up ids: %w", err)
 	}
 	for _, id := range taken {
 		s.taken[id] = true
 	}
-	return nil
+	for _, choice := range topics {
+		if err := s.readChoices(choice.ID, addresses); err != nil {
+			return nil, err
+		}
+	}
+	return s, nil
 }
 
+// put is Put for one item of a set.
 func (s *set) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConflict, out *Written) error {
 	if err := s.check(n); err != nil {
 		return err
@@ -101,23 +121,14 @@ func (s *set) put(n *app.NewContact, hash app.AddressHash, conflict app.OnConfli
 	case app.ConflictSkip:
 		out.OptedOut = false
 		return nil
+	case app.ConflictError:
+		return errContactExists()
 	case ConflictFill:
-		if n = lacking(n, old); adds(n, old) {
-			break
+		if n = lacking(n, old); !adds(n, old) {
+			return nil
 		}
-		return nil
 	}
-	if err := s.flush(); err != nil { // old may be one of them
-		return err
-	}
-	merged := *n
-	merged.Topics = nil
-	if err := s.merge(&merged, *old); err != nil {
-		return err
-	}
-	c, err := merged.Merge(*old)
-	*old = c
-	return err
+	return s.bringUp(n, old)
 }
 
 // insert keeps a contact to be inserted.
@@ -144,14 +155,48 @@ func (s *set) insert(n *app.NewContact, hash app.AddressHash, out *Written) (err
 	}
 	out.ID, s.there[hash] = c.ID, &c
 	s.fresh = append(s.fresh, &c)
-	for _, id := range n.Segments {
-		s.members = append(s.members, db.SegmentMember{SegmentID: id, ContactID: c.ID})
-	}
+	s.joinLater(n, &c)
 	return nil
 }
 
-// flush inserts what is kept.
+// bringUp brings a contact up to an item (NewContact.Merge).
+func (s *set) bringUp(n *app.NewContact, old *app.Contact) error {
+	c, changed, err := s.merged(n, *old)
+	if err != nil {
+		return err
+	}
+	leaves := c.Unsubscribed && !old.Unsubscribed
+	*old = c
+	if !slices.Contains(s.fresh, old) {
+		if changed {
+			err = s.tx.UpdateContact(old)
+		}
+		if err == nil && leaves {
+			err = s.leaveFormer(old)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	s.joinLater(n, old)
+	return nil
+}
+
+// joinLater keeps the segments and choices of an item for flush.
+func (s *set) joinLater(n *app.NewContact, c *app.Contact) {
+	for _, id := range n.Segments {
+		s.members = append(s.members, db.SegmentMember{SegmentID: id, ContactID: c.ID})
+	}
+	for _, choice := range n.Topics {
+		s.choose(choice, c.Hash)
+	}
+}
+
+// flush writes what is kept.
 func (s *set) flush() error {
+	if err := s.flushSuppressions(); err != nil {
+		return err
+	}
 	if err := s.tx.InsertContacts(s.fresh); err != nil {
 		return err
 	}
@@ -163,8 +208,9 @@ func (s *set) flush() error {
 		s.ContactWriter.members[m.SegmentID]++
 	}
 	s.created += len(s.fresh)
-	s.fresh, s.members = nil, nil
-	return nil
+	err = s.tx.SetChoices(s.choices)
+	s.fresh, s.members, s.choices = nil, nil, nil
+	return err
 }
 
 // lacking is what an item adds to a contact that has its own values.

@@ -30,7 +30,6 @@ type ContactWriter struct {
 	s        *Service
 	tx       *db.Tx
 	teamID   string
-	quiet    bool // tells webhooks nothing, as imports do
 	types    map[string]app.PropertyType
 	segments map[string]bool
 	topics   map[string]bool
@@ -40,8 +39,8 @@ type ContactWriter struct {
 }
 
 // NewContactWriter begins to write contacts of a team; Finish must follow in the
-// same Write. quiet: webhooks are not told.
-func (s *Service) NewContactWriter(tx *db.Tx, teamID string, quiet bool) (*ContactWriter, error) {
+// same Write.
+func (s *Service) NewContactWriter(tx *db.Tx, teamID string) (*ContactWriter, error) {
 	types, err := tx.PropertyTypes(teamID)
 	if err != nil {
 		return nil, fmt.Errorf("read properties: %w", err)
@@ -51,7 +50,7 @@ func (s *Service) NewContactWriter(tx *db.Tx, teamID string, quiet bool) (*Conta
 		return nil, err
 	}
 	return &ContactWriter{
-		s: s, tx: tx, teamID: teamID, quiet: quiet, types: types, room: room,
+		s: s, tx: tx, teamID: teamID, types: types, room: room,
 		segments: map[string]bool{}, topics: map[string]bool{}, members: map[string]int{},
 	}, nil
 }
@@ -200,7 +199,7 @@ func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 	}
 	w.created++
 	joined, chosen, err := w.join(&c, n)
-	if err != nil || w.quiet {
+	if err != nil {
 		return c.ID, err
 	}
 	if err := w.s.announceContact(w.tx, webhook.ContactCreated, &c, joined); err != nil {
@@ -211,13 +210,11 @@ func (w *ContactWriter) create(n *app.NewContact, hash app.AddressHash) (id stri
 
 // merge brings a contact up to an item (NewContact.Merge).
 func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
-	c, err := n.Merge(old)
+	c, changed, err := w.merged(n, old)
 	if err != nil {
 		return err
 	}
-	changed := !reflect.DeepEqual(c, old)
 	if changed {
-		c.UpdatedAt = w.tx.Now
 		if err := w.tx.UpdateContact(&c); err != nil {
 			return err
 		}
@@ -228,7 +225,7 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 		}
 	}
 	joined, chosen, err := w.join(&c, n)
-	if err != nil || w.quiet {
+	if err != nil {
 		return err
 	}
 	if changed || len(joined) > 0 {
@@ -237,6 +234,15 @@ func (w *ContactWriter) merge(n *app.NewContact, old app.Contact) error {
 		}
 	}
 	return w.s.announceChoices(w.tx, w.teamID, c.Email, chosen)
+}
+
+// merged is a contact as it is after an item, and whether that changes it.
+func (w *ContactWriter) merged(n *app.NewContact, old app.Contact) (c app.Contact, changed bool, err error) {
+	if c, err = n.Merge(old); err != nil || reflect.DeepEqual(c, old) {
+		return c, false, err
+	}
+	c.UpdatedAt = w.tx.Now
+	return c, true, nil
 }
 
 // join adds a contact to the segments of an item and notes its choices. It

@@ -30,7 +30,7 @@ func (s *Service) PutContact(ctx context.Context, key *app.Key, in app.ContactIn
 		}
 	}
 	err = s.DB.Write(ctx, func(tx *db.Tx) error {
-		w, err := s.NewContactWriter(tx, key.TeamID, false)
+		w, err := s.NewContactWriter(tx, key.TeamID)
 		if err != nil {
 			return err
 		}

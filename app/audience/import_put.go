@@ -3,7 +3,6 @@ package audience
 import (
 	"errors"
 	"fmt"
-	"strings"
 
 	"mailer/app"
 	"mailer/app/importing"
@@ -15,7 +14,7 @@ import (
 type importPut struct {
 	run      *importRun
 	tx       *db.Tx
-	w        *ContactWriter
+	set      *set
 	i        importing.Import  // as it is stored afterwards
 	segments map[string]string // ids of names that were looked up; empty: of one too many
 }
@@ -45,78 +44,55 @@ func (p *importPut) first(batch importBatch) error {
 // done with contacts that exist already. A row that can't be taken whole opts out all the
 // same.
 func (p *importPut) optOut(row importRow) (status contactStatus, whole bool, err error) {
-	status, err = p.suppress(&row.person)
-	if err != nil || row.person.Contact == nil {
-		return status, row.person.Flaw == "", err
+	if row.person.Origin != "" {
+		status = p.set.suppress(row.person.Email, row.address, row.person.Origin)
+	}
+	if row.person.Contact == nil {
+		return status, row.person.Flaw == "", nil
 	}
 	n, flaw, err := p.contact(row)
 	if err != nil {
 		return "", false, err
 	}
 	whole = row.person.Flaw == "" && flaw == ""
-	if status, err = p.opted(n); status != "" || err != nil {
-		return status, whole, err
+	if n.Contact.Unsubscribed {
+		left, err := p.set.optOut(row.address)
+		if err != nil || left && p.i.Plan.Conflict != app.ConflictUpsert {
+			return contactUpdated, whole, err
+		}
 	}
-	_, status, err = p.w.Put(n, p.i.Plan.Conflict)
+	status, err = p.put(row, n)
 	var refusal *app.Error
 	if errors.As(err, &refusal) && refusal.Code == app.CodeValidation {
 		bare := &app.NewContact{Folded: n.Folded, Contact: app.Contact{Email: n.Contact.Email, Unsubscribed: n.Contact.Unsubscribed}}
-		_, status, err = p.w.Put(bare, p.i.Plan.Conflict)
+		status, err = p.put(row, bare)
 		whole = false
 	}
-	switch {
-	case errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached:
+	if errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached {
 		return "", false, nil // there is no contact that gets mail
-	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:
-		return "", false, &linkGone{row.line, err}
-	case err != nil:
-		return "", false, fmt.Errorf("line %d: %w", row.line, err)
 	}
-	return status, whole, nil
+	return status, whole, err
 }
 
-// opted unsubscribes a contact that exists. It returns no status where Put has the rest
-// to do.
-func (p *importPut) opted(n *app.NewContact) (contactStatus, error) {
-	old, err := p.tx.ContactByAddress(p.i.TeamID, p.run.s.Sealer.AddressHash(p.i.TeamID, n.Folded))
-	if errors.Is(err, db.ErrNotFound) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("look up contact: %w", err)
-	}
-	if !n.Contact.Unsubscribed || old.Unsubscribed {
-		return "", nil
-	}
-	err = p.w.merge(&app.NewContact{Contact: app.Contact{Unsubscribed: true}}, old)
-	if p.i.Plan.Conflict == app.ConflictUpsert {
-		return "", err
-	}
-	return contactUpdated, err
-}
-
-// suppress puts the address of a row on the list, or changes for what reason it stands
-// there to the graver one.
-func (p *importPut) suppress(person *importing.Person) (contactStatus, error) {
-	if person.Origin == "" {
-		return "", nil
-	}
-	email, address, err := app.ParseBareAddress(person.Email)
-	if err != nil {
-		return "", fmt.Errorf("read an address that was read before: %w", err)
-	}
-	fresh := app.Suppression{ID: app.NewID(), TeamID: p.i.TeamID, Email: strings.ToLower(email), Hash: p.run.s.Sealer.AddressHash(p.i.TeamID, address),
-		Origin: person.Origin, CreatedAt: p.tx.Now}
-	stands, err := p.tx.AddSuppression(fresh)
+// put writes the contact of a row. Errors: *app.Error of CodeValidation and
+// CodePlanLimitReached, *linkGone, those of the store.
+func (p *importPut) put(row importRow, n *app.NewContact) (contactStatus, error) {
+	var out Written
+	err := p.set.put(n, row.address, p.i.Plan.Conflict, &out)
+	var refusal *app.Error
 	switch {
+	case errors.As(err, &refusal) && (refusal.Code == app.CodeValidation || refusal.Code == app.CodePlanLimitReached):
+		return "", err
+	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:
+		return "", &linkGone{row.line, err}
 	case err != nil:
-		return "", fmt.Errorf("suppress: %w", err)
-	case stands.ID == fresh.ID:
+		return "", fmt.Errorf("line %d: %w", row.line, err)
+	case out.Created:
 		return contactCreated, nil
-	case stands.Origin.GivesWayTo(fresh.Origin):
-		return contactUpdated, p.tx.ReplaceOrigin(p.i.TeamID, stands.ID, fresh.Origin, stands.SourceID)
+	case p.i.Plan.Conflict == app.ConflictSkip:
+		return contactSkipped, nil
 	}
-	return contactSkipped, nil
+	return contactUpdated, nil
 }
 
 // rows writes the contacts of a batch and counts its rows.
@@ -159,17 +135,15 @@ func (p *importPut) row(row importRow) (flaw string, err error) {
 	if flaw != "" || err != nil {
 		return flaw, err
 	}
-	_, status, err := p.w.Put(contact, p.i.Plan.Conflict)
+	status, err := p.put(row, contact)
 	var refusal *app.Error
 	switch {
 	case errors.As(err, &refusal) && refusal.Code == app.CodePlanLimitReached:
 		return refusal.Message, nil
 	case errors.As(err, &refusal) && refusal.Code == app.CodeValidation:
 		return row.sheet.Words(err), nil
-	case errors.As(err, &refusal) && refusal.Code == app.CodeNotFound:
-		return "", &linkGone{row.line, err}
 	case err != nil:
-		return "", fmt.Errorf("line %d: %w", row.line, err)
+		return "", err
 	}
 	p.count(status, row.person.OptsOut())
 	return "", nil
@@ -199,8 +173,8 @@ func (p *importPut) count(status contactStatus, early bool) {
 // contact is the contact of a row with what it is to be joined to. flaw says why not all
 // of its segments are there.
 func (p *importPut) contact(row importRow) (n *app.NewContact, flaw string, err error) {
-	joined := *row.person.Contact
-	joined.Segments, joined.Topics = p.i.Plan.Segments, p.i.Plan.Topics
+	n = new(*row.person.Contact)
+	n.Segments, n.Topics = p.i.Plan.Segments, p.i.Plan.Topics
 	for _, name := range row.person.Segments {
 		id, why, err := p.segment(name)
 		if err != nil {
@@ -210,11 +184,7 @@ func (p *importPut) contact(row importRow) (n *app.NewContact, flaw string, err 
 			flaw = why
 			continue
 		}
-		joined.Segments = append(joined.Segments[:len(joined.Segments):len(joined.Segments)], id)
-	}
-	n, err = keepOptOuts(p.w, &joined)
-	if err != nil {
-		return nil, "", fmt.Errorf("line %d: %w", row.line, err)
+		n.Segments = append(n.Segments[:len(n.Segments):len(n.Segments)], id)
 	}
 	return n, flaw, nil
 }

@@ -17,7 +17,7 @@ import (
 
 const (
 	importRows  = 200  // of one Write
-	importLinks = 2000 // memberships and choices of one Write, about
+	importLinks = 3000 // contacts, memberships and choices of one Write, about
 	importLooks = 5000 // rows of one turn that are looked at for those who opted out
 	// importYield is how long the import stands back between two Writes while
 	// callers wait.
@@ -58,9 +58,20 @@ type importBatch struct {
 }
 
 type importRow struct {
-	line   int
-	sheet  *importing.Sheet
-	person importing.Person
+	line    int
+	sheet   *importing.Sheet
+	person  importing.Person
+	address app.AddressHash // of somebody who is written
+}
+
+// addresses are those of a batch.
+func (b *importBatch) addresses() (all []app.AddressHash) {
+	for i := range b.rows {
+		if p := &b.rows[i].person; p.Contact != nil || p.Origin != "" {
+			all = append(all, b.rows[i].address)
+		}
+	}
+	return all
 }
 
 // step works off a batch. A fault of the program fails the import, since it would come
@@ -127,9 +138,8 @@ func next(rows *importing.Walk) (importRow, error) {
 
 // read takes the next rows of the file; in a first pass those who opted out.
 func (run *importRun) read() (batch importBatch, err error) {
-	plan := &run.i.Plan
-	limit := max(1, min(importRows, importLinks/(1+len(plan.Segments)+len(plan.Topics))))
-	for len(batch.rows) < limit && batch.seen < importLooks {
+	plan, links := &run.i.Plan, 0
+	for len(batch.rows) < importRows && links < importLinks && batch.seen < importLooks {
 		row, err := next(run.rows)
 		var fault *importing.FileError
 		switch {
@@ -145,12 +155,31 @@ func (run *importRun) read() (batch importBatch, err error) {
 		if plan.First.Due {
 			batch.seen++
 		}
-		if !plan.First.Due || row.person.OptsOut() {
-			batch.rows = append(batch.rows, row)
+		if plan.First.Due && !row.person.OptsOut() {
+			continue
 		}
-		limit -= len(row.person.Segments) / 10 // each is looked up
+		if row.address, err = run.address(&row.person); err != nil {
+			return batch, err
+		}
+		batch.rows = append(batch.rows, row)
+		links += 1 + len(plan.Segments) + len(plan.Topics) + len(row.person.Segments)
 	}
 	return batch, nil
+}
+
+// address is by what somebody is found whom a row describes.
+func (run *importRun) address(p *importing.Person) (app.AddressHash, error) {
+	switch {
+	case p.Contact != nil:
+		return run.s.Sealer.AddressHash(run.i.TeamID, p.Contact.Folded), nil
+	case p.Origin == "":
+		return app.AddressHash{}, nil
+	}
+	_, folded, err := app.ParseBareAddress(p.Email)
+	if err != nil {
+		return app.AddressHash{}, fmt.Errorf("read an address that was read before: %w", err)
+	}
+	return run.s.Sealer.AddressHash(run.i.TeamID, folded), nil
 }
 
 // write stores the batch. Afterwards it stands back a little if callers wait.
@@ -200,15 +229,22 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error
 	if err != nil || erasing || run.erased != run.s.erasuresBegun.of(run.i.TeamID) {
 		return run.i, cmp.Or(err, errErasing)
 	}
-	w, err := run.s.NewContactWriter(tx, run.i.TeamID, true)
+	w, err := run.s.NewContactWriter(tx, run.i.TeamID)
 	if err != nil {
 		return run.i, err
 	}
-	p := importPut{run: run, tx: tx, w: w, i: run.i, segments: map[string]string{}}
+	set, err := w.newSet(nil, run.i.Plan.Topics, batch.addresses())
+	if err != nil {
+		return run.i, err
+	}
+	p := importPut{tx: tx, set: set, i: run.i, segments: map[string]string{}}
 	if p.i.Plan.First.Due {
 		err = p.first(batch)
 	} else {
 		err = p.rows(batch)
+	}
+	if err == nil {
+		err = set.flush()
 	}
 	if err == nil {
 		err = w.Finish()
@@ -220,28 +256,6 @@ func (run *importRun) put(tx *db.Tx, batch importBatch) (importing.Import, error
 		return run.i, err
 	}
 	return p.i, gone(tx.AdvanceImport(&p.i, run.i.Total()))
-}
-
-// keepOptOuts leaves out of a contact's topics those to opt in to that its
-// address opted out of: an import, of an old list maybe, re-subscribes nobody.
-func keepOptOuts(w *ContactWriter, n *app.NewContact) (*app.NewContact, error) {
-	if len(n.Topics) == 0 {
-		return n, nil
-	}
-	out := *n
-	out.Topics = nil
-	hash := w.s.Sealer.AddressHash(w.teamID, n.Folded)
-	for _, choice := range n.Topics {
-		stands, err := w.tx.TopicFor(w.teamID, choice.ID, hash)
-		if err != nil && !errors.Is(err, db.ErrNotFound) { // put finds that it is gone
-			return nil, fmt.Errorf("look up choice: %w", err)
-		}
-		if choice.Subscription == app.OptIn && stands.Explicit && stands.Subscription == app.OptOut {
-			continue
-		}
-		out.Topics = append(out.Topics, choice)
-	}
-	return &out, nil
 }
 
 // fail ends an import where it stands; what it did stays. Error: errGone.

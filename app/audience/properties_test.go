@@ -19,7 +19,7 @@ func TestADeclarationLeavesOldValuesAlone(t *testing.T) {
 		n, err := in.Validate()
 		world.Must(t, err)
 		err = w.DB.Write(ctx, func(tx *db.Tx) error {
-			cw, err := w.Server.Audience.NewContactWriter(tx, w.Key.TeamID, false)
+			cw, err := w.Server.Audience.NewContactWriter(tx, w.Key.TeamID)
 			if err != nil {
 				return err
 			}

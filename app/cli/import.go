@@ -27,6 +27,7 @@ type importCommand struct {
 	c           *Store
 	plan, apply bool
 	emails      bool
+	trust       bool
 	mapping     string // file of ids that could not be kept
 }
 
@@ -73,7 +74,7 @@ func (i *importCommand) run(ctx context.Context, e *server.Server, team *app.Tea
 	}
 	whole := false
 	defer func() { done(whole) }()
-	o := transfer.Options{Apply: i.apply, Emails: i.emails, Beside: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
+	o := transfer.Options{Apply: i.apply, Emails: i.emails, Trust: i.trust, Beside: i.c.InUse != nil && i.c.InUse(i.c.flags.DB)}
 	mapping := &mappingFile{path: s.mapping}
 	if i.mapping != "" {
 		mapping.path = i.mapping
@@ -229,6 +230,8 @@ func (i *importCommand) fromMailer() *cobra.Command {
 		}}, nil
 	})
 	cmd.Flags().BoolVar(&i.emails, "emails", false, "past emails too, where the directory or database has them")
+	cmd.Flags().BoolVar(&i.trust, "trust", false, "believe which domains are verified, and which an operator vouched for; else the DNS is asked first")
+	typed(cmd.Flags().Lookup("trust"))
 	cmd.Flags().StringVar(&opts.team, "from-team", "", "team of the other database, by name or id (default: the first)")
 	cmd.Flags().StringVar(&opts.key, "from-key-file", "", "file of the other database's master key (default: its name with .key)")
 	return cmd

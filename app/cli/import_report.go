@@ -48,6 +48,9 @@ func printReport(w io.Writer, r *transfer.Report, team *app.Team, mapping *mappi
 		fmt.Fprintf(&b, "  emails        %d new, %d there already\n", r.Emails.New, r.Emails.Existing)
 	}
 	printRecords(&b, r.Domains)
+	if n := unverified(r.Domains); n > 0 {
+		fmt.Fprintf(&b, "Not verified yet: %d of the new domains. A server that runs asks the DNS within a minute; what is sent from them before their records are found is refused.\n", n)
+	}
 	printLacks(&b, r.Cannot)
 	printRefused(&b, r)
 	if mapping.f != nil {
@@ -97,6 +100,16 @@ func hasRecords(domains []transfer.Thing) bool {
 		}
 	}
 	return false
+}
+
+// unverified counts new domains that wait for the DNS.
+func unverified(domains []transfer.Thing) (n int) {
+	for i := range domains {
+		if domains[i].New && domains[i].Status == string(app.DomainPending) {
+			n++
+		}
+	}
+	return n
 }
 
 // printRecords lists what the owners of new domains publish.

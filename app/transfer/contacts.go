@@ -219,7 +219,7 @@ func (m *move) putContacts(ctx context.Context, set *contactSet) (err error) {
 	var written []audience.Written
 	if m.Apply {
 		err = m.write(ctx, func(tx *db.Tx) error {
-			w, err := m.s.audience.NewContactWriter(tx, m.team.ID, true)
+			w, err := m.s.audience.NewContactWriter(tx, m.team.ID)
 			if err != nil {
 				return err
 			}

@@ -316,7 +316,7 @@ func imported(t *testing.T, to *world.World, dir string, apply bool) *transfer.R
 	world.Must(t, err)
 	team, err := to.Server.Teams.FindTeam(t.Context(), to.Key.TeamID)
 	world.Must(t, err)
-	report, err := to.Server.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: apply, Emails: true})
+	report, err := to.Server.Transfer.Import(t.Context(), &team, r, transfer.Options{Apply: apply, Emails: true, Trust: true})
 	world.Must(t, err)
 	return report
 }

@@ -26,6 +26,8 @@ const (
 type Options struct {
 	Apply  bool // false: it is only told what would be done
 	Emails bool // emails of the past too
+	// Trust: it is believed which domains are verified, and which an operator vouched for.
+	Trust bool
 	// Beside a running server a long import leaves the database to it between two Writes.
 	Beside bool
 	// Mapping is told of ids that could not be kept, as CSV; nil: nobody is.

@@ -78,7 +78,7 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 	if m.r.Team.Own() && in.Region != "" && d.Region != in.Region {
 		m.cannot(what, fmt.Sprintf("no relay here is called %s: its mail goes through %s", in.Region, d.Region))
 	}
-	d.ID, d.TeamID, d.CreatedAt, d.Status, d.Trusted = m.id(in.ID), m.team.ID, or(in.CreatedAt, time.Now().UTC()), app.DomainNotStarted, m.r.Team.Own() && in.Trusted
+	d.ID, d.TeamID, d.CreatedAt, d.Status, d.Trusted = m.id(in.ID), m.team.ID, or(in.CreatedAt, time.Now().UTC()), app.DomainNotStarted, m.Trust && m.r.Team.Own() && in.Trusted
 	if d.Keys, err = m.pairs(&d, secrets); err != nil {
 		m.cannot(what, err.Error())
 		return "", nil
@@ -86,9 +86,11 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 	if len(d.Keys) == 0 {
 		return m.domainAnew(ctx, what, input)
 	}
-	d.Status, d.CheckAt = in.Status, time.Now() // its records are those that it had; they are looked at now
-	if d.Status == app.DomainPending || d.Status == "" {
-		d.Status = app.DomainPending
+	if in.Trusted && !d.Trusted && m.r.Team.Own() {
+		m.cannot(what, fmt.Sprintf("an operator vouched for it there: here it is verified once its records are found in the DNS, or with `mailer domains trust %s`", d.Name))
+	}
+	d.Status, d.CheckAt = m.believed(in.Status), time.Now() // its records are those that it had; they are looked at now
+	if d.Status == app.DomainPending {
 		d.PendingSince = time.Now()
 	}
 	thing := Thing{Name: d.Name, Status: string(d.Status), Records: m.s.domains.DomainRecords(&d)}
@@ -111,6 +113,16 @@ func (m *move) domain(ctx context.Context, in *archive.Domain, secrets []archive
 		return "", err
 	}
 	return d.ID, nil
+}
+
+// believed is the status that a domain comes in with. Whoever makes an archive up could
+// claim a domain: that one is verified the DNS says, or who trusts the archive.
+func (m *move) believed(status app.DomainStatus) app.DomainStatus {
+	switch {
+	case status == app.DomainNotStarted, status == app.DomainFailed, status == app.DomainVerified && m.Trust:
+		return status
+	}
+	return app.DomainPending
 }
 
 // domainAnew registers a domain as somebody would who had it nowhere yet.

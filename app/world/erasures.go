@@ -19,7 +19,7 @@ func (w *World) Person(teamID, email string) app.Contact {
 	Must(w.T, err)
 	var c app.Contact
 	Must(w.T, w.DB.Write(w.T.Context(), func(tx *db.Tx) error {
-		cw, err := w.Server.Audience.NewContactWriter(tx, teamID, false)
+		cw, err := w.Server.Audience.NewContactWriter(tx, teamID)
 		if err != nil {
 			return err
 		}

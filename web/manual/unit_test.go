@@ -10,7 +10,7 @@ import (
 
 // ownLines begin what a unit made by hand may say in another way than the package's:
 // where its settings and its relay stand, and whose it is.
-var ownLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "DynamicUser="}
+var ownLines = []string{"ExecStart=", "LoadCredential=", "Environment=", "DynamicUser=", "  --"}
 
 // strangeLines are those of the units of services which a page shows whole that the package's
 // unit lacks. shown is how many units there are.

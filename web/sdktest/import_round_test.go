@@ -23,7 +23,7 @@ func TestATeamGoesOutAndComesBackWithoutLoss(t *testing.T) {
 	dir := filepath.Join(from.dir, "export")
 	from.run(t, "export", dir)
 	from.stop(t)
-	for name, args := range map[string][]string{"directory": {"mailer", dir}, "database": {"mailer", from.db}} {
+	for name, args := range map[string][]string{"directory": {"mailer", dir, "--trust"}, "database": {"mailer", from.db, "--trust"}} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			to, relay := relayed(t)
