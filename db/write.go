@@ -63,8 +63,7 @@ func (d *DB) Write(ctx context.Context, fn func(*Tx) error) error {
 }
 
 // WritePatient is Write for work that no client waits for: it may wait for
-// Options.Gather, and under load for four times that, so that others share its
-// commit.
+// Options.Gather, so that others share its commit.
 func (d *DB) WritePatient(ctx context.Context, fn func(*Tx) error) error {
 	if err := d.refusal(); err != nil {
 		return err
@@ -170,14 +169,10 @@ func (d *DB) writeLoop(s session) {
 	}
 }
 
-// DefaultGather is how long a group of writes waits for others to share its
-// commit, which costs the same pages and the same sync for one closure as for
-// many. Under load, a group whose closures are all patient waits patience times as
-// long.
-const (
-	DefaultGather = 500 * time.Microsecond
-	patience      = 4
-)
+// DefaultGather is how long a group of writes waits for others to share its commit, which
+// costs the same pages for one closure as for many. It is short, since groups are written
+// while the ones before them are being synced.
+const DefaultGather = 150 * time.Microsecond
 
 // crowded is the mean group from which it pays to wait.
 const crowded = 3
@@ -191,12 +186,7 @@ func (d *DB) gather(first *request) []*request {
 	var timer *time.Timer
 	join := func(r *request) {
 		group = append(group, r)
-		if !hurried && !r.patient {
-			hurried = true
-			if timer != nil {
-				timer.Reset(d.wait)
-			}
-		}
+		hurried = hurried || !r.patient
 	}
 	for len(group) < maxGroup {
 		select {
@@ -209,7 +199,7 @@ func (d *DB) gather(first *request) []*request {
 			return group
 		}
 		if timer == nil {
-			timer = time.NewTimer(patienceOf(hurried, d.crowd, d.wait))
+			timer = time.NewTimer(d.wait)
 			defer timer.Stop()
 		}
 		select {
@@ -220,15 +210,6 @@ func (d *DB) gather(first *request) []*request {
 		}
 	}
 	return group
-}
-
-// patienceOf is how long a group waits of whose closures some are hurried or not, where
-// groups have a mean size of crowd.
-func patienceOf(hurried bool, crowd float64, wait time.Duration) time.Duration {
-	if hurried || crowd < crowded {
-		return wait
-	}
-	return patience * wait
 }
 
 // commit runs a group in one transaction. What is written is answered once it is on disk
