@@ -12,7 +12,6 @@ import (
 
 // importPut is one Write of an import.
 type importPut struct {
-	run      *importRun
 	tx       *db.Tx
 	set      *set
 	i        importing.Import  // as it is stored afterwards
