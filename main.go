@@ -310,7 +310,7 @@ func (o *options) serve(cmd *cobra.Command) error {
 	}
 	err = o.serveStore(ctx, log, events, server.Config{
 		DB: store, Log: log, Metrics: o.doors.Metrics(), Certificates: o.doors.Certificates(), MaxWait: o.waits.MaxWait(),
-		Routes: routes, NoRelay: len(routes) == 0, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
+		Routes: routes, NoRelay: len(routes) == 0, Shrink: footprint.Shrink, Capture: o.capture, Load: load, Builders: builders, DoubtDelay: o.doubtDelay, BulkShare: 1 - o.reserve,
 		Cloud: o.mode == "cloud", Compat: app.Compat(o.compat), Enforce: o.guardrails == "enforce" || o.mode == "cloud", MaxAttachments: o.maxAttachments,
 		Connect:  func(r relays.Relay) (delivery.Sender, error) { return smtpout.Connect(r, opts) },
 		Resolver: resolver.New(o.Resolver).Lookup, Probe: probe,

@@ -55,7 +55,9 @@ type Config struct {
 	// Connect makes the sender of a relay that comes while the server runs, and Probe tries
 	// one for `mailer relays test`; nil: this process makes no connections.
 	Connect func(relays.Relay) (delivery.Sender, error)
-	Probe   func(ctx context.Context, relay relays.Relay, m *app.Outgoing, send bool) []relays.Step
+	// Shrink hands memory of this process back when work is over; nil: nothing does.
+	Shrink func()
+	Probe  func(ctx context.Context, relay relays.Relay, m *app.Outgoing, send bool) []relays.Step
 	// NoRelay: this is a server that has no relay; what it accepts waits for one.
 	NoRelay bool
 	// Capture: the one route is the capture transport, so a from-domain need not
@@ -194,7 +196,7 @@ func New(ctx context.Context, cfg Config) (*Server, error) {
 	s.Exports = transfer.NewExporter(base, s.Domains)
 	s.Transfer = transfer.New(base, s.Events, s.Teams, s.Audience, s.Domains)
 	s.Upkeep = upkeep.New(base, upkeep.Others{Events: s.Events, Teams: s.Teams, People: s.People, Domains: s.Domains, Audience: s.Audience, Mail: s.Mail,
-		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog})
+		Delivery: s.Delivery, Broadcasts: s.Broadcasts, Reports: s.Reports, Retention: s.Retention, RequestLog: s.RequestLog, Shrink: cfg.Shrink})
 	s.Mail.Outlet, s.Audience.CarryErasure = s.Delivery, s.Upkeep.FinishErasure
 	cfg.Metrics.Watch(s.look)
 	return s, nil

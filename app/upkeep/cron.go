@@ -9,7 +9,6 @@ import (
 	"github.com/robfig/cron/v3"
 
 	"mailer/app/delivery"
-	"mailer/app/footprint"
 	"mailer/app/mail"
 	"mailer/app/pacing"
 	"mailer/app/service"
@@ -118,11 +117,11 @@ func (s *Service) sweepSeldom(ctx context.Context) error {
 
 // shrink is the job that has memory handed back where work is over.
 func (s *Service) shrink(ctx context.Context) error {
-	if !s.work.Over() {
+	if s.handBack == nil || !s.work.Over() {
 		return nil
 	}
 	err := s.DB.FreePages(ctx)
-	footprint.Shrink()
+	s.handBack()
 	return err
 }
 

@@ -39,6 +39,7 @@ type Others struct {
 	Reports    *reports.Service
 	Retention  *retention.Service
 	RequestLog *requestlog.Service
+	Shrink     func() // hands memory of the process back; nil: nothing does
 }
 
 // Service is the background's work.
@@ -59,6 +60,7 @@ type Service struct {
 	clock      *clock
 	swept      swept
 	work       footprint.Watch
+	handBack   func()
 	cron       *cron.Cron
 	pacing     sync.Mutex // held while cron is stopped or started again
 }
@@ -66,5 +68,5 @@ type Service struct {
 // New makes the service.
 func New(base *service.Base, o Others) *Service {
 	return &Service{Base: base, events: o.Events, teams: o.Teams, people: o.People, domains: o.Domains, audience: o.Audience, mail: o.Mail,
-		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newClock()}
+		delivery: o.Delivery, broadcasts: o.Broadcasts, reports: o.Reports, retention: o.Retention, requestLog: o.RequestLog, eraser: newEraser(), clock: newClock(), handBack: o.Shrink}
 }
