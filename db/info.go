@@ -3,6 +3,7 @@ package db
 import (
 	"context"
 	"database/sql"
+	"errors"
 	"fmt"
 )
 
@@ -21,7 +22,7 @@ func SQLiteVersion(ctx context.Context) (string, error) {
 }
 
 // IsStorage reports whether err is a fault of the disk or of the database file.
-func IsStorage(err error) bool { return isStorage(err) }
+func IsStorage(err error) bool { return isStorage(err) || errors.Is(err, ErrFailed) }
 
 // Fresh reports whether nothing in the database was sealed yet, so that a missing
 // master key may be made.

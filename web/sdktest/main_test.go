@@ -17,7 +17,7 @@ var powerCuts = flag.Int("cuts", 0, "how often the power cut test cuts the power
 
 var queuedEmails = flag.Int("queued", 0, "how many emails the test of a long queue has; 0: 10000, or 5000 under -short")
 
-var soak = flag.Duration("soak", 0, "how long the soak takes; 0: 12 s")
+var soak = flag.Duration("soak", 0, "how long the soak takes; 0: 6 s")
 
 var restarts = flag.Int("restarts", 0, "how many lives of a server the restart storm has; 0: 15, or 8 under -short")
 
