@@ -138,6 +138,14 @@ func (tx *Tx) EndDelivery(webhookID, eventID string, attempts int, status webhoo
 	return false, tx.exists(`SELECT 1 FROM deliveries WHERE webhook_id = ? AND happening_id = ?`, webhookID, eventID)
 }
 
+// HastenDelivery has an event that waits for its next attempt sent now, and reports whether
+// it waited.
+func (tx *Tx) HastenDelivery(webhookID, eventID string) (bool, error) {
+	n, err := tx.exec(`UPDATE deliveries SET next_at = ?1 WHERE webhook_id = ?2 AND happening_id = ?3 AND status = 'pending' AND next_at > ?1`,
+		milli(tx.Now), webhookID, eventID)
+	return n > 0, err
+}
+
 // ReplayDelivery has an event sent to a webhook once more, from the beginning of the
 // retry table. Error: ErrNotFound.
 func (tx *Tx) ReplayDelivery(webhookID, eventID string) error {

@@ -182,6 +182,13 @@ func (p *replay) piece(ctx context.Context, next func(*db.Reader) ([]db.ToldEven
 			}
 			matched++
 			if e.Status == webhook.DeliveryPending {
+				hastened, err := tx.HastenDelivery(p.id, e.ID)
+				if err != nil {
+					return fmt.Errorf("hasten: %w", err)
+				}
+				if hastened {
+					queued++
+				}
 				continue
 			}
 			queued++

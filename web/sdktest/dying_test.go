@@ -281,7 +281,7 @@ func TestRelayThatDiesAtEveryStageLosesNothing(t *testing.T) {
 		return deaths[n/2%len(deaths)]
 	})
 	stop := s.steady(t, 30*time.Millisecond)
-	eventually(t, 2*time.Minute, "the relay died at each stage", func() (bool, string) {
+	eventually(t, 5*time.Minute, "the relay died at each stage", func() (bool, string) {
 		for _, d := range deaths {
 			if m.deadAt(d) == 0 {
 				return false, string(d) + ": not yet"
