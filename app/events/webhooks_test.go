@@ -114,6 +114,25 @@ func wantGaps(t *testing.T, got []request, want ...time.Duration) {
 	}
 }
 
+func TestAReplayHastensWhatWaitsForItsNextAttempt(t *testing.T) {
+	world.Bubble(t, func(t *testing.T) {
+		w, f := hooked(t)
+		hook := w.Webhook("in")
+		since := time.Now().Add(-time.Minute)
+		f.set(refuse)
+		happen(w, "first")
+		time.Sleep(10 * time.Second) // the second attempt failed too, and the third is minutes away
+		f.set(func(context.Context, request) (*http.Response, error) { return status(200, ""), nil })
+		out, err := w.Server.Events.ReplayWebhook(t.Context(), w.Key, hook.ID, webhook.Replay{Since: since})
+		world.Must(t, err)
+		time.Sleep(time.Second)
+		synctest.Wait()
+		if out.Queued != 1 || toldAll(w, hook) != "map[success:1]" || len(f.got) != 3 {
+			t.Errorf("%+v, %s after %d requests", out, toldAll(w, hook), len(f.got))
+		}
+	})
+}
+
 func TestAReplayTellsAgainWhateverBecameOfIt(t *testing.T) {
 	world.Days(t, func(t *testing.T) {
 		w, f := hooked(t)
