@@ -101,7 +101,7 @@ func (c *copier) copyPages(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("open database to copy it: %w", err)
 	}
-	r := &Reader{newSession(conn)}
+	r := &Reader{newSession(conn, sqliteEngine{})}
 	defer r.close()
 	if _, err := r.exec("BEGIN"); err != nil {
 		return fmt.Errorf("begin to copy: %w", err)
@@ -225,7 +225,7 @@ func (c *copier) finish(ctx context.Context, made *Copy) error {
 	if err != nil {
 		return fmt.Errorf("open copy: %w", err)
 	}
-	s := newSession(conn)
+	s := newSession(conn, sqliteEngine{})
 	err = finishCopy(ctx, &s, made)
 	if err := errors.Join(err, s.close(), pool.Close()); err != nil {
 		return err

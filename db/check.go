@@ -81,7 +81,7 @@ func (c *checker) read(ctx context.Context, fn func(*Reader) error) error {
 	if err != nil {
 		return err
 	}
-	r := &Reader{newSession(conn)}
+	r := &Reader{newSession(conn, sqliteEngine{})}
 	defer r.close()
 	if _, err := r.exec("BEGIN"); err != nil {
 		return err

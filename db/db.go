@@ -16,9 +16,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"net/url"
 	"os"
-	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -71,6 +69,7 @@ const readers = 6
 
 // DB is an open database. All methods are safe for concurrent use.
 type DB struct {
+	engine   engine
 	log      *slog.Logger
 	metrics  *metrics.Metrics
 	path     string // without links
@@ -123,6 +122,7 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 		failed:  make(chan struct{}),
 		wait:    cmp.Or(opts.Gather, DefaultGather),
 		live:    live.New(),
+		engine:  engineOf(opts.Path),
 	}
 	if d.log == nil {
 		d.log = slog.New(slog.DiscardHandler)
@@ -135,123 +135,12 @@ func Open(ctx context.Context, opts Options) (*DB, error) {
 }
 
 func (d *DB) open(ctx context.Context, opts Options) error {
-	path, fresh, err := place(opts.Path, opts.Create)
+	writer, err := d.engine.open(ctx, d, opts)
 	if err != nil {
 		return err
 	}
-	d.path = path
-	if opts.Lock {
-		if d.lock, err = lockDatabase(opts.Path, path); err != nil {
-			return err
-		}
-	}
-	if fresh {
-		if err := createPrivate(path); err != nil {
-			return fmt.Errorf("create database: %w", err)
-		}
-	}
-	conn, err := d.openWriter(ctx)
-	for p := retries(0); p.again(err); {
-		conn, err = d.openWriter(ctx)
-	}
-	if err != nil {
-		return d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
-	}
-	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
-		return d.inWords(opts.Path, err)
-	}
-	if d.made {
-		whole, _ := filepath.Abs(path) // without a working directory: empty
-		d.log.Info("made a new database", "path", cmp.Or(whole, path))
-	}
-	if err := d.openReaders(ctx); err != nil {
-		return d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
-	}
-	if opts.Lock {
-		if err := d.makeReserve(); tooManyFiles(err) {
-			d.setOutOfFiles(err, d.makeReserve)
-		} else if err != nil {
-			d.setFull(err)
-		}
-	}
-	if d.wal, err = syncItself(ctx, conn, path); err != nil {
-		return d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
-	}
-	d.sync = func() error { return syncData(d.wal) }
 	go d.syncLoop()
-	go d.writeLoop(newSession(conn))
-	return nil
-}
-
-// createPrivate makes an empty file that only its owner can read; SQLite gives
-// its side files the same mode.
-func createPrivate(path string) error {
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return f.Close()
-}
-
-func dsn(path, query string) string {
-	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query
-}
-
-func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
-	pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_auto_vacuum=2&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_dqs=0&_defensive=1"+
-		"&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)&_pragma=journal_size_limit(67108864)"))
-	if err != nil {
-		return nil, err
-	}
-	d.pool = pool
-	pool.SetMaxOpenConns(1)
-	conn, err := pool.Conn(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return conn, assertPragmas(ctx, conn, map[string]string{
-		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0", "secure_delete": "1", "busy_timeout": "5000",
-	})
-}
-
-func (d *DB) openReaders(ctx context.Context) error { return d.openReadersOf(ctx, "mode=ro") }
-
-func (d *DB) openReadersOf(ctx context.Context, mode string) error {
-	pool, err := sql.Open("sqlite", dsn(d.path, mode+"&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
-	if err != nil {
-		return err
-	}
-	d.ro = pool
-	pool.SetMaxOpenConns(readers)
-	for range readers {
-		conn, err := pool.Conn(ctx)
-		for p := retries(0); p.again(err); {
-			conn, err = pool.Conn(ctx)
-		}
-		if err != nil {
-			return err
-		}
-		if err := assertPragmas(ctx, conn, map[string]string{"query_only": "1", "trusted_schema": "0"}); err != nil {
-			return err
-		}
-		d.readers.put(&Reader{session: newSession(conn)})
-		d.opened++
-	}
-	return nil
-}
-
-// assertPragmas reads back what the DSN asked for: a misspelt DSN key is
-// dropped in silence by the driver.
-func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) error {
-	for name, value := range want {
-		var got string
-		if err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); err != nil {
-			return fmt.Errorf("read pragma %s: %w", name, err)
-		}
-		if got != value {
-			return fmt.Errorf("pragma %s is %s, must be %s", name, got, value)
-		}
-	}
+	go d.writeLoop(writer)
 	return nil
 }
 
@@ -273,7 +162,7 @@ func (d *DB) Read(ctx context.Context, fn func(*Reader) error) error {
 		r.room = nil
 		d.readers.put(r)
 	}()
-	if _, err := r.exec("BEGIN"); err != nil {
+	if _, err := r.exec(d.engine.beginRead()); err != nil {
 		return fmt.Errorf("begin read: %w", err)
 	}
 	err := fn(r)

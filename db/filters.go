@@ -3,7 +3,6 @@ package db
 import (
 	"cmp"
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"math"
@@ -197,14 +196,14 @@ func asRead(n float64) any {
 // as callers have ideas, so they are not kept.
 type filtered struct {
 	query string
-	stmt  *sql.Stmt
+	stmt  *prepared
 	args  []any     // of the filter
 	room  room.Room // of the answer that it is read for
 }
 
 // filtered prepares a statement that has a filterPlace. The caller closes it.
 func (s *session) filtered(query string, filter condition) (*filtered, error) {
-	stmt, err := s.conn.PrepareContext(context.Background(), strings.Replace(query, filterPlace, filter.text, 1))
+	stmt, err := s.prepare(strings.Replace(query, filterPlace, filter.text, 1))
 	if err != nil {
 		return nil, fmt.Errorf("prepare filter: %w", err)
 	}

@@ -27,7 +27,7 @@ func Names(ctx context.Context, path, kind string) ([]string, error) {
 	if err != nil {
 		return nil, fmt.Errorf("names of %s: %w", path, err)
 	}
-	s := newSession(conn)
+	s := newSession(conn, sqliteEngine{})
 	defer s.close()
 	return list(&s, scanText, namesOf[kind])
 }

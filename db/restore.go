@@ -142,7 +142,7 @@ func (r *Restore) checkStaged(ctx context.Context, schema string) error {
 	if err != nil {
 		return r.unsound(err)
 	}
-	s := newSession(conn)
+	s := newSession(conn, sqliteEngine{})
 	defer s.close()
 	have, err := userVersion(ctx, conn)
 	if err == nil && have < baseVersion {

@@ -35,7 +35,7 @@ func (s *session) row(query string, args []any, dest ...any) error {
 }
 
 // firstRow is the first row of a query.
-func (s *session) firstRow(stmt *sql.Stmt, args []any) weighed {
+func (s *session) firstRow(stmt *prepared, args []any) weighed {
 	row := stmt.QueryRowContext(context.Background(), args...)
 	for p := retries(0); p.again(row.Err()); {
 		row = stmt.QueryRowContext(context.Background(), args...)
@@ -73,7 +73,7 @@ func list[T any](s *session, scan func(scanner) (T, error), query string, args .
 
 // collect is list for a statement at hand that may end with ctx, and counts its rows
 // in an answer's room.
-func collect[T any](ctx context.Context, in room.Room, stmt *sql.Stmt, scan func(scanner) (T, error), args ...any) (out []T, err error) {
+func collect[T any](ctx context.Context, in room.Room, stmt *prepared, scan func(scanner) (T, error), args ...any) (out []T, err error) {
 	if err = each(ctx, in, stmt, args, into(&out, scan)); err != nil {
 		return nil, err
 	}
@@ -101,7 +101,7 @@ func (s *session) each(query string, args []any, take func(scanner) error) error
 }
 
 // each hands every row of a statement to take, until it fails.
-func each(ctx context.Context, in room.Room, stmt *sql.Stmt, args []any, take func(scanner) error) error {
+func each(ctx context.Context, in room.Room, stmt *prepared, args []any, take func(scanner) error) error {
 	rows, err := stmt.QueryContext(ctx, args...)
 	for p := retries(0); p.again(err); {
 		rows, err = stmt.QueryContext(ctx, args...)

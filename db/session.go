@@ -13,14 +13,15 @@ import (
 // would start a goroutine for each, and every statement here is bounded.
 type session struct {
 	conn  *sql.Conn
-	stmts map[string]prepared
+	words dialect
+	stmts map[string]*prepared
 	room  room.Room // of the answer that is read for; nil: no bound
 	// standings counts the statements that may have changed whom mail may not go to.
 	standings *uint64
 }
 
-func newSession(conn *sql.Conn) session {
-	return session{conn: conn, stmts: map[string]prepared{}, standings: new(uint64)}
+func newSession(conn *sql.Conn, words dialect) session {
+	return session{conn: conn, words: words, stmts: map[string]*prepared{}, standings: new(uint64)}
 }
 
 func (s *session) close() error {
@@ -30,28 +31,52 @@ func (s *session) close() error {
 	return s.conn.Close()
 }
 
-// prepared is a statement, and whether it counts in standings.
+// prepared is a statement in the engine's words.
 type prepared struct {
 	*sql.Stmt
-	standings bool
+	words     dialect
+	standings bool // it counts in standings
 }
 
-func (s *session) stmt(query string) (*sql.Stmt, error) {
-	if p, ok := s.stmts[query]; ok {
-		if p.standings {
-			*s.standings++
+// ExecContext is that of the statement.
+func (p *prepared) ExecContext(ctx context.Context, args ...any) (sql.Result, error) {
+	return p.Stmt.ExecContext(ctx, p.words.bind(args)...)
+}
+
+// QueryContext is that of the statement.
+func (p *prepared) QueryContext(ctx context.Context, args ...any) (*sql.Rows, error) {
+	return p.Stmt.QueryContext(ctx, p.words.bind(args)...)
+}
+
+// QueryRowContext is that of the statement.
+func (p *prepared) QueryRowContext(ctx context.Context, args ...any) *sql.Row {
+	return p.Stmt.QueryRowContext(ctx, p.words.bind(args)...)
+}
+
+// stmt prepares a statement once.
+func (s *session) stmt(query string) (*prepared, error) {
+	p, ok := s.stmts[query]
+	if !ok {
+		var err error
+		if p, err = s.prepare(query); err != nil {
+			return nil, fmt.Errorf("prepare: %w", err)
 		}
-		return p.Stmt, nil
+		p.standings = changesStandings.MatchString(query)
+		s.stmts[query] = p
 	}
-	stmt, err := s.conn.PrepareContext(context.Background(), query)
-	if err != nil {
-		return nil, fmt.Errorf("prepare: %w", err)
-	}
-	p := prepared{stmt, changesStandings.MatchString(query)}
-	if s.stmts[query] = p; p.standings {
+	if p.standings {
 		*s.standings++
 	}
-	return stmt, nil
+	return p, nil
+}
+
+// prepare prepares a statement that the caller closes.
+func (s *session) prepare(query string) (*prepared, error) {
+	stmt, err := s.conn.PrepareContext(context.Background(), s.words.words(query))
+	if err != nil {
+		return nil, err
+	}
+	return &prepared{Stmt: stmt, words: s.words}, nil
 }
 
 // Reader is a read-only view; its methods are the queries of every resource.

@@ -323,10 +323,7 @@ func (d *DB) tryCommit(s *session, group []*request) error {
 		return d.Err()
 	default:
 	}
-	if _, err := s.exec("BEGIN IMMEDIATE"); err != nil {
-		return fmt.Errorf("begin: %w", err)
-	}
-	if err := d.lookElsewhere(s); err != nil {
+	if err := d.engine.begin(d, s); err != nil {
 		return errors.Join(err, rollback(s))
 	}
 	now := time.Now()

@@ -1,0 +1,161 @@
+package db
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"fmt"
+	"net/url"
+	"os"
+	"path/filepath"
+
+	_ "modernc.org/sqlite"
+)
+
+// sqliteEngine is a file on this machine, with one writer in this process.
+type sqliteEngine struct{}
+
+// words returns a statement as it is: this is whose words they are in.
+func (sqliteEngine) words(text string) string { return text }
+
+func (sqliteEngine) bind(args []any) []any { return args }
+
+func (sqliteEngine) beginRead() string { return "BEGIN" }
+
+// begin takes the one lock of writers.
+func (sqliteEngine) begin(d *DB, s *session) error {
+	if _, err := s.exec("BEGIN IMMEDIATE"); err != nil {
+		return fmt.Errorf("begin: %w", err)
+	}
+	var version int64
+	if err := s.row(`PRAGMA data_version`, nil, &version); err != nil {
+		return fmt.Errorf("look whether others wrote: %w", err)
+	}
+	return d.lookElsewhere(s, version)
+}
+
+// open opens or makes the file, its readers and its reserve, and holds its lock where opts
+// ask for it.
+func (e sqliteEngine) open(ctx context.Context, d *DB, opts Options) (session, error) {
+	conn, err := d.openFile(ctx, opts)
+	return newSession(conn, e), err
+}
+
+func (d *DB) openFile(ctx context.Context, opts Options) (*sql.Conn, error) {
+	path, fresh, err := place(opts.Path, opts.Create)
+	if err != nil {
+		return nil, err
+	}
+	d.path = path
+	if opts.Lock {
+		if d.lock, err = lockDatabase(opts.Path, path); err != nil {
+			return nil, err
+		}
+	}
+	if fresh {
+		if err := createPrivate(path); err != nil {
+			return nil, fmt.Errorf("create database: %w", err)
+		}
+	}
+	conn, err := d.openWriter(ctx)
+	for p := retries(0); p.again(err); {
+		conn, err = d.openWriter(ctx)
+	}
+	if err != nil {
+		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+	}
+	if d.made, err = prepareSchema(ctx, conn, opts); err != nil {
+		return nil, d.inWords(opts.Path, err)
+	}
+	if d.made {
+		whole, _ := filepath.Abs(path) // without a working directory: empty
+		d.log.Info("made a new database", "path", cmp.Or(whole, path))
+	}
+	if err := d.openReaders(ctx); err != nil {
+		return nil, d.inWords(opts.Path, fmt.Errorf("open readers: %w", err))
+	}
+	if opts.Lock {
+		if err := d.makeReserve(); tooManyFiles(err) {
+			d.setOutOfFiles(err, d.makeReserve)
+		} else if err != nil {
+			d.setFull(err)
+		}
+	}
+	if d.wal, err = syncItself(ctx, conn, path); err != nil {
+		return nil, d.inWords(opts.Path, fmt.Errorf("open database %s: %w", opts.Path, err))
+	}
+	d.sync = func() error { return syncData(d.wal) }
+	return conn, nil
+}
+
+// createPrivate makes an empty file that only its owner can read; SQLite gives
+// its side files the same mode.
+func createPrivate(path string) error {
+	f, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return err
+	}
+	return f.Close()
+}
+
+func dsn(path, query string) string {
+	return "file:" + (&url.URL{Path: path}).EscapedPath() + "?" + query
+}
+
+func (d *DB) openWriter(ctx context.Context) (*sql.Conn, error) {
+	pool, err := sql.Open("sqlite", dsn(d.path, "_busy_timeout=5000&_auto_vacuum=2&_txlock=immediate&_journal_mode=WAL&_synchronous=FULL&_foreign_keys=1&_dqs=0&_defensive=1"+
+		"&_pragma=trusted_schema(0)&_pragma=secure_delete(1)&_pragma=temp_store(memory)&_pragma=cache_size(-8000)&_pragma=journal_size_limit(67108864)"))
+	if err != nil {
+		return nil, err
+	}
+	d.pool = pool
+	pool.SetMaxOpenConns(1)
+	conn, err := pool.Conn(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return conn, assertPragmas(ctx, conn, map[string]string{
+		"journal_mode": "wal", "synchronous": "2", "foreign_keys": "1", "trusted_schema": "0", "secure_delete": "1", "busy_timeout": "5000",
+	})
+}
+
+func (d *DB) openReaders(ctx context.Context) error { return d.openReadersOf(ctx, "mode=ro") }
+
+func (d *DB) openReadersOf(ctx context.Context, mode string) error {
+	pool, err := sql.Open("sqlite", dsn(d.path, mode+"&_query_only=1&_busy_timeout=5000&_dqs=0&_pragma=trusted_schema(0)&_pragma=temp_store(memory)&_pragma=cache_size(-2000)"))
+	if err != nil {
+		return err
+	}
+	d.ro = pool
+	pool.SetMaxOpenConns(readers)
+	for range readers {
+		conn, err := pool.Conn(ctx)
+		for p := retries(0); p.again(err); {
+			conn, err = pool.Conn(ctx)
+		}
+		if err != nil {
+			return err
+		}
+		if err := assertPragmas(ctx, conn, map[string]string{"query_only": "1", "trusted_schema": "0"}); err != nil {
+			return err
+		}
+		d.readers.put(&Reader{session: newSession(conn, sqliteEngine{})})
+		d.opened++
+	}
+	return nil
+}
+
+// assertPragmas reads back what the DSN asked for: a misspelt DSN key is
+// dropped in silence by the driver.
+func assertPragmas(ctx context.Context, conn *sql.Conn, want map[string]string) error {
+	for name, value := range want {
+		var got string
+		if err := conn.QueryRowContext(ctx, "PRAGMA "+name).Scan(&got); err != nil {
+			return fmt.Errorf("read pragma %s: %w", name, err)
+		}
+		if got != value {
+			return fmt.Errorf("pragma %s is %s, must be %s", name, got, value)
+		}
+	}
+	return nil
+}
